@@ -1,0 +1,64 @@
+/*
+ * actor - drains a mailbox into one pipeline and one commit, then answers everybody.
+ *
+ * What     One thread, one bus connection, one database connection, one arena. A turn:
+ *
+ *            1  take what waits in the mailbox, at most `batch_most`; drop what is past its
+ *               deadline; answer `busy` to what exceeds `mailbox_most`
+ *            2  judge  each command by itself: bytes to struct, rules, no I/O
+ *            3  ask    queue its statements; all commands' statements go out as one pipeline
+ *            4  tell   turn its rows into a reply or a refusal
+ *            5  record the ledger: one audit entry for each, in one statement
+ *            6  commit once; only then publish the replies and ring the doorbells
+ *
+ *          When the batch fails, its commands are run again one by one, so one bad command never
+ *          harms its neighbours; a command that lost a race (ST_RETRY) is run again up to 3 times.
+ * Threads  Handlers run on the actor's thread, one at a time, straight through.
+ * Fails    Handlers return ST_OK, ST_REFUSED (they filled the refusal: see command_refuse()) or
+ *          ST_RETRY from tell (their statements wrote nothing; run me again). Anything that goes
+ *          wrong in the database is the actor's business: unavailable, uncertain or server_error.
+ */
+#ifndef COMMON_ACTOR_ACTOR_H
+#define COMMON_ACTOR_ACTOR_H
+
+#include "common/actor/command.h"
+#include "common/db/db.h"
+
+/* One row of a service's table of commands. */
+struct route {
+    const char *subject;      /* from proto/subject.h */
+    enum operation operation; /* what the audit trail calls it; OP_NONE = not in the trail */
+    bool writes;
+    /* Parses and judges the bytes. ST_REFUSED skips the other two. */
+    enum status (*judge)(struct command *command, void *service);
+    /* Queues statements with db_add() and keeps their indexes in command->state. NULL = none. */
+    void (*ask)(struct command *command, struct db *db, void *service);
+    /* Reads the results; builds the reply. NULL = the reply is there already. */
+    enum status (*tell)(struct command *command, struct db *db, void *service);
+};
+
+/* What is written beside the work of every command, in the same transaction: one statement for all
+   commands of a batch. The audit trail is the one ledger (common/trail). The actor registers the
+   statement behind the service's own. */
+struct ledger {
+    const struct db_statement *statement;
+    /* Queues the statement for those of `commands` that are to be recorded. */
+    void (*add)(struct db *db, int statement, struct command *const *commands, size_t n,
+                struct arena *arena);
+};
+
+struct service {
+    const char *name;          /* "conversation": the queue group, in logs and metrics */
+    const char *mailbox;       /* subject with wildcard: "v1.conversation.*" */
+    const struct route *routes;
+    size_t n_routes;
+    const struct db_statement *statements;
+    size_t n_statements;
+    void *self; /* the service's own state, shared by its actors: read-only after start */
+    const struct ledger *ledger; /* &trail, or NULL where nothing is recorded */
+    /* Called about once a second on the first actor's thread between batches; NULL = nothing.
+       For upkeep such as partitions made ahead. */
+    void (*on_idle)(struct db *db, struct arena *arena, void *self);
+};
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * command - one message from the mailbox, on its way to becoming a reply.
+ *
+ * Owns     Everything in it lives in the actor's arena until the batch is answered.
+ * Threads  The actor's.
+ */
+#ifndef COMMON_ACTOR_COMMAND_H
+#define COMMON_ACTOR_COMMAND_H
+
+#include "common/base/arena.h"
+#include "common/base/buf.h"
+#include "common/base/status.h"
+#include "common/base/uuid.h"
+#include "common/wire/problems.h"
+#include "proto/operation.h"
+#include "proto/outcome.h"
+
+struct bus_message;
+struct route;
+
+/* Who asks; filled from the headers (proto/headers.h). Absent ids are nil. */
+struct caller {
+    struct uuid request_id;
+    struct uuid organization_id;
+    struct uuid api_key_id;
+    bool may_write;
+};
+
+struct command {
+    const struct route *route;
+    struct bus_message *message;
+    struct caller caller;
+    struct str resource_id; /* the id in the path as sent, or STR_NONE */
+    struct str query;       /* the raw query string, or STR_NONE */
+    struct str body;
+    int64_t received_us, deadline_us; /* clock_us(); a command without a deadline gets 5 s */
+    struct arena *arena;
+
+    /* The handler's answer. */
+    enum outcome outcome;     /* OUTCOME_OK unless the handler says otherwise */
+    struct buf reply;         /* body when the outcome is a success */
+    struct problems problems; /* else: what is wrong */
+
+    /* What the audit entry shall name; nil = null. */
+    struct uuid conversation_id, contact_id;
+
+    void *state; /* the handler's own, between its steps */
+
+    /* Where two commands of one batch want the same rows, they are run in the order of this key
+       (then of arrival), in every replica alike, so that batches cannot deadlock. 0 = no matter. */
+    uint64_t lock_order;
+
+    /* A doorbell to ring on the bus after the commit (subject, no body); NULL = none. */
+    const char *doorbell;
+};
+
+/* Refuses with one problem; returns ST_REFUSED so that it can be returned in one line. The error
+   code is the outcome's. `field` may be NULL. */
+enum status command_refuse(struct command *command, enum outcome outcome, const char *field,
+                           const char *message, ...) __attribute__((format(printf, 4, 5)));
+/* Refuses with what command->problems holds already. */
+enum status command_refuse_all(struct command *command, enum outcome outcome);
+
+#endif

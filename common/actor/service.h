@@ -1,0 +1,30 @@
+/*
+ * service - the main loop that every service shares.
+ *
+ *     int main(int argc, char **argv)
+ *     {
+ *         return service_main(argc, argv, &conversation_service, extra_settings, n);
+ *     }
+ *
+ * What     Reads the settings (NATS_URL, DATABASE_URL, ADMIN_ADDRESS, ADMIN_PORT, ACTORS, LOG_LEVEL,
+ *          SERVICE_INSTANCE and the service's own), opens the log and the admin listener, starts
+ *          the actors and waits for SIGTERM or SIGINT; then stops taking, finishes what waits,
+ *          and exits 0. --print-config, --describe-config and --help answer and exit.
+ */
+#ifndef COMMON_ACTOR_SERVICE_H
+#define COMMON_ACTOR_SERVICE_H
+
+#include "common/actor/actor.h"
+#include "common/base/config.h"
+
+struct service_extra {
+    const struct setting *settings; /* the service's own, into *config */
+    size_t n_settings;
+    void *config;
+    /* After the settings are read, before actors start; ST_OK or the process exits 1. */
+    enum status (*open)(struct service *service, void *config);
+};
+
+int service_main(int argc, char **argv, struct service *service, const struct service_extra *extra);
+
+#endif

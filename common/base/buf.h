@@ -1,0 +1,27 @@
+/*
+ * buf - bytes that grow, in an arena.
+ *
+ * Owns     Nothing: the arena does. A grown buffer leaves its old block to the arena.
+ * Threads  One thread at a time.
+ * Fails    Never (see arena.h).
+ */
+#ifndef COMMON_BASE_BUF_H
+#define COMMON_BASE_BUF_H
+
+#include "common/base/arena.h"
+#include "common/base/str.h"
+
+struct buf {
+    struct arena *arena;
+    char *p;
+    size_t n, room;
+};
+
+void buf_init(struct buf *buf, struct arena *arena, size_t room);
+void buf_add(struct buf *buf, struct str s);
+void buf_char(struct buf *buf, char c);
+void buf_int(struct buf *buf, int64_t value);
+void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+struct str buf_str(const struct buf *buf);
+
+#endif

@@ -1,0 +1,14 @@
+/*
+ * clock - the two times a service needs. Microseconds in int64_t everywhere.
+ *
+ * Threads  Any. Never fails: CLOCK_REALTIME and CLOCK_MONOTONIC cannot on Linux.
+ */
+#ifndef COMMON_BASE_CLOCK_H
+#define COMMON_BASE_CLOCK_H
+
+#include <stdint.h>
+
+int64_t clock_us(void);      /* since the Unix epoch: for timestamps, ids and deadlines on the bus */
+int64_t clock_mono_us(void); /* since some start: for measuring and for time-outs inside a process */
+
+#endif

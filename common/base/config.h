@@ -1,0 +1,40 @@
+/*
+ * config - settings from the environment, read once, checked, described in one table.
+ *
+ * What     A program lists its settings as a table of struct setting that points into its own
+ *          struct. Every setting NAME can also be given as NAME_FILE: the value is then the
+ *          contents of that file without its last newline (how secrets are mounted).
+ * Owns     String values are copied into memory that lives until the process ends.
+ * Threads  Load before threads start; read-only afterwards.
+ * Fails    config_load() names the first setting that is missing, malformed or out of range.
+ */
+#ifndef COMMON_BASE_CONFIG_H
+#define COMMON_BASE_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+
+enum setting_type { SETTING_STRING, SETTING_INT, SETTING_BOOL };
+
+struct setting {
+    const char *name;         /* environment name */
+    enum setting_type type;   /* const char *, int64_t or bool at `offset` */
+    size_t offset;            /* into the program's config struct */
+    const char *fallback;     /* default as text; NULL = required; "" = empty is fine */
+    int64_t least, most;      /* SETTING_INT only */
+    bool secret;              /* masked when printed */
+    const char *meaning;      /* one sentence, for --help and the docs */
+};
+
+/* Fills *into. On failure writes one sentence to `error`, never a secret's value. */
+MUST_CHECK enum status config_load(const struct setting *settings, size_t n, void *into,
+                                   char error[256]);
+/* The table as text, values masked where secret: for --print-config. */
+void config_print(const struct setting *settings, size_t n, const void *from);
+/* The table as a Markdown table: the docs are made from it. */
+void config_describe(const struct setting *settings, size_t n, const char *program);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * metrics - counters, gauges and histograms in the Prometheus text format.
+ *
+ * What     A process registers its metrics at start and keeps the pointers. Updating is one atomic
+ *          add. A metric is one time series: name, optional label set (written out, `a="b",c="d"`).
+ *          Series of one name are registered next to each other and share help and type.
+ * Owns     The registry, until the process ends.
+ * Threads  Register before threads start; update and render from any.
+ */
+#ifndef COMMON_BASE_METRICS_H
+#define COMMON_BASE_METRICS_H
+
+#include <stdint.h>
+
+#include "common/base/buf.h"
+
+struct metric;
+
+struct metric *metric_counter(const char *name, const char *labels, const char *help);
+struct metric *metric_gauge(const char *name, const char *labels, const char *help);
+/* Durations: buckets from 100 us to 10 s, rendered in seconds. */
+struct metric *metric_histogram_seconds(const char *name, const char *labels, const char *help);
+/* Sizes: buckets 1, 2, 4 ... 1024. */
+struct metric *metric_histogram_count(const char *name, const char *labels, const char *help);
+
+void metric_add(struct metric *metric, int64_t n);
+void metric_set(struct metric *metric, int64_t value);
+void metric_observe(struct metric *metric, int64_t value); /* microseconds, or a count */
+
+void metrics_render(struct buf *out); /* Prometheus text exposition format 0.0.4 */
+
+#endif

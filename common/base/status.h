@@ -1,0 +1,29 @@
+/*
+ * status - how a fallible function ended.
+ *
+ * What     One closed enum for the whole program. A refusal is the caller's fault and is described
+ *          in the reply; everything else is ours and is described in the log.
+ * Threads  Plain values.
+ *
+ * The difference between ST_UNAVAILABLE and ST_UNCERTAIN is the one that callers pay for: after the
+ * first, nothing was written and a retry is free; after the second, something may have been.
+ */
+#ifndef COMMON_BASE_STATUS_H
+#define COMMON_BASE_STATUS_H
+
+enum status {
+    ST_OK = 0,
+    ST_REFUSED,     /* the caller's fault; outcome and problems say why */
+    ST_RETRY,       /* lost a race with a neighbour; nothing was written, running again decides */
+    ST_UNAVAILABLE, /* a dependency is out of reach; certain that nothing was written */
+    ST_UNCERTAIN,   /* the link was lost while committing; it may have been written */
+    ST_INTERNAL,    /* ours: unexpected answer or broken invariant; nothing was written */
+};
+
+/* Marks a result that must be looked at. */
+#define MUST_CHECK __attribute__((warn_unused_result))
+
+/* "ok", "refused", ...: for logs. */
+const char *status_name(enum status st);
+
+#endif

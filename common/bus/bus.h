@@ -1,0 +1,123 @@
+/*
+ * bus - one connection to NATS, driven by its owner's thread. The only user of nats.h.
+ *
+ * What     nats.c runs in its event-loop mode: reading and writing happen when the owner calls
+ *          bus_process() and bus_flush(), so that everything published in one turn leaves in one
+ *          write. Nothing is buffered while the link is down: publishing then fails at once and
+ *          nothing of it is delivered later. Reconnecting goes on for ever, with jitter.
+ * Owns     bus_connect() gives a bus that bus_free() takes back. Messages taken from a mailbox are
+ *          the taker's, to be given back with bus_message_free().
+ * Threads  All calls belong to the owner's thread, except bus_wake(), which any thread may call.
+ *          Handlers for replies and notices run on threads of nats.c: see each.
+ * Fails    ST_UNAVAILABLE = certain that nothing left this process.
+ */
+#ifndef COMMON_BUS_BUS_H
+#define COMMON_BUS_BUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+#include "common/base/str.h"
+
+struct bus;
+struct bus_mailbox;
+struct bus_message;
+
+struct bus_options {
+    const char *url;  /* nats://user:password@host:port[,nats://...]; never logged */
+    const char *name; /* shown by the server: service and replica */
+    const char *ca_file; /* PEM; NULL = no TLS unless the URL says tls:// */
+    /* Called on a nats.c thread when the link comes up or goes down; may only set atomics and wake
+       somebody. May be NULL. */
+    void (*on_link)(void *closure, bool up);
+    void *closure;
+};
+
+struct bus_header {
+    const char *name;  /* from proto/headers.h */
+    const char *value; /* NUL-terminated, no CR or LF */
+};
+
+/* Returns at once; the connection is made in the background, again and again until it succeeds. */
+struct bus *bus_connect(const struct bus_options *options);
+void bus_free(struct bus *bus);
+bool bus_is_up(const struct bus *bus);
+
+/* -- driving the connection ------------------------------------------------------------------ */
+
+/* For a thread that has nothing else to wait for: sleeps until something arrives, somebody wakes
+   it or the time is over; then processes what came. */
+void bus_wait(struct bus *bus, int timeout_ms);
+/* Ends a bus_wait() from any thread. */
+void bus_wake(struct bus *bus);
+
+/* For an event loop: watch bus_socket() for reading and call bus_process() when it is readable.
+   The socket changes with every reconnect: watch bus_changed_fd() too; when that is readable, call
+   bus_changed() and watch the new socket (-1 while down). */
+int bus_socket(const struct bus *bus);
+int bus_changed_fd(const struct bus *bus);
+void bus_changed(struct bus *bus);
+void bus_process(struct bus *bus);
+
+/* Writes out what was published since the last call; cheap when there is nothing. Call once a turn.
+   Returns true when the socket took all of it, false when some waits for the socket to be
+   writable (call again then). */
+bool bus_flush(struct bus *bus);
+
+/* -- serving --------------------------------------------------------------------------------- */
+
+/* Subscribes to `subject` (may end in a wildcard) as a member of `group`. Survives reconnects. */
+struct bus_mailbox *bus_serve(struct bus *bus, const char *subject, const char *group);
+/* The oldest waiting message, or NULL. Never blocks. */
+struct bus_message *bus_take(struct bus_mailbox *mailbox);
+size_t bus_waiting(struct bus_mailbox *mailbox);
+/* No more messages are routed here; those that wait can still be taken. */
+void bus_stop_serving(struct bus_mailbox *mailbox);
+
+struct str bus_message_subject(const struct bus_message *message);
+struct str bus_message_body(const struct bus_message *message);
+struct str bus_message_reply_to(const struct bus_message *message); /* STR_NONE: nobody waits */
+struct str bus_message_header(struct bus_message *message, const char *name); /* STR_NONE: none */
+void bus_message_free(struct bus_message *message);
+
+/* -- sending --------------------------------------------------------------------------------- */
+
+/* `reply_to` may be NULL. */
+MUST_CHECK enum status bus_publish(struct bus *bus, const char *subject, const char *reply_to,
+                                   const struct bus_header *headers, size_t n_headers,
+                                   struct str body);
+
+/* -- requests without blocking ------------------------------------------------------------------ */
+
+enum bus_reply_kind { BUS_REPLY, BUS_NO_RESPONDERS };
+
+/* Called on a nats.c thread, one at a time. May do one thing: hand it to the owner's thread.
+   `message` is the callee's for BUS_REPLY and NULL for BUS_NO_RESPONDERS. */
+typedef void (*bus_reply_fn)(void *closure, uint64_t token, enum bus_reply_kind kind,
+                             struct bus_message *message);
+
+/* Opens the one inbox of this connection. Once, before the first bus_request(). */
+void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, void *closure);
+/* Publishes with a reply subject that carries `token`; the caller keeps token -> request. */
+MUST_CHECK enum status bus_request(struct bus *bus, const char *subject, uint64_t token,
+                                   const struct bus_header *headers, size_t n_headers,
+                                   struct str body);
+
+/* -- requests that block: for command-line programs only ----------------------------------------- */
+
+/* ST_UNAVAILABLE: no responders, or not connected. ST_UNCERTAIN: no answer in time. */
+MUST_CHECK enum status bus_call(struct bus *bus, const char *subject,
+                                const struct bus_header *headers, size_t n_headers,
+                                struct str body, int timeout_ms, struct bus_message **reply);
+
+/* -- notices: published to everybody who listens -------------------------------------------------- */
+
+/* Called on a nats.c thread. `message` stays the bus's. */
+typedef void (*bus_notice_fn)(void *closure, struct bus_message *message);
+void bus_listen(struct bus *bus, const char *subject, bus_notice_fn on_notice, void *closure);
+
+/* Messages the server refused because this user may not publish or subscribe there. */
+uint64_t bus_permission_violations(const struct bus *bus);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * crypto - hashes, random bytes and comparisons. The only user of OpenSSL's EVP (TLS set-up apart).
+ *
+ * Threads  Any.
+ * Fails    The primitives cannot fail on a sane machine; when OpenSSL says otherwise the process
+ *          aborts rather than go on with weak bytes.
+ */
+#ifndef COMMON_CRYPTO_CRYPTO_H
+#define COMMON_CRYPTO_CRYPTO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/str.h"
+
+#define SHA256_BYTES 32
+
+void crypto_sha256(struct str data, uint8_t digest[SHA256_BYTES]);
+void crypto_hmac_sha256(struct str key, struct str data, uint8_t mac[SHA256_BYTES]);
+void crypto_random(void *out, size_t n);
+bool crypto_equal(const void *a, const void *b, size_t n); /* constant time */
+void crypto_wipe(void *p, size_t n);                       /* not optimised away */
+void crypto_hex(const void *data, size_t n, char *text);   /* 2n characters and a NUL */
+bool crypto_unhex(struct str text, void *out, size_t n);   /* exactly 2n lower-case digits */
+
+/* scrypt (RFC 7914), N=2^15 r=8 p=1, about 50 ms; `hash` holds parameters, salt and digest as text:
+   "scrypt$15$8$1$SALT$DIGEST" in hex. */
+#define CRYPTO_PASSWORD_TEXT 128
+void crypto_password_hash(struct str password, char hash[CRYPTO_PASSWORD_TEXT]);
+bool crypto_password_matches(struct str password, const char *hash);
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * db - one connection to PostgreSQL in pipeline mode. The only user of libpq-fe.h.
+ *
+ * What     A unit of work is a batch: statements are queued, run together in one round trip, and
+ *          committed together. There is no BEGIN: everything up to db_commit() is one implicit
+ *          transaction. After a failed statement the whole batch is rolled back.
+ *
+ *              db_open_batch(db, deadline);
+ *              i = db_add(db, SQL_READ_CONVERSATION, params, n);   queue as many as there are
+ *              st = db_run(db);                                    one round trip; results are there
+ *              rows = db_result(db, i);
+ *              j = db_add(db, ...); st = db_run(db);               a further round, if need be
+ *              st = db_commit(db);                                 one commit for all of it
+ *
+ *          Statements come from a registry: one .sql file each, embedded at build time and prepared
+ *          on every new connection before it is used, so drift from the schema shows at start.
+ * Owns     Results belong to the batch and live until the next db_open_batch().
+ * Threads  One thread owns a db.
+ * Fails    db_run()     ST_OK, ST_RETRY (serialization, deadlock, unique violation: nothing
+ *                       written), ST_UNAVAILABLE (link lost, server shutting down, out of
+ *                       resources, deadline passed: nothing written), ST_INTERNAL (any other SQL
+ *                       error: nothing written; logged with SQLSTATE and statement name).
+ *          db_commit()  the same, and ST_UNCERTAIN when the link was lost after the commit had been
+ *                       asked for.
+ *          After anything but ST_OK the batch is closed and its work is rolled back or uncertain.
+ *          Every wait is bounded by the deadline of the batch plus a second; a link that stays
+ *          silent longer is dropped.
+ */
+#ifndef COMMON_DB_DB_H
+#define COMMON_DB_DB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/arena.h"
+#include "common/base/status.h"
+#include "common/base/str.h"
+
+struct db;
+struct db_rows;
+
+struct db_statement {
+    const char *name; /* of the .sql file, without its ending */
+    const char *text;
+};
+
+struct db_options {
+    const char *url;  /* libpq conninfo or postgresql:// URI; never logged */
+    const char *name; /* application_name: service and replica */
+    const struct db_statement *statements;
+    size_t n_statements;
+};
+
+/* A bound parameter in text format; STR_NONE is SQL NULL. */
+typedef struct str db_param;
+
+struct db *db_new(const struct db_options *options);
+void db_free(struct db *db);
+
+/* Connects if the link is down (waiting `timeout_ms` at most) and prepares the registry. Returns
+   at once when the link is up. */
+MUST_CHECK enum status db_connect(struct db *db, int timeout_ms);
+bool db_is_up(const struct db *db);
+/* Drops the link when the server has closed it behind our back; cheap, for idle moments. */
+void db_check(struct db *db);
+
+/* `deadline_us` as of clock_us(). The link must be up. */
+void db_open_batch(struct db *db, int64_t deadline_us);
+/* Queues a statement and returns its index in the batch. Parameters are copied. */
+size_t db_add(struct db *db, int statement, const db_param *params, size_t n);
+MUST_CHECK enum status db_run(struct db *db);
+MUST_CHECK enum status db_commit(struct db *db);
+/* Gives the batch up; nothing of it is written. */
+void db_abandon(struct db *db);
+
+const struct db_rows *db_result(const struct db *db, size_t index);
+size_t db_rows_count(const struct db_rows *rows);
+size_t db_rows_affected(const struct db_rows *rows);
+/* A value by row and column position; STR_NONE for SQL NULL. Lives as long as the result. */
+struct str db_value(const struct db_rows *rows, size_t row, int column);
+bool db_value_bool(const struct db_rows *rows, size_t row, int column);
+int64_t db_value_int(const struct db_rows *rows, size_t row, int column);
+
+/* SQLSTATE of the last failure, "" if none: for the log. */
+const char *db_last_sqlstate(const struct db *db);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * admin - the operator's HTTP listener that every process has.
+ *
+ * What     GET /livez    200 while the process turns its loops
+ *          GET /readyz   200 when its dependencies are in reach, 503 with a reason otherwise
+ *          GET /metrics  Prometheus text format
+ *          Anything else is 404. Runs on a thread of its own, on ADMIN_ADDRESS:ADMIN_PORT.
+ * Threads  admin_start() once; the callbacks run on the admin thread.
+ * Fails    ST_UNAVAILABLE when the port cannot be bound (logged).
+ */
+#ifndef COMMON_HTTP_ADMIN_H
+#define COMMON_HTTP_ADMIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+
+struct admin;
+
+struct admin_options {
+    const char *address;
+    uint16_t port; /* 0 = no listener */
+    /* False: not ready, and `reason` holds why in one short sentence. */
+    bool (*is_ready)(void *closure, char reason[128]);
+    void *closure;
+};
+
+MUST_CHECK enum status admin_start(const struct admin_options *options, struct admin **out);
+void admin_stop(struct admin *admin); /* joins its thread; NULL is fine */
+
+#endif

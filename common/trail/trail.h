@@ -1,0 +1,33 @@
+/*
+ * trail - appends to the audit trail (table audit.entries) in the transaction of the work itself.
+ *
+ * What     The ledger that services hand to their actors. For every command whose route has an
+ *          operation and whose outcome is audited (proto/outcome.def) it adds one row; all rows of
+ *          a batch go in one INSERT. An entry's id is the request's id: exactly one entry a
+ *          request, and a second one for the same id fails the transaction, so that a command whose
+ *          answer has been given and recorded by the gateway is not executed after all.
+ * Threads  The actor's.
+ */
+#ifndef COMMON_TRAIL_TRAIL_H
+#define COMMON_TRAIL_TRAIL_H
+
+#include "common/actor/actor.h"
+
+extern const struct ledger trail;
+
+/* The pieces, for the audit service, which records what the gateway answered by itself. */
+struct trail_entry {
+    struct uuid organization_id, request_id, api_key_id;
+    enum operation operation;
+    int http_status;
+    const char *error_code;                 /* NULL for 2xx */
+    struct uuid conversation_id, contact_id; /* nil = null */
+};
+
+/* "allowed", "denied", "rejected" or "error". */
+const char *trail_outcome(int http_status);
+/* Queues one INSERT for all entries. */
+void trail_add(struct db *db, int statement, const struct trail_entry *entries, size_t n,
+               struct arena *arena);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * headers - the context that travels beside the body of every message on the bus.
+ *
+ * A request carries REQUEST_ID and DEADLINE always; the others where they apply. A reply carries
+ * OUTCOME always: its body is the finished resource when the outcome is a success, else the array
+ * of problems that stands under "errors" in the envelope.
+ */
+#ifndef PROTO_HEADERS_H
+#define PROTO_HEADERS_H
+
+#define HEADER_REQUEST_ID   "Request-Id"      /* UUIDv7, made by the gateway */
+#define HEADER_DEADLINE     "Deadline"        /* Unix milliseconds; later than this: do not start */
+#define HEADER_ORGANIZATION "Organization-Id" /* UUID */
+#define HEADER_API_KEY      "Api-Key-Id"      /* UUID; absent when no API key asks */
+#define HEADER_SCOPE        "Scope"           /* read or full */
+#define HEADER_RESOURCE     "Resource-Id"     /* the id in the path, as the client sent it */
+#define HEADER_QUERY        "Query"           /* the raw query string */
+#define HEADER_TRACEPARENT  "traceparent"     /* W3C trace context, passed on as it came */
+
+#define HEADER_OUTCOME "Outcome" /* a name from proto/outcome.def */
+
+/* audit.append only: what the gateway answered by itself. */
+#define HEADER_OPERATION "Operation"   /* a name from proto/operation.def */
+#define HEADER_STATUS    "Http-Status" /* three digits */
+#define HEADER_CODE      "Error-Code"  /* a code from proto/outcome.def; absent for 2xx */
+
+#endif

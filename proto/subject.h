@@ -1,0 +1,49 @@
+/*
+ * subject - every subject on the bus, under one version prefix. No identifier of a customer is ever
+ * part of a subject. `docs/protocol.md` describes the bodies.
+ */
+#ifndef PROTO_SUBJECT_H
+#define PROTO_SUBJECT_H
+
+/* conversation service: the API's commands, then those of other channels and operators. */
+#define SUBJECT_CONVERSATION            "v1.conversation.*"
+#define SUBJECT_CONVERSATION_CREATE     "v1.conversation.create"
+#define SUBJECT_CONVERSATION_GET        "v1.conversation.get"
+#define SUBJECT_CONVERSATION_UPDATE     "v1.conversation.update"
+#define SUBJECT_CONVERSATION_OPEN       "v1.conversation.open"
+#define SUBJECT_CONVERSATION_APPEND     "v1.conversation.append"
+#define SUBJECT_CONVERSATION_SET_STATUS "v1.conversation.set-status"
+#define SUBJECT_CONVERSATION_DELETE     "v1.conversation.delete"
+#define SUBJECT_CONTACT_ERASE           "v1.conversation.erase-contact"
+
+/* search service */
+#define SUBJECT_SEARCH               "v1.search.*"
+#define SUBJECT_SEARCH_CONVERSATIONS "v1.search.conversations"
+
+/* audit service */
+#define SUBJECT_AUDIT        "v1.audit.*"
+#define SUBJECT_AUDIT_APPEND "v1.audit.append"
+#define SUBJECT_AUDIT_LIST   "v1.audit.list"
+
+/* access service: the gateway's questions, then operators' commands. */
+#define SUBJECT_ACCESS              "v1.access.*"
+#define SUBJECT_ACCESS_AUTHENTICATE "v1.access.authenticate"
+#define SUBJECT_ACCESS_QUOTA        "v1.access.quota"
+#define SUBJECT_ACCESS_USED         "v1.access.used"
+#define SUBJECT_ACCESS_ORG_CREATE   "v1.access.org-create"
+#define SUBJECT_ACCESS_ORG_GET      "v1.access.org-get"
+#define SUBJECT_ACCESS_ORG_LIST     "v1.access.org-list"
+#define SUBJECT_ACCESS_ORG_SET      "v1.access.org-set"
+#define SUBJECT_ACCESS_KEY_CREATE   "v1.access.key-create"
+#define SUBJECT_ACCESS_KEY_LIST     "v1.access.key-list"
+#define SUBJECT_ACCESS_KEY_REVOKE   "v1.access.key-revoke"
+#define SUBJECT_ACCESS_POLICY_GET   "v1.access.policy-get"
+#define SUBJECT_ACCESS_POLICY_SET   "v1.access.policy-set"
+#define SUBJECT_ACCESS_USER_CREATE  "v1.access.user-create"
+
+/* Notices: published, never answered; losing one costs time, never data. */
+#define SUBJECT_NOTICE_ACCESS "v1.notice.access" /* keys, plan or policy of the organization in the
+                                                    Organization-Id header changed */
+#define SUBJECT_NOTICE_EVENTS "v1.notice.events" /* new rows in webhook.events */
+
+#endif
