@@ -1,0 +1,142 @@
+#include "common/db/db_admin.h"
+
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/log.h"
+
+struct db_admin {
+    PGconn *link;
+    PGresult *result;
+    char sqlstate[6];
+    char error[512];
+};
+
+/* Notices ("already exists, skipping") are expected here. */
+static void on_notice(void *closure, const char *message)
+{
+}
+
+static void copy_line(char *to, size_t room, const char *text)
+{
+    size_t n = strcspn(text, "\n");
+
+    snprintf(to, room, "%.*s", (int)n, text);
+}
+
+/* libpq quotes the text when it cannot parse it, password and all, so it is asked beforehand. */
+static bool url_is_sound(const char *url)
+{
+    PQconninfoOption *options = PQconninfoParse(url, NULL);
+
+    PQconninfoFree(options);
+    return options != NULL;
+}
+
+enum status db_admin_open(const char *url, const char *name, int timeout_s, struct db_admin **out,
+                          char error[256])
+{
+    char timeout[16];
+    const char *keys[] = {"dbname", "application_name", "connect_timeout", "client_encoding", NULL};
+    const char *values[] = {url, name, timeout, "UTF8", NULL};
+    struct db_admin *admin;
+    PGconn *link;
+
+    if (!url_is_sound(url)) {
+        snprintf(error, 256, "the database's URL cannot be parsed");
+        return ST_INTERNAL;
+    }
+    snprintf(timeout, sizeof(timeout), "%d", timeout_s);
+    link = PQconnectdbParams(keys, values, 1);
+    must(link != NULL);
+    if (PQstatus(link) != CONNECTION_OK) {
+        copy_line(error, 256, PQerrorMessage(link));
+        PQfinish(link);
+        return ST_UNAVAILABLE;
+    }
+    PQsetNoticeProcessor(link, on_notice, NULL);
+
+    admin = calloc(1, sizeof(*admin));
+    must(admin != NULL);
+    admin->link = link;
+    *out = admin;
+    return ST_OK;
+}
+
+void db_admin_free(struct db_admin *admin)
+{
+    if (admin == NULL)
+        return;
+    PQclear(admin->result);
+    PQfinish(admin->link);
+    free(admin);
+}
+
+static enum status keep_result(struct db_admin *admin, PGresult *result)
+{
+    ExecStatusType ended = PQresultStatus(result);
+    const char *sqlstate;
+
+    PQclear(admin->result);
+    admin->result = result;
+    admin->sqlstate[0] = '\0';
+    admin->error[0] = '\0';
+    if (ended == PGRES_COMMAND_OK || ended == PGRES_TUPLES_OK || ended == PGRES_EMPTY_QUERY)
+        return ST_OK;
+
+    sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    snprintf(admin->sqlstate, sizeof(admin->sqlstate), "%s", sqlstate != NULL ? sqlstate : "");
+    copy_line(admin->error, sizeof(admin->error), PQerrorMessage(admin->link));
+    return PQstatus(admin->link) == CONNECTION_OK ? ST_INTERNAL : ST_UNAVAILABLE;
+}
+
+enum status db_admin_script(struct db_admin *admin, const char *text)
+{
+    return keep_result(admin, PQexec(admin->link, text));
+}
+
+enum status db_admin_query(struct db_admin *admin, const char *text, const char *const *params,
+                           size_t n)
+{
+    return keep_result(
+        admin, PQexecParams(admin->link, text, (int)n, NULL, params, NULL, NULL, 0 /* as text */));
+}
+
+size_t db_admin_rows(const struct db_admin *admin)
+{
+    return (size_t)PQntuples(admin->result);
+}
+
+const char *db_admin_value(const struct db_admin *admin, size_t row, int column)
+{
+    if (PQgetisnull(admin->result, (int)row, column))
+        return NULL;
+    return PQgetvalue(admin->result, (int)row, column);
+}
+
+const char *db_admin_error(const struct db_admin *admin)
+{
+    return admin->error;
+}
+
+const char *db_admin_sqlstate(const struct db_admin *admin)
+{
+    return admin->sqlstate;
+}
+
+char *db_admin_verifier(struct db_admin *admin, const char *role, const char *password)
+{
+    char *made = PQencryptPasswordConn(admin->link, password, role, "scram-sha-256");
+    char *copy;
+
+    if (made == NULL) {
+        copy_line(admin->error, sizeof(admin->error), PQerrorMessage(admin->link));
+        return NULL;
+    }
+    copy = strdup(made);
+    must(copy != NULL);
+    PQfreemem(made);
+    return copy;
+}
