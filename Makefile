@@ -68,6 +68,16 @@ $(OUT)/bin/$(1): $(patsubst %.c,$(OUT)/%.o,$(wildcard services/$(1)/*.c)) $(if $
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
+# All services' migrations, in the order in which they are applied, inside the one migrate program.
+MIGRATED := access audit webhook conversation search
+$(OUT)/gen/migrations.c: $(wildcard services/*/migrations services/*/migrations/*.sql) tools/embed-migrations
+	$(Q)mkdir -p $(@D)
+	@echo "SQL  migrations"
+	$(Q)tools/embed-migrations $@ $(MIGRATED)
+$(OUT)/gen/migrations.o: $(OUT)/gen/migrations.c $(OUT)/flags
+	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
+$(OUT)/bin/migrate: $(OUT)/gen/migrations.o
+
 $(OUT)/libcommon.a: $(COMMON_OBJ) $(foreach d,$(filter common/%,$(SQL_DIRS)),$(OUT)/gen/$(notdir $(d))_sql.o)
 	$(Q)rm -f $@ && ar rcs $@ $^
 

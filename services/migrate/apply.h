@@ -1,0 +1,35 @@
+/*
+ * apply - brings a database's schema forward.
+ *
+ * What     apply_all() holds an advisory lock while it works, so programs that run at the same time
+ *          wait for each other; each migration is one transaction, together with its row in
+ *          migration.applied. It prints one JSON line on stdout for each.
+ * Threads  One thread.
+ * Fails    ST_REFUSED: the files do not fit what was applied; nothing was changed. Everything else
+ *          as in db_admin.h. The reason is logged. What was applied before a failure stays.
+ */
+#ifndef SERVICES_MIGRATE_APPLY_H
+#define SERVICES_MIGRATE_APPLY_H
+
+#include "common/db/db_admin.h"
+#include "services/migrate/migration.h"
+
+/* The role conv_NAME of a service, and its password ("" = not given). */
+struct role {
+    const char *name;
+    const char *password;
+};
+
+struct apply_options {
+    const struct migration *migrations;
+    size_t n_migrations;
+    const struct role *roles;
+    size_t n_roles;
+    int lock_wait_s; /* for another program that migrates */
+};
+
+MUST_CHECK enum status apply_all(struct db_admin *admin, const struct apply_options *options);
+/* Prints one JSON array with the state of each; changes nothing. */
+MUST_CHECK enum status apply_status(struct db_admin *admin, const struct migration *list, size_t n);
+
+#endif

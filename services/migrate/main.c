@@ -1,0 +1,138 @@
+/*
+ * migrate - applies the services' migrations, then exits.
+ *
+ *     migrate            0 = the schema is where this program wants it
+ *     migrate --status   prints the state of every migration; changes nothing
+ *
+ * Exit: 0 done, 1 failed (run it again when the cause is gone), 2 wrong usage or settings,
+ * 3 the files do not fit what was applied before (nothing was changed).
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/base/clock.h"
+#include "common/base/config.h"
+#include "common/base/log.h"
+#include "services/migrate/apply.h"
+
+#define RECONNECT_MS 200
+
+struct migrate_config {
+    const char *database_url;
+    int64_t connect_timeout_s, lock_wait_s;
+    const char *access, *conversation, *search, *audit, *webhook;
+};
+
+#define AT(member) offsetof(struct migrate_config, member)
+#define PASSWORD(setting, member)                                                                  \
+    {                                                                                              \
+        setting, SETTING_STRING, AT(member), "", 0, 0, true,                                       \
+            "Password of the role conv_" #member "; the role cannot log in until it is given one"  \
+    }
+
+static const struct setting settings[] = {
+    {"DATABASE_URL", SETTING_STRING, AT(database_url), NULL, 0, 0, true,
+     "PostgreSQL, as its administrator"},
+    {"CONNECT_TIMEOUT_S", SETTING_INT, AT(connect_timeout_s), "30", 1, 3600, false,
+     "Seconds to keep trying to connect"},
+    {"LOCK_WAIT_S", SETTING_INT, AT(lock_wait_s), "600", 1, 86400, false,
+     "Seconds to wait for another program that migrates the same database"},
+    PASSWORD("ACCESS_DB_PASSWORD", access),
+    PASSWORD("CONVERSATION_DB_PASSWORD", conversation),
+    PASSWORD("SEARCH_DB_PASSWORD", search),
+    PASSWORD("AUDIT_DB_PASSWORD", audit),
+    PASSWORD("WEBHOOK_DB_PASSWORD", webhook),
+};
+#define N_SETTINGS (sizeof(settings) / sizeof(settings[0]))
+
+/* The server may still be starting. */
+static enum status connect_in_time(const struct migrate_config *config, struct db_admin **out)
+{
+    int64_t until_us = clock_mono_us() + config->connect_timeout_s * 1000000;
+    const struct timespec pause = {.tv_nsec = RECONNECT_MS * 1000000L};
+    char error[256];
+
+    for (;;) {
+        int64_t left_s = (until_us - clock_mono_us()) / 1000000;
+        enum status st = db_admin_open(config->database_url, "migrate",
+                                       left_s > 2 ? (int)left_s : 2, out, error);
+
+        if (st == ST_OK)
+            return ST_OK;
+        if (st != ST_UNAVAILABLE || clock_mono_us() >= until_us) {
+            LOG(LOG_ERROR, "cannot connect to the database", log_str("error", error));
+            return st;
+        }
+        nanosleep(&pause, NULL);
+    }
+}
+
+static enum status migrate(struct db_admin *admin, const struct migrate_config *config)
+{
+    const struct role roles[] = {
+        {"conv_access", config->access},   {"conv_conversation", config->conversation},
+        {"conv_search", config->search},   {"conv_audit", config->audit},
+        {"conv_webhook", config->webhook},
+    };
+    const struct apply_options options = {
+        .migrations = migrations,
+        .n_migrations = migrations_count,
+        .roles = roles,
+        .n_roles = sizeof(roles) / sizeof(roles[0]),
+        .lock_wait_s = (int)config->lock_wait_s,
+    };
+
+    return apply_all(admin, &options);
+}
+
+static int exit_code(enum status st)
+{
+    if (st == ST_OK)
+        return 0;
+    return st == ST_REFUSED ? 3 : 1;
+}
+
+static int usage(FILE *to, int code)
+{
+    fputs("usage: migrate [--status | --print-config | --describe-config | --help]\n", to);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct migrate_config config = {0};
+    struct db_admin *admin = NULL;
+    const char *option = argc == 2 ? argv[1] : "";
+    char error[256];
+    enum status st;
+
+    if (strcmp(option, "--help") == 0)
+        return usage(stdout, 0);
+    if (strcmp(option, "--describe-config") == 0) {
+        config_describe(settings, N_SETTINGS, "migrate");
+        return 0;
+    }
+    if (argc > 2 ||
+        (argc == 2 && strcmp(option, "--status") != 0 && strcmp(option, "--print-config") != 0))
+        return usage(stderr, 2);
+
+    log_open("migrate", LOG_INFO);
+    if (config_load(settings, N_SETTINGS, &config, error) != ST_OK) {
+        LOG(LOG_ERROR, "settings", log_str("error", error));
+        return 2;
+    }
+    if (strcmp(option, "--print-config") == 0) {
+        config_print(settings, N_SETTINGS, &config);
+        return 0;
+    }
+    st = connect_in_time(&config, &admin);
+    if (st != ST_OK)
+        return exit_code(st);
+    if (strcmp(option, "--status") == 0)
+        st = apply_status(admin, migrations, migrations_count);
+    else
+        st = migrate(admin, &config);
+    db_admin_free(admin);
+    return exit_code(st);
+}

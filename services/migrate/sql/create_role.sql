@@ -1,0 +1,25 @@
+-- The role of one service: it can log in once it has been given a password, and nothing else.
+-- Roles belong to the whole server; another database may be migrated at this moment.
+DO $$
+DECLARE
+    role constant name := current_setting('migrate.role');
+    verifier constant text := current_setting('migrate.verifier');
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role) THEN
+        BEGIN
+            EXECUTE format('CREATE ROLE %I NOLOGIN NOINHERIT NOSUPERUSER NOCREATEDB NOCREATEROLE '
+                           'NOREPLICATION NOBYPASSRLS', role);
+        EXCEPTION WHEN duplicate_object OR unique_violation THEN
+            NULL;
+        END;
+    END IF;
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = role
+               AND (rolsuper OR rolcreatedb OR rolcreaterole OR rolreplication OR rolbypassrls)) THEN
+        RAISE EXCEPTION 'role % has more privileges than a service may have', role;
+    END IF;
+    IF verifier <> '' THEN
+        EXECUTE format('ALTER ROLE %I LOGIN PASSWORD %L', role, verifier);
+    END IF;
+    EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), role);
+END
+$$

@@ -1,0 +1,2 @@
+-- -> whether anything was ever applied here
+SELECT to_regclass('migration.applied') IS NOT NULL

@@ -1,0 +1,7 @@
+-- Only who is named may connect; nobody makes tables outside the services' schemas.
+DO $$
+BEGIN
+    EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database());
+END
+$$;
+REVOKE CREATE ON SCHEMA public FROM PUBLIC;
