@@ -4,7 +4,8 @@
  *     LOG(LOG_WARNING, "database link lost", log_str("service", name), log_int("retry_ms", 200));
  *
  * What     time (RFC 3339, UTC, milliseconds), level, service, message, then the fields. Strings
- *          are escaped and cut at 1,000 bytes. A line is one write(2), so lines never mix.
+ *          are escaped and cut at 1,000 bytes. A line is one write(2) of at most 4,096 bytes, so
+ *          lines never mix; fields that do not fit are left out.
  * Threads  Any.
  * Fails    Never; a line that cannot be written is dropped and counted.
  * Secrets  The caller keeps tokens, secrets and bodies out. A failure is logged once, where it
@@ -35,6 +36,7 @@ struct log_field log_bool(const char *key, bool value);
 /* Once, before threads start. `service` is kept, not copied. */
 void log_open(const char *service, enum log_level least);
 void log_write(enum log_level level, const char *message, const struct log_field *fields, size_t n);
+uint64_t log_dropped(void); /* lines that could not be written so far */
 
 #define LOG(level, message, ...)                                                                   \
     log_write((level), (message), (struct log_field[]){{0}, ##__VA_ARGS__} + 1,                    \

@@ -1,0 +1,124 @@
+#include "common/base/arena.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/log.h"
+
+#ifdef __SANITIZE_ADDRESS__
+/* Bytes that were not given out count as out of bounds, so overruns inside a chunk are seen too. */
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n)   ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#endif
+
+enum { ALIGN = _Alignof(max_align_t), CHUNK_LEAST = 8 * 1024, CHUNK_MOST = 256 * 1024 };
+
+struct arena_chunk {
+    struct arena_chunk *older;
+    size_t used, room; /* of data[] */
+    _Alignas(max_align_t) char data[];
+};
+
+void arena_init(struct arena *arena, size_t cap_bytes)
+{
+    *arena = (struct arena){.cap = cap_bytes};
+}
+
+void arena_clear(struct arena *arena)
+{
+    struct arena_chunk *chunk = arena->head;
+
+    while (chunk && chunk->older) {
+        arena->head = chunk->older;
+        free(chunk);
+        chunk = arena->head;
+    }
+    if (chunk) {
+        chunk->used = 0;
+        ASAN_POISON_MEMORY_REGION(chunk->data, chunk->room);
+    }
+    arena->used = 0;
+}
+
+void arena_release(struct arena *arena)
+{
+    arena_clear(arena);
+    free(arena->head);
+    arena->head = NULL;
+}
+
+/* Each chunk is twice the one before, so that a large message costs few of them. */
+static void add_chunk(struct arena *arena, size_t n)
+{
+    size_t room = arena->head ? arena->head->room * 2 : CHUNK_LEAST - sizeof(struct arena_chunk);
+    struct arena_chunk *chunk;
+
+    if (room > CHUNK_MOST)
+        room = CHUNK_MOST;
+    if (room < n)
+        room = n;
+    chunk = malloc(sizeof(*chunk) + room);
+    must(chunk != NULL);
+    *chunk = (struct arena_chunk){.older = arena->head, .room = room};
+    ASAN_POISON_MEMORY_REGION(chunk->data, room);
+    arena->head = chunk;
+}
+
+void *arena_alloc(struct arena *arena, size_t n)
+{
+    size_t step;
+    char *p;
+
+    must(n <= arena->cap && arena->cap - n >= arena->used);
+    step = (n + ALIGN - 1) / ALIGN * ALIGN;
+    if (!arena->head || arena->head->room - arena->head->used < step)
+        add_chunk(arena, step);
+    p = arena->head->data + arena->head->used;
+    arena->head->used += step;
+    arena->used += step;
+    ASAN_UNPOISON_MEMORY_REGION(p, n);
+    return memset(p, 0, n);
+}
+
+void *arena_alloc_array(struct arena *arena, size_t size, size_t n)
+{
+    size_t total;
+    bool fits = !__builtin_mul_overflow(size, n, &total);
+
+    must(fits);
+    return arena_alloc(arena, total);
+}
+
+struct str arena_str(struct arena *arena, struct str s)
+{
+    return s.p ? (struct str){arena_cstr(arena, s), s.n} : STR_NONE;
+}
+
+char *arena_cstr(struct arena *arena, struct str s)
+{
+    char *p = arena_alloc(arena, s.n + 1);
+
+    if (s.n > 0)
+        memcpy(p, s.p, s.n);
+    return p;
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+    va_list args, again;
+    int n;
+    char *p;
+
+    va_start(args, format);
+    va_copy(again, args);
+    n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    must(n >= 0);
+    p = arena_alloc(arena, (size_t)n + 1);
+    vsnprintf(p, (size_t)n + 1, format, again);
+    va_end(again);
+    return p;
+}

@@ -1,0 +1,80 @@
+#include "common/base/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/log.h"
+
+void buf_init(struct buf *buf, struct arena *arena, size_t room)
+{
+    *buf = (struct buf){.arena = arena, .p = arena_alloc(arena, room), .room = room};
+}
+
+/* Room for n more bytes. */
+static void make_room(struct buf *buf, size_t n)
+{
+    size_t room = buf->room * 2;
+    char *p;
+
+    if (buf->room - buf->n >= n)
+        return;
+    if (room < buf->n + n)
+        room = buf->n + n;
+    p = arena_alloc(buf->arena, room);
+    if (buf->n > 0)
+        memcpy(p, buf->p, buf->n);
+    buf->p = p;
+    buf->room = room;
+}
+
+void buf_add(struct buf *buf, struct str s)
+{
+    if (s.n == 0)
+        return;
+    make_room(buf, s.n);
+    memcpy(buf->p + buf->n, s.p, s.n);
+    buf->n += s.n;
+}
+
+void buf_char(struct buf *buf, char c)
+{
+    make_room(buf, 1);
+    buf->p[buf->n++] = c;
+}
+
+void buf_int(struct buf *buf, int64_t value)
+{
+    char text[20];
+    size_t at = sizeof(text);
+    uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+
+    do {
+        text[--at] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (value < 0)
+        text[--at] = '-';
+    buf_add(buf, (struct str){text + at, sizeof(text) - at});
+}
+
+void buf_printf(struct buf *buf, const char *format, ...)
+{
+    va_list args, again;
+    int n;
+
+    va_start(args, format);
+    va_copy(again, args);
+    n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    must(n >= 0);
+    make_room(buf, (size_t)n + 1); /* vsnprintf() ends with a NUL that does not count */
+    vsnprintf(buf->p + buf->n, (size_t)n + 1, format, again);
+    va_end(again);
+    buf->n += (size_t)n;
+}
+
+struct str buf_str(const struct buf *buf)
+{
+    return (struct str){buf->p, buf->n};
+}

@@ -1,0 +1,200 @@
+#include "common/base/log.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/utf8.h"
+
+enum { STRING_MOST = 1000 };
+
+static const char *service_name;
+static enum log_level least_level = LOG_INFO;
+static atomic_uint_fast64_t dropped;
+
+/* A line under construction. A pipe keeps writes of up to PIPE_BUF bytes whole, so it is no longer;
+   a field that does not fit is left out, the rest of the line stays valid JSON. */
+struct line {
+    size_t n;
+    char p[PIPE_BUF];
+};
+
+enum { LINE_END = 2 }; /* "}\n" */
+
+static bool add(struct line *line, struct str s)
+{
+    if (s.n > sizeof(line->p) - LINE_END - line->n)
+        return false;
+    if (s.n > 0)
+        memcpy(line->p + line->n, s.p, s.n);
+    line->n += s.n;
+    return true;
+}
+
+/* The front of `s` as it stands in JSON: its bytes are counted in *taken. */
+static struct str escape_one(struct str s, char out[8], size_t *taken)
+{
+    static const char digits[] = "0123456789abcdef";
+    uint32_t code;
+
+    *taken = utf8_decode(s, &code);
+    if (*taken == 0) {
+        *taken = 1;
+        return STR("\\ufffd");
+    }
+    if (code == '"' || code == '\\') {
+        out[0] = '\\';
+        out[1] = (char)code;
+        return (struct str){out, 2};
+    }
+    if (code == '\n')
+        return STR("\\n");
+    if (code < 0x20) {
+        memcpy(out, "\\u00", 4);
+        out[4] = digits[code >> 4];
+        out[5] = digits[code & 0xF];
+        return (struct str){out, 6};
+    }
+    return (struct str){s.p, *taken};
+}
+
+static bool add_string(struct line *line, struct str s)
+{
+    size_t taken, most = line->n + 1 + STRING_MOST;
+    char room[8];
+
+    if (!add(line, STR("\"")))
+        return false;
+    while (s.n > 0) {
+        struct str piece = escape_one(s, room, &taken);
+
+        if (line->n + piece.n > most)
+            break;
+        if (!add(line, piece))
+            return false;
+        s = str_skip(s, taken);
+    }
+    return add(line, STR("\""));
+}
+
+static bool add_int(struct line *line, int64_t value)
+{
+    char text[24];
+    int n = snprintf(text, sizeof(text), "%lld", (long long)value);
+
+    return add(line, (struct str){text, (size_t)n});
+}
+
+static bool add_value(struct line *line, const struct log_field *field)
+{
+    switch (field->kind) {
+    case LOG_FIELD_STR:
+        return field->s.p ? add_string(line, field->s) : add(line, STR("null"));
+    case LOG_FIELD_INT:
+        return add_int(line, field->i);
+    case LOG_FIELD_BOOL:
+        return add(line, field->i ? STR("true") : STR("false"));
+    }
+    return false;
+}
+
+static void add_field(struct line *line, const struct log_field *field)
+{
+    size_t before = line->n;
+
+    if (!(add(line, STR(",")) && add_string(line, str_of(field->key)) && add(line, STR(":")) &&
+          add_value(line, field)))
+        line->n = before;
+}
+
+static void add_time(struct line *line)
+{
+    int64_t now_us = clock_us();
+    time_t seconds = now_us / 1000000;
+    char text[48];
+    struct tm tm;
+    size_t n;
+
+    gmtime_r(&seconds, &tm);
+    n = strftime(text, sizeof(text), "{\"time\":\"%Y-%m-%dT%H:%M:%S", &tm);
+    n += (size_t)snprintf(text + n, sizeof(text) - n, ".%03dZ\"", (int)(now_us / 1000 % 1000));
+    add(line, (struct str){text, n});
+}
+
+static void write_out(const struct line *line)
+{
+    ssize_t n;
+
+    do
+        n = write(STDERR_FILENO, line->p, line->n);
+    while (n < 0 && errno == EINTR);
+    if (n != (ssize_t)line->n)
+        atomic_fetch_add_explicit(&dropped, 1, memory_order_relaxed);
+}
+
+void log_open(const char *service, enum log_level least)
+{
+    service_name = service;
+    least_level = least;
+}
+
+void log_write(enum log_level level, const char *message, const struct log_field *fields, size_t n)
+{
+    static const char *const names[] = {"debug", "info", "warning", "error"};
+    int saved_errno = errno;
+    struct line line;
+
+    if (level < least_level)
+        return;
+    line.n = 0;
+    add_time(&line);
+    add_field(&line, &(struct log_field){.key = "level", .s = str_of(names[level])});
+    add_field(&line, &(struct log_field){
+                         .key = "service",
+                         .s = str_of(service_name ? service_name : program_invocation_short_name)});
+    add_field(&line, &(struct log_field){.key = "message", .s = str_of(message)});
+    for (size_t i = 0; i < n; i++)
+        add_field(&line, &fields[i]);
+    memcpy(line.p + line.n, "}\n", LINE_END);
+    line.n += LINE_END;
+    write_out(&line);
+    errno = saved_errno;
+}
+
+uint64_t log_dropped(void)
+{
+    return atomic_load_explicit(&dropped, memory_order_relaxed);
+}
+
+struct log_field log_str(const char *key, const char *value)
+{
+    return log_slice(key, str_of(value));
+}
+
+struct log_field log_slice(const char *key, struct str value)
+{
+    return (struct log_field){.key = key, .kind = LOG_FIELD_STR, .s = value};
+}
+
+struct log_field log_int(const char *key, int64_t value)
+{
+    return (struct log_field){.key = key, .kind = LOG_FIELD_INT, .i = value};
+}
+
+struct log_field log_bool(const char *key, bool value)
+{
+    return (struct log_field){.key = key, .kind = LOG_FIELD_BOOL, .i = value};
+}
+
+void log_bug(const char *condition, const char *file, int line)
+{
+    LOG(LOG_ERROR, "broken invariant", log_str("condition", condition), log_str("file", file),
+        log_int("line", line));
+    abort();
+}

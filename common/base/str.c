@@ -1,0 +1,90 @@
+#include "common/base/str.h"
+
+#include <string.h>
+
+struct str str_of(const char *c_string)
+{
+    return c_string ? (struct str){c_string, strlen(c_string)} : STR_NONE;
+}
+
+bool str_equal(struct str a, struct str b)
+{
+    /* memcmp() must not see NULL, not even for no bytes. */
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static unsigned char ascii_lower(char c)
+{
+    unsigned char u = (unsigned char)c;
+
+    return u >= 'A' && u <= 'Z' ? (unsigned char)(u | 0x20) : u;
+}
+
+bool str_equal_nocase(struct str a, struct str b)
+{
+    if (a.n != b.n)
+        return false;
+    for (size_t i = 0; i < a.n; i++)
+        if (ascii_lower(a.p[i]) != ascii_lower(b.p[i]))
+            return false;
+    return true;
+}
+
+bool str_starts(struct str s, struct str prefix)
+{
+    return s.n >= prefix.n && str_equal((struct str){s.p, prefix.n}, prefix);
+}
+
+struct str str_skip(struct str s, size_t n)
+{
+    if (!s.p)
+        return s;
+    if (n > s.n)
+        n = s.n;
+    return (struct str){s.p + n, s.n - n};
+}
+
+static bool is_ows(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+struct str str_trim_ows(struct str s)
+{
+    while (s.n > 0 && is_ows(s.p[0]))
+        s = str_skip(s, 1);
+    while (s.n > 0 && is_ows(s.p[s.n - 1]))
+        s.n--;
+    return s;
+}
+
+struct str str_cut(struct str *rest, char sep)
+{
+    struct str head = *rest;
+    const char *at = head.n > 0 ? memchr(head.p, sep, head.n) : NULL;
+
+    if (!at) {
+        *rest = STR_NONE;
+        return head;
+    }
+    head.n = (size_t)(at - head.p);
+    *rest = str_skip(*rest, head.n + 1);
+    return head;
+}
+
+bool str_to_u64(struct str s, uint64_t max, uint64_t *out)
+{
+    uint64_t value = 0;
+
+    if (s.n == 0)
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        uint64_t digit = (uint64_t)(unsigned char)s.p[i] - '0';
+
+        if (digit > 9 || digit > max || value > (max - digit) / 10)
+            return false;
+        value = value * 10 + digit;
+    }
+    *out = value;
+    return true;
+}
