@@ -1,0 +1,186 @@
+#include "common/base/metrics.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/base/metrics_process.h"
+
+enum { BUCKETS_MOST = 16 };
+
+/* Upper bounds of buckets, and how many of its units make one of the unit it is shown in. */
+struct scale {
+    int64_t per_unit;
+    size_t n;
+    int64_t most[BUCKETS_MOST];
+};
+
+static const struct scale scale_seconds = {
+    .per_unit = 1000000,
+    .n = 16,
+    .most = {100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000,
+             2500000, 5000000, 10000000},
+};
+static const struct scale scale_count = {
+    .per_unit = 1,
+    .n = 11,
+    .most = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024},
+};
+
+struct metric {
+    struct metric *next;
+    const char *name, *labels, *help, *type;
+    const struct scale *scale;                 /* NULL unless a histogram */
+    atomic_int_least64_t value;                /* of a histogram: the sum */
+    atomic_int_least64_t in[BUCKETS_MOST + 1]; /* observations by bucket; the last is +Inf */
+};
+
+static struct metric *first, *last;
+
+/* Nothing follows a name that was left: its series would not stand together. */
+static bool name_is_closed(const char *name)
+{
+    for (const struct metric *m = first; m && m != last; m = m->next)
+        if (strcmp(m->name, name) == 0)
+            return strcmp(last->name, name) != 0;
+    return false;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t n = strlen(name), m = strlen(end);
+
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
+static struct metric *add_metric(const char *type, const char *name, const char *labels,
+                                 const char *help)
+{
+    struct metric *metric = calloc(1, sizeof(*metric));
+
+    must(!name_is_closed(name));
+    must(metric != NULL);
+    *metric = (struct metric){
+        .name = strdup(name),
+        .labels = strdup(labels ? labels : ""),
+        .help = help,
+        .type = type,
+    };
+    must(metric->name && metric->labels);
+    if (last)
+        last->next = metric;
+    else
+        first = metric;
+    last = metric;
+    return metric;
+}
+
+struct metric *metric_counter(const char *name, const char *labels, const char *help)
+{
+    must(ends_with(name, "_total"));
+    return add_metric("counter", name, labels, help);
+}
+
+struct metric *metric_gauge(const char *name, const char *labels, const char *help)
+{
+    must(!ends_with(name, "_total"));
+    return add_metric("gauge", name, labels, help);
+}
+
+static struct metric *add_histogram(const struct scale *scale, const char *name, const char *labels,
+                                    const char *help)
+{
+    struct metric *metric = add_metric("histogram", name, labels, help);
+
+    metric->scale = scale;
+    return metric;
+}
+
+struct metric *metric_histogram_seconds(const char *name, const char *labels, const char *help)
+{
+    must(ends_with(name, "_seconds"));
+    return add_histogram(&scale_seconds, name, labels, help);
+}
+
+struct metric *metric_histogram_count(const char *name, const char *labels, const char *help)
+{
+    return add_histogram(&scale_count, name, labels, help);
+}
+
+void metric_add(struct metric *metric, int64_t n)
+{
+    atomic_fetch_add_explicit(&metric->value, n, memory_order_relaxed);
+}
+
+void metric_set(struct metric *metric, int64_t value)
+{
+    atomic_store_explicit(&metric->value, value, memory_order_relaxed);
+}
+
+void metric_observe(struct metric *metric, int64_t value)
+{
+    const struct scale *scale = metric->scale;
+    size_t bucket = 0;
+
+    while (bucket < scale->n && value > scale->most[bucket])
+        bucket++;
+    atomic_fetch_add_explicit(&metric->in[bucket], 1, memory_order_relaxed);
+    metric_add(metric, value);
+}
+
+/* name{labels} value, the value divided into the unit it is shown in. */
+static void render_value(struct buf *out, const struct metric *metric, const char *suffix,
+                         int64_t value, int64_t per_unit)
+{
+    buf_printf(out, *metric->labels ? "%s%s{%s} " : "%s%s%s ", metric->name, suffix,
+               metric->labels);
+    buf_int(out, value / per_unit);
+    if (per_unit > 1)
+        buf_printf(out, ".%06d", (int)(value % per_unit));
+    buf_char(out, '\n');
+}
+
+static void render_bucket(struct buf *out, const struct metric *metric, const char *most,
+                          int64_t count)
+{
+    buf_printf(out, "%s_bucket{%s%sle=\"%s\"} ", metric->name, metric->labels,
+               *metric->labels ? "," : "", most);
+    buf_int(out, count);
+    buf_char(out, '\n');
+}
+
+static void render_histogram(struct buf *out, const struct metric *metric)
+{
+    const struct scale *scale = metric->scale;
+    int64_t count = 0;
+    char most[32];
+
+    for (size_t i = 0; i <= scale->n; i++) {
+        count += atomic_load_explicit(&metric->in[i], memory_order_relaxed);
+        if (i < scale->n)
+            snprintf(most, sizeof(most), "%.10g", (double)scale->most[i] / (double)scale->per_unit);
+        render_bucket(out, metric, i < scale->n ? most : "+Inf", count);
+    }
+    render_value(out, metric, "_sum", atomic_load_explicit(&metric->value, memory_order_relaxed),
+                 scale->per_unit);
+    /* Counted from the buckets, so that both agree while others observe. */
+    render_value(out, metric, "_count", count, 1);
+}
+
+void metrics_render(struct buf *out)
+{
+    const char *name = "";
+
+    for (const struct metric *m = first; m; m = m->next) {
+        if (strcmp(m->name, name) != 0)
+            buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, m->type);
+        name = m->name;
+        if (m->scale)
+            render_histogram(out, m);
+        else
+            render_value(out, m, "", atomic_load_explicit(&m->value, memory_order_relaxed), 1);
+    }
+    metrics_render_process(out);
+}

@@ -1,0 +1,59 @@
+#include "common/base/metrics_process.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+
+static int64_t started_us;
+
+__attribute__((constructor)) static void on_load(void)
+{
+    started_us = clock_us();
+}
+
+static int64_t time_us(struct timeval t)
+{
+    return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
+}
+
+static int64_t resident_bytes(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    long pages = 0;
+
+    if (!file)
+        return 0;
+    if (fscanf(file, "%*s %ld", &pages) != 1)
+        pages = 0;
+    fclose(file);
+    return (int64_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+static void render(struct buf *out, const char *name, const char *type, const char *help)
+{
+    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n%s ", name, help, name, type, name);
+}
+
+static void render_us(struct buf *out, int64_t us)
+{
+    buf_printf(out, "%" PRId64 ".%06" PRId64 "\n", us / 1000000, us % 1000000);
+}
+
+void metrics_render_process(struct buf *out)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    render(out, "process_cpu_seconds_total", "counter", "Processor time spent.");
+    render_us(out, time_us(usage.ru_utime) + time_us(usage.ru_stime));
+    render(out, "process_start_time_seconds", "gauge", "When the process started, Unix time.");
+    render_us(out, started_us);
+    render(out, "process_resident_memory_bytes", "gauge", "Resident memory.");
+    buf_printf(out, "%" PRId64 "\n", resident_bytes());
+    render(out, "log_lines_dropped_total", "counter", "Log lines that could not be written.");
+    buf_printf(out, "%" PRIu64 "\n", log_dropped());
+}

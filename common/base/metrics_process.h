@@ -1,0 +1,14 @@
+/*
+ * metrics_process - what the kernel knows of this process, under the names that Prometheus' own
+ * clients use, and the lines that the log had to drop.
+ *
+ * Threads  Any.
+ */
+#ifndef COMMON_BASE_METRICS_PROCESS_H
+#define COMMON_BASE_METRICS_PROCESS_H
+
+#include "common/base/buf.h"
+
+void metrics_render_process(struct buf *out);
+
+#endif
