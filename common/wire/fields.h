@@ -1,0 +1,82 @@
+/*
+ * fields - reads a JSON object from outside by a table of its fields.
+ *
+ *     static const struct field search_fields[] = {
+ *         {.name = "query", .kind = FIELD_CUSTOM, .required = true, .read = query_read,
+ *          .offset = offsetof(struct search_body, query)},
+ *         ...
+ *
+ * What     Every member is judged where it stands: problems come in the order of the document, then
+ *          the missing fields in the order of the table. A member that the table does not name is
+ *          refused by its path; so is null, unless the field is nullable.
+ * Owns     What is read is copied into the arena of `problems`; nothing points into the tree.
+ * Threads  Any; pure.
+ * Fails    Problems are added to `problems`; what is written to the target then means nothing.
+ */
+#ifndef COMMON_WIRE_FIELDS_H
+#define COMMON_WIRE_FIELDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+#include "common/base/str.h"
+#include "common/wire/json.h"
+#include "common/wire/problems.h"
+#include "proto/outcome.h"
+
+enum field_kind {
+    FIELD_TEXT,       /* struct str: `least` to `most` code points, no U+0000 */
+    FIELD_FILLED,     /* the same, and not only White_Space */
+    FIELD_IDENTIFIER, /* the same as text, and no White_Space at its ends */
+    FIELD_CHOICE,     /* struct str: one of `choices` */
+    FIELD_UUID,       /* struct str: a UUID. Letters in capitals are let through: such an id is
+                         well-formed, but since ids are case-sensitive it names nothing */
+    FIELD_INT,        /* struct field_int: `least` to `most` */
+    FIELD_BOOL,       /* struct field_bool */
+    FIELD_CUSTOM,     /* whatever `read` makes of it */
+};
+
+/* Optional strings need no such thing: absent is STR_NONE. */
+struct field_int {
+    bool given;
+    int64_t value;
+};
+
+struct field_bool {
+    bool given;
+    bool value;
+};
+
+/* Judges one value that stands at `path` and writes what it means to `slot`. */
+typedef void (*field_read_fn)(json_t *value, const char *path, void *slot,
+                              struct problems *problems);
+
+struct field {
+    const char *name;
+    enum field_kind kind;
+    bool required;
+    bool nullable; /* null means the same as leaving it out */
+    int64_t least, most;
+    const char *const *choices; /* ends with NULL */
+    field_read_fn read;         /* FIELD_CUSTOM only */
+    size_t offset;              /* of the slot in the target */
+};
+
+/* Reads the members of `object` into *into, which the caller has zeroed. `path` is that of the
+   object, "" for the root. A value that is no object is a problem of its own. */
+void fields_read(json_t *object, const char *path, const struct field *fields, size_t n, void *into,
+                 struct problems *problems);
+
+/* Reads a whole body: JSON, an object, its fields. False: `problems` say why. */
+MUST_CHECK bool fields_read_body(struct str body, const struct field *fields, size_t n, void *into,
+                                 struct problems *problems);
+
+/* "path.name", or "name" at the root. */
+const char *fields_path(struct arena *arena, const char *path, const char *name);
+
+/* The outcome of a request with these problems: that of the first. There must be one. */
+enum outcome fields_outcome(const struct problems *problems);
+
+#endif
