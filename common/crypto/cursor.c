@@ -1,0 +1,133 @@
+#include "common/crypto/cursor.h"
+
+#include <string.h>
+
+#include "common/base/log.h"
+
+enum { VERSION = 1, HEAD_BYTES = 1 + 8 + 1, PAYLOAD_MOST = HEAD_BYTES + CURSOR_POSITION_MOST };
+
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+static size_t base64url_write(const uint8_t *bytes, size_t n, char *text)
+{
+    size_t length = 0, bits = 0;
+    uint32_t hold = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        hold = hold << 8 | bytes[i];
+        for (bits += 8; bits >= 6; bits -= 6)
+            text[length++] = alphabet[hold >> (bits - 6) & 63];
+    }
+    if (bits > 0)
+        text[length++] = alphabet[hold << (6 - bits) & 63];
+    text[length] = '\0';
+    return length;
+}
+
+/* One spelling for each value: no padding, and the bits left over are zero. */
+static bool base64url_read(struct str text, uint8_t *bytes, size_t *n)
+{
+    size_t length = 0, bits = 0;
+    uint32_t hold = 0;
+
+    for (size_t i = 0; i < text.n; i++) {
+        const char *at = text.p[i] != '\0' ? strchr(alphabet, text.p[i]) : NULL;
+
+        if (at == NULL)
+            return false;
+        hold = hold << 6 | (uint32_t)(at - alphabet);
+        bits += 6;
+        if (bits >= 8) {
+            bits -= 8;
+            bytes[length++] = (uint8_t)(hold >> bits);
+        }
+    }
+    if (bits >= 6 || (hold & ((1u << bits) - 1)) != 0)
+        return false;
+    *n = length;
+    return true;
+}
+
+bool cursor_keys_read(const char *first, const char *second, struct cursor_keys *out)
+{
+    struct cursor_keys keys = {.n = 1};
+
+    if (!crypto_unhex(str_of(first), keys.key[0], CURSOR_KEY_BYTES))
+        return false;
+    if (second != NULL && second[0] != '\0') {
+        if (!crypto_unhex(str_of(second), keys.key[1], CURSOR_KEY_BYTES))
+            return false;
+        keys.n = 2;
+    }
+    *out = keys;
+    crypto_wipe(&keys, sizeof(keys));
+    return true;
+}
+
+/* The binding is hashed first, so that it takes part with a fixed length whatever its size. */
+static void sign(const uint8_t key[CURSOR_KEY_BYTES], const uint8_t *payload, size_t n,
+                 struct str binding, uint8_t mac[SHA256_BYTES])
+{
+    uint8_t message[PAYLOAD_MOST + SHA256_BYTES];
+
+    memcpy(message, payload, n);
+    crypto_sha256(binding, message + n);
+    crypto_hmac_sha256((struct str){(const char *)key, CURSOR_KEY_BYTES},
+                       (struct str){(const char *)message, n + SHA256_BYTES}, mac);
+}
+
+void cursor_make(const struct cursor_keys *keys, struct str binding, struct str position,
+                 int64_t now_us, char text[CURSOR_TEXT_MOST + 1])
+{
+    uint64_t expiry = (uint64_t)(now_us / 1000000 + CURSOR_LIFE_S);
+    uint8_t bytes[PAYLOAD_MOST + SHA256_BYTES];
+    size_t n = HEAD_BYTES + position.n;
+
+    must(position.n <= CURSOR_POSITION_MOST);
+    bytes[0] = VERSION;
+    for (int i = 0; i < 8; i++)
+        bytes[1 + i] = (uint8_t)(expiry >> (56 - 8 * i));
+    bytes[9] = (uint8_t)position.n;
+    if (position.n > 0)
+        memcpy(bytes + HEAD_BYTES, position.p, position.n);
+    sign(keys->key[0], bytes, n, binding, bytes + n);
+    base64url_write(bytes, n + SHA256_BYTES, text);
+}
+
+static bool is_signed(const struct cursor_keys *keys, const uint8_t *payload, size_t n,
+                      struct str binding, const uint8_t *mac)
+{
+    bool found = false;
+
+    for (int i = 0; i < keys->n; i++) {
+        uint8_t expected[SHA256_BYTES];
+
+        sign(keys->key[i], payload, n, binding, expected);
+        found |= crypto_equal(expected, mac, SHA256_BYTES);
+    }
+    return found;
+}
+
+bool cursor_read(const struct cursor_keys *keys, struct str binding, struct str text,
+                 int64_t now_us, uint8_t position[CURSOR_POSITION_MOST], size_t *n)
+{
+    uint8_t bytes[PAYLOAD_MOST + SHA256_BYTES];
+    uint64_t expiry = 0;
+    size_t length = 0, payload;
+
+    if (text.n > CURSOR_TEXT_MOST || !base64url_read(text, bytes, &length) ||
+        length < HEAD_BYTES + SHA256_BYTES)
+        return false;
+    payload = length - SHA256_BYTES;
+    if (bytes[0] != VERSION || payload != HEAD_BYTES + (size_t)bytes[9])
+        return false;
+    if (!is_signed(keys, bytes, payload, binding, bytes + payload))
+        return false;
+    for (int i = 0; i < 8; i++)
+        expiry = expiry << 8 | bytes[1 + i];
+    if (now_us / 1000000 >= (int64_t)expiry)
+        return false;
+    *n = payload - HEAD_BYTES;
+    memcpy(position, bytes + HEAD_BYTES, *n);
+    return true;
+}

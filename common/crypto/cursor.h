@@ -1,0 +1,48 @@
+/*
+ * cursor - the opaque, signed place in a list that a client hands back to get the next page.
+ *
+ * What     base64url, unpadded, of
+ *
+ *            version 1 | expiry, Unix seconds 8 | position's length 1 | position 0-64 | MAC 32
+ *
+ *          The MAC is HMAC-SHA-256 over all before it and then the binding: bytes that say which
+ *          list this is (operation, organization, filters, page size). The binding is not in the
+ *          text; a cursor is good for the very query that it came from and for no other. The
+ *          position is readable for whoever decodes it: keep secrets out of it.
+ *          Two keys verify and the first one signs. To change keys on running replicas, hand out
+ *          the new one as the second, then make it the first, and drop the old one 7 days later.
+ * Owns     Nothing; callers bring the storage. struct cursor_keys holds secrets.
+ * Threads  Any; pure, the time is an argument.
+ * Fails    cursor_read() is false for whatever is not a live cursor of ours for that binding; it
+ *          does not tell why, and leaves its outputs untouched.
+ */
+#ifndef COMMON_CRYPTO_CURSOR_H
+#define COMMON_CRYPTO_CURSOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+#include "common/base/str.h"
+#include "common/crypto/crypto.h"
+
+#define CURSOR_KEY_BYTES     32
+#define CURSOR_POSITION_MOST 64
+#define CURSOR_TEXT_MOST     142 /* base64url of 1 + 8 + 1 + 64 + 32 bytes */
+#define CURSOR_LIFE_S        (7 * 24 * 3600)
+
+struct cursor_keys {
+    uint8_t key[2][CURSOR_KEY_BYTES];
+    int n; /* 1 or 2 */
+};
+
+/* Keys as 64 hexadecimal digits each; `second` may be NULL or "". False: malformed. */
+MUST_CHECK bool cursor_keys_read(const char *first, const char *second, struct cursor_keys *out);
+
+void cursor_make(const struct cursor_keys *keys, struct str binding, struct str position,
+                 int64_t now_us, char text[CURSOR_TEXT_MOST + 1]);
+
+MUST_CHECK bool cursor_read(const struct cursor_keys *keys, struct str binding, struct str text,
+                            int64_t now_us, uint8_t position[CURSOR_POSITION_MOST], size_t *n);
+
+#endif
