@@ -54,11 +54,12 @@ struct db_options {
 /* A bound parameter in text format; STR_NONE is SQL NULL. */
 typedef struct str db_param;
 
+/* Keeps what the options point to. NULL: the URL cannot be parsed. */
 struct db *db_new(const struct db_options *options);
 void db_free(struct db *db);
 
 /* Connects if the link is down (waiting `timeout_ms` at most) and prepares the registry. Returns
-   at once when the link is up. */
+   at once when the link is up. An attempt that takes longer goes on in the next call. */
 MUST_CHECK enum status db_connect(struct db *db, int timeout_ms);
 bool db_is_up(const struct db *db);
 /* Drops the link when the server has closed it behind our back; cheap, for idle moments. */
@@ -81,7 +82,9 @@ struct str db_value(const struct db_rows *rows, size_t row, int column);
 bool db_value_bool(const struct db_rows *rows, size_t row, int column);
 int64_t db_value_int(const struct db_rows *rows, size_t row, int column);
 
-/* SQLSTATE of the last failure, "" if none: for the log. */
+/* SQLSTATE of the batch's failure, "" if none. */
 const char *db_last_sqlstate(const struct db *db);
+/* The statement (its number in the registry) that made the batch fail; -1 = none in particular. */
+int db_last_statement(const struct db *db);
 
 #endif

@@ -1,0 +1,189 @@
+#include "common/db/db.h"
+
+#include <stdlib.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/db/batch.h"
+#include "common/db/link.h"
+
+enum {
+    GRACE_US = 1000 * 1000, /* how long past its deadline a batch waits for the server */
+    WAIT_MOST_US = 60 * 1000 * 1000,
+};
+
+struct db {
+    struct link link;
+    struct batch batch;
+    bool is_open; /* the batch: neither committed, nor failed, nor given up */
+};
+
+/* libpq quotes a string it cannot parse, password and all: so we ask beforehand and say nothing. */
+static bool url_is_sound(const char *url)
+{
+    PQconninfoOption *parsed = PQconninfoParse(url, NULL);
+
+    PQconninfoFree(parsed);
+    return parsed != NULL;
+}
+
+struct db *db_new(const struct db_options *options)
+{
+    struct db *db;
+
+    if (!url_is_sound(options->url))
+        return NULL;
+    db = calloc(1, sizeof(*db));
+    must(db != NULL);
+    db->link.options = *options;
+    db->batch.link = &db->link;
+    batch_clear(&db->batch);
+    return db;
+}
+
+void db_free(struct db *db)
+{
+    if (db == NULL)
+        return;
+    batch_release(&db->batch);
+    PQfinish(db->link.conn);
+    free(db);
+}
+
+enum status db_connect(struct db *db, int timeout_ms)
+{
+    if (db_is_up(db))
+        return ST_OK;
+    return link_connect(&db->link, clock_mono_us() + (int64_t)timeout_ms * 1000);
+}
+
+bool db_is_up(const struct db *db)
+{
+    return db->link.phase == LINK_UP;
+}
+
+void db_check(struct db *db)
+{
+    if (db_is_up(db) && !db->is_open && !link_is_alive(&db->link))
+        link_drop(&db->link, "closed by the server");
+}
+
+/* -- the batch ------------------------------------------------------------------------------- */
+
+void db_open_batch(struct db *db, int64_t deadline_us)
+{
+    int64_t left_us = deadline_us - clock_us();
+
+    must(!db->is_open);
+    if (left_us < 0)
+        left_us = 0;
+    if (left_us > WAIT_MOST_US)
+        left_us = WAIT_MOST_US;
+    batch_clear(&db->batch);
+    db->batch.until_us = clock_mono_us() + left_us + GRACE_US;
+    db->is_open = true;
+    if (!db_is_up(db))
+        batch_fail(&db->batch, ST_UNAVAILABLE);
+}
+
+size_t db_add(struct db *db, int statement, const db_param *params, size_t n)
+{
+    size_t index = db->batch.n;
+
+    must(db->is_open);
+    must(statement >= 0 && (size_t)statement < db->link.options.n_statements);
+    batch_send(&db->batch, statement, params, n);
+    return index;
+}
+
+static void drop_link(struct db *db, const char *why)
+{
+    link_drop(&db->link, db->batch.sqlstate[0] ? db->batch.sqlstate : why);
+}
+
+/* Ends the server's transaction without writing and leaves the link ready for the next batch, or
+   drops it. After an error the server skips the rollback and does the same at the Sync. */
+static void roll_back(struct db *db)
+{
+    struct batch undo = {.link = &db->link, .until_us = db->batch.until_us};
+    bool is_usable = !db->link.is_dead;
+
+    if (db->batch.n == 0 || !db_is_up(db))
+        return;
+    if (is_usable) {
+        batch_send(&undo, (int)db->link.options.n_statements, NULL, 0);
+        is_usable = PQpipelineSync(db->link.conn) && batch_collect(&db->batch) &&
+                    batch_collect(&undo) && batch_await_sync(&undo);
+    }
+    if (!is_usable)
+        drop_link(db, "lost while rolling back");
+    batch_release(&undo);
+}
+
+/* Closes a batch that has failed or is not wanted. Nothing of it is written. */
+static enum status close_unwritten(struct db *db)
+{
+    roll_back(db);
+    db->is_open = false;
+    return db->batch.failed;
+}
+
+enum status db_run(struct db *db)
+{
+    struct batch *batch = &db->batch;
+
+    must(db->is_open);
+    if (batch->failed != ST_OK)
+        return close_unwritten(db);
+    if (batch->n_collected == batch->n)
+        return ST_OK;
+
+    /* Without a Sync the server cannot commit: when the link is lost here, nothing is written. */
+    if (!PQsendFlushRequest(db->link.conn) || !batch_collect(batch)) {
+        batch_fail(batch, ST_UNAVAILABLE);
+        drop_link(db, "no answer");
+    }
+    return batch->failed == ST_OK ? ST_OK : close_unwritten(db);
+}
+
+enum status db_commit(struct db *db)
+{
+    struct batch *batch = &db->batch;
+
+    must(db->is_open);
+    if (batch->failed != ST_OK)
+        return close_unwritten(db);
+    db->is_open = false;
+    if (batch->n == 0)
+        return ST_OK;
+
+    /* From here on the Sync may be on its way. A lost link is still harmless when the server's
+       error about one of our statements came first: that failure is the one that was kept. */
+    if (!PQpipelineSync(db->link.conn) || !batch_collect(batch) || !batch_await_sync(batch)) {
+        batch_fail(batch, ST_UNCERTAIN);
+        drop_link(db, "no answer to a commit");
+    }
+    return batch->failed;
+}
+
+void db_abandon(struct db *db)
+{
+    if (db->is_open)
+        (void)close_unwritten(db);
+}
+
+const struct db_rows *db_result(const struct db *db, size_t index)
+{
+    must(index < db->batch.n_collected && db->batch.entries[index].result);
+    return (const struct db_rows *)db->batch.entries[index].result;
+}
+
+const char *db_last_sqlstate(const struct db *db)
+{
+    return db->batch.sqlstate;
+}
+
+int db_last_statement(const struct db *db)
+{
+    return db->batch.failed_statement;
+}

@@ -1,0 +1,237 @@
+#include "common/db/link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/db/sqlstate.h"
+
+enum {
+    ATTEMPT_US = 5 * 1000 * 1000,
+    ATTEMPT_SPACING_US = 100 * 1000,
+    COMPLAINT_SPACING_US = 10 * 1000 * 1000,
+};
+
+/* The URL may set these otherwise: a statement's time, and how soon the server notices that we
+   have gone while a statement waits for a lock. */
+#define SESSION_OPTIONS "-c statement_timeout=10000 -c client_connection_check_interval=1000"
+
+/* Between statements the server says good-bye in a notice. */
+static void on_notice(void *closure, const PGresult *notice)
+{
+    struct link *link = closure;
+    const char *sqlstate = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
+
+    if (sqlstate && sqlstate_ends_link(sqlstate))
+        link->is_dead = true;
+}
+
+/* libpq ends its messages with a newline, and may write several lines. */
+static struct str first_line(const char *message)
+{
+    return (struct str){message, strcspn(message, "\n")};
+}
+
+static void close_conn(struct link *link)
+{
+    PQfinish(link->conn);
+    link->conn = NULL;
+    link->phase = LINK_DOWN;
+    link->is_dead = false;
+}
+
+/* An attempt to connect has failed. */
+static void fail_attempt(struct link *link, const char *statement, const char *sqlstate,
+                         const char *message)
+{
+    int64_t now = clock_mono_us();
+
+    if (now >= link->next_complaint_us) {
+        LOG(LOG_WARNING, "database is out of reach, trying again", log_str("statement", statement),
+            log_str("sqlstate", sqlstate), log_slice("reason", first_line(message)));
+        link->next_complaint_us = now + COMPLAINT_SPACING_US;
+    }
+    link->next_attempt_us = now + ATTEMPT_SPACING_US;
+    close_conn(link);
+}
+
+void link_drop(struct link *link, const char *why)
+{
+    if (link->phase == LINK_DOWN)
+        return;
+    if (link->phase == LINK_UP)
+        LOG(LOG_WARNING, "database link dropped, connecting again", log_str("reason", why));
+    close_conn(link);
+}
+
+static void begin(struct link *link)
+{
+    /* Before dbname: the URL wins. Behind it: we do. */
+    const char *keys[] = {"connect_timeout",
+                          "tcp_user_timeout",
+                          "keepalives_idle",
+                          "keepalives_interval",
+                          "keepalives_count",
+                          "gssencmode",
+                          "options",
+                          "dbname",
+                          "application_name",
+                          "client_encoding",
+                          NULL};
+    const char *values[] = {"5",
+                            "5000",
+                            "5",
+                            "2",
+                            "3",
+                            "disable",
+                            SESSION_OPTIONS,
+                            link->options.url,
+                            link->options.name,
+                            "UTF8",
+                            NULL};
+    int64_t now = clock_mono_us();
+
+    link->conn = PQconnectStartParams(keys, values, 1);
+    must(link->conn != NULL);
+    link->phase = LINK_CONNECTING;
+    link->polling = PGRES_POLLING_WRITING;
+    link->attempt_ends_us = now + ATTEMPT_US;
+    if (PQstatus(link->conn) == CONNECTION_BAD)
+        fail_attempt(link, NULL, NULL, PQerrorMessage(link->conn));
+}
+
+/* > 0: ready, 0: the time is over. */
+static int wait_for(int fd, short events, int64_t until_us)
+{
+    struct pollfd p = {.fd = fd, .events = events};
+    int64_t left_us = until_us - clock_mono_us();
+    int n = poll(&p, 1, left_us > 0 ? (int)((left_us + 999) / 1000) : 0);
+
+    must(n >= 0 || errno == EINTR);
+    /* Interrupted: the caller looks, finds nothing and waits again. */
+    return n < 0 ? 1 : n;
+}
+
+static bool send_registry(struct link *link)
+{
+    const struct db_options *options = &link->options;
+
+    for (size_t i = 0; i < options->n_statements; i++)
+        if (!PQsendPrepare(link->conn, options->statements[i].name, options->statements[i].text, 0,
+                           NULL))
+            return false;
+    return PQsendPrepare(link->conn, LINK_ROLLBACK, "ROLLBACK", 0, NULL) &&
+           PQpipelineSync(link->conn);
+}
+
+static void begin_preparing(struct link *link)
+{
+    PQsetNoticeReceiver(link->conn, on_notice, link);
+    link->phase = LINK_PREPARING;
+    link->n_prepared = 0;
+    if (PQsetnonblocking(link->conn, 1) != 0 || !PQenterPipelineMode(link->conn) ||
+        !send_registry(link))
+        fail_attempt(link, NULL, NULL, PQerrorMessage(link->conn));
+}
+
+static void step_connecting(struct link *link, int64_t until_us)
+{
+    short events = link->polling == PGRES_POLLING_READING ? POLLIN : POLLOUT;
+
+    if (wait_for(PQsocket(link->conn), events, until_us) == 0)
+        return;
+    link->polling = PQconnectPoll(link->conn);
+    if (link->polling == PGRES_POLLING_FAILED)
+        fail_attempt(link, NULL, NULL, PQerrorMessage(link->conn));
+    else if (link->polling == PGRES_POLLING_OK)
+        begin_preparing(link);
+}
+
+static void step_preparing(struct link *link, int64_t until_us)
+{
+    const struct db_options *options = &link->options;
+    const char *statement = LINK_ROLLBACK;
+    PGresult *result = NULL;
+    enum status st = link_next(link, until_us, &result);
+
+    if (st != ST_OK) {
+        if (link->is_dead)
+            fail_attempt(link, NULL, NULL, PQerrorMessage(link->conn));
+        return;
+    }
+    if (result == NULL) {
+        link->n_prepared++;
+        return;
+    }
+    if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
+        link->phase = LINK_UP;
+        link->next_complaint_us = 0;
+        LOG(LOG_INFO, "database link is up", log_str("name", options->name));
+    } else if (PQresultStatus(result) != PGRES_COMMAND_OK) {
+        if (link->n_prepared < options->n_statements)
+            statement = options->statements[link->n_prepared].name;
+        fail_attempt(link, statement, PQresultErrorField(result, PG_DIAG_SQLSTATE),
+                     PQresultErrorMessage(result));
+    }
+    PQclear(result);
+}
+
+static void step(struct link *link, int64_t until_us)
+{
+    if (link->phase == LINK_CONNECTING)
+        step_connecting(link, until_us);
+    else if (link->phase == LINK_PREPARING)
+        step_preparing(link, until_us);
+    else if (clock_mono_us() >= link->next_attempt_us)
+        begin(link);
+    else
+        wait_for(-1, 0, until_us < link->next_attempt_us ? until_us : link->next_attempt_us);
+}
+
+enum status link_connect(struct link *link, int64_t until_us)
+{
+    do {
+        if (link->phase != LINK_UP)
+            step(link, until_us);
+        if (link->phase == LINK_UP)
+            return ST_OK;
+        if (link->phase != LINK_DOWN && clock_mono_us() > link->attempt_ends_us)
+            fail_attempt(link, NULL, NULL, "no answer in time");
+    } while (clock_mono_us() < until_us);
+    return ST_UNAVAILABLE;
+}
+
+enum status link_wait(struct link *link, int64_t until_us)
+{
+    int unsent = PQflush(link->conn);
+    short events = unsent == 1 ? POLLIN | POLLOUT : POLLIN;
+
+    if (PQsocket(link->conn) >= 0 && wait_for(PQsocket(link->conn), events, until_us) == 0)
+        return ST_UNAVAILABLE;
+    /* Even when writing failed: the server's last words may be there to read. */
+    if (!PQconsumeInput(link->conn) || unsent < 0)
+        link->is_dead = true;
+    return ST_OK;
+}
+
+bool link_is_alive(struct link *link)
+{
+    if (!PQconsumeInput(link->conn))
+        link->is_dead = true;
+    (void)PQisBusy(link->conn); /* looks at what was read */
+    return !link->is_dead;
+}
+
+enum status link_next(struct link *link, int64_t until_us, PGresult **out)
+{
+    while (PQisBusy(link->conn)) {
+        enum status st = link->is_dead ? ST_UNAVAILABLE : link_wait(link, until_us);
+
+        if (st != ST_OK)
+            return st;
+    }
+    *out = PQgetResult(link->conn);
+    return ST_OK;
+}

@@ -1,0 +1,54 @@
+/*
+ * link - the connection under a db: how it is made, waited for and dropped. Private to common/db.
+ *
+ * What     An attempt to connect is driven in steps and outlives the call that began it, so that
+ *          a caller who can wait only briefly still gets there. It ends with all statements
+ *          prepared. Attempts are spaced; what fails is logged once, then every 10 seconds.
+ * Owns     The PGconn.
+ * Threads  One thread owns a link.
+ * Fails    ST_UNAVAILABLE: not connected yet, or not any more. Looking up a host name is the one
+ *          thing that libpq does without a bound of ours.
+ */
+#ifndef COMMON_DB_LINK_H
+#define COMMON_DB_LINK_H
+
+#include <libpq-fe.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/db/db.h"
+
+/* A statement of our own behind the registry: undoes an implicit transaction. */
+#define LINK_ROLLBACK "db_rollback"
+
+enum link_phase { LINK_DOWN, LINK_CONNECTING, LINK_PREPARING, LINK_UP };
+
+struct link {
+    struct db_options options;
+    PGconn *conn; /* NULL when down */
+    enum link_phase phase;
+    PostgresPollingStatusType polling; /* what libpq waits for while connecting */
+    size_t n_prepared;
+    bool is_dead; /* the socket has ended; what was read before is still there to be looked at */
+    /* All by clock_mono_us(). */
+    int64_t attempt_ends_us, next_attempt_us, next_complaint_us;
+};
+
+/* Goes on connecting until `until_us` (by clock_mono_us()) at most. */
+enum status link_connect(struct link *link, int64_t until_us);
+
+/* Writes what is queued and waits for something to read, at most until `until_us`. ST_OK means:
+   look again. A socket that has ended gives ST_OK and sets is_dead. */
+enum status link_wait(struct link *link, int64_t until_us);
+
+/* The next result, or NULL at the end of a statement. ST_UNAVAILABLE when the socket has ended or
+   nothing came in time. */
+enum status link_next(struct link *link, int64_t until_us, PGresult **out);
+
+/* Between batches: whether the server has neither closed the link nor announced it. */
+bool link_is_alive(struct link *link);
+
+/* Closes it. The reason goes to the log when the link was up. */
+void link_drop(struct link *link, const char *why);
+
+#endif

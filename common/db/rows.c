@@ -1,0 +1,46 @@
+#include <libpq-fe.h>
+#include <stdlib.h>
+
+#include "common/base/log.h"
+#include "common/db/db.h"
+
+static const PGresult *result_of(const struct db_rows *rows)
+{
+    return (const PGresult *)rows; /* see db_result() */
+}
+
+size_t db_rows_count(const struct db_rows *rows)
+{
+    return (size_t)PQntuples(result_of(rows));
+}
+
+size_t db_rows_affected(const struct db_rows *rows)
+{
+    /* PQcmdTuples() only reads, but its parameter does not say so. */
+    return strtoul(PQcmdTuples((PGresult *)result_of(rows)), NULL, 10);
+}
+
+struct str db_value(const struct db_rows *rows, size_t row, int column)
+{
+    const PGresult *result = result_of(rows);
+
+    must(row < (size_t)PQntuples(result) && column >= 0 && column < PQnfields(result));
+    if (PQgetisnull(result, (int)row, column))
+        return STR_NONE;
+    return (struct str){PQgetvalue(result, (int)row, column),
+                        (size_t)PQgetlength(result, (int)row, column)};
+}
+
+bool db_value_bool(const struct db_rows *rows, size_t row, int column)
+{
+    struct str value = db_value(rows, row, column);
+
+    return value.n == 1 && value.p[0] == 't';
+}
+
+int64_t db_value_int(const struct db_rows *rows, size_t row, int column)
+{
+    struct str value = db_value(rows, row, column);
+
+    return value.p ? strtoll(value.p, NULL, 10) : 0;
+}
