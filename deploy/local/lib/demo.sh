@@ -1,0 +1,36 @@
+# shellcheck shell=bash
+# The demo organization and $RUN_DIR/env. What was made once is kept in secrets/demo.
+
+demo_create() {
+  local org full read owner ctl=$BIN_DIR/convctl email=owner@demo.example
+  org=$("$ctl" org create --name "Demo" --plan growth | jq -er .id) &&
+    full=$("$ctl" key create --org "$org" --name "demo, full" --scope full | jq -er .token) &&
+    read=$("$ctl" key create --org "$org" --name "demo, read" --scope read | jq -er .token) &&
+    owner=$("$ctl" user create --org "$org" --email "$email" --role owner | jq -er .password) ||
+    return
+  printf '%s\n' "ORG_ID=$org" "FULL_KEY=$full" "READ_KEY=$read" \
+    "OWNER_EMAIL=$email" "OWNER_PASSWORD=$(quote "$owner")"
+}
+
+# Renamed into place when whole: a reader never sees half of it.
+demo_prepare() {
+  local NATS_URL
+  NATS_URL=$(nats_url admin)
+  export NATS_URL
+  exec 8>"$RUN_DIR/up.lock"
+  flock 8
+  umask 077
+  if [[ ! -s $RUN_DIR/secrets/demo ]]; then
+    demo_create 8>&- >"$RUN_DIR/secrets/demo.new" || die "the demo organization could not be made"
+    mv "$RUN_DIR/secrets/demo.new" "$RUN_DIR/secrets/demo"
+  fi
+  {
+    echo "BASE_URL=http://127.0.0.1:$(port_of gateway)/api/v1"
+    echo "DASHBOARD_URL=http://127.0.0.1:$(port_of dashboard)"
+    echo "DATABASE_URL=$(database_url admin)"
+    echo "NATS_URL=$NATS_URL"
+    cat "$RUN_DIR/secrets/demo"
+  } >"$RUN_DIR/env.new"
+  mv "$RUN_DIR/env.new" "$RUN_DIR/env"
+  exec 8>&-
+}

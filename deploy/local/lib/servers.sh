@@ -1,0 +1,110 @@
+# shellcheck shell=bash
+# The two servers that the services stand on: PostgreSQL and nats-server, on loopback only.
+#
+# PostgreSQL refuses to be root, and the user it then is may not be able to walk to RUN_DIR (below
+# /root, say). So root opens the folder as descriptor 9 and PostgreSQL finds its data through
+# /proc/self/fd/9, which asks nothing of the folders above, and needs no capability.
+PGBIN=/usr/lib/postgresql/15/bin
+PGDATA_VIA_FD=/proc/self/fd/9/data
+DATABASE=conversations
+
+postgres_owner=$(id -un)
+as_postgres=()
+if [[ $EUID -eq 0 ]]; then
+  postgres_owner=postgres
+  as_postgres=(setpriv --reuid=postgres --regid=postgres --init-groups --no-new-privs)
+fi
+
+database_url() {
+  echo "postgresql://$1:$(secret "database-$1")@127.0.0.1:$(port_of postgres)/$DATABASE"
+}
+
+nats_url() {
+  echo "nats://$1:$(secret "bus-$1")@127.0.0.1:$(port_of nats)"
+}
+
+# The postmaster of this RUN_DIR, if it lives: its working folder tells it from a stranger that got
+# the same pid after a power loss.
+postgres_pid() {
+  local pid data=$RUN_DIR/postgres/data
+  [[ -e $data/postmaster.pid ]] || return 1
+  read -r pid <"$data/postmaster.pid"
+  [[ /proc/$pid/cwd -ef $data ]] && echo "$pid"
+}
+
+# Only without a supervisor: then it is on its way out, having got SIGQUIT.
+postgres_wait_gone() {
+  local pid until=$((SECONDS + 15))
+  while pid=$(postgres_pid); do
+    [[ $SECONDS -lt $until ]] || kill -KILL "$pid" 2>/dev/null || true
+    sleep 0.05
+  done
+  # Left behind by a crash; PostgreSQL itself would mistake a stranger for its owner.
+  rm -f "$RUN_DIR/postgres/data/postmaster.pid"
+}
+
+# Made aside and renamed when it is whole: an interrupted start begins anew.
+postgres_create() {
+  local home=$RUN_DIR/postgres
+  echo "creating the database in $home"
+  rm -rf "$home"
+  install -d -m 700 -o "$postgres_owner" "$home" "$home/data.new"
+  install -m 600 -o "$postgres_owner" <(secret database-admin) "$home/password"
+  (
+    cd /
+    exec 9<"$home"
+    "${as_postgres[@]}" "$PGBIN/initdb" -D /proc/self/fd/9/data.new -U admin -A scram-sha-256 \
+      --pwfile=/proc/self/fd/9/password --encoding=UTF8 --locale=C.UTF-8 &&
+      echo "CREATE DATABASE $DATABASE;" |
+      "${as_postgres[@]}" "$PGBIN/postgres" --single -D /proc/self/fd/9/data.new postgres
+  ) >"$RUN_DIR/log/initdb.log" 2>&1 || die "initdb failed: see $RUN_DIR/log/initdb.log"
+  rm -f "$home/password"
+  sync "$home/data.new"
+  mv "$home/data.new" "$home/data"
+}
+
+# Durability is PostgreSQL's default: fsync and synchronous_commit are on.
+postgres_prepare() {
+  postgres_wait_gone
+  port_choose postgres "${POSTGRES_PORT-}"
+  secret database-admin >/dev/null
+  [[ -d $RUN_DIR/postgres/data ]] || postgres_create
+  cat >"$RUN_DIR/postgres/data/postgresql.conf" <<END
+listen_addresses = '127.0.0.1'
+port = $(port_of postgres)
+unix_socket_directories = ''
+max_connections = 200
+shared_buffers = 256MB
+max_wal_size = 2GB
+deadlock_timeout = 100ms
+password_encryption = scram-sha-256
+log_line_prefix = '%m [%p] %u %a '
+log_timezone = 'UTC'
+timezone = 'UTC'
+END
+  # The supervisor's parent-death signal is lost in the change of user, so it is set again here.
+  start_script postgres "cd /
+exec 9<$(quote "$RUN_DIR/postgres")
+exec ${as_postgres[*]:-setpriv} --pdeathsig QUIT $PGBIN/postgres -D $PGDATA_VIA_FD"
+  plan service postgres INT QUIT 30
+}
+
+nats_prepare() {
+  mkdir -p "$RUN_DIR/nats"
+  port_choose nats "${NATS_PORT-}"
+  (
+    umask 077
+    cat >"$RUN_DIR/nats/nats.conf" <<END
+listen: "127.0.0.1:$(port_of nats)"
+server_name: "local"
+authorization {
+  users: [
+    { user: "admin", password: "$(secret bus-admin)" }
+    { user: "service", password: "$(secret bus-service)" }
+  ]
+}
+END
+  )
+  start_script nats "exec nats-server -c $(quote "$RUN_DIR/nats/nats.conf")"
+  plan service nats TERM KILL 5
+}

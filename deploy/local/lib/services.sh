@@ -1,0 +1,92 @@
+# shellcheck shell=bash
+# The plan: which programs run, how often and with which settings. A program that BIN_DIR does not
+# have is left out. The gateways come last, so they are the first to stop.
+WITH_DATABASE=(access conversation search audit webhook)
+SERVICES=("${WITH_DATABASE[@]}" dashboard gateway)
+
+quote() {
+  printf "'%s'" "${1//\'/\'\\\'\'}"
+}
+
+# A line of the supervisor's plan: KIND NAME STOP ORPHAN GRACE.
+plan() {
+  echo "$*" >>"$RUN_DIR/plan"
+}
+
+# Secrets reach a process by its environment, which only its owner can read, never by its arguments.
+start_script() {
+  (umask 077 && printf '%s\n' "$2" >"$RUN_DIR/start/$1")
+}
+
+exports() {
+  local pair
+  for pair in "$@"; do
+    echo "export ${pair%%=*}=$(quote "${pair#*=}")"
+  done
+}
+
+replicas_of() {
+  local variable=REPLICAS_${1^^}
+  echo "${!variable:-1}"
+}
+
+service_prepare() {
+  local service=$1 i=$2 name=$1-$2
+  local settings=("NATS_URL=$(nats_url service)" "SERVICE_INSTANCE=$name"
+    "ADMIN_ADDRESS=127.0.0.1" "ADMIN_PORT=$(port_of "$name")")
+
+  [[ " ${WITH_DATABASE[*]} " != *" $service "* ]] ||
+    settings+=("DATABASE_URL=$(database_url "conv_$service")")
+  case $service in
+  gateway)
+    settings+=("GATEWAY_PORT=$(($(port_of gateway) + i))")
+    [[ -z ${GATEWAY_TLS_PORT-} ]] || settings+=("GATEWAY_TLS_PORT=$((GATEWAY_TLS_PORT + i))")
+    ;;
+  dashboard) settings+=("DASHBOARD_PORT=$(port_of dashboard)") ;;
+  esac
+  start_script "$name" "$(exports "${settings[@]}")
+exec $(quote "$BIN_DIR/$service")"
+  plan service "$name" TERM KILL 10
+}
+
+migrate_prepare() {
+  local service settings=("DATABASE_URL=$(database_url admin)")
+  for service in "${WITH_DATABASE[@]}"; do
+    settings+=("${service^^}_DB_PASSWORD=$(secret "database-conv_$service")")
+  done
+  start_script migrate "$(exports "${settings[@]}")
+exec $(quote "$BIN_DIR/migrate")"
+  plan task migrate TERM KILL 10
+}
+
+services_prepare() {
+  local service i n present=()
+  for service in "${SERVICES[@]}"; do
+    [[ ! -x $BIN_DIR/$service ]] || present+=("$service")
+  done
+  port_choose gateway "${GATEWAY_PORT:-8080}" "$(replicas_of gateway)"
+  port_choose dashboard "${DASHBOARD_PORT:-8081}"
+  for service in "${present[@]}"; do
+    n=$(replicas_of "$service")
+    [[ $n =~ ^[0-9]{1,2}$ ]] || die "REPLICAS_${service^^} must be a number from 0 to 99"
+    for ((i = 0; i < n; i++)); do
+      port_choose "$service-$i"
+    done
+  done
+  ports_save
+  migrate_prepare
+  for service in "${present[@]}"; do
+    n=$(replicas_of "$service")
+    for ((i = 0; i < n; i++)); do
+      service_prepare "$service" "$i"
+    done
+  done
+}
+
+# "NAME PORT" of every process in the plan that has an admin listener.
+services_admin_ports() {
+  local kind name
+  while read -r kind name _; do
+    [[ $kind == task || $name == postgres || $name == nats ]] || echo "$name $(port_of "$name")"
+  done <"$RUN_DIR/plan"
+}
