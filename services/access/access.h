@@ -1,0 +1,76 @@
+/*
+ * access - the service that knows organizations, their API keys, policy, quotas and users.
+ *
+ * What     Each command is one statement that answers with a verdict and the finished JSON, or with
+ *          no row when the organization or the thing named in it does not exist. So a command is
+ *          little more than its judge(); asking and telling are the same for all.
+ * Threads  struct access is read-only after start, except for what access_upkeep() keeps, which
+ * only the first actor's thread touches.
+ */
+#ifndef SERVICES_ACCESS_ACCESS_H
+#define SERVICES_ACCESS_ACCESS_H
+
+#include "access_sql.h"
+#include "common/actor/actor.h"
+
+#define ACCESS_PARAMS_MOST     8
+#define ACCESS_RATE_LIMIT_MOST 1000000 /* requests in one window of one key */
+
+struct access {
+    int64_t rate_limit_default;
+    int64_t upkeep_due_us; /* clock_mono_us() */
+};
+
+/* A judged command: what to ask the database, and what its answer alone does not hold. */
+struct access_ask {
+    enum access_sql statement;
+    db_param params[ACCESS_PARAMS_MOST];
+    size_t n;
+    /* Told to the caller this once, as the answer's last member; never sent to the database. */
+    const char *secret_name;
+    struct str secret;
+    size_t index; /* of the statement in the batch */
+};
+
+/* -- judge: one a subject -------------------------------------------------------------------------
+ */
+
+enum status authenticate_judge(struct command *command, void *service);
+enum status quota_judge(struct command *command, void *service);
+enum status used_judge(struct command *command, void *service);
+enum status org_create_judge(struct command *command, void *service);
+enum status org_get_judge(struct command *command, void *service);
+enum status org_list_judge(struct command *command, void *service);
+enum status org_set_judge(struct command *command, void *service);
+enum status key_create_judge(struct command *command, void *service);
+enum status key_list_judge(struct command *command, void *service);
+enum status key_revoke_judge(struct command *command, void *service);
+enum status policy_get_judge(struct command *command, void *service);
+enum status policy_set_judge(struct command *command, void *service);
+enum status user_create_judge(struct command *command, void *service);
+
+/* -- ask and tell
+ * ------------------------------------------------------------------------------------ */
+
+void access_ask(struct command *command, struct db *db, void *service);
+enum status access_tell(struct command *command, struct db *db, void *service);
+/* The same; and gateways are told to forget what they know of the organization. */
+enum status access_tell_change(struct command *command, struct db *db, void *service);
+/* No row means an unknown key here, not an absent resource. */
+enum status authenticate_tell(struct command *command, struct db *db, void *service);
+
+/* -- for the judges
+ * ---------------------------------------------------------------------------------- */
+
+/* A new ask with the organization as its first parameter; NULL when the header was missing, and the
+   command is refused then. */
+struct access_ask *access_for_organization(struct command *command, enum access_sql statement);
+/* Appends a parameter; STR_NONE is SQL NULL. */
+void access_param(struct access_ask *ask, struct str value);
+void access_param_int(struct access_ask *ask, struct arena *arena, int64_t value);
+void access_param_uuid(struct access_ask *ask, struct arena *arena, const struct uuid *id);
+
+/* Forgets the counters of windows that are over. */
+void access_upkeep(struct db *db, struct arena *arena, void *service);
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * The steps that all commands share: from a judged command to its statement, and from the row that
+ * comes back to the reply.
+ */
+#include <inttypes.h>
+
+#include "common/base/log.h"
+#include "common/wire/json.h"
+#include "proto/headers.h"
+#include "proto/subject.h"
+#include "services/access/access.h"
+
+enum column { VERDICT, ANSWER };
+
+/* What a statement found instead of doing its work. */
+static const struct verdict {
+    struct str name;
+    enum outcome outcome;
+    const char *field, *message;
+} verdicts[] = {
+    {STR("empty_allowlist"), OUTCOME_PARAMETER_INVALID, "ip_allowlist",
+     "must not be empty while the list is on"},
+    {STR("email_taken"), OUTCOME_CONFLICT, "email", "belongs to another user of the organization"},
+};
+
+struct access_ask *access_for_organization(struct command *command, enum access_sql statement)
+{
+    struct access_ask *ask;
+
+    if (uuid_is_nil(&command->caller.organization_id)) {
+        command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, HEADER_ORGANIZATION, "is required");
+        return NULL;
+    }
+    ask = ARENA_NEW(command->arena, struct access_ask);
+    ask->statement = statement;
+    access_param_uuid(ask, command->arena, &command->caller.organization_id);
+    command->state = ask;
+    return ask;
+}
+
+void access_param(struct access_ask *ask, struct str value)
+{
+    must(ask->n < ACCESS_PARAMS_MOST);
+    ask->params[ask->n++] = value;
+}
+
+void access_param_int(struct access_ask *ask, struct arena *arena, int64_t value)
+{
+    access_param(ask, str_of(arena_printf(arena, "%" PRId64, value)));
+}
+
+void access_param_uuid(struct access_ask *ask, struct arena *arena, const struct uuid *id)
+{
+    char *text = arena_alloc(arena, UUID_TEXT + 1);
+
+    uuid_format(id, text);
+    access_param(ask, str_of(text));
+}
+
+void access_ask(struct command *command, struct db *db, void *service)
+{
+    struct access_ask *ask = command->state;
+
+    ask->index = db_add(db, (int)ask->statement, ask->params, ask->n);
+}
+
+/* The database's object, and the secret as its last member. */
+static void write_answer(struct command *command, const struct access_ask *ask, struct str object)
+{
+    if (ask->secret_name == NULL) {
+        buf_add(&command->reply, object);
+        return;
+    }
+    must(object.n > 2 && object.p[object.n - 1] == '}');
+    object.n--;
+    buf_add(&command->reply, object);
+    json_add_key(&command->reply, ask->secret_name);
+    json_add_string(&command->reply, ask->secret);
+    buf_char(&command->reply, '}');
+}
+
+static enum status refuse_verdict(struct command *command, struct str name)
+{
+    for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
+        const struct verdict *verdict = &verdicts[i];
+
+        if (str_equal(name, verdict->name))
+            return command_refuse(command, verdict->outcome, verdict->field, "%s",
+                                  verdict->message);
+    }
+    log_bug("a verdict of the statement's is in the table", __FILE__, __LINE__);
+}
+
+static enum status tell(struct command *command, struct db *db, enum outcome none,
+                        const char *none_message)
+{
+    const struct access_ask *ask = command->state;
+    const struct db_rows *rows = db_result(db, ask->index);
+    struct str verdict;
+
+    if (db_rows_count(rows) == 0)
+        return command_refuse(command, none, NULL, "%s", none_message);
+    verdict = db_value(rows, 0, VERDICT);
+    if (!str_equal(verdict, STR("ok")))
+        return refuse_verdict(command, verdict);
+    write_answer(command, ask, db_value(rows, 0, ANSWER));
+    return ST_OK;
+}
+
+enum status access_tell(struct command *command, struct db *db, void *service)
+{
+    return tell(command, db, OUTCOME_NOT_FOUND, "The organization, or what is named in it, does not exist");
+}
+
+enum status access_tell_change(struct command *command, struct db *db, void *service)
+{
+    enum status st = access_tell(command, db, service);
+
+    if (st == ST_OK)
+        command->doorbell = SUBJECT_NOTICE_ACCESS;
+    return st;
+}
+
+enum status authenticate_tell(struct command *command, struct db *db, void *service)
+{
+    return tell(command, db, OUTCOME_UNAUTHORIZED, "The API key is not valid");
+}

@@ -1,0 +1,110 @@
+/*
+ * key-create, key-list, key-revoke - an organization's API keys.
+ *
+ * Answer   ok: the key, with its token at creation only; or an array; or parameter_invalid,
+ *          parameter_not_found, not_found
+ * Notice   v1.notice.access after a change
+ * Retry    key-create makes another key each time; a key whose answer was lost is of no use to
+ *          anybody and can be revoked by its name. key-revoke is idempotent
+ */
+#include "common/base/clock.h"
+#include "common/crypto/token.h"
+#include "common/wire/fields.h"
+#include "services/access/access.h"
+
+#define EXPIRES_IN_MOST (10 * 366 * 86400)
+#define PREFIX_TEXT     9 /* "svc_live_" */
+#define LAST_TEXT       4
+
+static const char *const scopes[] = {"read", "full", NULL};
+
+struct key_create {
+    struct str name, scope;
+    struct field_int expires_in;
+};
+
+static const struct field create_fields[] = {
+    {.name = "name",
+     .kind = FIELD_FILLED,
+     .required = true,
+     .least = 1,
+     .most = 255,
+     .offset = offsetof(struct key_create, name)},
+    {.name = "scope",
+     .kind = FIELD_CHOICE,
+     .required = true,
+     .choices = scopes,
+     .offset = offsetof(struct key_create, scope)},
+    {.name = "expires_in",
+     .kind = FIELD_INT,
+     .least = 1,
+     .most = EXPIRES_IN_MOST,
+     .offset = offsetof(struct key_create, expires_in)},
+};
+
+/* The token goes into the answer; to the database go its hash, its prefix and its end. */
+static void ask_for_token(struct access_ask *ask, struct arena *arena, bool full)
+{
+    char *token = arena_alloc(arena, TOKEN_TEXT + 1);
+    char *hash_text = arena_alloc(arena, 2 * SHA256_BYTES + 1);
+    uint8_t hash[SHA256_BYTES];
+
+    token_make(full ? TOKEN_LIVE : TOKEN_READ, token);
+    token_hash(str_of(token), hash);
+    crypto_hex(hash, sizeof(hash), hash_text);
+    access_param(ask, str_of(hash_text));
+    ask->secret_name = "token";
+    ask->secret = str_of(token);
+}
+
+enum status key_create_judge(struct command *command, void *service)
+{
+    struct access_ask *ask = access_for_organization(command, SQL_CREATE_KEY);
+    const struct uuid id = uuid_v7(clock_us());
+    struct key_create body = {0};
+
+    if (ask == NULL)
+        return ST_REFUSED;
+    if (!fields_read_body(command->body, create_fields, 3, &body, &command->problems))
+        return command_refuse_all(command, fields_outcome(&command->problems));
+    access_param_uuid(ask, command->arena, &id);
+    ask_for_token(ask, command->arena, str_equal(body.scope, STR("full")));
+    access_param(ask, body.name);
+    access_param(ask, body.scope);
+    access_param(ask, (struct str){ask->secret.p, PREFIX_TEXT});
+    access_param(ask, str_skip(ask->secret, ask->secret.n - LAST_TEXT));
+    if (body.expires_in.given)
+        access_param_int(ask, command->arena, body.expires_in.value);
+    else
+        access_param(ask, STR_NONE);
+    return ST_OK;
+}
+
+enum status key_list_judge(struct command *command, void *service)
+{
+    return access_for_organization(command, SQL_LIST_KEYS) != NULL ? ST_OK : ST_REFUSED;
+}
+
+struct key_revoke {
+    struct str id;
+};
+
+static const struct field revoke_fields[] = {
+    {.name = "id", .kind = FIELD_UUID, .required = true, .offset = offsetof(struct key_revoke, id)},
+};
+
+enum status key_revoke_judge(struct command *command, void *service)
+{
+    struct access_ask *ask = access_for_organization(command, SQL_REVOKE_KEY);
+    struct key_revoke body = {0};
+    struct uuid id = {0};
+
+    if (ask == NULL)
+        return ST_REFUSED;
+    if (!fields_read_body(command->body, revoke_fields, 1, &body, &command->problems))
+        return command_refuse_all(command, fields_outcome(&command->problems));
+    /* Ids are case-sensitive: one in capitals names nothing, and the nil UUID finds nothing. */
+    uuid_parse(body.id, &id);
+    access_param_uuid(ask, command->arena, &id);
+    return ST_OK;
+}

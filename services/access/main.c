@@ -1,0 +1,56 @@
+#include "common/actor/service.h"
+#include "proto/subject.h"
+#include "services/access/access.h"
+
+static struct access access_state;
+
+static const struct setting settings[] = {
+    {.name = "RATE_LIMIT_DEFAULT",
+     .type = SETTING_INT,
+     .offset = offsetof(struct access, rate_limit_default),
+     .fallback = "1667",
+     .least = 1,
+     .most = ACCESS_RATE_LIMIT_MOST,
+     .meaning = "Requests per window of 10 seconds and key where the organization has no limit of "
+                "its own; all keys of an organization together have 2.5 times as many"},
+};
+
+/* Nothing here is in the audit trail: that is the API's, and these are not its operations. */
+static const struct route routes[] = {
+    {SUBJECT_ACCESS_AUTHENTICATE, OP_NONE, false, authenticate_judge, access_ask,
+     authenticate_tell},
+    {SUBJECT_ACCESS_QUOTA, OP_NONE, true, quota_judge, access_ask, access_tell},
+    {SUBJECT_ACCESS_USED, OP_NONE, true, used_judge, access_ask, NULL},
+    {SUBJECT_ACCESS_ORG_CREATE, OP_NONE, true, org_create_judge, access_ask, access_tell_change},
+    {SUBJECT_ACCESS_ORG_GET, OP_NONE, false, org_get_judge, access_ask, access_tell},
+    {SUBJECT_ACCESS_ORG_LIST, OP_NONE, false, org_list_judge, access_ask, access_tell},
+    {SUBJECT_ACCESS_ORG_SET, OP_NONE, true, org_set_judge, access_ask, access_tell_change},
+    {SUBJECT_ACCESS_KEY_CREATE, OP_NONE, true, key_create_judge, access_ask, access_tell_change},
+    {SUBJECT_ACCESS_KEY_LIST, OP_NONE, false, key_list_judge, access_ask, access_tell},
+    {SUBJECT_ACCESS_KEY_REVOKE, OP_NONE, true, key_revoke_judge, access_ask, access_tell_change},
+    {SUBJECT_ACCESS_POLICY_GET, OP_NONE, false, policy_get_judge, access_ask, access_tell},
+    {SUBJECT_ACCESS_POLICY_SET, OP_NONE, true, policy_set_judge, access_ask, access_tell_change},
+    {SUBJECT_ACCESS_USER_CREATE, OP_NONE, true, user_create_judge, access_ask, access_tell},
+};
+
+static struct service access_service = {
+    .name = "access",
+    .mailbox = SUBJECT_ACCESS,
+    .routes = routes,
+    .n_routes = sizeof(routes) / sizeof(routes[0]),
+    .statements = access_sql,
+    .n_statements = ACCESS_SQL_COUNT,
+    .self = &access_state,
+    .on_idle = access_upkeep,
+};
+
+int main(int argc, char **argv)
+{
+    const struct service_extra extra = {
+        .settings = settings,
+        .n_settings = sizeof(settings) / sizeof(settings[0]),
+        .config = &access_state,
+    };
+
+    return service_main(argc, argv, &access_service, &extra);
+}

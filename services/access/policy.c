@@ -1,0 +1,111 @@
+/*
+ * policy-get, policy-set - what an organization demands of a request beyond a key.
+ *
+ * Answer   ok: {require_https, ip_allowlist_enabled, ip_allowlist}; or parameter_invalid, not_found
+ * Notice   v1.notice.access after a change
+ * Retry    idempotent. A list that is given replaces the whole list
+ */
+#include "common/wire/fields.h"
+#include "services/access/access.h"
+#include "services/access/address.h"
+
+#define ADDRESSES_MOST 1000
+
+static void allowlist_read(json_t *value, const char *path, void *slot, struct problems *problems);
+
+struct policy_set {
+    struct field_bool require_https, ip_allowlist_enabled;
+    struct str ip_allowlist; /* as PostgreSQL writes an array */
+};
+
+static const struct field fields[] = {
+    {.name = "require_https",
+     .kind = FIELD_BOOL,
+     .offset = offsetof(struct policy_set, require_https)},
+    {.name = "ip_allowlist_enabled",
+     .kind = FIELD_BOOL,
+     .offset = offsetof(struct policy_set, ip_allowlist_enabled)},
+    {.name = "ip_allowlist",
+     .kind = FIELD_CUSTOM,
+     .read = allowlist_read,
+     .offset = offsetof(struct policy_set, ip_allowlist)},
+};
+
+static bool holds(const struct address *list, size_t n, const struct address *address)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (address_equal(&list[i], address))
+            return true;
+    }
+    return false;
+}
+
+/* {a,b,c}: canonical addresses hold nothing that would have to be quoted. */
+static struct str array_text(struct arena *arena, const struct address *list, size_t n)
+{
+    char text[ADDRESS_TEXT];
+    struct buf buf;
+
+    buf_init(&buf, arena, 64);
+    buf_char(&buf, '{');
+    for (size_t i = 0; i < n; i++) {
+        address_format(&list[i], text);
+        if (i > 0)
+            buf_char(&buf, ',');
+        buf_add(&buf, str_of(text));
+    }
+    buf_char(&buf, '}');
+    return buf_str(&buf);
+}
+
+/* Every address in its canonical form, none twice, in the order of their first mention. */
+static void allowlist_read(json_t *value, const char *path, void *slot, struct problems *problems)
+{
+    size_t given = json_array_size(value), n = 0;
+    struct address *list;
+
+    if (!json_is_array(value) || given > ADDRESSES_MOST) {
+        problems_add(problems, "parameter_invalid", path,
+                     "must be an array of at most %d addresses", ADDRESSES_MOST);
+        return;
+    }
+    list = ARENA_ARRAY(problems->arena, struct address, given + 1);
+    for (size_t i = 0; i < given; i++) {
+        struct address address;
+
+        if (!address_parse(json_text(json_array_get(value, i)), &address))
+            problems_add(problems, "parameter_invalid",
+                         arena_printf(problems->arena, "%s[%zu]", path, i),
+                         "must be one exact IPv4 or IPv6 address");
+        else if (!holds(list, n, &address))
+            list[n++] = address;
+    }
+    *(struct str *)slot = array_text(problems->arena, list, n);
+}
+
+static struct str bool_text(struct field_bool field)
+{
+    if (!field.given)
+        return STR_NONE;
+    return field.value ? STR("true") : STR("false");
+}
+
+enum status policy_get_judge(struct command *command, void *service)
+{
+    return access_for_organization(command, SQL_READ_POLICY) != NULL ? ST_OK : ST_REFUSED;
+}
+
+enum status policy_set_judge(struct command *command, void *service)
+{
+    struct access_ask *ask = access_for_organization(command, SQL_CHANGE_POLICY);
+    struct policy_set body = {0};
+
+    if (ask == NULL)
+        return ST_REFUSED;
+    if (!fields_read_body(command->body, fields, 3, &body, &command->problems))
+        return command_refuse_all(command, fields_outcome(&command->problems));
+    access_param(ask, bool_text(body.require_https));
+    access_param(ask, bool_text(body.ip_allowlist_enabled));
+    access_param(ask, body.ip_allowlist);
+    return ST_OK;
+}

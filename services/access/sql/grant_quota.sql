@@ -1,0 +1,35 @@
+-- Takes a share of one window's allowance: of the key's, and of that from the organization's. When
+-- the organization has less left than the key was given, the organization's window is used up, so
+-- what was taken from the key in vain is missed by nobody.
+-- The advisory lock makes grants of one organization wait for each other before they touch a row:
+-- batches take these locks in one order everywhere, and cannot deadlock over the rows.
+-- $1 lock, $2 organization, $3 key, $4 period, $5 wanted, $6 key's limit, $7 organization's limit
+-- -> verdict, JSON
+WITH turn AS MATERIALIZED (
+    SELECT pg_advisory_xact_lock($1::bigint)
+), of_key AS (
+    INSERT INTO access.quota AS q (organization_id, api_key_id, period, used, granted)
+    SELECT $2::uuid, $3::uuid, $4::bigint,
+           least($5::bigint, $6::bigint), least($5::bigint, $6::bigint)
+    FROM turn
+    ON CONFLICT (organization_id, api_key_id, period) DO UPDATE
+    SET granted = greatest(0, least(excluded.granted, $6::bigint - q.used)),
+        used = q.used + greatest(0, least(excluded.granted, $6::bigint - q.used))
+    RETURNING granted, used
+), of_organization AS (
+    INSERT INTO access.quota AS q (organization_id, api_key_id, period, used, granted)
+    SELECT $2::uuid, '00000000-0000-0000-0000-000000000000', $4::bigint,
+           least(of_key.granted, $7::bigint), least(of_key.granted, $7::bigint)
+    FROM of_key
+    ON CONFLICT (organization_id, api_key_id, period) DO UPDATE
+    SET granted = greatest(0, least(excluded.granted, $7::bigint - q.used)),
+        used = q.used + greatest(0, least(excluded.granted, $7::bigint - q.used))
+    RETURNING granted, used
+)
+SELECT 'ok', row_to_json(answer)
+FROM (
+    SELECT of_organization.granted,
+           greatest(0, $6::bigint - of_key.used) AS key_left,
+           greatest(0, $7::bigint - of_organization.used) AS organization_left
+    FROM of_key, of_organization
+) answer

@@ -1,0 +1,8 @@
+-- $1 organization -> verdict, JSON
+SELECT 'ok', row_to_json(o)
+FROM (
+    SELECT organization_id AS id, name, plan, rate_limit,
+           floor(extract(epoch FROM created_at))::bigint AS created_at
+    FROM access.organizations
+    WHERE organization_id = $1::uuid
+) o

@@ -1,0 +1,115 @@
+/*
+ * user-create - somebody who signs in to the dashboard.
+ *
+ * Answer   ok: {id, email, role}, and the password when it was made here; or parameter_invalid,
+ *          parameter_not_found, not_found, conflict
+ * Retry    a second call finds the email taken
+ *
+ * Hashing a password takes some 50 ms of this actor's thread, and with it of the commands behind
+ * this one. Creating a user is a rare act of an operator, and gateways that wait for a quota have
+ * other actors and replicas to ask, so it is not worth a thread of its own.
+ */
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/crypto/crypto.h"
+#include "common/wire/fields.h"
+#include "common/wire/text.h"
+#include "services/access/access.h"
+
+#define PASSWORD_MADE 20 /* base62: 119 bits */
+
+static const char *const roles[] = {"owner", "admin", "member", NULL};
+
+static void email_read(json_t *value, const char *path, void *slot, struct problems *problems);
+
+struct user_create {
+    struct str email, role, password;
+};
+
+static const struct field fields[] = {
+    {.name = "email",
+     .kind = FIELD_CUSTOM,
+     .required = true,
+     .read = email_read,
+     .offset = offsetof(struct user_create, email)},
+    {.name = "role",
+     .kind = FIELD_CHOICE,
+     .required = true,
+     .choices = roles,
+     .offset = offsetof(struct user_create, role)},
+    {.name = "password",
+     .kind = FIELD_TEXT,
+     .least = 8,
+     .most = 1024,
+     .offset = offsetof(struct user_create, password)},
+};
+
+/* Something, one @, something; no blanks and no control characters anywhere. */
+static bool is_email(struct str text)
+{
+    struct str rest = text, local;
+
+    if (text.p == NULL || text_length(text) > 255)
+        return false;
+    for (size_t i = 0; i < text.n; i++) {
+        if ((unsigned char)text.p[i] <= ' ' || text.p[i] == 0x7f)
+            return false;
+    }
+    local = str_cut(&rest, '@');
+    return local.n > 0 && rest.p != NULL && rest.n > 0 && memchr(rest.p, '@', rest.n) == NULL &&
+           !text_has_outer_space(text);
+}
+
+static void email_read(json_t *value, const char *path, void *slot, struct problems *problems)
+{
+    struct str text = json_text(value);
+
+    if (!is_email(text)) {
+        problems_add(problems, "parameter_invalid", path,
+                     "must be an email address of at most 255 characters");
+        return;
+    }
+    *(struct str *)slot = text_lower(problems->arena, text);
+}
+
+static struct str make_password(struct arena *arena)
+{
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    char *text = arena_alloc(arena, PASSWORD_MADE + 1);
+
+    for (size_t n = 0; n < PASSWORD_MADE;) {
+        uint8_t byte;
+
+        crypto_random(&byte, 1);
+        if (byte < 4 * 62) /* the rest would favour the first digits */
+            text[n++] = digits[byte % 62];
+    }
+    return (struct str){text, PASSWORD_MADE};
+}
+
+enum status user_create_judge(struct command *command, void *service)
+{
+    struct access_ask *ask = access_for_organization(command, SQL_CREATE_USER);
+    char *hash = arena_alloc(command->arena, CRYPTO_PASSWORD_TEXT);
+    const struct uuid id = uuid_v7(clock_us());
+    struct user_create body = {0};
+
+    if (ask == NULL)
+        return ST_REFUSED;
+    if (!fields_read_body(command->body, fields, 3, &body, &command->problems))
+        return command_refuse_all(command, fields_outcome(&command->problems));
+    if (body.password.p == NULL) {
+        ask->secret_name = "password";
+        ask->secret = body.password = make_password(command->arena);
+    }
+    crypto_password_hash(body.password, hash);
+    if (ask->secret_name == NULL)
+        crypto_wipe((char *)body.password.p, body.password.n);
+
+    access_param_uuid(ask, command->arena, &id);
+    access_param(ask, body.email);
+    access_param(ask, body.role);
+    access_param(ask, str_of(hash));
+    return ST_OK;
+}
