@@ -86,9 +86,9 @@ void *arena_alloc(struct arena *arena, size_t n)
 void *arena_alloc_array(struct arena *arena, size_t size, size_t n)
 {
     size_t total;
-    bool fits = !__builtin_mul_overflow(size, n, &total);
+    bool overflows = __builtin_mul_overflow(size, n, &total);
 
-    must(fits);
+    must(!overflows);
     return arena_alloc(arena, total);
 }
 
@@ -106,19 +106,28 @@ char *arena_cstr(struct arena *arena, struct str s)
     return p;
 }
 
-char *arena_printf(struct arena *arena, const char *format, ...)
+char *arena_vprintf(struct arena *arena, const char *format, va_list args)
 {
-    va_list args, again;
+    va_list again;
     int n;
     char *p;
 
-    va_start(args, format);
     va_copy(again, args);
     n = vsnprintf(NULL, 0, format, args);
-    va_end(args);
     must(n >= 0);
     p = arena_alloc(arena, (size_t)n + 1);
     vsnprintf(p, (size_t)n + 1, format, again);
     va_end(again);
+    return p;
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+    va_list args;
+    char *p;
+
+    va_start(args, format);
+    p = arena_vprintf(arena, format, args);
+    va_end(args);
     return p;
 }

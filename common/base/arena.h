@@ -38,5 +38,7 @@ struct str arena_str(struct arena *arena, struct str s);
 char *arena_cstr(struct arena *arena, struct str s);
 char *arena_printf(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+char *arena_vprintf(struct arena *arena, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 
 #endif

@@ -1,0 +1,90 @@
+#include "common/base/str.h"
+
+#include <criterion/criterion.h>
+
+Test(str, absent_is_equal_to_empty_in_bytes_only)
+{
+    cr_assert(str_equal(STR_NONE, STR("")));
+    cr_assert_null(str_of(NULL).p);
+    cr_assert_not_null(str_of("").p);
+}
+
+Test(str, compares_all_bytes)
+{
+    cr_assert(str_equal(STR("a\0b"), STR("a\0b")));
+    cr_assert_not(str_equal(STR("a\0b"), STR("a\0c")));
+    cr_assert_not(str_equal(STR("ab"), STR("abc")));
+}
+
+Test(str, ignores_case_of_ascii_letters_only)
+{
+    cr_assert(str_equal_nocase(STR("BEARER"), STR("bearer")));
+    cr_assert_not(str_equal_nocase(STR("@"), STR("`")));
+    cr_assert_not(str_equal_nocase(STR("\xC3\x84"), STR("\xC3\xA4")));
+}
+
+Test(str, starts_with_itself_and_with_nothing)
+{
+    cr_assert(str_starts(STR("abc"), STR("abc")));
+    cr_assert(str_starts(STR("abc"), STR("")));
+    cr_assert_not(str_starts(STR("ab"), STR("abc")));
+}
+
+Test(str, skips_no_further_than_the_end)
+{
+    cr_assert(str_equal(str_skip(STR("abc"), 1), STR("bc")));
+    cr_assert_eq(str_skip(STR("abc"), 9).n, 0);
+    cr_assert_null(str_skip(STR_NONE, 1).p);
+}
+
+Test(str, trims_spaces_and_tabs_only)
+{
+    cr_assert(str_equal(str_trim_ows(STR(" \t a b\t ")), STR("a b")));
+    cr_assert(str_equal(str_trim_ows(STR("\na\r")), STR("\na\r")));
+    cr_assert_eq(str_trim_ows(STR(" \t ")).n, 0);
+}
+
+Test(str, cuts_piece_by_piece)
+{
+    struct str rest = STR("a,,b");
+
+    cr_assert(str_equal(str_cut(&rest, ','), STR("a")));
+    cr_assert(str_equal(str_cut(&rest, ','), STR("")));
+    cr_assert_not_null(rest.p);
+    cr_assert(str_equal(str_cut(&rest, ','), STR("b")));
+    cr_assert_null(rest.p);
+}
+
+Test(str, tells_an_empty_last_piece_from_none)
+{
+    struct str rest = STR("a,");
+
+    str_cut(&rest, ',');
+    cr_assert_not_null(rest.p);
+    cr_assert_eq(rest.n, 0);
+}
+
+Test(str, reads_numbers_up_to_the_most)
+{
+    uint64_t value = 7;
+
+    cr_assert(str_to_u64(STR("0"), 0, &value));
+    cr_assert_eq(value, 0);
+    cr_assert(str_to_u64(STR("00100"), 100, &value));
+    cr_assert_eq(value, 100);
+    cr_assert(str_to_u64(STR("18446744073709551615"), UINT64_MAX, &value));
+    cr_assert_eq(value, UINT64_MAX);
+}
+
+Test(str, refuses_what_is_no_number_and_leaves_the_output)
+{
+    static const char *const bad[] = {"", "-1", "+1", " 1", "1 ", "0x1", "1.0", "101", "1010"};
+    uint64_t value = 7;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        cr_assert_not(str_to_u64(str_of(bad[i]), 100, &value), "%s", bad[i]);
+    cr_assert_not(str_to_u64(STR("18446744073709551616"), UINT64_MAX, &value));
+    cr_assert_not(str_to_u64(STR("9"), 5, &value));
+    cr_assert_not(str_to_u64(STR_NONE, 5, &value));
+    cr_assert_eq(value, 7);
+}
