@@ -1,0 +1,230 @@
+#include "tests/support/http.h"
+
+#include <criterion/criterion.h>
+#include <ctype.h>
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/base/clock.h"
+#include "tests/support/stack.h"
+
+/* Answers stay reachable from here, which also keeps leak checkers content. */
+static struct answer *answers;
+static pthread_mutex_t answers_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
+
+static void start_curl(void)
+{
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+static void append(char **to, size_t *to_n, const char *bytes, size_t n)
+{
+    *to = realloc(*to, *to_n + n + 1);
+    cr_assert_not_null(*to);
+    memcpy(*to + *to_n, bytes, n);
+    *to_n += n;
+    (*to)[*to_n] = '\0';
+}
+
+static size_t on_body(char *bytes, size_t size, size_t n, void *closure)
+{
+    struct answer *answer = closure;
+
+    append(&answer->body, &answer->body_n, bytes, size * n);
+    return size * n;
+}
+
+static size_t on_header(char *bytes, size_t size, size_t n, void *closure)
+{
+    struct answer *answer = closure;
+
+    /* An interim answer (100) is followed by the one that counts. */
+    if (size * n >= 5 && memcmp(bytes, "HTTP/", 5) == 0)
+        answer->head_n = 0;
+    append(&answer->head, &answer->head_n, bytes, size * n);
+    return size * n;
+}
+
+static struct answer *answer_new(const struct http_request *request)
+{
+    struct answer *answer = calloc(1, sizeof(*answer));
+
+    cr_assert_not_null(answer);
+    append(&answer->head, &answer->head_n, "", 0);
+    append(&answer->body, &answer->body_n, "", 0);
+    snprintf(answer->about, sizeof(answer->about), "%s %s", request->method, request->path);
+    pthread_mutex_lock(&answers_lock);
+    answer->next = answers;
+    answers = answer;
+    pthread_mutex_unlock(&answers_lock);
+    return answer;
+}
+
+/* Finds the n-th line of that name; returns its value's start and length. */
+static const char *find(const struct answer *answer, const char *name, int nth, size_t *n)
+{
+    size_t name_n = strlen(name);
+    const char *line = answer->head;
+
+    while (line != NULL && *line != '\0') {
+        const char *end = strpbrk(line, "\r\n");
+
+        if (end == NULL)
+            end = line + strlen(line);
+        if ((size_t)(end - line) > name_n && strncasecmp(line, name, name_n) == 0 &&
+            line[name_n] == ':' && nth-- == 0) {
+            const char *value = line + name_n + 1;
+
+            while (value < end && isblank((unsigned char)*value))
+                value++;
+            *n = (size_t)(end - value);
+            return value;
+        }
+        line = end + strspn(end, "\r\n");
+    }
+    return NULL;
+}
+
+const char *http_header(const struct answer *answer, const char *name)
+{
+    size_t n;
+    const char *value = find(answer, name, 0, &n);
+    struct answer *copy;
+
+    if (value == NULL)
+        return NULL;
+    copy = answer_new(&(struct http_request){.method = "header", .path = name});
+    append(&copy->body, &copy->body_n, value, n);
+    return copy->body;
+}
+
+int http_header_count(const struct answer *answer, const char *name)
+{
+    int count = 0;
+    size_t n;
+
+    while (find(answer, name, count, &n) != NULL)
+        count++;
+    return count;
+}
+
+long http_header_integer(const struct answer *answer, const char *name)
+{
+    const char *text = http_header(answer, name);
+
+    if (text == NULL || text[0] == '\0' || strspn(text, "0123456789") != strlen(text))
+        return -1;
+    return strtol(text, NULL, 10);
+}
+
+static bool wants(const struct http_request *request, const char *name)
+{
+    for (const char *const *h = request->headers; h != NULL && *h != NULL; h++) {
+        if (strncasecmp(*h, name, strlen(name)) == 0)
+            return false;
+    }
+    return true;
+}
+
+static struct curl_slist *headers_of(const struct http_request *request)
+{
+    /* curl's own additions are taken out: a request holds what the test says. */
+    struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+    char line[512];
+
+    if (request->key != NULL) {
+        snprintf(line, sizeof(line), "Authorization: Bearer %s", request->key);
+        list = curl_slist_append(list, line);
+    }
+    if (wants(request, "Content-Type"))
+        list = curl_slist_append(list, request->body != NULL ? "Content-Type: application/json"
+                                                             : "Content-Type:");
+    for (const char *const *h = request->headers; h != NULL && *h != NULL; h++)
+        list = curl_slist_append(list, *h);
+    return list;
+}
+
+/* What the contract promises of every answer. */
+static void check_invariants(struct answer *answer)
+{
+    const char *id = http_header(answer, "X-Service-Request-Id");
+    const char *type = http_header(answer, "Content-Type");
+    const char *cache = http_header(answer, "Cache-Control");
+
+    cr_assert_not_null(id, "%s: %d without X-Service-Request-Id", answer->about, answer->status);
+    cr_assert_eq(http_header_count(answer, "X-Service-Request-Id"), 1);
+    cr_assert_eq(strlen(id), 36, "%s: request id %s", answer->about, id);
+    cr_assert_eq(strspn(id, "0123456789abcdef-"), 36, "%s: request id %s", answer->about, id);
+    cr_assert_eq(id[14], '7', "%s: request id %s is not of version 7", answer->about, id);
+    memcpy(answer->request_id, id, 37);
+    cr_assert(cache != NULL && strcmp(cache, "no-store") == 0, "%s: %d without Cache-Control",
+              answer->about, answer->status);
+    cr_assert(type != NULL && strncmp(type, "application/json", 16) == 0, "%s: %d with type %s",
+              answer->about, answer->status, type != NULL ? type : "(none)");
+}
+
+static void set_options(CURL *curl, const struct http_request *request, const char *url,
+                        struct curl_slist *headers, struct answer *answer)
+{
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
+    curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(curl, CURLOPT_PROXY, "");
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, answer);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
+                     (long)(request->timeout_ms != 0 ? request->timeout_ms : 30000));
+    if (strcmp(request->method, "HEAD") == 0)
+        curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
+    if (request->body != NULL) {
+        size_t n = request->body_n != 0 ? request->body_n : strlen(request->body);
+
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, (long)n);
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body);
+    }
+}
+
+struct answer *http_send(const struct http_request *request)
+{
+    const char *base = request->base != NULL ? request->base : stack_setting("BASE_URL");
+    struct answer *answer = answer_new(request);
+    struct curl_slist *headers = headers_of(request);
+    int64_t began_us = clock_mono_us();
+    char error[CURL_ERROR_SIZE] = "";
+    char url[4096];
+    long status = 0;
+    CURLcode code;
+    CURL *curl;
+
+    pthread_once(&curl_once, start_curl);
+    curl = curl_easy_init();
+    cr_assert_not_null(curl);
+    cr_assert_lt(snprintf(url, sizeof(url), "%s%s", base, request->path), (int)sizeof(url));
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
+    set_options(curl, request, url, headers, answer);
+    code = curl_easy_perform(curl);
+    answer->took_us = clock_mono_us() - began_us;
+    if (code == CURLE_OK)
+        curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    answer->status = (int)status;
+    curl_easy_cleanup(curl);
+    curl_slist_free_all(headers);
+    if (answer->status == 0) {
+        cr_assert(request->may_fail, "%s: %s", answer->about, error);
+        return answer;
+    }
+    answer->json = json_loadb(answer->body, answer->body_n, JSON_REJECT_DUPLICATES, NULL);
+    if (!request->skip_checks)
+        check_invariants(answer);
+    return answer;
+}

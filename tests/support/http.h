@@ -1,0 +1,51 @@
+/*
+ * http - one request over HTTP, as a client of the API makes it (libcurl).
+ *
+ * What     Every request has a connection of its own. What holds for every answer of the service
+ *          whatever it says (request id, no-store, JSON) is checked right here, so that no test can
+ *          forget it.
+ * Owns     Answers live until the process ends: Criterion gives every test a process.
+ * Threads  Any.
+ * Fails    Fails the test, unless `may_fail` is set: then status 0 is "no answer".
+ */
+#ifndef TESTS_SUPPORT_HTTP_H
+#define TESTS_SUPPORT_HTTP_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct http_request {
+    const char *method;
+    const char *base;           /* NULL = BASE_URL of the stack */
+    const char *path;           /* "/ping?x=1", appended to the base */
+    const char *key;            /* sent as a bearer token; NULL = no Authorization header */
+    const char *body;           /* NULL = none */
+    size_t body_n;              /* 0 = strlen(body) */
+    const char *const *headers; /* more of them, NULL-terminated; a Content-Type replaces ours */
+    int timeout_ms;             /* 0 = 30 s */
+    bool may_fail;
+    bool skip_checks; /* for what does not come from our gateway */
+};
+
+struct answer {
+    int status; /* 0: none */
+    char *head; /* header lines */
+    char *body;
+    size_t head_n, body_n;
+    json_t *json; /* NULL when the body is no JSON */
+    char request_id[37];
+    char about[200]; /* method and path, for messages */
+    int64_t took_us;
+    struct answer *next;
+};
+
+struct answer *http_send(const struct http_request *request);
+
+/* The value of a header, or NULL; a copy that lives as long as the answer. */
+const char *http_header(const struct answer *answer, const char *name);
+int http_header_count(const struct answer *answer, const char *name);
+long http_header_integer(const struct answer *answer, const char *name); /* -1: no such integer */
+
+#endif

@@ -1,0 +1,90 @@
+#include "tests/support/sql.h"
+
+#include <criterion/criterion.h>
+#include <libpq-fe.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/stack.h"
+
+enum { PARAMETERS_MOST = 8 };
+
+static PGconn *connection;
+
+static PGconn *connected(void)
+{
+    if (connection == NULL)
+        connection = PQconnectdb(stack_setting("DATABASE_URL"));
+    else if (PQstatus(connection) != CONNECTION_OK)
+        PQreset(connection);
+    cr_assert_eq(PQstatus(connection), CONNECTION_OK, "%s", PQerrorMessage(connection));
+    return connection;
+}
+
+static const char *first_value(const char *text, va_list rest)
+{
+    const char *values[PARAMETERS_MOST];
+    char *copy = NULL;
+    PGresult *result;
+    int n = 0;
+
+    for (const char *v = va_arg(rest, const char *); v != NULL; v = va_arg(rest, const char *)) {
+        cr_assert_lt(n, PARAMETERS_MOST);
+        values[n++] = v;
+    }
+    result = PQexecParams(connected(), text, n, NULL, values, NULL, NULL, 0);
+    cr_assert_eq(PQresultStatus(result), PGRES_TUPLES_OK, "%s: %s", text,
+                 PQresultErrorMessage(result));
+    if (PQntuples(result) > 0 && !PQgetisnull(result, 0, 0))
+        copy = strdup(PQgetvalue(result, 0, 0));
+    PQclear(result);
+    return copy;
+}
+
+int64_t sql_integer(const char *text, ...)
+{
+    const char *value;
+    va_list rest;
+
+    va_start(rest, text);
+    value = first_value(text, rest);
+    va_end(rest);
+    cr_assert_not_null(value, "%s: nothing came back", text);
+    return strtoll(value, NULL, 10);
+}
+
+const char *sql_text(const char *text, ...)
+{
+    const char *value;
+    va_list rest;
+
+    va_start(rest, text);
+    value = first_value(text, rest);
+    va_end(rest);
+    return value;
+}
+
+const char *sql_state_as(const char *role, const char *text)
+{
+    static char state[6];
+    PGconn *conn = connected();
+    PGresult *result;
+    const char *found;
+
+    if (role != NULL) {
+        char *quoted = PQescapeIdentifier(conn, role, strlen(role));
+        char set[256];
+
+        snprintf(set, sizeof(set), "SET ROLE %s", quoted);
+        PQclear(PQexec(conn, set));
+        PQfreemem(quoted);
+    }
+    result = PQexec(conn, text);
+    found = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    snprintf(state, sizeof(state), "%s", found != NULL ? found : "00000");
+    PQclear(result);
+    PQclear(PQexec(conn, "RESET ROLE"));
+    return state;
+}

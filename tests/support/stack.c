@@ -1,0 +1,201 @@
+#include "tests/support/stack.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+
+enum { ARGUMENTS_MOST = 32, OUTPUT_MOST = 1 << 20 };
+
+const char *stack_setting(const char *name)
+{
+    const char *value = getenv(name);
+
+    cr_assert(value != NULL && value[0] != '\0',
+              "%s is not set: run these tests with `make test`, or source $RUN_DIR/env first",
+              name);
+    return value;
+}
+
+int stack_gateway_port(void)
+{
+    const char *colon = strrchr(stack_setting("BASE_URL"), ':');
+
+    cr_assert_not_null(colon);
+    return atoi(colon + 1);
+}
+
+static void take_lock(int kind)
+{
+    static int fd = -1;
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/tests.lock", stack_setting("RUN_DIR"));
+    if (fd < 0)
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    cr_assert_geq(fd, 0, "%s: %s", path, strerror(errno));
+    while (flock(fd, kind) != 0)
+        cr_assert_eq(errno, EINTR);
+}
+
+void stack_share(void)
+{
+    take_lock(LOCK_SH);
+}
+
+void stack_have_alone(void)
+{
+    take_lock(LOCK_EX);
+}
+
+/* -- convctl ------------------------------------------------------------------------------------
+ */
+
+static void read_all(int fd, char *text, size_t room)
+{
+    size_t n = 0;
+    ssize_t got;
+
+    while ((got = read(fd, text + n, room - 1 - n)) != 0) {
+        if (got < 0 && errno == EINTR)
+            continue;
+        cr_assert_gt(got, 0, "reading from convctl: %s", strerror(errno));
+        n += (size_t)got;
+        cr_assert_lt(n, room - 1, "convctl printed too much");
+    }
+    text[n] = '\0';
+    close(fd);
+}
+
+/* Exit status; stdout and stderr go to the two texts. The short one fits into a pipe. */
+static int run(char *const *arguments, char *output, char *complaint, size_t complaint_room)
+{
+    int out[2], err[2], status;
+    pid_t pid;
+
+    cr_assert_eq(pipe2(out, O_CLOEXEC), 0);
+    cr_assert_eq(pipe2(err, O_CLOEXEC), 0);
+    pid = fork();
+    cr_assert_geq(pid, 0);
+    if (pid == 0) {
+        dup2(out[1], STDOUT_FILENO);
+        dup2(err[1], STDERR_FILENO);
+        execv(arguments[0], arguments);
+        _exit(127);
+    }
+    close(out[1]);
+    close(err[1]);
+    read_all(out[0], output, OUTPUT_MOST);
+    read_all(err[0], complaint, complaint_room);
+    while (waitpid(pid, &status, 0) < 0)
+        cr_assert_eq(errno, EINTR);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+static int run_convctl(const char *first, va_list rest, char *output, char *complaint,
+                       size_t complaint_room)
+{
+    const char *directory = getenv("BIN_DIR");
+    char program[4096];
+    char *arguments[ARGUMENTS_MOST + 1];
+    size_t n = 0;
+
+    snprintf(program, sizeof(program), "%s/convctl", directory != NULL ? directory : "build/bin");
+    arguments[n++] = program;
+    for (const char *a = first; a != NULL; a = va_arg(rest, const char *)) {
+        cr_assert_lt(n, ARGUMENTS_MOST);
+        arguments[n++] = (char *)a;
+    }
+    arguments[n] = NULL;
+    return run(arguments, output, complaint, complaint_room);
+}
+
+json_t *convctl(const char *first, ...)
+{
+    char *output = malloc(OUTPUT_MOST), complaint[4096];
+    json_error_t error;
+    json_t *value;
+    va_list rest;
+    int exit_status;
+
+    va_start(rest, first);
+    exit_status = run_convctl(first, rest, output, complaint, sizeof(complaint));
+    va_end(rest);
+    cr_assert_eq(exit_status, 0, "convctl %s ended with %d: %s", first, exit_status, complaint);
+    value = json_loads(output, JSON_DECODE_ANY, &error);
+    cr_assert_not_null(value, "convctl %s printed no JSON: %s", first, output);
+    free(output);
+    return value;
+}
+
+int convctl_fails(char code[64], const char *first, ...)
+{
+    char *output = malloc(OUTPUT_MOST), complaint[4096];
+    const char *found = NULL;
+    json_t *value;
+    va_list rest;
+    int exit_status;
+
+    va_start(rest, first);
+    exit_status = run_convctl(first, rest, output, complaint, sizeof(complaint));
+    va_end(rest);
+    cr_assert_neq(exit_status, 0, "convctl %s was to fail: %s", first, output);
+    cr_assert_str_eq(output, "", "convctl %s failed and printed a result", first);
+    free(output);
+    value = json_loads(complaint, 0, NULL);
+    json_unpack(value, "{s:{s:s}}", "error", "code", &found);
+    cr_assert(exit_status != 1 || found != NULL, "convctl %s failed without a code: %s", first,
+              complaint);
+    snprintf(code, 64, "%s", found != NULL ? found : "");
+    json_decref(value);
+    return exit_status;
+}
+
+/* -- processes ----------------------------------------------------------------------------------
+ */
+
+pid_t stack_pid(const char *name)
+{
+    char path[4096];
+    FILE *file;
+    int pid = 0;
+
+    snprintf(path, sizeof(path), "%s/pids/%s", stack_setting("RUN_DIR"), name);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%d", &pid) != 1)
+        pid = 0;
+    fclose(file);
+    return pid;
+}
+
+void stack_signal(const char *name, int signal)
+{
+    pid_t pid = stack_pid(name);
+
+    cr_assert_gt(pid, 1, "no process %s", name);
+    cr_assert_eq(kill(pid, signal), 0, "%s (%d): %s", name, (int)pid, strerror(errno));
+}
+
+bool stack_wait(bool (*holds)(void *closure), void *closure, int timeout_ms)
+{
+    int64_t until_us = clock_mono_us() + timeout_ms * 1000LL;
+
+    while (!holds(closure)) {
+        if (clock_mono_us() > until_us)
+            return false;
+        poll(NULL, 0, 5);
+    }
+    return true;
+}

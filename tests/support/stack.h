@@ -1,0 +1,34 @@
+/*
+ * stack - the running service under test.
+ *
+ * What     Its addresses and keys (as $RUN_DIR/env exports them), its operator's command convctl,
+ *          its processes. A test that disturbs the stack has it alone: stack_share() and
+ *          stack_have_alone() take a lock on $RUN_DIR, shared or not, until the test's process
+ * ends. Threads  Any; take the lock before there are several. Fails    Fails the test.
+ */
+#ifndef TESTS_SUPPORT_STACK_H
+#define TESTS_SUPPORT_STACK_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+const char *stack_setting(const char *name); /* an environment variable that must be there */
+int stack_gateway_port(void);
+
+void stack_share(void);
+void stack_have_alone(void);
+
+/* Runs convctl with these arguments (the last one NULL); returns what it printed. */
+json_t *convctl(const char *first, ...) __attribute__((sentinel));
+/* The same, expecting it to fail: its exit status, and the error code in `code`. */
+int convctl_fails(char code[64], const char *first, ...) __attribute__((sentinel));
+
+/* A process by its name in $RUN_DIR/pids: "conversation-0"; 0 = it is not there. */
+pid_t stack_pid(const char *name);
+void stack_signal(const char *name, int signal);
+
+/* Waits until a condition holds, looking every few milliseconds; false when the time is over. */
+bool stack_wait(bool (*holds)(void *closure), void *closure, int timeout_ms);
+
+#endif
