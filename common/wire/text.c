@@ -1,0 +1,122 @@
+#include "common/wire/text.h"
+
+#include <locale.h>
+#include <pthread.h>
+#include <string.h>
+#include <wctype.h>
+
+#include "common/base/log.h"
+#include "common/base/utf8.h"
+
+static bool is_tail(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
+size_t text_length(struct str s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++)
+        n += !is_tail(s.p[i]);
+    return n;
+}
+
+bool text_has_nul(struct str s)
+{
+    return s.n > 0 && memchr(s.p, '\0', s.n) != NULL;
+}
+
+/* The 25 code points with the property White_Space. */
+static bool is_space(uint32_t code)
+{
+    if (code < 0x80)
+        return code == ' ' || (code >= '\t' && code <= '\r');
+    return code == 0x85 || code == 0xA0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200A) ||
+           code == 0x2028 || code == 0x2029 || code == 0x202F || code == 0x205F || code == 0x3000;
+}
+
+/* Bytes of the white space at the front of `s`, 0 when it is something else. */
+static size_t space_in_front(struct str s)
+{
+    uint32_t code;
+    size_t n = utf8_decode(s, &code);
+
+    return n > 0 && is_space(code) ? n : 0;
+}
+
+static size_t space_behind(struct str s)
+{
+    size_t start = s.n, n;
+
+    if (s.n == 0)
+        return 0;
+    do
+        start--;
+    while (start > 0 && s.n - start < UTF8_MOST && is_tail(s.p[start]));
+    n = space_in_front(str_skip(s, start));
+    return n == s.n - start ? n : 0;
+}
+
+bool text_has_outer_space(struct str s)
+{
+    return space_in_front(s) > 0 || space_behind(s) > 0;
+}
+
+struct str text_trim(struct str s)
+{
+    size_t n;
+
+    while ((n = space_in_front(s)) > 0)
+        s = str_skip(s, n);
+    while ((n = space_behind(s)) > 0)
+        s.n -= n;
+    return s;
+}
+
+/* Of its own, so that the process may run in any locale. */
+static locale_t unicode;
+
+static void open_unicode(void)
+{
+    unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    must(unicode != (locale_t)0);
+}
+
+struct str text_lower(struct arena *arena, struct str s)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    char *out;
+    size_t n = 0, taken;
+
+    if (!s.p)
+        return s;
+    pthread_once(&once, open_unicode);
+    /* A lower-case letter may need a byte more than its capital, never twice as many. */
+    out = arena_alloc(arena, s.n * 2 + 1);
+    for (; s.n > 0; s = str_skip(s, taken)) {
+        uint32_t code;
+
+        taken = utf8_decode(s, &code);
+        if (taken == 0) { /* malformed: stays as it is */
+            out[n++] = s.p[0];
+            taken = 1;
+            continue;
+        }
+        n += utf8_encode((uint32_t)towlower_l((wint_t)code, unicode), out + n);
+    }
+    return (struct str){out, n};
+}
+
+bool text_is_utf8(struct str s)
+{
+    while (s.n > 0) {
+        uint32_t code;
+        size_t n = utf8_decode(s, &code);
+
+        if (n == 0)
+            return false;
+        s = str_skip(s, n);
+    }
+    return true;
+}
