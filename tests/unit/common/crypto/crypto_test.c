@@ -1,0 +1,98 @@
+#include "common/crypto/crypto.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static const char *hex(const uint8_t digest[SHA256_BYTES])
+{
+    static char text[2 * SHA256_BYTES + 1];
+
+    crypto_hex(digest, SHA256_BYTES, text);
+    return text;
+}
+
+Test(crypto, sha256_gives_the_published_digests)
+{
+    uint8_t digest[SHA256_BYTES];
+
+    crypto_sha256(STR("abc"), digest);
+    cr_assert_str_eq(hex(digest),
+                     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    crypto_sha256(STR_NONE, digest);
+    cr_assert_str_eq(hex(digest),
+                     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+/* RFC 4231, test cases 2 and 6. */
+Test(crypto, hmac_gives_the_published_codes)
+{
+    static char long_key[131];
+    uint8_t mac[SHA256_BYTES];
+
+    crypto_hmac_sha256(STR("Jefe"), STR("what do ya want for nothing?"), mac);
+    cr_assert_str_eq(hex(mac), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    memset(long_key, 0xAA, sizeof(long_key));
+    crypto_hmac_sha256((struct str){long_key, sizeof(long_key)},
+                       STR("Test Using Larger Than Block-Size Key - Hash Key First"), mac);
+    cr_assert_str_eq(hex(mac), "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
+Test(crypto, hmac_takes_an_empty_key_and_empty_data)
+{
+    uint8_t mac[SHA256_BYTES];
+
+    crypto_hmac_sha256(STR_NONE, STR_NONE, mac);
+    cr_assert_str_eq(hex(mac), "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
+}
+
+Test(crypto, random_bytes_do_not_repeat)
+{
+    uint8_t a[32] = {0}, b[32] = {0};
+
+    crypto_random(a, sizeof(a));
+    crypto_random(b, sizeof(b));
+    cr_assert_not(crypto_equal(a, b, sizeof(a)));
+}
+
+Test(crypto, compares_every_byte)
+{
+    uint8_t a[16] = {0}, b[16] = {0};
+
+    cr_assert(crypto_equal(a, b, sizeof(a)));
+    b[15] = 1;
+    cr_assert_not(crypto_equal(a, b, sizeof(a)));
+    cr_assert(crypto_equal(a, b, 15));
+}
+
+Test(crypto, wipes)
+{
+    char secret[8] = "secret!";
+
+    crypto_wipe(secret, sizeof(secret));
+    cr_assert_eq(memcmp(secret, (char[8]){0}, sizeof(secret)), 0);
+}
+
+Test(crypto, reads_back_hex)
+{
+    static const uint8_t bytes[4] = {0x00, 0x9F, 0xA0, 0xFF};
+    uint8_t back[4];
+    char text[9];
+
+    crypto_hex(bytes, sizeof(bytes), text);
+    cr_assert_str_eq(text, "009fa0ff");
+    cr_assert(crypto_unhex(STR("009fa0ff"), back, sizeof(back)));
+    cr_assert_eq(memcmp(back, bytes, sizeof(bytes)), 0);
+}
+
+Test(crypto, refuses_other_hex_and_leaves_the_output)
+{
+    uint8_t out[2] = {7, 7};
+
+    cr_assert_not(crypto_unhex(STR("009"), out, 2));
+    cr_assert_not(crypto_unhex(STR("00990"), out, 2));
+    cr_assert_not(crypto_unhex(STR("0099ff"), out, 2));
+    cr_assert_not(crypto_unhex(STR("00FF"), out, 2));
+    cr_assert_not(crypto_unhex(STR("00g0"), out, 2));
+    cr_assert_not(crypto_unhex(STR_NONE, out, 2));
+    cr_assert_eq(out[0], 7);
+}
