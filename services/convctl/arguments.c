@@ -1,0 +1,268 @@
+#include "services/convctl/arguments.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/str.h"
+#include "common/base/uuid.h"
+
+/* A command line on its way. */
+struct reader {
+    const char *const *argv;
+    int argc, next;
+    bool only_positions; /* "--" was seen */
+    bool given[CALL_ARGUMENTS_MOST];
+    struct arguments *into;
+    char *error;
+};
+
+__attribute__((format(printf, 2, 3))) static enum status wrong(struct reader *reader,
+                                                               const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(reader->error, 256, format, args);
+    va_end(args);
+    return ST_REFUSED;
+}
+
+static const char *name_of(const struct argument *argument)
+{
+    return argument->option != NULL ? argument->option : argument->label;
+}
+
+/* -- values ---------------------------------------------------------------------------------------
+ */
+
+static bool is_choice(const char *label, const char *text)
+{
+    struct str rest = str_of(label);
+
+    while (rest.p != NULL) {
+        if (str_equal(str_cut(&rest, '|'), str_of(text)))
+            return true;
+    }
+    return false;
+}
+
+static bool is_uuid(const char *text)
+{
+    struct uuid id;
+
+    return uuid_parse(str_of(text), &id);
+}
+
+/* The value as JSON; NULL when it is malformed. */
+static json_t *value_of(const struct argument *argument, const char *text)
+{
+    uint64_t count;
+
+    switch (argument->kind) {
+    case ARGUMENT_CHOICE:
+        return is_choice(argument->label, text) ? json_string(text) : NULL;
+    case ARGUMENT_BOOL:
+        return is_choice("true|false", text) ? json_boolean(strcmp(text, "true") == 0) : NULL;
+    case ARGUMENT_COUNT:
+        if (!str_to_u64(str_of(text), INT64_MAX, &count))
+            return NULL;
+        return json_integer((json_int_t)count);
+    case ARGUMENT_UUID:
+        return is_uuid(text) ? json_string(text) : NULL;
+    case ARGUMENT_TEXT:
+    case ARGUMENT_ORGANIZATION:
+    case ARGUMENT_STDIN:
+        break;
+    }
+    return json_string(text); /* NULL when it is no UTF-8 */
+}
+
+static const char *expected(const struct argument *argument)
+{
+    switch (argument->kind) {
+    case ARGUMENT_CHOICE:
+    case ARGUMENT_BOOL:
+        return argument->label;
+    case ARGUMENT_COUNT:
+        return "an integer";
+    case ARGUMENT_UUID:
+    case ARGUMENT_ORGANIZATION:
+        return "a UUID in lower case";
+    case ARGUMENT_TEXT:
+    case ARGUMENT_STDIN:
+        break;
+    }
+    return "text in UTF-8";
+}
+
+static void put(struct arguments *into, const struct argument *argument, json_t *value)
+{
+    json_t *list;
+
+    if (!argument->repeated) {
+        json_object_set_new(into->body, argument->field, value);
+        return;
+    }
+    list = json_object_get(into->body, argument->field);
+    if (list == NULL) {
+        list = json_array();
+        json_object_set_new(into->body, argument->field, list);
+    }
+    json_array_append_new(list, value);
+}
+
+static enum status take(struct reader *reader, size_t index, const char *text)
+{
+    const struct argument *argument = &reader->into->call->arguments[index];
+    json_t *value;
+
+    if (reader->given[index] && !argument->repeated)
+        return wrong(reader, "%s is given twice", name_of(argument));
+    reader->given[index] = true;
+    if (argument->kind == ARGUMENT_ORGANIZATION) {
+        if (!is_uuid(text))
+            return wrong(reader, "%s must be %s", name_of(argument), expected(argument));
+        reader->into->organization = text;
+        return ST_OK;
+    }
+    value = value_of(argument, text);
+    if (value == NULL)
+        return wrong(reader, "%s must be %s", name_of(argument), expected(argument));
+    put(reader->into, argument, value);
+    return ST_OK;
+}
+
+/* -- words ----------------------------------------------------------------------------------------
+ */
+
+/* The value behind an option: after its "=" or the next word. */
+static enum status option_value(struct reader *reader, const char *word, const char **out)
+{
+    const char *equals = strchr(word, '=');
+
+    if (equals != NULL) {
+        *out = equals + 1;
+        return ST_OK;
+    }
+    if (reader->next == reader->argc)
+        return wrong(reader, "%s needs a value", word);
+    *out = reader->argv[reader->next++];
+    return ST_OK;
+}
+
+static bool is_option(const char *word, const char *option)
+{
+    size_t n = strlen(option);
+
+    return strncmp(word, option, n) == 0 && (word[n] == '\0' || word[n] == '=');
+}
+
+static enum status read_option(struct reader *reader, const char *word)
+{
+    const struct call *call = reader->into->call;
+    const char *value;
+    enum status st;
+
+    if (is_option(word, "--nats"))
+        return option_value(reader, word, &reader->into->nats_url);
+    for (size_t i = 0; call != NULL && i < call->n; i++) {
+        const struct argument *argument = &call->arguments[i];
+
+        if (argument->option == NULL || !is_option(word, argument->option))
+            continue;
+        if (argument->kind == ARGUMENT_STDIN) {
+            if (strchr(word, '=') != NULL)
+                return wrong(reader, "%s takes no value", argument->option);
+            reader->into->stdin_field = argument->field;
+            return ST_OK;
+        }
+        st = option_value(reader, word, &value);
+        return st == ST_OK ? take(reader, i, value) : st;
+    }
+    return wrong(reader, "unknown option %.*s", (int)strcspn(word, "="), word);
+}
+
+static enum status read_position(struct reader *reader, const char *word)
+{
+    const struct call *call = reader->into->call;
+
+    for (size_t i = 0; i < call->n; i++) {
+        if (call->arguments[i].option == NULL && !reader->given[i])
+            return take(reader, i, word);
+    }
+    return wrong(reader, "one argument too many");
+}
+
+static enum status read_verb(struct reader *reader, const char *verb)
+{
+    struct arguments *into = reader->into;
+    const struct call *call = call_find(into->group, verb);
+
+    if (call == NULL)
+        return wrong(reader, "unknown verb of %s, see convctl %s --help", into->group, into->group);
+    into->call = call;
+    for (size_t i = 0; i < call->n; i++) {
+        if (call->arguments[i].field != NULL && into->body == NULL)
+            into->body = json_object();
+    }
+    return ST_OK;
+}
+
+static enum status read_word(struct reader *reader, const char *word)
+{
+    struct arguments *into = reader->into;
+
+    if (!reader->only_positions && strncmp(word, "--", 2) == 0) {
+        if (word[2] == '\0')
+            reader->only_positions = true;
+        else if (strcmp(word, "--help") == 0)
+            into->help = true;
+        else
+            return read_option(reader, word);
+        return ST_OK;
+    }
+    if (into->group == NULL) {
+        if (!call_has_group(word))
+            return wrong(reader, "unknown group, see convctl --help");
+        into->group = word;
+        return ST_OK;
+    }
+    return into->call == NULL ? read_verb(reader, word) : read_position(reader, word);
+}
+
+static enum status check_complete(struct reader *reader)
+{
+    const struct arguments *into = reader->into;
+
+    if (into->group == NULL)
+        return wrong(reader, "no group is named, see convctl --help");
+    if (into->call == NULL)
+        return wrong(reader, "no verb is named, see convctl %s --help", into->group);
+    for (size_t i = 0; i < into->call->n; i++) {
+        if (into->call->arguments[i].required && !reader->given[i])
+            return wrong(reader, "%s is missing", name_of(&into->call->arguments[i]));
+    }
+    return ST_OK;
+}
+
+enum status arguments_read(int argc, const char *const *argv, struct arguments *out,
+                           char error[256])
+{
+    struct reader reader = {.argv = argv, .argc = argc, .next = 1, .into = out, .error = error};
+
+    *out = (struct arguments){0};
+    while (reader.next < argc && !out->help) {
+        enum status st = read_word(&reader, argv[reader.next++]);
+
+        if (st != ST_OK)
+            return st;
+    }
+    return out->help ? ST_OK : check_complete(&reader);
+}
+
+void arguments_release(struct arguments *arguments)
+{
+    json_decref(arguments->body);
+    arguments->body = NULL;
+}

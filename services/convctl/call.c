@@ -1,0 +1,114 @@
+#include "services/convctl/call.h"
+
+#include <string.h>
+
+#include "proto/subject.h"
+
+#define PLANS "free|starter|growth|enterprise"
+
+/* The organization, as an option or by its position. */
+#define ORG_OPTION                                                                                 \
+    {                                                                                              \
+        .option = "--org", .label = "ORG", .kind = ARGUMENT_ORGANIZATION, .required = true         \
+    }
+#define ORG_POSITION                                                                               \
+    {                                                                                              \
+        .label = "ORG", .kind = ARGUMENT_ORGANIZATION, .required = true                            \
+    }
+#define NEEDED(name, what, member, type)                                                           \
+    {                                                                                              \
+        .option = (name), .label = (what), .field = (member), .kind = (type), .required = true     \
+    }
+#define OPTION(name, what, member, type)                                                           \
+    {                                                                                              \
+        .option = (name), .label = (what), .field = (member), .kind = (type)                       \
+    }
+#define POSITION(what, member, type)                                                               \
+    {                                                                                              \
+        .label = (what), .field = (member), .kind = (type), .required = true                       \
+    }
+
+/* clang-format off */
+const struct call calls[] = {
+    {"org", "create", SUBJECT_ACCESS_ORG_CREATE, "make an organization",
+     {NEEDED("--name", "NAME", "name", ARGUMENT_TEXT),
+      OPTION("--plan", PLANS, "plan", ARGUMENT_CHOICE)}, 2},
+    {"org", "get", SUBJECT_ACCESS_ORG_GET, "show an organization",
+     {ORG_POSITION}, 1},
+    {"org", "list", SUBJECT_ACCESS_ORG_LIST, "list organizations, newest first",
+     {{0}}, 0},
+    {"org", "set", SUBJECT_ACCESS_ORG_SET,
+     "change the plan, or the requests per window of 10 seconds and key",
+     {ORG_POSITION,
+      OPTION("--plan", PLANS, "plan", ARGUMENT_CHOICE),
+      OPTION("--rate-limit", "N", "rate_limit", ARGUMENT_COUNT)}, 3},
+
+    {"key", "create", SUBJECT_ACCESS_KEY_CREATE, "make an API key; its token is shown this once",
+     {ORG_OPTION,
+      NEEDED("--name", "NAME", "name", ARGUMENT_TEXT),
+      NEEDED("--scope", "read|full", "scope", ARGUMENT_CHOICE),
+      OPTION("--expires-in", "SECONDS", "expires_in", ARGUMENT_COUNT)}, 4},
+    {"key", "list", SUBJECT_ACCESS_KEY_LIST, "list API keys, newest first",
+     {ORG_OPTION}, 1},
+    {"key", "revoke", SUBJECT_ACCESS_KEY_REVOKE, "end an API key, now and for good",
+     {ORG_OPTION, POSITION("KEY_ID", "id", ARGUMENT_UUID)}, 2},
+
+    {"policy", "get", SUBJECT_ACCESS_POLICY_GET, "show what is demanded of requests",
+     {ORG_OPTION}, 1},
+    {"policy", "set", SUBJECT_ACCESS_POLICY_SET,
+     "change it; --ip given at all replaces the whole list",
+     {ORG_OPTION,
+      OPTION("--require-https", "true|false", "require_https", ARGUMENT_BOOL),
+      OPTION("--ip-allowlist-enabled", "true|false", "ip_allowlist_enabled", ARGUMENT_BOOL),
+      {.option = "--ip", .label = "ADDRESS", .field = "ip_allowlist", .kind = ARGUMENT_TEXT,
+       .repeated = true}}, 4},
+
+    {"conversation", "open", SUBJECT_CONVERSATION_OPEN,
+     "record a conversation of another channel (widget, email, slack, voice, ...)",
+     {ORG_OPTION,
+      NEEDED("--channel", "CHANNEL", "channel", ARGUMENT_TEXT),
+      OPTION("--contact-external-id", "ID", "contact_external_id", ARGUMENT_TEXT),
+      OPTION("--contact-email", "EMAIL", "contact_email", ARGUMENT_TEXT),
+      OPTION("--status", "STATUS", "status", ARGUMENT_TEXT)}, 5},
+    {"conversation", "append", SUBJECT_CONVERSATION_APPEND, "record one message more",
+     {ORG_OPTION,
+      POSITION("ID", "id", ARGUMENT_UUID),
+      OPTION("--body", "TEXT", "body", ARGUMENT_TEXT)}, 3},
+    {"conversation", "set-status", SUBJECT_CONVERSATION_SET_STATUS,
+     "move it to active, waiting, human_takeover, resolved or archived",
+     {ORG_OPTION,
+      POSITION("ID", "id", ARGUMENT_UUID),
+      POSITION("STATUS", "status", ARGUMENT_TEXT)}, 3},
+    {"conversation", "delete", SUBJECT_CONVERSATION_DELETE, "delete a conversation",
+     {ORG_OPTION, POSITION("ID", "id", ARGUMENT_UUID)}, 2},
+
+    {"contact", "erase", SUBJECT_CONTACT_ERASE, "remove everything known of a contact",
+     {ORG_OPTION, POSITION("CONTACT_ID", "id", ARGUMENT_UUID)}, 2},
+
+    {"user", "create", SUBJECT_ACCESS_USER_CREATE,
+     "let somebody sign in to the dashboard; the password is shown this once",
+     {ORG_OPTION,
+      NEEDED("--email", "EMAIL", "email", ARGUMENT_TEXT),
+      NEEDED("--role", "owner|admin|member", "role", ARGUMENT_CHOICE),
+      {.option = "--password-stdin", .field = "password", .kind = ARGUMENT_STDIN}}, 4},
+};
+/* clang-format on */
+const size_t calls_count = sizeof(calls) / sizeof(calls[0]);
+
+const struct call *call_find(const char *group, const char *verb)
+{
+    for (size_t i = 0; i < calls_count; i++) {
+        if (strcmp(calls[i].group, group) == 0 && strcmp(calls[i].verb, verb) == 0)
+            return &calls[i];
+    }
+    return NULL;
+}
+
+bool call_has_group(const char *group)
+{
+    for (size_t i = 0; i < calls_count; i++) {
+        if (strcmp(calls[i].group, group) == 0)
+            return true;
+    }
+    return false;
+}

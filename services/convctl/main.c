@@ -1,0 +1,131 @@
+/*
+ * convctl - administers a deployment over the bus. See --help.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/config.h"
+#include "common/base/log.h"
+#include "common/crypto/crypto.h"
+#include "common/wire/json.h"
+#include "services/convctl/arguments.h"
+#include "services/convctl/help.h"
+#include "services/convctl/talk.h"
+
+enum { EXIT_REFUSED = 1, EXIT_USAGE = 2 };
+#define MEMORY_MOST (16 * 1024 * 1024)
+#define LINE_MOST   8192
+
+struct convctl_config {
+    const char *nats_url, *nats_ca_file;
+};
+
+static const struct setting settings[] = {
+    {.name = "NATS_URL",
+     .type = SETTING_STRING,
+     .offset = offsetof(struct convctl_config, nats_url),
+     .fallback = "",
+     .secret = true,
+     .meaning = "The bus; may hold user and password"},
+    {.name = "NATS_CA_FILE",
+     .type = SETTING_STRING,
+     .offset = offsetof(struct convctl_config, nats_ca_file),
+     .fallback = "",
+     .meaning = "Certificate authority of the bus, in PEM"},
+};
+
+static int fail(int code, struct arena *arena, const struct failure *failure)
+{
+    struct buf out;
+
+    buf_init(&out, arena, 256);
+    buf_add(&out, STR("{\"error\":{"));
+    json_add_key(&out, "code");
+    json_add_string(&out, str_of(failure->code));
+    json_add_key(&out, "message");
+    json_add_string(&out, str_of(failure->message));
+    buf_add(&out, STR("}}\n"));
+    fwrite(out.p, 1, out.n, stderr);
+    return code;
+}
+
+static int usage(struct arena *arena, const char *message)
+{
+    return fail(EXIT_USAGE, arena, &(struct failure){"usage", message});
+}
+
+/* The first line of standard input, without its end. */
+static bool read_line(json_t *body, const char *field)
+{
+    char line[LINE_MOST];
+    bool done = false;
+
+    if (fgets(line, sizeof(line), stdin) != NULL) {
+        line[strcspn(line, "\r\n")] = '\0';
+        done = json_object_set_new(body, field, json_string(line)) == 0;
+    }
+    crypto_wipe(line, sizeof(line));
+    return done;
+}
+
+static struct str body_text(json_t *body, struct arena *arena)
+{
+    char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
+    struct str copy = text != NULL ? arena_str(arena, str_of(text)) : STR("");
+
+    free(text);
+    return copy;
+}
+
+static int run(const struct arguments *arguments, const struct convctl_config *config,
+               struct arena *arena)
+{
+    struct failure failure;
+    struct str answer;
+    struct talk_request request = {
+        .nats_url = arguments->nats_url != NULL ? arguments->nats_url : config->nats_url,
+        .ca_file = config->nats_ca_file[0] != '\0' ? config->nats_ca_file : NULL,
+        .subject = arguments->call->subject,
+        .organization = arguments->organization,
+    };
+
+    if (request.nats_url[0] == '\0')
+        return usage(arena, "the bus is not named: NATS_URL or --nats URL");
+    if (arguments->stdin_field != NULL && !read_line(arguments->body, arguments->stdin_field))
+        return usage(arena, "standard input holds no line of text in UTF-8");
+    request.body = body_text(arguments->body, arena);
+    if (talk(&request, arena, &answer, &failure) != ST_OK)
+        return fail(EXIT_REFUSED, arena, &failure);
+    printf("%.*s\n", STR_ARG(answer));
+    if (fflush(stdout) != 0)
+        return fail(EXIT_REFUSED, arena, &(struct failure){"output", "cannot write the answer"});
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct convctl_config config;
+    struct arguments arguments;
+    struct arena arena;
+    char error[256];
+    int code;
+
+    arena_init(&arena, MEMORY_MOST);
+    /* Standard error is for the one JSON object; what the bus has to tell ends up there anyway. */
+    log_open("convctl", LOG_ERROR + 1);
+    if (arguments_read(argc, (const char *const *)argv, &arguments, error) != ST_OK) {
+        code = usage(&arena, error);
+    } else if (arguments.help) {
+        help_print(stdout, arguments.group);
+        code = 0;
+    } else if (config_load(settings, sizeof(settings) / sizeof(settings[0]), &config, error) !=
+               ST_OK) {
+        code = usage(&arena, error);
+    } else {
+        code = run(&arguments, &config, &arena);
+    }
+    arguments_release(&arguments);
+    arena_release(&arena);
+    return code;
+}

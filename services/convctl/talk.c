@@ -1,0 +1,141 @@
+#include "services/convctl/talk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/base/clock.h"
+#include "common/base/uuid.h"
+#include "common/bus/bus.h"
+#include "common/wire/json.h"
+#include "proto/headers.h"
+#include "proto/outcome.h"
+
+#define PATIENCE_MS 5000
+
+static enum status failed(struct failure *failure, const char *code, const char *message)
+{
+    *failure = (struct failure){code, message};
+    return ST_REFUSED;
+}
+
+/* -- the answer -----------------------------------------------------------------------------------
+ */
+
+/* "name must be ...; plan must be ...": people read fields as subjects of the sentence. */
+static const char *problems_text(json_t *problems, struct arena *arena)
+{
+    struct buf text;
+    json_t *problem;
+    size_t i;
+
+    buf_init(&text, arena, 128);
+    json_array_foreach(problems, i, problem)
+    {
+        struct str field = json_member_text(problem, "field");
+
+        if (text.n > 0)
+            buf_add(&text, STR("; "));
+        if (field.n > 0) {
+            buf_add(&text, field);
+            buf_char(&text, ' ');
+        }
+        buf_add(&text, json_member_text(problem, "message"));
+    }
+    return arena_cstr(arena, buf_str(&text));
+}
+
+static enum status refused(enum outcome outcome, json_t *problems, struct arena *arena,
+                           struct failure *failure)
+{
+    struct str code = json_member_text(json_array_get(problems, 0), "code");
+
+    if (code.n == 0)
+        return failed(failure, outcome_code(outcome),
+                      outcome_http_status(outcome) == 503 ? "the service cannot take this now"
+                                                          : "the service failed");
+    return failed(failure, arena_cstr(arena, code), problems_text(problems, arena));
+}
+
+enum status talk_judge(struct str outcome_name, struct str body, struct arena *arena,
+                       struct str *answer, struct failure *failure)
+{
+    enum outcome outcome;
+    char error[160];
+    json_t *value = NULL;
+    enum status st;
+
+    if (!outcome_of(outcome_name, &outcome))
+        return failed(failure, "server_error", "the service's answer is not understood");
+    if (!json_read(body, &value, error) && outcome_code(outcome) == NULL)
+        return failed(failure, "server_error", "the service's answer is not JSON");
+    if (outcome_code(outcome) == NULL) {
+        *answer = arena_str(arena, body);
+        st = ST_OK;
+    } else {
+        st = refused(outcome, value, arena, failure);
+    }
+    json_free(value);
+    return st;
+}
+
+/* -- the way there and back -----------------------------------------------------------------------
+ */
+
+static bool wait_for_link(struct bus *bus)
+{
+    int64_t until_us = clock_mono_us() + PATIENCE_MS * INT64_C(1000);
+
+    while (!bus_is_up(bus)) {
+        int64_t left_ms = (until_us - clock_mono_us()) / 1000;
+
+        if (left_ms <= 0)
+            return false;
+        bus_wait(bus, (int)left_ms);
+    }
+    return true;
+}
+
+static enum status call(struct bus *bus, const struct talk_request *request, struct arena *arena,
+                        struct str *answer, struct failure *failure)
+{
+    struct uuid id = uuid_v7(clock_us());
+    char id_text[UUID_TEXT + 1], deadline[24];
+    const struct bus_header headers[] = {
+        {HEADER_REQUEST_ID, id_text},
+        {HEADER_DEADLINE, deadline},
+        {HEADER_ORGANIZATION, request->organization},
+    };
+    struct bus_message *reply = NULL;
+    enum status st;
+
+    uuid_format(&id, id_text);
+    snprintf(deadline, sizeof(deadline), "%" PRId64, clock_us() / 1000 + PATIENCE_MS);
+    st = bus_call(bus, request->subject, headers, request->organization != NULL ? 3 : 2,
+                  request->body, PATIENCE_MS, &reply);
+    if (st == ST_UNAVAILABLE)
+        return failed(failure, "service_unavailable", "no service answers; nothing was done");
+    if (st != ST_OK)
+        return failed(failure, "server_error", "no answer came in time; it may have been done");
+    st = talk_judge(bus_message_header(reply, HEADER_OUTCOME), bus_message_body(reply), arena,
+                    answer, failure);
+    bus_message_free(reply);
+    return st;
+}
+
+enum status talk(const struct talk_request *request, struct arena *arena, struct str *answer,
+                 struct failure *failure)
+{
+    const struct bus_options options = {
+        .url = request->nats_url, .name = "convctl", .ca_file = request->ca_file};
+    struct bus *bus = bus_connect(&options);
+    enum status st;
+
+    if (bus == NULL)
+        return failed(failure, "service_unavailable", "the bus's URL cannot be used");
+    if (wait_for_link(bus))
+        st = call(bus, request, arena, answer, failure);
+    else
+        st = failed(failure, "service_unavailable", "the bus is out of reach; nothing was done");
+    bus_free(bus);
+    return st;
+}

@@ -1,0 +1,34 @@
+/*
+ * talk - one request over the bus, and what to print of its answer.
+ *
+ * Threads  One thread.
+ * Fails    ST_REFUSED, with `failure` filled: what went wrong, for people and for programs.
+ */
+#ifndef SERVICES_CONVCTL_TALK_H
+#define SERVICES_CONVCTL_TALK_H
+
+#include "common/base/arena.h"
+#include "common/base/status.h"
+#include "common/base/str.h"
+
+struct talk_request {
+    const char *nats_url, *ca_file;
+    const char *subject;
+    const char *organization; /* NULL = none */
+    struct str body;
+};
+
+struct failure {
+    const char *code;
+    const char *message;
+};
+
+/* *answer and the texts of *failure live in the arena. */
+MUST_CHECK enum status talk(const struct talk_request *request, struct arena *arena,
+                            struct str *answer, struct failure *failure);
+
+/* The pure half: what an answer with this outcome and this body means. */
+MUST_CHECK enum status talk_judge(struct str outcome, struct str body, struct arena *arena,
+                                  struct str *answer, struct failure *failure);
+
+#endif
