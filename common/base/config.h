@@ -3,7 +3,8 @@
  *
  * What     A program lists its settings as a table of struct setting that points into its own
  *          struct. Every setting NAME can also be given as NAME_FILE: the value is then the
- *          contents of that file without its last newline (how secrets are mounted).
+ *          contents of that file without its last newline (how secrets are mounted). An empty
+ *          variable counts as absent. Both at once are refused.
  * Owns     String values are copied into memory that lives until the process ends.
  * Threads  Load before threads start; read-only afterwards.
  * Fails    config_load() names the first setting that is missing, malformed or out of range.
