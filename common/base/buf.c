@@ -60,17 +60,21 @@ void buf_int(struct buf *buf, int64_t value)
 
 void buf_printf(struct buf *buf, const char *format, ...)
 {
-    va_list args, again;
+    size_t left = buf->room - buf->n;
+    va_list args;
     int n;
 
     va_start(args, format);
-    va_copy(again, args);
-    n = vsnprintf(NULL, 0, format, args);
+    n = vsnprintf(buf->p + buf->n, left, format, args);
     va_end(args);
     must(n >= 0);
-    make_room(buf, (size_t)n + 1); /* vsnprintf() ends with a NUL that does not count */
-    vsnprintf(buf->p + buf->n, (size_t)n + 1, format, again);
-    va_end(again);
+    /* Its NUL must fit too, though it does not count. */
+    if ((size_t)n >= left) {
+        make_room(buf, (size_t)n + 1);
+        va_start(args, format);
+        vsnprintf(buf->p + buf->n, (size_t)n + 1, format, args);
+        va_end(args);
+    }
     buf->n += (size_t)n;
 }
 
