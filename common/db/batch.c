@@ -153,7 +153,7 @@ bool batch_collect(struct batch *batch)
     PGresult *result;
 
     while (batch->n_collected < batch->n) {
-        if (link_next(batch->link, batch->until_us, &result) != ST_OK)
+        if (db_link_next(batch->link, batch->until_us, &result) != ST_OK)
             return false;
         if (result && !take(batch, result))
             return false;
@@ -175,7 +175,7 @@ bool batch_await_sync(struct batch *batch)
     while (is_usable && kind != PGRES_PIPELINE_SYNC) {
         PGresult *result;
 
-        if (link_next(batch->link, batch->until_us, &result) != ST_OK)
+        if (db_link_next(batch->link, batch->until_us, &result) != ST_OK)
             return false;
         kind = result ? PQresultStatus(result) : PGRES_EMPTY_QUERY;
         if (kind == PGRES_FATAL_ERROR && is_plain_error(result))

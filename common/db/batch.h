@@ -10,7 +10,7 @@
 #ifndef COMMON_DB_BATCH_H
 #define COMMON_DB_BATCH_H
 
-#include "common/db/link.h"
+#include "common/db/db_link.h"
 
 struct batch_entry {
     int statement; /* in the registry; n_statements is our own rollback */
@@ -18,7 +18,7 @@ struct batch_entry {
 };
 
 struct batch {
-    struct link *link;
+    struct db_link *link;
     int64_t until_us; /* no wait is longer; by clock_mono_us() */
     struct batch_entry *entries;
     size_t n, room;

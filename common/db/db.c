@@ -5,7 +5,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/db/batch.h"
-#include "common/db/link.h"
+#include "common/db/db_link.h"
 
 enum {
     GRACE_US = 1000 * 1000, /* how long past its deadline a batch waits for the server */
@@ -13,7 +13,7 @@ enum {
 };
 
 struct db {
-    struct link link;
+    struct db_link link;
     struct batch batch;
     bool is_open; /* the batch: neither committed, nor failed, nor given up */
 };
@@ -54,7 +54,7 @@ enum status db_connect(struct db *db, int timeout_ms)
 {
     if (db_is_up(db))
         return ST_OK;
-    return link_connect(&db->link, clock_mono_us() + (int64_t)timeout_ms * 1000);
+    return db_link_connect(&db->link, clock_mono_us() + (int64_t)timeout_ms * 1000);
 }
 
 bool db_is_up(const struct db *db)
@@ -64,8 +64,8 @@ bool db_is_up(const struct db *db)
 
 void db_check(struct db *db)
 {
-    if (db_is_up(db) && !db->is_open && !link_is_alive(&db->link))
-        link_drop(&db->link, "closed by the server");
+    if (db_is_up(db) && !db->is_open && !db_link_is_alive(&db->link))
+        db_link_drop(&db->link, "closed by the server");
 }
 
 /* -- the batch ------------------------------------------------------------------------------- */
@@ -98,7 +98,7 @@ size_t db_add(struct db *db, int statement, const db_param *params, size_t n)
 
 static void drop_link(struct db *db, const char *why)
 {
-    link_drop(&db->link, db->batch.sqlstate[0] ? db->batch.sqlstate : why);
+    db_link_drop(&db->link, db->batch.sqlstate[0] ? db->batch.sqlstate : why);
 }
 
 /* Ends the server's transaction without writing and leaves the link ready for the next batch, or

@@ -1,5 +1,6 @@
 /*
- * link - the connection under a db: how it is made, waited for and dropped. Private to common/db.
+ * db_link - the connection under a db: how it is made, waited for and dropped. Private to
+ * common/db.
  *
  * What     An attempt to connect is driven in steps and outlives the call that began it, so that
  *          a caller who can wait only briefly still gets there. It ends with all statements
@@ -9,8 +10,8 @@
  * Fails    ST_UNAVAILABLE: not connected yet, or not any more. Looking up a host name is the one
  *          thing that libpq does without a bound of ours.
  */
-#ifndef COMMON_DB_LINK_H
-#define COMMON_DB_LINK_H
+#ifndef COMMON_DB_DB_LINK_H
+#define COMMON_DB_DB_LINK_H
 
 #include <libpq-fe.h>
 #include <stdbool.h>
@@ -23,7 +24,7 @@
 
 enum link_phase { LINK_DOWN, LINK_CONNECTING, LINK_PREPARING, LINK_UP };
 
-struct link {
+struct db_link {
     struct db_options options;
     PGconn *conn; /* NULL when down */
     enum link_phase phase;
@@ -35,20 +36,20 @@ struct link {
 };
 
 /* Goes on connecting until `until_us` (by clock_mono_us()) at most. */
-enum status link_connect(struct link *link, int64_t until_us);
+enum status db_link_connect(struct db_link *link, int64_t until_us);
 
 /* Writes what is queued and waits for something to read, at most until `until_us`. ST_OK means:
    look again. A socket that has ended gives ST_OK and sets is_dead. */
-enum status link_wait(struct link *link, int64_t until_us);
+enum status db_link_wait(struct db_link *link, int64_t until_us);
 
 /* The next result, or NULL at the end of a statement. ST_UNAVAILABLE when the socket has ended or
    nothing came in time. */
-enum status link_next(struct link *link, int64_t until_us, PGresult **out);
+enum status db_link_next(struct db_link *link, int64_t until_us, PGresult **out);
 
 /* Between batches: whether the server has neither closed the link nor announced it. */
-bool link_is_alive(struct link *link);
+bool db_link_is_alive(struct db_link *link);
 
 /* Closes it. The reason goes to the log when the link was up. */
-void link_drop(struct link *link, const char *why);
+void db_link_drop(struct db_link *link, const char *why);
 
 #endif

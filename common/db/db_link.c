@@ -1,4 +1,4 @@
-#include "common/db/link.h"
+#include "common/db/db_link.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -21,7 +21,7 @@ enum {
 /* Between statements the server says good-bye in a notice. */
 static void on_notice(void *closure, const PGresult *notice)
 {
-    struct link *link = closure;
+    struct db_link *link = closure;
     const char *sqlstate = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
 
     if (sqlstate && sqlstate_ends_link(sqlstate))
@@ -34,7 +34,7 @@ static struct str first_line(const char *message)
     return (struct str){message, strcspn(message, "\n")};
 }
 
-static void close_conn(struct link *link)
+static void close_conn(struct db_link *link)
 {
     PQfinish(link->conn);
     link->conn = NULL;
@@ -43,7 +43,7 @@ static void close_conn(struct link *link)
 }
 
 /* An attempt to connect has failed. */
-static void fail_attempt(struct link *link, const char *statement, const char *sqlstate,
+static void fail_attempt(struct db_link *link, const char *statement, const char *sqlstate,
                          const char *message)
 {
     int64_t now = clock_mono_us();
@@ -57,7 +57,7 @@ static void fail_attempt(struct link *link, const char *statement, const char *s
     close_conn(link);
 }
 
-void link_drop(struct link *link, const char *why)
+void db_link_drop(struct db_link *link, const char *why)
 {
     if (link->phase == LINK_DOWN)
         return;
@@ -66,7 +66,7 @@ void link_drop(struct link *link, const char *why)
     close_conn(link);
 }
 
-static void begin(struct link *link)
+static void begin(struct db_link *link)
 {
     /* Before dbname: the URL wins. Behind it: we do. */
     const char *keys[] = {"connect_timeout",
@@ -114,7 +114,7 @@ static int wait_for(int fd, short events, int64_t until_us)
     return n < 0 ? 1 : n;
 }
 
-static bool send_registry(struct link *link)
+static bool send_registry(struct db_link *link)
 {
     const struct db_options *options = &link->options;
 
@@ -126,7 +126,7 @@ static bool send_registry(struct link *link)
            PQpipelineSync(link->conn);
 }
 
-static void begin_preparing(struct link *link)
+static void begin_preparing(struct db_link *link)
 {
     PQsetNoticeReceiver(link->conn, on_notice, link);
     link->phase = LINK_PREPARING;
@@ -136,7 +136,7 @@ static void begin_preparing(struct link *link)
         fail_attempt(link, NULL, NULL, PQerrorMessage(link->conn));
 }
 
-static void step_connecting(struct link *link, int64_t until_us)
+static void step_connecting(struct db_link *link, int64_t until_us)
 {
     short events = link->polling == PGRES_POLLING_READING ? POLLIN : POLLOUT;
 
@@ -149,12 +149,12 @@ static void step_connecting(struct link *link, int64_t until_us)
         begin_preparing(link);
 }
 
-static void step_preparing(struct link *link, int64_t until_us)
+static void step_preparing(struct db_link *link, int64_t until_us)
 {
     const struct db_options *options = &link->options;
     const char *statement = LINK_ROLLBACK;
     PGresult *result = NULL;
-    enum status st = link_next(link, until_us, &result);
+    enum status st = db_link_next(link, until_us, &result);
 
     if (st != ST_OK) {
         if (link->is_dead)
@@ -178,7 +178,7 @@ static void step_preparing(struct link *link, int64_t until_us)
     PQclear(result);
 }
 
-static void step(struct link *link, int64_t until_us)
+static void step(struct db_link *link, int64_t until_us)
 {
     if (link->phase == LINK_CONNECTING)
         step_connecting(link, until_us);
@@ -190,7 +190,7 @@ static void step(struct link *link, int64_t until_us)
         wait_for(-1, 0, until_us < link->next_attempt_us ? until_us : link->next_attempt_us);
 }
 
-enum status link_connect(struct link *link, int64_t until_us)
+enum status db_link_connect(struct db_link *link, int64_t until_us)
 {
     do {
         if (link->phase != LINK_UP)
@@ -203,7 +203,7 @@ enum status link_connect(struct link *link, int64_t until_us)
     return ST_UNAVAILABLE;
 }
 
-enum status link_wait(struct link *link, int64_t until_us)
+enum status db_link_wait(struct db_link *link, int64_t until_us)
 {
     int unsent = PQflush(link->conn);
     short events = unsent == 1 ? POLLIN | POLLOUT : POLLIN;
@@ -216,7 +216,7 @@ enum status link_wait(struct link *link, int64_t until_us)
     return ST_OK;
 }
 
-bool link_is_alive(struct link *link)
+bool db_link_is_alive(struct db_link *link)
 {
     if (!PQconsumeInput(link->conn))
         link->is_dead = true;
@@ -224,10 +224,10 @@ bool link_is_alive(struct link *link)
     return !link->is_dead;
 }
 
-enum status link_next(struct link *link, int64_t until_us, PGresult **out)
+enum status db_link_next(struct db_link *link, int64_t until_us, PGresult **out)
 {
     while (PQisBusy(link->conn)) {
-        enum status st = link->is_dead ? ST_UNAVAILABLE : link_wait(link, until_us);
+        enum status st = link->is_dead ? ST_UNAVAILABLE : db_link_wait(link, until_us);
 
         if (st != ST_OK)
             return st;
