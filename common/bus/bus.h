@@ -6,15 +6,18 @@
  *          write. Nothing is buffered while the link is down: publishing then fails at once and
  *          nothing of it is delivered later. Reconnecting goes on for ever, with jitter.
  * Owns     bus_connect() gives a bus that bus_free() takes back. Messages taken from a mailbox are
- *          the taker's, to be given back with bus_message_free().
- * Threads  All calls belong to the owner's thread, except bus_wake(), which any thread may call.
- *          Handlers for replies and notices run on threads of nats.c: see each.
- * Fails    ST_UNAVAILABLE = certain that nothing left this process.
+ *          the taker's, to be given back with bus_message_free(), on any thread.
+ * Threads  All calls belong to the owner's thread, except bus_wake() and bus_is_up(), which any
+ *          thread may call. Handlers for replies and notices run on threads of nats.c: see each.
+ *          Those threads inherit the owner's signal mask: block what you wait for beforehand.
+ * Fails    ST_UNAVAILABLE = certain that nothing left this process. ST_INTERNAL = the message is
+ *          impossible (larger than the server takes); nothing of it was sent either.
  */
 #ifndef COMMON_BUS_BUS_H
 #define COMMON_BUS_BUS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/base/status.h"
@@ -28,7 +31,8 @@ struct bus_options {
     const char *url;  /* nats://user:password@host:port[,nats://...]; never logged */
     const char *name; /* shown by the server: service and replica */
     const char *ca_file; /* PEM; NULL = no TLS unless the URL says tls:// */
-    /* Called on a nats.c thread when the link comes up or goes down; may only set atomics and wake
+    const char *inbox_prefix; /* NULL = "_INBOX"; the only subjects replies come by */
+    /* Called on any thread when the link comes up or goes down; may only set atomics and wake
        somebody. May be NULL. */
     void (*on_link)(void *closure, bool up);
     void *closure;
@@ -36,11 +40,16 @@ struct bus_options {
 
 struct bus_header {
     const char *name;  /* from proto/headers.h */
-    const char *value; /* NUL-terminated, no CR or LF */
+    /* NUL-terminated, no CR or LF. Blanks at its ends do not travel; one that is empty or nothing but
+       blanks is left out altogether, for nats.c would read the next header as its value. */
+    const char *value;
 };
 
-/* Returns at once; the connection is made in the background, again and again until it succeeds. */
+/* Returns at once; the connection is made in the background, again and again until it succeeds, and
+   adopted in the owner's next turn. NULL (logged) when the options are unusable: no URL, a ca_file
+   that cannot be read. */
 struct bus *bus_connect(const struct bus_options *options);
+/* What was published before reaches the server, unless that takes longer than half a second. */
 void bus_free(struct bus *bus);
 bool bus_is_up(const struct bus *bus);
 
@@ -52,9 +61,10 @@ void bus_wait(struct bus *bus, int timeout_ms);
 /* Ends a bus_wait() from any thread. */
 void bus_wake(struct bus *bus);
 
-/* For an event loop: watch bus_socket() for reading and call bus_process() when it is readable.
-   The socket changes with every reconnect: watch bus_changed_fd() too; when that is readable, call
-   bus_changed() and watch the new socket (-1 while down). */
+/* For an event loop: watch bus_socket() for reading and call bus_process() when it is readable, not
+   otherwise. The socket changes with every reconnect: watch bus_changed_fd() too; when that is
+   readable (a new socket, something to flush, or bus_wake()), call bus_changed() and watch the new
+   socket (-1 while down). */
 int bus_socket(const struct bus *bus);
 int bus_changed_fd(const struct bus *bus);
 void bus_changed(struct bus *bus);
@@ -72,8 +82,10 @@ struct bus_mailbox *bus_serve(struct bus *bus, const char *subject, const char *
 /* The oldest waiting message, or NULL. Never blocks. */
 struct bus_message *bus_take(struct bus_mailbox *mailbox);
 size_t bus_waiting(struct bus_mailbox *mailbox);
-/* No more messages are routed here; those that wait can still be taken. */
+/* No more messages are routed here. Those that wait or are under way can still be taken: keep turning
+   until bus_is_drained(), which takes 5 s at most. */
 void bus_stop_serving(struct bus_mailbox *mailbox);
+bool bus_is_drained(struct bus_mailbox *mailbox);
 
 struct str bus_message_subject(const struct bus_message *message);
 struct str bus_message_body(const struct bus_message *message);
@@ -103,6 +115,10 @@ void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, void *closure);
 MUST_CHECK enum status bus_request(struct bus *bus, const char *subject, uint64_t token,
                                    const struct bus_header *headers, size_t n_headers,
                                    struct str body);
+
+/* Sends an empty message to the own inbox: while the server is alive it comes back soon, as a
+   BUS_REPLY to `token`. */
+MUST_CHECK enum status bus_pulse(struct bus *bus, uint64_t token);
 
 /* -- requests that block: for command-line programs only ----------------------------------------- */
 

@@ -1,0 +1,164 @@
+/* Opening and closing: the options given to nats.c, and how the last messages get out. */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/bus/bus_internal.h"
+
+enum {
+    CONNECT_TIMEOUT_MS = 1000,
+    PING_INTERVAL_MS = 5000,
+    PINGS_OUT_MOST = 2,
+    WRITE_DEADLINE_MS = 2000, /* TLS only: there nats.c waits for the socket to be writable */
+    IO_BUFFER = 128 * 1024,
+    SERVERS_MOST = 16,
+    GOODBYE_MS = 500,
+};
+
+/* Several URLs are separated by commas; nats.c does not look at their scheme. */
+static natsStatus set_servers(natsOptions *options, const char *urls, bool *tls)
+{
+    const char *servers[SERVERS_MOST];
+    int n = 0;
+    char *copy = strdup(urls);
+    must(copy != NULL);
+    char *rest = copy;
+    for (char *url; n < SERVERS_MOST && (url = strtok_r(rest, ", ", &rest)) != NULL; n++) {
+        *tls = *tls || strncmp(url, "tls://", 6) == 0;
+        servers[n] = url;
+    }
+    natsStatus s = n > 0 ? natsOptions_SetServers(options, servers, n) : NATS_INVALID_ARG;
+    free(copy);
+    return s;
+}
+
+static natsStatus set_tls(natsOptions *options, const char *ca_file)
+{
+    natsStatus s = natsOptions_SetSecure(options, true);
+    if (s == NATS_OK && ca_file != NULL)
+        s = natsOptions_LoadCATrustedCertificates(options, ca_file);
+    if (s == NATS_OK)
+        s = natsOptions_SetWriteDeadline(options, WRITE_DEADLINE_MS);
+    return s;
+}
+
+/* Refused only when out of memory or given nonsense, hence one sum of all. */
+static natsStatus set_behaviour(natsOptions *o, const char *name)
+{
+    return natsOptions_SetName(o, name) | natsOptions_SetTimeout(o, CONNECT_TIMEOUT_MS) |
+           natsOptions_SetAllowReconnect(o, true) | natsOptions_SetMaxReconnect(o, -1) |
+           natsOptions_SetReconnectWait(o, RECONNECT_WAIT_MS) |
+           natsOptions_SetReconnectJitter(o, RECONNECT_JITTER_MS, RECONNECT_JITTER_MS) |
+           /* 0 refuses to publish while the link is down; nothing is kept for later. */
+           natsOptions_SetReconnectBufSize(o, 0) |
+           natsOptions_SetFailRequestsOnDisconnect(o, true) |
+           natsOptions_SetPingInterval(o, PING_INTERVAL_MS) |
+           natsOptions_SetMaxPingsOut(o, PINGS_OUT_MOST) | natsOptions_SetIOBufSize(o, IO_BUFFER) |
+           /* No flusher thread, which would wait a millisecond before each write. */
+           natsOptions_SetSendAsap(o, true);
+}
+
+static natsStatus set_options(struct bus *bus, const struct bus_options *options)
+{
+    bool tls = options->ca_file != NULL;
+    natsStatus s = natsOptions_Create(&bus->options);
+    if (s == NATS_OK)
+        s = set_servers(bus->options, options->url, &tls);
+    if (s == NATS_OK && tls)
+        s = set_tls(bus->options, options->ca_file);
+    if (s == NATS_OK)
+        s = set_behaviour(bus->options, options->name);
+    if (s == NATS_OK)
+        s = bus_set_callbacks(bus, bus->options);
+    return s;
+}
+
+static void release(struct bus *bus)
+{
+    while (bus->mailboxes != NULL) {
+        struct bus_mailbox *next = bus->mailboxes->next;
+        bus_mailbox_free(bus->mailboxes);
+        bus->mailboxes = next;
+    }
+    natsOptions_Destroy(bus->options);
+    nats_ReleaseThreadMemory();
+    bus_message_free(bus->call.reply);
+    pthread_mutex_destroy(&bus->call.lock);
+    pthread_mutex_destroy(&bus->link_lock);
+    sem_destroy(&bus->closed);
+    close(bus->wake_fd);
+    close(bus->stop_dialing_fd);
+    free(bus->inbox_prefix);
+    free(bus);
+}
+
+struct bus *bus_connect(const struct bus_options *options)
+{
+    struct bus *bus = calloc(1, sizeof(*bus));
+    must(bus != NULL);
+    bus->on_link = options->on_link;
+    bus->on_link_closure = options->closure;
+    bus->inbox_prefix = strdup(options->inbox_prefix != NULL ? options->inbox_prefix : "_INBOX");
+    bus->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    bus->stop_dialing_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    must(bus->inbox_prefix != NULL && bus->wake_fd >= 0 && bus->stop_dialing_fd >= 0);
+    must(sem_init(&bus->closed, 0, 0) == 0);
+    must(pthread_mutex_init(&bus->link_lock, NULL) == 0);
+    must(pthread_mutex_init(&bus->call.lock, NULL) == 0);
+    atomic_init(&bus->socket, -1);
+
+    natsStatus s = set_options(bus, options);
+    if (s != NATS_OK) {
+        LOG(LOG_ERROR, "bus options are unusable", log_str("error", natsStatus_GetText(s)));
+        release(bus);
+        return NULL;
+    }
+    bus_dial(bus);
+    return bus;
+}
+
+/* Closing a socket that has unread bytes throws away what it sent and the server did not read yet.
+   So: end our side, and wait until the server, having read all, ends its own. */
+static void say_goodbye(struct bus *bus)
+{
+    int64_t until_us = clock_mono_us() + GOODBYE_MS * 1000;
+    struct pollfd fd = {.fd = dup(bus_socket(bus)), .events = POLLOUT};
+    char dropped[4096];
+
+    while (!bus_flush(bus) && clock_mono_us() < until_us)
+        (void)poll(&fd, 1, GOODBYE_MS / 10);
+    shutdown(fd.fd, SHUT_WR);
+    fd.events = POLLIN;
+    for (int64_t left_us; (left_us = until_us - clock_mono_us()) > 0;) {
+        if (poll(&fd, 1, (int)(left_us / 1000) + 1) == 1 &&
+            recv(fd.fd, dropped, sizeof(dropped), MSG_DONTWAIT) <= 0)
+            break;
+    }
+    close(fd.fd);
+}
+
+void bus_free(struct bus *bus)
+{
+    if (bus == NULL)
+        return;
+    atomic_store(&bus->closing, true);
+    must(eventfd_write(bus->stop_dialing_fd, 1) == 0);
+    bus_end_dialing(bus);
+    bus_link_step(bus);
+    if (bus_can_call(bus))
+        say_goodbye(bus);
+    if (bus->nats != NULL)
+        bus_let_go(bus);
+    bus_end_dialing(bus);
+    release(bus);
+}
+
+uint64_t bus_permission_violations(const struct bus *bus)
+{
+    return atomic_load(&bus->violations);
+}

@@ -1,0 +1,69 @@
+/* The owner's turn: nats.c reads and writes here and nowhere else. */
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include "common/bus/bus_internal.h"
+
+_Thread_local bool bus_owner_is_inside;
+
+void bus_wake(struct bus *bus)
+{
+    (void)eventfd_write(bus->wake_fd, 1); /* fails only when it is signalled already */
+}
+
+int bus_socket(const struct bus *bus)
+{
+    return atomic_load(&bus->socket);
+}
+
+int bus_changed_fd(const struct bus *bus)
+{
+    return bus->wake_fd;
+}
+
+void bus_changed(struct bus *bus)
+{
+    eventfd_t count;
+    (void)eventfd_read(bus->wake_fd, &count);
+    bus_link_step(bus);
+    (void)bus_flush(bus);
+}
+
+void bus_process(struct bus *bus)
+{
+    if (!bus_can_call(bus))
+        return;
+    bus_owner_is_inside = true;
+    natsConnection_ProcessReadEvent(bus->nats);
+    bus_owner_is_inside = false;
+}
+
+bool bus_flush(struct bus *bus)
+{
+    bus_link_step(bus);
+    if (!atomic_load(&bus->write_wanted) || !bus_can_call(bus)) {
+        bus->blocked = false;
+        return true;
+    }
+    bus_owner_is_inside = true;
+    natsConnection_ProcessWriteEvent(bus->nats);
+    bus_owner_is_inside = false;
+    bus->blocked = atomic_load(&bus->write_wanted);
+    return !bus->blocked;
+}
+
+void bus_wait(struct bus *bus, int timeout_ms)
+{
+    bool flushed = bus_flush(bus);
+    struct pollfd fds[] = {
+        {.fd = bus->wake_fd, .events = POLLIN},
+        {.fd = bus_socket(bus), .events = (short)(flushed ? POLLIN : POLLIN | POLLOUT)},
+    };
+    if (poll(fds, 2, timeout_ms) <= 0)
+        return;
+    if (fds[0].revents != 0)
+        bus_changed(bus);
+    /* Never read without need: with TLS nats.c would wait for the rest of a record. */
+    if (fds[1].revents & (POLLIN | POLLHUP | POLLERR))
+        bus_process(bus);
+}

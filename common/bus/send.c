@@ -1,0 +1,62 @@
+/* Publishing. Nothing is written here: bus_flush() does that once a turn. */
+#include <limits.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/bus/bus_internal.h"
+
+/* What may wait in memory for a socket that takes no more. */
+enum { BACKLOG_MOST = 8 * 1024 * 1024 };
+
+static enum status status_of(natsStatus s)
+{
+    switch (s) {
+    case NATS_OK:
+        return ST_OK;
+    case NATS_MAX_PAYLOAD:
+    case NATS_INVALID_ARG:
+    case NATS_INVALID_SUBJECT:
+        return ST_INTERNAL;
+    default:
+        return ST_UNAVAILABLE;
+    }
+}
+
+static bool is_blank(const char *value)
+{
+    return value[strspn(value, " \t\n\v\f\r")] == '\0';
+}
+
+static natsStatus build(natsMsg **msg, const char *subject, const char *reply_to,
+                        const struct bus_header *headers, size_t n_headers, struct str body)
+{
+    natsStatus s = natsMsg_Create(msg, subject, reply_to, body.p, (int)body.n);
+    for (size_t i = 0; s == NATS_OK && i < n_headers; i++) {
+        if (!is_blank(headers[i].value))
+            s = natsMsgHeader_Set(*msg, headers[i].name, headers[i].value);
+    }
+    return s;
+}
+
+enum status bus_publish(struct bus *bus, const char *subject, const char *reply_to,
+                        const struct bus_header *headers, size_t n_headers, struct str body)
+{
+    natsMsg *msg = NULL;
+
+    if (body.n > INT_MAX / 2)
+        return ST_INTERNAL;
+    if (!bus_can_call(bus))
+        return ST_UNAVAILABLE;
+    if (bus->blocked && natsConnection_Buffered(bus->nats) > BACKLOG_MOST)
+        return ST_UNAVAILABLE;
+
+    natsStatus s = build(&msg, subject, reply_to, headers, n_headers, body);
+    must(s != NATS_NO_MEMORY);
+    if (s == NATS_OK) {
+        bus_owner_is_inside = true;
+        s = natsConnection_PublishMsg(bus->nats, msg);
+        bus_owner_is_inside = false;
+    }
+    natsMsg_Destroy(msg);
+    return status_of(s);
+}

@@ -1,0 +1,114 @@
+#include "tests/support/nats_server.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+
+enum { START_MS = 10000, RETRY_MS = 5 };
+
+static struct sockaddr_in loopback(uint16_t port)
+{
+    return (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
+
+static uint16_t free_port(void)
+{
+    struct sockaddr_in address = loopback(0);
+    socklen_t n = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    must(fd >= 0 && bind(fd, (struct sockaddr *)&address, n) == 0);
+    must(getsockname(fd, (struct sockaddr *)&address, &n) == 0);
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
+void nats_server_prepare(struct nats_server *server, const char *config)
+{
+    *server = (struct nats_server){.port = free_port()};
+    (void)snprintf(server->url, sizeof(server->url), "nats://127.0.0.1:%u", server->port);
+    if (config == NULL)
+        return;
+    (void)snprintf(server->config_file, sizeof(server->config_file), "/tmp/nats-test-XXXXXX");
+    int fd = mkstemp(server->config_file);
+    must(fd >= 0 && write(fd, config, strlen(config)) == (ssize_t)strlen(config));
+    close(fd);
+}
+
+static _Noreturn void run(const struct nats_server *server)
+{
+    char port[8];
+    (void)snprintf(port, sizeof(port), "%u", server->port);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    int null = open("/dev/null", O_WRONLY);
+    dup2(null, STDERR_FILENO);
+    if (server->config_file[0] != '\0')
+        execlp("nats-server", "nats-server", "-a", "127.0.0.1", "-p", port, "-c",
+               server->config_file, NULL);
+    else
+        execlp("nats-server", "nats-server", "-a", "127.0.0.1", "-p", port, NULL);
+    _exit(127);
+}
+
+/* The greeting, not the connection: the kernel accepts before the server reads. */
+static bool greets(const struct nats_server *server)
+{
+    struct sockaddr_in address = loopback(server->port);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char greeting[4];
+    bool ok = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+              recv(fd, greeting, sizeof(greeting), MSG_WAITALL) == sizeof(greeting);
+    close(fd);
+    return ok;
+}
+
+void nats_server_start(struct nats_server *server)
+{
+    int64_t until_us = clock_mono_us() + START_MS * 1000;
+    server->pid = fork();
+    must(server->pid >= 0);
+    if (server->pid == 0)
+        run(server);
+    while (!greets(server)) {
+        must(clock_mono_us() < until_us);
+        must(waitpid(server->pid, NULL, WNOHANG) == 0);
+        (void)poll(NULL, 0, RETRY_MS);
+    }
+}
+
+void nats_server_kill(struct nats_server *server)
+{
+    must(kill(server->pid, SIGKILL) == 0);
+    must(waitpid(server->pid, NULL, 0) == server->pid);
+    server->pid = 0;
+}
+
+void nats_server_pause(struct nats_server *server)
+{
+    must(kill(server->pid, SIGSTOP) == 0);
+}
+
+void nats_server_resume(struct nats_server *server)
+{
+    must(kill(server->pid, SIGCONT) == 0);
+}
+
+void nats_server_stop(struct nats_server *server)
+{
+    if (server->pid != 0)
+        nats_server_kill(server);
+    if (server->config_file[0] != '\0')
+        (void)unlink(server->config_file);
+}
