@@ -87,11 +87,15 @@ UNIT_BIN  = $(UNIT_SRC:%.c=$(OUT)/%)
 # A unit test of services/X/ links that service's objects, main.c apart.
 service_of = $(firstword $(subst /, ,$(patsubst tests/unit/services/%,%,$(filter tests/unit/services/%,$(1)))))
 define unit
-$(OUT)/$(1:.c=): $(OUT)/$(1:.c=.o) $(if $(call service_of,$(1)),$(patsubst %.c,$(OUT)/%.o,$(filter-out %/main.c,$(wildcard services/$(call service_of,$(1))/*.c))) $(if $(wildcard services/$(call service_of,$(1))/sql/*.sql),$(OUT)/gen/$(call service_of,$(1))_sql.o)) $(OUT)/libcommon.a
+$(OUT)/$(1:.c=): $(OUT)/$(1:.c=.o) $(if $(call service_of,$(1)),$(patsubst %.c,$(OUT)/%.o,$(filter-out %/main.c,$(wildcard services/$(call service_of,$(1))/*.c))) $(if $(wildcard services/$(call service_of,$(1))/sql/*.sql),$(OUT)/gen/$(call service_of,$(1))_sql.o)) $(OUT)/libsupport.a $(OUT)/libcommon.a
 	@echo "LINK $(1:.c=)"
 	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ -lcriterion $$(PKG_LIBS)
 endef
 $(foreach t,$(UNIT_SRC),$(eval $(call unit,$(t))))
+
+# An archive: a test links only what it uses of it.
+$(OUT)/libsupport.a: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard tests/support/*.c)))
+	$(Q)rm -f $@ && ar rcs $@ $^
 
 .PHONY: unit-binaries
 unit-binaries: $(UNIT_BIN)
