@@ -56,7 +56,9 @@ static struct str escape_one(struct str s, char out[8], size_t *taken)
     if (code == '\n')
         return STR("\\n");
     if (code < 0x20) {
-        memcpy(out, "\\u00", 4);
+        out[0] = '\\';
+        out[1] = 'u';
+        out[2] = out[3] = '0';
         out[4] = digits[code >> 4];
         out[5] = digits[code & 0xF];
         return (struct str){out, 6};

@@ -88,6 +88,6 @@ bool crypto_unhex(struct str text, void *out, size_t n)
         if (digit_of(text.p[i]) < 0)
             return false;
     for (size_t i = 0; i < n; i++)
-        p[i] = (uint8_t)(digit_of(text.p[2 * i]) << 4 | digit_of(text.p[2 * i + 1]));
+        p[i] = (uint8_t)(digit_of(text.p[2 * i]) * 16 + digit_of(text.p[2 * i + 1]));
     return true;
 }

@@ -183,9 +183,9 @@ void json_add_string(struct buf *buf, struct str text)
 
 void json_add_key(struct buf *buf, const char *key)
 {
-    char last = buf->n > 0 ? buf->p[buf->n - 1] : '{';
+    bool first = buf->n == 0 || buf->p[buf->n - 1] == '{' || buf->p[buf->n - 1] == '[';
 
-    if (last != '{' && last != '[')
+    if (!first)
         buf_char(buf, ',');
     json_add_string(buf, str_of(key));
     buf_char(buf, ':');
