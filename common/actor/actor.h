@@ -29,7 +29,8 @@ struct route {
     const char *subject;      /* from proto/subject.h */
     enum operation operation; /* what the audit trail calls it; OP_NONE = not in the trail */
     bool writes;
-    /* Parses and judges the bytes. ST_REFUSED skips the other two. */
+    /* Parses and judges the bytes. ST_REFUSED skips the other two. Runs again, on a command as it
+       came, when the command is run again. */
     enum status (*judge)(struct command *command, void *service);
     /* Queues statements with db_add() and keeps their indexes in command->state. NULL = none. */
     void (*ask)(struct command *command, struct db *db, void *service);
@@ -60,5 +61,31 @@ struct service {
        For upkeep such as partitions made ahead. */
     void (*on_idle)(struct db *db, struct arena *arena, void *self);
 };
+
+/* -- running one: for service.h and tests --------------------------------------------------------- */
+
+struct actor;
+struct meters; /* common/actor/meters.h */
+
+struct actor_options {
+    const struct service *service;
+    struct meters *meters;    /* shared by all actors of the process */
+    const char *name;         /* "conversation-0": how the bus and the database show it */
+    const char *bus_url;      /* never logged */
+    const char *bus_ca_file;  /* NULL = none */
+    const char *database_url; /* never logged */
+    bool is_first;            /* calls on_idle */
+    size_t batch_most;        /* 0 = 128 */
+    size_t mailbox_most;      /* 0 = 1024 */
+};
+
+/* Starts the thread. NULL (logged): an option is unusable. What the options point to is kept. */
+struct actor *actor_start(const struct actor_options *options);
+bool actor_bus_is_up(const struct actor *actor);
+bool actor_database_is_up(const struct actor *actor);
+/* Ends the intake and lets the thread finish what waits. */
+void actor_stop(struct actor *actor);
+/* Stops it if need be, waits for its end and frees it. NULL is fine. */
+void actor_free(struct actor *actor);
 
 #endif

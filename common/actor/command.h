@@ -36,7 +36,7 @@ struct command {
     int64_t received_us, deadline_us; /* clock_us(); a command without a deadline gets 5 s */
     struct arena *arena;
 
-    /* The handler's answer. */
+    /* The handler's answer: all empty when judge begins. */
     enum outcome outcome;     /* OUTCOME_OK unless the handler says otherwise */
     struct buf reply;         /* body when the outcome is a success */
     struct problems problems; /* else: what is wrong */
@@ -50,7 +50,8 @@ struct command {
        (then of arrival), in every replica alike, so that batches cannot deadlock. 0 = no matter. */
     uint64_t lock_order;
 
-    /* A doorbell to ring on the bus after the commit (subject, no body); NULL = none. */
+    /* A doorbell to ring on the bus after the commit (subject, no body, the caller's organization in
+       the header); NULL = none. */
     const char *doorbell;
 };
 

@@ -1,0 +1,269 @@
+#include "common/actor/actor.h"
+
+#include <stdlib.h>
+
+#include "common/actor/engine.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+
+enum {
+    BATCH_MOST = 128,
+    MAILBOX_MOST = 1024,
+    ARENA_MOST = 1024 * 1024 * 1024, /* a batch of the largest replies several times over */
+    IDLE_MS = 1000,
+    CONNECT_MS = 50, /* how long a turn waits for the database: commands wait behind it */
+    RETRY_MS = 100,  /* how long a turn without a database sleeps */
+    UNSENT_MS = 1,
+    FINISH_US = 10 * 1000 * 1000,
+};
+
+/* -- the links ------------------------------------------------------------------------------- */
+
+static void mind_database(struct actor *actor)
+{
+    bool was_up = atomic_load(&actor->database_is_up), is_up;
+
+    db_check(actor->db);
+    is_up = db_connect(actor->db, CONNECT_MS) == ST_OK;
+    if (is_up == was_up)
+        return;
+    atomic_store(&actor->database_is_up, is_up);
+    metric_add(actor->meters->database_up, is_up ? 1 : -1);
+}
+
+/* Gauges that all actors of the process share move by what this one's part has moved. */
+static void show(struct actor *actor)
+{
+    bool bus_up = bus_is_up(actor->bus);
+    int64_t waiting = (int64_t)(actor->ring_n + bus_waiting(actor->mailbox));
+
+    metric_add(actor->meters->bus_up, (int64_t)bus_up - (int64_t)actor->showed_bus_up);
+    metric_add(actor->meters->waiting, waiting - actor->showed_waiting);
+    actor->showed_bus_up = bus_up;
+    actor->showed_waiting = waiting;
+}
+
+static int patience_ms(const struct actor *actor)
+{
+    if (actor->ring_n > 0)
+        return 0;
+    if (actor->has_unsent)
+        return UNSENT_MS;
+    return db_is_up(actor->db) ? IDLE_MS : RETRY_MS;
+}
+
+/* -- the mailbox ----------------------------------------------------------------------------- */
+
+static void take_in(struct actor *actor)
+{
+    struct bus_message *message;
+    int64_t now = clock_us();
+
+    while ((message = bus_take(actor->mailbox)) != NULL) {
+        size_t room = actor->options.mailbox_most;
+
+        if (actor->ring_n == room) {
+            turn_away(actor, message);
+            continue;
+        }
+        actor->ring[(actor->ring_first + actor->ring_n++) % room] =
+            (struct waiting){.message = message, .received_us = now};
+    }
+}
+
+static struct waiting next_waiting(struct actor *actor)
+{
+    struct waiting next = actor->ring[actor->ring_first];
+
+    actor->ring_first = (actor->ring_first + 1) % actor->options.mailbox_most;
+    actor->ring_n--;
+    return next;
+}
+
+/* False: it needs no batch and has been dealt with. */
+static bool begin(struct actor *actor, const struct waiting *from, struct work *work)
+{
+    if (!work_read(actor, from, work)) {
+        work_answer(actor, work);
+    } else if (work_is_expired(work)) {
+        work_expire(actor, work);
+    } else if (!db_is_up(actor->db)) {
+        work_fail(work, OUTCOME_UNAVAILABLE);
+        work_answer(actor, work);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+static void run_waiting(struct actor *actor)
+{
+    size_t most = actor->options.batch_most, n = 0;
+    struct work *all, **works;
+
+    if (actor->ring_n == 0)
+        return;
+    if (most > actor->ring_n)
+        most = actor->ring_n;
+    all = ARENA_ARRAY(&actor->arena, struct work, most);
+    works = ARENA_ARRAY(&actor->arena, struct work *, most);
+    actor->rung = NULL;
+    for (size_t i = 0; i < most; i++) {
+        const struct waiting next = next_waiting(actor);
+
+        all[i].arrival = i;
+        if (begin(actor, &next, &all[i]))
+            works[n++] = &all[i];
+    }
+    if (n > 0)
+        works_settle(actor, works, n);
+    arena_clear(&actor->arena);
+}
+
+/* -- the thread ------------------------------------------------------------------------------ */
+
+static void do_upkeep(struct actor *actor)
+{
+    int64_t now = clock_mono_us();
+
+    if (!actor->options.is_first || !actor->service->on_idle || !db_is_up(actor->db) ||
+        now < actor->idle_due_us)
+        return;
+    actor->idle_due_us = now + IDLE_MS * 1000;
+    actor->service->on_idle(actor->db, &actor->arena, actor->service->self);
+    arena_clear(&actor->arena);
+}
+
+static void turn(struct actor *actor)
+{
+    bus_wait(actor->bus, patience_ms(actor));
+    mind_database(actor);
+    take_in(actor);
+    show(actor);
+    run_waiting(actor);
+    actor->has_unsent = !bus_flush(actor->bus);
+    do_upkeep(actor);
+}
+
+/* Everything that was routed here before the intake closed is still answered. */
+static void finish(struct actor *actor)
+{
+    int64_t until_us = clock_mono_us() + FINISH_US;
+
+    bus_stop_serving(actor->mailbox);
+    do
+        turn(actor);
+    while ((actor->ring_n > 0 || actor->has_unsent || !bus_is_drained(actor->mailbox)) &&
+           clock_mono_us() < until_us);
+}
+
+static void *run(void *closure)
+{
+    struct actor *actor = closure;
+
+    while (!atomic_load(&actor->is_stopping))
+        turn(actor);
+    finish(actor);
+    return NULL;
+}
+
+/* -- starting and stopping ------------------------------------------------------------------- */
+
+static void *zeroed(size_t n, size_t size)
+{
+    void *p = calloc(n, size);
+
+    must(p != NULL);
+    return p;
+}
+
+static bool open_database(struct actor *actor)
+{
+    const struct service *service = actor->service;
+    size_t n = service->n_statements;
+
+    actor->statements = zeroed(n + 1, sizeof(*actor->statements));
+    for (size_t i = 0; i < n; i++)
+        actor->statements[i] = service->statements[i];
+    if (service->ledger)
+        actor->statements[n++] = *service->ledger->statement;
+    actor->db = db_new(&(struct db_options){
+        .url = actor->options.database_url,
+        .name = actor->options.name,
+        .statements = actor->statements,
+        .n_statements = n,
+    });
+    if (!actor->db)
+        LOG(LOG_ERROR, "DATABASE_URL cannot be parsed");
+    return actor->db != NULL;
+}
+
+static bool open_bus(struct actor *actor)
+{
+    actor->bus = bus_connect(&(struct bus_options){
+        .url = actor->options.bus_url,
+        .name = actor->options.name,
+        .ca_file = actor->options.bus_ca_file,
+    });
+    if (actor->bus)
+        actor->mailbox = bus_serve(actor->bus, actor->service->mailbox, actor->service->name);
+    return actor->bus != NULL;
+}
+
+static void release(struct actor *actor)
+{
+    while (actor->ring_n > 0)
+        bus_message_free(next_waiting(actor).message);
+    bus_free(actor->bus);
+    db_free(actor->db);
+    arena_release(&actor->arena);
+    free(actor->ring);
+    free(actor->statements);
+    free(actor);
+}
+
+struct actor *actor_start(const struct actor_options *options)
+{
+    struct actor *actor = zeroed(1, sizeof(*actor));
+
+    actor->options = *options;
+    if (actor->options.batch_most == 0)
+        actor->options.batch_most = BATCH_MOST;
+    if (actor->options.mailbox_most == 0)
+        actor->options.mailbox_most = MAILBOX_MOST;
+    actor->service = options->service;
+    actor->meters = options->meters;
+    actor->ring = zeroed(actor->options.mailbox_most, sizeof(*actor->ring));
+    arena_init(&actor->arena, ARENA_MOST);
+    if (!open_database(actor) || !open_bus(actor)) {
+        release(actor);
+        return NULL;
+    }
+    must(pthread_create(&actor->thread, NULL, run, actor) == 0);
+    return actor;
+}
+
+bool actor_bus_is_up(const struct actor *actor)
+{
+    return bus_is_up(actor->bus);
+}
+
+bool actor_database_is_up(const struct actor *actor)
+{
+    return atomic_load(&actor->database_is_up);
+}
+
+void actor_stop(struct actor *actor)
+{
+    atomic_store(&actor->is_stopping, true);
+    bus_wake(actor->bus);
+}
+
+void actor_free(struct actor *actor)
+{
+    if (actor == NULL)
+        return;
+    actor_stop(actor);
+    must(pthread_join(actor->thread, NULL) == 0);
+    release(actor);
+}

@@ -1,0 +1,95 @@
+#include "common/actor/engine.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "proto/headers.h"
+
+static void publish(struct actor *actor, struct bus_message *message, enum outcome outcome,
+                    struct str body)
+{
+    const struct bus_header header = {HEADER_OUTCOME, outcome_name(outcome)};
+    struct str reply_to = bus_message_reply_to(message);
+    enum status st;
+
+    if (reply_to.p == NULL)
+        return;
+    st = bus_publish(actor->bus, arena_cstr(&actor->arena, reply_to), NULL, &header, 1, body);
+    if (st == ST_OK)
+        return;
+    /* The asker's time will run out, and it will call the outcome uncertain, as it should. */
+    metric_add(actor->meters->lost_replies, 1);
+    LOG(LOG_WARNING, "reply was not taken by the bus", log_str("status", status_name(st)),
+        log_slice("request_id", bus_message_header(message, HEADER_REQUEST_ID)));
+}
+
+static void ring_doorbell(struct actor *actor, const struct command *command)
+{
+    char organization[UUID_TEXT + 1];
+    const struct bus_header header = {HEADER_ORGANIZATION, organization};
+    const struct uuid *whose = &command->caller.organization_id;
+    enum status st;
+
+    if (command->doorbell == NULL ||
+        (command->doorbell == actor->rung && uuid_equal(whose, &actor->rung_for)))
+        return;
+    uuid_format(whose, organization);
+    st = bus_publish(actor->bus, command->doorbell, NULL, &header, 1, STR(""));
+    if (st != ST_OK)
+        LOG(LOG_DEBUG, "doorbell was not rung; whoever listens will look by itself",
+            log_str("subject", command->doorbell));
+    actor->rung = command->doorbell;
+    actor->rung_for = *whose;
+}
+
+static void count(struct actor *actor, const struct command *command, int64_t took_us)
+{
+    size_t route = (size_t)(command->route - actor->service->routes);
+
+    metric_add(actor->meters->routes[route].outcomes[command->outcome], 1);
+    metric_observe(actor->meters->routes[route].seconds, took_us);
+    if (command->outcome == OUTCOME_UNCERTAIN)
+        metric_add(actor->meters->uncertain, 1);
+}
+
+void work_answer(struct actor *actor, struct work *work)
+{
+    struct command *command = &work->command;
+    bool is_success = outcome_code(command->outcome) == NULL;
+    int64_t took_us = clock_us() - command->received_us;
+
+    if (!is_success) {
+        buf_init(&command->reply, command->arena, 256);
+        problems_write(&command->problems, &command->reply);
+    }
+    publish(actor, command->message, command->outcome, buf_str(&command->reply));
+    ring_doorbell(actor, command);
+    if (command->route) {
+        count(actor, command, took_us);
+        LOG(outcome_http_status(command->outcome) >= 500 ? LOG_WARNING : LOG_DEBUG, "command",
+            log_str("route", command->route->subject), log_slice("request_id", work->request_id),
+            log_str("outcome", outcome_name(command->outcome)), log_int("took_us", took_us));
+    }
+    work_drop(work);
+}
+
+void work_drop(struct work *work)
+{
+    bus_message_free(work->command.message);
+    work->command.message = NULL;
+}
+
+void work_expire(struct actor *actor, struct work *work)
+{
+    metric_add(actor->meters->expired, 1);
+    LOG(LOG_DEBUG, "deadline has passed, not run", log_str("route", work->command.route->subject),
+        log_slice("request_id", work->request_id));
+    work_drop(work);
+}
+
+void turn_away(struct actor *actor, struct bus_message *message)
+{
+    metric_add(actor->meters->busy, 1);
+    publish(actor, message, OUTCOME_BUSY,
+            STR("[{\"code\":\"service_unavailable\",\"message\":\"The service is busy; nothing was "
+                "started\"}]"));
+    bus_message_free(message);
+}

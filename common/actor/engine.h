@@ -1,0 +1,87 @@
+/*
+ * engine - the parts of an actor and how they hand a command on. Private to common/actor.
+ *
+ *     actor.c    the thread: wait, mind the links, take in
+ *     work.c     a message becomes a command; its handlers are called
+ *     settle.c   commands become a transaction, one by one where that fails
+ *     answer.c   a settled command becomes a reply
+ *
+ * Threads  The actor's, the atomics apart.
+ */
+#ifndef COMMON_ACTOR_ENGINE_H
+#define COMMON_ACTOR_ENGINE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "common/actor/actor.h"
+#include "common/actor/meters.h"
+#include "common/bus/bus.h"
+
+/* A message that has been taken from the bus and not begun. */
+struct waiting {
+    struct bus_message *message;
+    int64_t received_us;
+};
+
+struct actor {
+    struct actor_options options;
+    const struct service *service;
+    struct meters *meters;
+    struct bus *bus;
+    struct bus_mailbox *mailbox;
+    struct db *db;
+    struct db_statement *statements; /* the service's, and the ledger's behind them */
+    struct arena arena;              /* cleared after every batch */
+
+    struct waiting *ring; /* mailbox_most places */
+    size_t ring_first, ring_n;
+
+    int64_t idle_due_us; /* by clock_mono_us() */
+    bool has_unsent;     /* the bus' socket did not take everything */
+    bool showed_bus_up;  /* in the gauge */
+    int64_t showed_waiting;
+
+    /* The last doorbell of this turn: the same one is not rung twice in a row. */
+    const char *rung;
+    struct uuid rung_for;
+
+    pthread_t thread;
+    atomic_bool is_stopping, database_is_up;
+};
+
+/* A command on its way through a batch. */
+struct work {
+    struct command command;
+    struct str request_id; /* as sent, for the log */
+    size_t arrival;
+    enum status verdict; /* of its handlers so far: ST_OK, ST_REFUSED or ST_RETRY when settled */
+};
+
+/* -- work.c ---------------------------------------------------------------------------------- */
+
+/* False: not a command of ours, or not well-formed; the outcome says so. */
+bool work_read(struct actor *actor, const struct waiting *from, struct work *work);
+bool work_is_expired(const struct work *work);
+/* Each takes a fresh work one step further and leaves the result in its verdict. */
+void work_judge(struct actor *actor, struct work *work);
+void work_ask(struct actor *actor, struct work *work);
+void work_tell(struct actor *actor, struct work *work);
+/* Empties the answer and makes it one of the actor's own failures. */
+void work_fail(struct work *work, enum outcome outcome);
+
+/* -- settle.c -------------------------------------------------------------------------------- */
+
+/* Runs them as one transaction, and otherwise one by one: each is answered or dropped. */
+void works_settle(struct actor *actor, struct work **works, size_t n);
+
+/* -- answer.c -------------------------------------------------------------------------------- */
+
+void work_answer(struct actor *actor, struct work *work);
+/* Gives it up without a reply. */
+void work_drop(struct work *work);
+void work_expire(struct actor *actor, struct work *work); /* the same, its time being over */
+/* Turns a message away that has not been read. */
+void turn_away(struct actor *actor, struct bus_message *message);
+
+#endif

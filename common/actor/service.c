@@ -1,0 +1,250 @@
+#include "common/actor/service.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "common/actor/meters.h"
+#include "common/base/log.h"
+#include "common/http/admin.h"
+
+enum { ACTORS_MOST = 32, SETTINGS_MOST = 32 };
+
+struct base_config {
+    const char *bus_url, *bus_ca_file, *database_url;
+    const char *admin_address, *log_level, *instance;
+    int64_t admin_port, actors;
+};
+
+#define STRING(field_, name_, fallback_, secret_, meaning_)                                        \
+    {                                                                                              \
+        .name = (name_), .type = SETTING_STRING, .offset = offsetof(struct base_config, field_),   \
+        .fallback = (fallback_), .secret = (secret_), .meaning = (meaning_)                        \
+    }
+#define INTEGER(field_, name_, fallback_, least_, most_, meaning_)                                 \
+    {                                                                                              \
+        .name = (name_), .type = SETTING_INT, .offset = offsetof(struct base_config, field_),      \
+        .fallback = (fallback_), .least = (least_), .most = (most_), .meaning = (meaning_)         \
+    }
+
+static const struct setting base_settings[] = {
+    STRING(bus_url, "NATS_URL", NULL, true, "Where the bus is, and who we are there"),
+    STRING(bus_ca_file, "NATS_CA_FILE", "", false,
+           "Certificate authorities, in PEM, that the bus' certificate is checked against"),
+    STRING(database_url, "DATABASE_URL", NULL, true, "Where the database is, and who we are there"),
+    STRING(admin_address, "ADMIN_ADDRESS", "127.0.0.1", false,
+           "Address of the listener for /livez, /readyz and /metrics"),
+    INTEGER(admin_port, "ADMIN_PORT", "0", 0, 65535, "Its port; 0 = no listener"),
+    INTEGER(actors, "ACTORS", "1", 1, ACTORS_MOST,
+            "Threads that take commands, each with a database connection of its own"),
+    STRING(log_level, "LOG_LEVEL", "info", false,
+           "Least level that is logged: debug, info, warning or error"),
+    STRING(instance, "SERVICE_INSTANCE", "0", false,
+           "Tells replicas apart where the bus and the database list their clients"),
+};
+enum { N_BASE_SETTINGS = sizeof(base_settings) / sizeof(base_settings[0]) };
+
+struct process {
+    struct service *service;
+    const struct service_extra *extra;
+    struct base_config config;
+    char name[64]; /* service and replica */
+    struct meters *meters;
+    struct actor *actors[ACTORS_MOST];
+    size_t n_actors;
+    struct admin *admin;
+    atomic_bool is_stopping;
+};
+
+/* -- settings -------------------------------------------------------------------------------- */
+
+static bool parse_level(const char *text, enum log_level *out)
+{
+    static const char *const names[] = {"debug", "info", "warning", "error"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(text, names[i]) == 0) {
+            *out = (enum log_level)i;
+            return true;
+        }
+    return false;
+}
+
+static bool load(struct process *process)
+{
+    const struct service_extra *extra = process->extra;
+    enum log_level level = LOG_INFO;
+    char error[256] = "setting LOG_LEVEL must be debug, info, warning or error";
+    bool is_sound = config_load(base_settings, N_BASE_SETTINGS, &process->config, error) == ST_OK &&
+                    (!extra || config_load(extra->settings, extra->n_settings, extra->config,
+                                           error) == ST_OK) &&
+                    parse_level(process->config.log_level, &level);
+
+    log_open(process->service->name, level);
+    if (!is_sound)
+        LOG(LOG_ERROR, error);
+    return is_sound;
+}
+
+static void describe(const struct process *process)
+{
+    const struct service_extra *extra = process->extra;
+    struct setting all[SETTINGS_MOST];
+    size_t n = extra ? extra->n_settings : 0;
+
+    must(N_BASE_SETTINGS + n <= SETTINGS_MOST);
+    memcpy(all, base_settings, sizeof(base_settings));
+    if (n > 0)
+        memcpy(all + N_BASE_SETTINGS, extra->settings, n * sizeof(*all));
+    config_describe(all, N_BASE_SETTINGS + n, process->service->name);
+}
+
+static void print_config(const struct process *process)
+{
+    const struct service_extra *extra = process->extra;
+
+    config_print(base_settings, N_BASE_SETTINGS, &process->config);
+    if (extra)
+        config_print(extra->settings, extra->n_settings, extra->config);
+}
+
+static int use(FILE *to, const char *name, int exit_code)
+{
+    fprintf(to,
+            "Usage: %s [--print-config | --describe-config | --help]\n\n"
+            "Takes its settings from the environment; --describe-config lists them,\n"
+            "--print-config shows their values. Runs until SIGTERM or SIGINT.\n",
+            name);
+    return exit_code;
+}
+
+/* -- running --------------------------------------------------------------------------------- */
+
+static bool not_ready(char reason[128], const char *why)
+{
+    snprintf(reason, 128, "%s", why);
+    return false;
+}
+
+static bool is_ready(void *closure, char reason[128])
+{
+    struct process *process = closure;
+
+    if (atomic_load(&process->is_stopping))
+        return not_ready(reason, "shutting down");
+    for (size_t i = 0; i < process->n_actors; i++) {
+        if (!actor_bus_is_up(process->actors[i]))
+            return not_ready(reason, "the bus is out of reach");
+        if (!actor_database_is_up(process->actors[i]))
+            return not_ready(reason, "the database is out of reach");
+    }
+    return true;
+}
+
+static bool start(struct process *process)
+{
+    const struct base_config *config = &process->config;
+    struct actor_options options = {
+        .service = process->service,
+        .meters = process->meters,
+        .name = process->name,
+        .bus_url = config->bus_url,
+        .bus_ca_file = *config->bus_ca_file ? config->bus_ca_file : NULL,
+        .database_url = config->database_url,
+    };
+    const struct admin_options admin = {
+        .address = config->admin_address,
+        .port = (uint16_t)config->admin_port,
+        .is_ready = is_ready,
+        .closure = process,
+    };
+
+    for (int64_t i = 0; i < config->actors; i++) {
+        options.is_first = i == 0;
+        process->actors[process->n_actors] = actor_start(&options);
+        if (!process->actors[process->n_actors])
+            return false;
+        process->n_actors++;
+    }
+    return admin_start(&admin, &process->admin) == ST_OK;
+}
+
+/* All actors finish at the same time. */
+static void stop(struct process *process)
+{
+    atomic_store(&process->is_stopping, true);
+    for (size_t i = 0; i < process->n_actors; i++)
+        actor_stop(process->actors[i]);
+    admin_stop(process->admin);
+    for (size_t i = 0; i < process->n_actors; i++)
+        actor_free(process->actors[i]);
+    meters_free(process->meters);
+}
+
+/* Threads inherit the mask: the signals wait for sigwait(). Memory holds secrets, hence no cores.
+ */
+static void prepare_process(sigset_t *ends)
+{
+    const struct rlimit no_core = {0, 0};
+
+    setrlimit(RLIMIT_CORE, &no_core);
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(ends);
+    sigaddset(ends, SIGTERM);
+    sigaddset(ends, SIGINT);
+    pthread_sigmask(SIG_BLOCK, ends, NULL);
+}
+
+static int run(struct process *process)
+{
+    struct service *service = process->service;
+    const struct service_extra *extra = process->extra;
+    sigset_t ends;
+    int signal_number = 0;
+    bool is_started;
+
+    prepare_process(&ends);
+    if (extra && extra->open && extra->open(service, extra->config) != ST_OK)
+        return 1;
+    snprintf(process->name, sizeof(process->name), "%s-%s", service->name,
+             process->config.instance);
+    process->meters = meters_new(service);
+    is_started = start(process);
+    if (is_started) {
+        LOG(LOG_INFO, "started", log_str("name", process->name),
+            log_int("actors", process->config.actors));
+        sigwait(&ends, &signal_number);
+        LOG(LOG_INFO, "stopping", log_int("signal", signal_number));
+    }
+    stop(process);
+    if (is_started)
+        LOG(LOG_INFO, "stopped");
+    return is_started ? 0 : 1;
+}
+
+int service_main(int argc, char **argv, struct service *service, const struct service_extra *extra)
+{
+    struct process process = {.service = service, .extra = extra};
+    const char *option = argc > 1 ? argv[1] : "";
+
+    if (argc > 2)
+        return use(stderr, service->name, 2);
+    if (strcmp(option, "--help") == 0)
+        return use(stdout, service->name, 0);
+    if (strcmp(option, "--describe-config") == 0) {
+        describe(&process);
+        return 0;
+    }
+    if (argc > 1 && strcmp(option, "--print-config") != 0)
+        return use(stderr, service->name, 2);
+    if (!load(&process))
+        return 1;
+    if (argc > 1) {
+        print_config(&process);
+        return 0;
+    }
+    return run(&process);
+}
