@@ -24,9 +24,25 @@ struct trail_entry {
     struct uuid conversation_id, contact_id; /* nil = null */
 };
 
+/* The parameters of a statement that appends entries, $1 first: each is an array in text format with
+   one element an entry. sql/append_entries.sql is the pattern. */
+enum trail_column {
+    TRAIL_ORGANIZATION_ID, /* uuid[] */
+    TRAIL_CREATED_MS,      /* bigint[]: the Unix milliseconds in the request id */
+    TRAIL_REQUEST_ID,      /* uuid[] */
+    TRAIL_API_KEY_ID,      /* uuid[] */
+    TRAIL_OPERATION,       /* text[] */
+    TRAIL_HTTP_STATUS,     /* smallint[] */
+    TRAIL_OUTCOME,         /* text[] */
+    TRAIL_DENIAL_REASON,   /* text[], NULL unless denied */
+    TRAIL_CONVERSATION_ID, /* uuid[], NULL where there is none */
+    TRAIL_CONTACT_ID,      /* uuid[], the same */
+    TRAIL_COLUMNS
+};
+
 /* "allowed", "denied", "rejected" or "error". */
 const char *trail_outcome(int http_status);
-/* Queues one INSERT for all entries. */
+/* Queues one statement for all entries; `n` is at least 1. */
 void trail_add(struct db *db, int statement, const struct trail_entry *entries, size_t n,
                struct arena *arena);
 
