@@ -1,0 +1,143 @@
+#include "services/convctl/arguments.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#define ORG "01920000-0000-7000-8000-000000000001"
+#define ID  "01920000-0000-7000-8000-00000000000a"
+
+#define READ(...)                                                                                  \
+    read_words((const char *const[]){"convctl", __VA_ARGS__},                                      \
+               sizeof((const char *const[]){"convctl", __VA_ARGS__}) / sizeof(char *))
+
+static struct arguments arguments;
+static char error[256];
+
+static enum status read_words(const char *const *words, size_t n)
+{
+    arguments_release(&arguments);
+    strcpy(error, "");
+    return arguments_read((int)n, words, &arguments, error);
+}
+
+static void expect_body(const char *expected)
+{
+    char *text = json_dumps(arguments.body, JSON_COMPACT);
+
+    cr_expect_str_eq(text, expected);
+    free(text);
+}
+
+Test(arguments, make_the_body_from_options)
+{
+    cr_assert_eq(READ("org", "create", "--name", "Acme", "--plan", "growth"), ST_OK, "%s", error);
+    cr_assert_str_eq(arguments.call->subject, "v1.access.org-create");
+    cr_assert_null(arguments.organization);
+    expect_body("{\"name\":\"Acme\",\"plan\":\"growth\"}");
+}
+
+Test(arguments, put_the_organization_beside_the_body)
+{
+    cr_assert_eq(READ("org", "set", ORG, "--rate-limit", "500"), ST_OK, "%s", error);
+    cr_assert_str_eq(arguments.organization, ORG);
+    expect_body("{\"rate_limit\":500}");
+}
+
+Test(arguments, make_no_body_where_the_call_takes_none)
+{
+    cr_assert_eq(READ("key", "list", "--org", ORG), ST_OK, "%s", error);
+    cr_assert_null(arguments.body);
+}
+
+Test(arguments, make_an_empty_object_when_every_option_is_left_out)
+{
+    cr_assert_eq(READ("policy", "set", "--org", ORG), ST_OK, "%s", error);
+    expect_body("{}");
+}
+
+Test(arguments, come_in_any_order_and_with_an_equals_sign)
+{
+    cr_assert_eq(
+        READ("conversation", "set-status", ID, "--org=" ORG, "--nats", "nats://h", "resolved"),
+        ST_OK, "%s", error);
+    cr_assert_str_eq(arguments.nats_url, "nats://h");
+    cr_assert_str_eq(arguments.organization, ORG);
+    expect_body("{\"id\":\"" ID "\",\"status\":\"resolved\"}");
+}
+
+Test(arguments, collect_what_may_be_repeated_in_an_array)
+{
+    cr_assert_eq(READ("policy", "set", "--org", ORG, "--ip", "10.0.0.1", "--require-https", "false",
+                      "--ip", "::1"),
+                 ST_OK, "%s", error);
+    expect_body("{\"ip_allowlist\":[\"10.0.0.1\",\"::1\"],\"require_https\":false}");
+}
+
+Test(arguments, take_a_value_that_looks_like_an_option)
+{
+    cr_assert_eq(READ("org", "create", "--name", "--plan"), ST_OK, "%s", error);
+    expect_body("{\"name\":\"--plan\"}");
+}
+
+Test(arguments, are_positions_behind_two_dashes)
+{
+    cr_assert_eq(READ("conversation", "set-status", "--org", ORG, "--", ID, "--odd"), ST_OK, "%s",
+                 error);
+    expect_body("{\"id\":\"" ID "\",\"status\":\"--odd\"}");
+}
+
+Test(arguments, leave_the_password_to_standard_input)
+{
+    cr_assert_eq(READ("user", "create", "--org", ORG, "--email", "a@b", "--role", "owner",
+                      "--password-stdin"),
+                 ST_OK, "%s", error);
+    cr_assert_str_eq(arguments.stdin_field, "password");
+    expect_body("{\"email\":\"a@b\",\"role\":\"owner\"}");
+}
+
+Test(arguments, ask_for_help_on_everything_or_on_a_group)
+{
+    cr_assert_eq(READ("--help"), ST_OK);
+    cr_assert(arguments.help);
+    cr_assert_null(arguments.group);
+    cr_assert_eq(READ("key", "create", "--help"), ST_OK);
+    cr_assert(arguments.help);
+    cr_assert_str_eq(arguments.group, "key");
+}
+
+static void expect_wrong(const char *const *words, size_t n, const char *sentence)
+{
+    cr_expect_eq(read_words(words, n), ST_REFUSED, "accepted: %s", sentence);
+    cr_expect_str_eq(error, sentence);
+}
+
+#define WRONG(sentence, ...)                                                                       \
+    expect_wrong((const char *const[]){"convctl", __VA_ARGS__},                                    \
+                 sizeof((const char *const[]){"convctl", __VA_ARGS__}) / sizeof(char *), sentence)
+
+Test(arguments, name_what_is_wrong)
+{
+    const char *const nothing[] = {"convctl"};
+
+    expect_wrong(nothing, 1, "no group is named, see convctl --help");
+    WRONG("unknown group, see convctl --help", "orgs");
+    WRONG("no verb is named, see convctl org --help", "org");
+    WRONG("unknown verb of org, see convctl org --help", "org", "make");
+    WRONG("--name is missing", "org", "create");
+    WRONG("--name needs a value", "org", "create", "--name");
+    WRONG("--name is given twice", "org", "create", "--name", "a", "--name", "b");
+    WRONG("--plan must be free|starter|growth|enterprise", "org", "create", "--plan", "gold");
+    WRONG("--plan must be free|starter|growth|enterprise", "org", "create", "--plan",
+          "free|starter");
+    WRONG("unknown option --colour", "org", "create", "--colour=red");
+    WRONG("unknown option --names", "org", "create", "--names", "a");
+    WRONG("ORG must be a UUID in lower case", "org", "get", "7");
+    WRONG("ORG is missing", "org", "get");
+    WRONG("one argument too many", "org", "get", ORG, ORG);
+    WRONG("--rate-limit must be an integer", "org", "set", ORG, "--rate-limit", "-1");
+    WRONG("--rate-limit must be an integer", "org", "set", ORG, "--rate-limit", "");
+    WRONG("KEY_ID must be a UUID in lower case", "key", "revoke", "--org", ORG, "x");
+    WRONG("--require-https must be true|false", "policy", "set", "--require-https", "yes");
+    WRONG("--password-stdin takes no value", "user", "create", "--password-stdin=secret");
+    WRONG("--name must be text in UTF-8", "org", "create", "--name", "\xff");
+}

@@ -1,0 +1,56 @@
+#include "services/convctl/call.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+Test(call, has_what_the_operators_interface_promises)
+{
+    static const char *const promised[][2] = {
+        {"org", "create"},
+        {"org", "get"},
+        {"org", "list"},
+        {"org", "set"},
+        {"key", "create"},
+        {"key", "list"},
+        {"key", "revoke"},
+        {"policy", "get"},
+        {"policy", "set"},
+        {"conversation", "open"},
+        {"conversation", "append"},
+        {"conversation", "set-status"},
+        {"conversation", "delete"},
+        {"contact", "erase"},
+        {"user", "create"},
+    };
+
+    for (size_t i = 0; i < sizeof(promised) / sizeof(promised[0]); i++)
+        cr_expect_not_null(call_find(promised[i][0], promised[i][1]), "%s %s", promised[i][0],
+                           promised[i][1]);
+}
+
+Test(call, describes_every_argument_whole)
+{
+    for (size_t i = 0; i < calls_count; i++) {
+        for (size_t j = 0; j < calls[i].n; j++) {
+            const struct argument *argument = &calls[i].arguments[j];
+
+            cr_expect(argument->option != NULL || argument->label != NULL);
+            cr_expect_eq(argument->field == NULL, argument->kind == ARGUMENT_ORGANIZATION);
+            cr_expect_eq(argument->label == NULL, argument->kind == ARGUMENT_STDIN);
+            cr_expect(argument->option != NULL || argument->required,
+                      "a position that may be left out moves those behind it");
+        }
+    }
+}
+
+Test(call, counts_its_arguments)
+{
+    for (size_t i = 0; i < calls_count; i++) {
+        size_t n = 0;
+
+        while (n < CALL_ARGUMENTS_MOST &&
+               (calls[i].arguments[n].option != NULL || calls[i].arguments[n].label != NULL))
+            n++;
+        cr_expect_eq(calls[i].n, n, "%s %s", calls[i].group, calls[i].verb);
+    }
+}
