@@ -42,6 +42,7 @@ service_prepare() {
     settings+=("GATEWAY_PORT=$(($(port_of gateway) + i))")
     [[ -z ${GATEWAY_TLS_PORT-} ]] || settings+=("GATEWAY_TLS_PORT=$((GATEWAY_TLS_PORT + i))")
     ;;
+  audit | search) settings+=("CURSOR_KEY=$(secret cursor-key)") ;;
   dashboard) settings+=("DASHBOARD_PORT=$(port_of dashboard)") ;;
   esac
   start_script "$name" "$(exports "${settings[@]}")
