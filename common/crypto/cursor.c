@@ -50,29 +50,28 @@ static bool base64url_read(struct str text, uint8_t *bytes, size_t *n)
 
 bool cursor_keys_read(const char *first, const char *second, struct cursor_keys *out)
 {
-    struct cursor_keys keys = {.n = 1};
+    const struct str secrets[2] = {str_of(first), str_of(second)};
+    int n = secrets[1].n > 0 ? 2 : 1;
 
-    if (!crypto_unhex(str_of(first), keys.key[0], CURSOR_KEY_BYTES))
-        return false;
-    if (second != NULL && second[0] != '\0') {
-        if (!crypto_unhex(str_of(second), keys.key[1], CURSOR_KEY_BYTES))
+    for (int i = 0; i < n; i++) {
+        if (secrets[i].n < CURSOR_SECRET_LEAST)
             return false;
-        keys.n = 2;
     }
-    *out = keys;
-    crypto_wipe(&keys, sizeof(keys));
+    for (int i = 0; i < n; i++)
+        crypto_sha256(secrets[i], out->key[i]);
+    out->n = n;
     return true;
 }
 
 /* The binding is hashed first, so that it takes part with a fixed length whatever its size. */
-static void sign(const uint8_t key[CURSOR_KEY_BYTES], const uint8_t *payload, size_t n,
+static void sign(const uint8_t key[SHA256_BYTES], const uint8_t *payload, size_t n,
                  struct str binding, uint8_t mac[SHA256_BYTES])
 {
     uint8_t message[PAYLOAD_MOST + SHA256_BYTES];
 
     memcpy(message, payload, n);
     crypto_sha256(binding, message + n);
-    crypto_hmac_sha256((struct str){(const char *)key, CURSOR_KEY_BYTES},
+    crypto_hmac_sha256((struct str){(const char *)key, SHA256_BYTES},
                        (struct str){(const char *)message, n + SHA256_BYTES}, mac);
 }
 

@@ -26,17 +26,18 @@
 #include "common/base/str.h"
 #include "common/crypto/crypto.h"
 
-#define CURSOR_KEY_BYTES     32
+#define CURSOR_SECRET_LEAST  32
 #define CURSOR_POSITION_MOST 64
 #define CURSOR_TEXT_MOST     142 /* base64url of 1 + 8 + 1 + 64 + 32 bytes */
 #define CURSOR_LIFE_S        (7 * 24 * 3600)
 
 struct cursor_keys {
-    uint8_t key[2][CURSOR_KEY_BYTES];
+    uint8_t key[2][SHA256_BYTES];
     int n; /* 1 or 2 */
 };
 
-/* Keys as 64 hexadecimal digits each; `second` may be NULL or "". False: malformed. */
+/* From secrets of CURSOR_SECRET_LEAST characters or more, best random ones; the keys are their
+   SHA-256. `second` may be NULL or "". False: too short. */
 MUST_CHECK bool cursor_keys_read(const char *first, const char *second, struct cursor_keys *out);
 
 void cursor_make(const struct cursor_keys *keys, struct str binding, struct str position,

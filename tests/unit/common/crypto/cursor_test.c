@@ -131,13 +131,13 @@ Test(cursor, the_second_key_verifies_and_the_first_signs)
     cr_assert_not(reads(&only_b, "list", str_of(old), noon_us));
 }
 
-Test(cursor, malformed_keys_are_refused)
+Test(cursor, secrets_that_are_too_short_are_refused)
 {
-    struct cursor_keys keys;
+    struct cursor_keys keys = {.n = 77};
 
-    cr_assert_not(cursor_keys_read("", NULL, &keys));
-    cr_assert_not(cursor_keys_read("abc", NULL, &keys));
-    cr_assert_not(cursor_keys_read(KEY_A "0", NULL, &keys));
-    cr_assert_not(cursor_keys_read(KEY_A, "zz", &keys));
     cr_assert_not(cursor_keys_read(NULL, NULL, &keys));
+    cr_assert_not(cursor_keys_read("", NULL, &keys));
+    cr_assert_not(cursor_keys_read("0123456789012345678901234567890", NULL, &keys));
+    cr_assert_not(cursor_keys_read(KEY_A, "short", &keys));
+    cr_assert_eq(keys.n, 77);
 }
