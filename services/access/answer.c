@@ -109,7 +109,8 @@ static enum status tell(struct command *command, struct db *db, enum outcome non
 
 enum status access_tell(struct command *command, struct db *db, void *service)
 {
-    return tell(command, db, OUTCOME_NOT_FOUND, "The organization, or what is named in it, does not exist");
+    return tell(command, db, OUTCOME_NOT_FOUND,
+                "The organization, or what is named in it, does not exist");
 }
 
 enum status access_tell_change(struct command *command, struct db *db, void *service)

@@ -5,9 +5,9 @@
  *          parameter_not_found, not_found, conflict
  * Retry    a second call finds the email taken
  *
- * Hashing a password takes some 50 ms of this actor's thread, and with it of the commands behind
- * this one. Creating a user is a rare act of an operator, and gateways that wait for a quota have
- * other actors and replicas to ask, so it is not worth a thread of its own.
+ * Hashing a password takes some 50 ms of this actor's thread, and with it of the commands that
+ * share its batch or wait behind it. Creating a user is a rare act of an operator, and the delay is
+ * one that gateways bear, so it is not worth a thread of its own.
  */
 #include <string.h>
 
