@@ -1,0 +1,162 @@
+/*
+ * audit.list - one page of an organization's trail, newest first.
+ *
+ * Answer   ok: audit_log.list; or parameter_invalid, invalid_cursor
+ * Cursor   the request id of the page's last entry: its time is in it (see the migration)
+ */
+#include <string.h>
+
+#include "audit_sql.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/wire/json.h"
+#include "services/audit/audit.h"
+#include "services/audit/query.h"
+
+enum column {
+    REQUEST_ID,
+    API_KEY_ID,
+    OPERATION_NAME,
+    HTTP_STATUS,
+    OUTCOME_TEXT,
+    DENIAL_REASON,
+    CONVERSATION_ID,
+    CONTACT_ID,
+    CREATED_AT_S,
+};
+
+struct list {
+    struct audit_query query;
+    struct str binding;
+    struct uuid behind; /* the page starts behind this entry, which is at ... */
+    int64_t behind_ms;  /* ... this time */
+    size_t page;        /* index of the statement */
+};
+
+static bool read_cursor(const struct audit *self, struct list *list)
+{
+    uint8_t position[CURSOR_POSITION_MOST];
+    size_t n;
+
+    if (!cursor_read(&self->keys, list->binding, list->query.starting_after, clock_us(), position,
+                     &n) ||
+        n != sizeof(list->behind.b))
+        return false;
+    memcpy(list->behind.b, position, n);
+    list->behind_ms = uuid_v7_ms(&list->behind);
+    return true;
+}
+
+enum status audit_list_judge(struct command *command, void *service)
+{
+    struct list *list = ARENA_NEW(command->arena, struct list);
+
+    if (!audit_query_read(command->query, command->arena, &list->query, &command->problems))
+        return command_refuse_all(command, OUTCOME_PARAMETER_INVALID);
+    list->binding =
+        audit_query_binding(&list->query, &command->caller.organization_id, command->arena);
+    /* Behind nothing: the first entry that is before `before`. The nil id sorts before all. */
+    list->behind_ms = list->query.before_s * 1000;
+    if (list->query.starting_after.p != NULL && !read_cursor(service, list))
+        return command_refuse(command, OUTCOME_INVALID_CURSOR, "starting_after",
+                              "is not a cursor of this list, or has expired");
+    command->state = list;
+    return ST_OK;
+}
+
+void audit_list_ask(struct command *command, struct db *db, void *service)
+{
+    struct list *list = command->state;
+    const struct audit_query *query = &list->query;
+    struct arena *arena = command->arena;
+    char organization[UUID_TEXT + 1], behind[UUID_TEXT + 1];
+
+    uuid_format(&command->caller.organization_id, organization);
+    uuid_format(&list->behind, behind);
+    const db_param params[] = {
+        str_of(organization),
+        str_of(arena_printf(arena, "%lld", (long long)list->behind_ms)),
+        str_of(behind),
+        str_of(arena_printf(arena, "%lld", (long long)(query->after_s + 1) * 1000)),
+        str_of(arena_printf(arena, "%d", query->per_page + 1)),
+        query->operation,
+        query->outcome,
+        query->api_key_id,
+        query->conversation_id,
+    };
+    list->page = db_add(db, SQL_LIST_ENTRIES, params, sizeof(params) / sizeof(params[0]));
+}
+
+static void add_text(struct buf *out, const char *key, struct str value)
+{
+    json_add_key(out, key);
+    json_add_string(out, value);
+}
+
+static void add_integer(struct buf *out, const char *key, int64_t value)
+{
+    json_add_key(out, key);
+    buf_int(out, value);
+}
+
+static void add_entry(struct buf *out, const struct db_rows *rows, size_t row)
+{
+    buf_char(out, '{');
+    add_text(out, "type", STR("audit_log"));
+    add_text(out, "id", db_value(rows, row, REQUEST_ID));
+    add_text(out, "request_id", db_value(rows, row, REQUEST_ID));
+    add_text(out, "api_key_id", db_value(rows, row, API_KEY_ID));
+    add_text(out, "operation", db_value(rows, row, OPERATION_NAME));
+    add_integer(out, "http_status", db_value_int(rows, row, HTTP_STATUS));
+    add_text(out, "outcome", db_value(rows, row, OUTCOME_TEXT));
+    add_text(out, "denial_reason", db_value(rows, row, DENIAL_REASON));
+    add_text(out, "conversation_id", db_value(rows, row, CONVERSATION_ID));
+    add_text(out, "contact_id", db_value(rows, row, CONTACT_ID));
+    add_integer(out, "created_at", db_value_int(rows, row, CREATED_AT_S));
+    buf_char(out, '}');
+}
+
+static void add_next(struct buf *out, const struct audit *self, const struct list *list,
+                     struct str last_request_id)
+{
+    struct uuid last;
+    char text[CURSOR_TEXT_MOST + 1];
+
+    must(uuid_parse(last_request_id, &last));
+    cursor_make(&self->keys, list->binding, (struct str){(const char *)last.b, sizeof(last.b)},
+                clock_us(), text);
+    json_add_key(out, "next");
+    buf_char(out, '{');
+    add_text(out, "starting_after", str_of(text));
+    buf_char(out, '}');
+}
+
+enum status audit_list_tell(struct command *command, struct db *db, void *service)
+{
+    const struct list *list = command->state;
+    const struct db_rows *rows = db_result(db, list->page);
+    size_t found = db_rows_count(rows), shown = found;
+    struct buf *out = &command->reply;
+
+    if (found > (size_t)list->query.per_page)
+        shown = (size_t)list->query.per_page; /* the row too many says that there is a next page */
+    buf_char(out, '{');
+    add_text(out, "type", STR("audit_log.list"));
+    json_add_key(out, "audit_logs");
+    buf_char(out, '[');
+    for (size_t i = 0; i < shown; i++) {
+        if (i > 0)
+            buf_char(out, ',');
+        add_entry(out, rows, i);
+    }
+    buf_char(out, ']');
+    json_add_key(out, "pages");
+    buf_char(out, '{');
+    add_text(out, "type", STR("pages"));
+    add_integer(out, "per_page", list->query.per_page);
+    if (shown < found)
+        add_next(out, service, list, db_value(rows, shown - 1, REQUEST_ID));
+    buf_char(out, '}');
+    buf_char(out, '}');
+    return ST_OK;
+}

@@ -1,0 +1,71 @@
+#include "audit_sql.h"
+#include "common/actor/service.h"
+#include "common/base/log.h"
+#include "proto/subject.h"
+#include "services/audit/audit.h"
+
+struct audit_config {
+    const char *cursor_key;
+    const char *cursor_key_previous;
+};
+
+static const struct setting settings[] = {
+    {.name = "CURSOR_KEY",
+     .type = SETTING_STRING,
+     .offset = offsetof(struct audit_config, cursor_key),
+     .secret = true,
+     .meaning =
+         "Signs the cursors of lists: 32 random characters or more, the same for all replicas"},
+    {.name = "CURSOR_KEY_PREVIOUS",
+     .type = SETTING_STRING,
+     .offset = offsetof(struct audit_config, cursor_key_previous),
+     .fallback = "",
+     .secret = true,
+     .meaning = "A second key whose cursors are accepted as well, while keys are changed"},
+};
+
+static const struct route routes[] = {
+    {SUBJECT_AUDIT_APPEND, OP_NONE, true, audit_append_judge, NULL, NULL},
+    {SUBJECT_AUDIT_LIST, OP_AUDIT_LIST, false, audit_list_judge, audit_list_ask, audit_list_tell},
+};
+
+/* The last statement is the ledger's: the actor registers it behind the service's own. */
+_Static_assert(SQL_RECORD_ENTRIES == AUDIT_SQL_COUNT - 1, "the ledger's statement must come last");
+
+static struct audit audit;
+
+static struct service audit_service = {
+    .name = "audit",
+    .mailbox = SUBJECT_AUDIT,
+    .routes = routes,
+    .n_routes = sizeof(routes) / sizeof(routes[0]),
+    .statements = audit_sql,
+    .n_statements = SQL_RECORD_ENTRIES,
+    .self = &audit,
+    .ledger = &audit_ledger,
+    .on_idle = audit_upkeep,
+};
+
+static enum status open_audit(struct service *service, void *config)
+{
+    const struct audit_config *read = config;
+
+    if (!cursor_keys_read(read->cursor_key, read->cursor_key_previous, &audit.keys)) {
+        LOG(LOG_ERROR, "CURSOR_KEY and CURSOR_KEY_PREVIOUS must be at least 32 characters long");
+        return ST_REFUSED;
+    }
+    return ST_OK;
+}
+
+int main(int argc, char **argv)
+{
+    static struct audit_config config;
+    const struct service_extra extra = {
+        .settings = settings,
+        .n_settings = sizeof(settings) / sizeof(settings[0]),
+        .config = &config,
+        .open = open_audit,
+    };
+
+    return service_main(argc, argv, &audit_service, &extra);
+}

@@ -1,0 +1,45 @@
+/*
+ * record - the ledger of the audit service.
+ *
+ * Where other services fail on a second entry for a request, this one leaves the first as it is:
+ * the gateway may report again, and may have reported before a late list comes round.
+ */
+#include "audit_sql.h"
+#include "services/audit/audit.h"
+
+static bool entry_of(const struct command *command, struct trail_entry *out)
+{
+    if (command->route->operation == OP_NONE) {
+        if (command->state == NULL)
+            return false;
+        *out = *(const struct trail_entry *)command->state;
+        return true;
+    }
+    if (!outcome_is_audited(command->outcome))
+        return false;
+    *out = (struct trail_entry){
+        .organization_id = command->caller.organization_id,
+        .request_id = command->caller.request_id,
+        .api_key_id = command->caller.api_key_id,
+        .operation = command->route->operation,
+        .http_status = outcome_http_status(command->outcome),
+        .error_code = outcome_code(command->outcome),
+    };
+    return true;
+}
+
+static void add(struct db *db, int statement, struct command *const *commands, size_t n,
+                struct arena *arena)
+{
+    struct trail_entry *entries = ARENA_ARRAY(arena, struct trail_entry, n);
+    size_t count = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (entry_of(commands[i], &entries[count]))
+            count++;
+    }
+    if (count > 0)
+        trail_add(db, statement, entries, count, arena);
+}
+
+const struct ledger audit_ledger = {.statement = &audit_sql[SQL_RECORD_ENTRIES], .add = add};

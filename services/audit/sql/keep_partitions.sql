@@ -1,0 +1,2 @@
+-- Makes the trail's partitions ahead; returns how many were missing.
+SELECT audit.keep_partitions()
