@@ -85,3 +85,16 @@ GRANT USAGE ON SCHEMA audit TO conv_audit, conv_conversation, conv_search;
 GRANT INSERT ON audit.entries TO conv_audit, conv_conversation, conv_search;
 GRANT SELECT ON audit.entries TO conv_audit;
 GRANT EXECUTE ON FUNCTION audit.keep_partitions() TO conv_audit;
+
+-- Statements are prepared once for each connection. A plan that is made while the trail is nearly
+-- empty must be the right one when it is full.
+DO $$
+DECLARE
+  setting text;
+BEGIN
+  FOREACH setting IN ARRAY ARRAY['enable_seqscan = off', 'enable_bitmapscan = off', 'jit = off',
+                                 'plan_cache_mode = force_generic_plan'] LOOP
+    EXECUTE format('ALTER ROLE conv_audit IN DATABASE %I SET %s', current_database(), setting);
+  END LOOP;
+END
+$$;
