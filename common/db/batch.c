@@ -139,7 +139,9 @@ static bool take(struct batch *batch, PGresult *result)
         entry->result = result;
         return true;
     }
-    if (kind != PGRES_PIPELINE_ABORTED) {
+    if (kind == PGRES_PIPELINE_ABORTED) {
+        batch_fail(batch, ST_UNAVAILABLE); /* if not already, it failed before this batch */
+    } else {
         is_usable = sqlstate && !sqlstate_ends_link(sqlstate);
         if (sqlstate)
             note_error(batch, entry->statement, result);

@@ -1,0 +1,159 @@
+#include "tests/support/postgres_server.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <libpq-fe.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+
+#define BIN "/usr/lib/postgresql/15/bin/"
+
+enum { START_US = 30 * 1000 * 1000, AWAIT_US = 10 * 1000 * 1000, RETRY_MS = 5 };
+
+static uint16_t free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    must(fd >= 0 && bind(fd, (struct sockaddr *)&address, n) == 0);
+    must(getsockname(fd, (struct sockaddr *)&address, &n) == 0);
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
+/* PostgreSQL refuses to run as root. The death signal is set last: a change of user clears it. */
+static void become_postgres(void)
+{
+    const struct passwd *user = getuid() == 0 ? getpwnam("postgres") : NULL;
+    int null = open("/dev/null", O_RDWR);
+
+    if (user && (initgroups(user->pw_name, user->pw_gid) != 0 || setgid(user->pw_gid) != 0 ||
+                 setuid(user->pw_uid) != 0))
+        _exit(126);
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    prctl(PR_SET_PDEATHSIG, SIGQUIT);
+}
+
+static pid_t run(const char *const *args)
+{
+    pid_t pid = fork();
+
+    must(pid >= 0);
+    if (pid > 0)
+        return pid;
+    become_postgres();
+    execv(args[0], (char *const *)args);
+    _exit(127);
+}
+
+void postgres_server_prepare(struct postgres_server *server)
+{
+    const char *const args[] = {
+        BIN "initdb", "-D", server->folder, "-U",   "postgres",         "-A",
+        "trust",      "-N", "-E",           "UTF8", "--locale=C.UTF-8", NULL};
+    const struct passwd *user = getuid() == 0 ? getpwnam("postgres") : NULL;
+    int status;
+
+    *server = (struct postgres_server){.port = free_port()};
+    snprintf(server->folder, sizeof(server->folder), "/tmp/postgres-test-XXXXXX");
+    must(mkdtemp(server->folder) != NULL);
+    must(user == NULL || chown(server->folder, user->pw_uid, user->pw_gid) == 0);
+    snprintf(server->url, sizeof(server->url), "postgresql://postgres@127.0.0.1:%u/postgres",
+             server->port);
+    must(waitpid(run(args), &status, 0) > 0 && status == 0);
+}
+
+void postgres_server_start(struct postgres_server *server)
+{
+    char port[8];
+    const char *const args[] = {BIN "postgres",
+                                "-D",
+                                server->folder,
+                                "-p",
+                                port,
+                                "-c",
+                                "listen_addresses=127.0.0.1",
+                                "-c",
+                                "unix_socket_directories=",
+                                NULL};
+    int64_t until_us = clock_mono_us() + START_US;
+
+    snprintf(port, sizeof(port), "%u", server->port);
+    server->pid = run(args);
+    while (PQping(server->url) != PQPING_OK) {
+        must(clock_mono_us() < until_us);
+        must(waitpid(server->pid, NULL, WNOHANG) == 0);
+        poll(NULL, 0, RETRY_MS);
+    }
+}
+
+void postgres_server_crash(struct postgres_server *server)
+{
+    must(kill(server->pid, SIGQUIT) == 0);
+    must(waitpid(server->pid, NULL, 0) == server->pid);
+    server->pid = 0;
+}
+
+void postgres_server_stop(struct postgres_server *server)
+{
+    const char *const args[] = {"/bin/rm", "-rf", server->folder, NULL};
+
+    if (server->pid != 0)
+        postgres_server_crash(server);
+    must(waitpid(run(args), NULL, 0) > 0);
+    (void)rmdir(server->folder); /* whose parent is not the postgres user's */
+}
+
+/* The caller's to clear. */
+static PGresult *ask(const char *url, const char *query)
+{
+    PGconn *conn = PQconnectdb(url);
+    PGresult *result = PQexec(conn, query);
+
+    if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK) {
+        fprintf(stderr, "%s: %s\n", query, PQerrorMessage(conn));
+        abort();
+    }
+    PQfinish(conn);
+    return result;
+}
+
+void postgres_do(const char *url, const char *statements)
+{
+    PQclear(ask(url, statements));
+}
+
+int64_t postgres_integer(const char *url, const char *query)
+{
+    PGresult *result = ask(url, query);
+    int64_t value = PQntuples(result) > 0 ? strtoll(PQgetvalue(result, 0, 0), NULL, 10) : 0;
+
+    PQclear(result);
+    return value;
+}
+
+void postgres_await(const char *url, const char *query)
+{
+    int64_t until_us = clock_mono_us() + AWAIT_US;
+
+    while (postgres_integer(url, query) == 0) {
+        must(clock_mono_us() < until_us);
+        poll(NULL, 0, RETRY_MS);
+    }
+}

@@ -1,0 +1,459 @@
+/* The db against a real PostgreSQL, whose backends are killed and stopped under it. One server
+   serves all tests of the file; each has a database of its own. */
+#include "common/db/db.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <criterion/hooks.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "tests/support/postgres_server.h"
+
+enum { INSERT, INSERT_DEFERRED, COUNT, ECHO, SLEEP, INSERT_SLOW_COMMIT };
+
+static const struct db_statement statements[] = {
+    {"insert", "INSERT INTO item (id) VALUES ($1::int)"},
+    {"insert_deferred", "INSERT INTO deferred (id) VALUES ($1::int)"},
+    {"count", "SELECT count(*) FROM item"},
+    {"echo", "SELECT $1::text, $2::text, true, 42"},
+    {"sleep", "SELECT pg_sleep($1::float8)"},
+    {"insert_slow_commit", "INSERT INTO slow (id) VALUES ($1::int)"},
+};
+
+static const char schema[] =
+    "CREATE TABLE item (id int PRIMARY KEY);"
+    "CREATE TABLE deferred (id int UNIQUE DEFERRABLE INITIALLY DEFERRED);"
+    "CREATE TABLE slow (id int);"
+    "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
+    " $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$;"
+    "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON slow DEFERRABLE INITIALLY DEFERRED"
+    " FOR EACH ROW EXECUTE FUNCTION slow();";
+
+static struct postgres_server shared;
+
+ReportHook(PRE_ALL)(struct criterion_test_set *tests)
+{
+    postgres_server_prepare(&shared);
+    postgres_server_start(&shared);
+    setenv("TEST_POSTGRES_URL", shared.url, 1);
+}
+
+ReportHook(POST_ALL)(struct criterion_global_stats *stats)
+{
+    postgres_server_stop(&shared);
+}
+
+/* -- a database for each test ------------------------------------------------------------------ */
+
+static char url[160];
+static struct db *db;
+
+static struct db *db_to(const char *to)
+{
+    return db_new(&(struct db_options){
+        .url = to,
+        .name = "db_test",
+        .statements = statements,
+        .n_statements = sizeof(statements) / sizeof(statements[0]),
+    });
+}
+
+static void open_database(void)
+{
+    const char *server = getenv("TEST_POSTGRES_URL");
+    char create[64];
+
+    snprintf(create, sizeof(create), "CREATE DATABASE t%d", (int)getpid());
+    postgres_do(server, create);
+    snprintf(url, sizeof(url), "%.*s/t%d", (int)(strrchr(server, '/') - server), server,
+             (int)getpid());
+    postgres_do(url, schema);
+    db = db_to(url);
+    cr_assert_eq(db_connect(db, 5000), ST_OK);
+}
+
+static void close_database(void)
+{
+    db_free(db);
+}
+
+TestSuite(db, .init = open_database, .fini = close_database, .timeout = 60);
+
+static void open_batch(void)
+{
+    db_open_batch(db, clock_us() + 5000000);
+}
+
+static size_t add_int(int statement, int value)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%d", value);
+    return db_add(db, statement, &(db_param){text, strlen(text)}, 1);
+}
+
+static int64_t items(void)
+{
+    return postgres_integer(url, "SELECT count(*) FROM item");
+}
+
+/* The link serves the next batch. */
+static void assert_usable(void)
+{
+    cr_assert_eq(db_connect(db, 5000), ST_OK);
+    open_batch();
+    add_int(INSERT, 1000000);
+    cr_assert_eq(db_commit(db), ST_OK);
+}
+
+/* Kills the backend once it sleeps inside a statement or a commit. */
+static void *kill_when_asleep(void *unused)
+{
+    postgres_await(url, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                        " WHERE application_name = 'db_test' AND wait_event = 'PgSleep'"
+                        " AND datname = current_database()");
+    return NULL;
+}
+
+/* -- what a batch is --------------------------------------------------------------------------- */
+
+Test(db, commits_all_statements_of_a_batch_as_one_transaction)
+{
+    open_batch();
+    for (int i = 0; i < 100; i++)
+        add_int(INSERT, i);
+    cr_assert_eq(db_run(db), ST_OK);
+    add_int(INSERT, 100);
+    cr_assert_eq(items(), 0);
+    cr_assert_eq(db_commit(db), ST_OK);
+    cr_assert_eq(items(), 101);
+    cr_assert_eq(postgres_integer(url, "SELECT count(DISTINCT xmin::text) FROM item"), 1);
+}
+
+Test(db, sees_its_earlier_rounds_before_the_commit)
+{
+    size_t inserted, counted;
+
+    open_batch();
+    inserted = add_int(INSERT, 1);
+    cr_assert_eq(db_run(db), ST_OK);
+    counted = db_add(db, COUNT, NULL, 0);
+    cr_assert_eq(db_run(db), ST_OK);
+    cr_assert_eq(db_rows_affected(db_result(db, inserted)), 1);
+    cr_assert_eq(db_rows_count(db_result(db, counted)), 1);
+    cr_assert_eq(db_value_int(db_result(db, counted), 0, 0), 1);
+    cr_assert_eq(db_commit(db), ST_OK);
+}
+
+Test(db, hands_values_through_and_knows_null_from_empty)
+{
+    const db_param params[] = {STR(""), STR_NONE};
+    const struct db_rows *rows;
+    size_t i;
+
+    open_batch();
+    i = db_add(db, ECHO, params, 2);
+    cr_assert_eq(db_commit(db), ST_OK);
+    rows = db_result(db, i);
+    cr_assert_not_null(db_value(rows, 0, 0).p);
+    cr_assert_eq(db_value(rows, 0, 0).n, 0);
+    cr_assert_null(db_value(rows, 0, 1).p);
+    cr_assert(db_value_bool(rows, 0, 2));
+    cr_assert_eq(db_value_int(rows, 0, 3), 42);
+}
+
+Test(db, carries_more_than_the_sockets_hold_in_both_directions)
+{
+    enum { N = 1000, SIZE = 20000 };
+    char *big = malloc(SIZE);
+    db_param params[2] = {{big, SIZE}, STR("x")};
+
+    memset(big, 'a', SIZE);
+    open_batch();
+    for (int i = 0; i < N; i++)
+        db_add(db, ECHO, params, 2);
+    cr_assert_eq(db_run(db), ST_OK);
+    for (size_t i = 0; i < N; i++)
+        cr_assert_eq(db_value(db_result(db, i), 0, 0).n, SIZE);
+    cr_assert_eq(db_commit(db), ST_OK);
+    free(big);
+}
+
+Test(db, commits_nothing_for_free)
+{
+    open_batch();
+    cr_assert_eq(db_run(db), ST_OK);
+    cr_assert_eq(db_commit(db), ST_OK);
+}
+
+Test(db, writes_nothing_of_a_batch_that_is_given_up)
+{
+    open_batch();
+    add_int(INSERT, 1);
+    cr_assert_eq(db_run(db), ST_OK);
+    add_int(INSERT, 2);
+    db_abandon(db);
+    cr_assert(db_is_up(db));
+    cr_assert_eq(items(), 0);
+    assert_usable();
+    cr_assert_eq(items(), 1);
+}
+
+/* -- statements that fail ---------------------------------------------------------------------- */
+
+Test(db, rolls_all_of_a_batch_back_when_one_statement_fails)
+{
+    open_batch();
+    add_int(INSERT, 1);
+    add_int(INSERT, 1);
+    add_int(INSERT, 2);
+    cr_assert_eq(db_run(db), ST_RETRY);
+    cr_assert_str_eq(db_last_sqlstate(db), "23505");
+    cr_assert_eq(db_last_statement(db), INSERT);
+    cr_assert(db_is_up(db));
+    cr_assert_eq(items(), 0);
+    assert_usable();
+}
+
+Test(db, tells_a_failure_before_the_commit_from_an_uncertain_one)
+{
+    open_batch();
+    add_int(INSERT, 1);
+    add_int(INSERT, 1);
+    cr_assert_eq(db_commit(db), ST_RETRY);
+    cr_assert_eq(items(), 0);
+    assert_usable();
+}
+
+Test(db, reports_what_only_the_commit_finds)
+{
+    open_batch();
+    add_int(INSERT_DEFERRED, 1);
+    add_int(INSERT_DEFERRED, 1);
+    cr_assert_eq(db_run(db), ST_OK);
+    cr_assert_eq(db_commit(db), ST_RETRY);
+    cr_assert_str_eq(db_last_sqlstate(db), "23505");
+    cr_assert_eq(db_last_statement(db), -1);
+    cr_assert_eq(postgres_integer(url, "SELECT count(*) FROM deferred"), 0);
+    assert_usable();
+}
+
+Test(db, refuses_a_parameter_that_holds_a_nul_and_writes_nothing)
+{
+    const db_param nul[] = {STR("a\0b"), STR("c")};
+
+    open_batch();
+    add_int(INSERT, 1);
+    db_add(db, ECHO, nul, 2);
+    cr_assert_eq(db_run(db), ST_INTERNAL);
+    cr_assert_eq(items(), 0);
+    assert_usable();
+}
+
+Test(db, calls_an_unexpected_error_internal)
+{
+    open_batch();
+    db_add(db, INSERT, &STR("seven"), 1);
+    cr_assert_eq(db_run(db), ST_INTERNAL);
+    cr_assert_str_eq(db_last_sqlstate(db), "22P02");
+    assert_usable();
+}
+
+Test(db, keeps_the_link_when_a_statement_took_too_long)
+{
+    char limited[200];
+
+    db_free(db);
+    snprintf(limited, sizeof(limited), "%s?options=-c%%20statement_timeout%%3D50", url);
+    db = db_to(limited);
+    cr_assert_eq(db_connect(db, 5000), ST_OK);
+    open_batch();
+    add_int(SLEEP, 30);
+    cr_assert_eq(db_run(db), ST_UNAVAILABLE);
+    cr_assert_str_eq(db_last_sqlstate(db), "57014");
+    cr_assert(db_is_up(db));
+    assert_usable();
+}
+
+/* -- links that end ---------------------------------------------------------------------------- */
+
+Test(db, writes_nothing_when_the_backend_dies_before_the_commit)
+{
+    pthread_t killer;
+
+    open_batch();
+    add_int(INSERT, 1);
+    cr_assert_eq(db_run(db), ST_OK);
+    add_int(SLEEP, 60);
+    pthread_create(&killer, NULL, kill_when_asleep, NULL);
+    cr_assert_eq(db_run(db), ST_UNAVAILABLE);
+    pthread_join(killer, NULL);
+    cr_assert_not(db_is_up(db));
+    cr_assert_eq(items(), 0);
+    assert_usable();
+}
+
+/* The commit has been asked for, but the server's error about a statement proves that it never
+   came to it. */
+Test(db, is_certain_when_the_backend_dies_in_a_statement_ahead_of_the_commit)
+{
+    pthread_t killer;
+
+    open_batch();
+    add_int(INSERT, 1);
+    add_int(SLEEP, 60);
+    pthread_create(&killer, NULL, kill_when_asleep, NULL);
+    cr_assert_eq(db_commit(db), ST_UNAVAILABLE);
+    pthread_join(killer, NULL);
+    cr_assert_str_eq(db_last_sqlstate(db), "57P01");
+    cr_assert_eq(items(), 0);
+    assert_usable();
+}
+
+Test(db, is_uncertain_when_the_backend_dies_during_the_commit)
+{
+    pthread_t killer;
+
+    open_batch();
+    add_int(INSERT_SLOW_COMMIT, 1);
+    cr_assert_eq(db_run(db), ST_OK);
+    pthread_create(&killer, NULL, kill_when_asleep, NULL);
+    cr_assert_eq(db_commit(db), ST_UNCERTAIN);
+    pthread_join(killer, NULL);
+    cr_assert_not(db_is_up(db));
+    assert_usable();
+}
+
+Test(db, drops_a_silent_link_soon_after_the_deadline)
+{
+    int64_t start_us = clock_mono_us(), took_us;
+
+    db_open_batch(db, clock_us() + 100000);
+    add_int(SLEEP, 60);
+    cr_assert_eq(db_run(db), ST_UNAVAILABLE);
+    took_us = clock_mono_us() - start_us;
+    cr_assert(took_us >= 1000000 && took_us < 3000000, "%ld us", (long)took_us);
+    cr_assert_not(db_is_up(db));
+    assert_usable();
+}
+
+Test(db, is_uncertain_when_a_commit_is_not_answered_in_time)
+{
+    db_open_batch(db, clock_us() + 100000);
+    add_int(INSERT_SLOW_COMMIT, 1);
+    cr_assert_eq(db_commit(db), ST_UNCERTAIN);
+    cr_assert_not(db_is_up(db));
+}
+
+Test(db, frees_the_locks_of_a_batch_whose_link_it_dropped)
+{
+    db_open_batch(db, clock_us() + 100000);
+    add_int(INSERT, 1);
+    add_int(SLEEP, 60);
+    cr_assert_eq(db_run(db), ST_UNAVAILABLE);
+    postgres_await(url, "SELECT (count(*) = 0)::int FROM pg_stat_activity"
+                        " WHERE wait_event = 'PgSleep' AND datname = current_database()");
+}
+
+Test(db, notices_between_batches_that_the_server_has_gone)
+{
+    int64_t until_us = clock_mono_us() + 5000000;
+
+    db_check(db);
+    cr_assert(db_is_up(db));
+    postgres_do(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                     " WHERE application_name = 'db_test' AND datname = current_database()");
+    while (db_is_up(db) && clock_mono_us() < until_us)
+        db_check(db);
+    cr_assert_not(db_is_up(db));
+    assert_usable();
+}
+
+Test(db, runs_nothing_while_the_link_is_down)
+{
+    struct db *other = db_to(url);
+
+    db_open_batch(other, clock_us() + 5000000);
+    db_add(other, COUNT, NULL, 0);
+    cr_assert_eq(db_run(other), ST_UNAVAILABLE);
+    db_free(other);
+}
+
+/* -- connecting -------------------------------------------------------------------------------- */
+
+Test(db, connects_once_the_schema_fits_its_statements)
+{
+    struct db *early;
+
+    postgres_do(url, "ALTER TABLE item RENAME TO later");
+    early = db_to(url);
+    cr_assert_eq(db_connect(early, 300), ST_UNAVAILABLE);
+    postgres_do(url, "ALTER TABLE later RENAME TO item");
+    cr_assert_eq(db_connect(early, 5000), ST_OK);
+    db_free(early);
+}
+
+Test(db, does_not_wait_for_a_server_that_never_answers)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof(address);
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    int64_t start_us;
+    struct db *deaf;
+    char to[96];
+
+    cr_assert(bind(listener, (struct sockaddr *)&address, n) == 0 && listen(listener, 1) == 0);
+    cr_assert_eq(getsockname(listener, (struct sockaddr *)&address, &n), 0);
+    snprintf(to, sizeof(to), "postgresql://u@127.0.0.1:%d/d", ntohs(address.sin_port));
+    deaf = db_to(to);
+    start_us = clock_mono_us();
+    cr_assert_eq(db_connect(deaf, 50), ST_UNAVAILABLE);
+    cr_assert_lt(clock_mono_us() - start_us, 1000000);
+    db_free(deaf);
+    close(listener);
+}
+
+/* A caller who never waits long gets there all the same: an attempt goes on from call to call. */
+Test(db, connects_in_steps)
+{
+    struct db *other = db_to(url);
+    int64_t until_us = clock_mono_us() + 5000000;
+
+    while (db_connect(other, 0) != ST_OK && clock_mono_us() < until_us)
+        continue;
+    cr_assert(db_is_up(other));
+    db_free(other);
+}
+
+Test(db, refuses_a_url_that_cannot_be_parsed)
+{
+    cr_assert_null(db_to("postgresql://user:secret@[::1/database"));
+}
+
+Test(db, comes_back_after_the_server_has_crashed)
+{
+    struct postgres_server own;
+    struct db *other;
+
+    postgres_server_prepare(&own);
+    postgres_server_start(&own);
+    postgres_do(own.url, schema);
+    other = db_to(own.url);
+    cr_assert_eq(db_connect(other, 5000), ST_OK);
+    postgres_server_crash(&own);
+
+    db_open_batch(other, clock_us() + 5000000);
+    db_add(other, COUNT, NULL, 0);
+    cr_assert_eq(db_run(other), ST_UNAVAILABLE);
+    cr_assert_eq(db_connect(other, 200), ST_UNAVAILABLE);
+    postgres_server_start(&own);
+    cr_assert_eq(db_connect(other, 5000), ST_OK);
+    db_free(other);
+    postgres_server_stop(&own);
+}
