@@ -3,8 +3,8 @@
  *
  * What     Turns a row with the columns of CONVERSATION_COLUMNS into the JSON that clients see. An
  *          allowlist: what is not written here cannot leave. A stored status `closed` reads as
- *          `resolved`; a row without contact (none, or erased) has `contact` null and an empty list.
- * Threads  Any; pure.
+ *          `resolved`; a row without contact (none, or erased) has `contact` null and an empty
+ * list. Threads  Any; pure.
  */
 #ifndef COMMON_RESOURCE_CONVERSATION_JSON_H
 #define COMMON_RESOURCE_CONVERSATION_JSON_H
@@ -36,6 +36,9 @@ enum conversation_column {
 
 /* `first` is the position of CONVERSATION_ID in the row. */
 void conversation_write(struct buf *out, const struct db_rows *rows, size_t row, int first);
+
+/* The same from values in the order of enum conversation_column. */
+void conversation_write_values(struct buf *out, const struct str values[CONVERSATION_COLUMNS]);
 
 /* "open" or "closed"; STATUS `active`, `waiting`, `human_takeover` are open. */
 const char *conversation_state(struct str status);
