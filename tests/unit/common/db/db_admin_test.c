@@ -1,0 +1,77 @@
+#include "common/db/db_admin.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/postgres_server.h"
+
+static struct postgres_server server;
+static struct db_admin *admin;
+static char error[256];
+
+static void start(void)
+{
+    postgres_server_prepare(&server);
+    postgres_server_start(&server);
+    cr_assert_eq(db_admin_open(server.url, "test", 10, &admin, error), ST_OK, "%s", error);
+}
+
+static void stop(void)
+{
+    db_admin_free(admin);
+    postgres_server_stop(&server);
+}
+
+Test(db_admin, runs_scripts_and_bound_queries_and_says_why_it_cannot, .init = start, .fini = stop)
+{
+    const char *params[] = {"it's", NULL};
+
+    cr_assert_eq(db_admin_script(admin, "CREATE TABLE t (a text); INSERT INTO t VALUES ('x')"),
+                 ST_OK);
+    cr_assert_eq(db_admin_query(admin, "SELECT $1::text, $2::text FROM t", params, 2), ST_OK);
+    cr_assert_eq(db_admin_rows(admin), 1);
+    cr_assert_str_eq(db_admin_value(admin, 0, 0), "it's");
+    cr_assert_null(db_admin_value(admin, 0, 1));
+
+    cr_assert_eq(db_admin_script(admin, "INSERT INTO t VALUES ('y'); SELECT * FROM nowhere"),
+                 ST_INTERNAL);
+    cr_assert_str_eq(db_admin_sqlstate(admin), "42P01");
+    cr_assert_not_null(strstr(db_admin_error(admin), "nowhere"));
+    cr_assert_eq(postgres_integer(server.url, "SELECT count(*) FROM t"), 1,
+                 "a script that fails leaves nothing behind");
+}
+
+Test(db_admin, tells_a_lost_link_from_a_refused_statement, .init = start, .fini = stop)
+{
+    postgres_server_crash(&server);
+    cr_assert_eq(db_admin_query(admin, "SELECT 1", NULL, 0), ST_UNAVAILABLE);
+}
+
+Test(db_admin, makes_a_verifier_that_does_not_show_the_password, .init = start, .fini = stop)
+{
+    char *verifier = db_admin_verifier(admin, "somebody", "hush");
+
+    cr_assert_not_null(verifier);
+    cr_assert_eq(strncmp(verifier, "SCRAM-SHA-256$", 14), 0);
+    cr_assert_null(strstr(verifier, "hush"));
+    free(verifier);
+}
+
+Test(db_admin, cannot_open_what_does_not_answer)
+{
+    struct db_admin *none = NULL;
+
+    cr_assert_eq(db_admin_open("postgresql://u:hush@127.0.0.1:1/d", "test", 2, &none, error),
+                 ST_UNAVAILABLE);
+    cr_assert_null(none);
+    cr_assert_null(strstr(error, "hush"));
+}
+
+Test(db_admin, does_not_quote_a_url_that_it_cannot_read)
+{
+    struct db_admin *none = NULL;
+
+    cr_assert_eq(db_admin_open("postgresql://u:hu%zzsh@h/d", "test", 2, &none, error), ST_INTERNAL);
+    cr_assert_null(strstr(error, "hu"));
+}

@@ -1,0 +1,292 @@
+/* The service's statements on a real database, run as its own role. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/db/db_admin.h"
+#include "services/access/access.h"
+#include "tests/support/postgres_server.h"
+
+#define ORG   "01920000-0000-7000-8000-000000000001"
+#define OTHER "01920000-0000-7000-8000-000000000002"
+#define KEY   "01920000-0000-7000-8000-00000000000a"
+#define HASH  "abababababababababababababababababababababababababababababababab"
+
+static struct postgres_server server;
+static char role_url[128];
+static struct db *db;
+
+static char *file_text(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *text = calloc(1, 65536);
+
+    cr_assert_not_null(file, "%s: run from the root of the repository", path);
+    cr_assert_gt(fread(text, 1, 65535, file), 0);
+    fclose(file);
+    return text;
+}
+
+static struct db *connect_as_service(void)
+{
+    const struct db_options options = {.url = role_url,
+                                       .name = "test",
+                                       .statements = access_sql,
+                                       .n_statements = ACCESS_SQL_COUNT};
+    struct db *made = db_new(&options);
+
+    cr_assert_eq(db_connect(made, 10000), ST_OK);
+    return made;
+}
+
+static void start(void)
+{
+    char *migration = file_text("services/access/migrations/0001_access.sql");
+
+    postgres_server_prepare(&server);
+    postgres_server_start(&server);
+    postgres_do(server.url, "CREATE ROLE conv_access LOGIN");
+    postgres_do(server.url, migration);
+    free(migration);
+    snprintf(role_url, sizeof(role_url), "postgresql://conv_access@127.0.0.1:%u/postgres",
+             server.port);
+    db = connect_as_service();
+}
+
+static void stop(void)
+{
+    db_free(db);
+    postgres_server_stop(&server);
+}
+
+/* Runs and commits one statement. Its answer, "" when it gave no row, or its verdict when that is
+   not ok. Lives until the next call. */
+static const char *ask_on(struct db *on, enum access_sql statement, const char *const *texts,
+                          size_t n)
+{
+    static _Thread_local char answer[4096];
+    db_param params[ACCESS_PARAMS_MOST];
+    const struct db_rows *rows;
+    size_t i;
+
+    for (size_t p = 0; p < n; p++)
+        params[p] = str_of(texts[p]);
+    db_open_batch(on, clock_us() + 10000000);
+    i = db_add(on, (int)statement, params, n);
+    cr_assert_eq(db_run(on), ST_OK);
+    rows = db_result(on, i);
+    answer[0] = '\0';
+    if (db_rows_count(rows) > 0) {
+        bool is_ok = str_equal(db_value(rows, 0, 0), STR("ok"));
+
+        snprintf(answer, sizeof(answer), "%.*s", STR_ARG(db_value(rows, 0, is_ok ? 1 : 0)));
+    }
+    cr_assert_eq(db_commit(on), ST_OK);
+    return answer;
+}
+
+#define ASK(statement, ...)                                                                        \
+    ask_on(db, (statement), (const char *const[]){__VA_ARGS__},                                    \
+           sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+static bool says(const char *answer, const char *member)
+{
+    return strstr(answer, member) != NULL;
+}
+
+static void make_key(const char *expires_in)
+{
+    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter");
+    cr_assert(
+        says(ASK(SQL_CREATE_KEY, ORG, KEY, HASH, "k", "full", "svc_live_", "abcd", expires_in),
+             "\"id\":\"" KEY "\""));
+}
+
+Test(statements, know_a_key_until_it_is_revoked, .init = start, .fini = stop)
+{
+    make_key(NULL);
+    cr_assert(says(ASK(SQL_AUTHENTICATE, HASH, "1667"), "\"api_key_id\":\"" KEY "\""));
+    cr_assert(says(ASK(SQL_AUTHENTICATE, HASH, "1667"),
+                   "\"key_limit\":1667,\"organization_limit\":4167"));
+    cr_assert_str_eq(ASK(SQL_REVOKE_KEY, OTHER, KEY), "", "another organization's");
+    cr_assert(says(ASK(SQL_REVOKE_KEY, ORG, KEY), "\"revoked_at\":"));
+    cr_assert_str_eq(ASK(SQL_AUTHENTICATE, HASH, "1667"), "");
+}
+
+Test(statements, do_not_know_a_key_that_has_expired, .init = start, .fini = stop)
+{
+    make_key("60");
+    cr_assert(says(ASK(SQL_AUTHENTICATE, HASH, "1667"), "\"expires_at\":1"));
+    postgres_do(server.url, "UPDATE access.api_keys SET expires_at = now()");
+    cr_assert_str_eq(ASK(SQL_AUTHENTICATE, HASH, "1667"), "");
+}
+
+Test(statements, show_plan_and_limits_of_the_organization, .init = start, .fini = stop)
+{
+    make_key(NULL);
+    cr_assert(says(ASK(SQL_AUTHENTICATE, HASH, "1667"), "\"plan_has_api\":true"));
+    ASK(SQL_CHANGE_ORGANIZATION, ORG, "free", "11");
+    cr_assert(says(ASK(SQL_AUTHENTICATE, HASH, "1667"), "\"plan_has_api\":false"));
+    cr_assert(
+        says(ASK(SQL_AUTHENTICATE, HASH, "1667"), "\"key_limit\":11,\"organization_limit\":27"));
+    cr_assert_str_eq(ASK(SQL_CHANGE_ORGANIZATION, OTHER, "free", NULL), "");
+}
+
+Test(statements, keep_the_latest_use_of_a_key, .init = start, .fini = stop)
+{
+    make_key(NULL);
+    ASK(SQL_NOTE_USED, "{" ORG "}", "{" KEY "}", "{1700000060}");
+    ASK(SQL_NOTE_USED, "{" ORG "}", "{" KEY "}", "{1700000000}");
+    ASK(SQL_NOTE_USED, "{" OTHER "}", "{" KEY "}", "{1800000000}");
+    cr_assert(says(ASK(SQL_LIST_KEYS, ORG), "\"last_used_at\":1700000060"));
+}
+
+Test(statements, never_leave_an_allowlist_empty_while_it_is_on, .init = start, .fini = stop)
+{
+    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter");
+    cr_assert_str_eq(ASK(SQL_CHANGE_POLICY, ORG, NULL, "true", NULL), "empty_allowlist");
+    cr_assert_str_eq(ASK(SQL_CHANGE_POLICY, ORG, NULL, "true", "{10.0.0.1}"),
+                     "{\"require_https\":false,\"ip_allowlist_enabled\":true,"
+                     "\"ip_allowlist\":[\"10.0.0.1\"]}");
+    cr_assert_str_eq(ASK(SQL_CHANGE_POLICY, ORG, "true", NULL, "{}"), "empty_allowlist");
+    cr_assert(says(ASK(SQL_READ_POLICY, ORG), "\"require_https\":false"), "nothing of it was done");
+    cr_assert_str_eq(ASK(SQL_CHANGE_POLICY, OTHER, NULL, NULL, NULL), "");
+}
+
+Test(statements, find_an_email_taken_within_its_organization_only, .init = start, .fini = stop)
+{
+    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter");
+    ASK(SQL_CREATE_ORGANIZATION, OTHER, "Other", "starter");
+    cr_assert(says(ASK(SQL_CREATE_USER, ORG, KEY, "a@b", "owner", "h"), "\"email\":\"a@b\""));
+    cr_assert_str_eq(ASK(SQL_CREATE_USER, ORG, ORG, "a@b", "owner", "h"), "email_taken");
+    cr_assert(says(ASK(SQL_CREATE_USER, OTHER, KEY, "a@b", "owner", "h"), "\"email\":\"a@b\""));
+}
+
+Test(statements, list_no_more_than_fits_into_a_message, .init = start, .fini = stop)
+{
+    const char *answer;
+
+    postgres_do(
+        server.url,
+        "INSERT INTO access.organizations (organization_id, name, plan) SELECT "
+        "gen_random_uuid(), repeat(U&'\\+01F600', 255), 'free' FROM generate_series(1, 1000)");
+    db_open_batch(db, clock_us() + 10000000);
+    db_add(db, SQL_LIST_ORGANIZATIONS, NULL, 0);
+    cr_assert_eq(db_run(db), ST_OK);
+    answer = db_value(db_result(db, 0), 0, 1).p;
+    cr_assert_gt(strlen(answer), 800000);
+    cr_assert_lt(strlen(answer), 910000);
+    db_abandon(db);
+}
+
+/* -- quota ----------------------------------------------------------------------------------------
+ */
+
+enum { TAKERS = 4, TAKES = 100 };
+
+/* Takes again and again; adds up what was granted. */
+static void *take(void *granted)
+{
+    struct db *mine = connect_as_service();
+
+    for (int i = 0; i < TAKES; i++) {
+        const char *const texts[] = {"5", ORG, i % 2 == 0 ? KEY : OTHER, "777", "7", "500", "800"};
+        const char *answer = ask_on(mine, SQL_GRANT_QUOTA, texts, 7);
+
+        cr_assert(says(answer, "{\"granted\":"));
+        *(int64_t *)granted += strtoll(answer + strlen("{\"granted\":"), NULL, 10);
+    }
+    db_free(mine);
+    return NULL;
+}
+
+Test(statements, grant_exactly_what_a_window_allows, .init = start, .fini = stop)
+{
+    pthread_t threads[TAKERS];
+    int64_t granted[TAKERS] = {0}, sum = 0;
+
+    for (int i = 0; i < TAKERS; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, take, &granted[i]), 0);
+    for (int i = 0; i < TAKERS; i++) {
+        pthread_join(threads[i], NULL);
+        sum += granted[i];
+    }
+    cr_assert_eq(sum, 800, "of 2,800 wanted, by two keys of 500 in an organization of 800: %ld",
+                 sum);
+}
+
+Test(statements, grant_no_more_than_one_keys_limit, .init = start, .fini = stop)
+{
+    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250"),
+                     "{\"granted\":60,\"key_left\":40,\"organization_left\":190}");
+    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250"),
+                     "{\"granted\":40,\"key_left\":0,\"organization_left\":150}");
+    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250"),
+                     "{\"granted\":0,\"key_left\":0,\"organization_left\":150}");
+    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "778", "60", "100", "250"),
+                     "{\"granted\":60,\"key_left\":40,\"organization_left\":190}");
+}
+
+Test(statements, grant_nothing_when_a_limit_was_lowered_below_what_is_used, .init = start,
+     .fini = stop)
+{
+    ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250");
+    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "10", "25"),
+                     "{\"granted\":0,\"key_left\":0,\"organization_left\":0}");
+}
+
+Test(statements, forget_windows_that_are_over, .init = start, .fini = stop)
+{
+    ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250");
+    ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "778", "60", "100", "250");
+    ASK(SQL_CLEAN_QUOTA, "778");
+    cr_assert_eq(postgres_integer(server.url, "SELECT count(*) FROM access.quota"), 2);
+    cr_assert_eq(postgres_integer(server.url, "SELECT min(period) FROM access.quota"), 778);
+}
+
+/* -- what the role may not do
+ * ----------------------------------------------------------------------- */
+
+Test(statements, are_all_that_the_role_is_allowed, .init = start, .fini = stop)
+{
+    static const char *const forbidden[] = {
+        "DELETE FROM access.organizations",
+        "DELETE FROM access.api_keys",
+        "DELETE FROM access.users",
+        "TRUNCATE access.quota",
+        "UPDATE access.organizations SET name = 'x'",
+        "UPDATE access.api_keys SET token_hash = token_hash",
+        "UPDATE access.api_keys SET scope = 'full'",
+        "UPDATE access.users SET password_hash = ''",
+        "ALTER TABLE access.users ADD COLUMN x text",
+        "CREATE TABLE access.x (a integer)",
+        "CREATE ROLE x",
+    };
+    struct db_admin *role = NULL;
+    char error[256];
+
+    cr_assert_eq(db_admin_open(role_url, "test", 10, &role, error), ST_OK, "%s", error);
+    for (size_t i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]); i++) {
+        cr_expect_eq(db_admin_script(role, forbidden[i]), ST_INTERNAL, "%s", forbidden[i]);
+        cr_expect_str_eq(db_admin_sqlstate(role), "42501", "%s: %s", forbidden[i],
+                         db_admin_error(role));
+    }
+    db_admin_free(role);
+}
+
+Test(statements, are_backed_by_a_constraint_on_the_allowlist, .init = start, .fini = stop)
+{
+    struct db_admin *role = NULL;
+    char error[256];
+
+    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter");
+    cr_assert_eq(db_admin_open(role_url, "test", 10, &role, error), ST_OK, "%s", error);
+    cr_assert_eq(
+        db_admin_script(role, "UPDATE access.organizations SET ip_allowlist_enabled = true"),
+        ST_INTERNAL);
+    cr_assert_str_eq(db_admin_sqlstate(role), "23514");
+    db_admin_free(role);
+}
