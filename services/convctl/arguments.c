@@ -161,7 +161,7 @@ static bool is_option(const char *word, const char *option)
 static enum status read_option(struct reader *reader, const char *word)
 {
     const struct call *call = reader->into->call;
-    const char *value;
+    const char *value = NULL;
     enum status st;
 
     if (is_option(word, "--nats"))
