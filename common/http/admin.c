@@ -1,0 +1,278 @@
+#include "common/http/admin.h"
+
+#include <errno.h>
+#include <h2o.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/base/buf.h"
+#include "common/base/log.h"
+#include "common/base/metrics.h"
+#include "common/http/recycle.h"
+#include "common/wire/json.h"
+
+enum {
+    BACKLOG = 64,
+    CONNECTIONS_MOST = 64,
+    REQUEST_TIMEOUT_MS = 5000,
+    BODY_MOST = 1024,
+    ANSWER_MOST = 4 * 1024 * 1024,
+    REASON_MOST = 128,
+};
+
+/* One answer, then it is closed. */
+struct connection {
+    struct admin *admin;
+    struct connection *next, **link; /* *link == this */
+    h2o_socket_t *sock;
+};
+
+struct admin {
+    struct admin_options options;
+    pthread_t thread;
+    int stop_fd;
+
+    /* The rest is the thread's. */
+    h2o_globalconf_t config;
+    h2o_context_t context;
+    h2o_accept_ctx_t accept;
+    h2o_socket_t *listener;
+    h2o_socket_t *stop_socket;
+    bool stopping;
+    struct connection *connections;
+    size_t n_connections;
+};
+
+struct handler {
+    h2o_handler_t super; /* first: h2o knows no more of it */
+    struct admin *admin;
+};
+
+/* -- answers --------------------------------------------------------------------------------- */
+
+static void answer(h2o_req_t *req, int status, const char *type, struct str body)
+{
+    req->res.status = status;
+    req->res.reason = status == 200 ? "OK" : status == 404 ? "Not Found" : "Service Unavailable";
+    req->res.content_length = body.n;
+    req->http1_is_persistent = 0;
+    h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL, type, strlen(type));
+    h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CACHE_CONTROL, NULL,
+                   H2O_STRLIT("no-store"));
+    h2o_send_inline(req, body.p, body.n);
+}
+
+static void answer_readiness(struct admin *admin, h2o_req_t *req, struct buf *body)
+{
+    char reason[REASON_MOST] = "";
+    if (admin->options.is_ready(admin->options.closure, reason)) {
+        answer(req, 200, "application/json", STR("{\"status\":\"ok\"}"));
+        return;
+    }
+    reason[REASON_MOST - 1] = '\0';
+    buf_add(body, STR("{\"status\":\"unavailable\",\"reason\":"));
+    json_add_string(body, str_of(reason));
+    buf_char(body, '}');
+    answer(req, 503, "application/json", buf_str(body));
+}
+
+static void answer_metrics(h2o_req_t *req, struct buf *body)
+{
+    metrics_render(body);
+    answer(req, 200, "text/plain; version=0.0.4; charset=utf-8", buf_str(body));
+}
+
+static int on_request(h2o_handler_t *self, h2o_req_t *req)
+{
+    struct admin *admin = ((struct handler *)self)->admin;
+    struct str path = {req->path.base, req->query_at == SIZE_MAX ? req->path.len : req->query_at};
+    bool is_get = h2o_memis(req->method.base, req->method.len, H2O_STRLIT("GET"));
+    struct arena arena;
+    struct buf body;
+
+    arena_init(&arena, ANSWER_MOST);
+    buf_init(&body, &arena, 0);
+    if (is_get && str_equal(path, STR("/livez")))
+        answer(req, 200, "application/json", STR("{\"status\":\"ok\"}"));
+    else if (is_get && str_equal(path, STR("/readyz")))
+        answer_readiness(admin, req, &body);
+    else if (is_get && str_equal(path, STR("/metrics")))
+        answer_metrics(req, &body);
+    else
+        answer(req, 404, "application/json", STR("{\"status\":\"not found\"}"));
+    arena_release(&arena);
+    return 0;
+}
+
+/* -- connections ----------------------------------------------------------------------------- */
+
+static void on_acceptable(h2o_socket_t *listener, const char *error);
+
+static void on_connection_closed(void *data)
+{
+    struct connection *connection = data;
+    struct admin *admin = connection->admin;
+
+    *connection->link = connection->next;
+    if (connection->next != NULL)
+        connection->next->link = connection->link;
+    free(connection);
+    if (admin->n_connections-- == CONNECTIONS_MOST && !admin->stopping)
+        h2o_socket_read_start(admin->listener, on_acceptable);
+}
+
+static void on_acceptable(h2o_socket_t *listener, const char *error)
+{
+    struct admin *admin = listener->data;
+    h2o_socket_t *sock;
+
+    if (error != NULL || (sock = h2o_evloop_socket_accept(listener)) == NULL)
+        return;
+    struct connection *connection = calloc(1, sizeof(*connection));
+    must(connection != NULL);
+    *connection = (struct connection){
+        .admin = admin, .next = admin->connections, .link = &admin->connections, .sock = sock};
+    if (connection->next != NULL)
+        connection->next->link = &connection->next;
+    admin->connections = connection;
+    sock->on_close.cb = on_connection_closed;
+    sock->on_close.data = connection;
+    if (++admin->n_connections == CONNECTIONS_MOST)
+        h2o_socket_read_stop(listener);
+    h2o_accept(&admin->accept, sock);
+}
+
+/* -- the thread ------------------------------------------------------------------------------ */
+
+static void on_stop(h2o_socket_t *sock, const char *error)
+{
+    struct admin *admin = sock->data;
+
+    admin->stopping = true;
+    h2o_socket_read_stop(sock);
+    h2o_socket_read_stop(admin->listener);
+    /* h2o closes each when it reads the end. */
+    for (struct connection *c = admin->connections; c != NULL; c = c->next)
+        shutdown(h2o_socket_get_fd(c->sock), SHUT_RDWR);
+}
+
+static void close_down(struct admin *admin)
+{
+    h2o_loop_t *loop = admin->context.loop;
+    h2o_multithread_queue_t *queue = admin->context.queue;
+
+    h2o_socket_close(admin->listener);
+    h2o_socket_close(admin->stop_socket);
+    h2o_context_dispose(&admin->context);
+    free(queue); /* which h2o 2.2.5 forgets */
+    h2o_config_dispose(&admin->config);
+    h2o_evloop_destroy(loop);
+}
+
+static void *run(void *arg)
+{
+    struct admin *admin = arg;
+    while (!admin->stopping || admin->connections != NULL)
+        (void)h2o_evloop_run(admin->context.loop, INT32_MAX);
+    close_down(admin);
+    recycle_release();
+    return NULL;
+}
+
+static h2o_socket_t *watch(struct admin *admin, int fd, h2o_socket_cb on_readable)
+{
+    h2o_socket_t *sock =
+        h2o_evloop_socket_create(admin->context.loop, fd, H2O_SOCKET_FLAG_DONT_READ);
+    sock->data = admin;
+    h2o_socket_read_start(sock, on_readable);
+    return sock;
+}
+
+static void set_up(struct admin *admin, int listen_fd)
+{
+    h2o_config_init(&admin->config);
+    admin->config.server_name = (h2o_iovec_t){NULL, 0};
+    admin->config.max_request_entity_size = BODY_MOST;
+    admin->config.http1.req_timeout = REQUEST_TIMEOUT_MS;
+    admin->config.http1.upgrade_to_http2 = 0;
+    h2o_hostconf_t *host =
+        h2o_config_register_host(&admin->config, h2o_iovec_init(H2O_STRLIT("default")), 65535);
+    h2o_pathconf_t *path = h2o_config_register_path(host, "/", 0);
+    struct handler *handler = (struct handler *)h2o_create_handler(path, sizeof(*handler));
+    handler->super.on_req = on_request;
+    handler->admin = admin;
+
+    h2o_context_init(&admin->context, h2o_evloop_create(), &admin->config);
+    admin->accept = (h2o_accept_ctx_t){.ctx = &admin->context, .hosts = admin->config.hosts};
+    admin->listener = watch(admin, listen_fd, on_acceptable);
+    admin->stop_socket = watch(admin, admin->stop_fd, on_stop);
+}
+
+static int listen_on(const char *address, uint16_t port)
+{
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC,
+                                   .ai_socktype = SOCK_STREAM,
+                                   .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
+    struct addrinfo *where = NULL;
+    char service[8];
+    int on = 1;
+
+    (void)snprintf(service, sizeof(service), "%u", port);
+    if (getaddrinfo(address, service, &hints, &where) != 0)
+        return -1;
+    int fd = socket(where->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+                    bind(fd, where->ai_addr, where->ai_addrlen) != 0 || listen(fd, BACKLOG) != 0)) {
+        close(fd);
+        fd = -1;
+    }
+    freeaddrinfo(where);
+    return fd;
+}
+
+/* Signals are for the other threads. */
+static void start_thread(struct admin *admin)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    must(pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
+    must(pthread_create(&admin->thread, NULL, run, admin) == 0);
+    must(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
+}
+
+enum status admin_start(const struct admin_options *options, struct admin **out)
+{
+    *out = NULL;
+    if (options->port == 0)
+        return ST_OK;
+    int fd = listen_on(options->address, options->port);
+    if (fd < 0) {
+        LOG(LOG_ERROR, "admin listener cannot listen", log_str("address", options->address),
+            log_int("port", options->port), log_str("error", strerror(errno)));
+        return ST_UNAVAILABLE;
+    }
+    struct admin *admin = calloc(1, sizeof(*admin));
+    must(admin != NULL);
+    admin->options = *options;
+    admin->stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    must(admin->stop_fd >= 0);
+    set_up(admin, fd);
+    start_thread(admin);
+    *out = admin;
+    return ST_OK;
+}
+
+void admin_stop(struct admin *admin)
+{
+    if (admin == NULL)
+        return;
+    must(eventfd_write(admin->stop_fd, 1) == 0);
+    pthread_join(admin->thread, NULL);
+    free(admin);
+}

@@ -1,0 +1,193 @@
+/* The admin listener over a raw socket. */
+#include "common/http/admin.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/metrics.h"
+#include "tests/support/raw.h"
+
+enum { PATIENCE_MS = 5000 };
+
+static struct raw_answer got;
+
+static int bound_socket(uint16_t *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    cr_assert_eq(bind(fd, (struct sockaddr *)&address, n), 0);
+    cr_assert_eq(getsockname(fd, (struct sockaddr *)&address, &n), 0);
+    *port = ntohs(address.sin_port);
+    return fd;
+}
+
+struct subject {
+    struct admin *admin;
+    uint16_t port;
+    atomic_bool ready;
+};
+
+static bool is_ready(void *closure, char reason[128])
+{
+    struct subject *subject = closure;
+    if (atomic_load(&subject->ready))
+        return true;
+    (void)snprintf(reason, 128, "the \"bus\" is out of reach");
+    return false;
+}
+
+static void start(struct subject *subject)
+{
+    close(bound_socket(&subject->port));
+    struct admin_options options = {"127.0.0.1", subject->port, is_ready, subject};
+    cr_assert_eq(admin_start(&options, &subject->admin), ST_OK);
+}
+
+static void send_text(struct raw *raw, const char *text)
+{
+    cr_assert(raw_write(raw, text, strlen(text)));
+}
+
+/* What the listener answers to `request`; it closes the connection afterwards. */
+static void ask(const struct subject *subject, const char *request)
+{
+    struct raw raw;
+    raw_open(&raw, subject->port);
+    send_text(&raw, request);
+    cr_assert(raw_read(&raw, &got, PATIENCE_MS));
+    cr_assert(raw_ends(&raw, PATIENCE_MS));
+    raw_close(&raw);
+}
+
+static bool answered(int status, const char *type, const char *body)
+{
+    char value[128];
+    return got.status == status && raw_header(&got, "Content-Type", value, sizeof(value)) &&
+           strcmp(value, type) == 0 && raw_header(&got, "Cache-Control", value, sizeof(value)) &&
+           strcmp(value, "no-store") == 0 && got.body_n == strlen(body) &&
+           memcmp(got.body, body, got.body_n) == 0;
+}
+
+TestSuite(admin, .timeout = 30);
+
+Test(admin, says_that_the_process_lives_and_whether_it_is_ready)
+{
+    struct subject s = {.ready = true};
+    start(&s);
+    ask(&s, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+    cr_assert(answered(200, "application/json", "{\"status\":\"ok\"}"));
+    ask(&s, "GET /readyz?verbose HTTP/1.1\r\nHost: x\r\n\r\n");
+    cr_assert(answered(200, "application/json", "{\"status\":\"ok\"}"));
+    atomic_store(&s.ready, false);
+    ask(&s, "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n");
+    cr_assert(
+        answered(503, "application/json",
+                 "{\"status\":\"unavailable\",\"reason\":\"the \\\"bus\\\" is out of reach\"}"));
+    ask(&s, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+    cr_assert_eq(got.status, 200);
+    admin_stop(s.admin);
+}
+
+Test(admin, renders_the_metrics)
+{
+    struct subject s = {0};
+    char type[128];
+    metric_add(metric_counter("admin_test_total", NULL, "Counted by the test."), 42);
+    start(&s);
+    ask(&s, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    cr_assert_eq(got.status, 200);
+    cr_assert(raw_header(&got, "Content-Type", type, sizeof(type)));
+    cr_assert_eq(strncmp(type, "text/plain; version=0.0.4", 25), 0);
+    got.body[got.body_n] = '\0';
+    cr_assert_not_null(strstr(got.body, "admin_test_total 42\n"));
+    admin_stop(s.admin);
+}
+
+Test(admin, knows_nothing_else)
+{
+    static const char *const requests[] = {
+        "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /livez/ HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET //livez HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /LIVEZ HTTP/1.1\r\nHost: x\r\n\r\n",
+        "POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx",
+        "DELETE /metrics HTTP/1.1\r\nHost: x\r\n\r\n",
+    };
+    struct subject s = {0};
+    start(&s);
+    for (size_t i = 0; i < sizeof(requests) / sizeof(*requests); i++) {
+        ask(&s, requests[i]);
+        cr_assert(answered(404, "application/json", "{\"status\":\"not found\"}"), "%s",
+                  requests[i]);
+    }
+    admin_stop(s.admin);
+}
+
+Test(admin, refuses_a_large_body_and_http_2)
+{
+    struct subject s = {0};
+    start(&s);
+    ask(&s, "POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n");
+    cr_assert_eq(got.status, 413);
+    ask(&s, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    cr_assert_eq(got.status, 400);
+    ask(&s, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+    cr_assert_eq(got.status, 200);
+    admin_stop(s.admin);
+}
+
+Test(admin, answers_although_more_connect_than_it_keeps_open)
+{
+    struct subject s = {0};
+    struct raw idle[80];
+    start(&s);
+    for (int i = 0; i < 80; i++)
+        raw_open(&idle[i], s.port);
+    for (int i = 0; i < 80; i++) {
+        send_text(&idle[i], "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+        cr_assert(raw_read(&idle[i], &got, PATIENCE_MS));
+        cr_assert_eq(got.status, 200);
+        raw_close(&idle[i]);
+    }
+    admin_stop(s.admin);
+}
+
+Test(admin, stops_at_once_although_somebody_is_connected)
+{
+    struct subject s = {0};
+    struct raw silent, halfway;
+    start(&s);
+    raw_open(&silent, s.port);
+    raw_open(&halfway, s.port);
+    send_text(&halfway, "GET /livez HTT");
+    ask(&s, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"); /* by now it accepted the other two */
+    int64_t began_us = clock_mono_us();
+    admin_stop(s.admin);
+    cr_assert_lt(clock_mono_us() - began_us, 1000000);
+    cr_assert(raw_ends(&silent, PATIENCE_MS));
+    cr_assert(raw_ends(&halfway, PATIENCE_MS));
+    raw_close(&silent);
+    raw_close(&halfway);
+}
+
+Test(admin, needs_no_listener_and_reports_a_port_in_use)
+{
+    struct admin *admin = (struct admin *)1;
+    struct admin_options options = {"127.0.0.1", 0, is_ready, NULL};
+    cr_assert_eq(admin_start(&options, &admin), ST_OK);
+    cr_assert_null(admin);
+    admin_stop(admin);
+
+    int taken = bound_socket(&options.port);
+    cr_assert_eq(listen(taken, 1), 0);
+    cr_assert_eq(admin_start(&options, &admin), ST_UNAVAILABLE);
+    cr_assert_null(admin);
+    close(taken);
+}
