@@ -227,9 +227,11 @@ static int run(struct process *process)
 
 int service_main(int argc, char **argv, struct service *service, const struct service_extra *extra)
 {
-    struct process process = {.service = service, .extra = extra};
+    static struct process process; /* its settings live until the process ends */
     const char *option = argc > 1 ? argv[1] : "";
 
+    process.service = service;
+    process.extra = extra;
     if (argc > 2)
         return use(stderr, service->name, 2);
     if (strcmp(option, "--help") == 0)
