@@ -105,7 +105,7 @@ static int run(const struct arguments *arguments, const struct convctl_config *c
 
 int main(int argc, char **argv)
 {
-    struct convctl_config config;
+    static struct convctl_config config;
     struct arguments arguments;
     struct arena arena;
     char error[256];

@@ -101,7 +101,7 @@ static int usage(FILE *to, int code)
 
 int main(int argc, char **argv)
 {
-    struct migrate_config config = {0};
+    static struct migrate_config config;
     struct db_admin *admin = NULL;
     const char *option = argc == 2 ? argv[1] : "";
     char error[256];
