@@ -1,5 +1,10 @@
-# Targets: run up down test build bench fuzz lint format check clean. See README.md.
+# What an operator types:   run up down test build bench fuzz lint
+# What a developer adds:    format clean unit-binaries integration-binaries fuzz-binaries
+# Settings: PROFILE=release|asan|tsan, V=1 shows commands, ONLY=PATTERN narrows the tests.
 MAKEFLAGS += -rR --no-print-directory
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -12,7 +17,7 @@ Q = @
 endif
 
 CC = gcc
-PKGS = libh2o-evloop jansson libpq openssl
+PKGS = libh2o-evloop jansson libpq openssl libcurl
 # libh2o's headers default to libuv, and are not clean under our warnings: hence -isystem.
 PKG_CFLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(PKGS) 2>/dev/null)) -DH2O_USE_LIBUV=0
 PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lnats -lpthread
@@ -23,8 +28,13 @@ CFLAGS_release = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fno-omit-f
 CFLAGS_asan    = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS_tsan    = -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 CFLAGS_coverage = -O0 -g --coverage
+ifeq ($(PROFILE),fuzz)
+CC = clang
+WARNINGS =
+CFLAGS_fuzz = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+endif
 CFLAGS  = -std=gnu17 -D_GNU_SOURCE -pthread -fPIE -I. -I$(OUT)/gen $(WARNINGS) $(CFLAGS_$(PROFILE)) $(EXTRA_CFLAGS)
-LDFLAGS = -pie -pthread -Wl,-z,relro,-z,now -rdynamic $(CFLAGS_$(PROFILE)) $(EXTRA_LDFLAGS)
+LDFLAGS = -pie -pthread -Wl,--as-needed,-z,relro,-z,now -rdynamic $(CFLAGS_$(PROFILE)) $(EXTRA_LDFLAGS)
 
 COMMON_SRC := $(sort $(wildcard common/*/*.c) $(wildcard proto/*.c))
 COMMON_OBJ  = $(COMMON_SRC:%.c=$(OUT)/%.o)
@@ -41,6 +51,7 @@ ifeq ($(PROFILE),release)
 	$(Q)mkdir -p build && ln -sfn release/bin build/bin
 endif
 
+# Rewritten only when the flags are others: then everything is compiled again.
 $(OUT)/flags: FORCE
 	$(Q)mkdir -p $(@D) && echo '$(CC) $(CFLAGS) $(LDFLAGS)' | cmp -s - $@ || echo '$(CC) $(CFLAGS) $(LDFLAGS)' > $@
 FORCE:
@@ -68,6 +79,11 @@ $(OUT)/bin/$(1): $(patsubst %.c,$(OUT)/%.o,$(wildcard services/$(1)/*.c)) $(if $
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
+$(OUT)/bin/supervisor: $(OUT)/deploy/local/supervisor.o
+	$(Q)mkdir -p $(@D)
+	@echo "LINK supervisor"
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^
+
 # All services' migrations, in the order in which they are applied, inside the one migrate program.
 MIGRATED := access audit webhook conversation search
 $(OUT)/gen/migrations.c: $(wildcard services/*/migrations services/*/migrations/*.sql) tools/embed-migrations
@@ -79,7 +95,7 @@ $(OUT)/gen/migrations.o: $(OUT)/gen/migrations.c $(OUT)/flags
 $(OUT)/bin/migrate: $(OUT)/gen/migrations.o
 
 $(OUT)/libcommon.a: $(COMMON_OBJ) $(foreach d,$(filter common/%,$(SQL_DIRS)),$(OUT)/gen/$(notdir $(d))_sql.o)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar qcs $@ $^
 
 # -- tests -----------------------------------------------------------------------------------------
 UNIT_SRC := $(sort $(wildcard tests/unit/*_test.c tests/unit/*/*_test.c tests/unit/*/*/*_test.c))
@@ -95,10 +111,113 @@ $(foreach t,$(UNIT_SRC),$(eval $(call unit,$(t))))
 
 # An archive: a test links only what it uses of it.
 $(OUT)/libsupport.a: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard tests/support/*.c)))
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar qcs $@ $^
 
-.PHONY: unit-binaries
+INTEGRATION_SRC := $(sort $(shell find tests/integration -name '*_test.c' 2>/dev/null))
+INTEGRATION_BIN  = $(INTEGRATION_SRC:%.c=$(OUT)/%)
+$(INTEGRATION_BIN): %: %.o $(OUT)/libsupport.a $(OUT)/libcommon.a
+	@echo "LINK $(@:$(OUT)/%=%)"
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcriterion $(PKG_LIBS)
+
+.PHONY: unit-binaries integration-binaries
 unit-binaries: $(UNIT_BIN)
+integration-binaries: $(INTEGRATION_BIN)
+
+# Criterion does not start under TSan: there the programs are built with it and the tests are not.
+.PHONY: test
+test:
+	$(Q)tools/install-packages build run test
+ifeq ($(PROFILE),tsan)
+	$(Q)$(MAKE) build
+	$(Q)$(MAKE) build integration-binaries PROFILE=release
+	$(Q)tools/run-tests tsan $(patsubst %.c,build/release/%,$(INTEGRATION_SRC))
+else
+	$(Q)$(MAKE) build unit-binaries integration-binaries
+	$(Q)tools/run-tests $(PROFILE) $(UNIT_BIN) $(INTEGRATION_BIN)
+endif
+
+# -- fuzzing ---------------------------------------------------------------------------------------
+FUZZ_BIN = $(patsubst tests/fuzz/%.c,build/fuzz/bin/%,$(wildcard tests/fuzz/*_fuzz.c))
+SERVICE_OBJ = $(patsubst %.c,$(OUT)/%.o,$(filter-out %/main.c,$(wildcard services/*/*.c)))
+
+$(OUT)/libservices.a: $(SERVICE_OBJ) $(foreach d,$(filter services/%,$(SQL_DIRS)),$(OUT)/gen/$(notdir $(d))_sql.o)
+	$(Q)rm -f $@ && ar qcs $@ $^
+
+build/fuzz/bin/%_fuzz: build/fuzz/tests/fuzz/%_fuzz.o build/fuzz/libservices.a build/fuzz/libcommon.a
+	$(Q)mkdir -p $(@D)
+	@echo "LINK $(@F)"
+	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(PKG_LIBS)
+
+.PHONY: fuzz fuzz-binaries
+fuzz-binaries: $(FUZZ_BIN)
+fuzz:
+	$(Q)tools/install-packages build fuzz
+	$(Q)$(MAKE) fuzz-binaries PROFILE=fuzz
+	$(Q)tools/run-fuzz $(FUZZ_BIN)
+
+# -- running ---------------------------------------------------------------------------------------
+# The stack ends when make does, and hears Ctrl-C also where a script put make in the background.
+.PHONY: run up down bench
+run up:
+	$(Q)tools/install-packages build run
+	$(Q)$(MAKE) build
+	$(Q)BIN_DIR=$(CURDIR)/$(OUT)/bin exec env --default-signal=INT setpriv --pdeathsig TERM \
+	    deploy/local/stack $@
+
+down:
+	$(Q)deploy/local/stack down
+
+bench:
+	$(Q)tools/install-packages build run bench
+	$(Q)$(MAKE) build
+	$(Q)tools/bench
+
+# -- lint ------------------------------------------------------------------------------------------
+ALL_C := $(sort $(shell find common proto services deploy tests -name '*.c'))
+ALL_H := $(sort $(shell find common proto services deploy tests -name '*.h'))
+SCRIPTS := $(shell grep -lE '^#!.*\b(ba)?sh\b' tools/* deploy/local/* .ci/* 2>/dev/null) \
+           $(wildcard deploy/local/lib/*.sh)
+YAML := $(shell find . -name '*.y*ml' -not -path './build/*' -not -path '*/node_modules/*')
+TIDY_FLAGS = -std=gnu17 -D_GNU_SOURCE -I. -I$(OUT)/gen $(PKG_CFLAGS)
+
+.PHONY: lint lint-all lint-format lint-tidy lint-headers lint-shell lint-yaml lint-tree format
+lint:
+	$(Q)tools/install-packages build test lint
+	$(Q)$(MAKE) -k lint-all
+	@echo "lint: no findings"
+
+lint-all: lint-format lint-tidy lint-headers lint-shell lint-yaml lint-tree
+
+lint-format:
+	$(Q)clang-format --dry-run -Werror $(ALL_C) $(ALL_H)
+
+format:
+	$(Q)clang-format -i $(ALL_C) $(ALL_H)
+
+# Looked at again when its object is: then the file, a header of it or the flags have changed.
+lint-tidy: $(ALL_C:%.c=$(OUT)/tidy/%.ok)
+$(OUT)/tidy/%.ok: %.c $(OUT)/%.o .clang-tidy
+	$(Q)mkdir -p $(@D)
+	@echo "TIDY $<"
+	$(Q)clang-tidy --quiet --warnings-as-errors='*' $< -- $(TIDY_FLAGS) >$@.log 2>/dev/null || \
+	    { cat $@.log; exit 1; }
+	$(Q)mv $@.log $@
+
+# Every header stands alone.
+lint-headers: $(ALL_H:%=$(OUT)/headers/%.ok)
+$(OUT)/headers/%.ok: % $(ALL_H) | $(SQL_HEADERS)
+	$(Q)mkdir -p $(@D)
+	$(Q)echo '#include "$<"' | $(CC) $(CFLAGS) $(PKG_CFLAGS) -fsyntax-only -x c - && touch $@
+
+lint-shell:
+	$(Q)shellcheck -x $(SCRIPTS)
+
+lint-yaml:
+	$(Q)$(if $(YAML),yamllint -s $(YAML),true)
+
+lint-tree:
+	$(Q)tools/check-layers
+	$(Q)tools/check-length
 
 .PHONY: clean
 clean:
