@@ -1,6 +1,7 @@
 #include "common/http/admin.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <h2o.h>
 #include <netdb.h>
 #include <pthread.h>
@@ -211,7 +212,10 @@ static void set_up(struct admin *admin, int listen_fd)
     h2o_context_init(&admin->context, h2o_evloop_create(), &admin->config);
     admin->accept = (h2o_accept_ctx_t){.ctx = &admin->context, .hosts = admin->config.hosts};
     admin->listener = watch(admin, listen_fd, on_acceptable);
-    admin->stop_socket = watch(admin, admin->stop_fd, on_stop);
+    /* h2o closes what it watches; the writer's end stays open until the thread is joined. */
+    int stop_fd = fcntl(admin->stop_fd, F_DUPFD_CLOEXEC, 0);
+    must(stop_fd >= 0);
+    admin->stop_socket = watch(admin, stop_fd, on_stop);
 }
 
 static int listen_on(const char *address, uint16_t port)
@@ -274,5 +278,6 @@ void admin_stop(struct admin *admin)
         return;
     must(eventfd_write(admin->stop_fd, 1) == 0);
     pthread_join(admin->thread, NULL);
+    close(admin->stop_fd);
     free(admin);
 }
