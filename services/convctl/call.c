@@ -30,7 +30,7 @@
 
 /* clang-format off */
 const struct call calls[] = {
-    {"org", "create", SUBJECT_ACCESS_ORG_CREATE, "make an organization",
+    {"org", "create", SUBJECT_ACCESS_ORG_CREATE, "make an organization, on the plan starter unless told otherwise",
      {NEEDED("--name", "NAME", "name", ARGUMENT_TEXT),
       OPTION("--plan", PLANS, "plan", ARGUMENT_CHOICE)}, 2},
     {"org", "get", SUBJECT_ACCESS_ORG_GET, "show an organization",
