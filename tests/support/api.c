@@ -176,6 +176,16 @@ void api_send_together(const struct http_request *requests, int n, struct answer
     free(senders);
 }
 
+static bool has_left(void *closure)
+{
+    return 10000 - clock_us() / 1000 % 10000 > *(const int *)closure;
+}
+
+void api_begin_in_window(int left_ms)
+{
+    cr_assert(stack_wait(has_left, &left_ms, 11000));
+}
+
 /* -- looking into answers -----------------------------------------------------------------------
  */
 

@@ -42,6 +42,9 @@ struct answer *update_conversation(const struct org *org, const char *id, const 
 /* Sends `n` requests at the same moment from as many threads; the answers in their order. */
 void api_send_together(const struct http_request *requests, int n, struct answer **answers);
 
+/* Rate limits count in windows of 10 seconds: waits until the present one has that much left. */
+void api_begin_in_window(int left_ms);
+
 /* -- looking into answers -----------------------------------------------------------------------
  */
 

@@ -1,0 +1,517 @@
+/* Contract 4.2 and 3.1: creating, every rule of retrying, races, every limit of a field. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/api.h"
+#include "tests/support/sql.h"
+
+TestSuite(create, .init = api_open, .timeout = 120);
+
+static void expect_created(const struct answer *answer)
+{
+    expect_status(answer, 201);
+    cr_assert_null(http_header(answer, "X-Service-Idempotent-Replay"));
+}
+
+static void expect_replayed(const struct answer *answer, const char *id)
+{
+    const char *replay = http_header(answer, "X-Service-Idempotent-Replay");
+
+    expect_status(answer, 200);
+    cr_assert(replay != NULL && strcmp(replay, "true") == 0);
+    expect_text(answer, "id", id);
+}
+
+static int64_t count_rows(const char *table, const struct org *org)
+{
+    return sql_integer(format("SELECT count(*) FROM %s WHERE organization_id = $1::uuid", table),
+                       org->id, NULL);
+}
+
+/* A character repeated, as JSON text may hold it. */
+static char *repeat(const char *piece, int times)
+{
+    char *text = malloc(strlen(piece) * (size_t)times + 1);
+
+    cr_assert_not_null(text);
+    text[0] = '\0';
+    for (int i = 0; i < times; i++)
+        strcat(text, piece);
+    return text;
+}
+
+Test(create, a_new_external_id_gives_an_empty_open_conversation)
+{
+    struct org org;
+    struct answer *answer;
+
+    org_new(&org);
+    answer = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
+    expect_created(answer);
+    expect_text(answer, "state", "open");
+    expect_json(answer, "open", "true");
+    expect_text(answer, "status", "active");
+    expect_integer(answer, "message_count", 0);
+    expect_null(answer, "last_message_at");
+    expect_recorded(&org, answer, "conversation.create");
+    cr_assert_eq(count_rows("conversation.conversations", &org), 1);
+    cr_assert_eq(count_rows("conversation.messages", &org), 0);
+}
+
+Test(create, the_entry_in_the_trail_names_conversation_and_contact)
+{
+    struct org org;
+    struct answer *answer;
+
+    org_new(&org);
+    answer = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
+    cr_assert_eq(sql_integer("SELECT count(*) FROM audit.entries WHERE organization_id = $1::uuid"
+                             " AND request_id = $2::uuid AND conversation_id = $3::uuid"
+                             " AND contact_id = $4::uuid AND api_key_id = $5::uuid",
+                             org.id, answer->request_id, text_at(answer, "id"),
+                             text_at(answer, "contact.id"), org.full_key_id, NULL),
+                 1);
+}
+
+Test(create, the_same_again_replays_and_writes_nothing)
+{
+    struct org org;
+    const char *body = "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\",\"name\":\"A\"},"
+                       "\"custom_attributes\":{\"a\":1}}";
+    struct answer *first, *again;
+
+    org_new(&org);
+    first = api_post(org.full_key, "/conversations", body);
+    expect_created(first);
+    again = api_post(org.full_key, "/conversations", body);
+    expect_replayed(again, text_at(first, "id"));
+    cr_assert(json_equal(first->json, again->json));
+    expect_recorded(&org, again, "conversation.create");
+    cr_assert_eq(count_rows("conversation.conversations", &org), 1);
+    cr_assert_eq(count_rows("conversation.contacts", &org), 1);
+    cr_assert_eq(count_rows("webhook.events", &org), 1);
+}
+
+Test(create, a_replay_with_other_attributes_and_profile_changes_nothing)
+{
+    struct org org;
+    struct answer *first, *again;
+
+    org_new(&org);
+    first = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\","
+                                     "\"name\":\"A\",\"email\":\"a@x.org\"},"
+                                     "\"custom_attributes\":{\"a\":1}}");
+    again = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\","
+                                     "\"name\":\"B\",\"email\":\"b@x.org\",\"phone\":\"1\"},"
+                                     "\"custom_attributes\":{\"b\":2}}");
+    expect_replayed(again, text_at(first, "id"));
+    cr_assert(json_equal(first->json, again->json));
+}
+
+Test(create, a_replay_by_the_contacts_id_is_a_replay_too)
+{
+    struct org org;
+    struct answer *first;
+
+    org_new(&org);
+    first = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
+    expect_replayed(api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"id\":\"%s\"}}",
+                               text_at(first, "contact.id")),
+                    text_at(first, "id"));
+}
+
+Test(create, a_replay_shows_what_became_of_the_conversation)
+{
+    struct org org;
+    const char *id;
+    struct answer *again;
+
+    org_new(&org);
+    id = new_conversation(&org, "e", "c");
+    json_decref(convctl("conversation", "set-status", "--org", org.id, id, "resolved", NULL));
+    again = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
+    expect_replayed(again, id);
+    expect_text(again, "status", "resolved");
+    expect_text(again, "state", "closed");
+}
+
+Test(create, the_external_id_of_another_contact_is_a_conflict)
+{
+    struct org org;
+    const char *id;
+    struct answer *answer;
+
+    org_new(&org);
+    id = new_conversation(&org, "e", "c1");
+    answer = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c2\","
+                                      "\"name\":\"N\"},\"custom_attributes\":{\"a\":1}}");
+    expect_error(answer, 409, "external_id_conflict", "external_id");
+    expect_recorded(&org, answer, "conversation.create");
+    expect_json(read_conversation(&org, id), "custom_attributes", "{}");
+    cr_assert_eq(count_rows("conversation.conversations", &org), 1);
+    cr_assert_eq(count_rows("conversation.contacts", &org), 1);
+}
+
+Test(create, the_external_id_of_a_deleted_conversation_stays_taken)
+{
+    struct org org;
+
+    org_new(&org);
+    json_decref(
+        convctl("conversation", "delete", "--org", org.id, new_conversation(&org, "e", "c"), NULL));
+    expect_error(
+        api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}"), 409,
+        "external_id_conflict", "external_id");
+}
+
+Test(create, external_ids_of_two_organizations_have_nothing_to_do_with_each_other)
+{
+    struct org org, other;
+
+    org_new(&org);
+    org_new(&other);
+    cr_assert_str_neq(new_conversation(&org, "e", "c"), new_conversation(&other, "e", "c"));
+    expect_status(api_create(other.full_key, "{\"external_id\":\"f\",\"from\":{\"id\":\"%s\"}}",
+                             sql_text("SELECT id FROM conversation.contacts"
+                                      " WHERE organization_id = $1::uuid",
+                                      org.id, NULL)),
+                  404);
+}
+
+Test(create, identifiers_are_case_sensitive)
+{
+    struct org org;
+
+    org_new(&org);
+    cr_assert_str_neq(new_conversation(&org, "E", "c"), new_conversation(&org, "e", "C"));
+    cr_assert_eq(count_rows("conversation.contacts", &org), 2);
+}
+
+Test(create, an_existing_contact_is_found_by_either_id)
+{
+    struct org org;
+    struct answer *first, *second;
+    const char *contact;
+
+    org_new(&org);
+    first = api_create(org.full_key, "{\"external_id\":\"1\",\"from\":{\"external_id\":\"c\"}}");
+    contact = text_at(first, "contact.id");
+    second = api_create(org.full_key, "{\"external_id\":\"2\",\"from\":{\"id\":\"%s\"}}", contact);
+    expect_created(second);
+    expect_text(second, "contact.id", contact);
+    expect_text(second, "contact.external_id", "c");
+}
+
+Test(create, an_unknown_contact_id_is_not_found)
+{
+    static const char *const ids[] = {"01890000-0000-7000-8000-000000000000",
+                                      "00000000-0000-0000-0000-000000000000"};
+    struct org org;
+
+    org_new(&org);
+    for (size_t i = 0; i < 2; i++) {
+        struct answer *answer =
+            api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"id\":\"%s\"}}", ids[i]);
+
+        expect_error(answer, 404, "not_found", "*");
+        expect_recorded(&org, answer, "conversation.create");
+    }
+    cr_assert_eq(count_rows("conversation.conversations", &org), 0);
+}
+
+Test(create, the_four_types_of_customer_are_one)
+{
+    static const char *const types[] = {"contact", "user", "lead", "customer"};
+    struct org org;
+    const char *contact = NULL;
+
+    org_new(&org);
+    for (int i = 0; i < 4; i++) {
+        struct answer *answer = api_create(org.full_key,
+                                           "{\"external_id\":\"e%d\",\"from\":{\"type\":\"%s\","
+                                           "\"external_id\":\"c\"}}",
+                                           i, types[i]);
+
+        expect_created(answer);
+        expect_text(answer, "contact.type", "contact");
+        if (contact == NULL)
+            contact = text_at(answer, "contact.id");
+        expect_text(answer, "contact.id", contact);
+    }
+}
+
+Test(create, null_attributes_are_no_attributes)
+{
+    struct org org;
+
+    org_new(&org);
+    expect_json(api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"},"
+                                         "\"custom_attributes\":{\"a\":null,\"b\":true}}"),
+                "custom_attributes", "{\"b\":true}");
+}
+
+/* -- fields -------------------------------------------------------------------------------------
+ */
+
+#define FROM              "\"from\":{\"external_id\":\"c\"}"
+#define ID                "\"external_id\":\"e\""
+#define AND_FROM(members) "{" ID ",\"from\":{\"external_id\":\"c\"," members "}}"
+
+struct wrong {
+    const char *body, *code, *field;
+};
+
+static const struct wrong wrongs[] = {
+    {"[]", "parameter_invalid", "*"},
+    {"\"text\"", "parameter_invalid", "*"},
+    {"null", "parameter_invalid", "*"},
+    {"7", "parameter_invalid", "*"},
+    {"{}", "parameter_not_found", "external_id"},
+    {"{" FROM "}", "parameter_not_found", "external_id"},
+    {"{" ID "}", "parameter_not_found", "from"},
+    {"{" ID ",\"from\":{}}", "parameter_not_found", "from.external_id"},
+    {"{" ID ",\"from\":{\"name\":\"x\"}}", "parameter_not_found", "from.external_id"},
+    {"{\"external_id\":\"\"," FROM "}", "parameter_invalid", "external_id"},
+    {"{\"external_id\":7," FROM "}", "parameter_invalid", "external_id"},
+    {"{\"external_id\":null," FROM "}", "parameter_invalid", "external_id"},
+    {"{\"external_id\":[\"e\"]," FROM "}", "parameter_invalid", "external_id"},
+    {"{\"external_id\":\" e\"," FROM "}", "parameter_invalid", "external_id"},
+    {"{\"external_id\":\"e \"," FROM "}", "parameter_invalid", "external_id"},
+    {"{\"external_id\":\"e\\n\"," FROM "}", "parameter_invalid", "external_id"},
+    {"{\"external_id\":\"\\u00a0e\"," FROM "}", "parameter_invalid", "external_id"},
+    {"{\"external_id\":\"e\\u3000\"," FROM "}", "parameter_invalid", "external_id"},
+    {"{\"external_id\":\"a\\u0000b\"," FROM "}", "parameter_invalid", "external_id"},
+    {"{\"external_id\":\"a\\ud800b\"," FROM "}", "invalid_json", "*"},
+    {"{" ID ",\"from\":\"c\"}", "parameter_invalid", "from"},
+    {"{" ID ",\"from\":null}", "parameter_invalid", "from"},
+    {"{" ID ",\"from\":[]}", "parameter_invalid", "from"},
+    {"{" ID ",\"from\":{\"external_id\":\"\"}}", "parameter_invalid", "from.external_id"},
+    {"{" ID ",\"from\":{\"external_id\":\" c\"}}", "parameter_invalid", "from.external_id"},
+    {"{" ID ",\"from\":{\"external_id\":null}}", "parameter_invalid", "from.external_id"},
+    {"{" ID ",\"from\":{\"external_id\":1}}", "parameter_invalid", "from.external_id"},
+    {"{" ID ",\"from\":{\"id\":\"x\"}}", "parameter_invalid", "from.id"},
+    {"{" ID ",\"from\":{\"id\":7}}", "parameter_invalid", "from.id"},
+    {AND_FROM("\"id\":\"01890000-0000-7000-8000-000000000000\""), "parameter_invalid", "*"},
+    {AND_FROM("\"type\":\"robot\""), "parameter_invalid", "from.type"},
+    {AND_FROM("\"type\":\"User\""), "parameter_invalid", "from.type"},
+    {AND_FROM("\"type\":null"), "parameter_invalid", "from.type"},
+    {AND_FROM("\"name\":7"), "parameter_invalid", "from.name"},
+    {AND_FROM("\"name\":null"), "parameter_invalid", "from.name"},
+    {AND_FROM("\"name\":\"a\\u0000\""), "parameter_invalid", "from.name"},
+    {AND_FROM("\"email\":{}"), "parameter_invalid", "from.email"},
+    {AND_FROM("\"email\":null"), "parameter_invalid", "from.email"},
+    {AND_FROM("\"phone\":49"), "parameter_invalid", "from.phone"},
+    {AND_FROM("\"phone\":null"), "parameter_invalid", "from.phone"},
+    {AND_FROM("\"age\":1"), "parameter_invalid", "from.age"},
+    {AND_FROM("\"organization_id\":\"x\""), "parameter_invalid", "from.organization_id"},
+    {"{" ID "," FROM ",\"body\":\"Hello\"}", "parameter_invalid", "body"},
+    {"{" ID "," FROM ",\"organization_id\":\"x\"}", "parameter_invalid", "organization_id"},
+    {"{" ID "," FROM ",\"workspace_id\":\"x\"}", "parameter_invalid", "workspace_id"},
+    {"{" ID "," FROM ",\"status\":\"resolved\"}", "parameter_invalid", "status"},
+    {"{" ID "," FROM ",\"custom_attributes\":null}", "parameter_invalid", "custom_attributes"},
+    {"{" ID "," FROM ",\"custom_attributes\":[]}", "parameter_invalid", "custom_attributes"},
+    {"{" ID "," ID "," FROM "}", "invalid_json", "*"},
+    {"{" ID ",\"from\":{\"external_id\":\"c\",\"external_id\":\"c\"}}", "invalid_json", "*"},
+};
+
+Test(create, a_field_that_breaks_the_contract_is_named)
+{
+    struct org org;
+
+    org_new(&org);
+    for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++) {
+        struct answer *answer = api_post(org.full_key, "/conversations", wrongs[i].body);
+
+        cr_assert_eq(answer->status, 400, "%s: %d %s", wrongs[i].body, answer->status,
+                     answer->body);
+        cr_assert_str_eq(text_at(answer, "errors[0].code"), wrongs[i].code, "%s: %s",
+                         wrongs[i].body, answer->body);
+        expect_error(answer, 400, wrongs[i].code, wrongs[i].field);
+    }
+    cr_assert_eq(count_rows("conversation.conversations", &org), 0);
+    cr_assert_eq(count_rows("conversation.contacts", &org), 0);
+}
+
+Test(create, lengths_are_counted_in_characters_and_end_where_the_contract_says)
+{
+    static const struct {
+        const char *field, *format; /* %s: the text */
+        int most;
+    } limits[] = {
+        {"external_id", "{\"external_id\":\"%s\",\"from\":{\"external_id\":\"c\"}}", 255},
+        {"from.external_id", "{\"external_id\":\"l1\",\"from\":{\"external_id\":\"%s\"}}", 255},
+        {"from.name", "{\"external_id\":\"l2\",\"from\":{\"external_id\":\"c\",\"name\":\"%s\"}}",
+         255},
+        {"from.email", "{\"external_id\":\"l3\",\"from\":{\"external_id\":\"c\",\"email\":\"%s\"}}",
+         255},
+        {"from.phone", "{\"external_id\":\"l4\",\"from\":{\"external_id\":\"c\",\"phone\":\"%s\"}}",
+         50},
+    };
+    struct org org;
+
+    org_new(&org);
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        const char *before = limits[i].format, *place = strstr(before, "%s");
+
+        for (int over = 1; over >= 0; over--) {
+            char *text = repeat("\xf0\x9f\x99\x82", limits[i].most + over);
+            struct answer *answer = api_create(org.full_key, "%.*s%s%s", (int)(place - before),
+                                               before, text, place + 2);
+
+            if (over)
+                expect_error(answer, 400, "parameter_invalid", limits[i].field);
+            else
+                expect_created(answer);
+            free(text);
+        }
+    }
+}
+
+Test(create, strings_come_back_as_they_were_sent)
+{
+    static const char *const texts[] = {
+        "plain",
+        "\xc3\xa9t\xc3\xa9",
+        "a\\u00e9",
+        "e\xcc\x81",
+        "\xf0\x9f\x99\x82",
+        "a\\\"b\\\\c\\/d",
+        "tab\\tinside",
+        "'; DROP TABLE x; --",
+        "$1",
+        "%s%n",
+        "a  b",
+        "\\u202eabc",
+        "{}",
+        "\\ud83d\\ude42",
+    };
+    struct org org;
+
+    org_new(&org);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct answer *answer =
+            api_create(org.full_key,
+                       "{\"external_id\":\"%s\",\"from\":{\"external_id\":\"%s\",\"name\":\"%s\"}}",
+                       texts[i], texts[i], texts[i]);
+        const char *quoted = format("\"%s\"", texts[i]);
+
+        expect_created(answer);
+        expect_json(answer, "external_id", quoted);
+        expect_json(answer, "contact.external_id", quoted);
+        expect_json(answer, "contact.name", quoted);
+        expect_json(read_conversation(&org, text_at(answer, "id")), "external_id", quoted);
+    }
+}
+
+/* -- races --------------------------------------------------------------------------------------
+ */
+
+Test(create, of_fifty_identical_creates_one_makes_the_conversation)
+{
+    enum { N = 50, ROUNDS = 4 };
+    struct http_request requests[N];
+    struct answer *answers[N];
+    struct org org;
+
+    org_new(&org);
+    for (int round = 0; round < ROUNDS; round++) {
+        int created = 0;
+
+        for (int i = 0; i < N; i++)
+            requests[i] = (struct http_request){
+                .method = "POST",
+                .path = "/conversations",
+                .key = org.full_key,
+                .body = format("{\"external_id\":\"race-%d\",\"from\":{\"external_id\":\"c-%d\","
+                               "\"email\":\"c%d@x.org\"},\"custom_attributes\":{\"a\":1}}",
+                               round, round, round)};
+        api_send_together(requests, N, answers);
+        for (int i = 0; i < N; i++) {
+            created += answers[i]->status == 201;
+            if (answers[i]->status != 201)
+                expect_replayed(answers[i], text_at(answers[0], "id"));
+            expect_text(answers[i], "id", text_at(answers[0], "id"));
+            expect_recorded(&org, answers[i], "conversation.create");
+        }
+        cr_assert_eq(created, 1, "%d were answered 201", created);
+    }
+    cr_assert_eq(count_rows("conversation.conversations", &org), ROUNDS);
+    cr_assert_eq(count_rows("conversation.contacts", &org), ROUNDS);
+    cr_assert_eq(count_rows("webhook.events", &org), ROUNDS);
+}
+
+Test(create, fifty_conversations_of_one_new_contact_share_it)
+{
+    enum { N = 50 };
+    struct http_request requests[N];
+    struct answer *answers[N];
+    struct org org;
+
+    org_new(&org);
+    for (int i = 0; i < N; i++)
+        requests[i] = (struct http_request){
+            .method = "POST",
+            .path = "/conversations",
+            .key = org.full_key,
+            .body = format("{\"external_id\":\"e%d\",\"from\":{\"external_id\":\"c\"}}", i)};
+    api_send_together(requests, N, answers);
+    for (int i = 0; i < N; i++) {
+        expect_created(answers[i]);
+        expect_text(answers[i], "contact.id", text_at(answers[0], "contact.id"));
+    }
+    cr_assert_eq(count_rows("conversation.contacts", &org), 1);
+}
+
+Test(create, of_two_contacts_racing_for_an_external_id_one_wins)
+{
+    enum { N = 20 };
+    struct http_request requests[N];
+    struct answer *answers[N];
+    struct org org;
+    int created = 0, conflicts = 0;
+
+    org_new(&org);
+    for (int i = 0; i < N; i++)
+        requests[i] = (struct http_request){
+            .method = "POST",
+            .path = "/conversations",
+            .key = org.full_key,
+            .body = format("{\"external_id\":\"e\",\"from\":{\"external_id\":\"c%d\"}}", i)};
+    api_send_together(requests, N, answers);
+    for (int i = 0; i < N; i++) {
+        created += answers[i]->status == 201;
+        conflicts += answers[i]->status == 409;
+        if (answers[i]->status == 409)
+            expect_error(answers[i], 409, "external_id_conflict", "external_id");
+    }
+    cr_assert_eq(created, 1);
+    cr_assert_eq(conflicts, N - 1);
+    cr_assert_eq(count_rows("conversation.conversations", &org), 1);
+    cr_assert_eq(count_rows("conversation.contacts", &org), 1);
+}
+
+/* -- events -------------------------------------------------------------------------------------
+ */
+
+Test(create, a_new_conversation_leaves_an_event_and_a_refused_one_none)
+{
+    struct org org;
+    const char *id;
+
+    org_new(&org);
+    id = new_conversation(&org, "e", "c");
+    cr_assert_eq(count_rows("webhook.events", &org), 1);
+    expect_status(
+        api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"d\"}}"), 409);
+    expect_status(
+        api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}"), 200);
+    cr_assert_eq(count_rows("webhook.events", &org), 1);
+    cr_assert_eq(
+        sql_integer("SELECT count(*) FROM webhook.events e WHERE organization_id = $1::uuid"
+                    " AND e::text LIKE '%conversation.created%'"
+                    " AND e::text LIKE '%' || $2 || '%'",
+                    org.id, id, NULL),
+        1);
+}

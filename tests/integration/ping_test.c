@@ -1,0 +1,34 @@
+/* Contract 4.1 and 2.4. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "tests/support/api.h"
+
+TestSuite(ping, .init = api_open, .timeout = 60);
+
+Test(ping, tells_organization_scope_and_time)
+{
+    struct org org;
+
+    org_new(&org);
+    for (int i = 0; i < 2; i++) {
+        struct answer *answer = api_get(i == 0 ? org.full_key : org.read_key, "/ping");
+
+        expect_status(answer, 200);
+        expect_members(answer->json, "type organization_id scope server_time");
+        expect_text(answer, "type", "ping");
+        expect_text(answer, "organization_id", org.id);
+        expect_text(answer, "scope", i == 0 ? "full" : "read");
+        cr_assert_leq(llabs(integer_at(answer, "server_time") - (long long)time(NULL)), 2);
+        expect_recorded(&org, answer, "ping");
+    }
+}
+
+Test(ping, ignores_a_query_string)
+{
+    struct org org;
+
+    org_new(&org);
+    expect_status(api_get(org.full_key, "/ping?per_page=0&anything"), 200);
+}

@@ -1,0 +1,119 @@
+/* What an operator changes is in force on every gateway within a second. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/support/api.h"
+
+TestSuite(replicas, .init = api_open, .timeout = 120);
+
+enum { GATEWAYS = 2 };
+
+static const char *base_of(int replica)
+{
+    return format("http://127.0.0.1:%d/api/v1", stack_gateway_port() + replica);
+}
+
+struct expectation {
+    const char *key;
+    int status;
+    const char *code; /* NULL for 200 */
+};
+
+static struct answer *ping_at(int replica, const char *key)
+{
+    return http_send(&(struct http_request){
+        .method = "GET", .base = base_of(replica), .path = "/ping", .key = key});
+}
+
+static bool holds_everywhere(void *closure)
+{
+    const struct expectation *expected = closure;
+
+    for (int i = 0; i < GATEWAYS; i++) {
+        if (ping_at(i, expected->key)->status != expected->status)
+            return false;
+    }
+    return true;
+}
+
+/* A key that both gateways know well. */
+static void open_org(struct org *org)
+{
+    org_new(org);
+    for (int i = 0; i < GATEWAYS; i++) {
+        expect_status(ping_at(i, org->full_key), 200);
+        expect_status(ping_at(i, org->read_key), 200);
+    }
+}
+
+static void expect_soon(const char *key, int status, const char *code)
+{
+    struct expectation expected = {key, status, code};
+
+    cr_assert(stack_wait(holds_everywhere, &expected, 1000), "not in force within a second");
+    for (int i = 0; i < GATEWAYS; i++) {
+        if (code != NULL)
+            expect_error(ping_at(i, key), status, code, "*");
+        else
+            expect_status(ping_at(i, key), status);
+    }
+}
+
+Test(replicas, a_revoked_key_is_refused_by_both)
+{
+    struct org org;
+
+    open_org(&org);
+    json_decref(convctl("key", "revoke", "--org", org.id, org.full_key_id, NULL));
+    expect_soon(org.full_key, 401, "unauthorized");
+    expect_soon(org.read_key, 200, NULL);
+}
+
+Test(replicas, a_changed_policy_is_kept_by_both)
+{
+    struct org org;
+
+    open_org(&org);
+    json_decref(convctl("policy", "set", "--org", org.id, "--ip", "192.0.2.1",
+                        "--ip-allowlist-enabled", "true", NULL));
+    expect_soon(org.full_key, 403, "ip_not_allowed");
+    json_decref(convctl("policy", "set", "--org", org.id, "--ip-allowlist-enabled", "false", NULL));
+    expect_soon(org.full_key, 200, NULL);
+    json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", NULL));
+    expect_soon(org.full_key, 403, "https_required");
+}
+
+Test(replicas, a_downgraded_plan_counts_on_both)
+{
+    struct org org;
+
+    open_org(&org);
+    json_decref(convctl("org", "set", org.id, "--plan", "free", NULL));
+    expect_soon(org.full_key, 403, "api_plan_restricted");
+    json_decref(convctl("org", "set", org.id, "--plan", "starter", NULL));
+    expect_soon(org.full_key, 200, NULL);
+}
+
+Test(replicas, a_limit_is_shared_by_both)
+{
+    enum { LIMIT = 40, EACH = 60 };
+    struct http_request requests[2 * EACH];
+    struct answer *answers[2 * EACH];
+    struct org org;
+    int served = 0;
+
+    org_new(&org);
+    json_decref(convctl("org", "set", org.id, "--rate-limit", "40", NULL));
+    for (int i = 0; i < 2 * EACH; i++)
+        requests[i] = (struct http_request){
+            .method = "GET", .base = base_of(i % 2), .path = "/ping", .key = org.full_key};
+    api_begin_in_window(6000);
+    api_send_together(requests, 2 * EACH, answers);
+    for (int i = 0; i < 2 * EACH; i++) {
+        served += answers[i]->status == 200;
+        if (answers[i]->status != 200)
+            expect_error(answers[i], 429, "rate_limit_exceeded", "*");
+    }
+    cr_assert(served >= LIMIT && served <= LIMIT + LIMIT / 10, "%d of %d were served", served,
+              LIMIT);
+}
