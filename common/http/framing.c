@@ -1,0 +1,228 @@
+#include "common/http/framing.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/base/str.h"
+#include "common/http/chunked.h"
+#include "common/http/phr.h"
+
+typedef int (*parse_fn)(const char *, size_t, const char **, size_t *, const char **, size_t *,
+                        int *, struct phr_header *, size_t *, size_t);
+
+static _Thread_local enum framing_fault latest;
+
+static const struct {
+    int status;
+    const char *message;
+} faults[FRAMING_FAULT_COUNT] = {
+#define FRAMING_FAULT(symbol, status, message) {status, message},
+#include "common/http/framing.def"
+#undef FRAMING_FAULT
+};
+
+int framing_status(enum framing_fault fault)
+{
+    return faults[fault].status;
+}
+
+const char *framing_message(enum framing_fault fault)
+{
+    return faults[fault].message;
+}
+
+enum framing_fault framing_take(void)
+{
+    enum framing_fault fault = latest;
+
+    latest = FRAMING_SOUND;
+    return fault;
+}
+
+/* The parser of the library, which is behind ours in the order of symbols. */
+static parse_fn next_parser;
+
+static void find_next_parser(void)
+{
+    *(void **)&next_parser = dlsym(RTLD_NEXT, "phr_parse_request");
+    must(next_parser != NULL);
+}
+
+static bool is_token_char(unsigned char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
+}
+
+static bool is_method(struct str method)
+{
+    for (size_t i = 0; i < method.n; i++)
+        if (!is_token_char((unsigned char)method.p[i]))
+            return false;
+    return method.n > 0;
+}
+
+/* Origin form: a path of visible ASCII. */
+static bool is_path(struct str target)
+{
+    for (size_t i = 0; i < target.n; i++)
+        if (target.p[i] <= ' ' || target.p[i] >= 0x7f)
+            return false;
+    return target.n > 0 && target.p[0] == '/';
+}
+
+/* Name, address or bracketed address, with or without a port: by its characters. */
+static bool is_host(struct str host)
+{
+    for (size_t i = 0; i < host.n; i++) {
+        char c = host.p[i];
+        if (c <= ' ' || c >= 0x7f || strchr("/?#@\\\"<>^`{|},", c) != NULL)
+            return false;
+    }
+    return host.n > 0;
+}
+
+static bool has_bare_line_feed(const char *p, size_t n)
+{
+    const char *at = p, *end = p + n;
+
+    while ((at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+        if (at == p || at[-1] != '\r')
+            return true;
+        at++;
+    }
+    return false;
+}
+
+/* What the headers say about framing. */
+struct framing {
+    size_t hosts, lengths, codings;
+    bool host_valid, length_valid, chunked, expectation_met;
+    size_t length_at; /* index of Content-Length */
+    uint64_t length;
+};
+
+static void note_header(struct framing *framing, struct phr_header *header, size_t index)
+{
+    struct str name = {header->name, header->name_len};
+    /* The parser leaves blanks behind a value. Where a value decides framing they must not count;
+       elsewhere (a key padded with blanks) the handler shall see them. */
+    struct str value = str_trim_ows((struct str){header->value, header->value_len});
+
+    if (name.n < 4 || name.n > 17)
+        return;
+    if (str_equal_nocase(name, STR("host"))) {
+        framing->hosts++;
+        framing->host_valid = is_host(value);
+    } else if (str_equal_nocase(name, STR("content-length"))) {
+        framing->lengths++;
+        framing->length_at = index;
+        framing->length_valid = str_to_u64(value, UINT64_MAX, &framing->length);
+    } else if (str_equal_nocase(name, STR("transfer-encoding"))) {
+        framing->codings++;
+        framing->chunked = str_equal_nocase(value, STR("chunked"));
+    } else if (str_equal_nocase(name, STR("expect"))) {
+        framing->expectation_met &= str_equal_nocase(value, STR("100-continue"));
+    } else {
+        return;
+    }
+    header->value_len = value.n;
+}
+
+static enum framing_fault judge_framing(const struct framing *framing, int minor_version)
+{
+    if (framing->hosts > 1 || (framing->hosts == 0 && minor_version > 0) ||
+        (framing->hosts == 1 && !framing->host_valid))
+        return FRAMING_HOST;
+    if (framing->lengths > 0 && framing->codings > 0)
+        return FRAMING_LENGTH_AND_CODING;
+    if (framing->lengths > 1 || (framing->lengths == 1 && !framing->length_valid))
+        return FRAMING_LENGTH;
+    if (framing->codings > 1 ||
+        (framing->codings == 1 && (!framing->chunked || minor_version == 0)))
+        return FRAMING_CODING;
+    if (!framing->expectation_met)
+        return FRAMING_EXPECTATION;
+    if (framing->lengths == 1 && framing->length > FRAMING_BODY_MOST)
+        return FRAMING_BODY_TOO_LARGE;
+    return FRAMING_SOUND;
+}
+
+/* A parsed request whose block of headers is the first `n` bytes of `p`. */
+static enum framing_fault judge(const char *p, size_t n, struct str method, struct str target,
+                                int minor_version, struct phr_header *headers, size_t n_headers,
+                                struct framing *framing)
+{
+    *framing = (struct framing){.expectation_met = true};
+    if (n > FRAMING_HEADER_MOST)
+        return FRAMING_HEADERS_TOO_LARGE;
+    if (has_bare_line_feed(p, n))
+        return FRAMING_BARE_LINE_FEED;
+    if (!is_method(method))
+        return FRAMING_METHOD;
+    if (!is_path(target))
+        return FRAMING_TARGET;
+    for (size_t i = 0; i < n_headers; i++) {
+        if (headers[i].name == NULL)
+            return FRAMING_FOLDED_HEADER;
+        note_header(framing, &headers[i], i);
+    }
+    return judge_framing(framing, minor_version);
+}
+
+int phr_parse_request(const char *p, size_t n, const char **method, size_t *method_n,
+                      const char **target, size_t *target_n, int *minor_version,
+                      struct phr_header *headers, size_t *n_headers, size_t n_seen)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct framing framing;
+    enum framing_fault fault;
+    int used;
+
+    pthread_once(&once, find_next_parser);
+    latest = FRAMING_SOUND;
+    used = next_parser(p, n, method, method_n, target, target_n, minor_version, headers, n_headers,
+                       n_seen);
+    if (used == -2 && n <= FRAMING_HEADER_MOST)
+        return used;
+    if (used > 0)
+        fault =
+            judge(p, (size_t)used, (struct str){*method, *method_n},
+                  (struct str){*target, *target_n}, *minor_version, headers, *n_headers, &framing);
+    else
+        fault = used == -2 ? FRAMING_HEADERS_TOO_LARGE : FRAMING_MALFORMED;
+    if (fault == FRAMING_SOUND)
+        return used;
+
+    latest = fault;
+    if (fault == FRAMING_BODY_TOO_LARGE) {
+        /* The handler shall answer this like any other request; only the body is not read. */
+        memmove(&headers[framing.length_at], &headers[framing.length_at + 1],
+                (*n_headers - framing.length_at - 1) * sizeof(*headers));
+        --*n_headers;
+        return used;
+    }
+    *method = "GET";
+    *method_n = 3;
+    *target = "/";
+    *target_n = 1;
+    *minor_version = 1;
+    *n_headers = 0;
+    return (int)n;
+}
+
+ssize_t phr_decode_chunked(struct phr_chunked_decoder *decoder, char *p, size_t *n)
+{
+    ssize_t rest = chunked_decode(decoder, p, n, FRAMING_BODY_MOST);
+
+    latest = FRAMING_SOUND;
+    if (rest >= 0 || rest == CHUNKED_INCOMPLETE)
+        return rest;
+    /* h2o shall take the body for complete and empty and call the handler. */
+    latest = rest == CHUNKED_TOO_LARGE ? FRAMING_BODY_TOO_LARGE : FRAMING_CHUNK;
+    *n = 0;
+    return 0;
+}

@@ -1,0 +1,161 @@
+#include "services/gateway/answer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NUMBER_ROOM 24
+
+static const char *reason_of(int status)
+{
+    switch (status) {
+    case 200:
+        return "OK";
+    case 201:
+        return "Created";
+    case 400:
+        return "Bad Request";
+    case 401:
+        return "Unauthorized";
+    case 403:
+        return "Forbidden";
+    case 404:
+        return "Not Found";
+    case 405:
+        return "Method Not Allowed";
+    case 406:
+        return "Not Acceptable";
+    case 409:
+        return "Conflict";
+    case 413:
+        return "Content Too Large";
+    case 415:
+        return "Unsupported Media Type";
+    case 417:
+        return "Expectation Failed";
+    case 429:
+        return "Too Many Requests";
+    case 503:
+        return "Service Unavailable";
+    default:
+        return "Internal Server Error";
+    }
+}
+
+/* `name` is a literal in lower case, `shown` the same as it goes out. */
+static void add(h2o_req_t *req, struct str name, const char *shown, const char *value, size_t n)
+{
+    h2o_add_header_by_str(&req->pool, &req->res.headers, name.p, name.n, 0, shown, value, n);
+}
+
+static void add_number(h2o_req_t *req, struct str name, const char *shown, int64_t value)
+{
+    char *text = h2o_mem_alloc_pool(&req->pool, NUMBER_ROOM);
+    int n = snprintf(text, NUMBER_ROOM, "%" PRId64, value);
+
+    add(req, name, shown, text, (size_t)n);
+}
+
+static void add_headers(h2o_req_t *req, const struct answer *answer)
+{
+    h2o_headers_t *headers = &req->res.headers;
+
+    h2o_vector_reserve(&req->pool, headers, 10);
+    h2o_add_header(&req->pool, headers, H2O_TOKEN_CONTENT_TYPE, NULL,
+                   H2O_STRLIT("application/json"));
+    h2o_add_header(&req->pool, headers, H2O_TOKEN_CACHE_CONTROL, NULL, H2O_STRLIT("no-store"));
+    add(req, STR("x-service-request-id"), "X-Service-Request-Id", answer->request_id,
+        strlen(answer->request_id));
+    if (answer->view != NULL) {
+        add_number(req, STR("x-ratelimit-limit"), "X-RateLimit-Limit", answer->view->limit);
+        add_number(req, STR("x-ratelimit-remaining"), "X-RateLimit-Remaining",
+                   answer->view->remaining);
+        add_number(req, STR("x-ratelimit-reset"), "X-RateLimit-Reset", answer->view->reset_s);
+    }
+    if (answer->retry_after > 0)
+        add_number(req, STR("retry-after"), "Retry-After", answer->retry_after);
+    if (answer->replayed)
+        add(req, STR("x-service-idempotent-replay"), "X-Service-Idempotent-Replay",
+            H2O_STRLIT("true"));
+    if (answer->allow != NULL)
+        add(req, STR("allow"), "Allow", answer->allow, strlen(answer->allow));
+    if (answer->status == 401)
+        add(req, STR("www-authenticate"), "WWW-Authenticate", H2O_STRLIT("Bearer"));
+}
+
+static h2o_iovec_t iovec_of(struct str s)
+{
+    return h2o_iovec_init(s.p, s.n);
+}
+
+void answer_send(h2o_req_t *req, const struct answer *answer)
+{
+    static h2o_generator_t generator = {NULL, NULL};
+    bool is_head = h2o_memis(req->input.method.base, req->input.method.len, H2O_STRLIT("HEAD"));
+    h2o_iovec_t parts[5];
+    size_t n = 0, length = 0;
+
+    if (answer->status >= 400) {
+        parts[n++] = iovec_of(STR("{\"type\":\"error.list\",\"request_id\":\""));
+        parts[n++] = iovec_of(str_of(answer->request_id));
+        parts[n++] = iovec_of(STR("\",\"errors\":"));
+    }
+    parts[n++] = iovec_of(answer->body);
+    if (answer->status >= 400)
+        parts[n++] = iovec_of(STR("}"));
+    for (size_t i = 0; i < n; i++)
+        length += parts[i].len;
+
+    req->res.status = answer->status;
+    req->res.reason = reason_of(answer->status);
+    req->res.content_length = length;
+    add_headers(req, answer);
+    h2o_start_response(req, &generator);
+    h2o_send(req, parts, is_head ? 0 : n, H2O_SEND_STATE_FINAL);
+}
+
+struct str answer_problem(h2o_mem_pool_t *pool, const char *code, const char *message)
+{
+    /* Both are literals of ours: nothing to escape. */
+    static const char format[] = "[{\"code\":\"%s\",\"message\":\"%s\"}]";
+    size_t room = sizeof(format) + strlen(code) + strlen(message);
+    char *text = h2o_mem_alloc_pool(pool, room);
+    int n = snprintf(text, room, format, code, message);
+
+    return (struct str){text, (size_t)n};
+}
+
+const char *answer_message(enum outcome outcome)
+{
+    switch (outcome) {
+    case OUTCOME_UNAUTHORIZED:
+        return "the API key is missing, malformed, unknown, revoked or expired";
+    case OUTCOME_API_PLAN_RESTRICTED:
+        return "the organization's plan does not include the API";
+    case OUTCOME_INSUFFICIENT_SCOPE:
+        return "the API key may only read";
+    case OUTCOME_LEGACY_KEY:
+        return "keys that begin with svc_test_ are no longer accepted";
+    case OUTCOME_IP_NOT_ALLOWED:
+        return "the organization does not allow requests from this address";
+    case OUTCOME_HTTPS_REQUIRED:
+        return "the organization requires HTTPS";
+    case OUTCOME_NOT_FOUND:
+        return "there is no such resource";
+    case OUTCOME_METHOD_NOT_ALLOWED:
+        return "the resource does not take this method; see the Allow header";
+    case OUTCOME_NOT_ACCEPTABLE:
+        return "Accept must include application/json or */*";
+    case OUTCOME_PAYLOAD_TOO_LARGE:
+        return "the body is larger than 65536 bytes";
+    case OUTCOME_UNSUPPORTED_MEDIA:
+        return "Content-Type must be application/json";
+    case OUTCOME_RATE_LIMITED:
+        return "too many requests; wait as long as the Retry-After header says";
+    case OUTCOME_UNAVAILABLE:
+    case OUTCOME_BUSY:
+        return "the service is unavailable; nothing was written, try again";
+    default:
+        return "the request failed and may have been carried out; try again";
+    }
+}

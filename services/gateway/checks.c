@@ -1,0 +1,42 @@
+#include "services/gateway/checks.h"
+
+static enum outcome judge_route(enum route_end end)
+{
+    switch (end) {
+    case ROUTE_FOUND:
+        return OUTCOME_OK;
+    case ROUTE_NO_METHOD:
+        return OUTCOME_METHOD_NOT_ALLOWED;
+    case ROUTE_LONG_ID:
+    case ROUTE_UNKNOWN:
+    case ROUTE_OUTSIDE:
+        break;
+    }
+    return OUTCOME_NOT_FOUND;
+}
+
+enum outcome checks_judge(const struct facts *facts)
+{
+    const struct key_record *record = facts->record;
+    const struct route *route = facts->route;
+    enum outcome outcome;
+
+    if (!record->plan_has_api)
+        return OUTCOME_API_PLAN_RESTRICTED;
+    if (record->require_https && !facts->is_https)
+        return OUTCOME_HTTPS_REQUIRED;
+    if (record->ip_allowlist_enabled && !key_record_lists(record, &facts->client))
+        return OUTCOME_IP_NOT_ALLOWED;
+    if (facts->over_limit)
+        return OUTCOME_RATE_LIMITED;
+    outcome = judge_route(route->end);
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    if (!facts->accepts_json)
+        return OUTCOME_NOT_ACCEPTABLE;
+    if (route->writes && !record->may_write)
+        return OUTCOME_INSUFFICIENT_SCOPE;
+    if (route->has_body && !facts->sends_json)
+        return OUTCOME_UNSUPPORTED_MEDIA;
+    return facts->too_large ? OUTCOME_PAYLOAD_TOO_LARGE : OUTCOME_OK;
+}

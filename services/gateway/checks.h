@@ -1,0 +1,30 @@
+/*
+ * checks - the order in which a request of a valid key is judged. Pure.
+ *
+ * What     Plan, HTTPS, address, rate, path, method, Accept, scope, Content-Type, size: the first
+ *          that fails is the answer. What comes before (framing, the key) and after (the body) is
+ *          judged elsewhere.
+ * Threads  Any.
+ */
+#ifndef GATEWAY_CHECKS_H
+#define GATEWAY_CHECKS_H
+
+#include "proto/outcome.h"
+#include "services/gateway/key.h"
+#include "services/gateway/route.h"
+
+struct facts {
+    const struct key_record *record;
+    const struct route *route;
+    struct address client;
+    bool is_https;
+    bool over_limit;
+    bool accepts_json;
+    bool sends_json;
+    bool too_large;
+};
+
+/* OUTCOME_OK or a refusal. */
+enum outcome checks_judge(const struct facts *facts);
+
+#endif

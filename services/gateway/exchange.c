@@ -1,0 +1,369 @@
+#include "services/gateway/exchange.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/crypto/token.h"
+#include "services/gateway/authorization.h"
+#include "services/gateway/media.h"
+#include "services/gateway/meter.h"
+
+static void identify(struct exchange *x);
+static void admit(struct exchange *x);
+
+static h2o_socket_t *socket_of(const struct exchange *x)
+{
+    return x->req->conn->callbacks->get_socket(x->req->conn);
+}
+
+/* -- the end --------------------------------------------------------------------------------------
+ */
+
+/* The request is done with: answered, or its client is gone. */
+static void on_dispose(void *self)
+{
+    struct exchange *x = self;
+
+    waiter_leave(&x->waiter);
+    h2o_timeout_unlink(&x->send_timer);
+    if (x->calling)
+        calls_cancel(&x->gateway->calls, x->call);
+    bus_message_free(x->reply);
+    if (x->key != NULL)
+        key_cache_put(x->gateway->keys, x->key);
+    if (x->linger)
+        linger(&x->gateway->lingerers, socket_of(x));
+    x->gateway->exchanges--;
+    metric_add(meter.in_flight, -1);
+}
+
+/* The answer has not been taken: h2o waits for ever, so the connection is broken for it. */
+static void on_send_timeout(h2o_timeout_entry_t *timer)
+{
+    struct exchange *x = H2O_STRUCT_FROM_MEMBER(struct exchange, send_timer, timer);
+
+    metric_add(meter.slow_readers, 1);
+    (void)shutdown(h2o_socket_get_fd(socket_of(x)), SHUT_RDWR);
+}
+
+static void log_answer(const struct exchange *x, int status, int64_t took_us)
+{
+    char client[ADDRESS_TEXT];
+
+    address_format(&x->client, client);
+    LOG(status >= 500 ? LOG_WARNING : LOG_DEBUG, "answer", log_str("request_id", x->request_id),
+        log_str("operation", operation_name(x->route.operation)), log_int("status", status),
+        log_str("outcome", outcome_name(x->outcome)), log_int("took_us", took_us),
+        log_str("organization_id", x->key != NULL ? x->key->record.organization_id : NULL),
+        log_str("client", client));
+}
+
+static void send_answer(struct exchange *x, struct answer *answer)
+{
+    int64_t took_us = clock_mono_us() - x->started_us;
+
+    must(x->stage != STAGE_ANSWERED);
+    x->stage = STAGE_ANSWERED;
+    answer->request_id = x->request_id;
+    answer->view = x->has_view ? &x->view : NULL;
+    meter_answer(x->route.operation, answer->status, took_us);
+    log_answer(x, answer->status, took_us);
+    h2o_timeout_link(x->gateway->context.loop, &x->gateway->send_timeout, &x->send_timer);
+    answer_send(x->req, answer);
+}
+
+/* Seconds until the window ends, at least 1. */
+static unsigned wait_of(const struct exchange *x)
+{
+    int64_t left_s = x->view.reset_s - clock_us() / 1000000;
+
+    return left_s > 1 ? (unsigned)left_s : 1;
+}
+
+void exchange_answer(struct exchange *x)
+{
+    struct answer answer = {
+        .status = outcome_http_status(x->outcome),
+        .body = x->body,
+        .replayed = x->outcome == OUTCOME_REPLAYED,
+        .allow = x->outcome == OUTCOME_METHOD_NOT_ALLOWED ? x->route.allow : NULL,
+        .retry_after = x->outcome == OUTCOME_RATE_LIMITED ? wait_of(x) : 0,
+    };
+
+    if (answer.body.n == 0)
+        answer.body =
+            answer_problem(&x->req->pool, outcome_code(x->outcome), answer_message(x->outcome));
+    send_answer(x, &answer);
+}
+
+/* An answer to nobody in particular: there is no key, so there is no entry in the trail. */
+static void answer_plainly(struct exchange *x, enum outcome outcome, unsigned retry_after)
+{
+    struct answer answer = {
+        .status = outcome_http_status(outcome),
+        .body = answer_problem(&x->req->pool, outcome_code(outcome), answer_message(outcome)),
+        .retry_after = retry_after,
+    };
+
+    x->outcome = outcome;
+    x->has_view = false;
+    send_answer(x, &answer);
+}
+
+static void answer_fault(struct exchange *x, enum framing_fault fault)
+{
+    struct answer answer = {
+        .status = framing_status(fault),
+        .body = answer_problem(&x->req->pool, outcome_code(OUTCOME_PARAMETER_INVALID),
+                               framing_message(fault)),
+    };
+
+    x->outcome = OUTCOME_PARAMETER_INVALID;
+    send_answer(x, &answer);
+}
+
+/* -- checks ---------------------------------------------------------------------------------------
+ */
+
+static void ping(struct exchange *x)
+{
+    const struct key_record *record = &x->key->record;
+    size_t room = 200;
+    char *text = h2o_mem_alloc_pool(&x->req->pool, room);
+    int n = snprintf(text, room,
+                     "{\"type\":\"ping\",\"organization_id\":\"%s\",\"scope\":\"%s\","
+                     "\"server_time\":%" PRId64 "}",
+                     record->organization_id, record->may_write ? "full" : "read",
+                     clock_us() / 1000000);
+
+    x->body = (struct str){text, (size_t)n};
+    x->outcome = OUTCOME_OK;
+    exchange_record(x);
+}
+
+static void check(struct exchange *x, bool over_limit)
+{
+    struct facts facts = {
+        .record = &x->key->record,
+        .route = &x->route,
+        .client = x->client,
+        .is_https = x->is_https,
+        .over_limit = over_limit,
+        .accepts_json = x->accepts_json,
+        .sends_json = x->sends_json,
+        .too_large = x->too_large,
+    };
+
+    x->stage = STAGE_CHECK;
+    x->outcome = checks_judge(&facts);
+    if (x->outcome != OUTCOME_OK)
+        exchange_record(x);
+    else if (x->route.subject != NULL)
+        exchange_command(x);
+    else
+        ping(x);
+}
+
+/* -- quota ----------------------------------------------------------------------------------------
+ */
+
+static void admit(struct exchange *x)
+{
+    struct key *key = x->key;
+    enum quota_verdict verdict;
+    int64_t now_s = clock_us() / 1000000;
+
+    x->stage = STAGE_ADMIT;
+    verdict = quota_take(&key->quota, now_s, key->record.limits);
+    if (verdict == QUOTA_ASK) {
+        if (lease_wait(x->gateway, key, &x->waiter))
+            return;
+        /* Access is out of reach: the quota counts alone now. */
+        verdict = quota_take(&key->quota, now_s, key->record.limits);
+    }
+    if (quota_is_low(&key->quota))
+        lease_ahead(x->gateway, key);
+    x->view = quota_view(&key->quota);
+    x->has_view = true;
+    check(x, verdict != QUOTA_TAKEN);
+}
+
+/* -- identity -------------------------------------------------------------------------------------
+ */
+
+static void refuse_key(struct exchange *x, enum outcome outcome, const char *reason)
+{
+    struct gateway *gateway = x->gateway;
+    char client[ADDRESS_TEXT];
+
+    address_format(&x->client, client);
+    metric_add(meter.auth_failures, 1);
+    LOG(LOG_INFO, "authentication failed", log_str("request_id", x->request_id),
+        log_str("client", client), log_str("reason", reason));
+    if (throttle_note(gateway->throttle, &x->client, x->started_us))
+        LOG(LOG_WARNING, "address failed to authenticate too often; refused until the minute ends",
+            log_str("client", client));
+    answer_plainly(x, outcome, 0);
+}
+
+/* True: the address failed too often and has been told so. */
+static bool refuse_address(struct exchange *x)
+{
+    unsigned wait = throttle_wait(x->gateway->throttle, &x->client, x->started_us);
+
+    if (wait == 0)
+        return false;
+    metric_add(meter.auth_throttled, 1);
+    answer_plainly(x, OUTCOME_RATE_LIMITED, wait);
+    return true;
+}
+
+static void accept_key(struct exchange *x)
+{
+    x->key->used_s = clock_us() / 1000000;
+    admit(x);
+}
+
+static void await_key(struct exchange *x)
+{
+    if (refuse_address(x))
+        return;
+    metric_add(meter.key_misses, 1);
+    if (!lookup_wait(x->gateway, x->key, &x->waiter))
+        identify(x);
+}
+
+static void identify(struct exchange *x)
+{
+    x->stage = STAGE_IDENTIFY;
+    switch (key_judge(x->key, clock_mono_us(), clock_us() / 1000000)) {
+    case KEY_GOOD_ASK:
+        lookup_refresh(x->gateway, x->key);
+        accept_key(x);
+        return;
+    case KEY_GOOD:
+        accept_key(x);
+        return;
+    case KEY_ASK:
+        await_key(x);
+        return;
+    case KEY_BAD:
+        if (!refuse_address(x))
+            refuse_key(x, OUTCOME_UNAUTHORIZED, "key unknown, revoked or expired");
+        return;
+    case KEY_OUT_OF_REACH:
+        break;
+    }
+    answer_plainly(x, OUTCOME_UNAVAILABLE, 0);
+}
+
+static void authorize(struct exchange *x, const struct head *head)
+{
+    uint8_t hash[SHA256_BYTES];
+    struct str token;
+
+    switch (authorization_read(head->authorization, head->n_authorization, &token)) {
+    case AUTHORIZATION_TOKEN:
+        token_hash(token, hash);
+        x->key = key_cache_get(x->gateway->keys, hash);
+        identify(x);
+        return;
+    case AUTHORIZATION_LEGACY:
+        if (!refuse_address(x))
+            refuse_key(x, OUTCOME_LEGACY_KEY, "retired kind of key");
+        return;
+    case AUTHORIZATION_MISSING:
+    case AUTHORIZATION_MALFORMED:
+        break;
+    }
+    if (!refuse_address(x))
+        refuse_key(x, OUTCOME_UNAUTHORIZED,
+                   head->n_authorization == 0 ? "no key" : "malformed key");
+}
+
+/* -- the beginning --------------------------------------------------------------------------------
+ */
+
+static void on_resume(struct waiter *waiter)
+{
+    struct exchange *x = H2O_STRUCT_FROM_MEMBER(struct exchange, waiter, waiter);
+
+    if (x->stage == STAGE_ADMIT)
+        admit(x);
+    else
+        identify(x);
+}
+
+static struct exchange *exchange_new(struct gateway *gateway, h2o_req_t *req)
+{
+    struct exchange *x = h2o_mem_alloc_shared(&req->pool, sizeof(*x), on_dispose);
+    struct uuid id = uuid_v7(clock_us());
+
+    memset(x, 0, sizeof(*x));
+    x->gateway = gateway;
+    x->req = req;
+    x->started_us = clock_mono_us();
+    x->waiter.resume = on_resume;
+    x->send_timer.cb = on_send_timeout;
+    uuid_format(&id, x->request_id);
+    gateway->exchanges++;
+    metric_add(meter.in_flight, 1);
+    return x;
+}
+
+static void read_peer(struct exchange *x, const struct head *head)
+{
+    const struct networks *trusted = &x->gateway->common->trusted;
+    struct sockaddr_storage storage = {.ss_family = AF_UNSPEC};
+    struct address peer;
+
+    (void)x->req->conn->callbacks->get_peername(x->req->conn, (struct sockaddr *)&storage);
+    peer = address_of((const struct sockaddr *)&storage);
+    x->client = client_address(&peer, trusted, head->forwarded_for, head->n_forwarded_for);
+    x->is_https = client_is_https(x->req->input.scheme == &H2O_URL_SCHEME_HTTPS, &peer, trusted,
+                                  head->forwarded_proto);
+}
+
+static void read_request(struct exchange *x, const struct head *head)
+{
+    const h2o_req_t *req = x->req;
+
+    x->route = route_find((struct str){req->input.method.base, req->input.method.len},
+                          (struct str){req->input.path.base, req->input.path.len});
+    x->accepts_json = media_accepts_json(head->accept, head->n_accept);
+    x->sends_json = head->n_content_type == 1 && media_is_json(head->content_type);
+    x->traceparent = head->traceparent;
+}
+
+int exchange_begin(h2o_handler_t *handler, h2o_req_t *req)
+{
+    struct gateway *gateway = H2O_STRUCT_FROM_MEMBER(struct gateway, context, req->conn->ctx);
+    enum framing_fault fault = framing_take();
+    struct exchange *x = exchange_new(gateway, req);
+    struct head head;
+
+    head_read(req, &head);
+    read_peer(x, &head);
+    if (fault != FRAMING_SOUND) {
+        metric_add(meter.framing_faults, 1);
+        req->http1_is_persistent = 0;
+        x->linger = true;
+    }
+    if (fault != FRAMING_SOUND && fault != FRAMING_BODY_TOO_LARGE) {
+        answer_fault(x, fault);
+        return 0;
+    }
+    read_request(x, &head);
+    x->too_large = fault == FRAMING_BODY_TOO_LARGE;
+    if (x->route.end == ROUTE_OUTSIDE)
+        answer_plainly(x, OUTCOME_NOT_FOUND, 0);
+    else if (gateway->exchanges > EXCHANGES_MOST)
+        answer_plainly(x, OUTCOME_BUSY, 0);
+    else
+        authorize(x, &head);
+    return 0;
+}

@@ -1,0 +1,76 @@
+/*
+ * exchange - one HTTP request on its way to its answer.
+ *
+ *     IDENTIFY   who asks: key cache, else wait for a look-up
+ *     ADMIT      take one from the key's quota, else wait for a lease
+ *     CHECK      the order of checks; a refusal goes to RECORD
+ *     COMMAND    one command on the bus, wait for its reply
+ *     RECORD     for what no service has recorded: append the audit entry, wait until it is
+ * committed ANSWERED   exactly one answer was sent
+ *
+ * What     No answer to an authenticated request leaves before its audit entry is committed. Where
+ *          that cannot be, a 500 stays a 500 and everything else becomes a 503; it is counted and
+ *          logged with the request id.
+ * Owns     Itself: it lives in the request's pool and is disposed of with it, whatever it waits
+ * for. Threads  The gateway's loop.
+ *
+ * exchange.c   begins, identifies, admits, checks, ends
+ * command.c    asks a service, and records with the audit service
+ */
+#ifndef GATEWAY_EXCHANGE_H
+#define GATEWAY_EXCHANGE_H
+
+#include "common/http/framing.h"
+#include "proto/outcome.h"
+#include "services/gateway/answer.h"
+#include "services/gateway/checks.h"
+#include "services/gateway/gateway.h"
+#include "services/gateway/head.h"
+#include "services/gateway/lookup.h"
+#include "services/gateway/route.h"
+
+enum stage {
+    STAGE_IDENTIFY,
+    STAGE_ADMIT,
+    STAGE_CHECK,
+    STAGE_COMMAND,
+    STAGE_RECORD,
+    STAGE_ANSWERED
+};
+
+struct exchange {
+    struct gateway *gateway;
+    h2o_req_t *req;
+    enum stage stage;
+    int64_t started_us; /* monotonic */
+    char request_id[UUID_TEXT + 1];
+    struct route route;
+    struct address client;
+    bool is_https, accepts_json, sends_json, too_large;
+    bool linger; /* the request was not read to its end */
+    struct str traceparent;
+
+    struct key *key; /* held; NULL before IDENTIFY */
+    struct waiter waiter;
+    bool has_view;
+    struct quota_view view;
+
+    bool calling;
+    uint64_t call;
+
+    enum outcome outcome;
+    struct str body; /* of the answer, or STR_NONE: the gateway's own words */
+    struct bus_message *reply;
+
+    h2o_timeout_entry_t send_timer;
+};
+
+/* The handler of all requests. */
+int exchange_begin(h2o_handler_t *handler, h2o_req_t *req);
+
+/* For command.c and exchange.c only. */
+void exchange_command(struct exchange *x);
+void exchange_record(struct exchange *x);
+void exchange_answer(struct exchange *x); /* with outcome and body */
+
+#endif

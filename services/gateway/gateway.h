@@ -1,0 +1,68 @@
+/*
+ * gateway - one event loop: its listeners, its bus connection, and what it remembers.
+ *
+ * What     Everything inside happens on one thread and never blocks. What nats.c tells on threads
+ *          of its own (replies, notices, the state of the link) is handed to the loop's queue.
+ * Owns     gateway_new() opens the listeners and the bus, gateway_run() runs until
+ *          gateway_stop() and takes everything down. The struct itself lives as long as the
+ * process. Threads  gateway_run() on the gateway's own; gateway_stop() and gateway_is_ready() from
+ * any.
+ */
+#ifndef GATEWAY_GATEWAY_H
+#define GATEWAY_GATEWAY_H
+
+#include <h2o.h>
+#include <stdatomic.h>
+
+#include "services/gateway/calls.h"
+#include "services/gateway/client.h"
+#include "services/gateway/key_cache.h"
+#include "services/gateway/linger.h"
+#include "services/gateway/listener.h"
+#include "services/gateway/settings.h"
+#include "services/gateway/throttle.h"
+
+#define EXCHANGES_MOST 8192
+
+/* What all loops share; constant after the start. */
+struct common {
+    struct settings settings;
+    struct networks trusted;
+    SSL_CTX *tls; /* NULL: no TLS listener */
+    h2o_globalconf_t http;
+};
+
+struct gateway {
+    const struct common *common;
+    h2o_context_t context; /* h2o's: how a request finds its gateway */
+    struct listener plain, secure;
+    struct clients clients;
+    struct lingerers lingerers;
+
+    struct bus *bus;
+    h2o_socket_t *bus_socket;  /* a duplicate of the bus's, while that is up */
+    h2o_socket_t *bus_changed; /* likewise */
+    h2o_multithread_receiver_t inbox;
+    struct pulse pulse;
+    h2o_timeout_t pulse_timeout;
+    h2o_timeout_entry_t pulse_timer;
+    atomic_bool ready;
+
+    struct calls calls;
+    struct key_cache *keys;
+    struct throttle *throttle;
+    h2o_timeout_t usage_timeout, send_timeout;
+    h2o_timeout_entry_t usage_timer;
+
+    size_t exchanges; /* requests that are not done with */
+    bool stopping;
+};
+
+/* NULL: a port cannot be bound, or the bus's settings are unusable (logged). */
+struct gateway *gateway_new(const struct common *common);
+void gateway_run(struct gateway *gateway);
+void gateway_stop(struct gateway *gateway);
+bool gateway_is_ready(const struct gateway *gateway); /* the bus is up and answers */
+void gateway_note_bus(struct gateway *gateway); /* its own: readiness after a change of the bus */
+
+#endif

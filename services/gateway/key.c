@@ -1,0 +1,80 @@
+#include "services/gateway/key.h"
+
+#include <stdlib.h>
+
+#define REFRESH_US  3000000
+#define RELY_US     5000000
+#define REMEMBER_US 60000000
+#define PATIENCE_US 1000000 /* between two look-ups of a key while access is out of reach */
+
+/* Known, and confirmed lately enough to be used without access. */
+static bool can_do_without(const struct key *key, int64_t mono_us)
+{
+    return key->state == KEY_KNOWN && !key->stale && mono_us - key->confirmed_us < REMEMBER_US;
+}
+
+enum key_verdict key_judge(const struct key *key, int64_t mono_us, int64_t now_s)
+{
+    int64_t age_us = mono_us - key->confirmed_us;
+    bool expired = key->state == KEY_KNOWN && key->record.expires_at <= now_s;
+
+    if (key->state != KEY_NEW && !key->stale && age_us < RELY_US) {
+        if (key->state == KEY_REFUSED || expired)
+            return KEY_BAD;
+        return age_us < REFRESH_US || key->asking ? KEY_GOOD : KEY_GOOD_ASK;
+    }
+    bool may_ask = mono_us >= key->ask_again_us && !key->asking;
+    /* Nobody waits for access after it failed to answer once. */
+    if (key->ask_again_us != 0 && can_do_without(key, mono_us)) {
+        if (expired)
+            return KEY_BAD;
+        return may_ask ? KEY_GOOD_ASK : KEY_GOOD;
+    }
+    return may_ask || key->asking ? KEY_ASK : KEY_OUT_OF_REACH;
+}
+
+void key_confirm(struct key *key, struct key_record *record)
+{
+    key_record_release(&key->record);
+    key->record = *record;
+    *record = (struct key_record){0};
+    key->state = KEY_KNOWN;
+    key->confirmed_us = key->asked_us;
+    key->ask_again_us = 0;
+    key->stale = false;
+}
+
+void key_refuse(struct key *key)
+{
+    key->state = KEY_REFUSED;
+    key->confirmed_us = key->asked_us;
+    key->ask_again_us = 0;
+    key->stale = false;
+}
+
+void key_unreachable(struct key *key, int64_t mono_us)
+{
+    key->ask_again_us = mono_us + PATIENCE_US;
+}
+
+void key_doubt(struct key *key)
+{
+    key->stale = true;
+    key->overtaken = key->asking;
+    key->ask_again_us = 0;
+}
+
+void key_record_release(struct key_record *record)
+{
+    free(record->addresses);
+    record->addresses = NULL;
+    record->n_addresses = 0;
+}
+
+bool key_record_lists(const struct key_record *record, const struct address *address)
+{
+    for (size_t i = 0; i < record->n_addresses; i++)
+        if (address_equal(&record->addresses[i], address))
+            return true;
+    return false;
+}

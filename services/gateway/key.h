@@ -1,0 +1,89 @@
+/*
+ * key - what the gateway remembers of an API key, and for how long it may rely on it.
+ *
+ * What     A key is known by the SHA-256 of its token. What access said of it is relied on for
+ *          3 seconds; then it is asked again while the old answer still serves; from 5 seconds on
+ *          requests wait for the answer. While access is out of reach a known key stays good until
+ *          60 seconds after its latest confirmation. A refusal is remembered for 5 seconds.
+ * Owns     Its record's list of addresses; key_release() frees it.
+ * Threads  The gateway's loop.
+ */
+#ifndef GATEWAY_KEY_H
+#define GATEWAY_KEY_H
+
+#include <h2o.h>
+
+#include "common/base/status.h"
+#include "common/base/uuid.h"
+#include "common/crypto/crypto.h"
+#include "services/gateway/address.h"
+#include "services/gateway/quota.h"
+
+#define KEY_ADDRESSES_MOST 10000
+
+/* What access answered. */
+struct key_record {
+    char organization_id[UUID_TEXT + 1], api_key_id[UUID_TEXT + 1];
+    bool may_write;
+    bool plan_has_api, require_https, ip_allowlist_enabled;
+    int64_t expires_at; /* Unix seconds; INT64_MAX = never */
+    struct quota_limits limits;
+    struct address *addresses;
+    size_t n_addresses;
+};
+
+/* False: not what the contract promises; *out is untouched. */
+MUST_CHECK bool key_record_read(struct str json, struct key_record *out);
+void key_record_release(struct key_record *record);
+bool key_record_lists(const struct key_record *record, const struct address *address);
+
+enum key_state { KEY_NEW, KEY_KNOWN, KEY_REFUSED };
+
+struct gateway;
+
+struct key {
+    struct gateway *gateway; /* who asks about it */
+    uint8_t hash[SHA256_BYTES];
+    enum key_state state;
+    int64_t confirmed_us; /* monotonic: when access was asked what it then answered */
+    int64_t ask_again_us; /* monotonic: not before, after access was out of reach */
+    bool stale;           /* a notice said that something changed since */
+    bool asking;          /* a look-up is on its way */
+    bool overtaken;       /* a notice came while it was: its answer may be older */
+    int64_t asked_us;
+    h2o_linklist_t waiting; /* exchanges that wait for the look-up */
+
+    struct key_record record; /* KEY_KNOWN, and the latest one after that */
+    struct quota quota;
+    bool leasing; /* a question for a lease is on its way */
+    int64_t lease_window;
+    h2o_linklist_t short_of; /* exchanges that wait for a lease */
+    uint32_t n_short_of;
+
+    int64_t used_s, told_s; /* Unix seconds: latest use, latest use that access was told of */
+
+    /* key_cache's */
+    struct key *chain;
+    h2o_linklist_t recency;
+    bool listed_as_known;
+    unsigned users;
+};
+
+enum key_verdict {
+    KEY_GOOD,
+    KEY_GOOD_ASK,     /* good; but time to ask again, in the background */
+    KEY_ASK,          /* wait for an answer */
+    KEY_BAD,          /* 401 */
+    KEY_OUT_OF_REACH, /* access does not answer and nothing is known: 503 */
+};
+
+enum key_verdict key_judge(const struct key *key, int64_t mono_us, int64_t now_s);
+
+/* The three ends of a look-up that began at key->asked_us. */
+void key_confirm(struct key *key, struct key_record *record); /* takes the record */
+void key_refuse(struct key *key);
+void key_unreachable(struct key *key, int64_t mono_us);
+/* A notice: what is known, or on its way, is no longer to be relied on. */
+void key_doubt(struct key *key);
+
+#endif

@@ -1,0 +1,98 @@
+/* Who is it: v1.access.authenticate. */
+#include "services/gateway/lookup.h"
+
+#include <stdio.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "proto/headers.h"
+#include "proto/outcome.h"
+#include "proto/subject.h"
+#include "services/gateway/meter.h"
+
+static void ask(struct gateway *gateway, struct key *key);
+
+/* What access said, applied to the key. ST_OK: it said something. */
+static enum status read_answer(struct key *key, struct bus_message *message)
+{
+    struct key_record record = {0};
+    enum outcome outcome;
+
+    if (!outcome_of(bus_message_header(message, HEADER_OUTCOME), &outcome))
+        return ST_INTERNAL;
+    if (outcome == OUTCOME_UNAUTHORIZED) {
+        key_refuse(key);
+        return ST_OK;
+    }
+    if (outcome != OUTCOME_OK || !key_record_read(bus_message_body(message), &record))
+        return ST_UNAVAILABLE;
+    key_confirm(key, &record);
+    return ST_OK;
+}
+
+static void fail(struct key *key)
+{
+    metric_add(meter.lookups_failed, 1);
+    key_unreachable(key, clock_mono_us());
+}
+
+static void on_end(void *owner, enum call_end end, struct bus_message *message)
+{
+    struct key *key = owner;
+    struct gateway *gateway = key->gateway;
+    bool overtaken = key->overtaken;
+
+    key->asking = false;
+    key->overtaken = false;
+    if (end == CALL_ANSWERED && overtaken)
+        ask(gateway, key);
+    else if (end != CALL_ANSWERED || read_answer(key, message) != ST_OK)
+        fail(key);
+    bus_message_free(message);
+    if (!key->asking)
+        waiters_resume(&key->waiting);
+    key_cache_put(gateway->keys, key);
+}
+
+static void ask(struct gateway *gateway, struct key *key)
+{
+    char id[UUID_TEXT + 1], body[2 * SHA256_BYTES + 24], hash[2 * SHA256_BYTES + 1];
+    struct uuid request_id = uuid_v7(clock_us());
+    struct bus_header headers[CALL_HEADERS_MOST] = {{HEADER_REQUEST_ID, id}};
+    uint64_t token;
+
+    uuid_format(&request_id, id);
+    crypto_hex(key->hash, SHA256_BYTES, hash);
+    int n = snprintf(body, sizeof(body), "{\"token_hash\":\"%s\"}", hash);
+    struct call_request request = {.subject = SUBJECT_ACCESS_AUTHENTICATE,
+                                   .headers = headers,
+                                   .n_headers = 1,
+                                   .body = {body, (size_t)n},
+                                   .patience = PATIENCE_SHORT,
+                                   .on_end = on_end,
+                                   .owner = key};
+
+    metric_add(meter.lookups, 1);
+    if (calls_start(&gateway->calls, &request, &token) != ST_OK) {
+        fail(key);
+        return;
+    }
+    key->gateway = gateway;
+    key->asking = true;
+    key->asked_us = clock_mono_us();
+    key_cache_hold(key);
+}
+
+void lookup_refresh(struct gateway *gateway, struct key *key)
+{
+    if (!key->asking)
+        ask(gateway, key);
+}
+
+bool lookup_wait(struct gateway *gateway, struct key *key, struct waiter *waiter)
+{
+    lookup_refresh(gateway, key);
+    if (key->asking)
+        waiter_wait(waiter, &key->waiting);
+    return key->asking;
+}

@@ -1,0 +1,25 @@
+/*
+ * lookup - asks the access service about keys and about leases of their quota; at most one question
+ * of each kind is under way for a key, whoever waits for it.
+ *
+ * Threads  The gateway's loop.
+ */
+#ifndef GATEWAY_LOOKUP_H
+#define GATEWAY_LOOKUP_H
+
+#include "services/gateway/gateway.h"
+#include "services/gateway/waiter.h"
+
+/* Asks again in the background. */
+void lookup_refresh(struct gateway *gateway, struct key *key);
+/* False: it cannot be asked now; the key's state says so already. */
+MUST_CHECK bool lookup_wait(struct gateway *gateway, struct key *key, struct waiter *waiter);
+
+void lease_ahead(struct gateway *gateway, struct key *key);
+/* False: it cannot be asked now; the key's quota has what can be counted here. */
+MUST_CHECK bool lease_wait(struct gateway *gateway, struct key *key, struct waiter *waiter);
+
+/* Tells access which keys were used since it was told last. */
+void usage_tell(struct gateway *gateway);
+
+#endif

@@ -1,0 +1,80 @@
+#include "services/gateway/meter.h"
+
+#include <stdio.h>
+
+#define PREFIX "conversations_gateway_"
+
+struct meter meter;
+
+/* Every status that leaves the gateway; anything else is counted under the last. */
+static const int statuses[] = {200, 201, 400, 401, 403, 404, 405, 406,
+                               409, 413, 415, 417, 429, 503, 500};
+#define N_STATUSES (sizeof(statuses) / sizeof(statuses[0]))
+
+static struct metric *answers[OPERATION_COUNT][N_STATUSES];
+static struct metric *durations[OPERATION_COUNT];
+
+static const char *label_of(enum operation operation)
+{
+    return operation == OP_NONE ? "none" : operation_name(operation);
+}
+
+static void open_answers(void)
+{
+    char labels[80];
+
+    for (int op = 0; op < OPERATION_COUNT; op++)
+        for (size_t i = 0; i < N_STATUSES; i++) {
+            snprintf(labels, sizeof(labels), "operation=\"%s\",status=\"%d\"",
+                     label_of((enum operation)op), statuses[i]);
+            answers[op][i] = metric_counter(PREFIX "requests_total", labels, "Requests answered");
+        }
+    for (int op = 0; op < OPERATION_COUNT; op++) {
+        snprintf(labels, sizeof(labels), "operation=\"%s\"", label_of((enum operation)op));
+        durations[op] = metric_histogram_seconds(PREFIX "request_seconds", labels,
+                                                 "From the whole request to its answer");
+    }
+}
+
+void meter_open(void)
+{
+    open_answers();
+    meter.in_flight = metric_gauge(PREFIX "requests_in_flight", NULL, "Requests not answered yet");
+    meter.connections = metric_gauge(PREFIX "connections", NULL, "Open client connections");
+    meter.loops_ready =
+        metric_gauge(PREFIX "bus_up", NULL, "Event loops whose bus is up and answers");
+    meter.key_hits =
+        metric_counter(PREFIX "key_cache_hits_total", NULL, "Keys known without a look-up");
+    meter.key_misses =
+        metric_counter(PREFIX "key_cache_misses_total", NULL, "Requests that wait for a look-up");
+    meter.lookups = metric_counter(PREFIX "key_lookups_total", NULL, "Questions about a key");
+    meter.lookups_failed =
+        metric_counter(PREFIX "key_lookups_failed_total", NULL, "Questions without an answer");
+    meter.leases = metric_counter(PREFIX "quota_leases_total", NULL, "Questions for a lease");
+    meter.leases_failed = metric_counter(PREFIX "quota_leases_failed_total", NULL,
+                                         "Leases not got: counted locally for that window");
+    meter.auth_failures =
+        metric_counter(PREFIX "authentication_failures_total", NULL, "Requests without a good key");
+    meter.auth_throttled = metric_counter(PREFIX "authentication_throttled_total", NULL,
+                                          "Requests from addresses that failed too often");
+    meter.framing_faults = metric_counter(PREFIX "framing_faults_total", NULL,
+                                          "Requests whose framing is unsound or too large");
+    meter.unrecorded = metric_counter(PREFIX "answers_unrecorded_total", NULL,
+                                      "Answers given although their audit entry was not confirmed");
+    meter.late_replies =
+        metric_counter(PREFIX "late_replies_total", NULL, "Replies nobody waited for any more");
+    meter.pulses_missed =
+        metric_counter(PREFIX "pulses_missed_total", NULL, "Turns without a sign of the bus");
+    meter.slow_readers = metric_counter(PREFIX "slow_readers_total", NULL,
+                                        "Connections closed because an answer was not taken");
+}
+
+void meter_answer(enum operation operation, int status, int64_t took_us)
+{
+    size_t i = 0;
+
+    while (i < N_STATUSES - 1 && statuses[i] != status)
+        i++;
+    metric_add(answers[operation][i], 1);
+    metric_observe(durations[operation], took_us);
+}

@@ -1,0 +1,28 @@
+#include "services/gateway/pulse.h"
+
+bool pulse_turn(struct pulse *pulse)
+{
+    if (pulse->awaited) {
+        pulse->missed++;
+        return false;
+    }
+    pulse->awaited = true;
+    pulse->missed = 0;
+    return true;
+}
+
+void pulse_heard(struct pulse *pulse)
+{
+    pulse->awaited = false;
+    pulse->missed = 0;
+}
+
+void pulse_lost(struct pulse *pulse)
+{
+    pulse_heard(pulse);
+}
+
+bool pulse_is_silent(const struct pulse *pulse)
+{
+    return pulse->missed > PULSE_MISSED_MOST;
+}

@@ -1,0 +1,28 @@
+/*
+ * pulse - whether the bus is alive, told by messages that the gateway sends to itself.
+ *
+ * What     One beat is under way at a time. Its absence is measured in turns of our own timer, not
+ *          in time: when the gateway itself was held up, the timer was too.
+ * Threads  One.
+ */
+#ifndef GATEWAY_PULSE_H
+#define GATEWAY_PULSE_H
+
+#include <stdbool.h>
+
+#define PULSE_MS          25
+#define PULSE_MISSED_MOST 3 /* one more and the bus is silent */
+
+struct pulse {
+    bool awaited;
+    unsigned missed; /* turns since the beat was sent, its own not counted */
+};
+
+/* A turn of the timer; true: send a beat now. */
+bool pulse_turn(struct pulse *pulse);
+void pulse_heard(struct pulse *pulse);
+/* The beat could not be sent, or went down with the link. */
+void pulse_lost(struct pulse *pulse);
+bool pulse_is_silent(const struct pulse *pulse);
+
+#endif

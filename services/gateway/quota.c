@@ -1,0 +1,83 @@
+#include "services/gateway/quota.h"
+
+/* A sixteenth of what is left is asked for at once: few questions while there is plenty, exact at
+   the end. */
+#define SHARE 16
+/* Below this many a lease is not asked for ahead: what is not used is lost to other gateways. */
+#define AHEAD_LEAST 8
+
+static uint32_t tighter(struct quota_limits limits)
+{
+    return limits.key < limits.organization ? limits.key : limits.organization;
+}
+
+/* A changed limit starts anew too: what was granted under the old one no longer tells anything. */
+static void turn(struct quota *quota, int64_t now_s, struct quota_limits limits)
+{
+    int64_t window = now_s / QUOTA_WINDOW_SECONDS;
+
+    if (window == quota->window && limits.key == quota->limits.key &&
+        limits.organization == quota->limits.organization)
+        return;
+    *quota = (struct quota){.window = window, .limits = limits, .left = limits};
+}
+
+enum quota_verdict quota_take(struct quota *quota, int64_t now_s, struct quota_limits limits)
+{
+    turn(quota, now_s, limits);
+    if (quota->leased > 0) {
+        quota->leased--;
+        quota->used++;
+        return QUOTA_TAKEN;
+    }
+    return quota->over || quota->alone ? QUOTA_OVER : QUOTA_ASK;
+}
+
+bool quota_is_low(const struct quota *quota)
+{
+    return !quota->over && !quota->alone && quota->latest_grant >= AHEAD_LEAST &&
+           quota->leased < quota->latest_grant / 4 && tighter(quota->left) > 0;
+}
+
+uint32_t quota_want(const struct quota *quota, uint32_t waiting)
+{
+    uint32_t left = tighter(quota->left);
+    uint32_t want = left / SHARE > waiting ? left / SHARE : waiting;
+
+    if (want > left)
+        want = left;
+    return want > 0 ? want : 1;
+}
+
+void quota_grant(struct quota *quota, int64_t window, uint32_t granted, struct quota_limits left)
+{
+    if (window != quota->window)
+        return;
+    quota->leased += granted;
+    quota->latest_grant = granted;
+    quota->left = left;
+    quota->over = granted == 0;
+}
+
+void quota_unreachable(struct quota *quota)
+{
+    uint32_t most = tighter(quota->limits);
+
+    quota->alone = true;
+    quota->leased = quota->used < most ? most - quota->used : 0;
+    quota->left =
+        (struct quota_limits){quota->limits.key - most, quota->limits.organization - most};
+}
+
+struct quota_view quota_view(const struct quota *quota)
+{
+    uint32_t key = quota->left.key + quota->leased;
+    uint32_t organization = quota->left.organization + quota->leased;
+    bool by_key = key <= organization;
+
+    return (struct quota_view){
+        .limit = by_key ? quota->limits.key : quota->limits.organization,
+        .remaining = by_key ? key : organization,
+        .reset_s = (quota->window + 1) * QUOTA_WINDOW_SECONDS,
+    };
+}

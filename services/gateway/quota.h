@@ -1,0 +1,52 @@
+/*
+ * quota - a key's share of the current window's allowance.
+ *
+ * What     Requests are counted in windows of 10 seconds aligned to the epoch. The access service
+ *          grants shares ("leases") of what a window allows; they are exact over all gateways. This
+ *          is the bookkeeping of one key's lease: no I/O. While access is out of reach the gateway
+ *          counts by itself against the whole limit until the window ends.
+ * Threads  One.
+ */
+#ifndef GATEWAY_QUOTA_H
+#define GATEWAY_QUOTA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define QUOTA_WINDOW_SECONDS 10
+
+struct quota_limits {
+    uint32_t key, organization; /* requests a window */
+};
+
+struct quota {
+    int64_t window; /* Unix seconds / 10 */
+    struct quota_limits limits;
+    struct quota_limits left; /* what was left to grant after the latest lease */
+    uint32_t leased;          /* granted to us and not used yet */
+    uint32_t used;            /* taken here in this window */
+    uint32_t latest_grant;
+    bool over;  /* nothing is left to grant */
+    bool alone; /* access was out of reach: counting by ourselves */
+};
+
+enum quota_verdict { QUOTA_TAKEN, QUOTA_OVER, QUOTA_ASK };
+
+/* Takes one request's worth. QUOTA_ASK: nothing taken, a lease is needed first. */
+enum quota_verdict quota_take(struct quota *quota, int64_t now_s, struct quota_limits limits);
+/* Worth asking for the next lease before this one is used up. */
+bool quota_is_low(const struct quota *quota);
+/* How many to ask for when `waiting` requests need one each. */
+uint32_t quota_want(const struct quota *quota, uint32_t waiting);
+/* A lease for `window` came in; too late for an old window. */
+void quota_grant(struct quota *quota, int64_t window, uint32_t granted, struct quota_limits left);
+void quota_unreachable(struct quota *quota);
+
+/* What the client is told: the tighter of the two limits. */
+struct quota_view {
+    uint32_t limit, remaining;
+    int64_t reset_s; /* Unix seconds at which the window ends */
+};
+struct quota_view quota_view(const struct quota *quota);
+
+#endif
