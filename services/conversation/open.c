@@ -1,0 +1,116 @@
+/*
+ * conversation.open - record a conversation of another channel.
+ *
+ * Answer   ok: the conversation; or what is wrong with the body; customer_profile_conflict
+ * Event    conversation.created for the channel `widget`, through the outbox
+ * Retry    makes another conversation each time
+ */
+#include "common/wire/text.h"
+#include "conversation_sql.h"
+#include "proto/subject.h"
+#include "services/conversation/conversation.h"
+#include "services/conversation/lock_order.h"
+#include "services/conversation/reply.h"
+#include "services/conversation/status_rules.h"
+
+enum {
+    CHANNEL_MOST = 32,
+    COLUMN_EMAIL_OWNER = 0, /* of sql/open_conversation.sql */
+    COLUMN_CONVERSATION = 1,
+};
+
+struct open {
+    struct str channel, contact_external_id, contact_email, status;
+    size_t result;
+};
+
+static void read_channel(json_t *value, const char *path, void *slot, struct problems *problems)
+{
+    const struct str text = json_text(value);
+    bool is_channel = text.n >= 1 && text.n <= CHANNEL_MOST && !str_equal(text, STR("api"));
+
+    for (size_t i = 0; is_channel && i < text.n; i++) {
+        const char c = text.p[i];
+
+        is_channel = (c >= 'a' && c <= 'z') || (i > 0 && ((c >= '0' && c <= '9') || c == '_'));
+    }
+    if (is_channel)
+        *(struct str *)slot = arena_str(problems->arena, text);
+    else
+        problems_add(problems, "parameter_invalid", path,
+                     "must be the name of a channel other than api");
+}
+
+static const struct field fields[] = {
+    {.name = "channel",
+     .kind = FIELD_CUSTOM,
+     .required = true,
+     .read = read_channel,
+     .offset = offsetof(struct open, channel)},
+    {.name = "contact_external_id",
+     .kind = FIELD_IDENTIFIER,
+     .least = 1,
+     .most = 255,
+     .offset = offsetof(struct open, contact_external_id)},
+    {.name = "contact_email",
+     .kind = FIELD_FILLED,
+     .least = 1,
+     .most = 255,
+     .offset = offsetof(struct open, contact_email)},
+    {.name = "status",
+     .kind = FIELD_CHOICE,
+     .choices = status_names,
+     .offset = offsetof(struct open, status)},
+};
+
+enum status open_judge(struct command *command, void *service)
+{
+    struct open *const open = ARENA_NEW(command->arena, struct open);
+
+    open->status = STR("active");
+    if (!read_operator_body(command, fields, sizeof(fields) / sizeof(fields[0]), open))
+        return ST_REFUSED;
+    if (open->contact_email.p != NULL)
+        open->contact_email = text_lower(command->arena, open->contact_email);
+    command->lock_order = lock_order(&command->caller.organization_id,
+                                     open->contact_external_id.p != NULL ? open->contact_external_id
+                                                                         : open->contact_email);
+    command->state = open;
+    return ST_OK;
+}
+
+void open_ask(struct command *command, struct db *db, void *service)
+{
+    struct open *const open = command->state;
+    const bool is_announced = str_equal(open->channel, STR("widget"));
+    const db_param params[] = {
+        organization_param(command),
+        open->channel,
+        open->status,
+        open->contact_external_id,
+        open->contact_email,
+        new_id_param(command),
+        new_id_param(command),
+        new_id_param(command),
+        is_announced ? STR("true") : STR("false"),
+    };
+
+    open->result = db_add(db, SQL_OPEN_CONVERSATION, params, sizeof(params) / sizeof(params[0]));
+    if (is_announced)
+        command->doorbell = SUBJECT_NOTICE_EVENTS;
+}
+
+enum status open_tell(struct command *command, struct db *db, void *service)
+{
+    const struct open *const open = command->state;
+    const struct db_rows *const rows = db_result(db, open->result);
+
+    if (db_rows_count(rows) != 1)
+        return ST_INTERNAL;
+    if (db_value(rows, 0, COLUMN_CONVERSATION + CONVERSATION_ID).p != NULL)
+        return reply_conversation_row(command, rows, COLUMN_CONVERSATION);
+    command->doorbell = NULL;
+    return command_refuse(command, OUTCOME_PROFILE_CONFLICT, "contact_email",
+                          "This email address belongs to another contact, %.*s",
+                          STR_ARG(db_value(rows, 0, COLUMN_EMAIL_OWNER)));
+}

@@ -1,0 +1,77 @@
+/*
+ * conversation.set-status - move a conversation to another status.
+ *
+ * Answer   ok: the conversation, also when it stood there already; or what is wrong with the body;
+ *          not_found, conflict (there is no such move)
+ * Event    ai.handoff on entering human_takeover, through the outbox
+ * Retry    safe: being there already is no error and no event
+ */
+#include "conversation_sql.h"
+#include "proto/subject.h"
+#include "services/conversation/conversation.h"
+#include "services/conversation/lock_order.h"
+#include "services/conversation/reply.h"
+#include "services/conversation/status_rules.h"
+
+/* The columns of sql/set_status.sql. */
+enum set_status_column {
+    COLUMN_WAS,
+    COLUMN_IS_MOVED,
+    COLUMN_CONVERSATION,
+};
+
+struct set_status {
+    struct str id, status;
+    size_t result;
+};
+
+static const struct field fields[] = {
+    {.name = "id", .kind = FIELD_UUID, .required = true, .offset = offsetof(struct set_status, id)},
+    {.name = "status",
+     .kind = FIELD_CHOICE,
+     .required = true,
+     .choices = status_names,
+     .offset = offsetof(struct set_status, status)},
+};
+
+enum status set_status_judge(struct command *command, void *service)
+{
+    struct set_status *const set = ARENA_NEW(command->arena, struct set_status);
+
+    if (!read_operator_body(command, fields, sizeof(fields) / sizeof(fields[0]), set))
+        return ST_REFUSED;
+    if (!uuid_parse(set->id, &command->conversation_id))
+        return refuse_absent(command);
+    command->lock_order = lock_order(&command->caller.organization_id, set->id);
+    command->state = set;
+    return ST_OK;
+}
+
+void set_status_ask(struct command *command, struct db *db, void *service)
+{
+    struct set_status *const set = command->state;
+    const db_param params[] = {organization_param(command), set->id, set->status,
+                               status_sources(command->arena, set->status), new_id_param(command)};
+
+    set->result = db_add(db, SQL_SET_STATUS, params, 5);
+}
+
+enum status set_status_tell(struct command *command, struct db *db, void *service)
+{
+    const struct set_status *const set = command->state;
+    const struct db_rows *const rows = db_result(db, set->result);
+    struct str was;
+
+    if (db_rows_count(rows) == 0)
+        return refuse_absent(command);
+    was = db_value(rows, 0, COLUMN_WAS);
+    if (db_value_bool(rows, 0, COLUMN_IS_MOVED)) {
+        if (str_equal(set->status, STR("human_takeover")))
+            command->doorbell = SUBJECT_NOTICE_EVENTS;
+    } else if (!status_is_same(was, set->status)) {
+        return command_refuse(command, OUTCOME_CONFLICT, "status",
+                              "A conversation that is %.*s cannot become %.*s", STR_ARG(was),
+                              STR_ARG(set->status));
+    }
+    return reply_conversation_row(command, rows, COLUMN_CONVERSATION);
+}

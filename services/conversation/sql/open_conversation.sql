@@ -1,0 +1,52 @@
+-- Records a conversation of another channel, with its contact if one is named. The one row that
+-- comes back tells what was found (services/conversation/open.c).
+--
+--   1 organization  2 channel  3 status
+--   4 external id of the contact, 5 its email (either or both may be NULL)
+--   6 id of the new conversation  7 of the new contact  8 of the event
+--   9 whether to announce it
+--
+-- The contact is the one with the external id, or the one with the email where no external id is
+-- given; a new one is made where there is none.
+WITH found AS MATERIALIZED (
+  SELECT k.id, k.external_id, k.name, k.email, k.phone,
+         (SELECT id FROM conversation.contacts
+           WHERE organization_id = $1 AND email = $5::text
+             AND id IS DISTINCT FROM k.id) AS email_owner
+    FROM (SELECT) AS always
+    LEFT JOIN conversation.contacts k
+      ON k.organization_id = $1::uuid AND k.erased_at IS NULL
+     AND k.id = CASE WHEN $4::text IS NULL
+                     THEN (SELECT id FROM conversation.contacts
+                            WHERE organization_id = $1 AND email = $5)
+                     ELSE (SELECT id FROM conversation.contacts
+                            WHERE organization_id = $1 AND external_id = $4) END
+), made AS (
+  INSERT INTO conversation.conversations (organization_id, id, contact_id, channel, status,
+                                          created_at, updated_at)
+  SELECT $1, $6::uuid, CASE WHEN num_nonnulls($4, $5) > 0 THEN coalesce(id, $7::uuid) END,
+         $2::text, $3::text, now(), now()
+    FROM found
+   WHERE email_owner IS NULL
+  RETURNING id, contact_id, created_at
+), written_contact AS (
+  INSERT INTO conversation.contacts AS k (organization_id, id, external_id, email, created_at)
+  SELECT $1, made.contact_id, $4, $5, made.created_at
+    FROM made, found
+   WHERE made.contact_id IS NOT NULL
+     AND (found.id IS NULL OR email IS DISTINCT FROM coalesce($5, email))
+  ON CONFLICT (organization_id, id) DO UPDATE SET email = excluded.email
+   WHERE k.erased_at IS NULL
+), announced AS (
+  INSERT INTO webhook.events (organization_id, id, type, data, created_at)
+  SELECT $1, $8::uuid, 'conversation.created',
+         jsonb_build_object('id', id, 'channel', $2, 'status', $3), created_at
+    FROM made
+   WHERE $9::boolean
+)
+SELECT found.email_owner,
+       made.id, NULL, floor(date_part('epoch', made.created_at))::bigint,
+       floor(date_part('epoch', made.created_at))::bigint, NULL, $2, $3, '{}', 0,
+       made.contact_id, coalesce(found.external_id, $4), found.name, coalesce($5, found.email),
+       found.phone
+  FROM found LEFT JOIN made ON true

@@ -1,0 +1,36 @@
+-- Moves a conversation to a status if it stands in one from which that is allowed. No row when the
+-- conversation is absent or deleted; else the status it stood in, whether it was moved, and the
+-- conversation as it is now.
+--
+--   1 organization  2 id  3 status  4 array of statuses it may come from  5 id of the event
+--
+-- The lock comes first, so that what is judged is what is changed.
+WITH held AS MATERIALIZED (
+  SELECT id, external_id, contact_id, created_at, updated_at, last_message_at, channel, status,
+         custom_attributes, message_count
+    FROM conversation.conversations
+   WHERE organization_id = $1::uuid AND id = $2::uuid AND deleted_at IS NULL
+     FOR NO KEY UPDATE
+), changed AS (
+  UPDATE conversation.conversations
+     SET status = $3::text,
+         updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
+   WHERE organization_id = $1 AND id = (SELECT id FROM held WHERE status = ANY ($4::text[]))
+  RETURNING id, channel, status, updated_at
+), announced AS (
+  INSERT INTO webhook.events (organization_id, id, type, data, created_at)
+  SELECT $1, $5::uuid, 'ai.handoff',
+         jsonb_build_object('id', id, 'channel', channel, 'status', status), updated_at
+    FROM changed
+   WHERE status = 'human_takeover'
+)
+SELECT v.status, changed.id IS NOT NULL,
+       v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint,
+       floor(date_part('epoch', coalesce(changed.updated_at, v.updated_at)))::bigint,
+       floor(date_part('epoch', v.last_message_at))::bigint,
+       v.channel, coalesce(changed.status, v.status), v.custom_attributes, v.message_count,
+       k.id, k.external_id, k.name, k.email, k.phone
+  FROM held v
+  LEFT JOIN changed ON true
+  LEFT JOIN conversation.contacts k
+    ON k.organization_id = $1 AND k.id = (SELECT contact_id FROM held) AND k.erased_at IS NULL

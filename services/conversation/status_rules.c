@@ -1,0 +1,52 @@
+#include "services/conversation/status_rules.h"
+
+#include "common/base/buf.h"
+
+#define LEGACY "closed"
+
+const char *const status_names[] = {"active",   "waiting",  "human_takeover",
+                                    "resolved", "archived", NULL};
+
+static const struct move {
+    const char *from, *to;
+} moves[] = {
+    {"active", "waiting"},        {"active", "human_takeover"},  {"active", "resolved"},
+    {"waiting", "active"},        {"waiting", "human_takeover"}, {"waiting", "resolved"},
+    {"human_takeover", "active"}, {"human_takeover", "waiting"}, {"human_takeover", "resolved"},
+    {"resolved", "active"},       {"resolved", "archived"},      {"archived", "resolved"},
+};
+
+static struct str as_read(struct str status)
+{
+    return str_equal(status, STR(LEGACY)) ? STR("resolved") : status;
+}
+
+bool status_is_same(struct str a, struct str b)
+{
+    return str_equal(as_read(a), as_read(b));
+}
+
+bool status_may_become(struct str from, struct str to)
+{
+    for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+        if (str_equal(as_read(from), str_of(moves[i].from)) && str_equal(to, str_of(moves[i].to)))
+            return true;
+    }
+    return false;
+}
+
+struct str status_sources(struct arena *arena, struct str to)
+{
+    struct buf list;
+
+    buf_init(&list, arena, 64);
+    buf_char(&list, '{');
+    for (size_t i = 0; status_names[i] != NULL; i++) {
+        if (status_may_become(str_of(status_names[i]), to))
+            buf_printf(&list, "%s%s", list.n > 1 ? "," : "", status_names[i]);
+    }
+    if (status_may_become(STR(LEGACY), to))
+        buf_printf(&list, "%s%s", list.n > 1 ? "," : "", LEGACY);
+    buf_char(&list, '}');
+    return buf_str(&list);
+}
