@@ -63,11 +63,11 @@ void bus_wake(struct bus *bus);
 
 /* For an event loop: watch bus_socket() for reading and call bus_process() when it is readable, not
    otherwise. The socket changes with every reconnect: watch bus_changed_fd() too; when that is
-   readable (a new socket, something to flush, or bus_wake()), call bus_changed() and watch the new
-   socket (-1 while down). */
+   readable (a new socket, something to flush, or bus_wake()), call bus_changed(): true means that
+   the socket is another one, although it may have the same number, or -1 while the link is down. */
 int bus_socket(const struct bus *bus);
 int bus_changed_fd(const struct bus *bus);
-void bus_changed(struct bus *bus);
+bool bus_changed(struct bus *bus);
 void bus_process(struct bus *bus);
 
 /* Writes out what was published since the last call; cheap when there is nothing. Call once a turn.

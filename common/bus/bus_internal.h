@@ -59,6 +59,8 @@ struct bus {
 
     int wake_fd;
     atomic_int socket;        /* -1 while down */
+    atomic_uint n_changes;    /* of `socket` */
+    unsigned n_changes_seen;  /* by the owner */
     atomic_bool write_wanted; /* nats.c holds bytes for the socket */
     atomic_bool adopted;      /* `nats` is set and its subscriptions are made */
     atomic_bool ended;        /* nats.c gave this connection up for good */

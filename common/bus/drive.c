@@ -21,12 +21,15 @@ int bus_changed_fd(const struct bus *bus)
     return bus->wake_fd;
 }
 
-void bus_changed(struct bus *bus)
+bool bus_changed(struct bus *bus)
 {
     eventfd_t count;
     (void)eventfd_read(bus->wake_fd, &count);
-    bus_link_step(bus);
     (void)bus_flush(bus);
+    unsigned n = atomic_load(&bus->n_changes);
+    bool is_another = n != bus->n_changes_seen;
+    bus->n_changes_seen = n;
+    return is_another;
 }
 
 void bus_process(struct bus *bus)
@@ -62,7 +65,7 @@ void bus_wait(struct bus *bus, int timeout_ms)
     if (poll(fds, 2, timeout_ms) <= 0)
         return;
     if (fds[0].revents != 0)
-        bus_changed(bus);
+        (void)bus_changed(bus);
     /* Never read without need: with TLS nats.c would wait for the rest of a record. */
     if (fds[1].revents & (POLLIN | POLLHUP | POLLERR))
         bus_process(bus);

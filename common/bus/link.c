@@ -26,13 +26,19 @@ static void tell_link(struct bus *bus)
     pthread_mutex_unlock(&bus->link_lock);
 }
 
+static void set_socket(struct bus *bus, int socket)
+{
+    atomic_store(&bus->socket, socket);
+    atomic_fetch_add(&bus->n_changes, 1);
+    tell_link(bus);
+    bus_wake(bus);
+}
+
 static natsStatus on_attach(void **user_data, void *loop, natsConnection *nats, natsSock socket)
 {
     struct bus *bus = loop;
     *user_data = bus;
-    atomic_store(&bus->socket, (int)socket);
-    tell_link(bus);
-    bus_wake(bus);
+    set_socket(bus, (int)socket);
     return NATS_OK;
 }
 
@@ -40,11 +46,8 @@ static natsStatus on_attach(void **user_data, void *loop, natsConnection *nats, 
 static natsStatus on_read(void *user_data, bool add)
 {
     struct bus *bus = user_data;
-    if (add)
-        return NATS_OK;
-    atomic_store(&bus->socket, -1);
-    tell_link(bus);
-    bus_wake(bus);
+    if (!add)
+        set_socket(bus, -1);
     return NATS_OK;
 }
 

@@ -160,6 +160,20 @@ Test(bus, names_the_request_that_has_no_responders)
     free_ends();
 }
 
+Test(bus, brings_a_pulse_back_to_its_inbox)
+{
+    struct bus *bus = open_end(0);
+    struct replies replies = {0};
+    bus_open_inbox(bus, on_reply, &replies);
+    cr_assert(EVENTUALLY(bus_is_up(bus)));
+    cr_assert_eq(bus_pulse(bus, 11), ST_OK);
+    cr_assert(EVENTUALLY(atomic_load(&replies.n) == 1));
+    cr_assert_eq(replies.token[0], 11);
+    cr_assert_eq(replies.kind[0], BUS_REPLY);
+    bus_message_free(replies.message[0]);
+    free_ends();
+}
+
 Test(bus, tells_an_empty_reply_from_no_responders)
 {
     struct bus *both = open_end(0);
@@ -312,8 +326,7 @@ Test(bus, wakes_its_owner_from_another_thread)
     free_ends();
 }
 
-/* -- calls that block ---------------------------------------------------------------------------
- */
+/* -- calls that block ------------------------------------------------------------------------ */
 
 struct echo {
     pthread_t thread;
@@ -360,8 +373,7 @@ Test(bus, calls_and_tells_an_answer_from_nobody_and_from_silence)
     bus_free(client);
 }
 
-/* -- when the server goes -----------------------------------------------------------------------
- */
+/* -- when the server goes -------------------------------------------------------------------- */
 
 struct link {
     atomic_int ups, downs;
@@ -435,6 +447,35 @@ Test(bus_faults, heals_after_a_kill_and_forgets_what_it_refused)
     cr_assert_eq(replies.token[0], 5);
     cr_assert_eq(bus_waiting(mailbox), 0);
     free_ends();
+}
+
+/* The way of an event loop: a missed step down and up again must not look like no change. */
+Test(bus_faults, says_that_the_socket_is_another_one_although_its_number_may_be_the_same)
+{
+    start_server();
+    struct bus *bus = connect_to(server.url);
+    struct pollfd fds[2] = {{.fd = bus_changed_fd(bus), .events = POLLIN}};
+    while (!bus_is_up(bus)) {
+        cr_assert_eq(poll(fds, 1, 5000), 1);
+        (void)bus_changed(bus);
+    }
+    (void)bus_changed(bus);
+    cr_assert_not(bus_changed(bus));
+    bus_wake(bus);
+    cr_assert_not(bus_changed(bus));
+
+    nats_server_kill(&server);
+    nats_server_start(&server);
+    fds[1] = (struct pollfd){.fd = bus_socket(bus), .events = POLLIN};
+    cr_assert_eq(poll(fds + 1, 1, 5000), 1);
+    bus_process(bus); /* reads the end */
+    for (int64_t until_us = clock_mono_us() + 5000000;
+         !bus_is_up(bus) && clock_mono_us() < until_us;)
+        (void)poll(NULL, 0, 5);
+    cr_assert(bus_is_up(bus));
+    cr_assert(bus_changed(bus));
+    cr_assert_not(bus_changed(bus));
+    bus_free(bus);
 }
 
 Test(bus_faults, drops_what_was_published_but_not_flushed_when_the_server_died)
