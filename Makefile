@@ -137,13 +137,13 @@ else
 endif
 
 # -- fuzzing ---------------------------------------------------------------------------------------
-FUZZ_BIN = $(patsubst tests/fuzz/%.c,build/fuzz/bin/%,$(wildcard tests/fuzz/*_fuzz.c))
+FUZZ_BIN := $(patsubst tests/fuzz/%.c,build/fuzz/bin/%,$(wildcard tests/fuzz/*_fuzz.c))
 SERVICE_OBJ = $(patsubst %.c,$(OUT)/%.o,$(filter-out %/main.c,$(wildcard services/*/*.c)))
 
 $(OUT)/libservices.a: $(SERVICE_OBJ) $(foreach d,$(filter services/%,$(SQL_DIRS)),$(OUT)/gen/$(notdir $(d))_sql.o)
 	$(Q)rm -f $@ && ar qcs $@ $^
 
-build/fuzz/bin/%_fuzz: build/fuzz/tests/fuzz/%_fuzz.o build/fuzz/libservices.a build/fuzz/libcommon.a
+$(FUZZ_BIN): build/fuzz/bin/%_fuzz: build/fuzz/tests/fuzz/%_fuzz.o build/fuzz/libservices.a build/fuzz/libcommon.a
 	$(Q)mkdir -p $(@D)
 	@echo "LINK $(@F)"
 	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(PKG_LIBS)
