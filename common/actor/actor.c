@@ -71,6 +71,21 @@ static void take_in(struct actor *actor)
     }
 }
 
+/* One look at the socket gives one buffer's worth: looks again while that brings more and the next
+   batch has room for it. */
+static void gather(struct actor *actor)
+{
+    size_t had;
+
+    do {
+        had = actor->ring_n;
+        take_in(actor);
+        if (actor->ring_n > had)
+            bus_wait(actor->bus, 0);
+    } while (actor->ring_n > had && actor->ring_n < actor->options.batch_most);
+    take_in(actor);
+}
+
 static struct waiting next_waiting(struct actor *actor)
 {
     struct waiting next = actor->ring[actor->ring_first];
@@ -138,7 +153,7 @@ static void turn(struct actor *actor)
 {
     bus_wait(actor->bus, patience_ms(actor));
     mind_database(actor);
-    take_in(actor);
+    gather(actor);
     show(actor);
     run_waiting(actor);
     actor->has_unsent = !bus_flush(actor->bus);
