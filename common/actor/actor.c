@@ -11,6 +11,7 @@ enum {
     MAILBOX_MOST = 1024,
     ARENA_MOST = 1024 * 1024 * 1024, /* a batch of the largest replies several times over */
     IDLE_MS = 1000,
+    IDLE_US = IDLE_MS * 1000,
     CONNECT_MS = 50, /* how long a turn waits for the database: commands wait behind it */
     RETRY_MS = 100,  /* how long a turn without a database sleeps */
     UNSENT_MS = 1,
@@ -144,7 +145,7 @@ static void do_upkeep(struct actor *actor)
     if (!actor->options.is_first || !actor->service->on_idle || !db_is_up(actor->db) ||
         now < actor->idle_due_us)
         return;
-    actor->idle_due_us = now + IDLE_MS * 1000;
+    actor->idle_due_us = now + IDLE_US;
     actor->service->on_idle(actor->db, &actor->arena, actor->service->self);
     arena_clear(&actor->arena);
 }

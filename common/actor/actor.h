@@ -49,8 +49,8 @@ struct ledger {
 };
 
 struct service {
-    const char *name;          /* "conversation": the queue group, in logs and metrics */
-    const char *mailbox;       /* subject with wildcard: "v1.conversation.*" */
+    const char *name;    /* "conversation": the queue group, in logs and metrics */
+    const char *mailbox; /* subject with wildcard: "v1.conversation.*" */
     const struct route *routes;
     size_t n_routes;
     const struct db_statement *statements;
@@ -62,7 +62,7 @@ struct service {
     void (*on_idle)(struct db *db, struct arena *arena, void *self);
 };
 
-/* -- running one: for service.h and tests --------------------------------------------------------- */
+/* -- running one: for service.h and tests ----------------------------------------------------- */
 
 struct actor;
 struct meters; /* common/actor/meters.h */

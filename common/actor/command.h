@@ -50,8 +50,8 @@ struct command {
        (then of arrival), in every replica alike, so that batches cannot deadlock. 0 = no matter. */
     uint64_t lock_order;
 
-    /* A doorbell to ring on the bus after the commit (subject, no body, the caller's organization in
-       the header); NULL = none. */
+    /* A doorbell to ring on the bus after the commit (subject, no body, the caller's organization
+       in the header); NULL = none. */
     const char *doorbell;
 };
 

@@ -6,10 +6,11 @@
  *         return service_main(argc, argv, &conversation_service, extra_settings, n);
  *     }
  *
- * What     Reads the settings (NATS_URL, DATABASE_URL, ADMIN_ADDRESS, ADMIN_PORT, ACTORS, LOG_LEVEL,
- *          SERVICE_INSTANCE and the service's own), opens the log and the admin listener, starts
- *          the actors and waits for SIGTERM or SIGINT; then stops taking, finishes what waits,
- *          and exits 0. --print-config, --describe-config and --help answer and exit.
+ * What     Reads the settings (NATS_URL, NATS_CA_FILE, DATABASE_URL, ADMIN_ADDRESS, ADMIN_PORT,
+ *          ACTORS, LOG_LEVEL, SERVICE_INSTANCE and the service's own), opens the log and the admin
+ *          listener, starts the actors and waits for SIGTERM or SIGINT; then stops taking,
+ *          finishes what waits, and exits 0. --print-config, --describe-config and --help answer
+ *          and exit.
  */
 #ifndef COMMON_ACTOR_SERVICE_H
 #define COMMON_ACTOR_SERVICE_H

@@ -6,11 +6,13 @@
  *          transaction. After a failed statement the whole batch is rolled back.
  *
  *              db_open_batch(db, deadline);
- *              i = db_add(db, SQL_READ_CONVERSATION, params, n);   queue as many as there are
- *              st = db_run(db);                                    one round trip; results are there
+ *              i = db_add(db, SQL_READ_CONVERSATION, params, n);  queue as many as there are
+ *              st = db_run(db);                                   one round trip, then results
  *              rows = db_result(db, i);
- *              j = db_add(db, ...); st = db_run(db);               a further round, if need be
- *              st = db_commit(db);                                 one commit for all of it
+ *              j = db_add(db, ...); st = db_run(db);              a further round, if need be
+ *              st = db_commit(db);                                one commit for all of it
+ *
+ *          What is queued behind the last db_run() goes out with the commit: one round trip.
  *
  *          Statements come from a registry: one .sql file each, embedded at build time and prepared
  *          on every new connection before it is used, so drift from the schema shows at start.

@@ -20,12 +20,12 @@ struct trail_entry {
     struct uuid organization_id, request_id, api_key_id;
     enum operation operation;
     int http_status;
-    const char *error_code;                 /* NULL for 2xx */
+    const char *error_code;                  /* NULL for 2xx */
     struct uuid conversation_id, contact_id; /* nil = null */
 };
 
-/* The parameters of a statement that appends entries, $1 first: each is an array in text format with
-   one element an entry. sql/append_entries.sql is the pattern. */
+/* The parameters of a statement that appends entries, $1 first: each is an array in text format
+   with one element an entry. sql/append_entries.sql is the pattern. */
 enum trail_column {
     TRAIL_ORGANIZATION_ID, /* uuid[] */
     TRAIL_CREATED_MS,      /* bigint[]: the Unix milliseconds in the request id */

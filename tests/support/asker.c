@@ -1,6 +1,7 @@
 #include "tests/support/asker.h"
 
 #include <criterion/criterion.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,7 +90,7 @@ void asker_send(struct asker *asker, const char *subject, const char *body,
 
     if (manner != ASKER_SAME_REQUEST)
         uuid_format(&id, asker->request_id);
-    snprintf(deadline, sizeof(deadline), "%lld", (long long)(clock_us() / 1000 + patience_ms));
+    snprintf(deadline, sizeof(deadline), "%" PRId64, clock_us() / 1000 + patience_ms);
     must(asker->sent < REPLIES_MOST);
     cr_assert_eq(bus_request(asker->bus, subject, asker->sent++, headers, n, str_of(body)), ST_OK);
 }

@@ -19,7 +19,8 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 
-#define BIN "/usr/lib/postgresql/15/bin/"
+#define INITDB   "/usr/lib/postgresql/15/bin/initdb"
+#define POSTGRES "/usr/lib/postgresql/15/bin/postgres"
 
 enum { START_US = 30 * 1000 * 1000, AWAIT_US = 10 * 1000 * 1000, RETRY_MS = 5 };
 
@@ -64,9 +65,8 @@ static pid_t run(const char *const *args)
 
 void postgres_server_prepare(struct postgres_server *server)
 {
-    const char *const args[] = {
-        BIN "initdb", "-D", server->folder, "-U",   "postgres",         "-A",
-        "trust",      "-N", "-E",           "UTF8", "--locale=C.UTF-8", NULL};
+    const char *const args[] = {INITDB,  "-D", server->folder, "-U",   "postgres",         "-A",
+                                "trust", "-N", "-E",           "UTF8", "--locale=C.UTF-8", NULL};
     const struct passwd *user = getuid() == 0 ? getpwnam("postgres") : NULL;
     int status;
 
@@ -82,7 +82,7 @@ void postgres_server_prepare(struct postgres_server *server)
 void postgres_server_start(struct postgres_server *server)
 {
     char port[8];
-    const char *const args[] = {BIN "postgres",
+    const char *const args[] = {POSTGRES,
                                 "-D",
                                 server->folder,
                                 "-p",
@@ -137,6 +137,18 @@ static PGresult *ask(const char *url, const char *query)
 void postgres_do(const char *url, const char *statements)
 {
     PQclear(ask(url, statements));
+}
+
+void postgres_make_database(const char *server_url, char url[POSTGRES_URL_MOST])
+{
+    char create[64];
+    const char *slash = server_url ? strrchr(server_url, '/') : NULL;
+
+    must(slash != NULL);
+    snprintf(create, sizeof(create), "CREATE DATABASE test%d", (int)getpid());
+    postgres_do(server_url, create);
+    snprintf(url, POSTGRES_URL_MOST, "%.*s/test%d", (int)(slash - server_url), server_url,
+             (int)getpid());
 }
 
 int64_t postgres_integer(const char *url, const char *query)

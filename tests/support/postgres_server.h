@@ -10,11 +10,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+enum { POSTGRES_URL_MOST = 96 };
+
 struct postgres_server {
     pid_t pid; /* 0 while it does not run */
     uint16_t port;
     char folder[64]; /* its data */
-    char url[96];
+    char url[POSTGRES_URL_MOST];
 };
 
 /* Makes an empty cluster; only once. */
@@ -24,7 +26,9 @@ void postgres_server_start(struct postgres_server *server);
 void postgres_server_crash(struct postgres_server *server); /* all its processes, at once */
 void postgres_server_stop(struct postgres_server *server);  /* and forget its data */
 
-/* Runs statements; a parameter there is none. */
+/* A database of this process' own on a server that several share. */
+void postgres_make_database(const char *server_url, char url[POSTGRES_URL_MOST]);
+/* Runs statements. */
 void postgres_do(const char *url, const char *statements);
 /* The first column of the first row; 0 when there is no row. */
 int64_t postgres_integer(const char *url, const char *query);

@@ -32,7 +32,7 @@ ReportHook(POST_ALL)(struct criterion_global_stats *stats)
 /* -- a bus, a database and an actor for each test ------------------------------------------------
  */
 
-static char url[160];
+static char url[POSTGRES_URL_MOST];
 static struct nats_server nats;
 static struct meters *meters;
 static struct actor *actor;
@@ -61,13 +61,7 @@ static void start_actor(size_t mailbox_most)
 
 static void open_all(void)
 {
-    const char *server = getenv("TEST_POSTGRES_URL");
-    char create[64];
-
-    snprintf(create, sizeof(create), "CREATE DATABASE t%d", (int)getpid());
-    postgres_do(server, create);
-    snprintf(url, sizeof(url), "%.*s/t%d", (int)(strrchr(server, '/') - server), server,
-             (int)getpid());
+    postgres_make_database(getenv("TEST_POSTGRES_URL"), url);
     postgres_do(url, toy_schema);
     nats_server_prepare(&nats, NULL);
     nats_server_start(&nats);

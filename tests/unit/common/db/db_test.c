@@ -51,7 +51,7 @@ ReportHook(POST_ALL)(struct criterion_global_stats *stats)
 
 /* -- a database for each test ------------------------------------------------------------------ */
 
-static char url[160];
+static char url[POSTGRES_URL_MOST];
 static struct db *db;
 
 static struct db *db_to(const char *to)
@@ -66,13 +66,7 @@ static struct db *db_to(const char *to)
 
 static void open_database(void)
 {
-    const char *server = getenv("TEST_POSTGRES_URL");
-    char create[64];
-
-    snprintf(create, sizeof(create), "CREATE DATABASE t%d", (int)getpid());
-    postgres_do(server, create);
-    snprintf(url, sizeof(url), "%.*s/t%d", (int)(strrchr(server, '/') - server), server,
-             (int)getpid());
+    postgres_make_database(getenv("TEST_POSTGRES_URL"), url);
     postgres_do(url, schema);
     db = db_to(url);
     cr_assert_eq(db_connect(db, 5000), ST_OK);
