@@ -79,7 +79,7 @@ static const struct wrong wrongs[] = {
     {"{\"a$\":1}", "parameter_invalid", "custom_attributes.a$"},
     {"{\"\\u00e9\":1}", "parameter_invalid", "custom_attributes.\xc3\xa9"},
     {"{\"a\\u00e9\":1}", "parameter_invalid", "custom_attributes.a\xc3\xa9"},
-    {"{\"a\\u0000\":1}", "parameter_invalid", "*"},
+    {"{\"a\\u0000\":1}", "invalid_json", "*"},
     {"{\"service_x\":1}", "parameter_invalid", "custom_attributes.service_x"},
     {"{\"Service_x\":1}", "parameter_invalid", "custom_attributes.Service_x"},
     {"{\"SERVICE_\":1}", "parameter_invalid", "custom_attributes.SERVICE_"},

@@ -385,7 +385,7 @@ Test(create, strings_come_back_as_they_were_sent)
         "a  b",
         "\\u202eabc",
         "{}",
-        "\\ud83d\\ude42",
+        "x\\ud83d\\ude42",
     };
     struct org org;
 

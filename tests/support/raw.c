@@ -171,6 +171,8 @@ bool raw_read(struct raw *raw, struct raw_answer *out, int timeout_ms)
         return false;
     out->says_close =
         raw_header(out, "Connection", value, sizeof(value)) && strcasecmp(value, "close") == 0;
+    if (out->status < 200)
+        return true; /* interim: the answer follows */
     if (raw_header(out, "Content-Length", value, sizeof(value)))
         return read_length(raw, out, strtoul(value, NULL, 10), until_us);
     if (raw_header(out, "Transfer-Encoding", value, sizeof(value)))

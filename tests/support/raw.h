@@ -33,7 +33,8 @@ void raw_close(struct raw *raw);
 /* True unless the other side has closed already. */
 bool raw_write(struct raw *raw, const char *bytes, size_t n);
 void raw_shut_writing(struct raw *raw);
-/* One whole answer: by Content-Length, in chunks, or up to the end of the connection. */
+/* One whole answer, interim ones (1xx) included: by Content-Length, in chunks, or up to the end of
+ * the connection. */
 bool raw_read(struct raw *raw, struct raw_answer *out, int timeout_ms);
 /* True when the other side closes in time and sends nothing more. */
 bool raw_ends(struct raw *raw, int timeout_ms);

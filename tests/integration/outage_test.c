@@ -1,0 +1,206 @@
+/* What happens to requests when a part of the stack dies or hangs under 200 requests a second. */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "tests/support/api.h"
+#include "tests/support/load.h"
+#include "tests/support/sql.h"
+
+TestSuite(outage, .init = stack_have_alone, .timeout = 180);
+
+enum {
+    RATE = 200,
+    HEALS_WITHIN_US = 5000000,
+    BROKER_STOPS_MS = 5000,
+    NOTICED_WITHIN_US = 500000,
+    REFUSED_WITHIN_US = 100000,
+    RECOVERS_WITHIN_US = 2000000,
+};
+
+static bool is_over(void *closure)
+{
+    return clock_mono_us() >= *(const int64_t *)closure;
+}
+
+/* Lets the load run on. */
+static void pass(int ms)
+{
+    int64_t until_us = clock_mono_us() + ms * 1000LL;
+
+    stack_wait(is_over, &until_us, ms + 1000);
+}
+
+static int count_between(const struct load *load, int64_t from_us, int64_t to_us, bool succeeded)
+{
+    int count = 0;
+
+    for (int i = 0; i < load_count(load); i++) {
+        const struct load_record *record = load_record(load, i);
+
+        count += record->sent_us >= from_us && record->sent_us < to_us &&
+                 (record->status >= 200 && record->status < 300) == succeeded;
+    }
+    return count;
+}
+
+/* Every answer is one of those that a client may expect. */
+static void expect_known_answers(const struct load *load)
+{
+    for (int i = 0; i < load_count(load); i++) {
+        const struct load_record *record = load_record(load, i);
+        int status = record->status;
+
+        cr_assert(status == 0 || status == 200 || status == 201 || status == 500 || status == 503,
+                  "request %d of kind %d got %d", i, record->kind, status);
+    }
+}
+
+static void print_summary(const char *what, const struct load *load, int64_t from_us)
+{
+    int by_status[6] = {0};
+
+    for (int i = 0; i < load_count(load); i++)
+        by_status[load_record(load, i)->status / 100]++;
+    fprintf(stderr, "%s: %d answered 2xx, %d got 5xx, %d none; healed after %lld ms\n", what,
+            by_status[2], by_status[5], by_status[0],
+            load_last_failure_us(load) == 0 ? 0LL
+                                            : (load_last_failure_us(load) - from_us) / 1000LL);
+}
+
+/* Kills a process under load and holds the stack to its promise. */
+static void kill_under_load(const char *name)
+{
+    struct org org;
+    struct load *load;
+    pid_t before = stack_pid(name);
+    int64_t killed_us;
+
+    org_new(&org);
+    load = load_start(&org, RATE);
+    pass(1000);
+    killed_us = clock_mono_us();
+    stack_signal(name, SIGKILL);
+    pass(8000);
+    load_stop(load);
+    print_summary(name, load, killed_us);
+    cr_assert_neq(stack_pid(name), before, "%s was not killed", name);
+    expect_known_answers(load);
+    cr_assert_gt(count_between(load, 0, killed_us, true), RATE / 2, "there was hardly any load");
+    cr_assert_eq(count_between(load, 0, killed_us - 100000, false), 0, "failures before the kill");
+    cr_assert_leq(load_last_failure_us(load) - killed_us, HEALS_WITHIN_US);
+    load_reckon(load);
+}
+
+Test(outage, killing_the_conversation_service_loses_nothing_and_heals)
+{
+    kill_under_load("conversation-0");
+}
+
+Test(outage, killing_the_audit_service_loses_nothing_and_heals)
+{
+    kill_under_load("audit-0");
+}
+
+Test(outage, killing_the_access_service_loses_nothing_and_heals)
+{
+    kill_under_load("access-0");
+}
+
+Test(outage, killing_the_gateway_loses_nothing_and_heals)
+{
+    kill_under_load("gateway-0");
+}
+
+Test(outage, killing_the_broker_loses_nothing_and_heals)
+{
+    kill_under_load("nats");
+}
+
+Test(outage, killing_the_database_loses_nothing_and_heals)
+{
+    kill_under_load("postgres");
+}
+
+Test(outage, a_broker_that_hangs_for_five_seconds_is_refused_at_once_and_leaves_nothing)
+{
+    struct org org;
+    struct load *load;
+    int64_t stopped_us, continued_us;
+    int refused = 0;
+
+    org_new(&org);
+    load = load_start(&org, RATE);
+    pass(1000);
+    stopped_us = clock_mono_us();
+    stack_signal("nats", SIGSTOP);
+    pass(BROKER_STOPS_MS);
+    stack_signal("nats", SIGCONT);
+    continued_us = clock_mono_us();
+    pass(4000);
+    load_stop(load);
+    print_summary("nats, stopped", load, continued_us);
+    expect_known_answers(load);
+    for (int i = 0; i < load_count(load); i++) {
+        const struct load_record *record = load_record(load, i);
+
+        if (record->sent_us < stopped_us + NOTICED_WITHIN_US ||
+            record->sent_us > continued_us - REFUSED_WITHIN_US)
+            continue;
+        cr_assert_eq(record->status, 503, "a request after %lld ms got %d",
+                     (long long)(record->sent_us - stopped_us) / 1000, record->status);
+        cr_assert_leq(record->took_us, REFUSED_WITHIN_US, "refusing took %lld ms",
+                      (long long)record->took_us / 1000);
+        refused++;
+    }
+    cr_assert_gt(refused, RATE, "only %d requests were refused", refused);
+    cr_assert_leq(load_last_failure_us(load) - continued_us, RECOVERS_WITHIN_US);
+    load_reckon(load);
+}
+
+static bool is_answered(void *closure)
+{
+    return http_send(&(struct http_request){
+                         .method = "GET", .path = "/ping", .key = closure, .may_fail = true})
+               ->status == 200;
+}
+
+Test(outage, a_service_that_hangs_is_answered_500_and_its_late_work_is_dropped)
+{
+    struct org org;
+    const char *id;
+    struct answer *answer;
+
+    org_new(&org);
+    id = new_conversation(&org, "e", "c");
+    stack_signal("conversation-0", SIGSTOP);
+    answer = api_create(org.full_key, "{\"external_id\":\"f\",\"from\":{\"external_id\":\"c\"}}");
+    stack_signal("conversation-0", SIGCONT);
+    expect_error(answer, 500, "server_error", "*");
+    expect_recorded(&org, answer, "conversation.create");
+    expect_status(read_conversation(&org, id), 200);
+    cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
+                             " WHERE organization_id = $1::uuid",
+                             org.id, NULL),
+                 1);
+}
+
+Test(outage, without_the_database_requests_are_refused_and_nothing_is_pretended)
+{
+    struct org org;
+    struct answer *answer;
+
+    org_new(&org);
+    expect_status(api_get(org.full_key, "/ping"), 200);
+    stack_signal("postgres", SIGKILL);
+    answer = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
+    cr_assert(answer->status == 503 || answer->status == 500 || answer->status == 201, "%d",
+              answer->status);
+    cr_assert(stack_wait(is_answered, org.full_key, 10000));
+    cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
+                             " WHERE organization_id = $1::uuid",
+                             org.id, NULL),
+                 answer->status == 201);
+}

@@ -1,0 +1,296 @@
+#include "tests/support/load.h"
+
+#include <criterion/criterion.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "tests/support/sql.h"
+
+enum { THREADS = 16, RECORDS_MOST = 20000, KEYS = 20 };
+
+struct load {
+    struct org org;
+    int64_t pause_us;
+    atomic_bool stopping;
+    atomic_int n;
+    pthread_t threads[THREADS];
+    const char *conversations[THREADS]; /* each thread updates one of its own */
+    struct load_record records[RECORDS_MOST];
+};
+
+struct worker {
+    struct load *load;
+    int thread;
+};
+
+static const char *create_body(int number)
+{
+    return format("{\"external_id\":\"load-%d\",\"from\":{\"external_id\":\"c%d\"}}", number,
+                  number % 50);
+}
+
+static struct answer *send(const struct load *load, const struct load_record *record)
+{
+    const char *own = format("/conversations/%s", load->conversations[record->thread]);
+    struct http_request request = {
+        .method = "GET", .path = "/ping", .key = load->org.full_key, .may_fail = true};
+
+    switch (record->kind) {
+    case LOAD_CREATE:
+        request.method = "POST";
+        request.path = "/conversations";
+        request.body = create_body(record->number);
+        break;
+    case LOAD_UPDATE:
+        request.method = "PUT";
+        request.path = own;
+        request.body =
+            format("{\"custom_attributes\":{\"k%d\":%d}}", record->number % KEYS, record->number);
+        break;
+    case LOAD_GET:
+        request.path = own;
+        break;
+    case LOAD_PING:
+    case LOAD_KINDS:
+        break;
+    }
+    return http_send(&request);
+}
+
+static void *work(void *closure)
+{
+    struct worker *worker = closure;
+    struct load *load = worker->load;
+    int64_t due_us = clock_mono_us() + worker->thread * load->pause_us / THREADS;
+
+    for (int turn = worker->thread; !load->stopping; turn++) {
+        int64_t left_us = due_us - clock_mono_us();
+        int number = atomic_fetch_add(&load->n, 1);
+        struct load_record *record = &load->records[number];
+        struct answer *answer;
+
+        cr_assert_lt(number, RECORDS_MOST);
+        if (left_us > 0)
+            poll(NULL, 0, (int)(left_us / 1000));
+        *record = (struct load_record){.kind = (enum load_kind)(turn % LOAD_KINDS),
+                                       .thread = worker->thread,
+                                       .number = number,
+                                       .sent_us = clock_mono_us()};
+        answer = send(load, record);
+        record->status = answer->status;
+        record->took_us = answer->took_us;
+        memcpy(record->request_id, answer->request_id, sizeof(record->request_id));
+        /* Who fell behind does not catch up in a burst. */
+        due_us += load->pause_us;
+        if (due_us < clock_mono_us())
+            due_us = clock_mono_us();
+    }
+    free(worker);
+    return NULL;
+}
+
+struct load *load_start(const struct org *org, int per_second)
+{
+    static struct load *load; /* reachable until the end */
+
+    load = calloc(1, sizeof(*load));
+    cr_assert_not_null(load);
+    load->org = *org;
+    load->pause_us = 1000000LL * THREADS / per_second;
+    for (int i = 0; i < THREADS; i++)
+        load->conversations[i] = new_conversation(org, format("of-thread-%d", i), "threads");
+    for (int i = 0; i < THREADS; i++) {
+        struct worker *worker = malloc(sizeof(*worker));
+
+        *worker = (struct worker){load, i};
+        cr_assert_eq(pthread_create(&load->threads[i], NULL, work, worker), 0);
+    }
+    return load;
+}
+
+void load_stop(struct load *load)
+{
+    load->stopping = true;
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(load->threads[i], NULL);
+}
+
+int load_count(const struct load *load)
+{
+    return load->n;
+}
+
+const struct load_record *load_record(const struct load *load, int i)
+{
+    return &load->records[i];
+}
+
+static bool is_success(const struct load_record *record)
+{
+    return record->status >= 200 && record->status < 300;
+}
+
+int64_t load_last_failure_us(const struct load *load)
+{
+    int64_t last_us = 0;
+
+    for (int i = 0; i < load->n; i++) {
+        const struct load_record *record = &load->records[i];
+
+        if (!is_success(record) && record->sent_us > last_us)
+            last_us = record->sent_us;
+    }
+    return last_us;
+}
+
+/* -- the reckoning ------------------------------------------------------------------------------
+ */
+
+/* {a,b,c}: of the records that `wanted` takes, what `piece` prints. */
+static char *array_of(const struct load *load, bool (*wanted)(const struct load_record *),
+                      int (*piece)(const struct load_record *, char *, size_t))
+{
+    char *text = malloc((size_t)load->n * 48 + 3);
+    size_t n = 0;
+
+    cr_assert_not_null(text);
+    text[n++] = '{';
+    for (int i = 0; i < load->n; i++) {
+        if (!wanted(&load->records[i]))
+            continue;
+        if (n > 1)
+            text[n++] = ',';
+        n += (size_t)piece(&load->records[i], text + n, 48);
+    }
+    strcpy(text + n, "}");
+    return text;
+}
+
+static int print_id(const struct load_record *record, char *out, size_t room)
+{
+    return snprintf(out, room, "%s", record->request_id);
+}
+
+static int print_status(const struct load_record *record, char *out, size_t room)
+{
+    return snprintf(out, room, "%d", record->status);
+}
+
+static int print_external_id(const struct load_record *record, char *out, size_t room)
+{
+    return snprintf(out, room, "load-%d", record->number);
+}
+
+/* 503 may lack its entry, and so may a 500 that was given while the trail was out of reach. */
+static bool must_be_recorded(const struct load_record *record)
+{
+    return record->status != 0 && record->status < 500;
+}
+
+static bool may_be_recorded(const struct load_record *record)
+{
+    return record->status >= 500;
+}
+
+static bool is_created(const struct load_record *record)
+{
+    return record->kind == LOAD_CREATE && is_success(record);
+}
+
+static bool is_refused_create(const struct load_record *record)
+{
+    return record->kind == LOAD_CREATE && record->status == 503;
+}
+
+static void reckon_trail(const struct load *load)
+{
+    static const char wrong[] =
+        "SELECT count(*) FROM unnest($2::uuid[], $3::int[]) AS answer (id, status),"
+        " LATERAL (SELECT count(*) AS n, min(http_status) AS status FROM audit.entries"
+        "           WHERE organization_id = $1::uuid AND request_id = answer.id) AS entry"
+        " WHERE entry.n NOT BETWEEN $4::int AND 1 OR entry.status <> answer.status";
+    char *ids = array_of(load, must_be_recorded, print_id);
+    char *statuses = array_of(load, must_be_recorded, print_status);
+
+    cr_assert_eq(sql_integer(wrong, load->org.id, ids, statuses, "1", NULL), 0,
+                 "answers without exactly one entry of the same status");
+    free(ids);
+    free(statuses);
+    ids = array_of(load, may_be_recorded, print_id);
+    cr_assert_eq(sql_integer("SELECT count(*) FROM (SELECT count(*) AS n FROM audit.entries"
+                             " WHERE organization_id = $1::uuid AND request_id = ANY ($2::uuid[])"
+                             " GROUP BY request_id) AS entries WHERE n <> 1",
+                             load->org.id, ids, NULL),
+                 0, "requests with more than one entry");
+    free(ids);
+}
+
+static void reckon_creates(const struct load *load)
+{
+    char *created = array_of(load, is_created, print_external_id);
+    char *refused = array_of(load, is_refused_create, print_external_id);
+    static const char missing[] =
+        "SELECT count(*) FROM unnest($2::text[]) AS answer (id) WHERE NOT EXISTS"
+        " (SELECT 1 FROM conversation.conversations"
+        "   WHERE organization_id = $1::uuid AND external_id = answer.id)";
+    static const char written[] =
+        "SELECT count(*) FROM conversation.conversations"
+        " WHERE organization_id = $1::uuid AND external_id = ANY ($2::text[])";
+    static const char unrecorded[] =
+        "SELECT count(*) FROM conversation.conversations AS made"
+        " WHERE organization_id = $1::uuid AND 1 <> (SELECT count(*) FROM audit.entries AS entry"
+        "   WHERE entry.organization_id = made.organization_id"
+        "     AND conversation_id = made.id AND http_status = 201)";
+
+    cr_assert_eq(sql_integer(missing, load->org.id, created, NULL), 0, "a 201 is not there");
+    cr_assert_eq(sql_integer(written, load->org.id, refused, NULL), 0, "a 503 has left something");
+    cr_assert_eq(sql_integer(unrecorded, load->org.id, NULL), 0,
+                 "a conversation without exactly one entry of its creation");
+    cr_assert_eq(sql_integer("SELECT (SELECT count(*) FROM conversation.conversations"
+                             "         WHERE organization_id = $1::uuid)"
+                             "     - (SELECT count(*) FROM webhook.events"
+                             "         WHERE organization_id = $1::uuid)",
+                             load->org.id, NULL),
+                 0, "conversations without exactly one event each");
+    free(created);
+    free(refused);
+}
+
+/* A thread's updates follow one another: each key holds its last success or an unclear later one.
+ */
+static void reckon_updates(const struct load *load)
+{
+    for (int thread = 0; thread < THREADS; thread++) {
+        struct answer *answer = read_conversation(&load->org, load->conversations[thread]);
+        int last_success[KEYS];
+
+        expect_status(answer, 200);
+        memset(last_success, -1, sizeof(last_success));
+        for (int i = 0; i < load->n; i++) {
+            const struct load_record *record = &load->records[i];
+
+            if (record->kind == LOAD_UPDATE && record->thread == thread && is_success(record))
+                last_success[i % KEYS] = i;
+        }
+        for (int key = 0; key < KEYS; key++) {
+            const json_t *value = at(answer, format("custom_attributes.k%d", key));
+            int holds = value != NULL ? (int)json_integer_value(value) : -1;
+
+            cr_assert_geq(holds, last_success[key], "an update that was answered 200 is lost");
+            if (holds > last_success[key])
+                cr_assert_neq(load->records[holds].status, 503, "a 503 has left an update");
+        }
+    }
+}
+
+void load_reckon(const struct load *load)
+{
+    reckon_trail(load);
+    reckon_creates(load);
+    reckon_updates(load);
+}

@@ -1,0 +1,44 @@
+/*
+ * load - a steady stream of requests beside what a test does to the stack, and a reckoning after.
+ *
+ * What     Threads send creates, updates, reads and pings in turn, paced to a rate, and write down
+ *          every answer. The reckoning holds what was answered against the database: a success is
+ *          there once and with one entry in the trail, a 503 has left nothing, and whatever else
+ *          was written has its one entry too.
+ * Owns     load_start() gives a load that lives until the test's process ends.
+ * Threads  Its own, between start and stop; all else belongs to the test's.
+ * Fails    Fails the test.
+ */
+#ifndef TESTS_SUPPORT_LOAD_H
+#define TESTS_SUPPORT_LOAD_H
+
+#include <stdint.h>
+
+#include "tests/support/api.h"
+
+struct load;
+
+enum load_kind { LOAD_CREATE, LOAD_UPDATE, LOAD_GET, LOAD_PING, LOAD_KINDS };
+
+struct load_record {
+    enum load_kind kind;
+    int thread;
+    int number;      /* unique: part of what the request writes */
+    int status;      /* 0 = no answer */
+    int64_t sent_us; /* clock_mono_us() */
+    int64_t took_us;
+    char request_id[37];
+};
+
+struct load *load_start(const struct org *org, int per_second);
+void load_stop(struct load *load);
+
+/* Valid after load_stop(). */
+int load_count(const struct load *load);
+const struct load_record *load_record(const struct load *load, int i);
+
+/* When the last request that was not answered with success was sent; 0 = all were. */
+int64_t load_last_failure_us(const struct load *load);
+void load_reckon(const struct load *load);
+
+#endif
