@@ -61,9 +61,8 @@ static void add_headers(h2o_req_t *req, const struct answer *answer)
     h2o_headers_t *headers = &req->res.headers;
 
     h2o_vector_reserve(&req->pool, headers, 10);
-    h2o_add_header(&req->pool, headers, H2O_TOKEN_CONTENT_TYPE, NULL,
-                   H2O_STRLIT("application/json"));
-    h2o_add_header(&req->pool, headers, H2O_TOKEN_CACHE_CONTROL, NULL, H2O_STRLIT("no-store"));
+    add(req, STR("content-type"), "Content-Type", H2O_STRLIT("application/json"));
+    add(req, STR("cache-control"), "Cache-Control", H2O_STRLIT("no-store"));
     add(req, STR("x-service-request-id"), "X-Service-Request-Id", answer->request_id,
         strlen(answer->request_id));
     if (answer->view != NULL) {
@@ -129,33 +128,33 @@ const char *answer_message(enum outcome outcome)
 {
     switch (outcome) {
     case OUTCOME_UNAUTHORIZED:
-        return "the API key is missing, malformed, unknown, revoked or expired";
+        return "The API key is missing, malformed, unknown, revoked or expired";
     case OUTCOME_API_PLAN_RESTRICTED:
-        return "the organization's plan does not include the API";
+        return "The organization's plan does not include the API";
     case OUTCOME_INSUFFICIENT_SCOPE:
-        return "the API key may only read";
+        return "The API key may only read";
     case OUTCOME_LEGACY_KEY:
-        return "keys that begin with svc_test_ are no longer accepted";
+        return "Keys that begin with svc_test_ are no longer accepted";
     case OUTCOME_IP_NOT_ALLOWED:
-        return "the organization does not allow requests from this address";
+        return "The organization does not allow requests from this address";
     case OUTCOME_HTTPS_REQUIRED:
-        return "the organization requires HTTPS";
+        return "The organization requires HTTPS";
     case OUTCOME_NOT_FOUND:
-        return "there is no such resource";
+        return "There is no such resource";
     case OUTCOME_METHOD_NOT_ALLOWED:
-        return "the resource does not take this method; see the Allow header";
+        return "The resource does not take this method; see the Allow header";
     case OUTCOME_NOT_ACCEPTABLE:
         return "Accept must include application/json or */*";
     case OUTCOME_PAYLOAD_TOO_LARGE:
-        return "the body is larger than 65536 bytes";
+        return "The body is larger than 65536 bytes";
     case OUTCOME_UNSUPPORTED_MEDIA:
         return "Content-Type must be application/json";
     case OUTCOME_RATE_LIMITED:
-        return "too many requests; wait as long as the Retry-After header says";
+        return "Too many requests; wait as long as the Retry-After header says";
     case OUTCOME_UNAVAILABLE:
     case OUTCOME_BUSY:
-        return "the service is unavailable; nothing was written, try again";
+        return "The service is unavailable; nothing was written, try again";
     default:
-        return "the request failed and may have been carried out; try again";
+        return "The request failed and may have been carried out; try again";
     }
 }
