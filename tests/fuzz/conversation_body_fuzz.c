@@ -1,0 +1,52 @@
+/* The bodies of create and update: whatever comes is either accepted, with every limit kept, or
+   refused with a problem. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "common/wire/text.h"
+#include "services/conversation/body.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must_hold(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void check_create(const struct create_body *body)
+{
+    const struct body_from *const from = &body->from;
+
+    must_hold(text_length(body->external_id) >= 1 && text_length(body->external_id) <= 255);
+    must_hold(!text_has_outer_space(body->external_id) && !text_has_nul(body->external_id));
+    must_hold((from->external_id.p == NULL) != (from->id.p == NULL));
+    must_hold(text_length(from->name) <= 255 && text_length(from->email) <= 255);
+    must_hold(text_length(from->phone) <= 50 && !text_has_outer_space(from->phone));
+    must_hold(body->custom_attributes.n_values <= ATTRIBUTES_MOST);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct str text = {(const char *)data, size};
+    struct arena arena;
+    struct problems problems;
+    struct create_body create;
+    struct update_body update;
+
+    arena_init(&arena, 64 << 20);
+    problems_init(&problems, &arena);
+    if (create_body_read(text, &create, &problems))
+        check_create(&create);
+    else
+        must_hold(problems.n >= 1 && problems.n <= PROBLEMS_MOST);
+
+    problems_init(&problems, &arena);
+    if (update_body_read(text, &update, &problems))
+        must_hold(update.custom_attributes.given &&
+                  update.custom_attributes.n_values <= ATTRIBUTES_MOST);
+    else
+        must_hold(problems.n >= 1 && problems.n <= PROBLEMS_MOST);
+    arena_release(&arena);
+    return 0;
+}

@@ -1,0 +1,122 @@
+/* Creating conversations: what the statement writes and what it finds. */
+#include "tests/unit/services/conversation/stored.h"
+
+TestSuite(create_store, .init = start, .fini = stop, .timeout = 60);
+
+Test(create_store, creates_a_conversation_its_contact_and_its_event_once)
+{
+    struct command *const made = run_create(
+        "{\"external_id\":\"e1\",\"from\":{\"external_id\":\"u1\",\"name\":\"Ann\",\"email\":"
+        "\"A@x.org\",\"phone\":\" 1 \"},\"custom_attributes\":{\"a\":1.50,\"gone\":null,"
+        "\"big\":9007199254740993}}");
+    struct command *again;
+
+    assert_outcome(made, OUTCOME_CREATED, NULL);
+    assert_reply_has(made, "\"external_id\":\"e1\"");
+    assert_reply_has(made, "\"custom_attributes\":{\"a\": 1.50, \"big\": 9007199254740993}");
+    assert_reply_has(made, "\"external_id\":\"u1\",\"name\":\"Ann\",\"email\":\"a@x.org\","
+                           "\"phone\":\"1\"");
+    cr_assert_str_eq(made->doorbell, "v1.notice.events");
+    cr_assert_str_eq(reply_of(read_back(made)), reply_of(made));
+
+    again = run_create(CREATE("e1", USER("u1") ",\"name\":\"Other\",\"email\":\"b@x.org\""));
+    assert_outcome(again, OUTCOME_REPLAYED, NULL);
+    cr_assert_str_eq(reply_of(again), reply_of(made));
+    cr_assert_null(again->doorbell);
+    cr_assert(uuid_equal(&again->contact_id, &made->contact_id));
+
+    cr_assert_eq(count("SELECT count(*) FROM conversation.conversations"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM webhook.events e, conversation.conversations c "
+                       "WHERE e.type = 'conversation.created' AND e.data = jsonb_build_object("
+                       "'id', c.id, 'channel', 'api', 'status', 'active')"),
+                 1);
+}
+
+Test(create_store, sees_within_one_batch_what_came_before)
+{
+    struct command *first, *second, *third;
+
+    db_open_batch(db, clock_us() + 10 * 1000 * 1000);
+    first = begin(db, &arena, (struct ask){&create, ORG, NULL, CREATE("e1", USER("u1"))});
+    second = begin(db, &arena, (struct ask){&create, ORG, NULL, CREATE("e1", USER("u1"))});
+    third = begin(db, &arena, (struct ask){&create, ORG, NULL, CREATE("e1", USER("u2"))});
+    cr_assert_eq(db_run(db), ST_OK);
+    cr_assert_eq(create_tell(first, db, NULL), ST_OK);
+    cr_assert_eq(create_tell(second, db, NULL), ST_OK);
+    cr_assert_eq(create_tell(third, db, NULL), ST_REFUSED);
+    cr_assert_eq(db_commit(db), ST_OK);
+
+    assert_outcome(first, OUTCOME_CREATED, NULL);
+    assert_outcome(second, OUTCOME_REPLAYED, NULL);
+    assert_outcome(third, OUTCOME_EXTERNAL_ID_CONFLICT, "external_id");
+    cr_assert_str_eq(reply_of(first), reply_of(second));
+    cr_assert_eq(count("SELECT count(*) FROM conversation.contacts"), 1);
+}
+
+Test(create_store, applies_the_profile_of_a_new_conversation_and_keeps_what_is_absent)
+{
+    struct command *const first =
+        run_create(CREATE("e1", USER("u1") ",\"name\":\"Ann\",\"email\":\"a@x\""));
+    struct command *const second =
+        run_create(CREATE("e2", USER("u1") ",\"email\":\"b@x\",\"phone\":\"1\""));
+    const char *const by_id = arena_printf(&arena, CREATE("e4", "\"id\":\"%s\",\"name\":\"Bea\""),
+                                           text_of(&first->contact_id));
+
+    assert_outcome(second, OUTCOME_CREATED, NULL);
+    assert_reply_has(second, "\"name\":\"Ann\",\"email\":\"b@x\",\"phone\":\"1\"");
+    assert_reply_has(read_back(first), "\"name\":\"Ann\",\"email\":\"b@x\",\"phone\":\"1\"");
+    /* what was given up is free */
+    assert_outcome(run_create(CREATE("e3", USER("u3") ",\"email\":\"a@x\"")), OUTCOME_CREATED,
+                   NULL);
+    assert_reply_has(run_create(by_id),
+                     "\"external_id\":\"u1\",\"name\":\"Bea\",\"email\":\"b@x\"");
+}
+
+Test(create_store, refuses_a_profile_that_belongs_to_another_contact_and_writes_nothing)
+{
+    struct command *const owner =
+        run_create(CREATE("e1", USER("u1") ",\"email\":\"a@x\",\"phone\":\"1\""));
+    struct command *refused;
+
+    refused = run_create(CREATE("e2", USER("u2") ",\"email\":\"A@X\",\"phone\":\"1\""));
+    assert_outcome(refused, OUTCOME_PROFILE_CONFLICT, "from.email");
+    cr_assert_eq(refused->problems.n, 2);
+    cr_assert_str_eq(refused->problems.at[1].field, "from.phone");
+    cr_assert_not_null(strstr(refused->problems.at[0].message, text_of(&owner->contact_id)));
+
+    run_create(CREATE("e3", USER("u3")));
+    assert_outcome(run_create(CREATE("e4", USER("u3") ",\"name\":\"C\",\"phone\":\"1\"")),
+                   OUTCOME_PROFILE_CONFLICT, "from.phone");
+    cr_assert_eq(count("SELECT count(*) FROM conversation.conversations"), 2);
+    cr_assert_eq(count("SELECT count(*) FROM conversation.contacts WHERE name IS NULL"), 2);
+}
+
+Test(create_store, refuses_unknown_contacts_before_conflicts)
+{
+    run_create(CREATE("e1", USER("u1")));
+    assert_outcome(run_create(CREATE("e1", "\"id\":\"" NOBODY "\"")), OUTCOME_NOT_FOUND, "from.id");
+    assert_outcome(run_create(CREATE("e2", "\"id\":\"" NOBODY "\"")), OUTCOME_NOT_FOUND, "from.id");
+    assert_outcome(run_create(CREATE("e2", "\"id\":\"01920000-0000-7000-8000-00000000FFFF\"")),
+                   OUTCOME_NOT_FOUND, "from.id");
+    assert_outcome(run_create(CREATE("e1", USER("u2"))), OUTCOME_EXTERNAL_ID_CONFLICT,
+                   "external_id");
+    cr_assert_eq(count("SELECT count(*) FROM conversation.contacts"), 1);
+}
+
+Test(create_store, keeps_organizations_apart)
+{
+    struct command *const ours = run_create(CREATE("e1", USER("u1") ",\"email\":\"a@x\""));
+    struct command *const theirs =
+        run((struct ask){&create, OTHER, NULL, CREATE("e1", USER("u1") ",\"email\":\"a@x\"")});
+    const char *const by_id =
+        arena_printf(&arena, CREATE("e2", "\"id\":\"%s\""), text_of(&ours->contact_id));
+
+    assert_outcome(theirs, OUTCOME_CREATED, NULL);
+    cr_assert_not(uuid_equal(&ours->contact_id, &theirs->contact_id));
+    assert_outcome(run((struct ask){&create, OTHER, NULL, by_id}), OUTCOME_NOT_FOUND, "from.id");
+    assert_outcome(run((struct ask){&get, OTHER, text_of(&ours->conversation_id), NULL}),
+                   OUTCOME_NOT_FOUND, NULL);
+    assert_outcome(run((struct ask){&update, OTHER, text_of(&ours->conversation_id),
+                                    "{\"custom_attributes\":{}}"}),
+                   OUTCOME_NOT_FOUND, NULL);
+}

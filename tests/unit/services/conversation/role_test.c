@@ -1,0 +1,92 @@
+/* What the role may do, and how its statements are planned. */
+#include "tests/unit/services/conversation/stored.h"
+
+TestSuite(role, .init = start, .fini = stop, .timeout = 60);
+
+static int64_t is_allowed(const char *table, const char *privilege)
+{
+    return count(arena_printf(&arena,
+                              "SELECT has_table_privilege('conv_conversation', '%s', '%s')::int",
+                              table, privilege));
+}
+
+Test(role, deletes_nothing_but_messages)
+{
+    cr_assert(is_allowed("conversation.conversations", "INSERT"));
+    cr_assert_not(is_allowed("conversation.conversations", "DELETE"));
+    cr_assert_not(is_allowed("conversation.contacts", "DELETE"));
+    cr_assert(is_allowed("conversation.messages", "DELETE"));
+    cr_assert_not(is_allowed("conversation.messages", "UPDATE"));
+    cr_assert(is_allowed("webhook.events", "INSERT"));
+    cr_assert_not(is_allowed("webhook.events", "SELECT"));
+    cr_assert_not(is_allowed("webhook.events", "DELETE"));
+}
+
+/* -- plans ----------------------------------------------------------------------------------- */
+
+/* Raises when a plan of the prepared statement `planned` reads more than one key's rows. */
+#define ASSERT_BY_KEY                                                                              \
+    "DO $do$ DECLARE line text; BEGIN "                                                            \
+    "FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) EXECUTE planned(%s)' LOOP "                          \
+    "IF line ~ 'Seq Scan|Bitmap|conversations_of_contact' "                                        \
+    "OR (line ~ 'Index Cond' AND line !~ ' AND ') THEN "                                           \
+    "RAISE EXCEPTION 'planned by %%', line; END IF; END LOOP; END $do$"
+
+static int parameters_of(const char *statement)
+{
+    int most = 0;
+
+    for (const char *p = strchr(statement, '$'); p != NULL; p = strchr(p + 1, '$')) {
+        const int n = atoi(p + 1);
+
+        if (n > most)
+            most = n;
+    }
+    return most;
+}
+
+static void assert_planned_by_key(void)
+{
+    const char *const url =
+        arena_printf(&arena, "postgresql://conv_conversation@127.0.0.1:%u/postgres", server.port);
+
+    for (size_t i = 0; i < CONVERSATION_SQL_COUNT; i++) {
+        const char *const text = conversation_sql[i].text;
+        struct buf nulls;
+
+        buf_init(&nulls, &arena, 64);
+        for (int k = parameters_of(text); k > 0; k--)
+            buf_printf(&nulls, "NULL%s", k > 1 ? "," : "");
+        postgres_do(url, arena_printf(&arena, "PREPARE planned AS %s; " ASSERT_BY_KEY, text,
+                                      arena_cstr(&arena, buf_str(&nulls))));
+    }
+}
+
+/* `n` organizations with one contact and one conversation each: statistics that make an index's
+   first column look as good as all of its columns. */
+static void fill(int n)
+{
+    postgres_do(
+        server.url,
+        arena_printf(
+            &arena,
+            "TRUNCATE conversation.contacts CASCADE;"
+            "INSERT INTO conversation.contacts (organization_id, id, external_id, created_at) "
+            "SELECT gen_random_uuid(), gen_random_uuid(), 'u', now() FROM generate_series(1, %d);"
+            "INSERT INTO conversation.conversations (organization_id, id, external_id, contact_id, "
+            "channel, status, created_at, updated_at) "
+            "SELECT organization_id, gen_random_uuid(), 'e', id, 'api', 'active', now(), now() "
+            "FROM conversation.contacts; ANALYZE",
+            n));
+}
+
+Test(role, plans_every_statement_by_its_whole_key_whatever_the_statistics_say)
+{
+    assert_planned_by_key();
+    fill(1);
+    assert_planned_by_key();
+    fill(100);
+    assert_planned_by_key();
+    fill(5000);
+    assert_planned_by_key();
+}

@@ -1,0 +1,67 @@
+/* Reading conversations and changing their attributes. */
+#include "tests/unit/services/conversation/stored.h"
+
+TestSuite(update_store, .init = start, .fini = stop, .timeout = 60);
+
+Test(update_store, finds_nothing_under_ids_that_are_not_canonical)
+{
+    struct command *const made = run_create(CREATE("e1", USER("u1")));
+    char upper[UUID_TEXT + 1];
+
+    for (size_t i = 0; i <= UUID_TEXT; i++) {
+        const char c = text_of(&made->conversation_id)[i];
+
+        upper[i] = c >= 'a' && c <= 'f' ? (char)(c - 'a' + 'A') : c;
+    }
+    assert_outcome(run((struct ask){&get, ORG, upper, NULL}), OUTCOME_NOT_FOUND, NULL);
+    assert_outcome(run((struct ask){&get, ORG, "e1", NULL}), OUTCOME_NOT_FOUND, NULL);
+    assert_outcome(run((struct ask){&get, ORG, NOBODY, NULL}), OUTCOME_NOT_FOUND, NULL);
+}
+
+Test(update_store, merges_attributes_and_removes_nulls)
+{
+    struct command *const made = run_create(
+        "{\"external_id\":\"e1\",\"from\":{\"external_id\":\"u1\"},\"custom_attributes\":"
+        "{\"a\":1,\"b\":\"x\",\"c\":true}}");
+    struct command *const changed =
+        run_update(made, "{\"custom_attributes\":{\"a\":2.0,\"b\":null,\"none\":null,\"d\":0}}");
+
+    assert_outcome(changed, OUTCOME_OK, NULL);
+    assert_reply_has(changed, "\"custom_attributes\":{\"a\": 2.0, \"c\": true, \"d\": 0}");
+    cr_assert_str_eq(reply_of(read_back(made)), reply_of(changed));
+    cr_assert_eq(count("SELECT count(*) FROM conversation.conversations "
+                       "WHERE updated_at > created_at"),
+                 1);
+}
+
+Test(update_store, moves_updated_at_with_every_update_even_when_the_clock_does_not)
+{
+    struct command *const made = run_create(CREATE("e1", USER("u1")));
+
+    postgres_do(server.url,
+                "UPDATE conversation.conversations SET updated_at = '2100-01-01 00:00:00Z'");
+    assert_outcome(run_update(made, "{\"custom_attributes\":{}}"), OUTCOME_OK, NULL);
+    cr_assert_eq(count("SELECT count(*) FROM conversation.conversations "
+                       "WHERE updated_at = '2100-01-01 00:00:00.000001Z'"),
+                 1);
+}
+
+Test(update_store, refuses_the_21st_attribute_and_changes_nothing)
+{
+    struct command *const made = run_create(CREATE("e1", USER("u1")));
+    struct buf body;
+
+    buf_init(&body, &arena, 1024);
+    buf_add(&body, STR("{\"custom_attributes\":{"));
+    for (int i = 0; i < 20; i++)
+        buf_printf(&body, "%s\"k%d\":%d", i == 0 ? "" : ",", i, i);
+    buf_add(&body, STR("}}"));
+    assert_outcome(run_update(made, arena_cstr(&arena, buf_str(&body))), OUTCOME_OK, NULL);
+
+    assert_outcome(run_update(made, "{\"custom_attributes\":{\"new\":1}}"),
+                   OUTCOME_PARAMETER_INVALID, "custom_attributes");
+    assert_outcome(run_update(made, "{\"custom_attributes\":{\"new\":1,\"k0\":null}}"), OUTCOME_OK,
+                   NULL);
+    assert_outcome(run((struct ask){&update, ORG, NOBODY, "{\"custom_attributes\":{\"a\":1}}"}),
+                   OUTCOME_NOT_FOUND, NULL);
+}
