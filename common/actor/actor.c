@@ -15,6 +15,7 @@ enum {
     CONNECT_MS = 50, /* how long a turn waits for the database: commands wait behind it */
     RETRY_MS = 100,  /* how long a turn without a database sleeps */
     UNSENT_MS = 1,
+    FINISH_MS = 10, /* how long a turn of the last ones sleeps */
     FINISH_US = 10 * 1000 * 1000,
 };
 
@@ -50,6 +51,8 @@ static int patience_ms(const struct actor *actor)
         return 0;
     if (actor->has_unsent)
         return UNSENT_MS;
+    if (atomic_load(&actor->is_stopping))
+        return FINISH_MS;
     return db_is_up(actor->db) ? IDLE_MS : RETRY_MS;
 }
 

@@ -33,11 +33,12 @@ static int64_t latest_deadline(struct work *const *works, size_t n)
 static void record(struct actor *actor, struct work *const *works, size_t n)
 {
     const struct ledger *ledger = actor->service->ledger;
-    struct command **settled = ARENA_ARRAY(&actor->arena, struct command *, n);
+    struct command **settled;
     size_t n_settled = 0;
 
     if (ledger == NULL)
         return;
+    settled = ARENA_ARRAY(&actor->arena, struct command *, n);
     for (size_t i = 0; i < n; i++)
         if (works[i]->verdict != ST_RETRY)
             settled[n_settled++] = &works[i]->command;
