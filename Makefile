@@ -6,6 +6,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 .DELETE_ON_ERROR:
+.SECONDARY:
 .SUFFIXES:
 
 PROFILE ?= release
@@ -196,7 +197,7 @@ format:
 
 # Looked at again when its object is: then the file, a header of it or the flags have changed.
 lint-tidy: $(ALL_C:%.c=$(OUT)/tidy/%.ok)
-$(OUT)/tidy/%.ok: %.c $(OUT)/%.o .clang-tidy
+$(OUT)/tidy/%.ok: %.c $(OUT)/%.o .clang-tidy tests/.clang-tidy
 	$(Q)mkdir -p $(@D)
 	@echo "TIDY $<"
 	$(Q)clang-tidy --quiet --warnings-as-errors='*' $< -- $(TIDY_FLAGS) >$@.log 2>/dev/null || \

@@ -41,7 +41,7 @@ struct process {
     char name[48];
     bool is_task;
     int stop, orphan;
-    unsigned grace_s;
+    unsigned long grace_s;
     pid_t pid;   /* 0: not running */
     bool is_due; /* to be started again at due_ms */
     int64_t due_ms, started_ms;
@@ -97,15 +97,16 @@ static int signal_of(const char *name)
 
 static bool read_line(struct process *into, const char *line)
 {
-    char kind[16], stop[8], orphan[8];
+    char kind[16], stop[8], orphan[8], grace[8], *end;
 
-    if (sscanf(line, "%15s %47s %7s %7s %u", kind, into->name, stop, orphan, &into->grace_s) != 5)
+    if (sscanf(line, "%15s %47s %7s %7s %7s", kind, into->name, stop, orphan, grace) != 5)
         return false;
     into->is_task = strcmp(kind, "task") == 0;
     into->stop = signal_of(stop);
     into->orphan = signal_of(orphan);
+    into->grace_s = strtoul(grace, &end, 10);
     return (into->is_task || strcmp(kind, "service") == 0) && into->stop != 0 &&
-           into->orphan != 0 && strchr(into->name, '/') == NULL;
+           into->orphan != 0 && *end == '\0' && strchr(into->name, '/') == NULL;
 }
 
 static bool read_plan(struct supervisor *self)
