@@ -1,0 +1,68 @@
+#include "common/actor/service.h"
+#include "common/base/log.h"
+#include "common/trail/trail.h"
+#include "proto/subject.h"
+#include "search_sql.h"
+#include "services/search/search.h"
+
+struct search_config {
+    const char *cursor_key;
+    const char *cursor_key_previous;
+};
+
+static const struct setting settings[] = {
+    {.name = "CURSOR_KEY",
+     .type = SETTING_STRING,
+     .offset = offsetof(struct search_config, cursor_key),
+     .secret = true,
+     .meaning =
+         "Signs the cursors of searches: 32 random characters or more, the same for all replicas"},
+    {.name = "CURSOR_KEY_PREVIOUS",
+     .type = SETTING_STRING,
+     .offset = offsetof(struct search_config, cursor_key_previous),
+     .fallback = "",
+     .secret = true,
+     .meaning = "A second key whose cursors are accepted as well, while keys are changed"},
+};
+
+static const struct route routes[] = {
+    {SUBJECT_SEARCH_CONVERSATIONS, OP_CONVERSATION_SEARCH, false, search_judge, search_ask,
+     search_tell},
+};
+
+static struct search search;
+
+static struct service search_service = {
+    .name = "search",
+    .mailbox = SUBJECT_SEARCH,
+    .routes = routes,
+    .n_routes = sizeof(routes) / sizeof(routes[0]),
+    .statements = search_sql,
+    .n_statements = SEARCH_SQL_COUNT,
+    .self = &search,
+    .ledger = &trail,
+};
+
+static enum status open_search(struct service *service, void *config)
+{
+    const struct search_config *read = config;
+
+    if (!cursor_keys_read(read->cursor_key, read->cursor_key_previous, &search.keys)) {
+        LOG(LOG_ERROR, "CURSOR_KEY and CURSOR_KEY_PREVIOUS must be at least 32 characters long");
+        return ST_REFUSED;
+    }
+    return ST_OK;
+}
+
+int main(int argc, char **argv)
+{
+    static struct search_config config;
+    const struct service_extra extra = {
+        .settings = settings,
+        .n_settings = sizeof(settings) / sizeof(settings[0]),
+        .config = &config,
+        .open = open_search,
+    };
+
+    return service_main(argc, argv, &search_service, &extra);
+}

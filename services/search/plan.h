@@ -1,0 +1,59 @@
+/*
+ * plan - the statement that answers a query, and its parameters.
+ *
+ * What     Filters are drawn together by field: however many there are on a status or a time, what
+ *          is left is one set or one interval. So a fixed statement with bound parameters serves
+ *          every query; a query that filters by nothing but created_at gets one that can count on
+ *          the index alone.
+ * Owns     Parameters live in the arena.
+ * Threads  Any; pure.
+ */
+#ifndef SERVICES_SEARCH_PLAN_H
+#define SERVICES_SEARCH_PLAN_H
+
+#include "common/db/db.h"
+#include "search_sql.h"
+#include "services/search/place.h"
+#include "services/search/query.h"
+
+/* As they are numbered in sql/search_filtered.sql; search_contact.sql has the first ones of them.
+ */
+enum plan_param {
+    PLAN_ORGANIZATION,
+    PLAN_CONTACT_ID,
+    PLAN_CONTACT_EXTERNAL_ID,
+    PLAN_CREATED_LEAST,
+    PLAN_CREATED_END,
+    PLAN_BEHIND_TIME,
+    PLAN_BEHIND_ID,
+    PLAN_ROWS,
+    PLAN_OF_CONTACT, /* how many search_contact.sql has */
+    PLAN_UPDATED_LEAST = PLAN_OF_CONTACT,
+    PLAN_UPDATED_END,
+    PLAN_CREATED_NOT,
+    PLAN_UPDATED_NOT,
+    PLAN_STATUSES,
+    PLAN_CHANNELS,
+    PLAN_CHANNELS_NOT,
+    PLAN_EXTERNAL_IDS,
+    PLAN_EXTERNAL_IDS_NOT,
+    PLAN_ATTRIBUTES,
+    PLAN_ATTRIBUTES_NOT,
+    PLAN_PARAMS
+};
+
+/* The columns that come back before those of common/resource/conversation_json.h. */
+enum plan_column { PLAN_TOTAL, PLAN_CREATED_US, PLAN_CONVERSATION };
+
+struct plan {
+    enum search_sql statement;
+    db_param params[PLAN_PARAMS];
+    size_t n;
+};
+
+/* `behind` NULL = the first page. One row more than the page is asked for: if it comes, there is a
+   next page. */
+void plan_make(const struct query *query, const struct uuid *organization_id,
+               const struct place *behind, struct arena *arena, struct plan *out);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * search - the service that finds one contact's conversations. It reads, and writes nothing but the
+ * audit entry of each search.
+ *
+ * Threads  struct search is shared by the actors and read-only after start.
+ */
+#ifndef SERVICES_SEARCH_SEARCH_H
+#define SERVICES_SEARCH_SEARCH_H
+
+#include "common/actor/actor.h"
+#include "common/crypto/cursor.h"
+
+struct search {
+    struct cursor_keys keys;
+};
+
+/* v1.search.conversations */
+enum status search_judge(struct command *command, void *service);
+void search_ask(struct command *command, struct db *db, void *service);
+enum status search_tell(struct command *command, struct db *db, void *service);
+
+#endif

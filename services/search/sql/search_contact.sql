@@ -1,0 +1,46 @@
+-- One page of a contact's conversations, newest first, and how many there are in all. Filters on
+-- created_at at most, so that the index alone can count.
+--    1 organization  2 id of the contact, or 3 its external id (both NULL: nobody)
+--    4 created at this second or later  5 and before this one
+--    6 7 the page is behind this place: created_at in Unix microseconds, and id  8 rows at most
+-- There is always a row; where the page is empty, it has no id.
+--
+-- The place is the only upper bound of the page. A second one, such as the count has, could become
+-- the start of the walk along the index, and a deep page is far from there.
+WITH contact AS MATERIALIZED (
+  (SELECT id, external_id, name, email, phone
+     FROM conversation.contacts
+    WHERE organization_id = $1::uuid AND id = $2::uuid AND erased_at IS NULL
+    UNION ALL
+   SELECT id, external_id, name, email, phone
+     FROM conversation.contacts
+    WHERE organization_id = $1 AND external_id = $3::text)
+  LIMIT 1
+), matching AS NOT MATERIALIZED (
+  SELECT *
+    FROM conversation.conversations
+   WHERE organization_id = $1 AND contact_id = (SELECT id FROM contact) AND deleted_at IS NULL
+     AND created_at >= to_timestamp($4::bigint)
+), total AS (
+  SELECT count(*) AS n
+    FROM matching
+   WHERE created_at < to_timestamp($5::bigint)
+), page AS (
+  SELECT *
+    FROM matching
+   WHERE (created_at, id) < (to_timestamp($6::bigint / 1000000.0), $7::uuid)
+   ORDER BY created_at DESC, id DESC
+   LIMIT $8::bigint
+)
+SELECT total.n, (date_part('epoch', page.created_at) * 1000000)::bigint,
+       -- from here on as in common/resource/conversation_json.h
+       page.id, page.external_id,
+       floor(date_part('epoch', page.created_at))::bigint,
+       floor(date_part('epoch', page.updated_at))::bigint,
+       floor(date_part('epoch', page.last_message_at))::bigint,
+       page.channel, page.status, page.custom_attributes, page.message_count,
+       contact.id, contact.external_id, contact.name, contact.email, contact.phone
+  FROM total
+  LEFT JOIN contact ON true
+  LEFT JOIN page ON true
+ ORDER BY page.created_at DESC, page.id DESC
