@@ -31,12 +31,12 @@ struct answer *api_get(const char *key, const char *path);
 struct answer *api_post(const char *key, const char *path, const char *body);
 struct answer *api_put(const char *key, const char *path, const char *body);
 /* The body is made by printf. */
-struct answer *api_create(const char *key, const char *format, ...)
+struct answer *api_create(const char *key, const char *pattern, ...)
     __attribute__((format(printf, 2, 3)));
 /* A conversation of that external id for that contact, which must come out as 201; its id. */
 const char *new_conversation(const struct org *org, const char *external_id, const char *contact);
 struct answer *read_conversation(const struct org *org, const char *id);
-struct answer *update_conversation(const struct org *org, const char *id, const char *format, ...)
+struct answer *update_conversation(const struct org *org, const char *id, const char *pattern, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Sends `n` requests at the same moment from as many threads; the answers in their order. */
