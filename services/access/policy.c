@@ -5,9 +5,9 @@
  * Notice   v1.notice.access after a change
  * Retry    idempotent. A list that is given replaces the whole list
  */
+#include "common/base/address.h"
 #include "common/wire/fields.h"
 #include "services/access/access.h"
-#include "services/access/address.h"
 
 #define ADDRESSES_MOST 1000
 

@@ -10,7 +10,7 @@
 #ifndef GATEWAY_CLIENT_H
 #define GATEWAY_CLIENT_H
 
-#include "services/gateway/address.h"
+#include "services/gateway/network.h"
 
 #define CLIENT_HOPS_MOST 32
 

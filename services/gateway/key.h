@@ -13,10 +13,10 @@
 
 #include <h2o.h>
 
+#include "common/base/address.h"
 #include "common/base/status.h"
 #include "common/base/uuid.h"
 #include "common/crypto/crypto.h"
-#include "services/gateway/address.h"
 #include "services/gateway/quota.h"
 
 #define KEY_ADDRESSES_MOST 10000

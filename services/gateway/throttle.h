@@ -10,7 +10,7 @@
 #ifndef GATEWAY_THROTTLE_H
 #define GATEWAY_THROTTLE_H
 
-#include "services/gateway/address.h"
+#include "common/base/address.h"
 
 struct throttle;
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "services/access/address.h"
+#include "common/base/address.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,4 +1,4 @@
-#include "services/access/address.h"
+#include "common/base/address.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /*
- * address - one exact IPv4 or IPv6 address, as it stands in an allowlist.
+ * address - one exact IPv4 or IPv6 address.
  *
  * What     Both kinds in 16 bytes; an IPv4 address and its IPv4-mapped IPv6 form are one and the
  *          same. Text with a prefix length, a zone, brackets, blanks, leading zeros of an octet or
  *          fewer than four octets is refused: what cannot be read in only one way is not read.
  * Threads  Any; pure.
  */
-#ifndef SERVICES_ACCESS_ADDRESS_H
-#define SERVICES_ACCESS_ADDRESS_H
+#ifndef COMMON_BASE_ADDRESS_H
+#define COMMON_BASE_ADDRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
