@@ -229,6 +229,29 @@ Test(auth, a_plan_without_the_api_is_restricted_within_a_second)
     }
 }
 
+Test(auth, an_address_that_fails_a_thousand_times_a_minute_has_to_wait)
+{
+    const struct http_request wrong = {.method = "GET",
+                                       .path = "/ping",
+                                       .key = "svc_live_00000000000000000000000000000000000000",
+                                       .from = "127.0.0.3"};
+    struct http_request elsewhere = wrong;
+    struct answer *answer = http_send(&wrong);
+    int failures = 0;
+
+    /* A new minute may begin meanwhile. */
+    while (answer->status == 401 && failures < 2500) {
+        failures++;
+        answer = http_send(&wrong);
+    }
+    expect_error(answer, 429, "rate_limit_exceeded", "*");
+    cr_assert_geq(failures, 1000);
+    cr_assert(http_header_integer(answer, "Retry-After") >= 1 &&
+              http_header_integer(answer, "Retry-After") <= 60);
+    elsewhere.from = "127.0.0.4";
+    expect_error(http_send(&elsewhere), 401, "unauthorized", "*");
+}
+
 Test(auth, only_a_hash_of_the_key_is_stored)
 {
     struct org org;

@@ -126,3 +126,72 @@ Test(policy, forwarded_headers_of_a_stranger_do_not_count)
                      .method = "GET", .path = "/ping", .key = org.full_key, .headers = headers}),
                  403, "ip_not_allowed", "*");
 }
+
+Test(policy, tls_satisfies_who_requires_https)
+{
+    const char *base = format("https://127.0.0.1:%s/api/v1", stack_setting("GATEWAY_TLS_PORT"));
+    struct org org;
+    struct answer *answer;
+
+    org_new(&org);
+    json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", NULL));
+    answer = http_send(&(struct http_request){
+        .method = "GET", .base = base, .path = "/ping", .key = org.full_key});
+    expect_status(answer, 200);
+    expect_text(answer, "organization_id", org.id);
+    answer = http_send(&(struct http_request){
+        .method = "GET", .base = base, .path = "/nothing", .key = org.full_key});
+    expect_error(answer, 404, "not_found", "*");
+    cr_assert(stack_wait(is_denied, org.full_key, 1000));
+}
+
+/* Through the proxy that the stack trusts; the answer's status. */
+static int status_through_proxy(const struct org *org, const char *header, const char *header_2)
+{
+    const char *headers[] = {header, header_2, NULL};
+
+    return http_send(&(struct http_request){.method = "GET",
+                                            .path = "/ping",
+                                            .key = org->full_key,
+                                            .from = "127.0.0.2",
+                                            .headers = headers})
+        ->status;
+}
+
+Test(policy, a_trusted_proxy_is_believed_about_https)
+{
+    struct org org;
+
+    org_new(&org);
+    json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", NULL));
+    cr_assert_eq(status_through_proxy(&org, "X-Forwarded-Proto: https", NULL), 200);
+    cr_assert_eq(status_through_proxy(&org, "X-Forwarded-Proto: http", NULL), 403);
+    cr_assert_eq(status_through_proxy(&org, NULL, NULL), 403);
+}
+
+Test(policy, a_trusted_proxy_is_believed_about_the_address_next_to_it)
+{
+    static const struct {
+        const char *header, *header_2;
+        int status;
+    } cases[] = {
+        {"X-Forwarded-For: 192.0.2.7", NULL, 200},
+        {"X-Forwarded-For: ::ffff:192.0.2.7", NULL, 200},
+        {"X-Forwarded-For: 198.51.100.1, 192.0.2.7", NULL, 200},
+        {"X-Forwarded-For: 192.0.2.7, 127.0.0.2", NULL, 200},
+        {"X-Forwarded-For: 198.51.100.1", "X-Forwarded-For: 192.0.2.7", 200},
+        {"X-Forwarded-For: 192.0.2.7, 198.51.100.1", NULL, 403},
+        {"X-Forwarded-For: 192.0.2.7", "X-Forwarded-For: 198.51.100.1", 403},
+        {"X-Forwarded-For: 192.0.2.7, nonsense", NULL, 403},
+        {"X-Real-IP: 192.0.2.7", NULL, 403},
+        {NULL, NULL, 403},
+    };
+    struct org org;
+
+    org_new(&org);
+    json_decref(convctl("policy", "set", "--org", org.id, "--ip", "192.0.2.7",
+                        "--ip-allowlist-enabled", "true", NULL));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        cr_assert_eq(status_through_proxy(&org, cases[i].header, cases[i].header_2),
+                     cases[i].status, "case %zu", i);
+}

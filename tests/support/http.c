@@ -184,6 +184,10 @@ static void set_options(CURL *curl, const struct http_request *request, const ch
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, answer);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
                      (long)(request->timeout_ms != 0 ? request->timeout_ms : 30000));
+    if (request->from != NULL)
+        curl_easy_setopt(curl, CURLOPT_INTERFACE, request->from);
+    if (strncmp(url, "https:", 6) == 0)
+        curl_easy_setopt(curl, CURLOPT_CAINFO, stack_setting("GATEWAY_TLS_CERT"));
     if (strcmp(request->method, "HEAD") == 0)
         curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
     if (request->body != NULL) {

@@ -18,11 +18,12 @@
 
 struct http_request {
     const char *method;
-    const char *base;           /* NULL = BASE_URL of the stack */
-    const char *path;           /* "/ping?x=1", appended to the base */
-    const char *key;            /* sent as a bearer token; NULL = no Authorization header */
-    const char *body;           /* NULL = none */
-    size_t body_n;              /* 0 = strlen(body) */
+    const char *base; /* NULL = BASE_URL of the stack; https is checked against its certificate */
+    const char *from; /* the address to send from, such as 127.0.0.2; NULL = 127.0.0.1 */
+    const char *path; /* "/ping?x=1", appended to the base */
+    const char *key;  /* sent as a bearer token; NULL = no Authorization header */
+    const char *body; /* NULL = none */
+    size_t body_n;    /* 0 = strlen(body) */
     const char *const *headers; /* more of them, NULL-terminated; a Content-Type replaces ours */
     int timeout_ms;             /* 0 = 30 s */
     bool may_fail;
