@@ -25,8 +25,15 @@ static const struct setting settings[] = {
 };
 
 static const struct route routes[] = {
-    {SUBJECT_AUDIT_APPEND, OP_NONE, true, audit_append_judge, NULL, NULL},
-    {SUBJECT_AUDIT_LIST, OP_AUDIT_LIST, false, audit_list_judge, audit_list_ask, audit_list_tell},
+    {.subject = SUBJECT_AUDIT_APPEND,
+     .operation = OP_NONE,
+     .writes = true,
+     .judge = audit_append_judge},
+    {.subject = SUBJECT_AUDIT_LIST,
+     .operation = OP_AUDIT_LIST,
+     .judge = audit_list_judge,
+     .ask = audit_list_ask,
+     .tell = audit_list_tell},
 };
 
 /* The last statement is the ledger's: the actor registers it behind the service's own. */
