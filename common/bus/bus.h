@@ -28,9 +28,9 @@ struct bus_mailbox;
 struct bus_message;
 
 struct bus_options {
-    const char *url;  /* nats://user:password@host:port[,nats://...]; never logged */
-    const char *name; /* shown by the server: service and replica */
-    const char *ca_file; /* PEM; NULL = no TLS unless the URL says tls:// */
+    const char *url;          /* nats://user:password@host:port[,nats://...]; never logged */
+    const char *name;         /* shown by the server: service and replica */
+    const char *ca_file;      /* PEM; NULL = no TLS unless the URL says tls:// */
     const char *inbox_prefix; /* NULL = "_INBOX"; the only subjects replies come by */
     /* Called on any thread when the link comes up or goes down; may only set atomics and wake
        somebody. May be NULL. */
@@ -39,9 +39,9 @@ struct bus_options {
 };
 
 struct bus_header {
-    const char *name;  /* from proto/headers.h */
-    /* NUL-terminated, no CR or LF. Blanks at its ends do not travel; one that is empty or nothing but
-       blanks is left out altogether, for nats.c would read the next header as its value. */
+    const char *name; /* from proto/headers.h */
+    /* NUL-terminated, no CR or LF. Blanks at its ends do not travel; one that is empty or nothing
+       but blanks is left out altogether, for nats.c would read the next header as its value. */
     const char *value;
 };
 
@@ -82,8 +82,8 @@ struct bus_mailbox *bus_serve(struct bus *bus, const char *subject, const char *
 /* The oldest waiting message, or NULL. Never blocks. */
 struct bus_message *bus_take(struct bus_mailbox *mailbox);
 size_t bus_waiting(struct bus_mailbox *mailbox);
-/* No more messages are routed here. Those that wait or are under way can still be taken: keep turning
-   until bus_is_drained(), which takes 5 s at most. */
+/* No more messages are routed here. Those that wait or are under way can still be taken: keep
+   turning until bus_is_drained(), which takes 5 s at most. */
 void bus_stop_serving(struct bus_mailbox *mailbox);
 bool bus_is_drained(struct bus_mailbox *mailbox);
 
@@ -100,7 +100,7 @@ MUST_CHECK enum status bus_publish(struct bus *bus, const char *subject, const c
                                    const struct bus_header *headers, size_t n_headers,
                                    struct str body);
 
-/* -- requests without blocking ------------------------------------------------------------------ */
+/* -- requests without blocking --------------------------------------------------------------- */
 
 enum bus_reply_kind { BUS_REPLY, BUS_NO_RESPONDERS };
 
@@ -120,14 +120,14 @@ MUST_CHECK enum status bus_request(struct bus *bus, const char *subject, uint64_
    BUS_REPLY to `token`. */
 MUST_CHECK enum status bus_pulse(struct bus *bus, uint64_t token);
 
-/* -- requests that block: for command-line programs only ----------------------------------------- */
+/* -- requests that block: for command-line programs only ------------------------------------- */
 
 /* ST_UNAVAILABLE: no responders, or not connected. ST_UNCERTAIN: no answer in time. */
 MUST_CHECK enum status bus_call(struct bus *bus, const char *subject,
-                                const struct bus_header *headers, size_t n_headers,
-                                struct str body, int timeout_ms, struct bus_message **reply);
+                                const struct bus_header *headers, size_t n_headers, struct str body,
+                                int timeout_ms, struct bus_message **reply);
 
-/* -- notices: published to everybody who listens -------------------------------------------------- */
+/* -- notices: published to everybody who listens --------------------------------------------- */
 
 /* Called on a nats.c thread. `message` stays the bus's. */
 typedef void (*bus_notice_fn)(void *closure, struct bus_message *message);
