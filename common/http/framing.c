@@ -45,6 +45,10 @@ enum framing_fault framing_take(void)
 /* The parser of the library, which is behind ours in the order of symbols. */
 static parse_fn next_parser;
 
+/* Keeps the library linked to a program that uses nothing else of it. */
+static int (*const neighbour)(const char *, size_t, struct phr_header *, size_t *, size_t)
+    __attribute__((used)) = phr_parse_headers;
+
 static void find_next_parser(void)
 {
     *(void **)&next_parser = dlsym(RTLD_NEXT, "phr_parse_request");

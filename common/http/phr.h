@@ -1,5 +1,5 @@
 /*
- * phr - the two functions of picohttpparser that libh2o 2.2.5 exports and calls, as its binary
+ * phr - the functions of picohttpparser that libh2o 2.2.5 exports and calls, as its binary
  * interface has them; the development package does not install their header.
  */
 #ifndef COMMON_HTTP_PHR_H
@@ -27,6 +27,9 @@ struct phr_chunked_decoder {
 int phr_parse_request(const char *p, size_t n, const char **method, size_t *method_n,
                       const char **target, size_t *target_n, int *minor_version,
                       struct phr_header *headers, size_t *n_headers, size_t n_seen);
+
+int phr_parse_headers(const char *p, size_t n, struct phr_header *headers, size_t *n_headers,
+                      size_t n_seen);
 
 /* Decodes in place; *n becomes the number of bytes decoded. Returns the number of bytes behind the
    body, -1 when it is malformed, -2 when it is incomplete. */

@@ -1,0 +1,96 @@
+#include "services/gateway/key.h"
+
+#include <criterion/criterion.h>
+
+#define MS  INT64_C(1000)
+#define NOW 1000
+
+static struct key key;
+
+/* Asked at 0 of the monotonic clock, and confirmed. */
+static void confirm(void)
+{
+    struct key_record record = {.expires_at = INT64_MAX};
+
+    key = (struct key){.asked_us = 0};
+    key_confirm(&key, &record);
+}
+
+static enum key_verdict judge(int64_t mono_ms)
+{
+    return key_judge(&key, mono_ms * MS, NOW);
+}
+
+TestSuite(key, .init = confirm);
+
+Test(key, is_asked_about_when_it_is_new)
+{
+    key = (struct key){0};
+    cr_expect_eq(judge(0), KEY_ASK);
+}
+
+Test(key, is_good_then_refreshed_then_waited_for)
+{
+    cr_expect_eq(judge(2999), KEY_GOOD);
+    cr_expect_eq(judge(3000), KEY_GOOD_ASK);
+    cr_expect_eq(judge(4999), KEY_GOOD_ASK);
+    cr_expect_eq(judge(5000), KEY_ASK);
+}
+
+Test(key, is_not_asked_about_twice_at_a_time)
+{
+    key.asking = true;
+    cr_expect_eq(judge(3000), KEY_GOOD);
+    cr_expect_eq(judge(5000), KEY_ASK);
+}
+
+Test(key, ends_when_it_expires)
+{
+    key.record.expires_at = NOW + 1;
+    cr_expect_eq(judge(0), KEY_GOOD);
+    key.record.expires_at = NOW;
+    cr_expect_eq(judge(0), KEY_BAD);
+}
+
+Test(key, stays_refused_for_five_seconds)
+{
+    key_refuse(&key);
+    cr_expect_eq(judge(4999), KEY_BAD);
+    cr_expect_eq(judge(5000), KEY_ASK);
+}
+
+Test(key, does_without_access_for_a_minute)
+{
+    key_unreachable(&key, 5000 * MS);
+    cr_expect_eq(judge(5000), KEY_GOOD);
+    cr_expect_eq(judge(6000), KEY_GOOD_ASK);
+    cr_expect_eq(judge(59999), KEY_GOOD_ASK);
+    key_unreachable(&key, 60000 * MS);
+    cr_expect_eq(judge(60000), KEY_OUT_OF_REACH);
+    cr_expect_eq(judge(61000), KEY_ASK);
+}
+
+Test(key, that_is_unknown_is_never_good_without_access)
+{
+    key = (struct key){0};
+    key_unreachable(&key, 0);
+    cr_expect_eq(judge(0), KEY_OUT_OF_REACH);
+    cr_expect_eq(judge(1000), KEY_ASK);
+}
+
+Test(key, is_not_relied_on_after_a_notice)
+{
+    key_doubt(&key);
+    cr_expect_eq(judge(1), KEY_ASK);
+    key_unreachable(&key, 1 * MS);
+    cr_expect_eq(judge(2), KEY_OUT_OF_REACH);
+}
+
+Test(key, remembers_that_a_notice_overtook_its_look_up)
+{
+    key_doubt(&key);
+    cr_expect_not(key.overtaken);
+    key.asking = true;
+    key_doubt(&key);
+    cr_expect(key.overtaken);
+}

@@ -1,0 +1,69 @@
+#include "services/gateway/network.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+
+static bool holds(const char *list, const char *text)
+{
+    struct networks networks;
+    struct address address;
+
+    cr_assert(networks_parse(str_of(list), &networks), "%s", list);
+    cr_assert(address_parse(str_of(text), &address), "%s", text);
+    return networks_hold(&networks, &address);
+}
+
+Test(network, holds_what_shares_its_prefix)
+{
+    cr_expect(holds("10.0.0.0/8", "10.255.0.1"));
+    cr_expect_not(holds("10.0.0.0/8", "11.0.0.1"));
+    cr_expect(holds("172.16.0.0/12", "172.31.255.255"));
+    cr_expect_not(holds("172.16.0.0/12", "172.32.0.0"));
+    cr_expect(holds("1.2.3.4", "1.2.3.4"));
+    cr_expect_not(holds("1.2.3.4", "1.2.3.5"));
+    cr_expect(holds("0.0.0.0/0", "255.1.1.1"));
+    cr_expect_not(holds("0.0.0.0/0", "2001:db8::1"));
+    cr_expect(holds("::/0", "255.1.1.1"));
+    cr_expect(holds("2001:db8::/33", "2001:db8:7fff::1"));
+    cr_expect_not(holds("2001:db8::/33", "2001:db8:8000::1"));
+}
+
+Test(network, knows_an_ipv4_address_in_its_ipv6_form)
+{
+    cr_expect(holds("10.0.0.0/8", "::ffff:10.1.1.1"));
+    cr_expect(holds("::ffff:10.0.0.0/104", "10.1.1.1"));
+}
+
+Test(network, lists_may_be_empty_and_hold_nothing_then)
+{
+    cr_expect_not(holds("", "10.1.1.1"));
+    cr_expect_not(holds(" ", "10.1.1.1"));
+    cr_expect(holds(" 1.1.1.1 , 10.0.0.0/8", "10.1.1.1"));
+}
+
+Test(network, refuses_what_is_not_a_list_of_networks)
+{
+    static const char *const bad[] = {
+        "10.0.0.0/33", "10.0.0.0/-1",     "10.0.0.0/",   "10.0.0/8", "::1/129",
+        "a",           "1.1.1.1 2.2.2.2", "1.1.1.1/8/8", ",1.1.1.1", "[::1]"};
+    struct networks networks;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        cr_expect_not(networks_parse(str_of(bad[i]), &networks), "%s", bad[i]);
+}
+
+Test(network, reads_the_address_of_a_socket)
+{
+    struct sockaddr_in v4 = {.sin_family = AF_INET};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+    struct address found, wanted;
+
+    cr_assert(inet_pton(AF_INET, "1.2.3.4", &v4.sin_addr) == 1);
+    cr_assert(inet_pton(AF_INET6, "2001:db8::7", &v6.sin6_addr) == 1);
+    found = address_of((const struct sockaddr *)&v4);
+    cr_assert(address_parse(STR("1.2.3.4"), &wanted));
+    cr_expect(address_equal(&found, &wanted));
+    found = address_of((const struct sockaddr *)&v6);
+    cr_assert(address_parse(STR("2001:db8::7"), &wanted));
+    cr_expect(address_equal(&found, &wanted));
+}

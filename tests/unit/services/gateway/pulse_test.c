@@ -1,0 +1,45 @@
+#include "services/gateway/pulse.h"
+
+#include <criterion/criterion.h>
+
+Test(pulse, sends_one_beat_at_a_time)
+{
+    struct pulse pulse = {0};
+
+    cr_expect(pulse_turn(&pulse));
+    cr_expect_not(pulse_turn(&pulse));
+    pulse_heard(&pulse);
+    cr_expect(pulse_turn(&pulse));
+}
+
+Test(pulse, is_silent_after_four_turns_without_an_answer)
+{
+    struct pulse pulse = {0};
+
+    cr_expect(pulse_turn(&pulse));
+    for (int i = 0; i < PULSE_MISSED_MOST; i++) {
+        cr_expect_not(pulse_turn(&pulse));
+        cr_expect_not(pulse_is_silent(&pulse));
+    }
+    cr_expect_not(pulse_turn(&pulse));
+    cr_expect(pulse_is_silent(&pulse));
+}
+
+Test(pulse, is_back_with_the_first_beat)
+{
+    struct pulse pulse = {.awaited = true, .missed = 100};
+
+    cr_assert(pulse_is_silent(&pulse));
+    pulse_heard(&pulse);
+    cr_expect_not(pulse_is_silent(&pulse));
+    cr_expect(pulse_turn(&pulse));
+}
+
+Test(pulse, does_not_wait_for_a_beat_that_went_down_with_the_link)
+{
+    struct pulse pulse = {0};
+
+    cr_expect(pulse_turn(&pulse));
+    pulse_lost(&pulse);
+    cr_expect(pulse_turn(&pulse));
+}
