@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <libpq-fe.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +24,10 @@ static PGconn *connected(void)
     return connection;
 }
 
-static const char *first_value(const char *text, va_list rest)
+/* The result of a statement that must succeed; PQclear() it. */
+static PGresult *run(const char *text, va_list rest)
 {
     const char *values[PARAMETERS_MOST];
-    char *copy = NULL;
     PGresult *result;
     int n = 0;
 
@@ -37,33 +38,45 @@ static const char *first_value(const char *text, va_list rest)
     result = PQexecParams(connected(), text, n, NULL, values, NULL, NULL, 0);
     cr_assert_eq(PQresultStatus(result), PGRES_TUPLES_OK, "%s: %s", text,
                  PQresultErrorMessage(result));
-    if (PQntuples(result) > 0 && !PQgetisnull(result, 0, 0))
-        copy = strdup(PQgetvalue(result, 0, 0));
-    PQclear(result);
-    return copy;
+    return result;
+}
+
+static bool has_value(const PGresult *result)
+{
+    return PQntuples(result) > 0 && !PQgetisnull(result, 0, 0);
 }
 
 int64_t sql_integer(const char *text, ...)
 {
-    const char *value;
+    PGresult *result;
+    int64_t integer;
     va_list rest;
 
     va_start(rest, text);
-    value = first_value(text, rest);
+    result = run(text, rest);
     va_end(rest);
-    cr_assert_not_null(value, "%s: nothing came back", text);
-    return strtoll(value, NULL, 10);
+    cr_assert(has_value(result), "%s: nothing came back", text);
+    integer = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
+    PQclear(result);
+    return integer;
 }
 
 const char *sql_text(const char *text, ...)
 {
-    const char *value;
+    /* Reachable for as long as the test runs. */
+    static struct kept {
+        struct kept *next;
+        PGresult *result;
+    } * all;
+    struct kept *kept = malloc(sizeof(*kept));
     va_list rest;
 
+    cr_assert_not_null(kept);
     va_start(rest, text);
-    value = first_value(text, rest);
+    *kept = (struct kept){.next = all, .result = run(text, rest)};
     va_end(rest);
-    return value;
+    all = kept;
+    return has_value(kept->result) ? PQgetvalue(kept->result, 0, 0) : NULL;
 }
 
 const char *sql_state_as(const char *role, const char *text)
