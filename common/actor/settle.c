@@ -47,6 +47,23 @@ static void record(struct actor *actor, struct work *const *works, size_t n)
                     &actor->arena);
 }
 
+static void ask(struct actor *actor, struct work *const *works, size_t n)
+{
+    const struct service *service = actor->service;
+    struct command **together = ARENA_ARRAY(&actor->arena, struct command *, n);
+    size_t n_together = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct route *route = works[i]->command.route;
+
+        work_ask(actor, works[i]);
+        if (works[i]->verdict == ST_OK && route->tell && !route->ask)
+            together[n_together++] = &works[i]->command;
+    }
+    if (n_together > 0 && service->ask_together)
+        service->ask_together(together, n_together, actor->db, service->self);
+}
+
 /* The ledger's statement goes out with the commit: one round trip for both. */
 static enum status commit(struct actor *actor)
 {
@@ -72,8 +89,7 @@ static enum status run_together(struct actor *actor, struct work **works, size_t
     qsort(works, n, sizeof(struct work *), by_lock_order);
 
     db_open_batch(actor->db, latest_deadline(works, n));
-    for (size_t i = 0; i < n; i++)
-        work_ask(actor, works[i]);
+    ask(actor, works, n);
     st = db_run(actor->db);
     if (st != ST_OK)
         return st;
