@@ -1,0 +1,46 @@
+/* A token comes out of an Authorization header only when it is all that follows `Bearer `; and the
+   other headers that the gateway parses by itself take any bytes. */
+#include <stdint.h>
+
+#include "common/base/log.h"
+#include "common/crypto/token.h"
+#include "services/gateway/authorization.h"
+#include "services/gateway/head.h"
+#include "services/gateway/media.h"
+#include "services/gateway/route.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void check_authorization(struct str value)
+{
+    struct str token = STR_NONE;
+    enum authorization verdict = authorization_read(value, 1, &token);
+
+    must((verdict == AUTHORIZATION_TOKEN) == (token.p != NULL));
+    if (token.p == NULL)
+        return;
+    must(value.n == token.n + sizeof("Bearer ") - 1);
+    must(token.p + token.n == value.p + value.n);
+    must(token_judge(token) == TOKEN_LIVE || token_judge(token) == TOKEN_READ);
+}
+
+static void check_route(struct str target)
+{
+    struct route route = route_find(STR("GET"), target);
+
+    must((route.end == ROUTE_NO_METHOD) == (route.allow != NULL));
+    must(route.end != ROUTE_FOUND || route.resource_id.n <= ROUTE_RESOURCE_MOST);
+    must(route.resource_id.n <= target.n && route.query.n <= target.n);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct str value = {(const char *)data, n};
+
+    check_authorization(value);
+    check_route(value);
+    (void)media_accepts_json(&value, 1);
+    (void)media_is_json(value);
+    (void)head_is_traceparent(value);
+    return 0;
+}

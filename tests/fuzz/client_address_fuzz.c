@@ -1,0 +1,34 @@
+/* Whatever X-Forwarded-For says, the address found is the peer's or one that was written there. */
+#include <stdint.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "services/gateway/client.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct str text = {(const char *)data, n}, rest = text;
+    struct str lines[2] = {str_cut(&rest, '\n'), rest};
+    struct networks trusted, nobody = {.n = 0}, listed;
+    struct address peer = {{[10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1}}, found;
+    size_t n_lines = rest.p != NULL ? 2 : 1;
+
+    must(networks_parse(STR("10.0.0.0/8,fd00::/8"), &trusted));
+    found = client_address(&peer, &nobody, lines, n_lines);
+    must(address_equal(&found, &peer));
+
+    found = client_address(&peer, &trusted, lines, n_lines);
+    if (!address_equal(&found, &peer)) {
+        char spelled[ADDRESS_TEXT];
+        struct address again;
+
+        address_format(&found, spelled);
+        must(address_parse(str_of(spelled), &again) && address_equal(&again, &found));
+    }
+    (void)client_is_https(false, &peer, &trusted, text);
+    if (networks_parse(text, &listed))
+        must(listed.n <= NETWORKS_MOST);
+    return 0;
+}
