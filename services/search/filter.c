@@ -1,7 +1,5 @@
 #include "services/search/filter.h"
 
-#include <string.h>
-
 #include "common/wire/fields.h"
 #include "common/wire/text.h"
 
@@ -9,53 +7,6 @@
 
 #define IDENTIFIER_MOST     255
 #define ATTRIBUTE_TEXT_MOST 500
-#define ATTRIBUTE_KEY_MOST  64
-#define ATTRIBUTE_PREFIX    "custom_attributes."
-#define ATTRIBUTE_RESERVED  "service_"
-
-static const char *const operators[] = {
-    [OPERATOR_EQUAL] = "=",    [OPERATOR_NOT_EQUAL] = "!=", [OPERATOR_IN] = "IN",
-    [OPERATOR_NOT_IN] = "NIN", [OPERATOR_ABOVE] = ">",      [OPERATOR_BELOW] = "<",
-};
-enum { OPERATORS = sizeof(operators) / sizeof(operators[0]) };
-
-/* Operators of the interface that this grammar follows, which it leaves out. */
-static const char *const left_out[] = {"~", "!~", "^", "$", "OR", "AND"};
-
-#define EQUALITY (1u << OPERATOR_EQUAL | 1u << OPERATOR_NOT_EQUAL)
-#define SETS     (EQUALITY | 1u << OPERATOR_IN | 1u << OPERATOR_NOT_IN)
-#define ORDER    (EQUALITY | 1u << OPERATOR_ABOVE | 1u << OPERATOR_BELOW)
-
-enum value_kind {
-    VALUE_TEXT,
-    VALUE_IDENTIFIER,
-    VALUE_STATE,
-    VALUE_STATUS,
-    VALUE_SECONDS,
-    VALUE_ATTRIBUTE,
-};
-
-struct searchable {
-    const char *name;
-    enum filter_field field;
-    unsigned operators; /* a bit for each */
-    enum value_kind value;
-};
-
-static const struct searchable searchables[] = {
-    {"contact.external_id", FILTER_CONTACT_EXTERNAL_ID, 1u << OPERATOR_EQUAL, VALUE_IDENTIFIER},
-    {"contact.id", FILTER_CONTACT_ID, 1u << OPERATOR_EQUAL, VALUE_TEXT},
-    {"contact_ids", FILTER_CONTACT_ID, 1u << OPERATOR_EQUAL, VALUE_TEXT},
-    {ATTRIBUTE_PREFIX "{key}", FILTER_ATTRIBUTE, EQUALITY, VALUE_ATTRIBUTE},
-    {"external_id", FILTER_EXTERNAL_ID, SETS, VALUE_IDENTIFIER},
-    {"channel", FILTER_CHANNEL, SETS, VALUE_TEXT},
-    {"source.type", FILTER_CHANNEL, SETS, VALUE_TEXT},
-    {"state", FILTER_STATE, EQUALITY, VALUE_STATE},
-    {"status", FILTER_STATUS, SETS, VALUE_STATUS},
-    {"created_at", FILTER_CREATED_AT, ORDER, VALUE_SECONDS},
-    {"updated_at", FILTER_UPDATED_AT, ORDER, VALUE_SECONDS},
-};
-enum { SEARCHABLES = sizeof(searchables) / sizeof(searchables[0]) };
 
 /* A filter while it is read, and where its members look at one another. */
 struct reading {
@@ -65,52 +16,8 @@ struct reading {
     bool names_contact;
 };
 
-/* -- field ----------------------------------------------------------------------------------------
- */
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_attribute_key(struct str key)
-{
-    if (key.n == 0 || key.n > ATTRIBUTE_KEY_MOST || !is_letter(key.p[0]))
-        return false;
-    for (size_t i = 1; i < key.n; i++) {
-        bool in_set = is_letter(key.p[i]) || (key.p[i] >= '0' && key.p[i] <= '9') ||
-                      key.p[i] == '_' || key.p[i] == '-' || key.p[i] == '.';
-        if (!in_set)
-            return false;
-    }
-    const struct str reserved = STR(ATTRIBUTE_RESERVED);
-    return key.n < reserved.n || !str_equal_nocase((struct str){key.p, reserved.n}, reserved);
-}
-
-static const struct searchable *searchable_of(struct str name)
-{
-    const struct str prefix = STR(ATTRIBUTE_PREFIX);
-
-    for (size_t i = 0; name.p != NULL && i < SEARCHABLES; i++) {
-        const struct searchable *s = &searchables[i];
-
-        if (s->field == FILTER_ATTRIBUTE
-                ? str_starts(name, prefix) && is_attribute_key(str_skip(name, prefix.n))
-                : str_equal(name, str_of(s->name)))
-            return s;
-    }
-    return NULL;
-}
-
-static const char *searchables_text(struct arena *arena)
-{
-    struct buf list;
-
-    buf_init(&list, arena, 256);
-    for (size_t i = 0; i < SEARCHABLES; i++)
-        buf_printf(&list, "%s%s", i == 0 ? "" : ", ", searchables[i].name);
-    return arena_cstr(arena, buf_str(&list));
-}
+/* -- a filter's field
+ * ----------------------------------------------------------------------------------- */
 
 /* A string without U+0000, of whatever length. */
 static bool is_text(const json_t *value, const char *path, struct problems *problems)
@@ -129,86 +36,52 @@ static bool is_text(const json_t *value, const char *path, struct problems *prob
 static void read_field(json_t *value, const char *path, void *slot, struct problems *problems)
 {
     struct reading *reading = slot;
-    const struct searchable *searchable;
+    const struct str name = json_text(value);
+    const struct searchable *searchable = grammar_field(name);
 
     if (!is_text(value, path, problems))
         return;
-    searchable = searchable_of(json_text(value));
     if (searchable == NULL) {
         problems_add(problems, "invalid_field", path, "cannot be searched; use one of: %s",
-                     searchables_text(problems->arena));
+                     grammar_fields_text(problems->arena));
         return;
     }
     reading->names_contact = filter_names_contact(searchable->field);
     reading->filter->field = searchable->field;
     if (searchable->field == FILTER_ATTRIBUTE)
         reading->filter->key =
-            arena_str(problems->arena, str_skip(json_text(value), sizeof(ATTRIBUTE_PREFIX) - 1));
+            arena_str(problems->arena, str_skip(name, sizeof(GRAMMAR_ATTRIBUTES) - 1));
 }
 
-/* -- operator -------------------------------------------------------------------------------------
- */
+/* -- operator -------------------------------------------------------------------------------- */
 
-static bool operator_of(struct str text, enum filter_operator *out)
+static const struct searchable *field_of(const struct reading *reading)
 {
-    for (int i = 0; text.p != NULL && i < OPERATORS; i++) {
-        if (str_equal(text, str_of(operators[i]))) {
-            *out = (enum filter_operator)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-static const char *operators_text(unsigned set, struct arena *arena)
-{
-    struct buf list;
-
-    buf_init(&list, arena, 32);
-    for (int i = 0; i < OPERATORS; i++) {
-        if ((set & 1u << i) != 0)
-            buf_printf(&list, "%s%s", list.n == 0 ? "" : ", ", operators[i]);
-    }
-    return arena_cstr(arena, buf_str(&list));
-}
-
-/* The operator as we spell it; text that is none is not repeated to the caller. */
-static const char *operator_name(struct str text)
-{
-    enum filter_operator op;
-
-    if (operator_of(text, &op))
-        return operators[op];
-    for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++) {
-        if (str_equal(text, str_of(left_out[i])))
-            return left_out[i];
-    }
-    return "this operator";
+    return grammar_field(json_member_text(reading->object, "field"));
 }
 
 static void read_operator(json_t *value, const char *path, void *slot, struct problems *problems)
 {
     struct reading *reading = slot;
-    const struct searchable *searchable = searchable_of(json_member_text(reading->object, "field"));
-    /* Of a field that we do not know, any operator may be right. */
-    const unsigned allowed = searchable != NULL ? searchable->operators : SETS | ORDER;
+    const struct searchable *searchable = field_of(reading);
     const struct str text = json_text(value);
 
     if (!is_text(value, path, problems))
         return;
-    if (!operator_of(text, &reading->filter->op) || (allowed & 1u << reading->filter->op) == 0)
+    if (!grammar_operator(text, &reading->filter->op) ||
+        !grammar_allows(searchable, reading->filter->op))
         problems_add(problems, "invalid_operator", path, "%s is not supported here; use one of: %s",
-                     operator_name(text), operators_text(allowed, problems->arena));
+                     grammar_operator_name(text),
+                     grammar_operators_text(searchable, problems->arena));
 }
 
-/* -- value ----------------------------------------------------------------------------------------
- */
+/* -- value ----------------------------------------------------------------------------------- */
 
 static const char *const states[] = {"open", "closed", NULL};
 static const char *const statuses[] = {"active",   "waiting",  "human_takeover",
                                        "resolved", "archived", NULL};
 
-static bool read_choice(const json_t *value, const char *const *choices, const char *path,
+static void read_choice(const json_t *value, const char *const *choices, const char *path,
                         struct str *out, struct problems *problems)
 {
     const struct str text = json_text(value);
@@ -218,85 +91,81 @@ static bool read_choice(const json_t *value, const char *const *choices, const c
     for (size_t i = 0; choices[i] != NULL; i++) {
         if (text.p != NULL && str_equal(text, str_of(choices[i]))) {
             *out = str_of(choices[i]);
-            return true;
+            return;
         }
         buf_printf(&list, "%s%s", i == 0 ? "" : ", ", choices[i]);
     }
     problems_add(problems, INVALID, path, "must be one of: %.*s", STR_ARG(buf_str(&list)));
-    return false;
 }
 
-static bool read_text(const json_t *value, const char *path, struct str *out,
+static void read_text(const json_t *value, const char *path, struct str *out,
                       struct problems *problems)
 {
-    if (!is_text(value, path, problems))
-        return false;
-    *out = arena_str(problems->arena, json_text(value));
-    return true;
+    if (is_text(value, path, problems))
+        *out = arena_str(problems->arena, json_text(value));
 }
 
-static bool read_identifier(const json_t *value, const char *path, struct str *out,
+static void read_identifier(const json_t *value, const char *path, struct str *out,
                             struct problems *problems)
 {
+    const struct str text = json_text(value);
     size_t length;
 
-    if (!read_text(value, path, out, problems))
-        return false;
-    length = text_length(*out);
+    if (!is_text(value, path, problems))
+        return;
+    length = text_length(text);
     if (length < 1 || length > IDENTIFIER_MOST)
         problems_add(problems, INVALID, path, "must be 1 to %d characters long", IDENTIFIER_MOST);
-    else if (text_has_outer_space(*out))
+    else if (text_has_outer_space(text))
         problems_add(problems, INVALID, path, "must not begin or end with white space");
     else
-        return true;
-    return false;
+        *out = arena_str(problems->arena, text);
 }
 
 /* As JSON text; a number as it was spelled, for a double may not be what was sent. */
-static bool read_attribute(const json_t *value, const struct literals *literals, const char *path,
+static void read_attribute(const json_t *value, const struct literals *literals, const char *path,
                            struct str *out, struct problems *problems)
 {
-    struct str text = json_text(value);
+    const struct str text = json_text(value);
     struct buf quoted;
 
     if (json_is_number(value)) {
         *out = arena_str(problems->arena, literals_find(literals, value));
-        return true;
-    }
-    if (json_is_boolean(value)) {
+    } else if (json_is_boolean(value)) {
         *out = json_is_true(value) ? STR("true") : STR("false");
-        return true;
-    }
-    if (text.p == NULL || text_has_nul(text) || text_length(text) > ATTRIBUTE_TEXT_MOST) {
-        problems_add(problems, INVALID, path,
-                     "must be a string of at most %d characters without U+0000, a number, true or "
-                     "false",
+    } else if (text.p == NULL) {
+        problems_add(problems, INVALID, path, "must be a string, a number, true or false");
+    } else if (text_length(text) > ATTRIBUTE_TEXT_MOST) {
+        problems_add(problems, INVALID, path, "must be at most %d characters long",
                      ATTRIBUTE_TEXT_MOST);
-        return false;
+    } else if (is_text(value, path, problems)) {
+        buf_init(&quoted, problems->arena, text.n + 2);
+        json_add_string(&quoted, text);
+        *out = buf_str(&quoted);
     }
-    buf_init(&quoted, problems->arena, text.n + 2);
-    json_add_string(&quoted, text);
-    *out = buf_str(&quoted);
-    return true;
 }
 
-static bool read_scalar(const json_t *value, enum value_kind kind, const struct reading *reading,
+static void read_scalar(const json_t *value, enum value_kind kind, const struct reading *reading,
                         const char *path, struct str *out, struct problems *problems)
 {
     switch (kind) {
     case VALUE_IDENTIFIER:
-        return read_identifier(value, path, out, problems);
+        read_identifier(value, path, out, problems);
+        return;
     case VALUE_STATE:
-        return read_choice(value, states, path, out, problems);
+        read_choice(value, states, path, out, problems);
+        return;
     case VALUE_STATUS:
-        return read_choice(value, statuses, path, out, problems);
+        read_choice(value, statuses, path, out, problems);
+        return;
     case VALUE_ATTRIBUTE:
-        return read_attribute(value, reading->literals, path, out, problems);
+        read_attribute(value, reading->literals, path, out, problems);
+        return;
     case VALUE_TEXT:
-    case VALUE_SECONDS:
-        break;
+    case VALUE_SECONDS: /* never: a time has no list */
+        read_text(value, path, out, problems);
+        return;
     }
-    return read_text(value, path, out, problems);
 }
 
 static void read_list(const json_t *value, enum value_kind kind, const struct reading *reading,
@@ -323,11 +192,12 @@ static void read_value(json_t *value, const char *path, void *slot, struct probl
 {
     struct reading *reading = slot;
     struct filter *filter = reading->filter;
-    const struct searchable *searchable = searchable_of(json_member_text(reading->object, "field"));
+    const struct searchable *searchable = field_of(reading);
     enum filter_operator op;
 
-    if (searchable == NULL || !operator_of(json_member_text(reading->object, "operator"), &op) ||
-        (searchable->operators & 1u << op) == 0)
+    if (searchable == NULL ||
+        !grammar_operator(json_member_text(reading->object, "operator"), &op) ||
+        !grammar_allows(searchable, op))
         return;
     if (op == OPERATOR_IN || op == OPERATOR_NOT_IN) {
         read_list(value, searchable->value, reading, path, problems);

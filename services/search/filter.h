@@ -1,8 +1,6 @@
 /*
- * filter - one filter of a search: field, operator and value, judged and brought into one form.
+ * filter - one filter of a search: {"field", "operator", "value"}, judged by the grammar.
  *
- * What     The table of contract 4.5: which fields can be searched, by which operators, for which
- *          values. Aliases are resolved: contact_ids is contact.id, source.type is channel.
  * Owns     What is read is copied into the arena of the problems.
  * Threads  Any; pure.
  */
@@ -11,30 +9,10 @@
 
 #include "common/wire/json.h"
 #include "common/wire/problems.h"
+#include "services/search/grammar.h"
 #include "services/search/literals.h"
 
 #define FILTER_VALUES_MOST 100
-
-enum filter_field {
-    FILTER_CONTACT_ID,
-    FILTER_CONTACT_EXTERNAL_ID,
-    FILTER_ATTRIBUTE,
-    FILTER_EXTERNAL_ID,
-    FILTER_CHANNEL,
-    FILTER_STATE,
-    FILTER_STATUS,
-    FILTER_CREATED_AT,
-    FILTER_UPDATED_AT,
-};
-
-enum filter_operator {
-    OPERATOR_EQUAL,
-    OPERATOR_NOT_EQUAL,
-    OPERATOR_IN,
-    OPERATOR_NOT_IN,
-    OPERATOR_ABOVE,
-    OPERATOR_BELOW,
-};
 
 struct filter {
     enum filter_field field;

@@ -26,8 +26,11 @@ static const struct setting settings[] = {
 };
 
 static const struct route routes[] = {
-    {SUBJECT_SEARCH_CONVERSATIONS, OP_CONVERSATION_SEARCH, false, search_judge, search_ask,
-     search_tell},
+    {.subject = SUBJECT_SEARCH_CONVERSATIONS,
+     .operation = OP_CONVERSATION_SEARCH,
+     .judge = search_judge,
+     .ask = search_ask,
+     .tell = search_tell},
 };
 
 static struct search search;

@@ -1,10 +1,8 @@
 /*
  * plan - the statement that answers a query, and its parameters.
  *
- * What     Filters are drawn together by field: however many there are on a status or a time, what
- *          is left is one set or one interval. So a fixed statement with bound parameters serves
- *          every query; a query that filters by nothing but created_at gets one that can count on
- *          the index alone.
+ * What     A fixed statement with bound parameters serves every query; one that filters by nothing
+ *          but created_at gets a statement that can count on the index alone.
  * Owns     Parameters live in the arena.
  * Threads  Any; pure.
  */

@@ -41,8 +41,8 @@ static bool is_group(const json_t *value)
     const struct str op = json_member_text(value, "operator");
 
     return json_object_get(value, "field") == NULL &&
-           (json_is_array(json_object_get(value, "value")) ||
-            (op.p != NULL && (str_equal(op, STR("AND")) || str_equal(op, STR("OR")))));
+           (json_is_array(json_object_get(value, "value")) || str_equal(op, STR("AND")) ||
+            str_equal(op, STR("OR")));
 }
 
 static void read_group_operator(json_t *value, const char *path, void *slot,
@@ -92,7 +92,7 @@ static void read_query(json_t *value, const char *path, void *slot, struct probl
         fields_read(value, path, members, sizeof(members) / sizeof(members[0]), reading, problems);
     else
         add_filter(value, path, reading, problems);
-    if (!reading->has_contact)
+    if (!reading->has_contact && json_is_object(value))
         problems_add(problems, "parameter_not_found", path,
                      "must have a filter on contact.external_id, contact.id or contact_ids");
 }
@@ -139,8 +139,7 @@ bool query_read(struct str body, struct query *out, struct problems *problems)
     return problems->n == 0;
 }
 
-/* -- what a cursor is bound to -------------------------------------------------------------------
- */
+/* -- what a cursor is bound to --------------------------------------------------------------- */
 
 /* With its length, so that two different lists never give the same bytes. */
 static void add_text(struct buf *buf, struct str text)

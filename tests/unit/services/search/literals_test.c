@@ -1,0 +1,64 @@
+#include "services/search/literals.h"
+
+#include <criterion/criterion.h>
+
+static struct arena arena;
+
+static void open_arena(void)
+{
+    arena_init(&arena, 1 << 20);
+}
+
+static void close_arena(void)
+{
+    arena_release(&arena);
+}
+
+TestSuite(literals, .init = open_arena, .fini = close_arena);
+
+static json_t *read_json(const char *text, struct literals *out)
+{
+    char error[160];
+    json_t *root;
+
+    cr_assert(json_read(str_of(text), &root, error), "%s: %s", text, error);
+    literals_read(str_of(text), root, &arena, out);
+    return root;
+}
+
+Test(literals, finds_each_number_as_it_was_spelled)
+{
+    static const char *const spelled[] = {"0", "-0", "1.0", "1.50", "-2.5E-3", "1e+2", "12345678"};
+    struct literals literals;
+    json_t *root = read_json("[0,-0, 1.0 ,\n1.50,-2.5E-3,\t1e+2,12345678]", &literals);
+
+    cr_assert_eq(literals.n, 7);
+    for (size_t i = 0; i < 7; i++)
+        cr_assert(str_equal(literals_find(&literals, json_array_get(root, i)), str_of(spelled[i])));
+    json_free(root);
+}
+
+Test(literals, is_not_misled_by_strings_and_words)
+{
+    struct literals literals;
+    json_t *root = read_json("{\"7\\\"8\":\"-1\\\\\",\"a\":[true,false,null,{\"\\u00e9\":\"\\\\\"},"
+                             "\"[9]\"],\"1e5\":{\"b\":0.1},\"c\":2}",
+                             &literals);
+
+    cr_assert_eq(literals.n, 2);
+    cr_assert(str_equal(
+        literals_find(&literals, json_object_get(json_object_get(root, "1e5"), "b")), STR("0.1")));
+    cr_assert(str_equal(literals_find(&literals, json_object_get(root, "c")), STR("2")));
+    json_free(root);
+}
+
+Test(literals, takes_a_number_alone_and_none_at_all)
+{
+    struct literals literals;
+    json_t *root = read_json("-7", &literals);
+
+    cr_assert(str_equal(literals_find(&literals, root), STR("-7")));
+    json_free(root);
+    json_free(read_json("\"7\"", &literals));
+    cr_assert_eq(literals.n, 0);
+}
