@@ -10,7 +10,7 @@
 
 /* The API's commands. */
 enum status create_judge(struct command *command, void *service);
-void create_ask(struct command *command, struct db *db, void *service);
+void create_ask(struct command *const *commands, size_t n, struct db *db, void *service);
 enum status create_tell(struct command *command, struct db *db, void *service);
 
 enum status get_judge(struct command *command, void *service);

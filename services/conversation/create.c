@@ -8,13 +8,14 @@
  */
 #include "conversation_sql.h"
 #include "proto/subject.h"
-#include "services/conversation/body.h"
+#include "services/conversation/columns.h"
 #include "services/conversation/conversation.h"
+#include "services/conversation/create_groups.h"
 #include "services/conversation/create_rules.h"
 #include "services/conversation/lock_order.h"
 #include "services/conversation/reply.h"
 
-/* The columns of sql/create_conversation.sql. */
+/* The columns of sql/create_conversations.sql. */
 enum create_column {
     COLUMN_IS_DELETED,
     COLUMN_IS_ERASED,
@@ -26,16 +27,11 @@ enum create_column {
     COLUMN_CONVERSATION, /* the one that exists; its contact is the one that was named */
 };
 
-struct create {
-    struct create_body body;
-    struct str contact_id; /* from.id, if it can be anybody's */
-    struct str new_conversation_id, new_contact_id, new_event_id;
-    size_t result;
-};
+enum { PARAMETERS = 11 };
 
 enum status create_judge(struct command *command, void *service)
 {
-    struct create *const create = ARENA_NEW(command->arena, struct create);
+    struct create_request *const create = ARENA_NEW(command->arena, struct create_request);
     const struct body_from *const from = &create->body.from;
     struct uuid id;
 
@@ -43,6 +39,9 @@ enum status create_judge(struct command *command, void *service)
         return command_refuse_all(command, fields_outcome(&command->problems));
     if (from->id.p != NULL && uuid_parse(from->id, &id))
         create->contact_id = from->id;
+    create->organization_id = organization_param(command);
+    if (create->body.custom_attributes.n_values > 0)
+        create->attributes = command->body;
     create->new_conversation_id = new_id_param(command);
     create->new_contact_id = new_id_param(command);
     create->new_event_id = new_id_param(command);
@@ -52,48 +51,93 @@ enum status create_judge(struct command *command, void *service)
     return ST_OK;
 }
 
-void create_ask(struct command *command, struct db *db, void *service)
+/* One statement for all of them; each remembers its row. */
+static void ask_group(struct create_request *const *group, size_t n, struct db *db,
+                      struct arena *arena)
 {
-    struct create *const create = command->state;
-    const struct create_body *const body = &create->body;
-    const db_param params[] = {
-        organization_param(command),
-        body->external_id,
-        body->from.external_id,
-        create->contact_id,
-        body->from.name,
-        body->from.email,
-        body->from.phone,
-        body->custom_attributes.n_values > 0 ? command->body : STR_NONE,
-        create->new_conversation_id,
-        create->new_contact_id,
-        create->new_event_id,
-    };
+    struct buf columns[PARAMETERS];
+    db_param params[PARAMETERS];
+    size_t result;
 
-    create->result =
-        db_add(db, SQL_CREATE_CONVERSATION, params, sizeof(params) / sizeof(params[0]));
+    for (int p = 0; p < PARAMETERS; p++)
+        column_open(&columns[p], arena, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct create_request *const create = group[i];
+        const struct body_from *const from = &create->body.from;
+        const struct str values[PARAMETERS] = {
+            create->organization_id,
+            create->body.external_id,
+            from->external_id,
+            create->contact_id,
+            from->name,
+            from->email,
+            from->phone,
+            create->attributes,
+            create->new_conversation_id,
+            create->new_contact_id,
+            create->new_event_id,
+        };
+
+        for (int p = 0; p < PARAMETERS; p++)
+            column_add(&columns[p], values[p]);
+    }
+    for (int p = 0; p < PARAMETERS; p++)
+        params[p] = column_close(&columns[p]);
+    result = db_add(db, SQL_CREATE_CONVERSATIONS, params, PARAMETERS);
+    for (size_t i = 0; i < n; i++) {
+        group[i]->result = result;
+        group[i]->row = i;
+    }
+}
+
+void create_ask(struct command *const *commands, size_t n, struct db *db, void *service)
+{
+    struct arena *const arena = commands[0]->arena;
+    struct create_request **const requests = ARENA_ARRAY(arena, struct create_request *, n);
+    size_t n_asked = 0;
+
+    for (size_t i = 0; i < n; i++)
+        requests[i] = commands[i]->state;
+    while (n_asked < n) {
+        const size_t n_group = create_group(requests + n_asked, n - n_asked);
+
+        ask_group(requests + n_asked, n_group, db, arena);
+        n_asked += n_group;
+    }
+}
+
+/* What the statement found for one request. */
+struct answer {
+    const struct db_rows *rows;
+    size_t row;
+};
+
+static struct str value(const struct answer *answer, int column)
+{
+    return db_value(answer->rows, answer->row, column);
 }
 
 /* The same contact: the statement has looked up the one that is named. */
-static bool is_same_contact(const struct db_rows *rows, struct str named_id)
+static bool is_same_contact(const struct answer *answer, struct str named_id)
 {
-    return named_id.p != NULL && str_equal(db_value(rows, 0, COLUMN_CONTACT_ID), named_id);
+    return named_id.p != NULL && str_equal(value(answer, COLUMN_CONTACT_ID), named_id);
 }
 
-static struct create_found found_of(const struct create *create, const struct db_rows *rows)
+static struct create_found found_of(const struct create_request *create,
+                                    const struct answer *answer)
 {
-    const struct str named_id = db_value(rows, 0, COLUMN_CONVERSATION + CONVERSATION_CONTACT_ID);
+    const struct str named_id = value(answer, COLUMN_CONVERSATION + CONVERSATION_CONTACT_ID);
 
     return (struct create_found){
         .names_contact_by_id = create->body.from.id.p != NULL,
         .contact_is_known = named_id.p != NULL,
-        .exists = db_value(rows, 0, COLUMN_CONVERSATION + CONVERSATION_ID).p != NULL,
-        .is_deleted = db_value_bool(rows, 0, COLUMN_IS_DELETED),
-        .is_erased = db_value_bool(rows, 0, COLUMN_IS_ERASED),
-        .is_same_contact = is_same_contact(rows, named_id),
-        .email_is_taken = db_value(rows, 0, COLUMN_EMAIL_OWNER).p != NULL,
-        .phone_is_taken = db_value(rows, 0, COLUMN_PHONE_OWNER).p != NULL,
-        .is_created = db_value(rows, 0, COLUMN_MADE_AT).p != NULL,
+        .exists = value(answer, COLUMN_CONVERSATION + CONVERSATION_ID).p != NULL,
+        .is_deleted = db_value_bool(answer->rows, answer->row, COLUMN_IS_DELETED),
+        .is_erased = db_value_bool(answer->rows, answer->row, COLUMN_IS_ERASED),
+        .is_same_contact = is_same_contact(answer, named_id),
+        .email_is_taken = value(answer, COLUMN_EMAIL_OWNER).p != NULL,
+        .phone_is_taken = value(answer, COLUMN_PHONE_OWNER).p != NULL,
+        .is_created = value(answer, COLUMN_MADE_AT).p != NULL,
     };
 }
 
@@ -104,20 +148,20 @@ static void replace(struct str *value, struct str given)
 }
 
 /* What was named and found, with what was given and made on top. */
-static enum status reply_made(struct command *command, const struct create *create,
-                              const struct db_rows *rows)
+static enum status reply_made(struct command *command, const struct create_request *create,
+                              const struct answer *answer)
 {
     const struct body_from *const from = &create->body.from;
     struct str values[CONVERSATION_COLUMNS];
 
     for (int i = 0; i < CONVERSATION_COLUMNS; i++)
-        values[i] = db_value(rows, 0, COLUMN_CONVERSATION + i);
+        values[i] = value(answer, COLUMN_CONVERSATION + i);
     values[CONVERSATION_ID] = create->new_conversation_id;
-    values[CONVERSATION_CREATED_AT] = db_value(rows, 0, COLUMN_MADE_AT);
+    values[CONVERSATION_CREATED_AT] = value(answer, COLUMN_MADE_AT);
     values[CONVERSATION_UPDATED_AT] = values[CONVERSATION_CREATED_AT];
     values[CONVERSATION_CHANNEL] = STR("api");
     values[CONVERSATION_STATUS] = STR("active");
-    values[CONVERSATION_CUSTOM_ATTRIBUTES] = db_value(rows, 0, COLUMN_MADE_ATTRIBUTES);
+    values[CONVERSATION_CUSTOM_ATTRIBUTES] = value(answer, COLUMN_MADE_ATTRIBUTES);
     values[CONVERSATION_MESSAGE_COUNT] = STR("0");
     if (values[CONVERSATION_CONTACT_ID].p == NULL)
         values[CONVERSATION_CONTACT_ID] = create->new_contact_id;
@@ -131,7 +175,7 @@ static enum status reply_made(struct command *command, const struct create *crea
     return reply_conversation(command, values);
 }
 
-static enum status refuse_profile(struct command *command, const struct db_rows *rows)
+static enum status refuse_profile(struct command *command, const struct answer *answer)
 {
     static const struct {
         int column;
@@ -142,7 +186,7 @@ static enum status refuse_profile(struct command *command, const struct db_rows 
     };
 
     for (size_t i = 0; i < 2; i++) {
-        const struct str owner = db_value(rows, 0, profile[i].column);
+        const struct str owner = value(answer, profile[i].column);
 
         if (owner.p != NULL)
             command_refuse(command, OUTCOME_PROFILE_CONFLICT, profile[i].field,
@@ -153,28 +197,29 @@ static enum status refuse_profile(struct command *command, const struct db_rows 
 }
 
 /* Names in the audit trail what exists already. */
-static void note_found(struct command *command, const struct db_rows *rows)
+static void note_found(struct command *command, const struct answer *answer)
 {
-    note_id(&command->conversation_id, db_value(rows, 0, COLUMN_CONVERSATION + CONVERSATION_ID));
-    note_id(&command->contact_id, db_value(rows, 0, COLUMN_CONVERSATION + CONVERSATION_CONTACT_ID));
+    note_id(&command->conversation_id, value(answer, COLUMN_CONVERSATION + CONVERSATION_ID));
+    note_id(&command->contact_id, value(answer, COLUMN_CONVERSATION + CONVERSATION_CONTACT_ID));
 }
 
 enum status create_tell(struct command *command, struct db *db, void *service)
 {
-    const struct create *const create = command->state;
-    const struct db_rows *const rows = db_result(db, create->result);
+    const struct create_request *const create = command->state;
+    const struct answer of = {db_result(db, create->result), create->row};
+    const struct answer *const answer = &of;
     struct create_found found;
 
-    if (db_rows_count(rows) != 1)
+    if (db_rows_count(answer->rows) <= answer->row)
         return ST_INTERNAL;
-    found = found_of(create, rows);
-    note_found(command, rows);
+    found = found_of(create, answer);
+    note_found(command, answer);
     switch (create_judge_found(&found)) {
     case CREATE_MADE:
-        return reply_made(command, create, rows);
+        return reply_made(command, create, answer);
     case CREATE_REPLAYED:
         command->outcome = OUTCOME_REPLAYED;
-        return reply_conversation_row(command, rows, COLUMN_CONVERSATION);
+        return reply_conversation_row(command, answer->rows, answer->row, COLUMN_CONVERSATION);
     case CREATE_CUSTOMER_UNAVAILABLE:
         return command_refuse(command, OUTCOME_CUSTOMER_UNAVAILABLE, NULL,
                               "The customer of this conversation has been erased");
@@ -185,7 +230,7 @@ enum status create_tell(struct command *command, struct db *db, void *service)
                               found.is_deleted ? "This id belonged to a deleted conversation"
                                                : "This id belongs to another contact");
     case CREATE_PROFILE_TAKEN:
-        return refuse_profile(command, rows);
+        return refuse_profile(command, answer);
     case CREATE_RACED:
         return ST_RETRY;
     }

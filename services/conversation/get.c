@@ -28,5 +28,5 @@ enum status get_tell(struct command *command, struct db *db, void *service)
 
     if (db_rows_count(rows) == 0)
         return refuse_absent(command);
-    return reply_conversation_row(command, rows, 0);
+    return reply_conversation_row(command, rows, 0, 0);
 }

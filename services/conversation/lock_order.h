@@ -9,10 +9,11 @@
  *            update, append, set-status, delete
  *                                  the conversation (and never its contact)
  *
- *          so one key names what it locks, and batches that take their keys in one order cannot
- *          wait for each other in a circle. Two ways lead to one contact (its id, the caller's id):
- *          batches that mix them, and creates that fight for one external id or email, may still
- *          meet crosswise. PostgreSQL then breaks the tie, and the batch is run one by one.
+ *          so one key names what it locks, and batches that take their keys in one order (creates
+ *          after all others) cannot wait for each other in a circle. Two ways lead to one contact
+ *          (its id, the caller's id): batches that mix them, and creates that fight for one
+ *          external id or email, may still meet crosswise. PostgreSQL then breaks the tie, and the
+ *          batch is run one by one.
  * Threads  Any; pure.
  */
 #ifndef SERVICES_CONVERSATION_LOCK_ORDER_H

@@ -5,8 +5,7 @@
 #include "services/conversation/conversation.h"
 
 static const struct route routes[] = {
-    {SUBJECT_CONVERSATION_CREATE, OP_CONVERSATION_CREATE, true, create_judge, create_ask,
-     create_tell},
+    {SUBJECT_CONVERSATION_CREATE, OP_CONVERSATION_CREATE, true, create_judge, NULL, create_tell},
     {SUBJECT_CONVERSATION_GET, OP_CONVERSATION_GET, false, get_judge, get_ask, get_tell},
     {SUBJECT_CONVERSATION_UPDATE, OP_CONVERSATION_UPDATE, true, update_judge, update_ask,
      update_tell},
@@ -27,6 +26,7 @@ static struct service conversation_service = {
     .statements = conversation_sql,
     .n_statements = CONVERSATION_SQL_COUNT,
     .ledger = &trail,
+    .ask_together = create_ask, /* create is the one route without an ask of its own */
 };
 
 int main(int argc, char **argv)

@@ -108,7 +108,7 @@ enum status open_tell(struct command *command, struct db *db, void *service)
     if (db_rows_count(rows) != 1)
         return ST_INTERNAL;
     if (db_value(rows, 0, COLUMN_CONVERSATION + CONVERSATION_ID).p != NULL)
-        return reply_conversation_row(command, rows, COLUMN_CONVERSATION);
+        return reply_conversation_row(command, rows, 0, COLUMN_CONVERSATION);
     command->doorbell = NULL;
     return command_refuse(command, OUTCOME_PROFILE_CONFLICT, "contact_email",
                           "This email address belongs to another contact, %.*s",

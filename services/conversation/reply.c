@@ -55,11 +55,12 @@ enum status reply_conversation(struct command *command,
     return ST_OK;
 }
 
-enum status reply_conversation_row(struct command *command, const struct db_rows *rows, int first)
+enum status reply_conversation_row(struct command *command, const struct db_rows *rows, size_t row,
+                                   int first)
 {
     struct str values[CONVERSATION_COLUMNS];
 
     for (int i = 0; i < CONVERSATION_COLUMNS; i++)
-        values[i] = db_value(rows, 0, first + i);
+        values[i] = db_value(rows, row, first + i);
     return reply_conversation(command, values);
 }

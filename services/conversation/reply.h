@@ -27,7 +27,8 @@ enum status refuse_absent(struct command *command);
 /* Answers with a conversation and names it in the audit trail. */
 enum status reply_conversation(struct command *command,
                                const struct str values[CONVERSATION_COLUMNS]);
-enum status reply_conversation_row(struct command *command, const struct db_rows *rows, int first);
+enum status reply_conversation_row(struct command *command, const struct db_rows *rows, size_t row,
+                                   int first);
 
 /* Takes the text of an id for the audit trail; STR_NONE is nil. */
 void note_id(struct uuid *out, struct str text);

@@ -73,5 +73,5 @@ enum status set_status_tell(struct command *command, struct db *db, void *servic
                               "A conversation that is %.*s cannot become %.*s", STR_ARG(was),
                               STR_ARG(set->status));
     }
-    return reply_conversation_row(command, rows, COLUMN_CONVERSATION);
+    return reply_conversation_row(command, rows, 0, COLUMN_CONVERSATION);
 }

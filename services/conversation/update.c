@@ -51,7 +51,7 @@ enum status update_tell(struct command *command, struct db *db, void *service)
     if (db_rows_count(rows) != 1)
         return ST_INTERNAL;
     if (db_value(rows, 0, COLUMN_CONVERSATION + CONVERSATION_ID).p != NULL)
-        return reply_conversation_row(command, rows, COLUMN_CONVERSATION);
+        return reply_conversation_row(command, rows, 0, COLUMN_CONVERSATION);
     if (!db_value_bool(rows, 0, COLUMN_IS_THERE))
         return refuse_absent(command);
     if (db_value_bool(rows, 0, COLUMN_IS_TOO_MUCH))

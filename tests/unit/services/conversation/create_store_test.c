@@ -120,3 +120,76 @@ Test(create_store, keeps_organizations_apart)
                                     "{\"custom_attributes\":{}}"}),
                    OUTCOME_NOT_FOUND, NULL);
 }
+
+/* Judges all, asks for them together, and tells each. */
+static void run_batch(struct command *const *commands, size_t n)
+{
+    db_open_batch(db, clock_us() + 10 * 1000 * 1000);
+    create_ask(commands, n, db, NULL);
+    cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
+    for (size_t i = 0; i < n; i++)
+        cr_assert_neq(create_tell(commands[i], db, NULL), ST_RETRY);
+    cr_assert_eq(db_commit(db), ST_OK);
+}
+
+Test(create_store, tells_every_request_of_a_batch_its_own_answer)
+{
+    struct command *const known = run_create(CREATE("e0", USER("u0") ",\"email\":\"a@x\""));
+    const char *const by_id =
+        arena_printf(&arena, CREATE("e7", "\"id\":\"%s\""), text_of(&known->contact_id));
+    const struct {
+        const char *body;
+        enum outcome outcome;
+    } requests[] = {
+        {CREATE("e0", USER("u0")), OUTCOME_REPLAYED},
+        {CREATE("e0", USER("u1")), OUTCOME_EXTERNAL_ID_CONFLICT},
+        {CREATE("e1", USER("u1") ",\"name\":\"Ann\""), OUTCOME_CREATED},
+        {CREATE("e2", USER("u1") ",\"name\":\"Ann\""), OUTCOME_CREATED},
+        {CREATE("e1", USER("u1")), OUTCOME_REPLAYED},
+        {CREATE("e3", USER("u2") ",\"email\":\"a@x\""), OUTCOME_PROFILE_CONFLICT},
+        {CREATE("e4", USER("u2") ",\"email\":\"b@x\""), OUTCOME_CREATED},
+        {CREATE("e5", USER("u3") ",\"email\":\"b@x\""), OUTCOME_PROFILE_CONFLICT},
+        {CREATE("{\\\"e6\\\",\\\\}", USER("NULL") ",\"name\":\"\\\\\\\"\""), OUTCOME_CREATED},
+        {by_id, OUTCOME_CREATED},
+        {CREATE("e8", "\"id\":\"" NOBODY "\""), OUTCOME_NOT_FOUND},
+    };
+    enum { N = sizeof(requests) / sizeof(requests[0]) };
+    struct command *commands[N];
+
+    for (size_t i = 0; i < N; i++) {
+        commands[i] = judge(&arena, (struct ask){&create, ORG, NULL, requests[i].body});
+        cr_assert_not_null(commands[i]->state);
+    }
+    run_batch(commands, N);
+    for (size_t i = 0; i < N; i++) {
+        cr_expect_eq(commands[i]->outcome, requests[i].outcome, "%s: %s", requests[i].body,
+                     outcome_name(commands[i]->outcome));
+        if (commands[i]->outcome == OUTCOME_CREATED)
+            cr_expect_str_eq(reply_of(read_back(commands[i])), reply_of(commands[i]));
+    }
+    cr_assert(uuid_equal(&commands[2]->contact_id, &commands[3]->contact_id));
+    assert_reply_has(commands[8], "\"external_id\":\"{\\\"e6\\\",\\\\}\"");
+    assert_reply_has(commands[8], "\"external_id\":\"NULL\",\"name\":\"\\\\\\\"\"");
+    cr_assert_eq(count("SELECT count(*) FROM conversation.contacts"), 4);
+    cr_assert_eq(count("SELECT count(*) FROM webhook.events"), 6);
+}
+
+Test(create_store, creates_a_full_batch_for_one_new_contact)
+{
+    enum { N = 128 };
+    struct command *commands[N];
+
+    for (int i = 0; i < N; i++) {
+        const char *const body =
+            arena_printf(&arena, CREATE("e%d", USER("u") ",\"email\":\"a@x\""), i);
+
+        commands[i] = judge(&arena, (struct ask){&create, ORG, NULL, body});
+    }
+    run_batch(commands, N);
+    for (int i = 0; i < N; i++)
+        assert_outcome(commands[i], OUTCOME_CREATED, NULL);
+    cr_assert_eq(count("SELECT count(*) FROM conversation.contacts"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM conversation.conversations c "
+                       "JOIN conversation.contacts k ON k.id = c.contact_id"),
+                 N);
+}

@@ -23,7 +23,7 @@
 #define CREATE(external_id, from) "{\"external_id\":\"" external_id "\",\"from\":{" from "}}"
 #define USER(id)                  "\"external_id\":\"" id "\""
 
-static const struct route create = {.judge = create_judge, .ask = create_ask, .tell = create_tell};
+static const struct route create = {.judge = create_judge, .tell = create_tell};
 static const struct route get = {.judge = get_judge, .ask = get_ask, .tell = get_tell};
 static const struct route update = {.judge = update_judge, .ask = update_ask, .tell = update_tell};
 static const struct route open_ = {.judge = open_judge, .ask = open_ask, .tell = open_tell};
@@ -99,8 +99,7 @@ struct ask {
     const char *organization, *id, *body;
 };
 
-/* Judges a command and queues its statements. */
-static inline struct command *begin(struct db *on, struct arena *in, struct ask ask)
+static inline struct command *judge(struct arena *in, struct ask ask)
 {
     struct command *const command = ARENA_NEW(in, struct command);
 
@@ -108,9 +107,21 @@ static inline struct command *begin(struct db *on, struct arena *in, struct ask 
         .route = ask.route, .arena = in, .resource_id = str_of(ask.id), .body = str_of(ask.body)};
     problems_init(&command->problems, in);
     cr_assert(uuid_parse(str_of(ask.organization), &command->caller.organization_id));
-    if (ask.route->judge(command, NULL) != ST_OK)
+    cr_assert_eq(ask.route->judge(command, NULL) == ST_OK, command->problems.n == 0);
+    return command;
+}
+
+/* Judges a command and queues its statements. */
+static inline struct command *begin(struct db *on, struct arena *in, struct ask ask)
+{
+    struct command *command = judge(in, ask);
+
+    if (command->problems.n > 0)
         return command;
-    ask.route->ask(command, on, NULL);
+    if (ask.route == &create)
+        create_ask(&command, 1, on, NULL);
+    else
+        ask.route->ask(command, on, NULL);
     return command;
 }
 
