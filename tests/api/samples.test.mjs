@@ -1,0 +1,58 @@
+// The samples of docs/samples do what they say, and docs/api.md shows nothing else.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { root } from './description.mjs';
+
+const run = promisify(execFile);
+const samples = new URL('docs/samples/', root);
+const programs = { bash: 'curl.sh', js: 'node.mjs', python: 'python.py' };
+const commands = { 'curl.sh': 'bash', 'node.mjs': process.execPath, 'python.py': 'python3' };
+
+const read = (name) => readFileSync(new URL(name, samples), 'utf8');
+
+// The second words of the lines that begin with a word.
+const words = (out, first) =>
+  out.split('\n').filter((l) => l.startsWith(`${first} `)).map((l) => l.split(' ')[1]);
+
+for (const name of Object.values(programs)) {
+  const sample = (customer, env = process.env) =>
+    run(commands[name], [new URL(name, samples).pathname, customer], { env });
+
+  test(`${name} creates, replays, reads, updates and pages`, async () => {
+    const customer = `sample-${randomUUID()}`;
+    const { stdout } = await sample(customer);
+    const created = words(stdout, 'created');
+    assert.equal(new Set(created).size, 3);
+    assert.deepEqual(words(stdout, 'replayed'), [created[2]]);
+    assert.match(stdout, new RegExp(`^read ${customer}-order-3, active$`, 'm'));
+    assert.match(stdout, /^attributes \{"seats":6\}$/m);
+    assert.deepEqual(words(stdout, 'found'), created.reverse());
+  });
+
+  test(`${name} can be run again`, async () => {
+    const customer = `sample-${randomUUID()}`;
+    const [first, second] = [await sample(customer), await sample(customer)];
+    assert.equal(second.stdout, first.stdout);
+  });
+
+  test(`${name} ends with an error when it is refused`, async () => {
+    const env = { ...process.env, FULL_KEY: process.env.READ_KEY };
+    const error = await sample('sample-refused', env).then(assert.fail, (e) => e);
+    assert.ok(error.code > 0, `${error}`);
+    assert.match(error.stderr, /403/);
+  });
+}
+
+test('docs/api.md shows code of the samples only', () => {
+  const text = readFileSync(new URL('docs/api.md', root), 'utf8');
+  const blocks = [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)];
+  const flat = (code) => code.split('\n').map((line) => line.trim()).join('\n');
+  const shown = blocks.filter(([, language]) => programs[language]);
+  for (const [, language, code] of shown)
+    assert.ok(flat(read(programs[language])).includes(flat(code)), `not in the sample:\n${code}`);
+  assert.deepEqual([...new Set(shown.map(([, language]) => language))], Object.keys(programs));
+});
