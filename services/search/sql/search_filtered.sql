@@ -28,6 +28,7 @@ WITH contact AS MATERIALIZED (
      AND ($16::text[] IS NULL OR external_id = ANY ($16))
      AND (external_id IS NULL OR external_id <> ALL ($17::text[]))
      AND custom_attributes @> ALL ($18::jsonb[]) AND NOT custom_attributes @> ANY ($19::jsonb[])
+   ORDER BY created_at DESC, id DESC
 ), total AS (
   SELECT count(*) AS n
     FROM matching

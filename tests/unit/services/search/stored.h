@@ -1,0 +1,69 @@
+/*
+ * stored - a real database with the schema, and a link to it as the service has it. Header-only;
+ * every test has a server of its own.
+ */
+#ifndef TESTS_UNIT_SERVICES_SEARCH_STORED_H
+#define TESTS_UNIT_SERVICES_SEARCH_STORED_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/base/clock.h"
+#include "common/db/db.h"
+#include "search_sql.h"
+#include "tests/support/postgres_server.h"
+#include "tests/unit/services/search/asked.h"
+
+static struct postgres_server server;
+static struct db *db;
+
+static inline void migrate(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *text = calloc(1, 65536);
+
+    cr_assert_not_null(file, "%s: run from the root of the repository", path);
+    cr_assert_gt(fread(text, 1, 65535, file), 0);
+    fclose(file);
+    postgres_do(server.url, text);
+    free(text);
+}
+
+static inline char *search_url(void)
+{
+    return arena_printf(&arena, "postgresql://conv_search@127.0.0.1:%u/postgres", server.port);
+}
+
+static inline void connect_search(void)
+{
+    /* The link keeps what the options point to. */
+    static char url[128];
+
+    snprintf(url, sizeof(url), "%s", search_url());
+    db = db_new(&(struct db_options){
+        .url = url, .name = "test", .statements = search_sql, .n_statements = SEARCH_SQL_COUNT});
+    cr_assert_eq(db_connect(db, 10000), ST_OK);
+}
+
+static inline void start(void)
+{
+    open_arena();
+    postgres_server_prepare(&server);
+    postgres_server_start(&server);
+    postgres_do(server.url, "CREATE ROLE conv_search LOGIN; CREATE ROLE conv_conversation;"
+                            "CREATE ROLE conv_webhook; CREATE ROLE conv_audit");
+    migrate("services/audit/migrations/0001_entries.sql");
+    migrate("services/webhook/migrations/0001_events.sql");
+    migrate("services/conversation/migrations/0001_conversations.sql");
+    migrate("services/search/migrations/0001_plans.sql");
+    connect_search();
+}
+
+static inline void stop(void)
+{
+    db_free(db);
+    postgres_server_stop(&server);
+    close_arena();
+}
+
+#endif
