@@ -12,8 +12,7 @@
 
 /* The columns of sql/update_attributes.sql. */
 enum update_column {
-    COLUMN_IS_THERE,
-    COLUMN_IS_TOO_MUCH,
+    COLUMN_N_KEYS, /* that it would have, when it was not changed; NULL: it is not there */
     COLUMN_CONVERSATION,
 };
 
@@ -52,9 +51,9 @@ enum status update_tell(struct command *command, struct db *db, void *service)
         return ST_INTERNAL;
     if (db_value(rows, 0, COLUMN_CONVERSATION + CONVERSATION_ID).p != NULL)
         return reply_conversation_row(command, rows, 0, COLUMN_CONVERSATION);
-    if (!db_value_bool(rows, 0, COLUMN_IS_THERE))
+    if (db_value(rows, 0, COLUMN_N_KEYS).p == NULL)
         return refuse_absent(command);
-    if (db_value_bool(rows, 0, COLUMN_IS_TOO_MUCH))
+    if (db_value_int(rows, 0, COLUMN_N_KEYS) > ATTRIBUTES_MOST)
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "custom_attributes",
                               ATTRIBUTES_TOO_MANY);
     return ST_RETRY;

@@ -1,6 +1,6 @@
 -- Merges custom attributes into a conversation; a null removes its key. The one row that comes back
--- tells whether the conversation is there and, if so, whether the merge would exceed the limit, and
--- shows the conversation if it was changed.
+-- shows the conversation if it was changed; else how many keys it would have, NULL when it is not
+-- there.
 --
 --   1 organization  2 id  3 JSON object with custom_attributes  4 most keys
 --
@@ -18,14 +18,11 @@ WITH changed AS (
   RETURNING id, external_id, contact_id, created_at, updated_at, last_message_at, channel, status,
             custom_attributes, message_count
 )
-SELECT v.id IS NOT NULL OR (
-         SELECT true FROM conversation.conversations
-          WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL),
-       v.id IS NULL AND (
+SELECT CASE WHEN v.id IS NULL THEN (
          SELECT (SELECT count(*) FROM jsonb_object_keys(
-                   jsonb_strip_nulls(custom_attributes || ($3::jsonb -> 'custom_attributes')))) > $4
+                   jsonb_strip_nulls(custom_attributes || ($3::jsonb -> 'custom_attributes'))))
            FROM conversation.conversations
-          WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL),
+          WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL) END,
        v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint,
        floor(date_part('epoch', v.updated_at))::bigint,
        floor(date_part('epoch', v.last_message_at))::bigint,
