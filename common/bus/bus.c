@@ -85,10 +85,9 @@ static void release(struct bus *bus)
         bus_mailbox_free(bus->mailboxes);
         bus->mailboxes = next;
     }
+    bus_bin_empty();
     natsOptions_Destroy(bus->options);
     nats_ReleaseThreadMemory();
-    bus_message_free(bus->call.reply);
-    pthread_mutex_destroy(&bus->call.lock);
     pthread_mutex_destroy(&bus->link_lock);
     sem_destroy(&bus->closed);
     close(bus->wake_fd);
@@ -109,7 +108,6 @@ struct bus *bus_connect(const struct bus_options *options)
     must(bus->inbox_prefix != NULL && bus->wake_fd >= 0 && bus->stop_dialing_fd >= 0);
     must(sem_init(&bus->closed, 0, 0) == 0);
     must(pthread_mutex_init(&bus->link_lock, NULL) == 0);
-    must(pthread_mutex_init(&bus->call.lock, NULL) == 0);
     atomic_init(&bus->socket, -1);
 
     natsStatus s = set_options(bus, options);

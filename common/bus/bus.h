@@ -8,8 +8,8 @@
  * Owns     bus_connect() gives a bus that bus_free() takes back. Messages taken from a mailbox are
  *          the taker's, to be given back with bus_message_free(), on any thread.
  * Threads  All calls belong to the owner's thread, except bus_wake() and bus_is_up(), which any
- *          thread may call. Handlers for replies and notices run on threads of nats.c: see each.
- *          Those threads inherit the owner's signal mask: block what you wait for beforehand.
+ *          thread may call. Replies come on the owner's thread, notices on threads of nats.c,
+ *          which inherit the owner's signal mask: block what you wait for beforehand.
  * Fails    ST_UNAVAILABLE = certain that nothing left this process. ST_INTERNAL = the message is
  *          impossible (larger than the server takes); nothing of it was sent either.
  */
@@ -104,14 +104,15 @@ MUST_CHECK enum status bus_publish(struct bus *bus, const char *subject, const c
 
 enum bus_reply_kind { BUS_REPLY, BUS_NO_RESPONDERS };
 
-/* Called on a nats.c thread, one at a time. May do one thing: hand it to the owner's thread.
+/* Called on the owner's thread from within bus_process() or bus_wait(); may send further requests.
    `message` is the callee's for BUS_REPLY and NULL for BUS_NO_RESPONDERS. */
 typedef void (*bus_reply_fn)(void *closure, uint64_t token, enum bus_reply_kind kind,
                              struct bus_message *message);
 
 /* Opens the one inbox of this connection. Once, before the first bus_request(). */
 void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, void *closure);
-/* Publishes with a reply subject that carries `token`; the caller keeps token -> request. */
+/* Publishes with a reply subject of its own; the reply comes with `token`, at most once, and may
+   come later than the caller cares to wait, but never after a minute. */
 MUST_CHECK enum status bus_request(struct bus *bus, const char *subject, uint64_t token,
                                    const struct bus_header *headers, size_t n_headers,
                                    struct str body);

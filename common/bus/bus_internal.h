@@ -7,6 +7,7 @@
  * mailbox.c  subscriptions and the messages that come from them
  * send.c     publishing
  * inbox.c    requests and their replies
+ * call.c     requests that block
  */
 #ifndef COMMON_BUS_BUS_INTERNAL_H
 #define COMMON_BUS_BUS_INTERNAL_H
@@ -33,15 +34,21 @@ struct bus_mailbox {
     sem_t silent;           /* posted once the handler will not be called any more */
 };
 
+struct bus_lane;
+
 struct bus_inbox {
-    char prefix[64]; /* of a reply subject; the token follows */
+    char prefix[64]; /* of a reply subject; the lane's number follows */
     bus_reply_fn on_reply;
     void *closure;
+    uint64_t n_opened;
+    struct bus_lane *free;
+    struct bus_lane **awaited; /* those with a request under way */
+    size_t n_awaited, room;
+    int64_t sweep_due_us;
 };
 
 /* The answer that bus_call() waits for. */
 struct bus_call {
-    pthread_mutex_t lock;
     uint64_t token; /* of the call under way; what answers another is late and dropped */
     bool answered;
     struct bus_message *reply; /* NULL when answered: no responders */
@@ -103,6 +110,14 @@ struct bus_mailbox *bus_subscribe(struct bus *bus, const char *subject, const ch
 void bus_mailbox_attach(struct bus_mailbox *mailbox); /* to the present connection */
 void bus_mailbox_detach(struct bus_mailbox *mailbox); /* from one that is closed */
 void bus_mailbox_free(struct bus_mailbox *mailbox);
+
+void bus_discard(natsMsg *msg); /* frees it, on an owner's thread at the end of the turn */
+void bus_bin_empty(void);       /* the end of the turn */
+
+/* inbox.c; all on the owner's thread */
+void bus_inbox_deliver(struct bus *bus); /* the replies that nats.c has read */
+void bus_inbox_sweep(struct bus *bus);   /* closes lanes that nobody waits for any more */
+void bus_inbox_close(struct bus *bus);   /* all lanes: their connection is closed */
 
 /* A message is a natsMsg under another name: nothing is added to it. */
 static inline struct bus_message *message_of(natsMsg *msg)

@@ -39,11 +39,14 @@ void bus_process(struct bus *bus)
     bus_owner_is_inside = true;
     natsConnection_ProcessReadEvent(bus->nats);
     bus_owner_is_inside = false;
+    bus_inbox_deliver(bus);
 }
 
 bool bus_flush(struct bus *bus)
 {
     bus_link_step(bus);
+    bus_inbox_sweep(bus);
+    bus_bin_empty();
     if (!atomic_load(&bus->write_wanted) || !bus_can_call(bus)) {
         bus->blocked = false;
         return true;

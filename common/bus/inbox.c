@@ -1,10 +1,15 @@
 /*
- * Requests and their replies. All replies come by one subscription, PREFIX.ID.*, whose last part is
- * the token of the request. It has a handler, although that costs a change of threads: the other
- * kind of subscription destroys the server's "no responders" together with the token on it.
+ * Requests and their replies. Each request that is under way has a lane: a subscription of its own,
+ * PREFIX.LANE.*, drained by the owner. So the server's "no responders", which the library hands
+ * over without its subject, still tells whose it is, and no thread has to be changed.
+ *
+ * The last part of the reply subject counts the lane's uses: a second reply to an earlier request
+ * is seen to be one and dropped. A lane is used again only once its reply has come, so that the
+ * same holds for "no responders". One that stays silent is closed after LANE_SILENT_US.
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -12,46 +17,26 @@
 #include "common/base/log.h"
 #include "common/bus/bus_internal.h"
 
-enum { TOKEN_DIGITS = 16, ID_BYTES = 8 };
+enum {
+    ID_BYTES = 8,
+    SWEEP_US = 1000 * 1000,
+    LANE_SILENT_US = 60 * 1000 * 1000, /* longer than any deadline: nobody waits for it any more */
+    SUBJECT_ROOM = sizeof(((struct bus_inbox *)NULL)->prefix) + 44,
+};
 
-static bool token_of(const char *subject, uint64_t *token)
-{
-    uint64_t value = 0;
-    const char *digits = strrchr(subject, '.');
-    if (digits == NULL || strlen(++digits) != TOKEN_DIGITS)
-        return false;
-    for (const char *p = digits; *p != '\0'; p++) {
-        const char *digit = strchr("0123456789abcdef", *p);
-        if (digit == NULL)
-            return false;
-        value = value << 4 | (uint64_t)(digit - "0123456789abcdef");
-    }
-    *token = value;
-    return true;
-}
-
-static void on_reply(natsConnection *nats, natsSubscription *sub, natsMsg *msg, void *closure)
-{
-    struct bus_mailbox *mailbox = closure;
-    struct bus_inbox *inbox = &mailbox->bus->inbox;
-    uint64_t token;
-
-    if (!token_of(natsMsg_GetSubject(msg), &token)) {
-        natsMsg_Destroy(msg); /* somebody guessed our inbox; not an answer to anything */
-        return;
-    }
-    if (natsMsg_IsNoResponders(msg)) {
-        natsMsg_Destroy(msg);
-        inbox->on_reply(inbox->closure, token, BUS_NO_RESPONDERS, NULL);
-        return;
-    }
-    inbox->on_reply(inbox->closure, token, BUS_REPLY, message_of(msg));
-}
+struct bus_lane {
+    natsSubscription *nats;
+    struct bus_lane *next_free;
+    uint64_t n_uses;
+    uint64_t token; /* of the request under way */
+    int64_t since_us;
+    size_t stem; /* of `subject`: as far as the dot before the use */
+    char subject[SUBJECT_ROOM];
+};
 
 void bus_open_inbox(struct bus *bus, bus_reply_fn handler, void *closure)
 {
     uint8_t id[ID_BYTES];
-    char subject[sizeof(bus->inbox.prefix) + 1];
 
     must(bus->inbox.on_reply == NULL);
     must(getrandom(id, sizeof(id), 0) == sizeof(id));
@@ -59,109 +44,170 @@ void bus_open_inbox(struct bus *bus, bus_reply_fn handler, void *closure)
     must(n > 0 && (size_t)n + 2 * sizeof(id) + 1 < sizeof(bus->inbox.prefix));
     for (size_t i = 0; i < sizeof(id); i++)
         n += snprintf(bus->inbox.prefix + n, 3, "%02x", id[i]);
-    strcpy(bus->inbox.prefix + n, ".");
     bus->inbox.on_reply = handler;
     bus->inbox.closure = closure;
-    (void)snprintf(subject, sizeof(subject), "%s*", bus->inbox.prefix);
-    (void)bus_subscribe(bus, subject, NULL, on_reply, NULL, NULL);
 }
 
-enum { SUBJECT_ROOM = sizeof(((struct bus_inbox *)NULL)->prefix) + TOKEN_DIGITS + 1 };
+/* -- lanes ----------------------------------------------------------------------------------- */
 
-static void write_subject(const struct bus *bus, uint64_t token, char subject[SUBJECT_ROOM])
+static struct bus_lane *open_lane(struct bus *bus)
 {
+    struct bus_inbox *inbox = &bus->inbox;
+    struct bus_lane *lane = calloc(1, sizeof(*lane));
+
+    must(lane != NULL);
+    lane->stem = (size_t)snprintf(lane->subject, sizeof(lane->subject), "%s.%" PRIu64 ".",
+                                  inbox->prefix, inbox->n_opened++);
+    must(lane->stem + sizeof("18446744073709551615") <= sizeof(lane->subject));
+    strcpy(lane->subject + lane->stem, "*");
+    if (natsConnection_SubscribeSync(&lane->nats, bus->nats, lane->subject) != NATS_OK) {
+        free(lane); /* the connection ended in between */
+        return NULL;
+    }
+    return lane;
+}
+
+static void close_lane(struct bus_lane *lane)
+{
+    natsSubscription_Destroy(lane->nats); /* unsubscribes, if the connection lives */
+    free(lane);
+}
+
+static struct bus_lane *take_lane(struct bus *bus)
+{
+    struct bus_lane *lane = bus->inbox.free;
+
+    if (lane != NULL)
+        bus->inbox.free = lane->next_free;
+    else
+        lane = open_lane(bus);
+    if (lane != NULL)
+        (void)snprintf(lane->subject + lane->stem, sizeof(lane->subject) - lane->stem, "%" PRIu64,
+                       lane->n_uses++);
+    return lane;
+}
+
+static void give_back(struct bus_inbox *inbox, struct bus_lane *lane)
+{
+    lane->next_free = inbox->free;
+    inbox->free = lane;
+}
+
+static void await(struct bus_inbox *inbox, struct bus_lane *lane)
+{
+    if (inbox->n_awaited == inbox->room) {
+        inbox->room = inbox->room * 2 + 64;
+        inbox->awaited = reallocarray(inbox->awaited, inbox->room, sizeof(*inbox->awaited));
+        must(inbox->awaited != NULL);
+    }
+    inbox->awaited[inbox->n_awaited++] = lane;
+}
+
+void bus_inbox_close(struct bus *bus)
+{
+    struct bus_inbox *inbox = &bus->inbox;
+
+    for (size_t i = 0; i < inbox->n_awaited; i++)
+        close_lane(inbox->awaited[i]);
+    free(inbox->awaited);
+    while (inbox->free != NULL) {
+        struct bus_lane *next = inbox->free->next_free;
+        close_lane(inbox->free);
+        inbox->free = next;
+    }
+    inbox->awaited = NULL;
+    inbox->n_awaited = inbox->room = 0;
+}
+
+/* -- replies --------------------------------------------------------------------------------- */
+
+/* NATS_TIMEOUT: nothing has come yet. */
+static natsStatus take_reply(struct bus_lane *lane, natsMsg **msg)
+{
+    uint64_t n = 0;
+
+    /* Asking an empty subscription costs a formatted error. */
+    while (natsSubscription_QueuedMsgs(lane->nats, &n) == NATS_OK && n > 0) {
+        natsStatus s = natsSubscription_NextMsg(msg, lane->nats, 0);
+
+        if (s != NATS_OK || strcmp(natsMsg_GetSubject(*msg), lane->subject) == 0)
+            return s;
+        bus_discard(*msg); /* not an answer to what was asked last */
+    }
+    return NATS_TIMEOUT;
+}
+
+/* A handler may send requests, which are awaited behind those looked at here. */
+void bus_inbox_deliver(struct bus *bus)
+{
+    struct bus_inbox *inbox = &bus->inbox;
+
+    for (size_t i = inbox->n_awaited; i-- > 0;) {
+        struct bus_lane *lane = inbox->awaited[i];
+        uint64_t token = lane->token;
+        natsMsg *msg = NULL;
+        natsStatus s = take_reply(lane, &msg);
+
+        if (s != NATS_OK && s != NATS_NO_RESPONDERS)
+            continue;
+        inbox->awaited[i] = inbox->awaited[--inbox->n_awaited];
+        give_back(inbox, lane);
+        if (s == NATS_OK)
+            inbox->on_reply(inbox->closure, token, BUS_REPLY, message_of(msg));
+        else
+            inbox->on_reply(inbox->closure, token, BUS_NO_RESPONDERS, NULL);
+    }
+}
+
+void bus_inbox_sweep(struct bus *bus)
+{
+    struct bus_inbox *inbox = &bus->inbox;
+    int64_t now_us = clock_mono_us();
+
+    if (inbox->n_awaited == 0 || now_us < inbox->sweep_due_us)
+        return;
+    inbox->sweep_due_us = now_us + SWEEP_US;
+    for (size_t i = inbox->n_awaited; i-- > 0;) {
+        struct bus_lane *lane = inbox->awaited[i];
+
+        if (now_us - lane->since_us < LANE_SILENT_US)
+            continue;
+        inbox->awaited[i] = inbox->awaited[--inbox->n_awaited];
+        close_lane(lane);
+    }
+}
+
+/* -- requests -------------------------------------------------------------------------------- */
+
+/* NULL subject: to the lane itself. */
+static enum status send_on_lane(struct bus *bus, const char *subject, uint64_t token,
+                                const struct bus_header *headers, size_t n_headers, struct str body)
+{
+    struct bus_lane *lane;
+    enum status st;
+
     must(bus->inbox.on_reply != NULL);
-    (void)snprintf(subject, SUBJECT_ROOM, "%s%016" PRIx64, bus->inbox.prefix, token);
+    if (!bus_can_call(bus) || (lane = take_lane(bus)) == NULL)
+        return ST_UNAVAILABLE;
+    st = subject != NULL ? bus_publish(bus, subject, lane->subject, headers, n_headers, body)
+                         : bus_publish(bus, lane->subject, NULL, headers, n_headers, body);
+    if (st != ST_OK) {
+        give_back(&bus->inbox, lane);
+        return st;
+    }
+    lane->token = token;
+    lane->since_us = clock_mono_us();
+    await(&bus->inbox, lane);
+    return ST_OK;
 }
 
 enum status bus_request(struct bus *bus, const char *subject, uint64_t token,
                         const struct bus_header *headers, size_t n_headers, struct str body)
 {
-    char reply_to[SUBJECT_ROOM];
-
-    write_subject(bus, token, reply_to);
-    return bus_publish(bus, subject, reply_to, headers, n_headers, body);
+    return send_on_lane(bus, subject, token, headers, n_headers, body);
 }
 
 enum status bus_pulse(struct bus *bus, uint64_t token)
 {
-    char subject[SUBJECT_ROOM];
-
-    write_subject(bus, token, subject);
-    return bus_publish(bus, subject, NULL, NULL, 0, STR(""));
-}
-
-/* -- requests that block --------------------------------------------------------------------- */
-
-static void on_answer(void *closure, uint64_t token, enum bus_reply_kind kind,
-                      struct bus_message *message)
-{
-    struct bus *bus = closure;
-    struct bus_call *call = &bus->call;
-
-    pthread_mutex_lock(&call->lock);
-    bool awaited = token == call->token && !call->answered;
-    if (awaited) {
-        call->answered = true;
-        call->reply = message;
-    }
-    pthread_mutex_unlock(&call->lock);
-    if (awaited)
-        bus_wake(bus);
-    else
-        bus_message_free(message);
-}
-
-static bool answered(struct bus_call *call)
-{
-    pthread_mutex_lock(&call->lock);
-    bool yes = call->answered;
-    pthread_mutex_unlock(&call->lock);
-    return yes;
-}
-
-static int left_ms(int64_t until_us)
-{
-    int64_t left_us = until_us - clock_mono_us();
-    return left_us > 0 ? (int)(left_us / 1000) + 1 : 0;
-}
-
-/* From here on, an answer to an earlier call is late. */
-static uint64_t next_token(struct bus_call *call)
-{
-    pthread_mutex_lock(&call->lock);
-    uint64_t token = ++call->token;
-    bus_message_free(call->reply);
-    call->reply = NULL;
-    call->answered = false;
-    pthread_mutex_unlock(&call->lock);
-    return token;
-}
-
-enum status bus_call(struct bus *bus, const char *subject, const struct bus_header *headers,
-                     size_t n_headers, struct str body, int timeout_ms, struct bus_message **reply)
-{
-    int64_t until_us = clock_mono_us() + (int64_t)timeout_ms * 1000;
-    struct bus_call *call = &bus->call;
-
-    if (bus->inbox.on_reply == NULL)
-        bus_open_inbox(bus, on_answer, bus);
-    must(bus->inbox.on_reply == on_answer);
-
-    while (!bus_is_up(bus) && left_ms(until_us) > 0)
-        bus_wait(bus, left_ms(until_us));
-    enum status st = bus_request(bus, subject, next_token(call), headers, n_headers, body);
-    if (st != ST_OK)
-        return st;
-    while (!answered(call) && left_ms(until_us) > 0)
-        bus_wait(bus, left_ms(until_us));
-    if (!answered(call)) {
-        (void)next_token(call);
-        return ST_UNCERTAIN;
-    }
-    if (call->reply == NULL)
-        return ST_UNAVAILABLE;
-    *reply = call->reply;
-    call->reply = NULL;
-    return ST_OK;
+    return send_on_lane(bus, NULL, token, NULL, 0, STR(""));
 }

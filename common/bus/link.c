@@ -161,6 +161,7 @@ void bus_let_go(struct bus *bus)
     natsConnection_Close(bus->nats);
     for (struct bus_mailbox *m = bus->mailboxes; m != NULL; m = m->next)
         bus_mailbox_detach(m);
+    bus_inbox_close(bus);
     while (sem_wait(&bus->closed) != 0)
         ; /* interrupted by a signal */
     natsConnection_Destroy(bus->nats);

@@ -57,6 +57,6 @@ enum status bus_publish(struct bus *bus, const char *subject, const char *reply_
         s = natsConnection_PublishMsg(bus->nats, msg);
         bus_owner_is_inside = false;
     }
-    natsMsg_Destroy(msg);
+    bus_discard(msg);
     return status_of(s);
 }

@@ -77,7 +77,7 @@ static bool is(struct str s, const char *text)
     return str_equal(s, str_of(text));
 }
 
-/* What came by an inbox, filled on a thread of nats.c. */
+/* What came by an inbox. */
 struct replies {
     atomic_int n;
     uint64_t token[16];
@@ -189,6 +189,35 @@ Test(bus, tells_an_empty_reply_from_no_responders)
     cr_assert_eq(replies.kind[0], BUS_REPLY);
     bus_message_free(replies.message[0]);
     bus_message_free(request);
+    free_ends();
+}
+
+Test(bus, drops_a_second_reply_rather_than_take_it_for_the_next_request_s)
+{
+    struct bus *both = open_end(0);
+    struct bus_mailbox *mailbox = bus_serve(both, "v1.thing.*", "thing");
+    struct bus_message *request = NULL;
+    struct replies replies = {0};
+    char reply_to[2][128];
+    bus_open_inbox(both, on_reply, &replies);
+    cr_assert(EVENTUALLY(bus_is_up(both)));
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(bus_request(both, "v1.thing.get", (uint64_t)i, NULL, 0, STR("")), ST_OK);
+        cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL));
+        (void)snprintf(reply_to[i], sizeof(reply_to[i]), "%.*s",
+                       STR_ARG(bus_message_reply_to(request)));
+        bus_message_free(request);
+        cr_assert_eq(bus_publish(both, reply_to[0], NULL, NULL, 0, STR("first")), ST_OK);
+        if (i == 1)
+            cr_assert_eq(bus_publish(both, reply_to[1], NULL, NULL, 0, STR("second")), ST_OK);
+        cr_assert(EVENTUALLY(atomic_load(&replies.n) == i + 1));
+    }
+    cr_assert_str_neq(reply_to[0], reply_to[1]);
+    cr_assert(is(bus_message_body(replies.message[0]), "first"));
+    cr_assert_eq(replies.token[1], 1);
+    cr_assert(is(bus_message_body(replies.message[1]), "second"));
+    bus_message_free(replies.message[0]);
+    bus_message_free(replies.message[1]);
     free_ends();
 }
 

@@ -1,0 +1,51 @@
+/* Requests that block, for command-line programs. */
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/bus/bus_internal.h"
+
+static void on_answer(void *closure, uint64_t token, enum bus_reply_kind kind,
+                      struct bus_message *message)
+{
+    struct bus_call *call = closure;
+
+    if (token != call->token || call->answered) {
+        bus_message_free(message); /* late: answers an earlier call */
+        return;
+    }
+    call->answered = true;
+    call->reply = message;
+}
+
+static int left_ms(int64_t until_us)
+{
+    int64_t left_us = until_us - clock_mono_us();
+    return left_us > 0 ? (int)(left_us / 1000) + 1 : 0;
+}
+
+enum status bus_call(struct bus *bus, const char *subject, const struct bus_header *headers,
+                     size_t n_headers, struct str body, int timeout_ms, struct bus_message **reply)
+{
+    int64_t until_us = clock_mono_us() + (int64_t)timeout_ms * 1000;
+    struct bus_call *call = &bus->call;
+
+    if (bus->inbox.on_reply == NULL)
+        bus_open_inbox(bus, on_answer, call);
+    must(bus->inbox.on_reply == on_answer);
+
+    while (!bus_is_up(bus) && left_ms(until_us) > 0)
+        bus_wait(bus, left_ms(until_us));
+    *call = (struct bus_call){.token = call->token + 1};
+    enum status st = bus_request(bus, subject, call->token, headers, n_headers, body);
+    if (st != ST_OK)
+        return st;
+    while (!call->answered && left_ms(until_us) > 0)
+        bus_wait(bus, left_ms(until_us));
+    if (!call->answered) {
+        call->token++;
+        return ST_UNCERTAIN;
+    }
+    if (call->reply == NULL)
+        return ST_UNAVAILABLE;
+    *reply = call->reply;
+    return ST_OK;
+}
