@@ -179,10 +179,10 @@ static enum status refuse_profile(struct command *command, const struct answer *
 {
     static const struct {
         int column;
-        const char *field, *what;
+        const char *field;
     } profile[] = {
-        {COLUMN_EMAIL_OWNER, "from.email", "email address"},
-        {COLUMN_PHONE_OWNER, "from.phone", "phone number"},
+        {COLUMN_EMAIL_OWNER, "from.email"},
+        {COLUMN_PHONE_OWNER, "from.phone"},
     };
 
     for (size_t i = 0; i < 2; i++) {
@@ -190,8 +190,7 @@ static enum status refuse_profile(struct command *command, const struct answer *
 
         if (owner.p != NULL)
             command_refuse(command, OUTCOME_PROFILE_CONFLICT, profile[i].field,
-                           "This %s belongs to another contact, %.*s", profile[i].what,
-                           STR_ARG(owner));
+                           "belongs to another contact, %.*s", STR_ARG(owner));
     }
     return ST_REFUSED;
 }
@@ -224,11 +223,11 @@ enum status create_tell(struct command *command, struct db *db, void *service)
         return command_refuse(command, OUTCOME_CUSTOMER_UNAVAILABLE, NULL,
                               "The customer of this conversation has been erased");
     case CREATE_CONTACT_UNKNOWN:
-        return command_refuse(command, OUTCOME_NOT_FOUND, "from.id", "No such contact");
+        return command_refuse(command, OUTCOME_NOT_FOUND, "from.id", "is not the id of a contact");
     case CREATE_EXTERNAL_ID_TAKEN:
         return command_refuse(command, OUTCOME_EXTERNAL_ID_CONFLICT, "external_id",
-                              found.is_deleted ? "This id belonged to a deleted conversation"
-                                               : "This id belongs to another contact");
+                              found.is_deleted ? "belonged to a conversation that was deleted"
+                                               : "belongs to another contact's conversation");
     case CREATE_PROFILE_TAKEN:
         return refuse_profile(command, answer);
     case CREATE_RACED:

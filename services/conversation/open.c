@@ -111,6 +111,6 @@ enum status open_tell(struct command *command, struct db *db, void *service)
         return reply_conversation_row(command, rows, 0, COLUMN_CONVERSATION);
     command->doorbell = NULL;
     return command_refuse(command, OUTCOME_PROFILE_CONFLICT, "contact_email",
-                          "This email address belongs to another contact, %.*s",
+                          "belongs to another contact, %.*s",
                           STR_ARG(db_value(rows, 0, COLUMN_EMAIL_OWNER)));
 }

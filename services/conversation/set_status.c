@@ -69,9 +69,8 @@ enum status set_status_tell(struct command *command, struct db *db, void *servic
         if (str_equal(set->status, STR("human_takeover")))
             command->doorbell = SUBJECT_NOTICE_EVENTS;
     } else if (!status_is_same(was, set->status)) {
-        return command_refuse(command, OUTCOME_CONFLICT, "status",
-                              "A conversation that is %.*s cannot become %.*s", STR_ARG(was),
-                              STR_ARG(set->status));
+        return command_refuse(command, OUTCOME_CONFLICT, "status", "must not go from %.*s to %.*s",
+                              STR_ARG(was), STR_ARG(set->status));
     }
     return reply_conversation_row(command, rows, 0, COLUMN_CONVERSATION);
 }
