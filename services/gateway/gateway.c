@@ -12,13 +12,14 @@
 #include "services/gateway/meter.h"
 #include "services/gateway/post.h"
 
-#define USAGE_MS   10000
-#define SEND_MS    10000
-#define STOP_MS    10000
-#define GOODBYE_MS 1000
-#define TURN_MS    1000
-#define KEYS_KNOWN 65536
-#define KEYS_OTHER 10000
+#define USAGE_MS    10000
+#define SEND_MS     10000
+#define STOP_MS     10000
+#define GOODBYE_MS  1000
+#define TURN_MS     1000
+#define PULSE_TOKEN UINT64_MAX /* no call's: those have a place in their last 16 bits */
+#define KEYS_KNOWN  65536
+#define KEYS_OTHER  10000
 /* An exchange awaits one call at a time, a key at most two more. */
 #define CALLS_MOST (3 * EXCHANGES_MOST)
 
@@ -46,7 +47,7 @@ static void on_pulse(h2o_timeout_entry_t *timer)
 
     h2o_timeout_link(gateway->context.loop, &gateway->pulse_timeout, timer);
     if (pulse_turn(&gateway->pulse)) {
-        if (bus_pulse(gateway->bus, POST_PULSE_TOKEN) != ST_OK)
+        if (bus_pulse(gateway->bus, PULSE_TOKEN) != ST_OK)
             pulse_lost(&gateway->pulse);
     } else {
         metric_add(meter.pulses_missed, 1);
@@ -66,6 +67,19 @@ static void on_usage(h2o_timeout_entry_t *timer)
 
 /* -- the bus's sockets, as seen by the loop -------------------------------------------------------
  */
+
+static void on_reply(void *closure, uint64_t token, enum bus_reply_kind kind,
+                     struct bus_message *message)
+{
+    struct gateway *gateway = closure;
+
+    if (token != PULSE_TOKEN) {
+        calls_answer(&gateway->calls, token, kind, message);
+        return;
+    }
+    pulse_heard(&gateway->pulse);
+    bus_message_free(message);
+}
 
 static void on_bus_readable(h2o_socket_t *sock, const char *err)
 {
@@ -131,7 +145,7 @@ static bool open_bus(struct gateway *gateway)
     gateway->bus = bus_connect(&options);
     if (gateway->bus == NULL)
         return false;
-    bus_open_inbox(gateway->bus, post_reply, gateway);
+    bus_open_inbox(gateway->bus, on_reply, gateway);
     bus_listen(gateway->bus, SUBJECT_NOTICE_ACCESS, post_notice, gateway);
     gateway->bus_changed = watch(gateway, bus_changed_fd(gateway->bus), on_bus_changed);
     return true;

@@ -7,14 +7,11 @@
 #include "proto/headers.h"
 #include "services/gateway/gateway.h"
 
-enum kind { POST_REPLY, POST_NOTICE, POST_LINK_UP, POST_LINK_DOWN, POST_STOP };
+enum kind { POST_NOTICE, POST_LINK_UP, POST_LINK_DOWN, POST_STOP };
 
 struct post {
     h2o_multithread_message_t super;
     enum kind kind;
-    uint64_t token;
-    enum bus_reply_kind reply_kind;
-    struct bus_message *message;
     char organization_id[UUID_TEXT + 1];
 };
 
@@ -25,13 +22,6 @@ static void post(struct gateway *gateway, struct post what)
     must(copy != NULL);
     *copy = what;
     h2o_multithread_send_message(&gateway->inbox, &copy->super);
-}
-
-void post_reply(void *gateway, uint64_t token, enum bus_reply_kind kind,
-                struct bus_message *message)
-{
-    post(gateway,
-         (struct post){.kind = POST_REPLY, .token = token, .reply_kind = kind, .message = message});
 }
 
 void post_notice(void *gateway, struct bus_message *message)
@@ -58,14 +48,6 @@ void post_stop(struct gateway *gateway)
 static void handle(struct gateway *gateway, struct post *what)
 {
     switch (what->kind) {
-    case POST_REPLY:
-        if (what->token != POST_PULSE_TOKEN) {
-            calls_answer(&gateway->calls, what->token, what->reply_kind, what->message);
-            return;
-        }
-        pulse_heard(&gateway->pulse);
-        bus_message_free(what->message);
-        return;
     case POST_NOTICE:
         key_cache_doubt(gateway->keys, str_of(what->organization_id));
         return;

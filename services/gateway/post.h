@@ -12,10 +12,6 @@
 
 struct gateway;
 
-#define POST_PULSE_TOKEN UINT64_MAX /* no call's: those have a place in their last 16 bits */
-
-void post_reply(void *gateway, uint64_t token, enum bus_reply_kind kind,
-                struct bus_message *message);
 void post_notice(void *gateway, struct bus_message *message);
 void post_link(void *gateway, bool up);
 void post_stop(struct gateway *gateway);
