@@ -72,6 +72,8 @@ static void send_answer(struct exchange *x, struct answer *answer)
     answer->view = x->has_view ? &x->view : NULL;
     meter_answer(x->route.operation, answer->status, took_us);
     log_answer(x, answer->status, took_us);
+    if (x->gateway->stopping)
+        x->req->http1_is_persistent = 0;
     h2o_timeout_link(x->gateway->context.loop, &x->gateway->send_timeout, &x->send_timer);
     answer_send(x->req, answer);
 }
@@ -232,14 +234,12 @@ static void await_key(struct exchange *x)
 {
     if (refuse_address(x))
         return;
-    metric_add(meter.key_misses, 1);
     if (!lookup_wait(x->gateway, x->key, &x->waiter))
         identify(x);
 }
 
 static void identify(struct exchange *x)
 {
-    x->stage = STAGE_IDENTIFY;
     switch (key_judge(x->key, clock_mono_us(), clock_us() / 1000000)) {
     case KEY_GOOD_ASK:
         lookup_refresh(x->gateway, x->key);
@@ -270,6 +270,7 @@ static void authorize(struct exchange *x, const struct head *head)
     case AUTHORIZATION_TOKEN:
         token_hash(token, hash);
         x->key = key_cache_get(x->gateway->keys, hash);
+        metric_add(x->key->state == KEY_NEW ? meter.key_misses : meter.key_hits, 1);
         identify(x);
         return;
     case AUTHORIZATION_LEGACY:

@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
+#include "common/http/recycle.h"
 #include "proto/subject.h"
 #include "services/gateway/lookup.h"
 #include "services/gateway/meter.h"
@@ -14,9 +15,9 @@
 
 #define USAGE_MS    10000
 #define SEND_MS     10000
-#define STOP_MS     10000
-#define GOODBYE_MS  1000
-#define TURN_MS     1000
+#define FAREWELL_MS 500
+#define STOP_MS     8000
+#define TURN_MS     100
 #define PULSE_TOKEN UINT64_MAX /* no call's: those have a place in their last 16 bits */
 #define KEYS_KNOWN  65536
 #define KEYS_OTHER  10000
@@ -175,14 +176,13 @@ static void start_timer(struct gateway *gateway, h2o_timeout_t *timeout, uint64_
     h2o_timeout_link(gateway->context.loop, timeout, entry);
 }
 
-struct gateway *gateway_new(const struct common *common)
+static bool open_all(struct gateway *gateway)
 {
-    struct gateway *gateway = calloc(1, sizeof(*gateway));
+    const struct common *common = gateway->common;
     h2o_loop_t *loop = h2o_evloop_create();
     uint64_t seed;
 
-    must(gateway != NULL && loop != NULL);
-    gateway->common = common;
+    must(loop != NULL);
     h2o_context_init(&gateway->context, loop, (h2o_globalconf_t *)&common->http);
     h2o_multithread_register_receiver(gateway->context.queue, &gateway->inbox, post_deliver);
     clients_init(&gateway->clients, (size_t)common->settings.max_connections);
@@ -191,13 +191,13 @@ struct gateway *gateway_new(const struct common *common)
     gateway->keys = key_cache_new(KEYS_KNOWN, KEYS_OTHER);
     gateway->throttle = throttle_new((uint32_t)common->settings.auth_failure_limit, seed);
     if (!open_listeners(gateway) || !open_bus(gateway))
-        return NULL; /* the process ends */
+        return false;
     calls_init(&gateway->calls, loop, gateway->bus, &gateway->pulse, CALLS_MOST,
                common->settings.command_timeout_ms);
     h2o_timeout_init(loop, &gateway->send_timeout, SEND_MS);
     start_timer(gateway, &gateway->pulse_timeout, PULSE_MS, &gateway->pulse_timer, on_pulse);
     start_timer(gateway, &gateway->usage_timeout, USAGE_MS, &gateway->usage_timer, on_usage);
-    return gateway;
+    return true;
 }
 
 static void turn(struct gateway *gateway)
@@ -206,36 +206,69 @@ static void turn(struct gateway *gateway)
     (void)h2o_evloop_run(gateway->context.loop, TURN_MS); /* fails when a signal came in */
 }
 
-/* In-flight requests are answered; then the connections, idle by now, are closed. */
+static void turn_while(struct gateway *gateway, const size_t *count, int64_t most_ms)
+{
+    int64_t until_us = clock_mono_us() + most_ms * 1000;
+
+    while (*count > 0 && clock_mono_us() < until_us)
+        turn(gateway);
+}
+
+/* From here on every answer closes its connection. Clients that are busy are gone soon, requests
+   that take long are waited for, and what is left after that is idle or lost. */
 static void drain(struct gateway *gateway)
 {
-    int64_t until_us = clock_mono_us() + STOP_MS * 1000;
-
     listener_close(&gateway->plain);
     listener_close(&gateway->secure);
     h2o_context_request_shutdown(&gateway->context);
-    while (gateway->exchanges > 0 && clock_mono_us() < until_us)
-        turn(gateway);
-    until_us = clock_mono_us() + GOODBYE_MS * 1000;
+    turn_while(gateway, &gateway->clients.n, FAREWELL_MS);
+    turn_while(gateway, &gateway->exchanges, STOP_MS);
+    LOG(LOG_INFO, "stopped", log_int("cut_off", (int64_t)gateway->exchanges));
     clients_shut_down(&gateway->clients);
-    while (gateway->clients.n > 0 && clock_mono_us() < until_us)
-        turn(gateway);
+    turn_while(gateway, &gateway->clients.n, FAREWELL_MS);
     linger_close_all(&gateway->lingerers);
     usage_tell(gateway);
-    LOG(LOG_INFO, "stopped", log_int("cut_off", (int64_t)gateway->exchanges));
 }
 
-void gateway_run(struct gateway *gateway)
+static void *run(void *self)
 {
+    struct gateway *gateway = self;
+
+    gateway->is_open = open_all(gateway);
+    sem_post(&gateway->opened);
+    if (!gateway->is_open)
+        return NULL;
     while (!gateway->stopping)
         turn(gateway);
     drain(gateway);
     bus_free(gateway->bus);
+    recycle_release();
+    return NULL;
+}
+
+struct gateway *gateway_start(const struct common *common)
+{
+    struct gateway *gateway = calloc(1, sizeof(*gateway));
+
+    must(gateway != NULL && sem_init(&gateway->opened, 0, 0) == 0);
+    gateway->common = common;
+    must(pthread_create(&gateway->thread, NULL, run, gateway) == 0);
+    while (sem_wait(&gateway->opened) != 0)
+        ; /* interrupted */
+    if (gateway->is_open)
+        return gateway;
+    gateway_join(gateway);
+    return NULL;
 }
 
 void gateway_stop(struct gateway *gateway)
 {
     post_stop(gateway);
+}
+
+void gateway_join(struct gateway *gateway)
+{
+    (void)pthread_join(gateway->thread, NULL);
 }
 
 bool gateway_is_ready(const struct gateway *gateway)

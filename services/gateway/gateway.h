@@ -12,6 +12,8 @@
 #define GATEWAY_GATEWAY_H
 
 #include <h2o.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 #include "services/gateway/calls.h"
@@ -34,6 +36,9 @@ struct common {
 
 struct gateway {
     const struct common *common;
+    pthread_t thread;
+    sem_t opened; /* posted once is_open tells how opening ended */
+    bool is_open;
     h2o_context_t context; /* h2o's: how a request finds its gateway */
     struct listener plain, secure;
     struct clients clients;
@@ -58,10 +63,11 @@ struct gateway {
     bool stopping;
 };
 
-/* NULL: a port cannot be bound, or the bus's settings are unusable (logged). */
-struct gateway *gateway_new(const struct common *common);
-void gateway_run(struct gateway *gateway);
-void gateway_stop(struct gateway *gateway);
+/* Returns when it listens. NULL: a port cannot be bound, or the bus's settings are unusable
+   (logged); the process is to end then. */
+struct gateway *gateway_start(const struct common *common);
+void gateway_stop(struct gateway *gateway);           /* asks it to */
+void gateway_join(struct gateway *gateway);           /* returns when it has stopped */
 bool gateway_is_ready(const struct gateway *gateway); /* the bus is up and answers */
 void gateway_note_bus(struct gateway *gateway); /* its own: readiness after a change of the bus */
 

@@ -13,7 +13,6 @@
 
 #include "common/base/log.h"
 #include "common/http/admin.h"
-#include "common/http/recycle.h"
 #include "services/gateway/exchange.h"
 #include "services/gateway/gateway.h"
 #include "services/gateway/meter.h"
@@ -117,21 +116,11 @@ static bool is_ready(void *closure, char reason[128])
     return true;
 }
 
-static void *run(void *gateway)
-{
-    gateway_run(gateway);
-    recycle_release();
-    return NULL;
-}
-
 /* Until a signal asks for the end; all threads have these signals blocked. */
 static void serve(const sigset_t *ends)
 {
-    pthread_t threads[THREADS_MOST];
     int signal_number = 0;
 
-    for (size_t i = 0; i < n_gateways; i++)
-        must(pthread_create(&threads[i], NULL, run, gateways[i]) == 0);
     LOG(LOG_INFO, "serving", log_int("port", common.settings.port),
         log_int("tls_port", common.settings.tls_port), log_int("threads", (int64_t)n_gateways));
     must(sigwait(ends, &signal_number) == 0);
@@ -139,7 +128,7 @@ static void serve(const sigset_t *ends)
     for (size_t i = 0; i < n_gateways; i++)
         gateway_stop(gateways[i]);
     for (size_t i = 0; i < n_gateways; i++)
-        (void)pthread_join(threads[i], NULL);
+        gateway_join(gateways[i]);
 }
 
 static int start(void)
@@ -160,7 +149,7 @@ static int start(void)
     if (!open_tls())
         return EXIT_FAILURE;
     for (; n_gateways < (size_t)settings->threads; n_gateways++) {
-        gateways[n_gateways] = gateway_new(&common);
+        gateways[n_gateways] = gateway_start(&common);
         if (gateways[n_gateways] == NULL)
             return EXIT_FAILURE;
     }

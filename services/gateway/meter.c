@@ -44,9 +44,9 @@ void meter_open(void)
     meter.loops_ready =
         metric_gauge(PREFIX "bus_up", NULL, "Event loops whose bus is up and answers");
     meter.key_hits =
-        metric_counter(PREFIX "key_cache_hits_total", NULL, "Keys known without a look-up");
+        metric_counter(PREFIX "key_cache_hits_total", NULL, "Requests with a key met before");
     meter.key_misses =
-        metric_counter(PREFIX "key_cache_misses_total", NULL, "Requests that wait for a look-up");
+        metric_counter(PREFIX "key_cache_misses_total", NULL, "Requests with a key not met before");
     meter.lookups = metric_counter(PREFIX "key_lookups_total", NULL, "Questions about a key");
     meter.lookups_failed =
         metric_counter(PREFIX "key_lookups_failed_total", NULL, "Questions without an answer");
