@@ -1,0 +1,257 @@
+/* What a client gets: pages of conversations, and the way from one to the next. */
+#include "services/search/search.h"
+#include "tests/unit/services/search/stored.h"
+
+#define ORG   "01920000-0000-7000-8000-000000000001"
+#define OTHER "01920000-0000-7000-8000-000000000002"
+
+static struct search service;
+
+/* Contacts u (25 conversations, three at each moment) and v (none), and x, who is erased; u of
+   another organization has one. */
+static void fill(void)
+{
+    postgres_do(
+        server.url,
+        "INSERT INTO conversation.contacts "
+        "(organization_id, id, external_id, name, email, phone, created_at, erased_at) VALUES"
+        "('" ORG "', '01930000-0000-7000-8000-000000000001', 'u', 'U', 'u@x', '1', now(), NULL),"
+        "('" ORG "', '01930000-0000-7000-8000-000000000002', 'v', NULL, NULL, NULL, now(), NULL),"
+        "('" ORG "', '01930000-0000-7000-8000-000000000003', NULL, NULL, NULL, NULL, now(), now()),"
+        "('" OTHER "', '01930000-0000-7000-8000-000000000004', 'u', NULL, NULL, NULL, now(), NULL);"
+        "INSERT INTO conversation.conversations (organization_id, id, external_id, contact_id, "
+        "channel, status, custom_attributes, created_at, updated_at) "
+        "SELECT '" ORG "', ('01940000-0000-7000-8000-' || lpad(i::text, 12, '0'))::uuid, 'e' || i, "
+        "'01930000-0000-7000-8000-000000000001', 'api', 'active', '{\"a\": 1.50}', "
+        "to_timestamp(1700000000 + i / 3 * 0.25), to_timestamp(1700000100) "
+        "FROM generate_series(1, 25) AS i;"
+        "INSERT INTO conversation.conversations (organization_id, id, external_id, contact_id, "
+        "channel, status, created_at, updated_at) VALUES"
+        "('" ORG "', gen_random_uuid(), 'of x', '01930000-0000-7000-8000-000000000003', 'api',"
+        "'active', now(), now()),"
+        "('" OTHER "', gen_random_uuid(), 'e1', '01930000-0000-7000-8000-000000000004', 'api',"
+        "'active', now(), now())");
+}
+
+static void start_filled(void)
+{
+    start();
+    fill();
+    cr_assert(cursor_keys_read("0123456789abcdef0123456789abcdef0123456789", NULL, &service.keys));
+}
+
+TestSuite(search_page, .init = start_filled, .fini = stop, .timeout = 60);
+
+/* -- one command ----------------------------------------------------------------------------- */
+
+static struct command *run_as(const char *organization, const char *body)
+{
+    struct command *command = ARENA_NEW(&arena, struct command);
+
+    *command = (struct command){.arena = &arena, .body = str_of(body)};
+    problems_init(&command->problems, &arena);
+    buf_init(&command->reply, &arena, 1024);
+    cr_assert(uuid_parse(str_of(organization), &command->caller.organization_id));
+    if (search_judge(command, &service) != ST_OK)
+        return command;
+    db_open_batch(db, clock_us() + 10 * 1000 * 1000);
+    search_ask(command, db, &service);
+    cr_assert_eq(db_run(db), ST_OK, "%s: %s", body, db_last_sqlstate(db));
+    cr_assert_eq(search_tell(command, db, &service), ST_OK);
+    cr_assert_eq(db_commit(db), ST_OK);
+    return command;
+}
+
+static json_t *list_of(const struct command *command)
+{
+    char error[160];
+    json_t *list;
+
+    cr_assert_eq(command->problems.n, 0, "%s", command->problems.at[0].message);
+    cr_assert(json_read(buf_str(&command->reply), &list, error), "%s", error);
+    cr_assert_str_eq(json_string_value(json_object_get(list, "type")), "conversation.list");
+    return list;
+}
+
+static json_t *search(const char *body)
+{
+    return list_of(run_as(ORG, body));
+}
+
+static json_int_t total_of(const json_t *list)
+{
+    return json_integer_value(json_object_get(list, "total_count"));
+}
+
+static json_int_t page_of(const json_t *list)
+{
+    return json_integer_value(json_object_get(json_object_get(list, "pages"), "page"));
+}
+
+static size_t count_of(const json_t *list)
+{
+    return json_array_size(json_object_get(list, "conversations"));
+}
+
+/* NULL on the last page. */
+static const char *next_of(const json_t *list)
+{
+    const json_t *pages = json_object_get(list, "pages"), *next = json_object_get(pages, "next");
+
+    return next != NULL ? json_string_value(json_object_get(next, "starting_after")) : NULL;
+}
+
+static const char *id_at(const json_t *list, size_t i)
+{
+    return json_string_value(
+        json_object_get(json_array_get(json_object_get(list, "conversations"), i), "id"));
+}
+
+#define OF_U(per_page, after)                                                                      \
+    arena_printf(&arena,                                                                           \
+                 "{\"query\":" CONTACT ",\"pagination\":{\"per_page\":%d,"                         \
+                 "\"starting_after\":%s%s%s}}",                                                    \
+                 per_page, (after) ? "\"" : "", (after) ? (after) : "null", (after) ? "\"" : "")
+
+/* -- pages ----------------------------------------------------------------------------------- */
+
+Test(search_page, shows_conversations_as_they_are_read_elsewhere)
+{
+    struct command *command = run_as(ORG, OF_U(1, (char *)NULL));
+    const char *id = "01930000-0000-7000-8000-000000000001";
+    const char *expected =
+        "{\"type\":\"conversation.list\",\"conversations\":[{\"type\":\"conversation\","
+        "\"id\":\"01940000-0000-7000-8000-000000000025\",\"external_id\":\"e25\","
+        "\"created_at\":1700000002,\"updated_at\":1700000100,\"last_message_at\":null,"
+        "\"channel\":\"api\",\"source\":{\"type\":\"api\"},\"state\":\"open\",\"open\":true,"
+        "\"status\":\"active\",\"custom_attributes\":{\"a\": 1.50},\"message_count\":0,"
+        "\"contact\":{\"type\":\"contact\",\"id\":\"01930000-0000-7000-8000-000000000001\","
+        "\"external_id\":\"u\",\"name\":\"U\",\"email\":\"u@x\",\"phone\":\"1\"},"
+        "\"contacts\":{\"type\":\"contact.list\",\"contacts\":[{\"type\":\"contact\","
+        "\"id\":\"01930000-0000-7000-8000-000000000001\",\"external_id\":\"u\"}]}}],"
+        "\"total_count\":25,\"pages\":{\"type\":\"pages\",\"page\":1,\"per_page\":1,"
+        "\"next\":{\"starting_after\":\"";
+    const struct str reply = buf_str(&command->reply);
+    char text[UUID_TEXT + 1];
+
+    cr_assert(str_starts(reply, str_of(expected)), "%.*s", STR_ARG(reply));
+    uuid_format(&command->contact_id, text);
+    cr_assert_str_eq(text, id);
+}
+
+static void assert_walk(int per_page)
+{
+    const char *after = NULL;
+    size_t seen = 0;
+    int page = 0;
+    json_t *list;
+
+    do {
+        list = search(OF_U(per_page, after));
+        cr_assert_eq(page_of(list), ++page);
+        cr_assert_eq(total_of(list), 25);
+        for (size_t i = 0; i < count_of(list); i++, seen++)
+            cr_assert_str_eq(id_at(list, i),
+                             arena_printf(&arena, "01940000-0000-7000-8000-%012d", 25 - (int)seen));
+        after = next_of(list) != NULL ? arena_cstr(&arena, str_of(next_of(list))) : NULL;
+        cr_assert_eq(after != NULL, seen < 25);
+        json_decref(list);
+    } while (after != NULL);
+    cr_assert_eq(page, (25 + per_page - 1) / per_page);
+}
+
+Test(search_page, leads_through_all_of_them_newest_first)
+{
+    assert_walk(1);
+    assert_walk(4);
+    assert_walk(5);
+    assert_walk(25);
+    assert_walk(100);
+}
+
+Test(search_page, continues_where_it_was_whatever_comes_or_goes)
+{
+    json_t *list = search(OF_U(10, (char *)NULL)), *next;
+    const char *after = next_of(list);
+
+    postgres_do(
+        server.url,
+        "UPDATE conversation.conversations SET deleted_at = now() "
+        "WHERE external_id IN ('e16', 'e15'); "
+        "UPDATE conversation.conversations SET created_at = now() WHERE external_id = 'e1'");
+    next = search(OF_U(10, after));
+    cr_assert_str_eq(id_at(next, 0), "01940000-0000-7000-8000-000000000014");
+    cr_assert_eq(total_of(next), 23);
+    cr_assert_eq(count_of(next), 10);
+    postgres_do(server.url, "UPDATE conversation.conversations SET deleted_at = now() "
+                            "WHERE external_id ~ '^e.$'");
+    after = next_of(next);
+    json_decref(list);
+    list = search(OF_U(10, after));
+    cr_assert_eq(count_of(list), 0);
+    cr_assert_eq(page_of(list), 3);
+    cr_assert_eq(total_of(list), 14);
+    cr_assert_null(next_of(list));
+    json_decref(next);
+    json_decref(list);
+}
+
+/* -- nobody ---------------------------------------------------------------------------------- */
+
+Test(search_page, is_empty_for_a_contact_that_is_not_known_here)
+{
+    static const char *const bodies[] = {
+        ONLY(FILTER("contact.external_id", "=", "\"v\"")),
+        ONLY(FILTER("contact.external_id", "=", "\"nobody\"")),
+        ONLY(FILTER("contact.external_id", "=", "\"U\"")),
+        ONLY(FILTER("contact.id", "=", "\"01930000-0000-7000-8000-00000000ffff\"")),
+        ONLY(FILTER("contact.id", "=", "\"01930000-0000-7000-8000-000000000003\"")),
+        ONLY(FILTER("contact.id", "=", "\"01930000-0000-7000-8000-000000000004\"")),
+        ONLY(FILTER("contact_ids", "=", "\"u\"")),
+        ONLY(FILTER("contact_ids", "=", "\"\"")),
+    };
+
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+        struct command *command = run_as(ORG, bodies[i]);
+
+        cr_assert(str_equal(buf_str(&command->reply),
+                            STR("{\"type\":\"conversation.list\",\"conversations\":[],"
+                                "\"total_count\":0,\"pages\":{\"type\":\"pages\",\"page\":1,"
+                                "\"per_page\":50}}")),
+                  "%s: %.*s", bodies[i], STR_ARG(buf_str(&command->reply)));
+        cr_assert_eq(uuid_is_nil(&command->contact_id), i > 0);
+    }
+}
+
+/* -- refusals -------------------------------------------------------------------------------- */
+
+static void assert_refused(const char *organization, const char *body, enum outcome outcome,
+                           const char *field)
+{
+    struct command *command = run_as(organization, body);
+
+    cr_assert_eq(command->outcome, outcome, "%s", body);
+    cr_assert_eq(command->problems.n, 1);
+    cr_assert_str_eq(command->problems.at[0].field, field);
+}
+
+Test(search_page, takes_a_cursor_only_where_it_came_from)
+{
+    json_t *list = search(OF_U(10, (char *)NULL));
+    const char *after = next_of(list);
+
+    assert_refused(ORG, OF_U(11, after), OUTCOME_INVALID_CURSOR, "pagination.starting_after");
+    assert_refused(OTHER, OF_U(10, after), OUTCOME_INVALID_CURSOR, "pagination.starting_after");
+    assert_refused(ORG, OF_U(10, "AAAA"), OUTCOME_INVALID_CURSOR, "pagination.starting_after");
+    assert_refused(ORG, OF_U(10, ""), OUTCOME_INVALID_CURSOR, "pagination.starting_after");
+    assert_refused(ORG, OF_U(0, after), OUTCOME_PARAMETER_INVALID, "pagination.per_page");
+    json_decref(list);
+}
+
+Test(search_page, answers_with_the_code_of_the_first_problem)
+{
+    assert_refused(ORG, "{}", OUTCOME_PARAMETER_NOT_FOUND, "query");
+    assert_refused(ORG, WITH("x", "=", "1"), OUTCOME_INVALID_FIELD, "query.value[1].field");
+    assert_refused(ORG, WITH("state", "^", "1"), OUTCOME_INVALID_OPERATOR,
+                   "query.value[1].operator");
+}
