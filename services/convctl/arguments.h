@@ -11,9 +11,8 @@
 #ifndef SERVICES_CONVCTL_ARGUMENTS_H
 #define SERVICES_CONVCTL_ARGUMENTS_H
 
-#include <jansson.h>
-
 #include "common/base/status.h"
+#include "common/wire/json.h"
 #include "services/convctl/call.h"
 
 struct arguments {
