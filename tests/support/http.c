@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "common/base/clock.h"
+#include "tests/support/journal.h"
 #include "tests/support/stack.h"
 
 /* Answers stay reachable from here, which also keeps leak checkers content. */
@@ -198,6 +199,22 @@ static void set_options(CURL *curl, const struct http_request *request, const ch
     }
 }
 
+static void note(const struct http_request *request, const char *url, const struct answer *answer)
+{
+    const size_t sent_n = request->body == NULL  ? 0
+                          : request->body_n != 0 ? request->body_n
+                                                 : strlen(request->body);
+
+    journal_write(&(struct journal_entry){.method = request->method,
+                                          .target = strchr(strstr(url, "://") + 3, '/'),
+                                          .sent = request->body,
+                                          .sent_n = sent_n,
+                                          .head = answer->head,
+                                          .head_n = answer->head_n,
+                                          .body = answer->body,
+                                          .body_n = answer->body_n});
+}
+
 struct answer *http_send(const struct http_request *request)
 {
     const char *base = request->base != NULL ? request->base : stack_setting("BASE_URL");
@@ -228,7 +245,9 @@ struct answer *http_send(const struct http_request *request)
         return answer;
     }
     answer->json = json_loadb(answer->body, answer->body_n, JSON_REJECT_DUPLICATES, NULL);
-    if (!request->skip_checks)
+    if (!request->skip_checks) {
         check_invariants(answer);
+        note(request, url, answer);
+    }
     return answer;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "tests/support/journal.h"
 
 void raw_open(struct raw *raw, int port)
 {
@@ -160,9 +161,8 @@ static bool read_chunks(struct raw *raw, struct raw_answer *out, int64_t until_u
     }
 }
 
-bool raw_read(struct raw *raw, struct raw_answer *out, int timeout_ms)
+static bool read_answer(struct raw *raw, struct raw_answer *out, int64_t until_us)
 {
-    int64_t until_us = clock_mono_us() + timeout_ms * 1000LL;
     char value[64];
 
     memset(out, 0, offsetof(struct raw_answer, body) + 1);
@@ -182,6 +182,19 @@ bool raw_read(struct raw *raw, struct raw_answer *out, int timeout_ms)
     add_body(out, raw->in, raw->in_n);
     drop(raw, raw->in_n);
     return raw->ended;
+}
+
+bool raw_read(struct raw *raw, struct raw_answer *out, int timeout_ms)
+{
+    if (!read_answer(raw, out, clock_mono_us() + timeout_ms * 1000LL))
+        return false;
+    /* Which request it answers is not known here. An interim answer (100) is not one yet. */
+    if (out->status >= 200)
+        journal_write(&(struct journal_entry){.head = out->head,
+                                              .head_n = strlen(out->head),
+                                              .body = out->body,
+                                              .body_n = out->body_n});
+    return true;
 }
 
 bool raw_ends(struct raw *raw, int timeout_ms)
