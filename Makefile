@@ -1,5 +1,5 @@
 # What an operator types:   run up down test build bench fuzz lint
-# What a developer adds:    format clean unit-binaries integration-binaries fuzz-binaries
+# What a developer adds:    format clean test-api unit-binaries integration-binaries fuzz-binaries
 # Settings: PROFILE=release|asan|tsan, V=1 shows commands, ONLY=PATTERN narrows the tests.
 MAKEFLAGS += -rR --no-print-directory
 ifeq ($(MAKELEVEL),0)
@@ -124,16 +124,27 @@ $(INTEGRATION_BIN): %: %.o $(OUT)/libsupport.a $(OUT)/libcommon.a
 unit-binaries: $(UNIT_BIN)
 integration-binaries: $(INTEGRATION_BIN)
 
+# The tests in JavaScript; they want what a stack's env file says in their environment. The file is
+# the last that npm writes.
+API_MODULES = tests/api/node_modules/.package-lock.json
+$(API_MODULES): tests/api/package-lock.json
+	@echo "NPM  tests/api"
+	$(Q)cd tests/api && npm ci --ignore-scripts --prefer-offline --loglevel=error
+
+.PHONY: test-api
+test-api: $(API_MODULES)
+	$(Q)cd tests/api && node --test --test-reporter=tap
+
 # Criterion does not start under TSan: there the programs are built with it and the tests are not.
 .PHONY: test
 test:
-	$(Q)tools/install-packages build run test
+	$(Q)tools/install-packages build run test api
 ifeq ($(PROFILE),tsan)
 	$(Q)$(MAKE) build
-	$(Q)$(MAKE) build integration-binaries PROFILE=release
+	$(Q)$(MAKE) build integration-binaries $(API_MODULES) PROFILE=release
 	$(Q)tools/run-tests tsan $(patsubst %.c,build/release/%,$(INTEGRATION_SRC))
 else
-	$(Q)$(MAKE) build unit-binaries integration-binaries
+	$(Q)$(MAKE) build unit-binaries integration-binaries $(API_MODULES)
 	$(Q)tools/run-tests $(PROFILE) $(UNIT_BIN) $(INTEGRATION_BIN)
 endif
 
