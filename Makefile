@@ -127,7 +127,7 @@ integration-binaries: $(INTEGRATION_BIN)
 # The tests in JavaScript; they want what a stack's env file says in their environment. The file is
 # the last that npm writes.
 API_MODULES = tests/api/node_modules/.package-lock.json
-$(API_MODULES): tests/api/package-lock.json
+$(API_MODULES): tests/api/package.json tests/api/package-lock.json
 	@echo "NPM  tests/api"
 	$(Q)cd tests/api && npm ci --ignore-scripts --prefer-offline --loglevel=error
 
@@ -187,7 +187,7 @@ bench:
 # -- lint ------------------------------------------------------------------------------------------
 ALL_C := $(sort $(shell find common proto services deploy tests -name '*.c'))
 ALL_H := $(sort $(shell find common proto services deploy tests -name '*.h'))
-SCRIPTS := $(shell grep -lE '^#!.*\b(ba)?sh\b' tools/* deploy/local/* .ci/* 2>/dev/null) \
+SCRIPTS := $(shell grep -lE '^#!.*\b(ba)?sh\b' tools/* deploy/local/* .ci/* docs/samples/* 2>/dev/null) \
            $(wildcard deploy/local/lib/*.sh)
 YAML := $(shell find . -name '*.y*ml' -not -path './build/*' -not -path '*/node_modules/*')
 TIDY_FLAGS = -std=gnu17 -D_GNU_SOURCE -I. -I$(OUT)/gen $(PKG_CFLAGS)
