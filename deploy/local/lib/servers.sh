@@ -92,9 +92,11 @@ exec ${as_postgres[*]:-setpriv} --pdeathsig QUIT $PGBIN/postgres -D $PGDATA_VIA_
 nats_prepare() {
   mkdir -p "$RUN_DIR/nats"
   port_choose nats "${NATS_PORT-}"
+  # A page of 100 conversations with as many and as long attributes as may be is 7 MB.
   (
     umask 077
     cat >"$RUN_DIR/nats/nats.conf" <<END
+max_payload: 8MB
 listen: "127.0.0.1:$(port_of nats)"
 server_name: "local"
 authorization {
