@@ -6,7 +6,7 @@
 enum {
     PATIENCE_US = 5 * 1000 * 1000,       /* of a command without a deadline */
     PATIENCE_MOST_US = 60 * 1000 * 1000, /* nobody keeps us longer */
-    REPLY_MOST = 1024 * 1024 - 4096,     /* what the bus takes, less the headers */
+    REPLY_MOST = 8 * 1024 * 1024 - 4096, /* max_payload of the bus, less the headers */
 };
 
 static const struct route *find_route(const struct service *service, struct str subject)
