@@ -1,6 +1,5 @@
 #include "services/gateway/answer.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,12 +47,17 @@ static void add(h2o_req_t *req, struct str name, const char *shown, const char *
     h2o_add_header_by_str(&req->pool, &req->res.headers, name.p, name.n, 0, shown, value, n);
 }
 
-static void add_number(h2o_req_t *req, struct str name, const char *shown, int64_t value)
+/* Three of them are in every answer, hence no printf(). */
+static void add_number(h2o_req_t *req, struct str name, const char *shown, uint64_t value)
 {
     char *text = h2o_mem_alloc_pool(&req->pool, NUMBER_ROOM);
-    int n = snprintf(text, NUMBER_ROOM, "%" PRId64, value);
+    size_t at = NUMBER_ROOM;
 
-    add(req, name, shown, text, (size_t)n);
+    do {
+        text[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    add(req, name, shown, text + at, NUMBER_ROOM - at);
 }
 
 static void add_headers(h2o_req_t *req, const struct answer *answer)
@@ -69,7 +73,8 @@ static void add_headers(h2o_req_t *req, const struct answer *answer)
         add_number(req, STR("x-ratelimit-limit"), "X-RateLimit-Limit", answer->view->limit);
         add_number(req, STR("x-ratelimit-remaining"), "X-RateLimit-Remaining",
                    answer->view->remaining);
-        add_number(req, STR("x-ratelimit-reset"), "X-RateLimit-Reset", answer->view->reset_s);
+        add_number(req, STR("x-ratelimit-reset"), "X-RateLimit-Reset",
+                   (uint64_t)answer->view->reset_s);
     }
     if (answer->retry_after > 0)
         add_number(req, STR("retry-after"), "Retry-After", answer->retry_after);

@@ -76,6 +76,9 @@ static void on_reply(void *owner, enum call_end end, struct bus_message *message
         outcome = OUTCOME_UNAVAILABLE;
     if (end == CALL_ANSWERED && outcome_of(bus_message_header(message, HEADER_OUTCOME), &outcome))
         body = bus_message_body(message);
+    /* A success without its resource is none that can be vouched for. */
+    if (outcome_code(outcome) == NULL && body.n == 0)
+        outcome = OUTCOME_UNCERTAIN;
     end_command(x, outcome, body);
 }
 

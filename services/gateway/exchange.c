@@ -1,19 +1,12 @@
 #include "services/gateway/exchange.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/crypto/token.h"
-#include "services/gateway/authorization.h"
 #include "services/gateway/media.h"
 #include "services/gateway/meter.h"
-
-static void identify(struct exchange *x);
-static void admit(struct exchange *x);
 
 static h2o_socket_t *socket_of(const struct exchange *x)
 {
@@ -54,6 +47,8 @@ static void log_answer(const struct exchange *x, int status, int64_t took_us)
 {
     char client[ADDRESS_TEXT];
 
+    if (status < 500 && !x->gateway->common->logs_all)
+        return;
     address_format(&x->client, client);
     LOG(status >= 500 ? LOG_WARNING : LOG_DEBUG, "answer", log_str("request_id", x->request_id),
         log_str("operation", operation_name(x->route.operation)), log_int("status", status),
@@ -102,8 +97,7 @@ void exchange_answer(struct exchange *x)
     send_answer(x, &answer);
 }
 
-/* An answer to nobody in particular: there is no key, so there is no entry in the trail. */
-static void answer_plainly(struct exchange *x, enum outcome outcome, unsigned retry_after)
+void exchange_answer_plainly(struct exchange *x, enum outcome outcome, unsigned retry_after)
 {
     struct answer answer = {
         .status = outcome_http_status(outcome),
@@ -128,176 +122,8 @@ static void answer_fault(struct exchange *x, enum framing_fault fault)
     send_answer(x, &answer);
 }
 
-/* -- checks ---------------------------------------------------------------------------------------
- */
-
-static void ping(struct exchange *x)
-{
-    const struct key_record *record = &x->key->record;
-    size_t room = 200;
-    char *text = h2o_mem_alloc_pool(&x->req->pool, room);
-    int n = snprintf(text, room,
-                     "{\"type\":\"ping\",\"organization_id\":\"%s\",\"scope\":\"%s\","
-                     "\"server_time\":%" PRId64 "}",
-                     record->organization_id, record->may_write ? "full" : "read",
-                     clock_us() / 1000000);
-
-    x->body = (struct str){text, (size_t)n};
-    x->outcome = OUTCOME_OK;
-    exchange_record(x);
-}
-
-static void check(struct exchange *x, bool over_limit)
-{
-    struct facts facts = {
-        .record = &x->key->record,
-        .route = &x->route,
-        .client = x->client,
-        .is_https = x->is_https,
-        .over_limit = over_limit,
-        .accepts_json = x->accepts_json,
-        .sends_json = x->sends_json,
-        .too_large = x->too_large,
-    };
-
-    x->stage = STAGE_CHECK;
-    x->outcome = checks_judge(&facts);
-    if (x->outcome != OUTCOME_OK)
-        exchange_record(x);
-    else if (x->route.subject != NULL)
-        exchange_command(x);
-    else
-        ping(x);
-}
-
-/* -- quota ----------------------------------------------------------------------------------------
- */
-
-static void admit(struct exchange *x)
-{
-    struct key *key = x->key;
-    enum quota_verdict verdict;
-    int64_t now_s = clock_us() / 1000000;
-
-    x->stage = STAGE_ADMIT;
-    verdict = quota_take(&key->quota, now_s, key->record.limits);
-    if (verdict == QUOTA_ASK) {
-        if (lease_wait(x->gateway, key, &x->waiter))
-            return;
-        /* Access is out of reach: the quota counts alone now. */
-        verdict = quota_take(&key->quota, now_s, key->record.limits);
-    }
-    if (quota_is_low(&key->quota))
-        lease_ahead(x->gateway, key);
-    x->view = quota_view(&key->quota);
-    x->has_view = true;
-    check(x, verdict != QUOTA_TAKEN);
-}
-
-/* -- identity -------------------------------------------------------------------------------------
- */
-
-static void refuse_key(struct exchange *x, enum outcome outcome, const char *reason)
-{
-    struct gateway *gateway = x->gateway;
-    char client[ADDRESS_TEXT];
-
-    address_format(&x->client, client);
-    metric_add(meter.auth_failures, 1);
-    LOG(LOG_INFO, "authentication failed", log_str("request_id", x->request_id),
-        log_str("client", client), log_str("reason", reason));
-    if (throttle_note(gateway->throttle, &x->client, x->started_us))
-        LOG(LOG_WARNING, "address failed to authenticate too often; refused until the minute ends",
-            log_str("client", client));
-    answer_plainly(x, outcome, 0);
-}
-
-/* True: the address failed too often and has been told so. */
-static bool refuse_address(struct exchange *x)
-{
-    unsigned wait = throttle_wait(x->gateway->throttle, &x->client, x->started_us);
-
-    if (wait == 0)
-        return false;
-    metric_add(meter.auth_throttled, 1);
-    answer_plainly(x, OUTCOME_RATE_LIMITED, wait);
-    return true;
-}
-
-static void accept_key(struct exchange *x)
-{
-    x->key->used_s = clock_us() / 1000000;
-    admit(x);
-}
-
-static void await_key(struct exchange *x)
-{
-    if (refuse_address(x))
-        return;
-    if (!lookup_wait(x->gateway, x->key, &x->waiter))
-        identify(x);
-}
-
-static void identify(struct exchange *x)
-{
-    switch (key_judge(x->key, clock_mono_us(), clock_us() / 1000000)) {
-    case KEY_GOOD_ASK:
-        lookup_refresh(x->gateway, x->key);
-        accept_key(x);
-        return;
-    case KEY_GOOD:
-        accept_key(x);
-        return;
-    case KEY_ASK:
-        await_key(x);
-        return;
-    case KEY_BAD:
-        if (!refuse_address(x))
-            refuse_key(x, OUTCOME_UNAUTHORIZED, "key unknown, revoked or expired");
-        return;
-    case KEY_OUT_OF_REACH:
-        break;
-    }
-    answer_plainly(x, OUTCOME_UNAVAILABLE, 0);
-}
-
-static void authorize(struct exchange *x, const struct head *head)
-{
-    uint8_t hash[SHA256_BYTES];
-    struct str token;
-
-    switch (authorization_read(head->authorization, head->n_authorization, &token)) {
-    case AUTHORIZATION_TOKEN:
-        token_hash(token, hash);
-        x->key = key_cache_get(x->gateway->keys, hash);
-        metric_add(x->key->state == KEY_NEW ? meter.key_misses : meter.key_hits, 1);
-        identify(x);
-        return;
-    case AUTHORIZATION_LEGACY:
-        if (!refuse_address(x))
-            refuse_key(x, OUTCOME_LEGACY_KEY, "retired kind of key");
-        return;
-    case AUTHORIZATION_MISSING:
-    case AUTHORIZATION_MALFORMED:
-        break;
-    }
-    if (!refuse_address(x))
-        refuse_key(x, OUTCOME_UNAUTHORIZED,
-                   head->n_authorization == 0 ? "no key" : "malformed key");
-}
-
 /* -- the beginning --------------------------------------------------------------------------------
  */
-
-static void on_resume(struct waiter *waiter)
-{
-    struct exchange *x = H2O_STRUCT_FROM_MEMBER(struct exchange, waiter, waiter);
-
-    if (x->stage == STAGE_ADMIT)
-        admit(x);
-    else
-        identify(x);
-}
 
 static struct exchange *exchange_new(struct gateway *gateway, h2o_req_t *req)
 {
@@ -308,7 +134,7 @@ static struct exchange *exchange_new(struct gateway *gateway, h2o_req_t *req)
     x->gateway = gateway;
     x->req = req;
     x->started_us = clock_mono_us();
-    x->waiter.resume = on_resume;
+    x->waiter.resume = exchange_resume;
     x->send_timer.cb = on_send_timeout;
     uuid_format(&id, x->request_id);
     gateway->exchanges++;
@@ -361,10 +187,10 @@ int exchange_begin(h2o_handler_t *handler, h2o_req_t *req)
     read_request(x, &head);
     x->too_large = fault == FRAMING_BODY_TOO_LARGE;
     if (x->route.end == ROUTE_OUTSIDE)
-        answer_plainly(x, OUTCOME_NOT_FOUND, 0);
+        exchange_answer_plainly(x, OUTCOME_NOT_FOUND, 0);
     else if (gateway->exchanges > EXCHANGES_MOST)
-        answer_plainly(x, OUTCOME_BUSY, 0);
+        exchange_answer_plainly(x, OUTCOME_BUSY, 0);
     else
-        authorize(x, &head);
+        exchange_authorize(x, &head);
     return 0;
 }

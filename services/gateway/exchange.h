@@ -14,7 +14,8 @@
  * Owns     Itself: it lives in the request's pool and is disposed of with it, whatever it waits
  * for. Threads  The gateway's loop.
  *
- * exchange.c   begins, identifies, admits, checks, ends
+ * exchange.c   begins and ends
+ * admission.c  identifies, admits and checks
  * command.c    asks a service, and records with the audit service
  */
 #ifndef GATEWAY_EXCHANGE_H
@@ -68,9 +69,13 @@ struct exchange {
 /* The handler of all requests. */
 int exchange_begin(h2o_handler_t *handler, h2o_req_t *req);
 
-/* For command.c and exchange.c only. */
+/* From here on for these three files only. */
+void exchange_authorize(struct exchange *x, const struct head *head);
+void exchange_resume(struct waiter *waiter); /* the key or the lease is there */
 void exchange_command(struct exchange *x);
 void exchange_record(struct exchange *x);
 void exchange_answer(struct exchange *x); /* with outcome and body */
+/* An answer to nobody in particular: there is no key, so there is no entry in the trail. */
+void exchange_answer_plainly(struct exchange *x, enum outcome outcome, unsigned retry_after);
 
 #endif

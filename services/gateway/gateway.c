@@ -111,8 +111,8 @@ static void on_bus_changed(h2o_socket_t *sock, const char *err)
 {
     struct gateway *gateway = sock->data;
 
-    bus_changed(gateway->bus);
-    /* Made anew each time: a new connection may have the number of the old. */
+    if (!bus_changed(gateway->bus))
+        return;
     if (gateway->bus_socket != NULL)
         h2o_socket_close(gateway->bus_socket);
     gateway->bus_socket = watch(gateway, bus_socket(gateway->bus), on_bus_readable);

@@ -32,6 +32,7 @@ struct common {
     struct networks trusted;
     SSL_CTX *tls; /* NULL: no TLS listener */
     h2o_globalconf_t http;
+    bool logs_all; /* a line for every answer, not for failures alone */
 };
 
 struct gateway {

@@ -33,6 +33,7 @@ static enum status read_answer(struct key *key, struct bus_message *message)
 
 static void fail(struct key *key)
 {
+    key->n_short_of = 0;
     metric_add(meter.leases_failed, 1);
     quota_unreachable(&key->quota);
 }
@@ -96,6 +97,11 @@ void lease_ahead(struct gateway *gateway, struct key *key)
 
 bool lease_wait(struct gateway *gateway, struct key *key, struct waiter *waiter)
 {
+    /* Access has just failed to answer who this is: nobody waits for it once more. */
+    if (key->ask_again_us != 0) {
+        fail(key);
+        return false;
+    }
     key->n_short_of++;
     if (!key->leasing)
         ask(gateway, key, key->n_short_of);

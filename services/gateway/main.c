@@ -57,6 +57,7 @@ static bool read_settings(void)
         return false;
     }
     log_open("gateway", level);
+    common.logs_all = level == LOG_DEBUG;
     return true;
 }
 
@@ -96,9 +97,8 @@ static void raise_descriptor_limit(void)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* A reply passes from a thread of nats.c to the loop. Were each awakened thread to displace the one
-   that woke it, as is the default, every single reply would cost a change of threads; this way what
-   has come in is passed on together. */
+/* A loop that wakes others (clients, the bus) goes on until it has nothing to do, rather than be
+   displaced by each of them: so what comes in meanwhile is handled together. */
 static void prefer_batches(void)
 {
     const struct sched_param none = {0};
