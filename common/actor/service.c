@@ -52,6 +52,8 @@ struct process {
     const struct service_extra *extra;
     struct base_config config;
     char name[64]; /* service and replica */
+    struct service_process shown;
+    bool has_beside; /* extra->start() succeeded */
     struct meters *meters;
     struct actor *actors[ACTORS_MOST];
     size_t n_actors;
@@ -141,7 +143,24 @@ static bool is_ready(void *closure, char reason[128])
         if (!actor_database_is_up(process->actors[i]))
             return not_ready(reason, "the database is out of reach");
     }
-    return true;
+    return !process->extra || !process->extra->is_ready || process->extra->is_ready(reason);
+}
+
+/* What runs beside the actors is there before a command can ask for it. */
+static bool start_beside(struct process *process)
+{
+    const struct base_config *config = &process->config;
+    const struct service_extra *extra = process->extra;
+
+    process->shown = (struct service_process){
+        .name = process->name,
+        .bus_url = config->bus_url,
+        .bus_ca_file = *config->bus_ca_file ? config->bus_ca_file : NULL,
+        .database_url = config->database_url,
+    };
+    if (extra && extra->start)
+        process->has_beside = extra->start(&process->shown, extra->config) == ST_OK;
+    return !extra || !extra->start || process->has_beside;
 }
 
 static bool start(struct process *process)
@@ -162,6 +181,8 @@ static bool start(struct process *process)
         .closure = process,
     };
 
+    if (!start_beside(process))
+        return false;
     for (int64_t i = 0; i < config->actors; i++) {
         options.is_first = i == 0;
         process->actors[process->n_actors] = actor_start(&options);
@@ -179,6 +200,8 @@ static void stop(struct process *process)
     for (size_t i = 0; i < process->n_actors; i++)
         actor_stop(process->actors[i]);
     admin_stop(process->admin);
+    if (process->has_beside && process->extra->stop)
+        process->extra->stop();
     for (size_t i = 0; i < process->n_actors; i++)
         actor_free(process->actors[i]);
     meters_free(process->meters);

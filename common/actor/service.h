@@ -18,12 +18,25 @@
 #include "common/actor/actor.h"
 #include "common/base/config.h"
 
+/* What a part that runs beside the actors needs to know. Lives as long as the process. */
+struct service_process {
+    const char *name;         /* "webhook-0" */
+    const char *bus_url;      /* never logged */
+    const char *bus_ca_file;  /* NULL = none */
+    const char *database_url; /* never logged */
+};
+
 struct service_extra {
     const struct setting *settings; /* the service's own, into *config */
     size_t n_settings;
     void *config;
     /* After the settings are read, before actors start; ST_OK or the process exits 1. */
     enum status (*open)(struct service *service, void *config);
+    /* A part of the process beside its actors: started after open, asked for /readyz (on the admin
+       thread), stopped with the actors. NULL = there is none. */
+    enum status (*start)(const struct service_process *process, void *config);
+    bool (*is_ready)(char reason[128]);
+    void (*stop)(void);
 };
 
 int service_main(int argc, char **argv, struct service *service, const struct service_extra *extra);
