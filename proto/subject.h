@@ -41,9 +41,21 @@
 #define SUBJECT_ACCESS_POLICY_SET   "v1.access.policy-set"
 #define SUBJECT_ACCESS_USER_CREATE  "v1.access.user-create"
 
+/* webhook service: operators' commands, and the events of other systems. */
+#define SUBJECT_WEBHOOK                 "v1.webhook.*"
+#define SUBJECT_WEBHOOK_ENDPOINT_CREATE "v1.webhook.endpoint-create"
+#define SUBJECT_WEBHOOK_ENDPOINT_LIST   "v1.webhook.endpoint-list"
+#define SUBJECT_WEBHOOK_ENDPOINT_SET    "v1.webhook.endpoint-set"
+#define SUBJECT_WEBHOOK_ENDPOINT_DELETE "v1.webhook.endpoint-delete"
+#define SUBJECT_WEBHOOK_DELIVERIES      "v1.webhook.deliveries"
+#define SUBJECT_WEBHOOK_RESEND          "v1.webhook.resend"
+#define SUBJECT_WEBHOOK_RESEND_FAILED   "v1.webhook.resend-failed"
+#define SUBJECT_WEBHOOK_TEST            "v1.webhook.test"
+#define SUBJECT_WEBHOOK_PUBLISH         "v1.webhook.publish"
+
 /* Notices: published, never answered; losing one costs time, never data. */
 #define SUBJECT_NOTICE_ACCESS "v1.notice.access" /* keys, plan or policy of the organization in the
                                                     Organization-Id header changed */
-#define SUBJECT_NOTICE_EVENTS "v1.notice.events" /* new rows in webhook.events */
+#define SUBJECT_NOTICE_EVENTS "v1.notice.events" /* something new to be delivered */
 
 #endif

@@ -70,6 +70,10 @@ static json_t *value_of(const struct argument *argument, const char *text)
         return json_integer((json_int_t)count);
     case ARGUMENT_UUID:
         return is_uuid(text) ? json_string(text) : NULL;
+    case ARGUMENT_JSON:
+        return json_loads(text, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
+    case ARGUMENT_OFF:
+        return json_false();
     case ARGUMENT_TEXT:
     case ARGUMENT_ORGANIZATION:
     case ARGUMENT_STDIN:
@@ -89,7 +93,10 @@ static const char *expected(const struct argument *argument)
     case ARGUMENT_UUID:
     case ARGUMENT_ORGANIZATION:
         return "a UUID in lower case";
+    case ARGUMENT_JSON:
+        return "JSON";
     case ARGUMENT_TEXT:
+    case ARGUMENT_OFF:
     case ARGUMENT_STDIN:
         break;
     }
@@ -158,6 +165,19 @@ static bool is_option(const char *word, const char *option)
     return strncmp(word, option, n) == 0 && (word[n] == '\0' || word[n] == '=');
 }
 
+/* An option without a value. */
+static enum status read_switch(struct reader *reader, size_t index, const char *word)
+{
+    const struct argument *argument = &reader->into->call->arguments[index];
+
+    if (strchr(word, '=') != NULL)
+        return wrong(reader, "%s takes no value", argument->option);
+    if (argument->kind == ARGUMENT_OFF)
+        return take(reader, index, "");
+    reader->into->stdin_field = argument->field;
+    return ST_OK;
+}
+
 static enum status read_option(struct reader *reader, const char *word)
 {
     const struct call *call = reader->into->call;
@@ -171,12 +191,8 @@ static enum status read_option(struct reader *reader, const char *word)
 
         if (argument->option == NULL || !is_option(word, argument->option))
             continue;
-        if (argument->kind == ARGUMENT_STDIN) {
-            if (strchr(word, '=') != NULL)
-                return wrong(reader, "%s takes no value", argument->option);
-            reader->into->stdin_field = argument->field;
-            return ST_OK;
-        }
+        if (argument->kind == ARGUMENT_STDIN || argument->kind == ARGUMENT_OFF)
+            return read_switch(reader, i, word);
         st = option_value(reader, word, &value);
         return st == ST_OK ? take(reader, i, value) : st;
     }

@@ -4,6 +4,7 @@
 
 #include "proto/subject.h"
 
+#define EVENTS "ticket.created|ticket.resolved|ai.handoff"
 #define PLANS "free|starter|growth|enterprise"
 
 /* The organization, as an option or by its position. */
@@ -62,6 +63,42 @@ const struct call calls[] = {
       OPTION("--ip-allowlist-enabled", "true|false", "ip_allowlist_enabled", ARGUMENT_BOOL),
       {.option = "--ip", .label = "ADDRESS", .field = "ip_allowlist", .kind = ARGUMENT_TEXT,
        .repeated = true}}, 4},
+
+    {"webhook", "create", SUBJECT_WEBHOOK_ENDPOINT_CREATE,
+     "send events to a URL; its secret is shown this once",
+     {ORG_OPTION,
+      NEEDED("--url", "URL", "url", ARGUMENT_TEXT),
+      {.option = "--event", .label = "conversation.created|" EVENTS, .field = "events",
+       .kind = ARGUMENT_TEXT, .required = true, .repeated = true},
+      OPTION("--no-signing", NULL, "signing", ARGUMENT_OFF)}, 4},
+    {"webhook", "list", SUBJECT_WEBHOOK_ENDPOINT_LIST, "list endpoints and their health, newest first",
+     {ORG_OPTION}, 1},
+    {"webhook", "set", SUBJECT_WEBHOOK_ENDPOINT_SET,
+     "enable or disable an endpoint; its events are kept as skipped meanwhile",
+     {ORG_OPTION,
+      POSITION("ENDPOINT_ID", "id", ARGUMENT_UUID),
+      NEEDED("--enabled", "true|false", "enabled", ARGUMENT_BOOL)}, 3},
+    {"webhook", "delete", SUBJECT_WEBHOOK_ENDPOINT_DELETE, "remove an endpoint and its secret",
+     {ORG_OPTION, POSITION("ENDPOINT_ID", "id", ARGUMENT_UUID)}, 2},
+    {"webhook", "deliveries", SUBJECT_WEBHOOK_DELIVERIES,
+     "show what was sent to an endpoint in the last 30 days, newest first",
+     {ORG_OPTION,
+      POSITION("ENDPOINT_ID", "id", ARGUMENT_UUID),
+      OPTION("--limit", "N", "limit", ARGUMENT_COUNT)}, 3},
+    {"webhook", "resend", SUBJECT_WEBHOOK_RESEND, "send the event of a delivery once more",
+     {ORG_OPTION, POSITION("DELIVERY_ID", "id", ARGUMENT_UUID)}, 2},
+    {"webhook", "resend-failed", SUBJECT_WEBHOOK_RESEND_FAILED,
+     "send every event once more that an endpoint has not accepted since a time",
+     {ORG_OPTION,
+      POSITION("ENDPOINT_ID", "id", ARGUMENT_UUID),
+      NEEDED("--since", "UNIX_SECONDS", "since", ARGUMENT_COUNT)}, 3},
+    {"webhook", "test", SUBJECT_WEBHOOK_TEST, "send a test event to an endpoint",
+     {ORG_OPTION, POSITION("ENDPOINT_ID", "id", ARGUMENT_UUID)}, 2},
+
+    {"event", "publish", SUBJECT_WEBHOOK_PUBLISH, "hand in an event of another system for webhooks",
+     {ORG_OPTION,
+      NEEDED("--type", EVENTS, "type", ARGUMENT_TEXT),
+      NEEDED("--data", "JSON", "data", ARGUMENT_JSON)}, 3},
 
     {"conversation", "open", SUBJECT_CONVERSATION_OPEN,
      "record a conversation of another channel (widget, email, slack, voice, ...)",

@@ -17,13 +17,15 @@ enum argument_kind {
     ARGUMENT_COUNT,  /* an integer from 0 */
     ARGUMENT_BOOL,   /* "true" or "false" */
     ARGUMENT_UUID,
+    ARGUMENT_JSON,         /* any JSON value */
+    ARGUMENT_OFF,          /* no value follows: the member becomes false */
     ARGUMENT_ORGANIZATION, /* a UUID that goes into the header, not into the body */
     ARGUMENT_STDIN,        /* no value follows: it is the first line of standard input */
 };
 
 struct argument {
     const char *option; /* "--name"; NULL = told by its position */
-    const char *label;  /* of its value: "NAME", "read|full"; NULL for ARGUMENT_STDIN */
+    const char *label;  /* of its value: "NAME", "read|full"; NULL where none follows */
     const char *field;  /* member of the body; NULL for ARGUMENT_ORGANIZATION */
     enum argument_kind kind;
     bool required;

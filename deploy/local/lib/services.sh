@@ -43,6 +43,7 @@ service_prepare() {
     [[ -z ${GATEWAY_TLS_PORT-} ]] || settings+=("GATEWAY_TLS_PORT=$((GATEWAY_TLS_PORT + i))")
     ;;
   audit | search) settings+=("CURSOR_KEY=$(secret cursor-key)") ;;
+  webhook) settings+=("WEBHOOK_SECRET_KEY=$(secret webhook-secret-key 32)") ;;
   dashboard) settings+=("DASHBOARD_PORT=$(port_of dashboard)") ;;
   esac
   start_script "$name" "$(exports "${settings[@]}")

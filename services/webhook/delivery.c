@@ -1,0 +1,117 @@
+/*
+ * deliveries, resend, resend-failed, test - what became of events, and sending once more.
+ *
+ * Answer   ok: an array of deliveries, newest first; the new delivery; {id, resent: how many}; or
+ *          parameter_invalid, parameter_not_found, not_found, conflict (the endpoint is disabled or
+ *          deleted)
+ * Notice   v1.notice.events when something is to be sent
+ * Retry    resend and test send another one each time; resend-failed leaves out what is queued
+ */
+#include "common/base/clock.h"
+#include "common/wire/fields.h"
+#include "services/webhook/webhook.h"
+
+enum { LIMIT_DEFAULT = 50, LIMIT_MOST = 1000, RESENT_MOST = 10000 };
+
+struct delivery_body {
+    struct str id;
+    struct field_int limit, since;
+};
+
+static const struct field id_fields[] = {
+    {.name = "id",
+     .kind = FIELD_UUID,
+     .required = true,
+     .offset = offsetof(struct delivery_body, id)},
+};
+
+static const struct field list_fields[] = {
+    {.name = "id",
+     .kind = FIELD_UUID,
+     .required = true,
+     .offset = offsetof(struct delivery_body, id)},
+    {.name = "limit",
+     .kind = FIELD_INT,
+     .least = 1,
+     .most = LIMIT_MOST,
+     .offset = offsetof(struct delivery_body, limit)},
+};
+
+static const struct field since_fields[] = {
+    {.name = "id",
+     .kind = FIELD_UUID,
+     .required = true,
+     .offset = offsetof(struct delivery_body, id)},
+    {.name = "since",
+     .kind = FIELD_INT,
+     .required = true,
+     .least = 0,
+     .most = INT32_MAX,
+     .offset = offsetof(struct delivery_body, since)},
+};
+
+/* Reads the body and makes its id the second parameter. NULL: refused. */
+static struct webhook_ask *read_body(struct command *command, enum webhook_sql statement,
+                                     const struct field *fields, size_t n,
+                                     struct delivery_body *body)
+{
+    struct webhook_ask *ask = webhook_for_organization(command, statement);
+
+    if (ask == NULL)
+        return NULL;
+    *body = (struct delivery_body){0};
+    if (!fields_read_body(command->body, fields, n, body, &command->problems)) {
+        command_refuse_all(command, fields_outcome(&command->problems));
+        return NULL;
+    }
+    webhook_param_id(ask, command->arena, body->id);
+    return ask;
+}
+
+enum status deliveries_judge(struct command *command, void *service)
+{
+    struct delivery_body body;
+    struct webhook_ask *ask = read_body(command, SQL_LIST_DELIVERIES, list_fields, 2, &body);
+
+    if (ask == NULL)
+        return ST_REFUSED;
+    webhook_param_int(ask, command->arena, body.limit.given ? body.limit.value : LIMIT_DEFAULT);
+    return ST_OK;
+}
+
+enum status resend_judge(struct command *command, void *service)
+{
+    struct delivery_body body;
+    struct webhook_ask *ask = read_body(command, SQL_RESEND, id_fields, 1, &body);
+
+    if (ask == NULL)
+        return ST_REFUSED;
+    ask->uses_queue = true;
+    return ST_OK;
+}
+
+enum status resend_failed_judge(struct command *command, void *service)
+{
+    struct delivery_body body;
+    struct webhook_ask *ask = read_body(command, SQL_RESEND_FAILED, since_fields, 2, &body);
+
+    if (ask == NULL)
+        return ST_REFUSED;
+    ask->uses_queue = true;
+    webhook_param_int(ask, command->arena, body.since.value);
+    webhook_param_int(ask, command->arena, RESENT_MOST);
+    return ST_OK;
+}
+
+enum status test_judge(struct command *command, void *service)
+{
+    const struct uuid event = uuid_v7(clock_us());
+    struct delivery_body body;
+    struct webhook_ask *ask = read_body(command, SQL_SEND_TEST, id_fields, 1, &body);
+
+    if (ask == NULL)
+        return ST_REFUSED;
+    ask->uses_queue = true;
+    webhook_param_uuid(ask, command->arena, &event);
+    return ST_OK;
+}

@@ -1,0 +1,205 @@
+/*
+ * endpoint-create, endpoint-list, endpoint-set, endpoint-delete - where an organization wants its
+ * events.
+ *
+ * Answer   ok: the endpoint, with its secret at creation only; or an array; or {id, deleted}; or
+ *          parameter_invalid, parameter_not_found, not_found, conflict
+ * Retry    endpoint-create makes another endpoint each time; one whose answer was lost is of no use
+ *          to anybody and can be deleted. The others are idempotent
+ */
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/crypto/crypto.h"
+#include "common/wire/fields.h"
+#include "services/webhook/destination.h"
+#include "services/webhook/event_type.h"
+#include "services/webhook/guard.h"
+#include "services/webhook/webhook.h"
+
+#define SECRET_PREFIX "whsec_"
+#define SECRET_BYTES  32
+
+_Static_assert(WEBHOOK_SECRET_TEXT == sizeof(SECRET_PREFIX) - 1 + 2 * SECRET_BYTES, "its form");
+
+struct endpoint_create {
+    struct str url;
+    struct str events; /* as PostgreSQL writes an array */
+    struct field_bool signing;
+};
+
+static void read_url(json_t *value, const char *path, void *slot, struct problems *problems)
+{
+    const struct str url = json_text(value);
+    struct destination destination;
+    const char *wrong = url.p == NULL ? "must be a string" : destination_read(url, &destination);
+
+    if (wrong != NULL)
+        problems_add(problems, "parameter_invalid", path, "%s", wrong);
+    else
+        *(struct str *)slot = arena_str(problems->arena, url);
+}
+
+static bool add_event(struct buf *list, struct str name, bool seen[EVENT_TYPES])
+{
+    enum event_type type;
+
+    if (!event_type_of(name, &type))
+        return false;
+    if (!seen[type]) {
+        if (list->n > 1)
+            buf_char(list, ',');
+        buf_add(list, name);
+    }
+    seen[type] = true;
+    return true;
+}
+
+/* {a,b}: the names of events hold nothing that would have to be quoted. */
+static void read_events(json_t *value, const char *path, void *slot, struct problems *problems)
+{
+    const size_t n = json_array_size(value);
+    bool seen[EVENT_TYPES] = {false};
+    struct buf list;
+
+    if (!json_is_array(value) || n == 0 || n > PROBLEMS_MOST) {
+        problems_add(problems, "parameter_invalid", path, "must be an array of 1 to %d events",
+                     PROBLEMS_MOST);
+        return;
+    }
+    buf_init(&list, problems->arena, 128);
+    buf_char(&list, '{');
+    for (size_t i = 0; i < n; i++) {
+        if (!add_event(&list, json_text(json_array_get(value, i)), seen))
+            problems_add(problems, "parameter_invalid",
+                         arena_printf(problems->arena, "%s[%zu]", path, i),
+                         "must be " EVENT_TYPE_NAMES);
+    }
+    buf_char(&list, '}');
+    *(struct str *)slot = buf_str(&list);
+}
+
+static const struct field create_fields[] = {
+    {.name = "url",
+     .kind = FIELD_CUSTOM,
+     .required = true,
+     .read = read_url,
+     .offset = offsetof(struct endpoint_create, url)},
+    {.name = "events",
+     .kind = FIELD_CUSTOM,
+     .required = true,
+     .read = read_events,
+     .offset = offsetof(struct endpoint_create, events)},
+    {.name = "signing", .kind = FIELD_BOOL, .offset = offsetof(struct endpoint_create, signing)},
+};
+
+/* A host that is an address is judged now; a name is judged when it resolves. */
+static bool is_reachable(const struct webhook *self, struct str url)
+{
+    struct guard guard = {.allowed = &self->allowed};
+    struct destination destination;
+
+    if (destination_read(url, &destination) != NULL)
+        return false;
+    if (!destination.is_literal)
+        return true;
+    guard_look_around(&guard);
+    return guard_allows(&guard, &destination.address);
+}
+
+static struct str new_secret(struct arena *arena)
+{
+    char *text = arena_alloc(arena, WEBHOOK_SECRET_TEXT + 1);
+    uint8_t bytes[SECRET_BYTES];
+
+    crypto_random(bytes, sizeof(bytes));
+    memcpy(text, SECRET_PREFIX, sizeof(SECRET_PREFIX));
+    crypto_hex(bytes, sizeof(bytes), text + sizeof(SECRET_PREFIX) - 1);
+    crypto_wipe(bytes, sizeof(bytes));
+    return str_of(text);
+}
+
+static struct str sealed(const struct webhook *self, struct command *command, const struct uuid *id,
+                         struct str secret)
+{
+    uint8_t context[WEBHOOK_CONTEXT], bytes[WEBHOOK_SECRET_TEXT + SEAL_OVERHEAD];
+    char *text = arena_alloc(command->arena, 2 * sizeof(bytes) + 1);
+
+    webhook_context(&command->caller.organization_id, id, context);
+    seal(&self->keys[0], (struct str){(const char *)context, sizeof(context)}, secret, bytes);
+    crypto_hex(bytes, sizeof(bytes), text);
+    return str_of(text);
+}
+
+enum status endpoint_create_judge(struct command *command, void *service)
+{
+    const struct webhook *self = service;
+    struct webhook_ask *ask = webhook_for_organization(command, SQL_CREATE_ENDPOINT);
+    const struct uuid id = uuid_v7(clock_us());
+    struct endpoint_create body = {0};
+    bool signs;
+
+    if (ask == NULL)
+        return ST_REFUSED;
+    if (!fields_read_body(command->body, create_fields, 3, &body, &command->problems))
+        return command_refuse_all(command, fields_outcome(&command->problems));
+    if (!is_reachable(self, body.url))
+        return command_refuse(command, OUTCOME_PARAMETER_INVALID, "url",
+                              "must lead to a public address");
+    signs = !body.signing.given || body.signing.value;
+    ask->secret = new_secret(command->arena);
+    webhook_param_uuid(ask, command->arena, &id);
+    webhook_param(ask, body.url);
+    webhook_param(ask, body.events);
+    webhook_param(ask, signs ? STR("true") : STR("false"));
+    webhook_param(ask, sealed(self, command, &id, ask->secret));
+    webhook_param_int(ask, command->arena, WEBHOOK_ENDPOINTS_MOST);
+    return ST_OK;
+}
+
+enum status endpoint_list_judge(struct command *command, void *service)
+{
+    return webhook_for_organization(command, SQL_LIST_ENDPOINTS) != NULL ? ST_OK : ST_REFUSED;
+}
+
+struct endpoint_set {
+    struct str id;
+    struct field_bool enabled;
+};
+
+static const struct field set_fields[] = {
+    {.name = "id",
+     .kind = FIELD_UUID,
+     .required = true,
+     .offset = offsetof(struct endpoint_set, id)},
+    {.name = "enabled",
+     .kind = FIELD_BOOL,
+     .required = true,
+     .offset = offsetof(struct endpoint_set, enabled)},
+};
+
+static enum status judge_one(struct command *command, enum webhook_sql statement, size_t n_fields)
+{
+    struct webhook_ask *ask = webhook_for_organization(command, statement);
+    struct endpoint_set body = {0};
+
+    if (ask == NULL)
+        return ST_REFUSED;
+    if (!fields_read_body(command->body, set_fields, n_fields, &body, &command->problems))
+        return command_refuse_all(command, fields_outcome(&command->problems));
+    ask->uses_queue = true;
+    webhook_param_id(ask, command->arena, body.id);
+    if (body.enabled.given)
+        webhook_param(ask, body.enabled.value ? STR("true") : STR("false"));
+    return ST_OK;
+}
+
+enum status endpoint_set_judge(struct command *command, void *service)
+{
+    return judge_one(command, SQL_SET_ENDPOINT, 2);
+}
+
+enum status endpoint_delete_judge(struct command *command, void *service)
+{
+    return judge_one(command, SQL_DELETE_ENDPOINT, 1);
+}

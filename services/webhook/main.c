@@ -1,0 +1,104 @@
+#include <string.h>
+
+#include "common/actor/service.h"
+#include "common/base/log.h"
+#include "proto/subject.h"
+#include "services/webhook/webhook.h"
+
+struct webhook_config {
+    const char *secret_key, *secret_key_previous;
+    const char *allow_cidrs;
+};
+
+#define AT(member) offsetof(struct webhook_config, member)
+
+static const struct setting settings[] = {
+    {.name = "WEBHOOK_SECRET_KEY",
+     .type = SETTING_STRING,
+     .offset = AT(secret_key),
+     .secret = true,
+     .meaning = "Key that endpoints' secrets are stored under: 64 hex digits, the same for all "
+                "replicas"},
+    {.name = "WEBHOOK_SECRET_KEY_PREVIOUS",
+     .type = SETTING_STRING,
+     .offset = AT(secret_key_previous),
+     .fallback = "",
+     .secret = true,
+     .meaning = "A key used before, whose secrets can still be read"},
+    {.name = "WEBHOOK_ALLOW_CIDRS",
+     .type = SETTING_STRING,
+     .offset = AT(allow_cidrs),
+     .fallback = "",
+     .meaning = "Destinations in these comma-separated CIDRs are allowed although private; link-"
+                "local and cloud metadata addresses never are"},
+};
+
+static struct webhook webhook;
+
+/* Nothing here is in the audit trail: that is the API's, and these are not its operations. */
+static const struct route routes[] = {
+    {SUBJECT_WEBHOOK_ENDPOINT_CREATE, OP_NONE, true, endpoint_create_judge, webhook_ask,
+     webhook_tell},
+    {SUBJECT_WEBHOOK_ENDPOINT_LIST, OP_NONE, false, endpoint_list_judge, webhook_ask, webhook_tell},
+    {SUBJECT_WEBHOOK_ENDPOINT_SET, OP_NONE, true, endpoint_set_judge, webhook_ask, webhook_tell},
+    {SUBJECT_WEBHOOK_ENDPOINT_DELETE, OP_NONE, true, endpoint_delete_judge, webhook_ask,
+     webhook_tell},
+    {SUBJECT_WEBHOOK_DELIVERIES, OP_NONE, false, deliveries_judge, webhook_ask, webhook_tell},
+    {SUBJECT_WEBHOOK_RESEND, OP_NONE, true, resend_judge, webhook_ask, webhook_tell_work},
+    {SUBJECT_WEBHOOK_RESEND_FAILED, OP_NONE, true, resend_failed_judge, webhook_ask,
+     webhook_tell_work},
+    {SUBJECT_WEBHOOK_TEST, OP_NONE, true, test_judge, webhook_ask, webhook_tell_work},
+    {SUBJECT_WEBHOOK_PUBLISH, OP_NONE, true, publish_judge, webhook_ask, webhook_tell_work},
+};
+
+static struct service webhook_service = {
+    .name = "webhook",
+    .mailbox = SUBJECT_WEBHOOK,
+    .routes = routes,
+    .n_routes = sizeof(routes) / sizeof(routes[0]),
+    .statements = webhook_sql,
+    .n_statements = WEBHOOK_SQL_COUNT,
+    .self = &webhook,
+    .on_idle = webhook_upkeep,
+};
+
+static bool read_keys(const struct webhook_config *config)
+{
+    webhook.n_keys = 1;
+    if (!seal_key_read(str_of(config->secret_key), &webhook.keys[0]))
+        return false;
+    if (config->secret_key_previous[0] == '\0')
+        return true;
+    webhook.n_keys = 2;
+    return seal_key_read(str_of(config->secret_key_previous), &webhook.keys[1]);
+}
+
+static enum status open_webhook(struct service *service, void *closure)
+{
+    const struct webhook_config *config = closure;
+
+    if (!read_keys(config)) {
+        LOG(LOG_ERROR, "WEBHOOK_SECRET_KEY and WEBHOOK_SECRET_KEY_PREVIOUS must be 64 hex digits");
+        return ST_REFUSED;
+    }
+    if (!ranges_parse(str_of(config->allow_cidrs), &webhook.allowed)) {
+        LOG(LOG_ERROR, "WEBHOOK_ALLOW_CIDRS must be CIDRs with commas between them");
+        return ST_REFUSED;
+    }
+    webhook.stray = metric_gauge("conversations_webhook_deliveries_without_partition", NULL,
+                                 "Deliveries in the log for whose day no partition was made");
+    return ST_OK;
+}
+
+int main(int argc, char **argv)
+{
+    static struct webhook_config config;
+    const struct service_extra extra = {
+        .settings = settings,
+        .n_settings = sizeof(settings) / sizeof(settings[0]),
+        .config = &config,
+        .open = open_webhook,
+    };
+
+    return service_main(argc, argv, &webhook_service, &extra);
+}

@@ -1,0 +1,96 @@
+-- Claims deliveries to be attempted now, fairly over endpoints.
+--
+-- An endpoint whose latest attempt succeeded has 4 slots, any other one, new ones included, has 1
+-- until it has proven itself. An organization has 32, of which those of the first kind take at most
+-- 28 and the others at most 24, so neither kind can shut the other out: endpoints that hang cost
+-- their own slots only. Whoever waited longest for a turn comes first.
+--
+--   1 slots that this process has free  2 of them for proven endpoints at most  3 for others
+--   4 seconds until a claim is taken for lost
+WITH busy AS MATERIALIZED (
+  SELECT organization_id, endpoint_id, count(*)::integer AS n
+    FROM webhook.queue
+   WHERE lease_until IS NOT NULL
+   GROUP BY organization_id, endpoint_id
+), load AS MATERIALIZED (
+  SELECT b.organization_id, sum(b.n)::integer AS n,
+         coalesce(sum(b.n) FILTER (WHERE e.proven), 0)::integer AS proven
+    FROM busy b
+    LEFT JOIN webhook.endpoints e ON e.organization_id = b.organization_id AND e.id = b.endpoint_id
+   GROUP BY b.organization_id
+), ready AS MATERIALIZED (
+  SELECT e.organization_id, e.id, e.proven, e.claimed_at,
+         CASE WHEN e.proven THEN 4 ELSE 1 END - coalesce(b.n, 0) AS room,
+         32 - coalesce(l.n, 0) AS organization_room,
+         least(32 - coalesce(l.n, 0),
+               CASE WHEN e.proven THEN 28 - coalesce(l.proven, 0)
+                    ELSE 24 - coalesce(l.n - l.proven, 0) END) AS kind_room,
+         row_number() OVER (PARTITION BY e.organization_id, e.proven
+                            ORDER BY e.claimed_at NULLS FIRST) AS turn
+    FROM webhook.endpoints e
+    LEFT JOIN busy b ON b.organization_id = e.organization_id AND b.endpoint_id = e.id
+    LEFT JOIN load l ON l.organization_id = e.organization_id
+   WHERE e.has_work AND coalesce(b.n, 0) < CASE WHEN e.proven THEN 4 ELSE 1 END
+), looked_at AS MATERIALIZED (
+  SELECT * FROM ready WHERE turn <= kind_room
+), waiting AS MATERIALIZED (
+  -- One more than there is room for tells whether work is left.
+  SELECT l.organization_id, l.id AS endpoint_id, l.proven, l.claimed_at, l.turn, l.room,
+         l.organization_room, l.kind_room, q.id,
+         row_number() OVER (PARTITION BY l.organization_id, l.id ORDER BY q.id) AS nth
+    FROM looked_at l
+   CROSS JOIN LATERAL (
+     SELECT id FROM webhook.queue
+      WHERE organization_id = l.organization_id AND endpoint_id = l.id AND lease_until IS NULL
+      ORDER BY id
+      LIMIT l.room + 1
+        FOR UPDATE SKIP LOCKED) q
+), in_kind AS (
+  SELECT *, row_number() OVER (PARTITION BY organization_id, proven ORDER BY nth, turn) AS place
+    FROM waiting
+   WHERE nth <= room
+), in_organization AS (
+  SELECT *, row_number() OVER (PARTITION BY organization_id
+                               ORDER BY place, NOT proven) AS organization_place
+    FROM in_kind
+   WHERE place <= kind_room
+), in_process AS (
+  SELECT *, row_number() OVER (PARTITION BY proven
+                               ORDER BY organization_place, claimed_at NULLS FIRST) AS process_place
+    FROM in_organization
+   WHERE organization_place <= organization_room
+), chosen AS MATERIALIZED (
+  SELECT organization_id, endpoint_id, id
+    FROM in_process
+   WHERE process_place <= CASE WHEN proven THEN $2::integer ELSE $3::integer END
+   ORDER BY organization_place, NOT proven
+   LIMIT $1::integer
+), claimed AS (
+  UPDATE webhook.queue q
+     SET claimed_at = clock_timestamp(),
+         lease_until = clock_timestamp() + $4::integer * interval '1 second',
+         fence = nextval('webhook.fence')
+    FROM chosen c
+   WHERE q.organization_id = c.organization_id AND q.endpoint_id = c.endpoint_id AND q.id = c.id
+  RETURNING q.organization_id, q.endpoint_id, q.id, q.fence, q.event_id
+), left_over AS (
+  SELECT l.organization_id, l.id,
+         (SELECT count(*) FROM chosen c
+           WHERE c.organization_id = l.organization_id AND c.endpoint_id = l.id) AS n,
+         (SELECT count(*) FROM waiting w
+           WHERE w.organization_id = l.organization_id AND w.endpoint_id = l.id) AS n_waiting
+    FROM looked_at l
+), marked AS (
+  UPDATE webhook.endpoints e
+     SET has_work = o.n_waiting > o.n,
+         claimed_at = CASE WHEN o.n > 0 THEN clock_timestamp() ELSE e.claimed_at END
+    FROM left_over o
+   WHERE e.organization_id = o.organization_id AND e.id = o.id AND (o.n > 0 OR o.n_waiting = 0)
+)
+SELECT c.organization_id, c.endpoint_id, c.id, c.fence,
+       replace(v.id::text, '-', ''), v.type, floor(extract(epoch FROM v.created_at))::bigint,
+       v.data, e.url, e.signing, encode(e.secret, 'hex'),
+       floor(extract(epoch FROM clock_timestamp() - webhook.time_of(c.id)) * 1000000)::bigint
+  FROM claimed c
+  JOIN webhook.events v ON v.organization_id = c.organization_id AND v.id = c.event_id
+  JOIN webhook.endpoints e ON e.organization_id = c.organization_id AND e.id = c.endpoint_id

@@ -1,0 +1,18 @@
+-- Removes an endpoint with its secret; its log stays. What waits is put on record as skipped.
+-- $1 organization, $2 endpoint -> verdict, JSON; no row: no such endpoint
+WITH gone AS (
+  DELETE FROM webhook.endpoints
+   WHERE organization_id = $1::uuid AND id = $2::uuid
+  RETURNING id
+), dropped AS (
+  DELETE FROM webhook.queue
+   WHERE organization_id = $1 AND endpoint_id = $2 AND lease_until IS NULL
+  RETURNING *
+), logged AS (
+  INSERT INTO webhook.deliveries (organization_id, created_at, id, endpoint_id, event_id,
+                                  event_type, cause, previous_id, state, error, finished_at)
+  SELECT organization_id, created_at, id, endpoint_id, event_id, event_type, cause, previous_id,
+         'skipped', 'endpoint_deleted', clock_timestamp()
+    FROM dropped
+)
+SELECT 'ok', json_build_object('id', id, 'deleted', true) FROM gone

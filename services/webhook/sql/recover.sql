@@ -1,0 +1,37 @@
+-- Claims whose worker has not come back: the attempt is put on record as interrupted and is made
+-- again, with a new id for the same event, where the endpoint still wants it. What has cost a worker
+-- three times in a row is put aside.
+--
+-- -> interrupted, of them quarantined
+WITH lost AS (
+  DELETE FROM webhook.queue
+   WHERE lease_until < clock_timestamp()
+  RETURNING organization_id, endpoint_id, id, event_id, event_type, cause, previous_id,
+            crashes + 1 AS crashes, created_at, claimed_at
+), logged AS (
+  INSERT INTO webhook.deliveries (organization_id, created_at, id, endpoint_id, event_id,
+                                  event_type, cause, previous_id, state, error, started_at,
+                                  finished_at)
+  SELECT organization_id, created_at, id, endpoint_id, event_id, event_type, cause, previous_id,
+         CASE WHEN crashes < 3 THEN 'interrupted' ELSE 'quarantined' END, 'interrupted',
+         claimed_at, clock_timestamp()
+    FROM lost
+), again AS (
+  INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id, event_type, cause,
+                             previous_id, crashes, created_at)
+  SELECT organization_id, endpoint_id, new_id, event_id, event_type, 'again', id, crashes,
+         webhook.time_of(new_id)
+    FROM (SELECT l.*, webhook.new_id() AS new_id
+            FROM lost l
+            JOIN webhook.endpoints e
+              ON e.organization_id = l.organization_id AND e.id = l.endpoint_id
+           WHERE l.crashes < 3 AND e.enabled
+          OFFSET 0) AS l
+), counted AS (
+  UPDATE webhook.endpoints e
+     SET attempts = e.attempts + l.n, has_work = e.enabled
+    FROM (SELECT organization_id, endpoint_id, count(*) AS n
+            FROM lost GROUP BY organization_id, endpoint_id) AS l
+   WHERE e.organization_id = l.organization_id AND e.id = l.endpoint_id
+)
+SELECT count(*), count(*) FILTER (WHERE crashes >= 3) FROM lost

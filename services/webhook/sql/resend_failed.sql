@@ -1,0 +1,32 @@
+-- Queues every event once more whose latest delivery to the endpoint, of those since a time, has not
+-- succeeded, and which is not queued already.
+-- $1 organization, $2 endpoint, $3 since, Unix seconds, $4 how many at most
+-- -> verdict (ok, disabled), JSON; no row: no such endpoint
+WITH endpoint AS MATERIALIZED (
+  SELECT id, enabled FROM webhook.endpoints WHERE organization_id = $1::uuid AND id = $2::uuid
+), latest AS MATERIALIZED (
+  SELECT DISTINCT ON (event_id) event_id, event_type, id, state, created_at
+    FROM webhook.deliveries
+   WHERE organization_id = $1 AND endpoint_id = $2 AND created_at >= to_timestamp($3::bigint)
+   ORDER BY event_id, created_at DESC, id DESC
+), failed AS MATERIALIZED (
+  SELECT l.event_id, l.event_type, l.id, webhook.new_id() AS new_id
+    FROM latest l
+    JOIN webhook.events v ON v.organization_id = $1 AND v.id = l.event_id
+   WHERE l.state <> 'succeeded' AND (SELECT enabled FROM endpoint)
+     AND NOT EXISTS (SELECT FROM webhook.queue q
+                      WHERE q.organization_id = $1 AND q.endpoint_id = $2
+                        AND q.event_id = l.event_id)
+   ORDER BY l.created_at
+   LIMIT $4::integer
+), queued AS (
+  INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id, event_type, cause,
+                             previous_id, created_at)
+  SELECT $1, $2, new_id, event_id, event_type, 'resend', id, webhook.time_of(new_id) FROM failed
+), marked AS (
+  UPDATE webhook.endpoints SET has_work = true
+   WHERE organization_id = $1 AND id = $2 AND EXISTS (SELECT FROM failed)
+)
+SELECT CASE WHEN enabled THEN 'ok' ELSE 'disabled' END,
+       json_build_object('id', id, 'resent', (SELECT count(*) FROM failed))
+  FROM endpoint

@@ -1,0 +1,26 @@
+-- Makes an event for one endpoint alone and queues it.
+-- $1 organization, $2 endpoint, $3 event -> verdict (ok, disabled), JSON of the delivery; no row: no
+-- such endpoint
+WITH endpoint AS MATERIALIZED (
+  SELECT id, enabled, webhook.new_id() AS new_id
+    FROM webhook.endpoints
+   WHERE organization_id = $1::uuid AND id = $2::uuid
+), made AS (
+  INSERT INTO webhook.events (organization_id, id, type, data, created_at, dispatched)
+  SELECT $1, $3::uuid, 'webhook.test', jsonb_build_object('endpoint_id', id), now(), true
+    FROM endpoint
+   WHERE enabled
+), queued AS (
+  INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id, event_type, cause,
+                             created_at)
+  SELECT $1, id, new_id, $3, 'webhook.test', 'test', webhook.time_of(new_id)
+    FROM endpoint
+   WHERE enabled
+  RETURNING *
+), marked AS (
+  UPDATE webhook.endpoints SET has_work = true
+   WHERE organization_id = $1 AND id = $2 AND enabled
+)
+SELECT CASE WHEN enabled THEN 'ok' ELSE 'disabled' END,
+       (SELECT webhook.shown(ROW(queued.*)::webhook.queue) FROM queued)
+  FROM endpoint

@@ -1,0 +1,84 @@
+/*
+ * webhook - the service that knows where an organization wants its events, and brings them there.
+ *
+ * What     Two halves in one process, which share the database alone. Operators' commands are an
+ *          actor like any other: each is one statement that answers with a verdict and the finished
+ *          JSON, or with no row when what it names does not exist. The sender (sender.h) is a
+ *          thread beside it.
+ * Threads  struct webhook is read-only after start, except for what webhook_upkeep() keeps, which
+ *          only the first actor's thread touches.
+ */
+#ifndef SERVICES_WEBHOOK_WEBHOOK_H
+#define SERVICES_WEBHOOK_WEBHOOK_H
+
+#include "common/actor/actor.h"
+#include "common/base/metrics.h"
+#include "common/crypto/seal.h"
+#include "services/webhook/ranges.h"
+#include "webhook_sql.h"
+
+#define WEBHOOK_PARAMS_MOST    8
+#define WEBHOOK_ENDPOINTS_MOST 2000 /* of an organization */
+#define WEBHOOK_SECRET_TEXT    70   /* "whsec_" and 64 hex digits */
+
+struct webhook {
+    struct seal_key keys[2]; /* the first one seals; the second one, if any, opens as well */
+    int n_keys;
+    struct ranges allowed;
+    int64_t upkeep_due_us; /* clock_mono_us() */
+    struct metric *stray;  /* deliveries for which no partition was made */
+};
+
+/* A judged command: what to ask the database, and what its answer alone does not hold. */
+struct webhook_ask {
+    enum webhook_sql statement;
+    db_param params[WEBHOOK_PARAMS_MOST];
+    size_t n;
+    bool uses_queue;   /* the statement works on the queue */
+    struct str secret; /* told to the caller this once; STR_NONE = there is none */
+    size_t index;      /* of the statement in the batch */
+};
+
+/* What a secret is sealed for: it opens for no other endpoint. */
+#define WEBHOOK_CONTEXT (2 * 16)
+void webhook_context(const struct uuid *organization_id, const struct uuid *endpoint_id,
+                     uint8_t context[WEBHOOK_CONTEXT]);
+
+/* -- judge: one a subject ------------------------------------------------------------------------
+ */
+
+enum status endpoint_create_judge(struct command *command, void *service);
+enum status endpoint_list_judge(struct command *command, void *service);
+enum status endpoint_set_judge(struct command *command, void *service);
+enum status endpoint_delete_judge(struct command *command, void *service);
+enum status deliveries_judge(struct command *command, void *service);
+enum status resend_judge(struct command *command, void *service);
+enum status resend_failed_judge(struct command *command, void *service);
+enum status test_judge(struct command *command, void *service);
+enum status publish_judge(struct command *command, void *service);
+
+/* -- ask and tell --------------------------------------------------------------------------------
+ */
+
+void webhook_ask(struct command *command, struct db *db, void *service);
+enum status webhook_tell(struct command *command, struct db *db, void *service);
+/* The same; and the sender is told that there is something to do. */
+enum status webhook_tell_work(struct command *command, struct db *db, void *service);
+
+/* -- for the judges ------------------------------------------------------------------------------
+ */
+
+/* A new ask with the organization as its first parameter; NULL when the header was missing, and the
+   command is refused then. */
+struct webhook_ask *webhook_for_organization(struct command *command, enum webhook_sql statement);
+/* Appends a parameter; STR_NONE is SQL NULL. */
+void webhook_param(struct webhook_ask *ask, struct str value);
+void webhook_param_int(struct webhook_ask *ask, struct arena *arena, int64_t value);
+void webhook_param_uuid(struct webhook_ask *ask, struct arena *arena, const struct uuid *id);
+/* An id as a caller wrote it: one in capitals names nothing, and the nil UUID finds nothing. */
+void webhook_param_id(struct webhook_ask *ask, struct arena *arena, struct str text);
+
+/* Partitions made ahead and dropped in time, about once an hour. */
+void webhook_upkeep(struct db *db, struct arena *arena, void *service);
+
+#endif
