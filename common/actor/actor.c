@@ -247,6 +247,8 @@ struct actor *actor_start(const struct actor_options *options)
 
     actor->options = *options;
     if (actor->options.batch_most == 0)
+        actor->options.batch_most = options->service->batch_most;
+    if (actor->options.batch_most == 0)
         actor->options.batch_most = BATCH_MOST;
     if (actor->options.mailbox_most == 0)
         actor->options.mailbox_most = MAILBOX_MOST;

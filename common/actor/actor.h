@@ -58,6 +58,7 @@ struct service {
     size_t n_statements;
     void *self; /* the service's own state, shared by its actors: read-only after start */
     const struct ledger *ledger; /* &trail, or NULL where nothing is recorded */
+    size_t batch_most;           /* 0 = 128; less where replies are large: a batch is held whole */
     /* Queues the statements of a batch's commands that have a tell but no ask: all at once, in lock
        order, behind those of the others; `n` is at least 1. NULL where no route needs it. One
        statement for many commands costs PostgreSQL half of what as many statements do. */
@@ -80,7 +81,7 @@ struct actor_options {
     const char *bus_ca_file;  /* NULL = none */
     const char *database_url; /* never logged */
     bool is_first;            /* calls on_idle */
-    size_t batch_most;        /* 0 = 128 */
+    size_t batch_most;        /* 0 = as the service says */
     size_t mailbox_most;      /* 0 = 1024 */
 };
 
