@@ -44,6 +44,7 @@ static struct service search_service = {
     .n_statements = SEARCH_SQL_COUNT,
     .self = &search,
     .ledger = &trail,
+    .batch_most = 32, /* a reply may be 7 MB, and so are the rows that it is made from */
 };
 
 static enum status open_search(struct service *service, void *config)

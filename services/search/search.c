@@ -13,6 +13,8 @@
 #include "common/wire/fields.h"
 #include "services/search/plan.h"
 
+#define REST_ROOM 640 /* bytes of a conversation, or of the list, beside its values */
+
 struct search_state {
     struct query query;
     struct str binding;
@@ -98,6 +100,19 @@ static size_t count_found(const struct db_rows *rows)
     return db_value(rows, 0, PLAN_CONVERSATION + CONVERSATION_ID).p != NULL ? n : 0;
 }
 
+/* So that the reply, which may be megabytes, is not moved while it grows. */
+static size_t room_for(const struct db_rows *rows, size_t shown)
+{
+    size_t room = REST_ROOM;
+
+    for (size_t i = 0; i < shown; i++) {
+        room += REST_ROOM;
+        for (int column = 0; column < CONVERSATION_COLUMNS; column++)
+            room += db_value(rows, i, PLAN_CONVERSATION + column).n;
+    }
+    return room;
+}
+
 enum status search_tell(struct command *command, struct db *db, void *service)
 {
     const struct search_state *state = command->state;
@@ -109,6 +124,7 @@ enum status search_tell(struct command *command, struct db *db, void *service)
 
     if (contact_id.p != NULL)
         must(uuid_parse(contact_id, &command->contact_id));
+    buf_init(out, command->arena, room_for(rows, shown));
     buf_char(out, '{');
     add_text(out, "type", STR("conversation.list"));
     json_add_key(out, "conversations");

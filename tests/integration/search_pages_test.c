@@ -105,6 +105,28 @@ Test(search_pages, are_shown_newest_first_and_of_one_moment_by_id)
                                    org.id, NULL));
 }
 
+Test(search_pages, arrive_whole_however_large_they_are)
+{
+    struct org org;
+    struct answer *answer;
+
+    org_new(&org);
+    make(&org, 100);
+    /* 20 attributes of 500 characters, each of which JSON escapes. */
+    cr_assert_eq(sql_integer("WITH changed AS (UPDATE conversation.conversations "
+                             "SET custom_attributes = (SELECT jsonb_object_agg('k' || i, "
+                             "repeat(chr(1), 500)) FROM generate_series(1, 20) i) "
+                             "WHERE organization_id = $1::uuid RETURNING 1) "
+                             "SELECT count(*) FROM changed",
+                             org.id, NULL),
+                 100);
+    answer = search(&org, CONTACT, 100, NULL);
+    expect_status(answer, 200);
+    cr_assert_eq(json_array_size(at(answer, "conversations")), 100);
+    cr_assert_gt(answer->body_n, 6000000);
+    expect_recorded(&org, answer, "conversation.search");
+}
+
 /* -- the cursor ------------------------------------------------------------------------------ */
 
 static void expect_refused(struct answer *answer)
