@@ -62,7 +62,7 @@ export function find(method, target) {
 
 function headerFaults(described, headers) {
   const found = [];
-  const expected = Object.entries(described ?? {}).map(([name, h]) => [name.toLowerCase(), deref(h)]);
+  const expected = Object.entries(described).map(([name, h]) => [name.toLowerCase(), deref(h)]);
   for (const [name, header] of expected) {
     const values = headers.filter(([n]) => n === name).map(([, value]) => value);
     if (values.length === 0 && header.required) found.push(`header ${name} is missing`);

@@ -3,7 +3,15 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { deref, description, examples, faults, operations, responsesOf, root } from './description.mjs';
+import {
+  deref,
+  description,
+  examples,
+  faults,
+  operations,
+  responsesOf,
+  root,
+} from './description.mjs';
 
 // OUTCOME(symbol, "name", status, "code", audited) without those that only operators can meet.
 function outcomes() {
