@@ -140,8 +140,8 @@ test('the check fails for another status, another type, and a body that is no JS
 
 test('the check fails when members contradict one another', () => {
   const found = good.find((e) => e.status === 201);
-  const changes = [{ open: false }, { status: 'resolved' }, { channel: 'email' }, { contact: null }];
-  for (const change of changes) {
+  const lies = [{ open: false }, { status: 'resolved' }, { channel: 'email' }, { contact: null }];
+  for (const change of lies) {
     const body = JSON.stringify({ ...JSON.parse(found.body), ...change });
     assert.notDeepEqual(check({ ...found, body }), [], JSON.stringify(change));
   }
