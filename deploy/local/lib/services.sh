@@ -42,8 +42,8 @@ service_prepare() {
     settings+=("GATEWAY_PORT=$(($(port_of gateway) + i))")
     [[ -z ${GATEWAY_TLS_PORT-} ]] || settings+=("GATEWAY_TLS_PORT=$((GATEWAY_TLS_PORT + i))")
     ;;
-  audit | search) settings+=("CURSOR_KEY=$(secret cursor-key)") ;;
-  webhook) settings+=("WEBHOOK_SECRET_KEY=$(secret webhook-secret-key 32)") ;;
+  audit | search) settings+=("CURSOR_KEY=${CURSOR_KEY:-$(secret cursor-key)}") ;;
+  webhook) settings+=("WEBHOOK_SECRET_KEY=${WEBHOOK_SECRET_KEY:-$(secret webhook-secret-key 32)}") ;;
   dashboard) settings+=("DASHBOARD_PORT=$(port_of dashboard)") ;;
   esac
   start_script "$name" "$(exports "${settings[@]}")
