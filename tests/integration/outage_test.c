@@ -6,17 +6,23 @@
 
 #include "common/base/clock.h"
 #include "tests/support/api.h"
+#include "tests/support/health.h"
 #include "tests/support/load.h"
 #include "tests/support/sql.h"
 
-/* However a test ends, nobody is left standing still. */
-static void continue_all(void)
+/* However a test ends, nobody is left standing still, and whoever comes next finds all well. */
+static void restore(void)
 {
-    stack_signal("nats", SIGCONT);
-    stack_signal("conversation-0", SIGCONT);
+    pid_t pid;
+
+    if ((pid = stack_pid("nats")) > 1)
+        kill(pid, SIGCONT);
+    if ((pid = stack_pid("conversation-0")) > 1)
+        kill(pid, SIGCONT);
+    cr_assert(health_await(30000), "the stack did not come back");
 }
 
-TestSuite(outage, .init = stack_have_alone, .fini = continue_all, .timeout = 180);
+TestSuite(outage, .init = stack_have_alone, .fini = restore, .timeout = 180);
 
 enum {
     RATE = 200,
@@ -189,13 +195,6 @@ Test(outage, a_broker_that_hangs_for_five_seconds_is_refused_at_once_and_leaves_
     load_reckon(load);
 }
 
-static bool is_answered(void *closure)
-{
-    return http_send(&(struct http_request){
-                         .method = "GET", .path = "/ping", .key = closure, .may_fail = true})
-               ->status == 200;
-}
-
 Test(outage, a_service_that_hangs_is_answered_500_and_its_late_work_is_dropped)
 {
     struct org org;
@@ -227,7 +226,7 @@ Test(outage, without_the_database_requests_are_refused_and_nothing_is_pretended)
     answer = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
     cr_assert(answer->status == 503 || answer->status == 500 || answer->status == 201, "%d",
               answer->status);
-    cr_assert(stack_wait(is_answered, org.full_key, 10000));
+    cr_assert(health_await(10000));
     cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
                              " WHERE organization_id = $1::uuid",
                              org.id, NULL),
