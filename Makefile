@@ -18,7 +18,7 @@ Q = @
 endif
 
 CC = gcc
-PKGS = libh2o-evloop jansson libpq openssl libcurl
+PKGS = libh2o-evloop jansson libpq openssl libcurl libcares
 # libh2o's headers default to libuv, and are not clean under our warnings: hence -isystem.
 PKG_CFLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(PKGS) 2>/dev/null)) -DH2O_USE_LIBUV=0
 PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lnats -lpthread

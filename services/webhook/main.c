@@ -1,13 +1,15 @@
-#include <string.h>
-
 #include "common/actor/service.h"
 #include "common/base/log.h"
 #include "proto/subject.h"
+#include "services/webhook/sender.h"
 #include "services/webhook/webhook.h"
+
+enum { SLOTS_LEAST = 8 };
 
 struct webhook_config {
     const char *secret_key, *secret_key_previous;
-    const char *allow_cidrs;
+    const char *allow_cidrs, *ca_file, *dns_server;
+    int64_t concurrency;
 };
 
 #define AT(member) offsetof(struct webhook_config, member)
@@ -31,9 +33,28 @@ static const struct setting settings[] = {
      .fallback = "",
      .meaning = "Destinations in these comma-separated CIDRs are allowed although private; link-"
                 "local and cloud metadata addresses never are"},
+    {.name = "WEBHOOK_CA_FILE",
+     .type = SETTING_STRING,
+     .offset = AT(ca_file),
+     .fallback = "",
+     .meaning = "Further certificate authorities trusted for deliveries, in PEM"},
+    {.name = "WEBHOOK_DNS_SERVER",
+     .type = SETTING_STRING,
+     .offset = AT(dns_server),
+     .fallback = "",
+     .meaning = "Names for deliveries are looked up there: ADDRESS[:PORT],...; empty = as the "
+                "system does"},
+    {.name = "WEBHOOK_CONCURRENCY",
+     .type = SETTING_INT,
+     .offset = AT(concurrency),
+     .fallback = "256",
+     .least = SLOTS_LEAST,
+     .most = SENDER_SLOTS_MOST,
+     .meaning = "Deliveries under way at a time in this process"},
 };
 
 static struct webhook webhook;
+static struct sender *sender;
 
 /* Nothing here is in the audit trail: that is the API's, and these are not its operations. */
 static const struct route routes[] = {
@@ -90,6 +111,33 @@ static enum status open_webhook(struct service *service, void *closure)
     return ST_OK;
 }
 
+static enum status start_sender(const struct service_process *process, void *closure)
+{
+    const struct webhook_config *config = closure;
+
+    sender = sender_start(&(struct sender_options){
+        .name = process->name,
+        .bus_url = process->bus_url,
+        .bus_ca_file = process->bus_ca_file,
+        .database_url = process->database_url,
+        .dns_servers = config->dns_server[0] != '\0' ? config->dns_server : NULL,
+        .ca_file = config->ca_file[0] != '\0' ? config->ca_file : NULL,
+        .slots = (int)config->concurrency,
+        .webhook = &webhook,
+    });
+    return sender != NULL ? ST_OK : ST_REFUSED;
+}
+
+static bool is_ready(char reason[128])
+{
+    return sender_is_ready(sender, reason);
+}
+
+static void stop_sender(void)
+{
+    sender_stop(sender);
+}
+
 int main(int argc, char **argv)
 {
     static struct webhook_config config;
@@ -98,6 +146,9 @@ int main(int argc, char **argv)
         .n_settings = sizeof(settings) / sizeof(settings[0]),
         .config = &config,
         .open = open_webhook,
+        .start = start_sender,
+        .is_ready = is_ready,
+        .stop = stop_sender,
     };
 
     return service_main(argc, argv, &webhook_service, &extra);

@@ -1,0 +1,291 @@
+#include "services/webhook/attempts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/crypto/crypto.h"
+#include "services/webhook/deliver.h"
+#include "services/webhook/guard.h"
+#include "services/webhook/lookup.h"
+#include "services/webhook/payload.h"
+
+enum {
+    LOOK_AROUND_US = 30 * 1000 * 1000,
+    ARENA_MOST = 1024 * 1024, /* of an attempt */
+};
+
+struct attempts {
+    struct attempts_options options;
+    struct lookups *lookups;
+    struct deliver *deliver;
+    struct guard guard;
+    int64_t look_around_due_us; /* clock_mono_us() */
+
+    /* Every slot is vacant, under way or ended. */
+    struct attempt *all;
+    struct attempt **vacant, **ended;
+    size_t n_vacant, n_ended;
+};
+
+/* -- one attempt ------------------------------------------------------------------------------ */
+
+static void on_end(void *closure, struct attempt *attempt)
+{
+    struct attempts *attempts = closure;
+
+    metric_add(attempts->options.meters->results[attempt->failure], 1);
+    metric_observe(attempts->options.meters->seconds, attempt->total_us);
+    metric_add(attempts->options.meters->under_way, -1);
+    attempts->ended[attempts->n_ended++] = attempt;
+}
+
+static void end(struct attempts *attempts, struct attempt *attempt, enum failure failure)
+{
+    attempt_end(attempt, failure);
+    on_end(attempts, attempt);
+}
+
+/* One address that is not allowed spoils them all: who answers so tries something. */
+static enum failure judge_addresses(const struct attempts *attempts,
+                                    const struct address *addresses, size_t n)
+{
+    if (n == 0)
+        return FAILURE_DNS;
+    for (size_t i = 0; i < n; i++) {
+        if (!guard_allows(&attempts->guard, &addresses[i]))
+            return FAILURE_BLOCKED;
+    }
+    return FAILURE_NONE;
+}
+
+static void send_to(struct attempts *attempts, struct attempt *attempt,
+                    const struct address *addresses, size_t n)
+{
+    const enum failure failure = judge_addresses(attempts, addresses, n);
+
+    if (failure != FAILURE_NONE) {
+        end(attempts, attempt, failure);
+        return;
+    }
+    attempt->address = addresses[0];
+    attempt->has_address = true;
+    deliver_begin(attempts->deliver, attempt);
+}
+
+/* What a look-up carries with it. */
+struct looking {
+    struct attempts *attempts;
+    struct attempt *attempt;
+};
+
+static void on_looked_up(void *closure, const struct address *addresses, size_t n)
+{
+    const struct looking *looking = closure;
+    struct attempt *attempt = looking->attempt;
+
+    attempt->lookup = NULL;
+    attempt->dns_us = clock_mono_us() - attempt->begun_us;
+    send_to(looking->attempts, attempt, addresses, n);
+}
+
+static void look_up(struct attempts *attempts, struct attempt *attempt)
+{
+    struct looking *looking = ARENA_NEW(&attempt->arena, struct looking);
+    struct lookup *lookup;
+
+    *looking = (struct looking){attempts, attempt};
+    lookup = lookup_begin(attempts->lookups, arena_cstr(&attempt->arena, attempt->destination.host),
+                          on_looked_up, looking);
+    if (lookup != NULL)
+        attempt->lookup = lookup;
+}
+
+/* False: the key that the secret was sealed with is not ours. */
+static bool sign(const struct attempts *attempts, struct attempt *attempt, struct str sealed_hex)
+{
+    const struct webhook *webhook = attempts->options.webhook;
+    uint8_t sealed[WEBHOOK_SECRET_TEXT + SEAL_OVERHEAD], context[WEBHOOK_CONTEXT];
+    char secret[WEBHOOK_SECRET_TEXT];
+    struct uuid organization, endpoint;
+    bool opened = false;
+
+    if (!crypto_unhex(sealed_hex, sealed, sizeof(sealed)) ||
+        !uuid_parse(attempt->organization_id, &organization) ||
+        !uuid_parse(attempt->endpoint_id, &endpoint))
+        return false;
+    webhook_context(&organization, &endpoint, context);
+    for (int i = 0; i < webhook->n_keys && !opened; i++)
+        opened = seal_open(&webhook->keys[i], (struct str){(char *)context, sizeof(context)},
+                           sealed, sizeof(sealed), secret);
+    if (opened)
+        payload_sign(&attempt->arena, (struct str){secret, sizeof(secret)}, attempt->timestamp,
+                     attempt->body, attempt->signature);
+    crypto_wipe(secret, sizeof(secret));
+    return opened;
+}
+
+/* The arena and nothing else survives from the attempt before. */
+static struct attempt *take_slot(struct attempts *attempts, const struct claim *claim)
+{
+    struct attempt *attempt = attempts->vacant[--attempts->n_vacant];
+    struct arena arena = attempt->arena;
+
+    arena_clear(&arena);
+    *attempt = (struct attempt){
+        .arena = arena,
+        .begun_us = clock_mono_us(),
+        .started_ms = clock_us() / 1000,
+        .timestamp = clock_us() / 1000000,
+        .dns_us = -1,
+        .connect_us = -1,
+        .tls_us = -1,
+        .wait_us = -1,
+    };
+    attempt->organization_id = arena_str(&attempt->arena, claim->organization_id);
+    attempt->endpoint_id = arena_str(&attempt->arena, claim->endpoint_id);
+    attempt->id = arena_str(&attempt->arena, claim->id);
+    attempt->fence = arena_str(&attempt->arena, claim->fence);
+    attempt->event_type = arena_str(&attempt->arena, claim->event_type);
+    attempt->url = arena_str(&attempt->arena, claim->url);
+    return attempt;
+}
+
+void attempts_begin(struct attempts *attempts, const struct claim *claim)
+{
+    struct attempt *attempt = take_slot(attempts, claim);
+
+    metric_add(attempts->options.meters->under_way, 1);
+    metric_observe(attempts->options.meters->wait_seconds, claim->waited_us);
+    attempt->body = payload_write(&attempt->arena, claim->event_id, attempt->event_type,
+                                  claim->created_at, claim->data);
+    if (claim->signs && !sign(attempts, attempt, claim->sealed_secret)) {
+        LOG(LOG_ERROR, "a secret cannot be opened with WEBHOOK_SECRET_KEY",
+            log_slice("endpoint_id", attempt->endpoint_id));
+        end(attempts, attempt, FAILURE_INTERNAL);
+    } else if (destination_read(attempt->url, &attempt->destination) != NULL) {
+        end(attempts, attempt, FAILURE_BLOCKED);
+    } else if (attempt->destination.is_literal) {
+        send_to(attempts, attempt, &attempt->destination.address, 1);
+    } else {
+        look_up(attempts, attempt);
+    }
+}
+
+/* Transfers have their own limit; look-ups have this one. */
+static void end_late_lookups(struct attempts *attempts)
+{
+    for (int i = 0; i < attempts->options.slots; i++) {
+        struct attempt *attempt = &attempts->all[i];
+
+        if (attempt->lookup == NULL || attempt_left_ms(attempt) > 0)
+            continue;
+        lookup_abandon(attempt->lookup);
+        attempt->lookup = NULL;
+        attempt->dns_us = clock_mono_us() - attempt->begun_us;
+        end(attempts, attempt, FAILURE_DNS);
+    }
+}
+
+/* -- all of them ------------------------------------------------------------------------------ */
+
+size_t attempts_vacant(const struct attempts *attempts)
+{
+    return attempts->n_vacant;
+}
+
+struct attempt *const *attempts_ended(const struct attempts *attempts, size_t *n)
+{
+    *n = attempts->n_ended;
+    return attempts->ended;
+}
+
+void attempts_forget_ended(struct attempts *attempts)
+{
+    while (attempts->n_ended > 0)
+        attempts->vacant[attempts->n_vacant++] = attempts->ended[--attempts->n_ended];
+}
+
+void attempts_wait(struct attempts *attempts, struct pollfd *fds, size_t n, int timeout_ms)
+{
+    struct pollfd all[ATTEMPTS_FDS_MOST + LOOKUP_FDS_MOST];
+    size_t n_lookups;
+
+    must(n <= ATTEMPTS_FDS_MOST);
+    memcpy(all, fds, n * sizeof(*fds));
+    n_lookups = lookups_fds(attempts->lookups, all + n);
+    deliver_wait(attempts->deliver, all, n + n_lookups,
+                 lookups_timeout_ms(attempts->lookups, timeout_ms));
+    memcpy(fds, all, n * sizeof(*fds));
+    if (clock_mono_us() >= attempts->look_around_due_us) {
+        guard_look_around(&attempts->guard);
+        attempts->look_around_due_us = clock_mono_us() + LOOK_AROUND_US;
+    }
+    lookups_process(attempts->lookups, all + n, n_lookups);
+    deliver_turn(attempts->deliver);
+    end_late_lookups(attempts);
+}
+
+void attempts_wake(struct attempts *attempts)
+{
+    deliver_wake(attempts->deliver);
+}
+
+static void *zeroed(size_t n, size_t size)
+{
+    void *p = calloc(n, size);
+
+    must(p != NULL);
+    return p;
+}
+
+struct attempts *attempts_new(const struct attempts_options *options)
+{
+    struct attempts *attempts = zeroed(1, sizeof(*attempts));
+    const size_t n = (size_t)options->slots;
+
+    attempts->options = *options;
+    attempts->guard.allowed = &options->webhook->allowed;
+    attempts->all = zeroed(n, sizeof(*attempts->all));
+    attempts->vacant = zeroed(n, sizeof(struct attempt *));
+    attempts->ended = zeroed(n, sizeof(struct attempt *));
+    for (size_t i = 0; i < n; i++) {
+        arena_init(&attempts->all[i].arena, ARENA_MOST);
+        attempts->vacant[attempts->n_vacant++] = &attempts->all[i];
+    }
+    attempts->lookups = lookups_new(options->dns_servers);
+    attempts->deliver = deliver_new(&(struct deliver_options){
+        .ca_file = options->ca_file,
+        .on_end = on_end,
+        .closure = attempts,
+    });
+    if (attempts->lookups != NULL && attempts->deliver != NULL)
+        return attempts;
+    attempts_free(attempts);
+    return NULL;
+}
+
+static void abandon(struct attempts *attempts, struct attempt *attempt)
+{
+    if (attempt->lookup != NULL)
+        lookup_abandon(attempt->lookup);
+    if (attempt->transfer != NULL)
+        deliver_abandon(attempts->deliver, attempt);
+}
+
+void attempts_free(struct attempts *attempts)
+{
+    if (attempts == NULL)
+        return;
+    for (int i = 0; i < attempts->options.slots; i++)
+        abandon(attempts, &attempts->all[i]);
+    lookups_free(attempts->lookups);
+    deliver_free(attempts->deliver);
+    for (int i = 0; i < attempts->options.slots; i++)
+        arena_release(&attempts->all[i].arena);
+    free(attempts->all);
+    free(attempts->vacant);
+    free(attempts->ended);
+    free(attempts);
+}

@@ -1,0 +1,44 @@
+/*
+ * deliver - HTTPS requests on their way out. The only user of libcurl.
+ *
+ * What     One POST for one attempt, on a connection of its own: nothing that is kept alive can
+ *          fail at a moment that makes it unclear whether the receiver has seen the request. The
+ *          connection goes to the address that was judged and to no other; the certificate must be
+ *          good for the host of the URL. HTTP/2 or 1.1; no redirects, no proxy whatever the
+ *          environment says, no compression, no name look-ups. An answer is read to 4 KB, then the
+ *          connection is closed; its head may have 16 KB.
+ * Owns     deliver_new() gives what deliver_free() takes back. Attempts stay the caller's; one that
+ *          is under way ends with attempt_end() within its time.
+ * Threads  The sender's, apart from deliver_wake().
+ * Fails    NULL (logged): the certificate authorities cannot be read.
+ */
+#ifndef SERVICES_WEBHOOK_DELIVER_H
+#define SERVICES_WEBHOOK_DELIVER_H
+
+#include <poll.h>
+
+#include "services/webhook/attempt.h"
+
+struct deliver;
+
+struct deliver_options {
+    const char *ca_file; /* trusted besides the system's; NULL = none */
+    void (*on_end)(void *closure, struct attempt *attempt);
+    void *closure;
+};
+
+struct deliver *deliver_new(const struct deliver_options *options);
+void deliver_free(struct deliver *deliver);
+
+/* attempt->address is where to. The end may be told before this returns. */
+void deliver_begin(struct deliver *deliver, struct attempt *attempt);
+/* Breaks it off; nobody is told. */
+void deliver_abandon(struct deliver *deliver, struct attempt *attempt);
+/* Goes on with all of them; tells those that ended. */
+void deliver_turn(struct deliver *deliver);
+
+/* Sleeps until a transfer or one of `fds` is ready, somebody wakes it or the time is over. */
+void deliver_wait(struct deliver *deliver, struct pollfd *fds, size_t n, int timeout_ms);
+void deliver_wake(struct deliver *deliver); /* from any thread */
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * sender - brings events to where they are wanted: a thread beside the actors.
+ *
+ * What     Turns when there is something to settle, when the doorbell rings and once a second
+ *          (store.h); between turns it minds look-ups and transfers (lookup.h, deliver.h). It never
+ *          waits for a receiver or a name server. After a turn it rests as long as the turn took:
+ *          the database belongs to those first who wait for an answer.
+ * Owns     sender_start() gives what sender_stop() takes back.
+ * Threads  Its own; sender_is_ready() from any.
+ * Fails    NULL (logged): an option is unusable.
+ */
+#ifndef SERVICES_WEBHOOK_SENDER_H
+#define SERVICES_WEBHOOK_SENDER_H
+
+#include "services/webhook/webhook.h"
+
+#define SENDER_SLOTS_MOST 1024
+
+struct sender_options {
+    const char *name, *bus_url, *bus_ca_file, *database_url;
+    const char *dns_servers, *ca_file; /* NULL = the system's */
+    int slots;                         /* deliveries under way at a time */
+    const struct webhook *webhook;
+};
+
+struct sender;
+
+struct sender *sender_start(const struct sender_options *options);
+bool sender_is_ready(struct sender *sender, char reason[128]);
+/* Claims no more, lets what is under way end and settles it: 10 seconds at most. */
+void sender_stop(struct sender *sender);
+
+#endif
