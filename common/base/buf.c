@@ -11,8 +11,7 @@ void buf_init(struct buf *buf, struct arena *arena, size_t room)
     *buf = (struct buf){.arena = arena, .p = arena_alloc(arena, room), .room = room};
 }
 
-/* Room for n more bytes. */
-static void make_room(struct buf *buf, size_t n)
+void buf_reserve(struct buf *buf, size_t n)
 {
     size_t room = buf->room * 2;
     char *p;
@@ -32,15 +31,9 @@ void buf_add(struct buf *buf, struct str s)
 {
     if (s.n == 0)
         return;
-    make_room(buf, s.n);
+    buf_reserve(buf, s.n);
     memcpy(buf->p + buf->n, s.p, s.n);
     buf->n += s.n;
-}
-
-void buf_char(struct buf *buf, char c)
-{
-    make_room(buf, 1);
-    buf->p[buf->n++] = c;
 }
 
 void buf_int(struct buf *buf, int64_t value)
@@ -70,7 +63,7 @@ void buf_printf(struct buf *buf, const char *format, ...)
     must(n >= 0);
     /* Its NUL must fit too, though it does not count. */
     if ((size_t)n >= left) {
-        make_room(buf, (size_t)n + 1);
+        buf_reserve(buf, (size_t)n + 1);
         va_start(args, format);
         vsnprintf(buf->p + buf->n, (size_t)n + 1, format, args);
         va_end(args);

@@ -18,8 +18,15 @@ struct buf {
 };
 
 void buf_init(struct buf *buf, struct arena *arena, size_t room);
+/* Room for n more bytes. */
+void buf_reserve(struct buf *buf, size_t n);
 void buf_add(struct buf *buf, struct str s);
-void buf_char(struct buf *buf, char c);
+static inline void buf_char(struct buf *buf, char c)
+{
+    if (buf->n == buf->room)
+        buf_reserve(buf, 1);
+    buf->p[buf->n++] = c;
+}
 void buf_int(struct buf *buf, int64_t value);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct str buf_str(const struct buf *buf);
