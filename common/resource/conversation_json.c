@@ -10,59 +10,42 @@ const char *conversation_state(struct str status)
                : "closed";
 }
 
-static void add_text(struct buf *out, const char *key, struct str text)
+/* `before` is what stands between the value before and this one. A page of a search has thousands
+   of values: what is the same in all of them is copied and not put together. */
+static void add_text(struct buf *out, struct str before, struct str text)
 {
-    json_add_key(out, key);
+    buf_add(out, before);
     json_add_string(out, text);
 }
 
 /* A number or an object that PostgreSQL has written; absent is null. */
-static void add_raw(struct buf *out, const char *key, struct str json)
+static void add_raw(struct buf *out, struct str before, struct str json)
 {
-    json_add_key(out, key);
+    buf_add(out, before);
     buf_add(out, json.p != NULL ? json : STR("null"));
-}
-
-static void add_source(struct buf *out, struct str channel)
-{
-    json_add_key(out, "source");
-    buf_char(out, '{');
-    add_text(out, "type", channel);
-    buf_char(out, '}');
 }
 
 static void add_contact(struct buf *out, const struct str values[CONVERSATION_COLUMNS])
 {
-    json_add_key(out, "contact");
-    if (values[CONVERSATION_CONTACT_ID].p == NULL) {
-        buf_add(out, STR("null"));
+    const struct str id = values[CONVERSATION_CONTACT_ID];
+    const struct str external_id = values[CONVERSATION_CONTACT_EXTERNAL_ID];
+
+    if (id.p == NULL) {
+        buf_add(out, STR(",\"contact\":null,"
+                         "\"contacts\":{\"type\":\"contact.list\",\"contacts\":[]}"));
         return;
     }
-    buf_char(out, '{');
-    add_text(out, "type", STR("contact"));
-    add_text(out, "id", values[CONVERSATION_CONTACT_ID]);
-    add_text(out, "external_id", values[CONVERSATION_CONTACT_EXTERNAL_ID]);
-    add_text(out, "name", values[CONVERSATION_CONTACT_NAME]);
-    add_text(out, "email", values[CONVERSATION_CONTACT_EMAIL]);
-    add_text(out, "phone", values[CONVERSATION_CONTACT_PHONE]);
-    buf_char(out, '}');
-}
-
-static void add_contacts(struct buf *out, const struct str values[CONVERSATION_COLUMNS])
-{
-    json_add_key(out, "contacts");
-    buf_char(out, '{');
-    add_text(out, "type", STR("contact.list"));
-    json_add_key(out, "contacts");
-    buf_char(out, '[');
-    if (values[CONVERSATION_CONTACT_ID].p != NULL) {
-        buf_char(out, '{');
-        add_text(out, "type", STR("contact"));
-        add_text(out, "id", values[CONVERSATION_CONTACT_ID]);
-        add_text(out, "external_id", values[CONVERSATION_CONTACT_EXTERNAL_ID]);
-        buf_char(out, '}');
-    }
-    buf_add(out, STR("]}"));
+    add_text(out, STR(",\"contact\":{\"type\":\"contact\",\"id\":"), id);
+    add_text(out, STR(",\"external_id\":"), external_id);
+    add_text(out, STR(",\"name\":"), values[CONVERSATION_CONTACT_NAME]);
+    add_text(out, STR(",\"email\":"), values[CONVERSATION_CONTACT_EMAIL]);
+    add_text(out, STR(",\"phone\":"), values[CONVERSATION_CONTACT_PHONE]);
+    add_text(out,
+             STR("},\"contacts\":{\"type\":\"contact.list\",\"contacts\":["
+                 "{\"type\":\"contact\",\"id\":"),
+             id);
+    add_text(out, STR(",\"external_id\":"), external_id);
+    buf_add(out, STR("}]}"));
 }
 
 void conversation_write_values(struct buf *out, const struct str values[CONVERSATION_COLUMNS])
@@ -71,24 +54,21 @@ void conversation_write_values(struct buf *out, const struct str values[CONVERSA
     const bool is_api = str_equal(channel, STR("api"));
     const bool is_legacy = str_equal(values[CONVERSATION_STATUS], STR("closed"));
     const struct str status = is_legacy ? STR("resolved") : values[CONVERSATION_STATUS];
-    const char *const state = conversation_state(status);
+    const bool is_open = conversation_state(status)[0] == 'o';
 
-    buf_char(out, '{');
-    add_text(out, "type", STR("conversation"));
-    add_text(out, "id", values[CONVERSATION_ID]);
-    add_text(out, "external_id", is_api ? values[CONVERSATION_EXTERNAL_ID] : STR_NONE);
-    add_raw(out, "created_at", values[CONVERSATION_CREATED_AT]);
-    add_raw(out, "updated_at", values[CONVERSATION_UPDATED_AT]);
-    add_raw(out, "last_message_at", values[CONVERSATION_LAST_MESSAGE_AT]);
-    add_text(out, "channel", channel);
-    add_source(out, channel);
-    add_text(out, "state", str_of(state));
-    add_raw(out, "open", state[0] == 'o' ? STR("true") : STR("false"));
-    add_text(out, "status", status);
-    add_raw(out, "custom_attributes", values[CONVERSATION_CUSTOM_ATTRIBUTES]);
-    add_raw(out, "message_count", values[CONVERSATION_MESSAGE_COUNT]);
+    add_text(out, STR("{\"type\":\"conversation\",\"id\":"), values[CONVERSATION_ID]);
+    add_text(out, STR(",\"external_id\":"), is_api ? values[CONVERSATION_EXTERNAL_ID] : STR_NONE);
+    add_raw(out, STR(",\"created_at\":"), values[CONVERSATION_CREATED_AT]);
+    add_raw(out, STR(",\"updated_at\":"), values[CONVERSATION_UPDATED_AT]);
+    add_raw(out, STR(",\"last_message_at\":"), values[CONVERSATION_LAST_MESSAGE_AT]);
+    add_text(out, STR(",\"channel\":"), channel);
+    add_text(out, STR(",\"source\":{\"type\":"), channel);
+    buf_add(out, is_open ? STR("},\"state\":\"open\",\"open\":true")
+                         : STR("},\"state\":\"closed\",\"open\":false"));
+    add_text(out, STR(",\"status\":"), status);
+    add_raw(out, STR(",\"custom_attributes\":"), values[CONVERSATION_CUSTOM_ATTRIBUTES]);
+    add_raw(out, STR(",\"message_count\":"), values[CONVERSATION_MESSAGE_COUNT]);
     add_contact(out, values);
-    add_contacts(out, values);
     buf_char(out, '}');
 }
 
