@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include "common/actor/service.h"
 #include "common/base/log.h"
 #include "common/trail/trail.h"
@@ -33,6 +35,10 @@ static const struct route routes[] = {
      .tell = search_tell},
 };
 
+/* What a batch of pages took is kept for the next one: giving megabytes back to the kernel and
+   taking them again costs a quarter of the time that a page takes here. */
+enum { KEPT_BYTES = 256 * 1024 * 1024, BLOCK_MOST = 32 * 1024 * 1024 };
+
 static struct search search;
 
 static struct service search_service = {
@@ -44,7 +50,7 @@ static struct service search_service = {
     .n_statements = SEARCH_SQL_COUNT,
     .self = &search,
     .ledger = &trail,
-    .batch_most = 32, /* a reply may be 7 MB, and so are the rows that it is made from */
+    .batch_most = 16, /* a reply may be 7 MB, and so are the rows that it is made from */
 };
 
 static enum status open_search(struct service *service, void *config)
@@ -55,6 +61,8 @@ static enum status open_search(struct service *service, void *config)
         LOG(LOG_ERROR, "CURSOR_KEY and CURSOR_KEY_PREVIOUS must be at least 32 characters long");
         return ST_REFUSED;
     }
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+    mallopt(M_MMAP_THRESHOLD, BLOCK_MOST);
     return ST_OK;
 }
 

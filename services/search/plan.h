@@ -10,6 +10,7 @@
 #define SERVICES_SEARCH_PLAN_H
 
 #include "common/db/db.h"
+#include "common/resource/conversation_json.h"
 #include "search_sql.h"
 #include "services/search/place.h"
 #include "services/search/query.h"
@@ -40,8 +41,15 @@ enum plan_param {
     PLAN_PARAMS
 };
 
-/* The columns that come back before those of common/resource/conversation_json.h. */
-enum plan_column { PLAN_TOTAL, PLAN_CREATED_US, PLAN_CONVERSATION };
+/* What comes back. The first row has the total and, unless nobody is meant, the contact; each other
+   row has a conversation, with the columns of common/resource/conversation_json.h up to the
+   contact's but its times in Unix microseconds. */
+enum plan_column {
+    PLAN_TOTAL,
+    PLAN_CONTACT, /* its id, external id, name, email and phone */
+    PLAN_CONVERSATION = PLAN_CONTACT + CONVERSATION_COLUMNS - CONVERSATION_CONTACT_ID,
+    PLAN_CREATED_US = PLAN_CONVERSATION + CONVERSATION_CREATED_AT
+};
 
 struct plan {
     enum search_sql statement;

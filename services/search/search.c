@@ -7,13 +7,19 @@
  */
 #include "services/search/search.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/resource/conversation_json.h"
 #include "common/wire/fields.h"
 #include "services/search/plan.h"
 
-#define REST_ROOM 640 /* bytes of a conversation, or of the list, beside its values */
+enum {
+    REST_ROOM = 768, /* bytes of a conversation, or of the list, beside values that may be long */
+    SECONDS_ROOM = 24,
+};
 
 struct search_state {
     struct query query;
@@ -77,7 +83,6 @@ static void add_next(struct buf *out, const struct search *self, const struct se
     buf_char(out, '}');
 }
 
-/* `shown` of the rows are the page's; one more means that there is a next page. */
 static void add_pages(struct buf *out, const struct search *self, const struct search_state *state,
                       const struct db_rows *rows, size_t shown, bool is_last)
 {
@@ -87,29 +92,51 @@ static void add_pages(struct buf *out, const struct search *self, const struct s
     add_integer(out, "page", state->behind.page);
     add_integer(out, "per_page", state->query.per_page);
     if (!is_last)
-        add_next(out, self, state, rows, shown - 1);
+        add_next(out, self, state, rows, shown);
     buf_char(out, '}');
 }
 
-/* An empty page is one row without a conversation. */
-static size_t count_found(const struct db_rows *rows)
+/* Unix microseconds become seconds, rounded down: as a rule, the digits without the last six. */
+static void to_seconds(struct str *value, char text[SECONDS_ROOM])
 {
-    size_t n = db_rows_count(rows);
+    int64_t us;
 
-    must(n > 0);
-    return db_value(rows, 0, PLAN_CONVERSATION + CONVERSATION_ID).p != NULL ? n : 0;
+    if (value->n > 6 && value->p[0] != '-') {
+        value->n -= 6;
+    } else if (value->p != NULL) {
+        us = strtoll(value->p, NULL, 10); /* results are terminated */
+        value->p = text;
+        value->n =
+            (size_t)snprintf(text, SECONDS_ROOM, "%" PRId64, us / 1000000 - (us % 1000000 < 0));
+    }
+}
+
+static void add_conversation(struct buf *out, const struct db_rows *rows, size_t row)
+{
+    struct str values[CONVERSATION_COLUMNS];
+    char created[SECONDS_ROOM], updated[SECONDS_ROOM], last[SECONDS_ROOM];
+
+    for (int i = 0; i < CONVERSATION_CONTACT_ID; i++)
+        values[i] = db_value(rows, row, PLAN_CONVERSATION + i);
+    for (int i = CONVERSATION_CONTACT_ID; i < CONVERSATION_COLUMNS; i++)
+        values[i] = db_value(rows, 0, PLAN_CONTACT + i - CONVERSATION_CONTACT_ID);
+    to_seconds(&values[CONVERSATION_CREATED_AT], created);
+    to_seconds(&values[CONVERSATION_UPDATED_AT], updated);
+    to_seconds(&values[CONVERSATION_LAST_MESSAGE_AT], last);
+    conversation_write_values(out, values);
 }
 
 /* So that the reply, which may be megabytes, is not moved while it grows. */
 static size_t room_for(const struct db_rows *rows, size_t shown)
 {
-    size_t room = REST_ROOM;
+    size_t of_contact = 0, room = REST_ROOM;
 
-    for (size_t i = 0; i < shown; i++) {
-        room += REST_ROOM;
-        for (int column = 0; column < CONVERSATION_COLUMNS; column++)
-            room += db_value(rows, i, PLAN_CONVERSATION + column).n;
-    }
+    for (int column = PLAN_CONTACT; column < PLAN_CONVERSATION; column++)
+        of_contact += 2 * db_value(rows, 0, column).n;
+    for (size_t row = 1; row <= shown; row++)
+        room += REST_ROOM + of_contact +
+                db_value(rows, row, PLAN_CONVERSATION + CONVERSATION_EXTERNAL_ID).n +
+                db_value(rows, row, PLAN_CONVERSATION + CONVERSATION_CUSTOM_ATTRIBUTES).n;
     return room;
 }
 
@@ -117,9 +144,11 @@ enum status search_tell(struct command *command, struct db *db, void *service)
 {
     const struct search_state *state = command->state;
     const struct db_rows *rows = db_result(db, state->found);
-    const size_t most = (size_t)state->query.per_page, found = count_found(rows);
+    /* Row 0 has the total and the contact. A row more than the page says that there is a next one.
+     */
+    const size_t most = (size_t)state->query.per_page, found = db_rows_count(rows) - 1;
     const size_t shown = found > most ? most : found;
-    const struct str contact_id = db_value(rows, 0, PLAN_CONVERSATION + CONVERSATION_CONTACT_ID);
+    const struct str contact_id = db_value(rows, 0, PLAN_CONTACT);
     struct buf *out = &command->reply;
 
     if (contact_id.p != NULL)
@@ -129,10 +158,10 @@ enum status search_tell(struct command *command, struct db *db, void *service)
     add_text(out, "type", STR("conversation.list"));
     json_add_key(out, "conversations");
     buf_char(out, '[');
-    for (size_t i = 0; i < shown; i++) {
-        if (i > 0)
+    for (size_t row = 1; row <= shown; row++) {
+        if (row > 1)
             buf_char(out, ',');
-        conversation_write(out, rows, i, PLAN_CONVERSATION);
+        add_conversation(out, rows, row);
     }
     buf_char(out, ']');
     add_integer(out, "total_count", db_value_int(rows, 0, PLAN_TOTAL));

@@ -3,7 +3,7 @@
 --    1 organization  2 id of the contact, or 3 its external id (both NULL: nobody)
 --    4 created at this second or later  5 and before this one
 --    6 7 the page is behind this place: created_at in Unix microseconds, and id  8 rows at most
--- There is always a row; where the page is empty, it has no id.
+-- What comes back: enum plan_column in plan.h. The first row has the total and the contact.
 --
 -- The place is the only upper bound of the page. A second one, such as the count has, could become
 -- the start of the walk along the index, and a deep page is far from there. What matches is put in
@@ -34,15 +34,16 @@ WITH contact AS MATERIALIZED (
    ORDER BY created_at DESC, id DESC
    LIMIT $8::bigint
 )
-SELECT total.n, (date_part('epoch', page.created_at) * 1000000)::bigint,
-       -- from here on as in common/resource/conversation_json.h
-       page.id, page.external_id,
-       floor(date_part('epoch', page.created_at))::bigint,
-       floor(date_part('epoch', page.updated_at))::bigint,
-       floor(date_part('epoch', page.last_message_at))::bigint,
-       page.channel, page.status, page.custom_attributes, page.message_count,
-       contact.id, contact.external_id, contact.name, contact.email, contact.phone
+SELECT total.n, contact.id, contact.external_id, contact.name, contact.email, contact.phone,
+       NULL AS conversation_id, NULL, NULL AS created_us, NULL, NULL, NULL, NULL, NULL, NULL
   FROM total
   LEFT JOIN contact ON true
-  LEFT JOIN page ON true
- ORDER BY page.created_at DESC, page.id DESC
+ UNION ALL
+SELECT NULL, NULL, NULL, NULL, NULL, NULL,
+       id, external_id,
+       (date_part('epoch', created_at) * 1000000)::bigint,
+       (date_part('epoch', updated_at) * 1000000)::bigint,
+       (date_part('epoch', last_message_at) * 1000000)::bigint,
+       channel, status, custom_attributes, message_count
+  FROM page
+ ORDER BY created_us DESC NULLS FIRST, conversation_id DESC

@@ -40,15 +40,16 @@ WITH contact AS MATERIALIZED (
    ORDER BY created_at DESC, id DESC
    LIMIT $8::bigint
 )
-SELECT total.n, (date_part('epoch', page.created_at) * 1000000)::bigint,
-       -- from here on as in common/resource/conversation_json.h
-       page.id, page.external_id,
-       floor(date_part('epoch', page.created_at))::bigint,
-       floor(date_part('epoch', page.updated_at))::bigint,
-       floor(date_part('epoch', page.last_message_at))::bigint,
-       page.channel, page.status, page.custom_attributes, page.message_count,
-       contact.id, contact.external_id, contact.name, contact.email, contact.phone
+SELECT total.n, contact.id, contact.external_id, contact.name, contact.email, contact.phone,
+       NULL AS conversation_id, NULL, NULL AS created_us, NULL, NULL, NULL, NULL, NULL, NULL
   FROM total
   LEFT JOIN contact ON true
-  LEFT JOIN page ON true
- ORDER BY page.created_at DESC, page.id DESC
+ UNION ALL
+SELECT NULL, NULL, NULL, NULL, NULL, NULL,
+       id, external_id,
+       (date_part('epoch', created_at) * 1000000)::bigint,
+       (date_part('epoch', updated_at) * 1000000)::bigint,
+       (date_part('epoch', last_message_at) * 1000000)::bigint,
+       channel, status, custom_attributes, message_count
+  FROM page
+ ORDER BY created_us DESC NULLS FIRST, conversation_id DESC
