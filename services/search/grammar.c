@@ -17,6 +17,7 @@ static const char *const left_out[] = {"~", "!~", "^", "$", "OR", "AND"};
 #define EQUALITY (EQUAL | 1u << OPERATOR_NOT_EQUAL)
 #define SETS     (EQUALITY | 1u << OPERATOR_IN | 1u << OPERATOR_NOT_IN)
 #define ORDER    (EQUALITY | 1u << OPERATOR_ABOVE | 1u << OPERATOR_BELOW)
+#define ANY      ((1u << OPERATORS) - 1)
 
 static const struct searchable searchables[] = {
     {"contact.external_id", FILTER_CONTACT_EXTERNAL_ID, EQUAL, VALUE_IDENTIFIER},
@@ -74,7 +75,7 @@ const struct searchable *grammar_field(struct str name)
 
 bool grammar_allows(const struct searchable *searchable, enum filter_operator op)
 {
-    const unsigned allowed = searchable != NULL ? searchable->operators : SETS | ORDER;
+    const unsigned allowed = searchable != NULL ? searchable->operators : ANY;
 
     return (allowed & 1u << op) != 0;
 }
