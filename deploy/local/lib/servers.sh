@@ -32,6 +32,10 @@ postgres_pid() {
   [[ /proc/$pid/cwd -ef $data ]] && echo "$pid"
 }
 
+postgres_answers() {
+  "$PGBIN/pg_isready" -q -h 127.0.0.1 -p "$(port_of postgres)"
+}
+
 # Only without a supervisor: then it is on its way out, having got SIGQUIT.
 postgres_wait_gone() {
   local pid until=$((SECONDS + 15))
