@@ -1,0 +1,21 @@
+/*
+ * destinations - URLs that no endpoint may have.
+ *
+ * Threads  Constant tables.
+ */
+#ifndef TESTS_SUPPORT_DESTINATIONS_H
+#define TESTS_SUPPORT_DESTINATIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct bad_destination {
+    const char *url;
+    const char *why;  /* for whoever reads the table */
+    bool is_loopback; /* fine where the operator allows 127.0.0.0/8 */
+};
+
+extern const struct bad_destination bad_destinations[];
+extern const size_t bad_destinations_count;
+
+#endif

@@ -1,0 +1,160 @@
+#include "services/webhook/guard.h"
+
+#include <criterion/criterion.h>
+
+static struct address address(const char *text)
+{
+    struct address out;
+
+    cr_assert(address_parse(str_of(text), &out), "%s", text);
+    return out;
+}
+
+static struct ranges ranges(const char *text)
+{
+    struct ranges out;
+
+    cr_assert(ranges_parse(str_of(text), &out), "%s", text);
+    return out;
+}
+
+static bool allows(const struct guard *guard, const char *text)
+{
+    const struct address one = address(text);
+
+    return guard_allows(guard, &one);
+}
+
+Test(guard, allows_what_the_operator_allows_and_the_public)
+{
+    const struct ranges allowed = ranges("10.1.0.0/16, fd12::/16,192.168.1.7");
+    const struct guard guard = {.allowed = &allowed};
+
+    cr_expect(allows(&guard, "10.1.0.0"));
+    cr_expect(allows(&guard, "10.1.255.255"));
+    cr_expect(!allows(&guard, "10.2.0.0"));
+    cr_expect(!allows(&guard, "10.0.255.255"));
+    cr_expect(allows(&guard, "192.168.1.7"));
+    cr_expect(!allows(&guard, "192.168.1.8"));
+    cr_expect(allows(&guard, "fd12::1"));
+    cr_expect(!allows(&guard, "fd13::1"));
+    cr_expect(allows(&guard, "8.8.8.8"));
+    cr_expect(allows(&guard, "2a00:1450:4001::1"));
+}
+
+Test(guard, never_allows_metadata_not_even_inside_other_addresses)
+{
+    static const char *const never[] = {
+        "169.254.169.254",
+        "169.254.170.2",
+        "169.254.0.1",
+        "100.100.100.200",
+        "192.0.0.192",
+        "168.63.129.16",
+        "fd00:ec2::254",
+        "fd00:ec2::23",
+        "fe80::1",
+        "::ffff:169.254.169.254",
+        "::169.254.169.254",
+        "::ffff:0:169.254.169.254",
+        "64:ff9b::169.254.169.254",
+        "64:ff9b:1::169.254.169.254",
+        "2002:a9fe:a9fe::1",
+        "2001:0:1:2:3:4:5601:5601", /* Teredo holds it inverted */
+    };
+    const struct ranges allowed = ranges("0.0.0.0/0,::/0");
+    const struct guard guard = {.allowed = &allowed};
+
+    for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
+        cr_expect(!allows(&guard, never[i]), "%s", never[i]);
+    cr_expect(allows(&guard, "10.0.0.1"));
+    cr_expect(allows(&guard, "64:ff9b::10.0.0.1"));
+}
+
+Test(guard, refuses_the_machines_own_addresses)
+{
+    const struct ranges none = {0};
+    struct guard guard = {.allowed = &none};
+    struct address own = address("8.8.8.8"), loopback = address("127.0.0.1");
+    bool has_loopback = false;
+
+    guard_look_around(&guard);
+    cr_assert_gt(guard.n_own, 0);
+    for (size_t i = 0; i < guard.n_own; i++)
+        has_loopback |= address_equal(&guard.own[i], &loopback);
+    cr_assert(has_loopback);
+
+    cr_assert(guard_allows(&guard, &own));
+    guard.own[0] = own;
+    cr_assert_not(guard_allows(&guard, &own));
+}
+
+Test(guard, knows_the_edges_of_special_ranges)
+{
+    static const struct {
+        const char *inside, *outside;
+    } cases[] = {
+        {"0.255.255.255", "1.0.0.0"},
+        {"10.255.255.255", "11.0.0.0"},
+        {"100.64.0.0", "100.63.255.255"},
+        {"100.127.255.255", "100.128.0.0"},
+        {"127.0.0.0", "126.255.255.255"},
+        {"127.255.255.255", "128.0.0.0"},
+        {"172.16.0.0", "172.15.255.255"},
+        {"172.31.255.255", "172.32.0.0"},
+        {"192.0.0.255", "192.0.1.0"},
+        {"192.0.2.0", "192.0.1.255"},
+        {"192.0.2.255", "192.0.3.0"},
+        {"192.31.196.1", "192.31.197.0"},
+        {"192.52.193.1", "192.52.192.255"},
+        {"192.88.99.255", "192.88.100.0"},
+        {"192.168.0.0", "192.167.255.255"},
+        {"192.175.48.1", "192.175.49.0"},
+        {"198.18.0.0", "198.17.255.255"},
+        {"198.19.255.255", "198.20.0.0"},
+        {"198.51.100.0", "198.51.99.255"},
+        {"203.0.113.255", "203.0.114.0"},
+        {"224.0.0.0", "223.255.255.255"},
+        {"2001:1ff:ffff::1", "2001:200::1"},
+        {"2001:db8:ffff::", "2001:db9::"},
+        {"2002:ffff::1", "2003::1"},
+        {"3fff:fff::1", "3fff:1000::1"},
+        {"1fff::1", "2000::1"},
+        {"4000::1", "3ffe::1"},
+        {"2620:4f:8000::1", "2620:4f:8001::1"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct address inside = address(cases[i].inside), outside = address(cases[i].outside);
+
+        cr_expect(!address_is_public(&inside), "%s", cases[i].inside);
+        cr_expect(address_is_public(&outside), "%s", cases[i].outside);
+    }
+}
+
+Test(ranges, refuses_what_is_no_list_of_ranges)
+{
+    static const char *const bad[] = {
+        ",",
+        "10.0.0.0/8,",
+        "10.0.0.0/33",
+        "10.0.0.0/",
+        "10.0.0.1/8",
+        "10.0.0/8",
+        "10.0.0.0/8 x",
+        "::/129",
+        "fd00::1/8",
+        "10.0.0.0/-1",
+        "10.0.0.0/+8",
+        "name/8",
+        "10.0.0.0/8;11.0.0.0/8",
+        "10.0.0.0//8",
+        "10.0.0.0/0008",
+    };
+    struct ranges out;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        cr_expect(!ranges_parse(str_of(bad[i]), &out), "%s", bad[i]);
+    cr_assert(ranges_parse(STR(""), &out));
+    cr_assert_eq(out.n, 0);
+}
