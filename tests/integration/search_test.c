@@ -53,8 +53,10 @@ static const char *open_on(const struct org *org, const char *channel, const cha
 {
     json_t *made = convctl("conversation", "open", "--org", org->id, "--channel", channel,
                            "--contact-external-id", "u", "--status", status, NULL);
+    const char *id = format("%s", json_string_value(json_object_get(made, "id")));
 
-    return format("%s", json_string_value(json_object_get(made, "id")));
+    json_decref(made);
+    return id;
 }
 
 static void set(const char *id, const char *column, const char *value)
