@@ -38,6 +38,7 @@ void delete_ask(struct command *command, struct db *db, void *service)
     const db_param params[] = {organization_param(command), delete->id};
 
     delete->result = db_add(db, SQL_DELETE_CONVERSATION, params, 2);
+    db_add(db, SQL_DELETE_MESSAGES, params, 2);
 }
 
 enum status delete_tell(struct command *command, struct db *db, void *service)

@@ -128,3 +128,16 @@ Test(race, asks_to_be_run_again_when_a_neighbour_deleted_the_conversation)
     assert_outcome(run(theirs.ask), OUTCOME_NOT_FOUND, NULL);
     arena_release(&theirs.arena);
 }
+
+Test(race, removes_with_a_conversation_the_message_that_a_neighbour_just_appended)
+{
+    struct command *const made = run_on(&open_, "{\"channel\":\"widget\"}");
+    const char *const body =
+        arena_printf(&arena, "{\"id\":\"%s\"}", text_of(&made->conversation_id));
+    struct rival theirs = {.ask = {&delete, ORG, NULL, body}};
+
+    race((struct ask){&append, ORG, NULL, body}, &theirs);
+    cr_assert_eq(theirs.told, ST_OK);
+    cr_assert_eq(count("SELECT count(*) FROM conversation.messages"), 0);
+    arena_release(&theirs.arena);
+}

@@ -1,0 +1,10 @@
+-- Removes the messages of a conversation that is deleted.
+--
+--   1 organization  2 id of the conversation
+--
+-- A statement of its own, behind the deletion: that one may have waited for a neighbour's append,
+-- and only a snapshot taken afterwards shows what was appended.
+DELETE FROM conversation.messages
+ WHERE organization_id = $1::uuid AND conversation_id = $2::uuid
+   AND EXISTS (SELECT FROM conversation.conversations
+                WHERE organization_id = $1 AND id = $2 AND deleted_at IS NOT NULL)
