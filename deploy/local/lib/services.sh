@@ -42,7 +42,11 @@ service_prepare() {
     settings+=("GATEWAY_PORT=$(($(port_of gateway) + i))")
     [[ -z ${GATEWAY_TLS_PORT-} ]] || settings+=("GATEWAY_TLS_PORT=$((GATEWAY_TLS_PORT + i))")
     ;;
-  audit | search) settings+=("CURSOR_KEY=${CURSOR_KEY:-$(secret cursor-key)}") ;;
+  audit)
+    settings+=("CURSOR_KEY=${CURSOR_KEY:-$(secret cursor-key)}"
+      "AUDIT_SIGNING_KEY=${AUDIT_SIGNING_KEY:-$(secret audit-signing-key)}")
+    ;;
+  search) settings+=("CURSOR_KEY=${CURSOR_KEY:-$(secret cursor-key)}") ;;
   webhook) settings+=("WEBHOOK_SECRET_KEY=${WEBHOOK_SECRET_KEY:-$(secret webhook-secret-key 32)}") ;;
   dashboard) settings+=("DASHBOARD_PORT=$(port_of dashboard)") ;;
   esac
