@@ -24,6 +24,9 @@
 #define SUBJECT_AUDIT        "v1.audit.*"
 #define SUBJECT_AUDIT_APPEND "v1.audit.append"
 #define SUBJECT_AUDIT_LIST   "v1.audit.list"
+#define SUBJECT_AUDIT_VERIFY "v1.audit.verify"
+#define SUBJECT_AUDIT_EXPORT "v1.audit.export"
+#define SUBJECT_AUDIT_RETAIN "v1.audit.retain"
 
 /* access service: the gateway's questions, then operators' commands. */
 #define SUBJECT_ACCESS              "v1.access.*"
@@ -54,8 +57,10 @@
 #define SUBJECT_WEBHOOK_PUBLISH         "v1.webhook.publish"
 
 /* Notices: published, never answered; losing one costs time, never data. */
-#define SUBJECT_NOTICE_ACCESS "v1.notice.access" /* keys, plan or policy of the organization in the
-                                                    Organization-Id header changed */
-#define SUBJECT_NOTICE_EVENTS "v1.notice.events" /* something new to be delivered */
+#define SUBJECT_NOTICE_ACCESS                                                                      \
+    "v1.notice.access" /* keys, plan or policy of the organization in the                          \
+                          Organization-Id header changed */
+#define SUBJECT_NOTICE_EVENTS     "v1.notice.events"     /* something new to be delivered */
+#define SUBJECT_NOTICE_AUDIT_HEAD "v1.notice.audit-head" /* the signed head of an audit chain */
 
 #endif

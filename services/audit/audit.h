@@ -9,12 +9,22 @@
 #define SERVICES_AUDIT_AUDIT_H
 
 #include "common/actor/actor.h"
+#include "common/base/metrics.h"
 #include "common/crypto/cursor.h"
 #include "common/trail/trail.h"
+#include "services/audit/keys.h"
+
+#define RETENTION_MONTHS_LEAST 3
+#define RETENTION_MONTHS_MOST  1200
 
 struct audit {
     struct cursor_keys keys;
-    int64_t upkeep_due_us; /* clock_mono_us() */
+    struct audit_keys signing;
+    int64_t retention_months; /* 0 = for ever */
+
+    /* audit_upkeep()'s own. */
+    int64_t partitions_due_us, strays_due_us, drop_due_us; /* clock_mono_us() */
+    struct metric *strays;
 };
 
 /* v1.audit.append: judging is all there is; the ledger does the rest. */
@@ -28,7 +38,8 @@ enum status audit_list_tell(struct command *command, struct db *db, void *servic
 /* One INSERT a batch, for the entries handed in with append and those of the lists themselves. */
 extern const struct ledger audit_ledger;
 
-/* Partitions made ahead, about once an hour. */
+/* Months made ahead, months dropped when their time is over, the default partition watched. */
+void audit_upkeep_open(struct audit *audit);
 void audit_upkeep(struct db *db, struct arena *arena, void *service);
 
 #endif

@@ -3,10 +3,14 @@
 #include "common/base/log.h"
 #include "proto/subject.h"
 #include "services/audit/audit.h"
+#include "services/audit/sealer.h"
 
 struct audit_config {
     const char *cursor_key;
     const char *cursor_key_previous;
+    const char *signing_key;
+    const char *public_keys;
+    int64_t retention_months;
 };
 
 static const struct setting settings[] = {
@@ -22,6 +26,24 @@ static const struct setting settings[] = {
      .fallback = "",
      .secret = true,
      .meaning = "A second key whose cursors are accepted as well, while keys are changed"},
+    {.name = "AUDIT_SIGNING_KEY",
+     .type = SETTING_STRING,
+     .offset = offsetof(struct audit_config, signing_key),
+     .secret = true,
+     .meaning = "Signs the seal of the audit trail: 32 random characters or more, the same for all "
+                "replicas"},
+    {.name = "AUDIT_PUBLIC_KEYS",
+     .type = SETTING_STRING,
+     .offset = offsetof(struct audit_config, public_keys),
+     .fallback = "",
+     .meaning = "Public keys, in hex between commas, of signing keys that were used before"},
+    {.name = "AUDIT_RETENTION_MONTHS",
+     .type = SETTING_INT,
+     .offset = offsetof(struct audit_config, retention_months),
+     .fallback = "0",
+     .most = RETENTION_MONTHS_MOST,
+     .meaning = "Months after which the audit trail is dropped, where no organization's minimum is "
+                "longer: 3 or more; 0 = it is kept for ever"},
 };
 
 static const struct route routes[] = {
@@ -61,7 +83,19 @@ static enum status open_audit(struct service *service, void *config)
         LOG(LOG_ERROR, "CURSOR_KEY and CURSOR_KEY_PREVIOUS must be at least 32 characters long");
         return ST_REFUSED;
     }
-    return ST_OK;
+    if (read->retention_months > 0 && read->retention_months < RETENTION_MONTHS_LEAST) {
+        LOG(LOG_ERROR, "AUDIT_RETENTION_MONTHS must be 0 or at least 3");
+        return ST_REFUSED;
+    }
+    audit.retention_months = read->retention_months;
+    audit_upkeep_open(&audit);
+    return audit_keys_read(read->signing_key, read->public_keys, &audit.signing) ? ST_OK
+                                                                                 : ST_REFUSED;
+}
+
+static enum status start_sealer(const struct service_process *process, void *config)
+{
+    return sealer_start(process, audit.signing.own);
 }
 
 int main(int argc, char **argv)
@@ -72,6 +106,8 @@ int main(int argc, char **argv)
         .n_settings = sizeof(settings) / sizeof(settings[0]),
         .config = &config,
         .open = open_audit,
+        .start = start_sealer,
+        .stop = sealer_stop,
     };
 
     return service_main(argc, argv, &audit_service, &extra);

@@ -1,0 +1,53 @@
+/*
+ * block - makes the next blocks of chains from the entries that one step of sealing has read.
+ *
+ * Owns     Nothing: everything lives in the arena.
+ * Threads  Any; pure.
+ */
+#ifndef SERVICES_AUDIT_BLOCK_H
+#define SERVICES_AUDIT_BLOCK_H
+
+#include "services/audit/chain.h"
+
+/* In the order of sealing, over all organizations. */
+struct block_place {
+    uint64_t xid;
+    struct uuid organization_id, request_id;
+};
+
+/* Entries of a block at most. */
+#define BLOCK_ENTRIES_MOST 1000
+
+struct block_entry {
+    struct block_place place;
+    int64_t created_us;
+    uint8_t hash[SHA256_BYTES];
+};
+
+/* The end of a chain; number 0 = there is none yet. */
+struct block_head {
+    struct uuid organization_id;
+    int64_t number, entries;
+    uint8_t hash[SHA256_BYTES];
+};
+
+struct block_stamp {
+    uint64_t made_xid;
+    int64_t made_us, since_us; /* since_us 0 = not known */
+    struct str key_id;
+};
+
+struct block_made {
+    struct chain_block block;
+    uint8_t hash[SHA256_BYTES];
+};
+
+/* Makes the blocks of entries that are given in the order of sealing; returns how many. `heads`
+   are those that exist already, sorted by organization. */
+size_t blocks_make(const struct block_entry *entries, size_t n, const struct block_head *heads,
+                   size_t n_heads, const struct block_stamp *stamp, struct arena *arena,
+                   struct block_made **out);
+
+int block_compare_places(const struct block_place *a, const struct block_place *b);
+
+#endif

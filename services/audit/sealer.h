@@ -1,0 +1,22 @@
+/*
+ * sealer - the thread that seals the trail and publishes the heads of its chains.
+ *
+ * What     Once a second it seals what has been settled, at once again while it is behind; once a
+ *          minute it publishes the heads of the chains that have grown, on the bus and in the log.
+ *          Every replica has one; the database lets one of them work at a time.
+ * Owns     Its thread, with a connection to the bus and one to the database of its own: a step of
+ *          it would hold up commands, each of which a client waits for.
+ * Threads  sealer_start() and sealer_stop() on the main thread.
+ * Fails    What cannot be done now is done later; the gauges show how far behind it is.
+ */
+#ifndef SERVICES_AUDIT_SEALER_H
+#define SERVICES_AUDIT_SEALER_H
+
+#include "common/actor/service.h"
+#include "common/crypto/signing.h"
+
+/* Keeps what it is given. ST_REFUSED (logged): the bus or the database cannot be used so. */
+MUST_CHECK enum status sealer_start(const struct service_process *process, struct signing_key *key);
+void sealer_stop(void);
+
+#endif

@@ -1,0 +1,2 @@
+-- How many entries lie in the default partition, counted to a thousand.
+SELECT audit.count_strays()

@@ -1,0 +1,23 @@
+-- The last blocks of chains that have grown since their heads were published, in the order of
+-- sealing.   $1 rows at most
+WITH grown AS (
+  SELECT DISTINCT organization_id
+    FROM audit.blocks
+   WHERE last_xid >= coalesce((SELECT last_xid FROM audit.heads ORDER BY last_xid DESC LIMIT 1),
+                              '0'::xid8)
+)
+SELECT head.organization_id, head.number, head.entries, head.last_xid,
+       encode(head.block_hash, 'hex') AS block_hash,
+       (extract(epoch FROM head.made_at) * 1000000)::bigint AS made_us,
+       head.key_id, encode(head.signature, 'hex') AS signature
+  FROM grown
+ CROSS JOIN LATERAL (SELECT *
+                       FROM audit.blocks AS block
+                      WHERE block.organization_id = grown.organization_id
+                      ORDER BY number DESC
+                      LIMIT 1) AS head
+ WHERE NOT EXISTS (SELECT FROM audit.heads AS published
+                    WHERE published.organization_id = head.organization_id
+                      AND published.number = head.number)
+ ORDER BY head.last_xid, head.organization_id
+ LIMIT $1::bigint

@@ -1,0 +1,2 @@
+-- Only one process seals at a time; the others look again later. Held until the transaction ends.
+SELECT pg_try_advisory_xact_lock(hashtextextended('audit.seal', 0))

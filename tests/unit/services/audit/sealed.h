@@ -1,0 +1,110 @@
+/*
+ * sealed - a trail in a database of the test's own, sealed step by step. Header-only.
+ */
+#ifndef TESTS_UNIT_SERVICES_AUDIT_SEALED_H
+#define TESTS_UNIT_SERVICES_AUDIT_SEALED_H
+
+#include <criterion/criterion.h>
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit_sql.h"
+#include "common/base/clock.h"
+#include "services/audit/pass.h"
+#include "tests/support/postgres_server.h"
+
+#define ORG    "01920000-0000-7000-8000-000000000001"
+#define OTHER  "01920000-0000-7000-8000-000000000002"
+#define SECRET "a signing key that is long enough for a test"
+
+/* An entry for organization `org`, dated now less `age` (an interval), the n-th of its moment. */
+#define ENTRY(org, age, n)                                                                         \
+    "INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id, operation,"   \
+    " http_status, outcome) SELECT '" org "', audit.time_of(id), id, '" ORG "', 'ping', 200,"      \
+    " 'allowed' FROM test_id(interval '" age "', " #n ") AS id;"
+
+static struct postgres_server server;
+static struct arena arena;
+static struct db *db;
+static struct signing_key *key;
+
+static inline void migrate(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *text = calloc(1, 65536);
+
+    cr_assert_not_null(file, "%s: run from the root of the repository", path);
+    cr_assert_gt(fread(text, 1, 65535, file), 0);
+    fclose(file);
+    postgres_do(server.url, text);
+    free(text);
+}
+
+static inline void start(void)
+{
+    char url[128];
+
+    arena_init(&arena, 256 << 20);
+    postgres_server_prepare(&server);
+    postgres_server_start(&server);
+    postgres_do(server.url, "CREATE ROLE conv_audit LOGIN; CREATE ROLE conv_conversation;"
+                            "CREATE ROLE conv_search; CREATE ROLE conv_access;"
+                            "CREATE ROLE conv_webhook");
+    migrate("services/audit/migrations/0001_entries.sql");
+    migrate("services/audit/migrations/0002_blocks.sql");
+    migrate("services/audit/migrations/0003_retention.sql");
+    postgres_do(
+        server.url,
+        "CREATE FUNCTION test_id(age interval, n int) RETURNS uuid LANGUAGE sql AS $$ SELECT"
+        " (lpad(to_hex((extract(epoch FROM now() - age) * 1000)::bigint), 12, '0') || '7' ||"
+        " lpad(to_hex(n), 3, '0') || '8000' || lpad(to_hex(n), 12, '0'))::uuid $$");
+    snprintf(url, sizeof(url), "postgresql://conv_audit@127.0.0.1:%u/postgres", server.port);
+    db = db_new(&(struct db_options){
+        .url = url, .name = "test", .statements = audit_sql, .n_statements = AUDIT_SQL_COUNT});
+    cr_assert_eq(db_connect(db, 10000), ST_OK);
+    key = signing_key_new(SECRET);
+}
+
+static inline void stop(void)
+{
+    signing_key_free(key);
+    db_free(db);
+    postgres_server_stop(&server);
+    arena_release(&arena);
+}
+
+static inline int64_t count(const char *query)
+{
+    return postgres_integer(server.url, query);
+}
+
+/* One step. */
+static inline void seal(struct pass *pass)
+{
+    pass->key = key;
+    cr_assert_eq(pass_step(pass, db, &arena), ST_OK, "%s", db_last_sqlstate(db));
+    arena_clear(&arena);
+}
+
+/* A session that stays open between its statements. */
+static inline PGconn *session(void)
+{
+    PGconn *made = PQconnectdb(server.url);
+
+    cr_assert_eq(PQstatus(made), CONNECTION_OK, "%s", PQerrorMessage(made));
+    return made;
+}
+
+static inline void say(PGconn *in, const char *statement)
+{
+    PGresult *result = PQexec(in, statement);
+
+    cr_assert(PQresultStatus(result) == PGRES_COMMAND_OK ||
+                  PQresultStatus(result) == PGRES_TUPLES_OK,
+              "%s", PQerrorMessage(in));
+    PQclear(result);
+}
+
+#endif
