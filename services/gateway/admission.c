@@ -113,10 +113,21 @@ static void accept_key(struct exchange *x)
     admit(x);
 }
 
+/* True: this key is not looked up now, and the client has been told so. */
+static bool withhold_lookup(struct exchange *x)
+{
+    bool suspect = throttle_suspects(x->gateway->throttle, &x->client, x->started_us);
+
+    if (lookup_may_ask(x->gateway, x->key, suspect))
+        return false;
+    exchange_answer_plainly(x, OUTCOME_BUSY, 0);
+    return true;
+}
+
 static void await_key(struct exchange *x)
 {
     /* A key that was good lately is asked about again, whoever else failed behind its address. */
-    if (x->key->state != KEY_KNOWN && refuse_address(x))
+    if (x->key->state != KEY_KNOWN && (refuse_address(x) || withhold_lookup(x)))
         return;
     if (!lookup_wait(x->gateway, x->key, &x->waiter))
         identify(x);

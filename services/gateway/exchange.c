@@ -43,11 +43,17 @@ static void on_send_timeout(h2o_timeout_entry_t *timer)
     (void)shutdown(h2o_socket_get_fd(socket_of(x)), SHUT_RDWR);
 }
 
+/* Refused at the door because there is too much of it: counted, not logged one by one. */
+static bool is_shed(const struct exchange *x)
+{
+    return x->outcome == OUTCOME_BUSY && x->stage <= STAGE_IDENTIFY;
+}
+
 static void log_answer(const struct exchange *x, int status, int64_t took_us)
 {
     char client[ADDRESS_TEXT];
 
-    if (status < 500 && !x->gateway->common->logs_all)
+    if ((status < 500 || is_shed(x)) && !x->gateway->common->logs_all)
         return;
     address_format(&x->client, client);
     LOG(status >= 500 ? LOG_WARNING : LOG_DEBUG, "answer", log_str("request_id", x->request_id),
@@ -62,11 +68,11 @@ static void send_answer(struct exchange *x, struct answer *answer)
     int64_t took_us = clock_mono_us() - x->started_us;
 
     must(x->stage != STAGE_ANSWERED);
-    x->stage = STAGE_ANSWERED;
     answer->request_id = x->request_id;
     answer->view = x->has_view ? &x->view : NULL;
     meter_answer(x->route.operation, answer->status, took_us);
     log_answer(x, answer->status, took_us);
+    x->stage = STAGE_ANSWERED;
     if (x->gateway->stopping)
         x->req->http1_is_persistent = 0;
     h2o_timeout_link(x->gateway->context.loop, &x->gateway->send_timeout, &x->send_timer);

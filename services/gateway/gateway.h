@@ -16,6 +16,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
+#include "services/gateway/allowance.h"
 #include "services/gateway/calls.h"
 #include "services/gateway/client.h"
 #include "services/gateway/key_cache.h"
@@ -57,6 +58,8 @@ struct gateway {
     struct calls calls;
     struct key_cache *keys;
     struct throttle *throttle;
+    struct allowance allowance;
+    int64_t withheld_told_us; /* monotonic: latest line in the log about withheld look-ups */
     h2o_timeout_t usage_timeout, send_timeout;
     h2o_timeout_entry_t usage_timer;
 

@@ -50,6 +50,7 @@ struct key {
     bool stale;           /* a notice said that something changed since */
     bool asking;          /* a look-up is on its way */
     bool overtaken;       /* a notice came while it was: its answer may be older */
+    bool on_allowance;    /* that look-up is counted until it is known to have found somebody */
     int64_t asked_us;
     h2o_linklist_t waiting; /* exchanges that wait for the look-up */
 

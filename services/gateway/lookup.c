@@ -10,6 +10,8 @@
 #include "proto/subject.h"
 #include "services/gateway/meter.h"
 
+#define WITHHELD_TELL_US 1000000
+
 static void ask(struct gateway *gateway, struct key *key);
 
 /* What access said, applied to the key. ST_OK: it said something. */
@@ -36,6 +38,14 @@ static void fail(struct key *key)
     key_unreachable(key, clock_mono_us());
 }
 
+/* Only a refusal is spent. */
+static void settle_allowance(struct gateway *gateway, struct key *key)
+{
+    if (key->on_allowance && key->state != KEY_REFUSED)
+        allowance_give_back(&gateway->allowance);
+    key->on_allowance = false;
+}
+
 static void on_end(void *owner, enum call_end end, struct bus_message *message)
 {
     struct key *key = owner;
@@ -49,8 +59,10 @@ static void on_end(void *owner, enum call_end end, struct bus_message *message)
     else if (end != CALL_ANSWERED || read_answer(key, message) != ST_OK)
         fail(key);
     bus_message_free(message);
-    if (!key->asking)
+    if (!key->asking) {
+        settle_allowance(gateway, key);
         waiters_resume(&key->waiting);
+    }
     key_cache_put(gateway->keys, key);
 }
 
@@ -75,6 +87,7 @@ static void ask(struct gateway *gateway, struct key *key)
     metric_add(meter.lookups, 1);
     if (calls_start(&gateway->calls, &request, &token) != ST_OK) {
         fail(key);
+        settle_allowance(gateway, key);
         return;
     }
     key->gateway = gateway;
@@ -87,6 +100,23 @@ void lookup_refresh(struct gateway *gateway, struct key *key)
 {
     if (!key->asking)
         ask(gateway, key);
+}
+
+bool lookup_may_ask(struct gateway *gateway, struct key *key, bool suspect)
+{
+    int64_t now_us = clock_mono_us();
+
+    if (key->asking)
+        return true;
+    key->on_allowance = allowance_take(&gateway->allowance, suspect, now_us);
+    if (key->on_allowance)
+        return true;
+    metric_add(meter.lookups_withheld, 1);
+    if (now_us - gateway->withheld_told_us > WITHHELD_TELL_US) {
+        LOG(LOG_WARNING, "too many made-up keys; keys that were not met before are not looked up");
+        gateway->withheld_told_us = now_us;
+    }
+    return false;
 }
 
 bool lookup_wait(struct gateway *gateway, struct key *key, struct waiter *waiter)

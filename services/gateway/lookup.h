@@ -12,6 +12,9 @@
 
 /* Asks again in the background. */
 void lookup_refresh(struct gateway *gateway, struct key *key);
+/* To be asked before waiting for a key that is not known. `suspect`: see allowance.h. False: too
+   many such keys were looked up lately in vain. */
+MUST_CHECK bool lookup_may_ask(struct gateway *gateway, struct key *key, bool suspect);
 /* False: it cannot be asked now; the key's state says so already. */
 MUST_CHECK bool lookup_wait(struct gateway *gateway, struct key *key, struct waiter *waiter);
 

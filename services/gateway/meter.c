@@ -50,6 +50,9 @@ void meter_open(void)
     meter.lookups = metric_counter(PREFIX "key_lookups_total", NULL, "Questions about a key");
     meter.lookups_failed =
         metric_counter(PREFIX "key_lookups_failed_total", NULL, "Questions without an answer");
+    meter.lookups_withheld =
+        metric_counter(PREFIX "key_lookups_withheld_total", NULL,
+                       "Questions not asked because too many keys were nobody's lately");
     meter.leases = metric_counter(PREFIX "quota_leases_total", NULL, "Questions for a lease");
     meter.leases_failed = metric_counter(PREFIX "quota_leases_failed_total", NULL,
                                          "Leases not got: counted locally for that window");

@@ -12,7 +12,7 @@
 
 struct meter {
     struct metric *in_flight, *connections, *loops_ready;
-    struct metric *key_hits, *key_misses, *lookups, *lookups_failed;
+    struct metric *key_hits, *key_misses, *lookups, *lookups_failed, *lookups_withheld;
     struct metric *leases, *leases_failed;
     struct metric *auth_failures, *auth_throttled, *framing_faults;
     struct metric *unrecorded, *late_replies, *pulses_missed, *slow_readers;

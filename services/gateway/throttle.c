@@ -71,15 +71,29 @@ bool throttle_note(struct throttle *throttle, const struct address *address, int
     return throttle->most == 1;
 }
 
+static uint32_t failures_of(const struct throttle *throttle, const struct address *address,
+                            int64_t minute)
+{
+    const struct entry *set = throttle->at[set_of(throttle, address)];
+
+    for (size_t i = 0; i < WAYS; i++)
+        if (set[i].minute == minute && address_equal(&set[i].address, address))
+            return set[i].failures;
+    return 0;
+}
+
+bool throttle_suspects(const struct throttle *throttle, const struct address *address,
+                       int64_t now_us)
+{
+    return failures_of(throttle, address, now_us / MINUTE_US + 1) > 0;
+}
+
 unsigned throttle_wait(const struct throttle *throttle, const struct address *address,
                        int64_t now_us)
 {
-    const struct entry *set = throttle->at[set_of(throttle, address)];
     int64_t minute = now_us / MINUTE_US + 1;
 
-    for (size_t i = 0; i < WAYS; i++)
-        if (set[i].minute == minute && set[i].failures >= throttle->most &&
-            address_equal(&set[i].address, address))
-            return (unsigned)((minute * MINUTE_US - now_us + 999999) / 1000000);
-    return 0;
+    if (failures_of(throttle, address, minute) < throttle->most)
+        return 0;
+    return (unsigned)((minute * MINUTE_US - now_us + 999999) / 1000000);
 }

@@ -20,6 +20,9 @@ void throttle_free(struct throttle *throttle);
 
 /* Counts a failure. True when it is the one that fills the minute: worth a line in the log. */
 bool throttle_note(struct throttle *throttle, const struct address *address, int64_t now_us);
+/* The address failed in this minute, as far as the table remembers. */
+bool throttle_suspects(const struct throttle *throttle, const struct address *address,
+                       int64_t now_us);
 /* Seconds until the address is heard again; 0 = now. */
 unsigned throttle_wait(const struct throttle *throttle, const struct address *address,
                        int64_t now_us);

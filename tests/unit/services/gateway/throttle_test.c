@@ -72,3 +72,14 @@ Test(throttle, keeps_the_worst_when_there_are_too_many)
     }
     cr_expect_gt(throttle_wait(throttle, &worst, 0), 0);
 }
+
+Test(throttle, suspects_an_address_from_its_first_failure_until_the_minute_ends)
+{
+    struct address a = number(1), b = number(2);
+
+    cr_expect_not(throttle_suspects(throttle, &a, 0));
+    throttle_note(throttle, &a, 0);
+    cr_expect(throttle_suspects(throttle, &a, 59 * SECOND));
+    cr_expect_not(throttle_suspects(throttle, &b, 0));
+    cr_expect_not(throttle_suspects(throttle, &a, 60 * SECOND));
+}
