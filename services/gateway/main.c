@@ -97,6 +97,14 @@ static void raise_descriptor_limit(void)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Memory holds keys of customers on their way. */
+static void forbid_core_dumps(void)
+{
+    const struct rlimit none = {0, 0};
+
+    (void)setrlimit(RLIMIT_CORE, &none);
+}
+
 /* A loop that wakes others (clients, the bus) goes on until it has nothing to do, rather than be
    displaced by each of them: so what comes in meanwhile is handled together. */
 static void prefer_batches(void)
@@ -142,6 +150,7 @@ static int start(void)
     sigaddset(&ends, SIGINT);
     must(pthread_sigmask(SIG_BLOCK, &ends, NULL) == 0);
     (void)signal(SIGPIPE, SIG_IGN);
+    forbid_core_dumps();
     raise_descriptor_limit();
     prefer_batches();
     meter_open();
