@@ -39,6 +39,7 @@
 #define SUBJECT_ACCESS_ORG_SET      "v1.access.org-set"
 #define SUBJECT_ACCESS_KEY_CREATE   "v1.access.key-create"
 #define SUBJECT_ACCESS_KEY_LIST     "v1.access.key-list"
+#define SUBJECT_ACCESS_KEY_ROTATE   "v1.access.key-rotate"
 #define SUBJECT_ACCESS_KEY_REVOKE   "v1.access.key-revoke"
 #define SUBJECT_ACCESS_POLICY_GET   "v1.access.policy-get"
 #define SUBJECT_ACCESS_POLICY_SET   "v1.access.policy-set"

@@ -29,7 +29,8 @@ struct access_ask {
     /* Told to the caller this once, as the answer's last member; never sent to the database. */
     const char *secret_name;
     struct str secret;
-    size_t index; /* of the statement in the batch */
+    struct str secret_of_reader; /* instead of it, when the row's third column says read */
+    size_t index;                /* of the statement in the batch */
 };
 
 /* -- judge: one a subject -------------------------------------------------------------------------
@@ -44,6 +45,7 @@ enum status org_list_judge(struct command *command, void *service);
 enum status org_set_judge(struct command *command, void *service);
 enum status key_create_judge(struct command *command, void *service);
 enum status key_list_judge(struct command *command, void *service);
+enum status key_rotate_judge(struct command *command, void *service);
 enum status key_revoke_judge(struct command *command, void *service);
 enum status policy_get_judge(struct command *command, void *service);
 enum status policy_set_judge(struct command *command, void *service);

@@ -10,7 +10,7 @@
 #include "proto/subject.h"
 #include "services/access/access.h"
 
-enum column { VERDICT, ANSWER };
+enum column { VERDICT, ANSWER, SCOPE };
 
 /* What a statement found instead of doing its work. */
 static const struct verdict {
@@ -65,8 +65,13 @@ void access_ask(struct command *command, struct db *db, void *service)
 }
 
 /* The database's object, and the secret as its last member. */
-static void write_answer(struct command *command, const struct access_ask *ask, struct str object)
+static void write_answer(struct command *command, const struct access_ask *ask,
+                         const struct db_rows *rows)
 {
+    struct str object = db_value(rows, 0, ANSWER);
+    bool of_reader =
+        ask->secret_of_reader.n > 0 && str_equal(db_value(rows, 0, SCOPE), STR("read"));
+
     if (ask->secret_name == NULL) {
         buf_add(&command->reply, object);
         return;
@@ -75,7 +80,7 @@ static void write_answer(struct command *command, const struct access_ask *ask, 
     object.n--;
     buf_add(&command->reply, object);
     json_add_key(&command->reply, ask->secret_name);
-    json_add_string(&command->reply, ask->secret);
+    json_add_string(&command->reply, of_reader ? ask->secret_of_reader : ask->secret);
     buf_char(&command->reply, '}');
 }
 
@@ -103,7 +108,7 @@ static enum status tell(struct command *command, struct db *db, enum outcome non
     verdict = db_value(rows, 0, VERDICT);
     if (!str_equal(verdict, STR("ok")))
         return refuse_verdict(command, verdict);
-    write_answer(command, ask, db_value(rows, 0, ANSWER));
+    write_answer(command, ask, rows);
     return ST_OK;
 }
 

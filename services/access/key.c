@@ -1,11 +1,12 @@
 /*
- * key-create, key-list, key-revoke - an organization's API keys.
+ * key-create, key-list, key-rotate, key-revoke - an organization's API keys.
  *
- * Answer   ok: the key, with its token at creation only; or an array; or parameter_invalid,
+ * Answer   ok: the key, with its token when it was just made; or an array; or parameter_invalid,
  *          parameter_not_found, not_found
  * Notice   v1.notice.access after a change
  * Retry    key-create makes another key each time; a key whose answer was lost is of no use to
- *          anybody and can be revoked by its name. key-revoke is idempotent
+ *          anybody and can be revoked by its name. So does key-rotate: the old key ends no later
+ *          for it. key-revoke is idempotent
  */
 #include "common/base/clock.h"
 #include "common/crypto/token.h"
@@ -42,8 +43,8 @@ static const struct field create_fields[] = {
      .offset = offsetof(struct key_create, expires_in)},
 };
 
-/* The token goes into the answer; to the database go its hash, its prefix and its end. */
-static void ask_for_token(struct access_ask *ask, struct arena *arena, bool full)
+/* A new token; the next parameter is its hash. */
+static struct str ask_for_token(struct access_ask *ask, struct arena *arena, bool full)
 {
     char *token = arena_alloc(arena, TOKEN_TEXT + 1);
     char *hash_text = arena_alloc(arena, 2 * SHA256_BYTES + 1);
@@ -53,8 +54,12 @@ static void ask_for_token(struct access_ask *ask, struct arena *arena, bool full
     token_hash(str_of(token), hash);
     crypto_hex(hash, sizeof(hash), hash_text);
     access_param(ask, str_of(hash_text));
-    ask->secret_name = "token";
-    ask->secret = str_of(token);
+    return str_of(token);
+}
+
+static struct str last_of(struct str token)
+{
+    return str_skip(token, token.n - LAST_TEXT);
 }
 
 enum status key_create_judge(struct command *command, void *service)
@@ -68,11 +73,12 @@ enum status key_create_judge(struct command *command, void *service)
     if (!fields_read_body(command->body, create_fields, 3, &body, &command->problems))
         return command_refuse_all(command, fields_outcome(&command->problems));
     access_param_uuid(ask, command->arena, &id);
-    ask_for_token(ask, command->arena, str_equal(body.scope, STR("full")));
+    ask->secret_name = "token";
+    ask->secret = ask_for_token(ask, command->arena, str_equal(body.scope, STR("full")));
     access_param(ask, body.name);
     access_param(ask, body.scope);
     access_param(ask, (struct str){ask->secret.p, PREFIX_TEXT});
-    access_param(ask, str_skip(ask->secret, ask->secret.n - LAST_TEXT));
+    access_param(ask, last_of(ask->secret));
     if (body.expires_in.given)
         access_param_int(ask, command->arena, body.expires_in.value);
     else
@@ -83,6 +89,55 @@ enum status key_create_judge(struct command *command, void *service)
 enum status key_list_judge(struct command *command, void *service)
 {
     return access_for_organization(command, SQL_LIST_KEYS) != NULL ? ST_OK : ST_REFUSED;
+}
+
+struct key_rotate {
+    struct str id, overlap;
+};
+
+static const char *const overlaps[] = {"now", "1h", "24h", "7d", NULL};
+static const int64_t overlap_seconds[] = {0, 3600, 86400, 7 * 86400};
+#define OVERLAP_DEFAULT 2 /* 24h */
+
+static const struct field rotate_fields[] = {
+    {.name = "id", .kind = FIELD_UUID, .required = true, .offset = offsetof(struct key_rotate, id)},
+    {.name = "overlap",
+     .kind = FIELD_CHOICE,
+     .choices = overlaps,
+     .offset = offsetof(struct key_rotate, overlap)},
+};
+
+static int64_t seconds_of(struct str overlap)
+{
+    for (size_t i = 0; overlaps[i] != NULL; i++)
+        if (str_equal(overlap, str_of(overlaps[i])))
+            return overlap_seconds[i];
+    return overlap_seconds[OVERLAP_DEFAULT];
+}
+
+/* The successor's scope is the old key's, which only the database knows: a token of each kind is
+   made, and one of them is used. */
+enum status key_rotate_judge(struct command *command, void *service)
+{
+    struct access_ask *ask = access_for_organization(command, SQL_ROTATE_KEY);
+    const struct uuid successor = uuid_v7(clock_us());
+    struct key_rotate body = {0};
+    struct uuid id = {0};
+
+    if (ask == NULL)
+        return ST_REFUSED;
+    if (!fields_read_body(command->body, rotate_fields, 2, &body, &command->problems))
+        return command_refuse_all(command, fields_outcome(&command->problems));
+    uuid_parse(body.id, &id); /* as when revoking, below */
+    access_param_uuid(ask, command->arena, &id);
+    access_param_uuid(ask, command->arena, &successor);
+    access_param_int(ask, command->arena, seconds_of(body.overlap));
+    ask->secret_name = "token";
+    ask->secret = ask_for_token(ask, command->arena, true);
+    access_param(ask, last_of(ask->secret));
+    ask->secret_of_reader = ask_for_token(ask, command->arena, false);
+    access_param(ask, last_of(ask->secret_of_reader));
+    return ST_OK;
 }
 
 struct key_revoke {

@@ -27,6 +27,7 @@ static const struct route routes[] = {
     {SUBJECT_ACCESS_ORG_SET, OP_NONE, true, org_set_judge, access_ask, access_tell_change},
     {SUBJECT_ACCESS_KEY_CREATE, OP_NONE, true, key_create_judge, access_ask, access_tell_change},
     {SUBJECT_ACCESS_KEY_LIST, OP_NONE, false, key_list_judge, access_ask, access_tell},
+    {SUBJECT_ACCESS_KEY_ROTATE, OP_NONE, true, key_rotate_judge, access_ask, access_tell_change},
     {SUBJECT_ACCESS_KEY_REVOKE, OP_NONE, true, key_revoke_judge, access_ask, access_tell_change},
     {SUBJECT_ACCESS_POLICY_GET, OP_NONE, false, policy_get_judge, access_ask, access_tell},
     {SUBJECT_ACCESS_POLICY_SET, OP_NONE, true, policy_set_judge, access_ask, access_tell_change},

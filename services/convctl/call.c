@@ -51,6 +51,11 @@ const struct call calls[] = {
       OPTION("--expires-in", "SECONDS", "expires_in", ARGUMENT_COUNT)}, 4},
     {"key", "list", SUBJECT_ACCESS_KEY_LIST, "list API keys, newest first",
      {ORG_OPTION}, 1},
+    {"key", "rotate", SUBJECT_ACCESS_KEY_ROTATE,
+     "make its successor, whose token is shown this once, and end it after 24h unless told otherwise",
+     {ORG_OPTION,
+      POSITION("KEY_ID", "id", ARGUMENT_UUID),
+      OPTION("--overlap", "now|1h|24h|7d", "overlap", ARGUMENT_CHOICE)}, 3},
     {"key", "revoke", SUBJECT_ACCESS_KEY_REVOKE, "end an API key, now and for good",
      {ORG_OPTION, POSITION("KEY_ID", "id", ARGUMENT_UUID)}, 2},
 

@@ -75,6 +75,45 @@ Test(key, is_revoked_by_its_id)
     arena_release(&judged.arena);
 }
 
+Test(key, that_is_rotated_has_a_token_of_each_kind_to_choose_from)
+{
+    struct judged judged;
+
+    judged_accepts(&judged, key_rotate_judge, "{\"id\":\"" JUDGED_KEY "\",\"overlap\":\"1h\"}");
+    cr_assert_eq(judged.ask->statement, SQL_ROTATE_KEY);
+    judged_param(&judged, 1, JUDGED_KEY);
+    judged_param(&judged, 3, "3600");
+    cr_assert_eq(token_judge(judged.ask->secret), TOKEN_LIVE);
+    cr_assert_eq(token_judge(judged.ask->secret_of_reader), TOKEN_READ);
+    for (size_t i = 0; i < judged.ask->n; i++)
+        cr_assert_not(str_equal(judged.ask->params[i], judged.ask->secret) ||
+                      str_equal(judged.ask->params[i], judged.ask->secret_of_reader));
+    arena_release(&judged.arena);
+}
+
+Test(key, that_is_rotated_ends_after_a_day_unless_told_otherwise)
+{
+    static const struct {
+        const char *body, *seconds;
+    } cases[] = {
+        {"{\"id\":\"" JUDGED_KEY "\"}", "86400"},
+        {"{\"id\":\"" JUDGED_KEY "\",\"overlap\":\"now\"}", "0"},
+        {"{\"id\":\"" JUDGED_KEY "\",\"overlap\":\"24h\"}", "86400"},
+        {"{\"id\":\"" JUDGED_KEY "\",\"overlap\":\"7d\"}", "604800"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct judged judged;
+
+        judged_accepts(&judged, key_rotate_judge, cases[i].body);
+        judged_param(&judged, 3, cases[i].seconds);
+        arena_release(&judged.arena);
+    }
+    judged_refuses(key_rotate_judge, "{\"id\":\"" JUDGED_KEY "\",\"overlap\":\"2h\"}", INVALID,
+                   "overlap");
+    judged_refuses(key_rotate_judge, "{\"overlap\":\"1h\"}", "parameter_not_found", "id");
+}
+
 Test(key, of_no_organization_is_refused)
 {
     judged_needs_organization(key_create_judge, "{\"name\":\"k\",\"scope\":\"full\"}");

@@ -44,13 +44,20 @@ static struct db *connect_as_service(void)
 
 static void start(void)
 {
-    char *migration = file_text("services/access/migrations/0001_access.sql");
+    static const char *const migrations[] = {
+        "services/access/migrations/0001_access.sql",
+        "services/access/migrations/0002_key_rotation.sql",
+    };
 
     postgres_server_prepare(&server);
     postgres_server_start(&server);
     postgres_do(server.url, "CREATE ROLE conv_access LOGIN");
-    postgres_do(server.url, migration);
-    free(migration);
+    for (size_t i = 0; i < sizeof(migrations) / sizeof(migrations[0]); i++) {
+        char *migration = file_text(migrations[i]);
+
+        postgres_do(server.url, migration);
+        free(migration);
+    }
     snprintf(role_url, sizeof(role_url), "postgresql://conv_access@127.0.0.1:%u/postgres",
              server.port);
     db = connect_as_service();
@@ -114,6 +121,44 @@ Test(statements, know_a_key_until_it_is_revoked, .init = start, .fini = stop)
     cr_assert_str_eq(ASK(SQL_REVOKE_KEY, OTHER, KEY), "", "another organization's");
     cr_assert(says(ASK(SQL_REVOKE_KEY, ORG, KEY), "\"revoked_at\":"));
     cr_assert_str_eq(ASK(SQL_AUTHENTICATE, HASH, "1667"), "");
+}
+
+Test(statements, rotate_a_key_into_a_successor_of_its_kind, .init = start, .fini = stop)
+{
+    static const char successor[] = "01920000-0000-7000-8000-00000000000b";
+    static const char full[] = "cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd";
+    static const char read[] = "efefefefefefefefefefefefefefefefefefefefefefefefefefefefefefefef";
+    const char *answer;
+
+    make_key(NULL);
+    cr_assert_str_eq(ASK(SQL_ROTATE_KEY, OTHER, KEY, successor, "0", full, "ffff", read, "rrrr"),
+                     "", "another organization's");
+    answer = ASK(SQL_ROTATE_KEY, ORG, KEY, successor, "3600", full, "ffff", read, "rrrr");
+    cr_assert(says(answer, "\"name\":\"k\",\"scope\":\"full\",\"prefix\":\"svc_live_\","
+                           "\"last_four\":\"ffff\""),
+              "%s", answer);
+    cr_assert(says(answer, "\"expires_at\":null,\"replaces\":{\"id\":\"" KEY "\""), "%s", answer);
+    cr_assert(says(ASK(SQL_AUTHENTICATE, HASH, "1667"), "\"api_key_id\":\"" KEY "\""));
+    cr_assert(says(ASK(SQL_AUTHENTICATE, full, "1667"), successor));
+    cr_assert_str_eq(ASK(SQL_AUTHENTICATE, read, "1667"), "");
+    ASK(SQL_ROTATE_KEY, ORG, KEY, ORG, "604800", HASH, "ffff", read, "rrrr");
+    cr_assert_eq(postgres_integer(server.url,
+                                  "SELECT count(*) FROM access.api_keys WHERE api_key_id = '" KEY
+                                  "' AND expires_at <= now() + interval '1 hour'"),
+                 1, "a second rotation made it live longer");
+    ASK(SQL_ROTATE_KEY, ORG, successor, OTHER, "0", full, "ffff", read, "rrrr");
+    cr_assert_str_eq(ASK(SQL_ROTATE_KEY, ORG, successor, ORG, "0", full, "ffff", read, "rrrr"), "",
+                     "it has ended");
+}
+
+Test(statements, give_a_successor_as_long_a_life, .init = start, .fini = stop)
+{
+    make_key("1000");
+    cr_assert(says(ASK(SQL_ROTATE_KEY, ORG, KEY, ORG, "86400", HASH, "ffff", HASH, "rrrr"), ORG));
+    cr_assert_eq(postgres_integer(server.url,
+                                  "SELECT count(*) FROM access.api_keys WHERE expires_at -"
+                                  " date_trunc('second', created_at) = interval '1000 seconds'"),
+                 2);
 }
 
 Test(statements, do_not_know_a_key_that_has_expired, .init = start, .fini = stop)

@@ -13,6 +13,7 @@ Test(call, has_what_the_operators_interface_promises)
         {"key", "create"},
         {"key", "list"},
         {"key", "revoke"},
+        {"key", "rotate"},
         {"policy", "get"},
         {"policy", "set"},
         {"conversation", "open"},
@@ -36,7 +37,8 @@ Test(call, describes_every_argument_whole)
 
             cr_expect(argument->option != NULL || argument->label != NULL);
             cr_expect_eq(argument->field == NULL, argument->kind == ARGUMENT_ORGANIZATION);
-            cr_expect_eq(argument->label == NULL, argument->kind == ARGUMENT_STDIN);
+            cr_expect_eq(argument->label == NULL,
+                         argument->kind == ARGUMENT_STDIN || argument->kind == ARGUMENT_OFF);
             cr_expect(argument->option != NULL || argument->required,
                       "a position that may be left out moves those behind it");
         }

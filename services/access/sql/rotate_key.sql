@@ -1,0 +1,32 @@
+-- Makes a successor of the same name and scope, and gives the old key an end: the earlier of the one
+-- it had and the one asked for. A key that was made for so long has a successor for as long.
+-- $1 organization, $2 old key, $3 successor, $4 seconds that both are good for; of the successor's
+-- token: $5 hash and $6 last four if it may write, $7 hash and $8 last four if it may only read
+-- -> verdict, JSON, scope; no row: no such key, or it has ended
+WITH old AS (
+    SELECT name, scope, prefix, expires_at - date_trunc('second', created_at) AS lifetime
+    FROM access.api_keys
+    WHERE organization_id = $1::uuid AND api_key_id = $2::uuid
+      AND revoked_at IS NULL
+      AND (expires_at IS NULL OR expires_at > now())
+    FOR NO KEY UPDATE
+), ended AS (
+    UPDATE access.api_keys k
+    SET expires_at = least(k.expires_at,
+                           date_trunc('second', now()) + $4::bigint * interval '1 second')
+    FROM old
+    WHERE k.organization_id = $1::uuid AND k.api_key_id = $2::uuid
+    RETURNING k.api_key_id AS id, floor(extract(epoch FROM k.expires_at))::bigint AS expires_at
+), created AS (
+    INSERT INTO access.api_keys (organization_id, api_key_id, token_hash, name, scope, prefix,
+                                 last_four, expires_at)
+    SELECT $1::uuid, $3::uuid,
+           decode(CASE scope WHEN 'full' THEN $5 ELSE $7 END, 'hex'), name, scope, prefix,
+           CASE scope WHEN 'full' THEN $6 ELSE $8 END, date_trunc('second', now()) + lifetime
+    FROM old
+    RETURNING api_key_id AS id, name, scope, prefix, last_four,
+              floor(extract(epoch FROM created_at))::bigint AS created_at,
+              floor(extract(epoch FROM expires_at))::bigint AS expires_at
+)
+SELECT 'ok', row_to_json(answer), answer.scope
+FROM (SELECT created.*, (SELECT row_to_json(ended) FROM ended) AS replaces FROM created) answer
