@@ -1,0 +1,243 @@
+/* Keys: rotation, expiry, last use, and what is refused without asking anybody. */
+#include <criterion/criterion.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/base/clock.h"
+#include "common/crypto/token.h"
+#include "tests/support/api.h"
+#include "tests/support/replica.h"
+#include "tests/support/sql.h"
+
+TestSuite(keys, .init = api_open, .timeout = 180);
+
+#define LOOKUPS "conversations_gateway_key_lookups_total"
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+
+    cr_assert_not_null(text, "%s", name);
+    return text;
+}
+
+static long long integer_of(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+
+    cr_assert(json_is_integer(value), "%s", name);
+    return json_integer_value(value);
+}
+
+static json_t *rotate(const struct org *org, const char *id, const char *overlap)
+{
+    return convctl("key", "rotate", "--org", org->id, id, "--overlap", overlap, NULL);
+}
+
+/* -- rotation ------------------------------------------------------------------------------------
+ */
+
+Test(keys, that_are_rotated_have_a_successor_of_their_name_and_scope)
+{
+    struct org org;
+    json_t *successor;
+
+    org_new(&org);
+    successor = convctl("key", "rotate", "--org", org.id, org.read_key_id, NULL);
+    cr_assert_str_neq(text_of(successor, "id"), org.read_key_id);
+    cr_assert_str_eq(text_of(successor, "scope"), "read");
+    cr_assert_str_eq(text_of(successor, "prefix"), "svc_read_");
+    cr_assert(json_is_null(json_object_get(successor, "expires_at")));
+    cr_assert_str_eq(text_of(json_object_get(successor, "replaces"), "id"), org.read_key_id);
+    cr_assert_str_eq(text_of(successor, "name"),
+                     sql_text("SELECT name FROM access.api_keys WHERE organization_id = $1::uuid"
+                              " AND api_key_id = $2::uuid",
+                              org.id, org.read_key_id, NULL));
+    expect_status(api_get(text_of(successor, "token"), "/ping"), 200);
+    expect_error(api_create(text_of(successor, "token"), "{}"), 403, "insufficient_scope", "*");
+    expect_status(api_get(org.read_key, "/ping"), 200);
+    json_decref(successor);
+    successor = convctl("key", "rotate", "--org", org.id, org.full_key_id, NULL);
+    expect_status(api_create(text_of(successor, "token"),
+                             "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}"),
+                  201);
+    json_decref(successor);
+}
+
+Test(keys, that_are_rotated_end_when_the_overlap_does)
+{
+    static const struct {
+        const char *overlap;
+        long long seconds;
+    } cases[] = {{"1h", 3600}, {"24h", 86400}, {"7d", 604800}};
+    struct org org;
+
+    org_new(&org);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char token[64], id[37];
+        json_t *successor;
+        long long now = (long long)time(NULL), end;
+
+        org_new_key(&org, "read", token, id);
+        successor = rotate(&org, id, cases[i].overlap);
+        end = integer_of(json_object_get(successor, "replaces"), "expires_at");
+        cr_assert(end >= now + cases[i].seconds - 1 && end <= now + cases[i].seconds + 5,
+                  "%s: %lld", cases[i].overlap, end - now);
+        expect_status(api_get(token, "/ping"), 200);
+        json_decref(successor);
+    }
+}
+
+static bool is_refused(void *closure)
+{
+    return api_get(closure, "/ping")->status == 401;
+}
+
+Test(keys, that_are_rotated_with_no_overlap_are_refused_within_a_second)
+{
+    struct org org;
+    json_t *successor;
+    char code[64];
+
+    org_new(&org);
+    expect_status(api_get(org.full_key, "/ping"), 200);
+    successor = rotate(&org, org.full_key_id, "now");
+    cr_assert(stack_wait(is_refused, org.full_key, 1000));
+    expect_status(api_get(text_of(successor, "token"), "/ping"), 200);
+    json_decref(successor);
+    cr_assert_eq(convctl_fails(code, "key", "rotate", "--org", org.id, org.full_key_id, NULL), 1);
+    cr_assert_str_eq(code, "not_found", "what has ended has no successor");
+}
+
+Test(keys, of_others_and_overlaps_of_ones_own_choice_are_refused)
+{
+    struct org org, other;
+    char code[64];
+
+    org_new(&org);
+    org_new(&other);
+    cr_assert_eq(convctl_fails(code, "key", "rotate", "--org", org.id, other.full_key_id, NULL), 1);
+    cr_assert_str_eq(code, "not_found");
+    cr_assert_eq(convctl_fails(code, "key", "rotate", "--org", org.id, org.full_key_id, "--overlap",
+                               "2h", NULL),
+                 2);
+    expect_status(api_get(other.full_key, "/ping"), 200);
+}
+
+/* -- expiry --------------------------------------------------------------------------------------
+ */
+
+Test(keys, end_at_the_very_second)
+{
+    struct org org;
+    struct answer *answer;
+    json_t *key;
+    int64_t end_us, sent_us, answered_us;
+    int served = 0;
+
+    org_new(&org);
+    key = convctl("key", "create", "--org", org.id, "--name", "short", "--scope", "read",
+                  "--expires-in", "3", NULL);
+    end_us = integer_of(key, "expires_at") * 1000000;
+    do {
+        sent_us = clock_us();
+        answer = api_get(text_of(key, "token"), "/ping");
+        answered_us = clock_us();
+        if (answered_us < end_us)
+            expect_status(answer, 200);
+        if (sent_us >= end_us)
+            expect_error(answer, 401, "unauthorized", "*");
+        served += answer->status == 200;
+    } while (sent_us < end_us + 200000);
+    cr_assert_gt(served, 20, "it was to be known well when it ended");
+    json_decref(key);
+}
+
+/* -- last use ------------------------------------------------------------------------------------
+ */
+
+static const char last_used[] =
+    "SELECT coalesce(floor(extract(epoch FROM last_used_at)), 0)::bigint FROM access.api_keys"
+    " WHERE organization_id = $1::uuid AND api_key_id = $2::uuid";
+
+static bool is_noted(void *closure)
+{
+    const struct org *org = closure;
+
+    return sql_integer(last_used, org->id, org->read_key_id, NULL) > 0;
+}
+
+Test(keys, are_noted_as_used_soon_after_and_beside_the_requests)
+{
+    struct org org;
+    struct replica gateway;
+    int64_t began_s = clock_us() / 1000000, noted_s;
+
+    org_new(&org);
+    replica_start(&gateway, (const char *const[]){NULL});
+    for (int i = 0; i < 50; i++)
+        expect_status(
+            http_send(&(struct http_request){
+                .method = "GET", .base = gateway.base, .path = "/ping", .key = org.read_key}),
+            200);
+    cr_assert(stack_wait(is_noted, &org, 15000), "told every 10 seconds");
+    noted_s = sql_integer(last_used, org.id, org.read_key_id, NULL);
+    cr_assert(noted_s >= began_s && noted_s <= clock_us() / 1000000);
+    cr_assert_eq(sql_integer(last_used, org.id, org.full_key_id, NULL), 0, "it was never used");
+    replica_stop(&gateway);
+}
+
+/* -- refused without a look-up -------------------------------------------------------------------
+ */
+
+static int ping(const struct replica *gateway, const char *key)
+{
+    return http_send(&(struct http_request){
+                         .method = "GET", .base = gateway->base, .path = "/ping", .key = key})
+        ->status;
+}
+
+/* A token whose checksum is wrong by one character. */
+static const char *misspelled(void)
+{
+    static char token[TOKEN_TEXT + 1];
+
+    token_make(TOKEN_LIVE, token);
+    token[TOKEN_TEXT - 1] = token[TOKEN_TEXT - 1] == 'a' ? 'b' : 'a';
+    return token;
+}
+
+Test(keys, of_the_retired_kind_and_with_a_wrong_checksum_are_refused_without_a_look_up)
+{
+    struct replica gateway;
+    char unknown[TOKEN_TEXT + 1];
+
+    replica_start(&gateway, (const char *const[]){NULL});
+    for (int i = 0; i < 100; i++) {
+        cr_assert_eq(ping(&gateway, misspelled()), 401);
+        cr_assert_eq(ping(&gateway, format("svc_test_%032d%06d", i, i)), 403);
+        cr_assert_eq(ping(&gateway, format("svc_live_%d", i)), 401);
+        cr_assert_eq(ping(&gateway, NULL), 401);
+    }
+    cr_assert_eq(replica_metric(&gateway, LOOKUPS), 0);
+    /* The metric counts. */
+    token_make(TOKEN_LIVE, unknown);
+    cr_assert_eq(ping(&gateway, unknown), 401);
+    cr_assert_eq(replica_metric(&gateway, LOOKUPS), 1);
+    replica_stop(&gateway);
+}
+
+Test(keys, that_were_refused_are_remembered_as_such)
+{
+    struct replica gateway;
+    char unknown[TOKEN_TEXT + 1];
+
+    replica_start(&gateway, (const char *const[]){NULL});
+    token_make(TOKEN_READ, unknown);
+    for (int i = 0; i < 200; i++)
+        cr_assert_eq(ping(&gateway, unknown), 401);
+    /* Other tests make organizations meanwhile, and a notice of that makes the gateway ask again.
+     */
+    cr_assert_lt(replica_metric(&gateway, LOOKUPS), 100);
+    replica_stop(&gateway);
+}

@@ -1,0 +1,153 @@
+#include "tests/support/replica.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/api.h"
+
+enum { ENVIRONMENT_MOST = 256 * 1024, VARIABLES_MOST = 512, READY_WITHIN_MS = 20000 };
+
+/* Two sockets at once, so that the ports differ. */
+static void choose_ports(struct replica *replica)
+{
+    int *const ports[] = {&replica->port, &replica->admin_port};
+    int fds[2];
+
+    for (int i = 0; i < 2; i++) {
+        struct sockaddr_in address = {.sin_family = AF_INET};
+        socklen_t n = sizeof(address);
+
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        cr_assert_eq(bind(fds[i], (struct sockaddr *)&address, n), 0);
+        cr_assert_eq(getsockname(fds[i], (struct sockaddr *)&address, &n), 0);
+        *ports[i] = ntohs(address.sin_port);
+    }
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static bool is_same_name(const char *a, const char *b)
+{
+    size_t n = strcspn(a, "=");
+
+    return n == strcspn(b, "=") && strncmp(a, b, n) == 0;
+}
+
+/* A later variable replaces one of the same name. */
+static void put(char **environment, char *variable)
+{
+    size_t i = 0;
+
+    while (environment[i] != NULL && !is_same_name(environment[i], variable))
+        i++;
+    cr_assert_lt(i, VARIABLES_MOST - 1);
+    environment[i] = variable;
+}
+
+/* The environment of the stack's first gateway, its bus among it. */
+static char **inherit(void)
+{
+    char **environment = calloc(VARIABLES_MOST, sizeof(*environment));
+    char *text = calloc(1, ENVIRONMENT_MOST);
+    FILE *file = fopen(format("/proc/%d/environ", (int)stack_pid("gateway-0")), "re");
+    size_t n;
+
+    cr_assert_not_null(file, "the stack's gateway does not run");
+    n = fread(text, 1, ENVIRONMENT_MOST - 1, file);
+    fclose(file);
+    for (char *at = text; at < text + n; at += strlen(at) + 1)
+        put(environment, at);
+    return environment;
+}
+
+static void run(char *const *environment)
+{
+    const char *directory = getenv("BIN_DIR");
+    const char *program = format("%s/gateway", directory != NULL ? directory : "build/bin");
+    const char *log = format("%s/log/gateway-of-tests.log", stack_setting("RUN_DIR"));
+    int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (fd < 0 || dup2(fd, STDERR_FILENO) < 0)
+        _exit(126);
+    execve(program, (char *const[]){(char *)program, NULL}, environment);
+    _exit(127);
+}
+
+static struct answer *ask_admin(const struct replica *replica, const char *path)
+{
+    return http_send(
+        &(struct http_request){.method = "GET",
+                               .base = format("http://127.0.0.1:%d", replica->admin_port),
+                               .path = path,
+                               .may_fail = true,
+                               .skip_checks = true});
+}
+
+static bool is_ready(void *closure)
+{
+    const struct replica *replica = closure;
+
+    cr_assert_eq(waitpid(replica->pid, NULL, WNOHANG), 0, "the gateway ended at once");
+    return ask_admin(replica, "/readyz")->status == 200;
+}
+
+void replica_start(struct replica *replica, const char *const *settings)
+{
+    char **environment = inherit();
+
+    choose_ports(replica);
+    put(environment, format("GATEWAY_PORT=%d", replica->port));
+    put(environment, format("ADMIN_PORT=%d", replica->admin_port));
+    put(environment, format("GATEWAY_TLS_PORT=0"));
+    put(environment, format("SERVICE_INSTANCE=test-%d", replica->port));
+    for (size_t i = 0; settings[i] != NULL; i++)
+        put(environment, format("%s", settings[i]));
+    snprintf(replica->base, sizeof(replica->base), "http://127.0.0.1:%d/api/v1", replica->port);
+    replica->pid = fork();
+    cr_assert_geq(replica->pid, 0);
+    if (replica->pid == 0)
+        run(environment);
+    cr_assert(stack_wait(is_ready, replica, READY_WITHIN_MS), "the gateway is not ready");
+}
+
+void replica_stop(struct replica *replica)
+{
+    int status;
+
+    if (replica->pid == 0)
+        return;
+    kill(replica->pid, SIGTERM);
+    while (waitpid(replica->pid, &status, 0) < 0)
+        cr_assert_eq(errno, EINTR);
+    replica->pid = 0;
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the gateway ended badly: %x", status);
+}
+
+const char *replica_metrics(const struct replica *replica)
+{
+    struct answer *answer = ask_admin(replica, "/metrics");
+
+    cr_assert_eq(answer->status, 200);
+    return answer->body;
+}
+
+long long replica_metric(const struct replica *replica, const char *series)
+{
+    const char *line = strstr(replica_metrics(replica), format("\n%s ", series));
+
+    cr_assert_not_null(line, "no metric %s", series);
+    return strtoll(line + strlen(series) + 2, NULL, 10);
+}

@@ -1,0 +1,30 @@
+/*
+ * replica - one more gateway beside those of the stack, with settings of the test's own.
+ *
+ * What     The stack's program with the environment of its first gateway, on ports of its own. What
+ *          its metrics count is the test's alone.
+ * Owns     A struct that was started is to be stopped; the process dies with the test in any case.
+ * Threads  The test's main thread.
+ * Fails    Fails the test.
+ */
+#ifndef TESTS_SUPPORT_REPLICA_H
+#define TESTS_SUPPORT_REPLICA_H
+
+#include <sys/types.h>
+
+struct replica {
+    pid_t pid;
+    int port, admin_port;
+    char base[64]; /* for struct http_request */
+};
+
+/* Returns when it is ready. `settings`: "NAME=VALUE", the last one NULL. */
+void replica_start(struct replica *replica, const char *const *settings);
+void replica_stop(struct replica *replica);
+
+/* A metric by its name with labels, as /metrics has it; fails when there is none. */
+long long replica_metric(const struct replica *replica, const char *series);
+/* The whole of /metrics; lives until the test's process ends. */
+const char *replica_metrics(const struct replica *replica);
+
+#endif
