@@ -6,8 +6,8 @@
 -- What comes back: enum plan_column in plan.h. The first row has the total and the contact.
 --
 -- The place is the only upper bound of the page. A second one, such as the count has, could become
--- the start of the walk along the index, and a deep page is far from there. What matches is put in
--- order for the count as well: that leaves the planner one index to take (the role may not sort).
+-- the start of the walk along the index, and a deep page is far from there. What is counted is
+-- put in order, too: that leaves the planner one index to take (the role may not sort).
 WITH contact AS MATERIALIZED (
   (SELECT id, external_id, name, email, phone
      FROM conversation.contacts
@@ -22,11 +22,11 @@ WITH contact AS MATERIALIZED (
     FROM conversation.conversations
    WHERE organization_id = $1 AND contact_id = (SELECT id FROM contact) AND deleted_at IS NULL
      AND created_at >= to_timestamp($4::bigint)
-   ORDER BY created_at DESC, id DESC
 ), total AS (
   SELECT count(*) AS n
-    FROM matching
-   WHERE created_at < to_timestamp($5::bigint)
+    FROM (SELECT FROM matching
+           WHERE created_at < to_timestamp($5::bigint)
+           ORDER BY created_at DESC, id DESC) AS in_order
 ), page AS (
   SELECT *
     FROM matching

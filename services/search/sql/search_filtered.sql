@@ -28,11 +28,11 @@ WITH contact AS MATERIALIZED (
      AND ($16::text[] IS NULL OR external_id = ANY ($16))
      AND (external_id IS NULL OR external_id <> ALL ($17::text[]))
      AND custom_attributes @> ALL ($18::jsonb[]) AND NOT custom_attributes @> ANY ($19::jsonb[])
-   ORDER BY created_at DESC, id DESC
 ), total AS (
   SELECT count(*) AS n
-    FROM matching
-   WHERE created_at < to_timestamp($5::bigint)
+    FROM (SELECT FROM matching
+           WHERE created_at < to_timestamp($5::bigint)
+           ORDER BY created_at DESC, id DESC) AS in_order
 ), page AS (
   SELECT *
     FROM matching
