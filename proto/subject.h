@@ -57,10 +57,9 @@
 #define SUBJECT_WEBHOOK_TEST            "v1.webhook.test"
 #define SUBJECT_WEBHOOK_PUBLISH         "v1.webhook.publish"
 
-/* Notices: published, never answered; losing one costs time, never data. */
-#define SUBJECT_NOTICE_ACCESS                                                                      \
-    "v1.notice.access" /* keys, plan or policy of the organization in the                          \
-                          Organization-Id header changed */
+/* Notices: published, never answered; losing one costs time, never data. The first: keys, plan
+   or policy of the organization in the Organization-Id header changed. */
+#define SUBJECT_NOTICE_ACCESS     "v1.notice.access"
 #define SUBJECT_NOTICE_EVENTS     "v1.notice.events"     /* something new to be delivered */
 #define SUBJECT_NOTICE_AUDIT_HEAD "v1.notice.audit-head" /* the signed head of an audit chain */
 

@@ -28,8 +28,8 @@ void arena_clear(struct arena *arena);
 void arena_release(struct arena *arena);
 
 void *arena_alloc(struct arena *arena, size_t n);
-#define ARENA_NEW(arena, type)        ((type *)arena_alloc((arena), sizeof(type)))
-#define ARENA_ARRAY(arena, type, n)   ((type *)arena_alloc_array((arena), sizeof(type), (n)))
+#define ARENA_NEW(arena, type)      ((type *)arena_alloc((arena), sizeof(type)))
+#define ARENA_ARRAY(arena, type, n) ((type *)arena_alloc_array((arena), sizeof(type), (n)))
 void *arena_alloc_array(struct arena *arena, size_t size, size_t n); /* overflow aborts */
 
 /* Copies; the copy is NUL-terminated behind its last byte. STR_NONE stays STR_NONE. */

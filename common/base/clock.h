@@ -8,7 +8,9 @@
 
 #include <stdint.h>
 
-int64_t clock_us(void);      /* since the Unix epoch: for timestamps, ids and deadlines on the bus */
-int64_t clock_mono_us(void); /* since some start: for measuring and for time-outs inside a process */
+/* Since the Unix epoch: for timestamps, ids and deadlines on the bus. */
+int64_t clock_us(void);
+/* Since some start: for measuring and for time-outs inside a process. */
+int64_t clock_mono_us(void);
 
 #endif

@@ -21,13 +21,13 @@
 enum setting_type { SETTING_STRING, SETTING_INT, SETTING_BOOL };
 
 struct setting {
-    const char *name;         /* environment name */
-    enum setting_type type;   /* const char *, int64_t or bool at `offset` */
-    size_t offset;            /* into the program's config struct */
-    const char *fallback;     /* default as text; NULL = required; "" = empty is fine */
-    int64_t least, most;      /* SETTING_INT only */
-    bool secret;              /* masked when printed */
-    const char *meaning;      /* one sentence, for --help and the docs */
+    const char *name;       /* environment name */
+    enum setting_type type; /* const char *, int64_t or bool at `offset` */
+    size_t offset;          /* into the program's config struct */
+    const char *fallback;   /* default as text; NULL = required; "" = empty is fine */
+    int64_t least, most;    /* SETTING_INT only */
+    bool secret;            /* masked when printed */
+    const char *meaning;    /* one sentence, for --help and the docs */
 };
 
 /* Fills *into. On failure writes one sentence to `error`, never a secret's value. */

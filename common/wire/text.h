@@ -12,12 +12,12 @@
 #include "common/base/arena.h"
 #include "common/base/str.h"
 
-size_t text_length(struct str s);              /* Unicode code points */
-bool text_has_nul(struct str s);               /* U+0000 */
-bool text_has_outer_space(struct str s);       /* first or last has the property White_Space */
-struct str text_trim(struct str s);            /* without White_Space at both ends */
+size_t text_length(struct str s);        /* Unicode code points */
+bool text_has_nul(struct str s);         /* U+0000 */
+bool text_has_outer_space(struct str s); /* first or last has the property White_Space */
+struct str text_trim(struct str s);      /* without White_Space at both ends */
 /* Lower case by simple Unicode case mapping; used for email addresses. */
 struct str text_lower(struct arena *arena, struct str s);
-bool text_is_utf8(struct str s);               /* RFC 3629: no surrogates, no overlong forms */
+bool text_is_utf8(struct str s); /* RFC 3629: no surrogates, no overlong forms */
 
 #endif

@@ -5,7 +5,7 @@
 #include "proto/subject.h"
 
 #define EVENTS "ticket.created|ticket.resolved|ai.handoff"
-#define PLANS "free|starter|growth|enterprise"
+#define PLANS  "free|starter|growth|enterprise"
 
 /* The organization, as an option or by its position. */
 #define ORG_OPTION                                                                                 \
