@@ -63,7 +63,9 @@ static json_t *value_of(const struct argument *argument, const char *text)
     case ARGUMENT_CHOICE:
         return is_choice(argument->label, text) ? json_string(text) : NULL;
     case ARGUMENT_BOOL:
-        return is_choice("true|false", text) ? json_boolean(strcmp(text, "true") == 0) : NULL;
+        if (!is_choice("true|false", text))
+            return NULL;
+        return json_boolean(str_equal(str_of(text), STR("true")));
     case ARGUMENT_COUNT:
         if (!str_to_u64(str_of(text), INT64_MAX, &count))
             return NULL;

@@ -103,28 +103,32 @@ static int run(const struct arguments *arguments, const struct convctl_config *c
     return 0;
 }
 
-int main(int argc, char **argv)
+static int work(int argc, const char *const *argv, struct arguments *arguments, struct arena *arena)
 {
     static struct convctl_config config;
+    char error[256];
+
+    if (arguments_read(argc, argv, arguments, error) != ST_OK)
+        return usage(arena, error);
+    if (arguments->help) {
+        help_print(stdout, arguments->group);
+        return 0;
+    }
+    if (config_load(settings, sizeof(settings) / sizeof(settings[0]), &config, error) != ST_OK)
+        return usage(arena, error);
+    return run(arguments, &config, arena);
+}
+
+int main(int argc, char **argv)
+{
     struct arguments arguments;
     struct arena arena;
-    char error[256];
     int code;
 
     arena_init(&arena, MEMORY_MOST);
     /* Standard error is for the one JSON object; what the bus has to tell ends up there anyway. */
     log_open("convctl", LOG_ERROR + 1);
-    if (arguments_read(argc, (const char *const *)argv, &arguments, error) != ST_OK) {
-        code = usage(&arena, error);
-    } else if (arguments.help) {
-        help_print(stdout, arguments.group);
-        code = 0;
-    } else if (config_load(settings, sizeof(settings) / sizeof(settings[0]), &config, error) !=
-               ST_OK) {
-        code = usage(&arena, error);
-    } else {
-        code = run(&arguments, &config, &arena);
-    }
+    code = work(argc, (const char *const *)argv, &arguments, &arena);
     arguments_release(&arguments);
     arena_release(&arena);
     return code;
