@@ -34,7 +34,7 @@ struct bus_lane {
     char subject[SUBJECT_ROOM];
 };
 
-void bus_open_inbox(struct bus *bus, bus_reply_fn handler, void *closure)
+void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, void *closure)
 {
     uint8_t id[ID_BYTES];
 
@@ -44,7 +44,7 @@ void bus_open_inbox(struct bus *bus, bus_reply_fn handler, void *closure)
     must(n > 0 && (size_t)n + 2 * sizeof(id) + 1 < sizeof(bus->inbox.prefix));
     for (size_t i = 0; i < sizeof(id); i++)
         n += snprintf(bus->inbox.prefix + n, 3, "%02x", id[i]);
-    bus->inbox.on_reply = handler;
+    bus->inbox.on_reply = on_reply;
     bus->inbox.closure = closure;
 }
 
@@ -59,7 +59,7 @@ static struct bus_lane *open_lane(struct bus *bus)
     lane->stem = (size_t)snprintf(lane->subject, sizeof(lane->subject), "%s.%" PRIu64 ".",
                                   inbox->prefix, inbox->n_opened++);
     must(lane->stem + sizeof("18446744073709551615") <= sizeof(lane->subject));
-    strcpy(lane->subject + lane->stem, "*");
+    lane->subject[lane->stem] = '*';
     if (natsConnection_SubscribeSync(&lane->nats, bus->nats, lane->subject) != NATS_OK) {
         free(lane); /* the connection ended in between */
         return NULL;
@@ -97,7 +97,7 @@ static void await(struct bus_inbox *inbox, struct bus_lane *lane)
 {
     if (inbox->n_awaited == inbox->room) {
         inbox->room = inbox->room * 2 + 64;
-        inbox->awaited = reallocarray(inbox->awaited, inbox->room, sizeof(*inbox->awaited));
+        inbox->awaited = reallocarray(inbox->awaited, inbox->room, sizeof(struct bus_lane *));
         must(inbox->awaited != NULL);
     }
     inbox->awaited[inbox->n_awaited++] = lane;
