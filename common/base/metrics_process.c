@@ -7,6 +7,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/base/str.h"
 
 static int64_t started_us;
 
@@ -23,13 +24,19 @@ static int64_t time_us(struct timeval t)
 static int64_t resident_bytes(void)
 {
     FILE *file = fopen("/proc/self/statm", "re");
-    long pages = 0;
+    char line[128] = "";
+    struct str sizes;
+    uint64_t pages = 0;
 
     if (!file)
         return 0;
-    if (fscanf(file, "%*s %ld", &pages) != 1)
-        pages = 0;
+    if (!fgets(line, sizeof(line), file))
+        line[0] = '\0';
     fclose(file);
+    sizes = str_of(line);
+    (void)str_cut(&sizes, ' '); /* the first is that of the address space */
+    if (!str_to_u64(str_cut(&sizes, ' '), INT32_MAX, &pages))
+        return 0;
     return (int64_t)pages * sysconf(_SC_PAGESIZE);
 }
 
