@@ -1,12 +1,14 @@
 #include "services/migrate/apply.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/base/str.h"
 #include "common/crypto/crypto.h"
 #include "migrate_sql.h"
 #include "services/migrate/plan.h"
@@ -42,6 +44,7 @@ static enum status query(struct db_admin *admin, enum migrate_sql statement,
 static enum status read_applied(struct db_admin *admin, struct applied **out, size_t *n)
 {
     struct applied *list;
+    uint64_t number;
     enum status st = query(admin, SQL_LIST_APPLIED, NULL, 0);
 
     if (st != ST_OK)
@@ -51,7 +54,8 @@ static enum status read_applied(struct db_admin *admin, struct applied **out, si
     must(list != NULL);
     for (size_t i = 0; i < *n; i++) {
         list[i].service = strdup(db_admin_value(admin, i, 0));
-        list[i].number = atoi(db_admin_value(admin, i, 1));
+        must(str_to_u64(str_of(db_admin_value(admin, i, 1)), INT_MAX, &number));
+        list[i].number = (int)number;
         list[i].checksum = strdup(db_admin_value(admin, i, 2));
         must(list[i].service != NULL && list[i].checksum != NULL);
     }
