@@ -35,6 +35,6 @@ void payload_sign(struct arena *arena, struct str secret, int64_t timestamp, str
     buf_char(&signed_bytes, '.');
     buf_add(&signed_bytes, body);
     crypto_hmac_sha256(secret, buf_str(&signed_bytes), mac);
-    memcpy(signature, "v1=", 3);
+    memcpy(signature, "v1=", sizeof("v1="));
     crypto_hex(mac, sizeof(mac), signature + 3);
 }

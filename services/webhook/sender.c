@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -273,7 +274,7 @@ bool sender_is_ready(struct sender *sender, char reason[128])
 {
     if (atomic_load(&sender->store_is_up))
         return true;
-    strcpy(reason, "the sender's database is out of reach");
+    snprintf(reason, 128, "%s", "the sender's database is out of reach");
     return false;
 }
 
