@@ -1,6 +1,8 @@
 #include "common/wire/json.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "common/base/log.h"
 
@@ -43,7 +45,8 @@ static bool is_number_part(char c)
     return is_digit(c) || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E';
 }
 
-/* Where the number that starts at `at` is over; *fits when its literal is within bounds. */
+/* Where the number that starts at `at` is over; *fits when it is within bounds even written out,
+   as it may come back to us. */
 static size_t skip_number(struct str text, size_t at, bool *fits)
 {
     size_t start = at;
@@ -56,7 +59,7 @@ static size_t skip_number(struct str text, size_t at, bool *fits)
         else if (in_exponent && is_digit(text.p[at]) && exponent <= EXPONENT_MOST)
             exponent = exponent * 10 + (unsigned)(text.p[at] - '0');
     }
-    *fits = at - start <= JSON_NUMBER_MOST && exponent <= EXPONENT_MOST;
+    *fits = exponent <= EXPONENT_MOST && at - start + exponent <= JSON_NUMBER_MOST;
     return at;
 }
 
@@ -108,6 +111,50 @@ static const char *reason_of(const json_error_t *error)
     }
 }
 
+static json_t *parse(struct str text, json_error_t *error)
+{
+    return json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY,
+                      error);
+}
+
+static bool is_large_integer(struct str number)
+{
+    bool negative = number.p[0] == '-';
+    struct str digits = str_skip(number, negative);
+    uint64_t value;
+
+    for (size_t i = 0; i < digits.n; i++)
+        if (!is_digit(digits.p[i]))
+            return false;
+    return digits.n > 2 && !str_to_u64(digits, (uint64_t)INT64_MAX + negative, &value);
+}
+
+/* jansson has no integers outside int64. Their last two digits are below what a double can hold:
+   spelled as an exponent they make a real of the same length, so that places stay what they are. */
+static json_t *parse_large_integers(struct str text, json_error_t *error)
+{
+    char *copy = malloc(text.n);
+    json_t *value;
+    size_t next;
+    bool fits;
+
+    must(copy != NULL);
+    memcpy(copy, text.p, text.n);
+    for (size_t at = 0; at < text.n; at = next) {
+        next = at + 1;
+        if (copy[at] == '"') {
+            next = skip_string(text, at);
+        } else if (is_digit(copy[at]) || copy[at] == '-') {
+            next = skip_number(text, at, &fits);
+            if (is_large_integer((struct str){text.p + at, next - at}))
+                memcpy(copy + next - 2, "e2", 2);
+        }
+    }
+    value = parse((struct str){copy, text.n}, error);
+    free(copy);
+    return value;
+}
+
 bool json_read(struct str text, json_t **out, char error[160])
 {
     json_error_t parse_error;
@@ -117,8 +164,9 @@ bool json_read(struct str text, json_t **out, char error[160])
         text = STR("");
     if (!within_bounds(text, error))
         return false;
-    value = json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY,
-                       &parse_error);
+    value = parse(text, &parse_error);
+    if (!value && json_error_code(&parse_error) == json_error_numeric_overflow)
+        value = parse_large_integers(text, &parse_error);
     if (!value) {
         must(json_error_code(&parse_error) != json_error_out_of_memory);
         return explain(text, (size_t)parse_error.position, reason_of(&parse_error), error);

@@ -2,11 +2,12 @@
  * json - strict reading of JSON from outside, on jansson.
  *
  * What     json_read() accepts exactly RFC 8259 and nothing doubtful: duplicate keys at any level,
- *          invalid UTF-8, lone surrogates, numbers that are no finite double, integers outside
- *          int64, number literals over 400 characters or with an exponent over 400 (they would
- *          expand without bound where the text is stored exactly), nesting deeper than 32, anything
- *          behind the value: all refused. U+0000 inside strings is let through here, because the
- *          contract answers it with the field's path: readers of strings must look (json_text()).
+ *          invalid UTF-8, lone surrogates, numbers that are no finite double, numbers with an
+ *          exponent over 400 or of more than 800 characters written out (they would expand without
+ *          bound where the text is stored exactly), nesting deeper than 32, anything behind the
+ *          value: all refused. U+0000 inside strings is let through here, because the contract
+ *          answers it with the field's path: readers of strings must look (json_text()).
+ *          Integers outside int64 are reals in the tree; what is stored comes from the text.
  * Owns     The tree, from malloc; free with json_free(). Strings inside it live as long.
  * Threads  One thread at a time for a tree.
  * Fails    false, with a sentence that names line and column and quotes nothing of the input.
@@ -25,7 +26,7 @@
 #include "common/base/str.h"
 
 #define JSON_DEPTH_MOST  32
-#define JSON_NUMBER_MOST 400
+#define JSON_NUMBER_MOST 800
 
 MUST_CHECK bool json_read(struct str text, json_t **out, char error[160]);
 void json_free(json_t *value); /* NULL is fine */

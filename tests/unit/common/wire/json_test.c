@@ -112,15 +112,41 @@ Test(json, lets_nul_into_values_but_not_into_keys)
     assert_refused(STR("\"\0\""), "");
 }
 
-Test(json, keeps_integers_of_64_bits_and_refuses_larger_ones)
+Test(json, keeps_integers_of_64_bits_and_reads_larger_ones_as_reals)
 {
     json_t *value = read_or_fail(STR("[9223372036854775807,-9223372036854775808]"));
 
     cr_assert_eq(json_integer_value(json_array_get(value, 0)), INT64_MAX);
     cr_assert_eq(json_integer_value(json_array_get(value, 1)), INT64_MIN);
     json_free(value);
-    assert_refused(STR("9223372036854775808"), "out of range");
-    assert_refused(STR("-9223372036854775809"), "out of range");
+    value = read_or_fail(STR("{\"99999999999999999999\\\"\":[9223372036854775808,5,0.5],"
+                             "\"b\":-9223372036854775809}"));
+    const json_t *list = json_object_get(value, "99999999999999999999\"");
+    cr_assert_eq(json_real_value(json_array_get(list, 0)), 9223372036854775808.0);
+    cr_assert_eq(json_integer_value(json_array_get(list, 1)), 5);
+    cr_assert_eq(json_real_value(json_array_get(list, 2)), 0.5);
+    cr_assert_eq(json_real_value(json_object_get(value, "b")), -9223372036854775809.0);
+    json_free(value);
+}
+
+Test(json, names_the_place_behind_a_large_integer)
+{
+    assert_refused(STR("[9223372036854775808,\n 9223372036854775808, x]"), "line 2, column 24");
+}
+
+/* What is stored exactly comes back without an exponent. */
+Test(json, accepts_every_number_as_it_is_written_out)
+{
+    char digits[512], text[900];
+
+    assert_accepted(STR("1e308"));
+    snprintf(text, sizeof(text), "1%s", repeat(digits, "0", 308));
+    assert_accepted(str_of(text));
+    assert_accepted(STR("1e-400"));
+    snprintf(text, sizeof(text), "0.%s1", repeat(digits, "0", 399));
+    assert_accepted(str_of(text));
+    snprintf(text, sizeof(text), "[%se-400]", repeat(digits, "1", 396));
+    assert_refused(str_of(text), "too long");
 }
 
 Test(json, refuses_numbers_that_are_no_finite_double)
@@ -129,11 +155,13 @@ Test(json, refuses_numbers_that_are_no_finite_double)
     assert_accepted(STR("1e-400"));
     assert_refused(STR("1e309"), "out of range");
     assert_refused(STR("-1e400"), "out of range");
+    char digits[512];
+    assert_refused(str_of(repeat(digits, "9", 309)), "out of range");
 }
 
 Test(json, bounds_the_literals_of_numbers)
 {
-    char digits[512], text[600];
+    char digits[900], text[1000];
 
     snprintf(text, sizeof(text), "0.%s", repeat(digits, "1", JSON_NUMBER_MOST - 2));
     assert_accepted(str_of(text));

@@ -218,7 +218,7 @@ static const struct {
     {WITH("updated_at", "!=", "true"), INVALID, "query.value[1].value"},
     {WITH("updated_at", "=", "null"), INVALID, "query.value[1].value"},
     {WITH("updated_at", "=", "[1]"), INVALID, "query.value[1].value"},
-    {WITH("updated_at", "=", "9223372036854775808"), "invalid_json", NULL},
+    {WITH("updated_at", "=", "9223372036854775808"), INVALID, "query.value[1].value"},
     {WITH("custom_attributes.a", "=", "null"), INVALID, "query.value[1].value"},
     {WITH("custom_attributes.a", "=", "{}"), INVALID, "query.value[1].value"},
     {WITH("custom_attributes.a", "!=", "[1]"), INVALID, "query.value[1].value"},
