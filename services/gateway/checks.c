@@ -7,7 +7,6 @@ static enum outcome judge_route(enum route_end end)
         return OUTCOME_OK;
     case ROUTE_NO_METHOD:
         return OUTCOME_METHOD_NOT_ALLOWED;
-    case ROUTE_LONG_ID:
     case ROUTE_UNKNOWN:
     case ROUTE_OUTSIDE:
         break;

@@ -1,5 +1,7 @@
 #include "services/gateway/route.h"
 
+#include <string.h>
+
 #include "proto/subject.h"
 
 struct endpoint {
@@ -58,10 +60,11 @@ static bool matches(const struct endpoint *endpoint, struct str path, struct str
     if (!str_starts(path, fixed))
         return false;
     *id = str_skip(path, fixed.n);
-    for (size_t i = 0; i < id->n; i++)
-        if (id->p[i] == '/')
-            return false;
-    return id->n > 0;
+    if (id->n == 0 || memchr(id->p, '/', id->n) != NULL)
+        return false;
+    if (id->n > ROUTE_RESOURCE_MOST)
+        id->n = ROUTE_RESOURCE_MOST;
+    return true;
 }
 
 /* The methods of the path that `first` is the first row of. */
@@ -73,7 +76,7 @@ static const char *allowed(const struct endpoint *first)
 static struct route route_to(const struct endpoint *endpoint, struct str id)
 {
     return (struct route){
-        .end = id.n > ROUTE_RESOURCE_MOST ? ROUTE_LONG_ID : ROUTE_FOUND,
+        .end = ROUTE_FOUND,
         .operation = endpoint->operation,
         .subject = endpoint->subject,
         .writes = endpoint->writes,

@@ -14,19 +14,19 @@
 #include "common/base/str.h"
 #include "proto/operation.h"
 
-#define ROUTE_RESOURCE_MOST 64 /* a longer id is no id: 404 without asking a service */
+/* What a service is told of an id: of one that is longer than any, the front, which is none. */
+#define ROUTE_RESOURCE_MOST 64
 
 enum route_end {
     ROUTE_OUTSIDE,   /* not under /api/v1 */
     ROUTE_UNKNOWN,   /* no such path */
     ROUTE_NO_METHOD, /* no such method on this path */
-    ROUTE_LONG_ID,   /* the id in the path is longer than any */
     ROUTE_FOUND,
 };
 
 struct route {
     enum route_end end;
-    enum operation operation; /* OP_UNKNOWN unless the end is FOUND or LONG_ID; OP_NONE outside */
+    enum operation operation; /* OP_UNKNOWN unless the end is FOUND; OP_NONE outside */
     const char *subject;      /* FOUND: the command; NULL = the gateway answers by itself */
     bool writes;              /* needs scope full */
     bool has_body;            /* takes a JSON body */

@@ -93,15 +93,17 @@ Test(route, cuts_out_the_id_and_the_query)
     cr_expect_null(plain.resource_id.p);
 }
 
-Test(route, does_not_ask_a_service_about_an_endless_id)
+Test(route, shortens_an_endless_id_but_treats_it_like_any_other)
 {
     char target[200] = "/api/v1/conversations/";
     size_t prefix = strlen(target);
 
-    memset(target + prefix, 'a', ROUTE_RESOURCE_MOST);
-    expect("GET", target, ROUTE_FOUND, OP_CONVERSATION_GET);
     memset(target + prefix, 'a', ROUTE_RESOURCE_MOST + 1);
-    expect("GET", target, ROUTE_LONG_ID, OP_CONVERSATION_GET);
+    expect("PUT", target, ROUTE_FOUND, OP_CONVERSATION_UPDATE);
+    cr_expect_eq(find("PUT", target).resource_id.n, ROUTE_RESOURCE_MOST);
+    expect("PATCH", target, ROUTE_NO_METHOD, OP_UNKNOWN);
+    target[prefix + ROUTE_RESOURCE_MOST] = '/';
+    expect("PUT", target, ROUTE_UNKNOWN, OP_UNKNOWN);
 }
 
 Test(route, says_who_writes_and_who_takes_a_body)
