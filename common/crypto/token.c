@@ -72,7 +72,7 @@ enum token_kind token_judge(struct str token)
     enum token_kind kind;
 
     if (str_starts(token, STR("svc_test_")))
-        return TOKEN_LEGACY;
+        return str_equal(str_trim_ows(token), token) ? TOKEN_LEGACY : TOKEN_MALFORMED;
     if (str_starts(token, STR("svc_live_")))
         kind = TOKEN_LIVE;
     else if (str_starts(token, STR("svc_read_")))

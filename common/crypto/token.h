@@ -17,7 +17,7 @@ enum token_kind {
     TOKEN_MALFORMED, /* wrong prefix, length, alphabet or checksum */
     TOKEN_LIVE,
     TOKEN_READ,
-    TOKEN_LEGACY, /* `svc_test_` and anything behind it */
+    TOKEN_LEGACY, /* `svc_test_` and anything behind it that does not end in a blank */
 };
 
 void token_make(enum token_kind kind, char text[TOKEN_TEXT + 1]);

@@ -78,6 +78,8 @@ Test(token, the_retired_prefix_is_told_apart)
 {
     cr_assert_eq(token_judge(STR("svc_test_")), TOKEN_LEGACY);
     cr_assert_eq(token_judge(STR("svc_test_whatever it is")), TOKEN_LEGACY);
+    cr_assert_eq(token_judge(STR("svc_test_padded ")), TOKEN_MALFORMED);
+    cr_assert_eq(token_judge(STR("svc_test_padded\t")), TOKEN_MALFORMED);
     cr_assert_eq(token_judge(STR("svc_tes")), TOKEN_MALFORMED);
     cr_assert_eq(token_judge(STR("SVC_TEST_a")), TOKEN_MALFORMED);
 }
