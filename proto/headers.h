@@ -19,6 +19,10 @@
 
 #define HEADER_OUTCOME "Outcome" /* a name from proto/outcome.def */
 
+/* `no`: the service could not write the audit entry beside its work (it reads from a replica of the
+   database); the gateway records it. Absent otherwise. */
+#define HEADER_RECORDED "Recorded"
+
 /* audit.append only: what the gateway answered by itself. */
 #define HEADER_OPERATION "Operation"   /* a name from proto/operation.def */
 #define HEADER_STATUS    "Http-Status" /* three digits */

@@ -3,16 +3,25 @@
 #include "common/base/log.h"
 #include "proto/headers.h"
 
-static void publish(struct actor *actor, struct bus_message *message, enum outcome outcome,
-                    struct str body)
+/* An entry of the trail is due, and this service has no ledger to write it in. */
+static bool is_unrecorded(const struct actor *actor, const struct route *route)
 {
-    const struct bus_header header = {HEADER_OUTCOME, outcome_name(outcome)};
+    return actor->service->ledger == NULL && route != NULL && route->operation != OP_NONE;
+}
+
+static void publish(struct actor *actor, struct bus_message *message, const struct route *route,
+                    enum outcome outcome, struct str body)
+{
+    const struct bus_header headers[] = {{HEADER_OUTCOME, outcome_name(outcome)},
+                                         {HEADER_RECORDED, "no"}};
+    size_t n_headers = is_unrecorded(actor, route) ? 2 : 1;
     struct str reply_to = bus_message_reply_to(message);
     enum status st;
 
     if (reply_to.p == NULL)
         return;
-    st = bus_publish(actor->bus, arena_cstr(&actor->arena, reply_to), NULL, &header, 1, body);
+    st = bus_publish(actor->bus, arena_cstr(&actor->arena, reply_to), NULL, headers, n_headers,
+                     body);
     if (st == ST_OK)
         return;
     /* The asker's time will run out, and it will call the outcome uncertain, as it should. */
@@ -60,7 +69,7 @@ void work_answer(struct actor *actor, struct work *work)
         buf_init(&command->reply, command->arena, 256);
         problems_write(&command->problems, &command->reply);
     }
-    publish(actor, command->message, command->outcome, buf_str(&command->reply));
+    publish(actor, command->message, command->route, command->outcome, buf_str(&command->reply));
     ring_doorbell(actor, command);
     if (command->route) {
         count(actor, command, took_us);
@@ -88,7 +97,7 @@ void work_expire(struct actor *actor, struct work *work)
 void turn_away(struct actor *actor, struct bus_message *message)
 {
     metric_add(actor->meters->busy, 1);
-    publish(actor, message, OUTCOME_BUSY,
+    publish(actor, message, NULL, OUTCOME_BUSY,
             STR("[{\"code\":\"service_unavailable\",\"message\":\"The service is busy; nothing was "
                 "started\"}]"));
     bus_message_free(message);

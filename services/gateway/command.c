@@ -58,7 +58,7 @@ static void end_command(struct exchange *x, enum outcome outcome, struct str bod
 {
     x->outcome = outcome;
     x->body = body;
-    if (outcome_is_audited(outcome))
+    if (outcome_is_audited(outcome) && bus_message_header(x->reply, HEADER_RECORDED).p == NULL)
         exchange_answer(x);
     else
         exchange_record(x);

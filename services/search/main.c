@@ -10,6 +10,7 @@
 struct search_config {
     const char *cursor_key;
     const char *cursor_key_previous;
+    bool database_is_replica;
 };
 
 static const struct setting settings[] = {
@@ -25,6 +26,12 @@ static const struct setting settings[] = {
      .fallback = "",
      .secret = true,
      .meaning = "A second key whose cursors are accepted as well, while keys are changed"},
+    {.name = "DATABASE_IS_REPLICA",
+     .type = SETTING_BOOL,
+     .offset = offsetof(struct search_config, database_is_replica),
+     .fallback = "false",
+     .meaning = "DATABASE_URL leads to a read-only replica: audit entries are left to the gateway, "
+                "and what was just written may not be found yet"},
 };
 
 static const struct route routes[] = {
@@ -61,6 +68,8 @@ static enum status open_search(struct service *service, void *config)
         LOG(LOG_ERROR, "CURSOR_KEY and CURSOR_KEY_PREVIOUS must be at least 32 characters long");
         return ST_REFUSED;
     }
+    if (read->database_is_replica)
+        service->ledger = NULL;
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
     mallopt(M_MMAP_THRESHOLD, BLOCK_MOST);
     return ST_OK;

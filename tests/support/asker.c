@@ -27,7 +27,7 @@ struct asker {
 
     /* Replies come on a thread of the bus. */
     pthread_mutex_t lock;
-    int n_replies, n_notices;
+    int n_replies, n_notices, n_unrecorded;
     char replies[REPLIES_MOST][TEXT_MOST]; /* by token */
     char outcomes[REPLIES_MOST][64];
 };
@@ -44,6 +44,7 @@ static void on_reply(void *closure, uint64_t token, enum bus_reply_kind kind,
         struct str outcome = bus_message_header(message, HEADER_OUTCOME);
         struct str body = bus_message_body(message);
 
+        asker->n_unrecorded += str_equal(bus_message_header(message, HEADER_RECORDED), STR("no"));
         snprintf(asker->outcomes[token], sizeof(asker->outcomes[token]), "%.*s", STR_ARG(outcome));
         snprintf(asker->replies[token], TEXT_MOST, "%.*s %.*s", STR_ARG(outcome), STR_ARG(body));
     }
@@ -146,6 +147,11 @@ int asker_count(struct asker *asker, const char *outcome)
         n += strcmp(asker->outcomes[i], outcome) == 0;
     pthread_mutex_unlock(&asker->lock);
     return n;
+}
+
+int asker_count_unrecorded(struct asker *asker)
+{
+    return locked(asker, &asker->n_unrecorded);
 }
 
 const char *asker_ask_one(struct asker *asker, const char *subject, const char *body,

@@ -30,6 +30,8 @@ void asker_await(struct asker *asker, int n);
 void asker_forget(struct asker *asker);
 /* How many replies had this outcome. */
 int asker_count(struct asker *asker, const char *outcome);
+/* How many replies said that no entry of the trail was written. */
+int asker_count_unrecorded(struct asker *asker);
 /* Sends and waits: "OUTCOME BODY", or "no responders". The text lives until the next one. */
 const char *asker_ask_one(struct asker *asker, const char *subject, const char *body,
                           enum asker_manner manner);

@@ -39,10 +39,10 @@ static struct actor *actor;
 static struct asker *asker;
 static PGconn *gate; /* holds commands back by a lock that the toy's `block` waits for */
 
-static void start_actor(size_t mailbox_most)
+static void start_actor_of(const struct service *service, size_t mailbox_most)
 {
     actor = actor_start(&(struct actor_options){
-        .service = &toy_service,
+        .service = service,
         .meters = meters,
         .name = "toy-0",
         .bus_url = nats.url,
@@ -57,6 +57,11 @@ static void start_actor(size_t mailbox_most)
         usleep(1000);
     asker_forget(asker);
     postgres_do(url, "DELETE FROM audit.entries");
+}
+
+static void start_actor(size_t mailbox_most)
+{
+    start_actor_of(&toy_service, mailbox_most);
 }
 
 static void open_all(void)
@@ -127,12 +132,26 @@ static void let_go(void)
 Test(actor, answers_a_command_and_records_it)
 {
     cr_assert_str_eq(asker_ask_one(asker, TOY_PUT, "one", ASKER_NORMAL), "created one");
+    cr_assert_eq(asker_count_unrecorded(asker), 0);
     cr_assert_eq(count("SELECT count(*) FROM toy WHERE id = 'one'"), 1);
     cr_assert_eq(count("SELECT count(*) FROM audit.entries WHERE http_status = 201"
                        " AND operation = 'conversation.create' AND outcome = 'allowed'"
                        " AND denial_reason IS NULL AND contact_id IS NULL"
                        " AND conversation_id IS NOT NULL"),
                  1);
+}
+
+Test(actor, says_that_it_recorded_nothing_without_a_ledger)
+{
+    struct service reader = toy_service;
+
+    reader.ledger = NULL;
+    actor_free(actor);
+    start_actor_of(&reader, 0);
+    int before = asker_count_unrecorded(asker);
+    cr_assert_str_eq(asker_ask_one(asker, TOY_PUT, "one", ASKER_NORMAL), "created one");
+    cr_assert_eq(asker_count_unrecorded(asker), before + 1);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 0);
 }
 
 Test(actor, commits_what_waits_together_with_its_entries)
