@@ -172,6 +172,39 @@ Test(attributes, integers_and_decimals_keep_their_value_to_the_last_digit)
         "123456789.123456789"));
 }
 
+/* The answers are looked at as text: the tests' own JSON library has no such integers. */
+Test(attributes, integers_beyond_64_bits_are_stored_and_found)
+{
+    static const char *const numbers[] = {"9223372036854775808", "18446744073709551615",
+                                          "-100000000000000000000"};
+    struct org org;
+    struct http_request update = {.method = "PUT", .skip_checks = true};
+    struct http_request search = {
+        .method = "POST", .path = "/conversations/search", .skip_checks = true};
+
+    org_new(&org);
+    update.key = search.key = org.full_key;
+    update.path = format("/conversations/%s", new_conversation(&org, "e", "c"));
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        const char *stored = format("\"custom_attributes\":{\"n\": %s}", numbers[i]);
+        struct answer *answer;
+
+        update.body = format("{\"custom_attributes\":{\"n\":%s}}", numbers[i]);
+        answer = http_send(&update);
+        cr_assert_eq(answer->status, 200, "%s", answer->body);
+        cr_assert_not_null(strstr(answer->body, stored), "%s", answer->body);
+
+        search.body =
+            format("{\"query\":{\"operator\":\"AND\",\"value\":["
+                   "{\"field\":\"contact.external_id\",\"operator\":\"=\",\"value\":\"c\"},"
+                   "{\"field\":\"custom_attributes.n\",\"operator\":\"=\",\"value\":%s}]}}",
+                   numbers[i]);
+        answer = http_send(&search);
+        cr_assert_eq(answer->status, 200, "%s", answer->body);
+        cr_assert_not_null(strstr(answer->body, stored), "%s", answer->body);
+    }
+}
+
 Test(attributes, are_readable_by_a_key_that_may_only_read)
 {
     struct org org;
