@@ -116,8 +116,9 @@ size_t lookups_fds(struct lookups *lookups, struct pollfd fds[LOOKUP_FDS_MOST])
     size_t n = 0;
 
     for (unsigned i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
-        const bool reads = ARES_GETSOCK_READABLE(wanted, i),
-                   writes = ARES_GETSOCK_WRITABLE(wanted, i);
+        /* What ARES_GETSOCK_READABLE() and _WRITABLE() do, but those shift a 1 into the sign. */
+        const bool reads = (wanted >> i & 1) != 0,
+                   writes = (wanted >> (i + ARES_GETSOCK_MAXNUM) & 1) != 0;
 
         if (reads || writes)
             fds[n++] = (struct pollfd){
