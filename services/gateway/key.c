@@ -57,6 +57,11 @@ void key_unreachable(struct key *key, int64_t mono_us)
     key->ask_again_us = mono_us + PATIENCE_US;
 }
 
+void key_reachable(struct key *key)
+{
+    key->ask_again_us = 0;
+}
+
 void key_doubt(struct key *key)
 {
     key->stale = true;

@@ -84,6 +84,9 @@ enum key_verdict key_judge(const struct key *key, int64_t mono_us, int64_t now_s
 void key_confirm(struct key *key, struct key_record *record); /* takes the record */
 void key_refuse(struct key *key);
 void key_unreachable(struct key *key, int64_t mono_us);
+/* The bus is back: that access was out of reach says nothing any more. Notices may have been
+   missed, so what is older than they would let it be is asked about before it serves again. */
+void key_reachable(struct key *key);
 /* A notice: what is known, or on its way, is no longer to be relied on. */
 void key_doubt(struct key *key);
 

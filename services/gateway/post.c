@@ -45,6 +45,11 @@ void post_stop(struct gateway *gateway)
     post(gateway, (struct post){.kind = POST_STOP});
 }
 
+static void forget_failure(struct key *key, void *closure)
+{
+    key_reachable(key);
+}
+
 static void handle(struct gateway *gateway, struct post *what)
 {
     switch (what->kind) {
@@ -52,6 +57,7 @@ static void handle(struct gateway *gateway, struct post *what)
         key_cache_doubt(gateway->keys, str_of(what->organization_id));
         return;
     case POST_LINK_UP:
+        key_cache_each(gateway->keys, forget_failure, NULL);
         pulse_lost(&gateway->pulse);
         gateway_note_bus(gateway);
         return;

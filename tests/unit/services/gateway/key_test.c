@@ -78,6 +78,14 @@ Test(key, that_is_unknown_is_never_good_without_access)
     cr_expect_eq(judge(1000), KEY_ASK);
 }
 
+Test(key, is_waited_for_when_access_is_in_reach_again)
+{
+    key_unreachable(&key, 29500 * MS);
+    cr_expect_eq(judge(30000), KEY_GOOD);
+    key_reachable(&key);
+    cr_expect_eq(judge(30000), KEY_ASK);
+}
+
 Test(key, is_not_relied_on_after_a_notice)
 {
     key_doubt(&key);
