@@ -1,0 +1,175 @@
+/* Receivers of every kind, each with the error class that its deliveries get. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/hooks.h"
+
+TestSuite(webhook_answers, .init = api_open, .timeout = 90);
+
+static const json_t *send(struct receiver *receiver, const char *path)
+{
+    struct org org;
+    struct hook hook;
+
+    org_new(&org);
+    hook_new(&org, receiver_url(receiver, path), "ticket.created", &hook);
+    return hook_test(&org, &hook);
+}
+
+static double duration_ms(const json_t *delivery)
+{
+    return json_number_value(json_object_get(delivery, "duration_ms"));
+}
+
+Test(webhook_answers, each_status_has_its_class)
+{
+    static const struct {
+        int status;
+        const char *state, *error;
+    } cases[] = {
+        {200, "succeeded", ""},      {201, "succeeded", ""},        {204, "succeeded", ""},
+        {299, "succeeded", ""},      {301, "failed", "http_3xx"},   {304, "failed", "http_3xx"},
+        {400, "failed", "http_4xx"}, {401, "failed", "http_4xx"},   {404, "failed", "http_4xx"},
+        {410, "failed", "http_4xx"}, {429, "failed", "http_4xx"},   {500, "failed", "http_5xx"},
+        {503, "failed", "http_5xx"}, {600, "failed", "http_other"},
+    };
+    struct receiver *receiver = receiver_start("good");
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const json_t *delivery = send(receiver, format("/status/%d", cases[i].status));
+
+        cr_expect_str_eq(text_of(delivery, "state"), cases[i].state, "%d", cases[i].status);
+        cr_expect_str_eq(text_of(delivery, "error"), cases[i].error, "%d", cases[i].status);
+        cr_expect_eq(json_integer_value(json_object_get(delivery, "http_status")), cases[i].status);
+    }
+}
+
+Test(webhook_answers, a_redirect_is_not_followed)
+{
+    struct receiver *receiver = receiver_start("good");
+    const json_t *delivery = send(receiver, "/redirect");
+
+    cr_assert_str_eq(text_of(delivery, "error"), "http_3xx");
+    cr_assert_eq(receiver_connections(receiver), 1);
+    cr_assert_eq(receiver_count(receiver, "/ok"), 0);
+}
+
+Test(webhook_answers, bad_certificates_fail_as_tls)
+{
+    static const char *const bad[] = {"expired", "other", "self", "stranger", "plain"};
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct receiver *receiver = receiver_start(bad[i]);
+        const json_t *delivery = send(receiver, "/ok");
+
+        cr_expect_str_eq(text_of(delivery, "error"), "tls", "%s: %s", bad[i],
+                         text_of(delivery, "error"));
+        cr_expect_eq(receiver_count(receiver, "/"), 0, "%s", bad[i]);
+    }
+}
+
+Test(webhook_answers, an_answer_is_in_time_after_7_9_seconds_and_late_after_8_1)
+{
+    struct receiver *receiver = receiver_start("good");
+    struct org org;
+    struct hook drips, drips_on, slow, too_slow, hangs;
+    const json_t *late;
+
+    org_new(&org);
+    hook_new(&org, receiver_url(receiver, "/drip/7900"), "ticket.created", &drips);
+    hook_new(&org, receiver_url(receiver, "/drip/8100"), "ticket.created", &drips_on);
+    hook_new(&org, receiver_url(receiver, "/slow/7800"), "ticket.created", &slow);
+    hook_new(&org, receiver_url(receiver, "/slow/8100"), "ticket.created", &too_slow);
+    hook_new(&org, receiver_url(receiver, "/hang"), "ticket.created", &hangs);
+    publish_ticket(&org, "ticket.created", "T-1");
+    hook_await(&org, &drips, 1, 12000);
+    hook_await(&org, &hangs, 1, 12000);
+    hook_await(&org, &drips_on, 1, 12000);
+    hook_await(&org, &slow, 1, 12000);
+    hook_await(&org, &too_slow, 1, 12000);
+    cr_expect_str_eq(text_of(hook_delivery(&org, &drips, 0), "state"), "succeeded");
+    cr_expect_str_eq(text_of(hook_delivery(&org, &slow, 0), "state"), "succeeded");
+    cr_expect_str_eq(text_of(hook_delivery(&org, &too_slow, 0), "error"), "timeout");
+    cr_expect_str_eq(text_of(hook_delivery(&org, &hangs, 0), "error"), "timeout");
+    late = hook_delivery(&org, &drips_on, 0);
+    cr_expect_str_eq(text_of(late, "error"), "timeout");
+    cr_expect_geq(duration_ms(late), 7900);
+    cr_expect_leq(duration_ms(late), 8500);
+}
+
+/* Resident memory of the webhook service in kilobytes. */
+static long memory_kb(void)
+{
+    char path[64];
+    long pages = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/statm", (int)stack_pid("webhook-0"));
+    file = fopen(path, "re");
+    cr_assert(file != NULL && fscanf(file, "%*d %ld", &pages) == 1);
+    fclose(file);
+    return pages * 4;
+}
+
+Test(webhook_answers, answers_without_end_cost_no_memory)
+{
+    static const struct {
+        const char *path, *error;
+    } cases[] = {
+        {"/endless-head", "protocol"},
+        {"/endless-100", "protocol"},
+        {"/big", ""},
+        {"/gzip", ""},
+        {"/cut", "closed"},
+        {"/half", "closed"},
+        {"/garbage", "protocol"},
+    };
+    struct receiver *receiver = receiver_start("good");
+    long before;
+
+    send(receiver, "/ok");
+    before = memory_kb();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const json_t *delivery = send(receiver, cases[i].path);
+
+        cr_expect_str_eq(text_of(delivery, "error"), cases[i].error, "%s: %s", cases[i].path,
+                         text_of(delivery, "error"));
+        cr_expect_leq(duration_ms(delivery), 2000, "%s", cases[i].path);
+    }
+    cr_expect_leq(memory_kb(), before + 16 * 1024);
+}
+
+Test(webhook_answers, an_answer_is_kept_as_inert_text_of_4_kb_at_most)
+{
+    struct receiver *receiver = receiver_start("good");
+    const json_t *delivery = send(receiver, "/escape");
+
+    cr_assert_str_eq(text_of(delivery, "excerpt"), ".[31m<b>..\nx");
+    delivery = send(receiver, "/big");
+    cr_assert_str_eq(text_of(delivery, "state"), "succeeded");
+    cr_assert_eq(strlen(text_of(delivery, "excerpt")), 4096);
+}
+
+Test(webhook_answers, nobody_there_fails_as_connect)
+{
+    struct org org;
+    struct hook hook;
+
+    org_new(&org);
+    hook_new(&org, "https://127.0.0.1:1024/", "ticket.created", &hook);
+    cr_assert_str_eq(text_of(hook_test(&org, &hook), "error"), "connect");
+}
+
+Test(webhook_answers, a_delivery_tells_its_phases)
+{
+    struct receiver *receiver = receiver_start("good");
+    const json_t *delivery = send(receiver, "/slow/100"), *timings;
+
+    timings = json_object_get(delivery, "timings");
+    expect_members(timings, "dns_ms connect_ms tls_ms wait_ms");
+    cr_assert_geq(json_number_value(json_object_get(timings, "wait_ms")), 90);
+    cr_assert(json_is_null(json_object_get(timings, "dns_ms")));
+    cr_assert_str_eq(text_of(delivery, "address"), "127.0.0.1");
+    cr_assert_str_eq(text_of(delivery, "excerpt"), "ok\n");
+}

@@ -1,0 +1,174 @@
+/* Where deliveries must not go: by their URL, and by what their name resolves to. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/support/destinations.h"
+#include "tests/support/hooks.h"
+#include "tests/support/nameserver.h"
+#include "tests/support/sql.h"
+
+TestSuite(webhook_refuse, .init = stack_have_alone, .timeout = 120);
+
+static const json_t *send_to_name(const char *name)
+{
+    struct org org;
+    struct hook hook;
+
+    org_new(&org);
+    hook_new(&org, format("https://%s/ok", name), "ticket.created", &hook);
+    return hook_test(&org, &hook);
+}
+
+static void expect_blocked(const char *name)
+{
+    const json_t *delivery = send_to_name(name);
+
+    cr_expect_str_eq(text_of(delivery, "error"), "blocked", "%s: %s", name,
+                     text_of(delivery, "error"));
+    cr_expect(json_is_null(json_object_get(delivery, "address")), "%s", name);
+}
+
+Test(webhook_refuse, every_bad_destination_is_refused_at_save)
+{
+    struct org org;
+    size_t refused = 0;
+
+    org_new(&org);
+    for (size_t i = 0; i < bad_destinations_count; i++) {
+        const struct bad_destination *bad = &bad_destinations[i];
+        char code[64];
+
+        if (bad->is_loopback)
+            continue; /* the stack under test allows it */
+        cr_expect_gt(convctl_fails(code, "webhook", "create", "--org", org.id, "--url", bad->url,
+                                   "--event", "ticket.created", NULL),
+                     0, "%s (%s)", bad->url, bad->why);
+        refused++;
+    }
+    cr_assert_geq(refused, 80);
+    cr_assert_eq(json_array_size(convctl("webhook", "list", "--org", org.id, NULL)), 0);
+}
+
+Test(webhook_refuse, a_bad_destination_that_got_into_the_table_is_refused_at_send)
+{
+    struct org org;
+    struct hook hook;
+
+    org_new(&org);
+    hook_new(&org, "https://10-is-not-allowed.example.com/", "ticket.created", &hook);
+    sql_text("UPDATE webhook.endpoints SET url = 'https://10.0.0.1/' WHERE id = $1::uuid"
+             " RETURNING id",
+             hook.id, NULL);
+    cr_assert_str_eq(text_of(hook_test(&org, &hook), "error"), "blocked");
+    sql_text("UPDATE webhook.endpoints SET url = 'http://127.0.0.1:1/' WHERE id = $1::uuid"
+             " RETURNING id",
+             hook.id, NULL);
+    cr_assert_str_eq(text_of(hook_test(&org, &hook), "error"), "blocked");
+}
+
+Test(webhook_refuse, names_that_resolve_badly_are_refused_at_send)
+{
+    static const char *const names[] = {
+        "a-10-0-0-1.example.net",
+        "a-192-168-0-1.example.net",
+        "a-172-16-0-1.example.net",
+        "a-169-254-169-254.example.net",
+        "a-100-64-0-1.example.net",
+        "a-0-0-0-0.example.net",
+        "a-224-0-0-1.example.net",
+        "a-168-63-129-16.example.net",
+        /* one public and one private address, in either order */
+        "a-8-8-8-8.a-10-0-0-1.example.net",
+        "a-10-0-0-1.a-8-8-8-8.example.net",
+        "a-127-0-0-1.a-10-0-0-1.example.net",
+        "a-8-8-8-8.aaaa-00000000000000000000000000000001.example.net",
+        /* through an alias */
+        "cname.a-10-0-0-1.example.net",
+        "cname.a-169-254-169-254.example.net",
+        /* IPv6 */
+        "aaaa-00000000000000000000000000000001.example.net",
+        "aaaa-fd000000000000000000000000000001.example.net",
+        "aaaa-fe800000000000000000000000000001.example.net",
+        "aaaa-00000000000000000000ffff0a000001.example.net",
+        "aaaa-00000000000000000000ffffa9fea9fe.example.net",
+        "aaaa-0064ff9b000000000000000a9fea9fe0.example.net",
+        "aaaa-20020a00000100000000000000000001.example.net",
+        "aaaa-20010000000000000000000000000001.example.net",
+        "aaaa-fd000ec2000000000000000000000254.example.net",
+    };
+
+    nameserver_start();
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        expect_blocked(names[i]);
+}
+
+Test(webhook_refuse, a_name_that_rebinds_is_judged_at_every_attempt)
+{
+    struct receiver *receiver = receiver_start("good");
+    struct org org;
+    struct hook hook;
+
+    nameserver_start();
+    org_new(&org);
+    hook_new(&org,
+             format("https://rebind.a-127-0-0-1.a-10-0-0-1.receiver.example.net:%d/ok",
+                    receiver_port(receiver)),
+             "ticket.created", &hook);
+    /* The certificate is for one label before the domain; being connected to is what counts. */
+    cr_assert_str_eq(text_of(hook_test(&org, &hook), "error"), "tls");
+    cr_assert_eq(receiver_connections(receiver), 1);
+    cr_assert_str_eq(text_of(hook_test(&org, &hook), "error"), "blocked");
+    cr_assert_eq(receiver_connections(receiver), 1);
+}
+
+Test(webhook_refuse, a_good_name_is_connected_to_and_its_certificate_checked)
+{
+    struct receiver *receiver = receiver_start("good");
+    struct org org;
+    struct hook hook;
+    const json_t *delivery;
+
+    nameserver_start();
+    org_new(&org);
+    hook_new(&org,
+             format("https://a-127-0-0-1.receiver.example.net:%d/ok", receiver_port(receiver)),
+             "ticket.created", &hook);
+    delivery = hook_test(&org, &hook);
+    cr_assert_str_eq(text_of(delivery, "state"), "succeeded");
+    cr_assert_str_eq(text_of(delivery, "address"), "127.0.0.1");
+    cr_assert_str_eq(receiver_get(receiver, "/ok", 0)->host,
+                     format("a-127-0-0-1.receiver.example.net:%d", receiver_port(receiver)));
+    hook_new(&org,
+             format("https://a-127-0-0-1.elsewhere.example.net:%d/ok", receiver_port(receiver)),
+             "ticket.created", &hook);
+    cr_assert_str_eq(text_of(hook_test(&org, &hook), "error"), "tls");
+}
+
+Test(webhook_refuse, names_without_an_answer_fail_as_dns)
+{
+    nameserver_start();
+    cr_expect_str_eq(text_of(send_to_name("nobody.example.net"), "error"), "dns");
+    cr_expect_str_eq(text_of(send_to_name("servfail.a-1-2-3-4.example.net"), "error"), "dns");
+}
+
+Test(webhook_refuse, a_name_server_that_keeps_silent_delays_nobody_else)
+{
+    struct receiver *receiver = receiver_start("good");
+    struct org org;
+    struct hook silent, fine;
+    int64_t took_ms;
+
+    nameserver_start();
+    org_new(&org);
+    hook_new(&org, "https://silent.a-1-2-3-4.example.net/", "ticket.created", &silent);
+    hook_new(&org, receiver_url(receiver, "/ok"), "ticket.resolved", &fine);
+    publish_ticket(&org, "ticket.created", "T-1");
+    for (int i = 0; i < 5; i++)
+        publish_ticket(&org, "ticket.resolved", format("T-%d", i));
+    hook_await(&org, &fine, 5, 2000);
+    hook_await(&org, &silent, 1, 12000);
+    cr_assert_str_eq(text_of(hook_delivery(&org, &silent, 0), "error"), "dns");
+    took_ms =
+        (int64_t)json_number_value(json_object_get(hook_delivery(&org, &silent, 0), "duration_ms"));
+    cr_assert_leq(took_ms, 8500);
+}

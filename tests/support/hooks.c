@@ -1,0 +1,109 @@
+#include "tests/support/hooks.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/crypto/crypto.h"
+#include "tests/support/keep.h"
+#include "tests/support/sql.h"
+
+int full_or(int full, int small)
+{
+    const char *asked = getenv("WEBHOOK_FULL");
+
+    return asked != NULL && asked[0] == '1' ? full : small;
+}
+
+const char *text_of(const json_t *object, const char *member)
+{
+    const char *text = json_string_value(json_object_get(object, member));
+
+    return text != NULL ? text : "";
+}
+
+void hook_new(const struct org *org, const char *url, const char *event, struct hook *hook)
+{
+    const json_t *made =
+        keep(convctl("webhook", "create", "--org", org->id, "--url", url, "--event", event, NULL));
+
+    snprintf(hook->id, sizeof(hook->id), "%s", text_of(made, "id"));
+    snprintf(hook->secret, sizeof(hook->secret), "%s", text_of(made, "secret"));
+    expect_uuid(hook->id);
+}
+
+const json_t *hook_shown(const struct org *org, const struct hook *hook)
+{
+    const json_t *all = keep(convctl("webhook", "list", "--org", org->id, NULL));
+
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        if (strcmp(text_of(json_array_get(all, i), "id"), hook->id) == 0)
+            return json_array_get(all, i);
+    }
+    cr_assert_fail("endpoint %s is not in the list", hook->id);
+    return NULL;
+}
+
+struct awaited {
+    const struct org *org;
+    const struct hook *hook;
+    int n;
+};
+
+static bool has_left(void *closure)
+{
+    const struct awaited *awaited = closure;
+
+    return sql_integer("SELECT count(*) FROM webhook.deliveries WHERE organization_id = $1::uuid"
+                       " AND endpoint_id = $2::uuid",
+                       awaited->org->id, awaited->hook->id, NULL) >= awaited->n;
+}
+
+void hook_await(const struct org *org, const struct hook *hook, int n, int timeout_ms)
+{
+    struct awaited awaited = {org, hook, n};
+
+    cr_assert(stack_wait(has_left, &awaited, timeout_ms), "%d deliveries did not end in time", n);
+}
+
+const json_t *hook_delivery(const struct org *org, const struct hook *hook, size_t nth)
+{
+    const json_t *all = keep(convctl("webhook", "deliveries", "--org", org->id, hook->id, NULL));
+
+    cr_assert_lt(nth, json_array_size(all));
+    return json_array_get(all, nth);
+}
+
+const char *publish_ticket(const struct org *org, const char *type, const char *id)
+{
+    return text_of(keep(convctl("event", "publish", "--org", org->id, "--type", type, "--data",
+                                format("{\"id\":\"%s\",\"status\":\"open\"}", id), NULL)),
+                   "id");
+}
+
+static bool has_ended(void *closure)
+{
+    return sql_integer("SELECT count(*) FROM webhook.deliveries WHERE id = $1::uuid",
+                       *(const char **)closure, NULL) == 1;
+}
+
+const json_t *hook_test(const struct org *org, const struct hook *hook)
+{
+    const char *id =
+        text_of(keep(convctl("webhook", "test", "--org", org->id, hook->id, NULL)), "id");
+
+    cr_assert(stack_wait(has_ended, &id, 15000), "the test event was not delivered");
+    return hook_delivery(org, hook, 0);
+}
+
+const char *signature_of(const char *secret, const struct received *received)
+{
+    const char *bytes = format("%s.%s", received->timestamp, received->body);
+    uint8_t mac[SHA256_BYTES];
+    char hex[2 * SHA256_BYTES + 1];
+
+    crypto_hmac_sha256(str_of(secret), str_of(bytes), mac);
+    crypto_hex(mac, sizeof(mac), hex);
+    return format("v1=%s", hex);
+}

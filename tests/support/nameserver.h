@@ -1,0 +1,23 @@
+/*
+ * nameserver - a DNS server inside the test's process, where WEBHOOK_DNS_SERVER points to.
+ *
+ * What     The name that is asked for says what is answered, label by label:
+ *
+ *              a-1-2-3-4      an address; more of them: more addresses
+ *              aaaa-HEX       an IPv6 address, 32 hex digits
+ *              cname          the same name without this label is the real one
+ *              rebind         only the first address label for the first question, only the
+ *                             second one later
+ *              silent         no answer        servfail   the server's failure
+ *
+ *          A name without any of these does not exist.
+ * Owns     Everything, until the process ends.
+ * Threads  One of its own.
+ * Fails    Fails the test.
+ */
+#ifndef TESTS_SUPPORT_NAMESERVER_H
+#define TESTS_SUPPORT_NAMESERVER_H
+
+void nameserver_start(void);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * receiver - somebody who takes deliveries: an HTTPS server inside the test's process.
+ *
+ * What     What it answers is said by the path of the request, so one receiver plays every part:
+ *
+ *              /ok            200               /status/N      that status
+ *              /hang          nothing, ever     /drip/MS       200, whose body ends after MS
+ *              /redirect      302 to /ok/target /endless-head  header lines without end
+ *              /endless-100   100 without end   /big           200 with 100 MB
+ *              /gzip          200, compressed   /cut           closes instead of answering
+ *              /half          half an answer    /garbage       no HTTP
+ *              /escape        200, with control characters
+ *              /slow/MS       200 after MS
+ *
+ *          Whatever follows ("/ok/17") is for the test to tell requests apart.
+ * Owns     Everything, until the process ends.
+ * Threads  A thread for each connection. All calls from any thread.
+ * Fails    Fails the test.
+ */
+#ifndef TESTS_SUPPORT_RECEIVER_H
+#define TESTS_SUPPORT_RECEIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct receiver;
+
+struct received {
+    char path[128], event[64], delivery[40], timestamp[24], signature[80], host[256], type[64];
+    char event_id[40]; /* of the body */
+    int64_t at_us;     /* clock_mono_us() */
+    size_t body_n;
+    char body[1024];
+};
+
+/* With the certificate of that name: "good", "expired", "other" (another host), "self" (signed by
+   itself), "stranger" (by an authority nobody knows); "plain" speaks no TLS at all. */
+struct receiver *receiver_start(const char *certificate);
+int receiver_port(const struct receiver *receiver);
+/* "https://127.0.0.1:PORT" and the path. */
+const char *receiver_url(const struct receiver *receiver, const char *path);
+
+/* How many requests have come whose path begins so. */
+size_t receiver_count(struct receiver *receiver, const char *path);
+/* The nth of them, from 0; NULL when there are fewer. */
+const struct received *receiver_get(struct receiver *receiver, const char *path, size_t nth);
+/* Waits until so many have come; fails the test when they do not in time. */
+void receiver_await(struct receiver *receiver, const char *path, size_t n, int timeout_ms);
+/* Connections that were accepted, requests or not. */
+size_t receiver_connections(struct receiver *receiver);
+/* The largest number of requests that were under way at the same time. */
+size_t receiver_most_at_once(struct receiver *receiver);
+
+#endif
