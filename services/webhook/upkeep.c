@@ -9,10 +9,12 @@ static enum status keep_partitions(struct db *db, struct webhook *self)
 {
     const struct db_rows *rows;
     enum status st;
-    size_t i;
+    size_t i, expired;
 
     db_open_batch(db, clock_us() + PATIENCE_S * 1000000LL);
     i = db_add(db, SQL_KEEP_PARTITIONS, NULL, 0);
+    db_add(db, SQL_LOCK_QUEUE, NULL, 0);
+    expired = db_add(db, SQL_EXPIRE_QUEUE, NULL, 0);
     st = db_run(db);
     if (st != ST_OK)
         return st;
@@ -20,6 +22,9 @@ static enum status keep_partitions(struct db *db, struct webhook *self)
     if (db_value_int(rows, 0, MADE) > 0 || db_value_int(rows, 0, DROPPED) > 0)
         LOG(LOG_INFO, "kept the log's partitions", log_int("made", db_value_int(rows, 0, MADE)),
             log_int("dropped", db_value_int(rows, 0, DROPPED)));
+    if (db_value_int(db_result(db, expired), 0, 0) > 0)
+        LOG(LOG_WARNING, "deliveries had waited for 30 days and were skipped",
+            log_int("skipped", db_value_int(db_result(db, expired), 0, 0)));
     metric_set(self->stray, db_value_int(rows, 0, STRAY));
     return db_commit(db);
 }
