@@ -1,54 +1,6 @@
 /* The trail's table and statements on a real database, as the service's own role. */
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "audit_sql.h"
-#include "common/base/clock.h"
 #include "services/audit/audit.h"
-#include "tests/support/postgres_server.h"
-
-static struct postgres_server server;
-static char role_url[128];
-static struct db *db;
-static struct arena arena;
-
-static char *file_text(const char *path)
-{
-    FILE *file = fopen(path, "r");
-    char *text = calloc(1, 65536);
-
-    cr_assert_not_null(file, "%s: run from the root of the repository", path);
-    cr_assert_gt(fread(text, 1, 65535, file), 0);
-    fclose(file);
-    return text;
-}
-
-static void start(void)
-{
-    char *migration = file_text("services/audit/migrations/0001_entries.sql");
-
-    postgres_server_prepare(&server);
-    postgres_server_start(&server);
-    postgres_do(server.url, "CREATE ROLE conv_audit LOGIN; CREATE ROLE conv_conversation LOGIN;"
-                            "CREATE ROLE conv_search LOGIN");
-    postgres_do(server.url, migration);
-    free(migration);
-    snprintf(role_url, sizeof(role_url), "postgresql://conv_audit@127.0.0.1:%u/postgres",
-             server.port);
-    db = db_new(&(struct db_options){
-        .url = role_url, .name = "test", .statements = audit_sql, .n_statements = AUDIT_SQL_COUNT});
-    cr_assert_eq(db_connect(db, 10000), ST_OK);
-    arena_init(&arena, 16 << 20);
-}
-
-static void stop(void)
-{
-    arena_release(&arena);
-    db_free(db);
-    postgres_server_stop(&server);
-}
+#include "tests/unit/services/audit/sealed.h"
 
 TestSuite(audit_table, .init = start, .fini = stop, .timeout = 60);
 
@@ -79,9 +31,9 @@ Test(audit_table, an_entry_that_is_there_stays_as_it_is)
     entries[0].http_status = 500;
     entries[0].error_code = "server_error";
     record(entries, 3);
-    cr_assert_eq(postgres_integer(server.url, "SELECT count(*) FROM audit.entries"), 3);
-    cr_assert_eq(postgres_integer(server.url, "SELECT count(*) FROM audit.entries"
-                                              " WHERE http_status = 200 AND outcome = 'allowed'"),
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 3);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"
+                       " WHERE http_status = 200 AND outcome = 'allowed'"),
                  1);
 }
 
@@ -90,46 +42,41 @@ Test(audit_table, twice_in_one_batch_is_once)
     struct trail_entry entry = entry_of(200, NULL), entries[2] = {entry, entry};
 
     record(entries, 2);
-    cr_assert_eq(postgres_integer(server.url, "SELECT count(*) FROM audit.entries"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 1);
 }
 
-/* The service keeps partitions; how many does its role make? */
-static int64_t keep(void)
-{
-    return postgres_integer(role_url, "SELECT audit.keep_partitions()");
-}
+#define KEEP "SELECT audit.keep_partitions()"
 
 Test(audit_table, a_month_that_was_missed_is_made_up_for_with_its_rows)
 {
-    cr_assert_eq(keep(), 0);
+    cr_assert_eq(count(KEEP), 0);
     postgres_do(server.url,
                 "DO $$ BEGIN EXECUTE 'DROP TABLE audit.entries_'"
                 " || to_char(now() AT TIME ZONE 'UTC' + interval '1 month', 'YYYY_MM'); END $$;"
                 "INSERT INTO audit.entries VALUES (gen_random_uuid(), date_trunc('month', now())"
                 " + interval '1 month 10 days', gen_random_uuid(), gen_random_uuid(), 'ping', 200,"
                 " 'allowed')");
-    cr_assert_eq(postgres_integer(server.url, "SELECT count(*) FROM audit.entries_default"), 1);
-    cr_assert_eq(keep(), 1);
-    cr_assert_eq(postgres_integer(server.url, "SELECT count(*) FROM audit.entries_default"), 0);
-    cr_assert_eq(postgres_integer(server.url, "SELECT count(*) FROM audit.entries"), 1);
-    cr_assert_eq(keep(), 0);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries_default"), 1);
+    cr_assert_eq(count(KEEP), 1);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries_default"), 0);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 1);
+    cr_assert_eq(count(KEEP), 0);
 }
 
 Test(audit_table, upkeep_makes_what_is_missing_and_then_rests)
 {
     struct audit self = {0};
+    const char *lose_a_month = "DO $$ BEGIN EXECUTE 'DROP TABLE audit.entries_' || to_char(now() AT"
+                               " TIME ZONE 'UTC' + interval '2 months', 'YYYY_MM'); END $$";
 
-    postgres_do(server.url,
-                "DO $$ BEGIN EXECUTE 'DROP TABLE audit.entries_'"
-                " || to_char(now() AT TIME ZONE 'UTC' + interval '2 months', 'YYYY_MM'); END $$");
+    postgres_do(server.url, lose_a_month);
     audit_upkeep(db, &arena, &self);
-    cr_assert_gt(self.upkeep_due_us, clock_mono_us());
-    cr_assert_eq(keep(), 0);
-    postgres_do(server.url,
-                "DO $$ BEGIN EXECUTE 'DROP TABLE audit.entries_'"
-                " || to_char(now() AT TIME ZONE 'UTC' + interval '2 months', 'YYYY_MM'); END $$");
+    cr_assert_gt(self.partitions_due_us, clock_mono_us());
+    cr_assert_eq(count(KEEP), 0);
+    postgres_do(server.url, lose_a_month);
+    self.strays_due_us = INT64_MAX;
     audit_upkeep(db, &arena, &self);
-    cr_assert_eq(keep(), 1);
+    cr_assert_eq(count(KEEP), 1);
 }
 
 /* Lines of the plan that read more than the rows of the page. */
@@ -137,28 +84,28 @@ static const char plan_function[] =
     "CREATE FUNCTION public.detours(statement text) RETURNS bigint LANGUAGE plpgsql AS $$"
     " DECLARE line text; n bigint := 0; BEGIN"
     "  EXECUTE 'PREPARE page AS ' || statement;"
-    "  FOR line IN EXECUTE 'EXPLAIN EXECUTE page (''01920000-0000-7000-8000-000000000001'', 1, "
-    "''01920000-0000-7000-8000-000000000001'', 0, 51, NULL, NULL, NULL, NULL)' LOOP"
+    "  FOR line IN EXECUTE 'EXPLAIN EXECUTE page (''" ORG "'', 1, "
+    "''" ORG "'', 0, 51, NULL, NULL, NULL, NULL)' LOOP"
     "   n := n + (line ~ 'Seq Scan|Bitmap|-> +(Incremental )?Sort ')::int;"
     "  END LOOP; RETURN n; END $$";
 
 Test(audit_table, a_page_is_read_along_the_key_whatever_the_table_holds)
 {
-    char *statement = file_text("services/audit/sql/list_entries.sql"), query[8192];
+    char url[128], query[8192];
 
+    snprintf(url, sizeof(url), "postgresql://conv_audit@127.0.0.1:%u/postgres", server.port);
+    snprintf(query, sizeof(query), "SELECT public.detours($statement$%s$statement$)",
+             audit_sql[SQL_LIST_ENTRIES].text);
     postgres_do(server.url, plan_function);
-    snprintf(query, sizeof(query), "SELECT public.detours($statement$%s$statement$)", statement);
-    cr_assert_eq(postgres_integer(role_url, query), 0, "on an empty table");
-    postgres_do(
-        server.url,
-        "INSERT INTO audit.entries SELECT '01920000-0000-7000-8000-000000000001',"
-        " now() - i * interval '1 second', gen_random_uuid(), gen_random_uuid(), 'ping', 200,"
-        " 'allowed' FROM generate_series(1, 20000) AS i; ANALYZE audit.entries");
-    cr_assert_eq(postgres_integer(role_url, query), 0, "on a full table");
-    /* The measure itself: without the settings of the role there are detours. */
+    cr_assert_eq(postgres_integer(url, query), 0, "on an empty table");
+    postgres_do(server.url,
+                "INSERT INTO audit.entries SELECT '" ORG "', now() - i * interval '1 second',"
+                " gen_random_uuid(), gen_random_uuid(), 'ping', 200, 'allowed'"
+                " FROM generate_series(1, 20000) AS i; ANALYZE audit.entries");
+    cr_assert_eq(postgres_integer(url, query), 0, "on a full table");
+    /* The measure itself: it sees a detour where there is one. */
     postgres_do(server.url,
                 "ALTER ROLE conv_audit IN DATABASE postgres SET enable_indexscan = off");
     postgres_do(server.url, "ALTER ROLE conv_audit IN DATABASE postgres SET enable_seqscan = on");
-    cr_assert_gt(postgres_integer(role_url, query), 0);
-    free(statement);
+    cr_assert_gt(postgres_integer(url, query), 0);
 }
