@@ -1,6 +1,6 @@
 /*
  * subject - every subject on the bus, under one version prefix. No identifier of a customer is ever
- * part of a subject. `docs/protocol.md` describes the bodies.
+ * part of a subject. `proto/README.md` describes the bodies.
  */
 #ifndef PROTO_SUBJECT_H
 #define PROTO_SUBJECT_H

@@ -3,7 +3,7 @@
  *
  *     int main(int argc, char **argv)
  *     {
- *         return service_main(argc, argv, &conversation_service, extra_settings, n);
+ *         return service_main(argc, argv, &conversation_service, NULL);
  *     }
  *
  * What     Reads the settings (NATS_URL, NATS_CA_FILE, DATABASE_URL, ADMIN_ADDRESS, ADMIN_PORT,

@@ -1,12 +1,13 @@
 /*
  * db_admin - one plain connection to PostgreSQL for programs that change the schema.
  *
- * What     Statements run one after another, whole scripts included. Nothing is prepared and
- * nothing is pipelined: services use db.h. It shares the folder so that libpq keeps one home. Owns
- * db_admin_open() gives a connection that db_admin_free() takes back. The rows of a query and the
- * text of an error live until the next call. Threads  One thread owns a connection. Fails
- * ST_UNAVAILABLE when the server is out of reach or the link is lost; ST_INTERNAL when the server
- * refuses the statement: db_admin_error() and db_admin_sqlstate() say why.
+ * What     Statements run one after another, whole scripts included. Nothing is prepared, nothing
+ *          is pipelined: services use db.h. It shares the folder so that libpq keeps one home.
+ * Owns     db_admin_open() gives a connection that db_admin_free() takes back. The rows of a
+ *          query and the text of an error live until the next call.
+ * Threads  One thread owns a connection.
+ * Fails    ST_UNAVAILABLE when the server is out of reach or the link is lost; ST_INTERNAL when
+ *          the server refuses the statement: db_admin_error() and db_admin_sqlstate() say why.
  */
 #ifndef COMMON_DB_DB_ADMIN_H
 #define COMMON_DB_DB_ADMIN_H

@@ -4,7 +4,8 @@
  * What     Turns a row with the columns of CONVERSATION_COLUMNS into the JSON that clients see. An
  *          allowlist: what is not written here cannot leave. A stored status `closed` reads as
  *          `resolved`; a row without contact (none, or erased) has `contact` null and an empty
- * list. Threads  Any; pure.
+ *          list.
+ * Threads  Any; pure.
  */
 #ifndef COMMON_RESOURCE_CONVERSATION_JSON_H
 #define COMMON_RESOURCE_CONVERSATION_JSON_H

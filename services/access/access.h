@@ -33,8 +33,7 @@ struct access_ask {
     size_t index;                /* of the statement in the batch */
 };
 
-/* -- judge: one a subject -------------------------------------------------------------------------
- */
+/* -- judge: one a subject -------------------------------------------------------------------- */
 
 enum status authenticate_judge(struct command *command, void *service);
 enum status quota_judge(struct command *command, void *service);

@@ -14,8 +14,7 @@
 
 #define USED_MOST 10000 /* keys in one message */
 
-/* -- authenticate ---------------------------------------------------------------------------------
- */
+/* -- authenticate ---------------------------------------------------------------------------- */
 
 struct authenticate {
     struct str token_hash;
@@ -49,8 +48,7 @@ enum status authenticate_judge(struct command *command, void *service)
     return ST_OK;
 }
 
-/* -- quota ----------------------------------------------------------------------------------------
- */
+/* -- quota ----------------------------------------------------------------------------------- */
 
 struct quota {
     struct field_int window, want, key_limit, organization_limit;
@@ -106,8 +104,7 @@ enum status quota_judge(struct command *command, void *service)
     return ST_OK;
 }
 
-/* -- used -----------------------------------------------------------------------------------------
- */
+/* -- used ------------------------------------------------------------------------------------ */
 
 struct used_key {
     struct str organization_id, api_key_id;

@@ -33,8 +33,7 @@ static const char *name_of(const struct argument *argument)
     return argument->option != NULL ? argument->option : argument->label;
 }
 
-/* -- values ---------------------------------------------------------------------------------------
- */
+/* -- values ---------------------------------------------------------------------------------- */
 
 static bool is_choice(const char *label, const char *text)
 {
@@ -142,8 +141,7 @@ static enum status take(struct reader *reader, size_t index, const char *text)
     return ST_OK;
 }
 
-/* -- words ----------------------------------------------------------------------------------------
- */
+/* -- words ----------------------------------------------------------------------------------- */
 
 /* The value behind an option: after its "=" or the next word. */
 static enum status option_value(struct reader *reader, const char *word, const char **out)

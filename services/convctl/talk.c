@@ -18,8 +18,7 @@ static enum status failed(struct failure *failure, const char *code, const char 
     return ST_REFUSED;
 }
 
-/* -- the answer -----------------------------------------------------------------------------------
- */
+/* -- the answer ------------------------------------------------------------------------------ */
 
 /* "name must be ...; plan must be ...": people read fields as subjects of the sentence. */
 static const char *problems_text(json_t *problems, struct arena *arena)
@@ -78,8 +77,7 @@ enum status talk_judge(struct str outcome_name, struct str body, struct arena *a
     return st;
 }
 
-/* -- the way there and back -----------------------------------------------------------------------
- */
+/* -- the way there and back ------------------------------------------------------------------ */
 
 static bool wait_for_link(struct bus *bus)
 {

@@ -9,8 +9,7 @@
 #include "services/gateway/exchange.h"
 #include "services/gateway/meter.h"
 
-/* -- checks ---------------------------------------------------------------------------------------
- */
+/* -- checks ---------------------------------------------------------------------------------- */
 
 static void ping(struct exchange *x)
 {
@@ -51,8 +50,7 @@ static void check(struct exchange *x, bool over_limit)
         ping(x);
 }
 
-/* -- quota ----------------------------------------------------------------------------------------
- */
+/* -- quota ----------------------------------------------------------------------------------- */
 
 static void admit(struct exchange *x)
 {
@@ -75,8 +73,7 @@ static void admit(struct exchange *x)
     check(x, verdict != QUOTA_TAKEN);
 }
 
-/* -- identity -------------------------------------------------------------------------------------
- */
+/* -- identity -------------------------------------------------------------------------------- */
 
 static void refuse_key(struct exchange *x, enum outcome outcome, const char *reason)
 {

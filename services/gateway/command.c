@@ -51,8 +51,7 @@ static enum status start(struct exchange *x, const char *subject, struct headers
     return st;
 }
 
-/* -- command --------------------------------------------------------------------------------------
- */
+/* -- command --------------------------------------------------------------------------------- */
 
 static void end_command(struct exchange *x, enum outcome outcome, struct str body)
 {
@@ -100,8 +99,7 @@ void exchange_command(struct exchange *x)
         end_command(x, OUTCOME_UNAVAILABLE, STR_NONE);
 }
 
-/* -- record ---------------------------------------------------------------------------------------
- */
+/* -- record ---------------------------------------------------------------------------------- */
 
 /* The answer goes out without an entry that is known to be there. Only a failure may. */
 static void answer_unrecorded(struct exchange *x)

@@ -13,8 +13,7 @@ static h2o_socket_t *socket_of(const struct exchange *x)
     return x->req->conn->callbacks->get_socket(x->req->conn);
 }
 
-/* -- the end --------------------------------------------------------------------------------------
- */
+/* -- the end --------------------------------------------------------------------------------- */
 
 /* The request is done with: answered, or its client is gone. */
 static void on_dispose(void *self)
@@ -128,8 +127,7 @@ static void answer_fault(struct exchange *x, enum framing_fault fault)
     send_answer(x, &answer);
 }
 
-/* -- the beginning --------------------------------------------------------------------------------
- */
+/* -- the beginning --------------------------------------------------------------------------- */
 
 static struct exchange *exchange_new(struct gateway *gateway, h2o_req_t *req)
 {

@@ -5,14 +5,15 @@
  *     ADMIT      take one from the key's quota, else wait for a lease
  *     CHECK      the order of checks; a refusal goes to RECORD
  *     COMMAND    one command on the bus, wait for its reply
- *     RECORD     for what no service has recorded: append the audit entry, wait until it is
- * committed ANSWERED   exactly one answer was sent
+ *     RECORD     what no service has recorded: append the audit entry, wait for its commit
+ *     ANSWERED   exactly one answer was sent
  *
  * What     No answer to an authenticated request leaves before its audit entry is committed. Where
  *          that cannot be, a 500 stays a 500 and everything else becomes a 503; it is counted and
  *          logged with the request id.
- * Owns     Itself: it lives in the request's pool and is disposed of with it, whatever it waits
- * for. Threads  The gateway's loop.
+ * Owns     Itself: it lives in the request's pool and is disposed of with that, whatever it waits
+ *          for.
+ * Threads  The gateway's loop.
  *
  * exchange.c   begins and ends
  * admission.c  identifies, admits and checks

@@ -24,8 +24,7 @@
 /* An exchange awaits one call at a time, a key at most two more. */
 #define CALLS_MOST (3 * EXCHANGES_MOST)
 
-/* -- timers ---------------------------------------------------------------------------------------
- */
+/* -- timers ---------------------------------------------------------------------------------- */
 
 void gateway_note_bus(struct gateway *gateway)
 {
@@ -66,8 +65,7 @@ static void on_usage(h2o_timeout_entry_t *timer)
     usage_tell(gateway);
 }
 
-/* -- the bus's sockets, as seen by the loop -------------------------------------------------------
- */
+/* -- the bus's sockets, as seen by the loop -------------------------------------------------- */
 
 static void on_reply(void *closure, uint64_t token, enum bus_reply_kind kind,
                      struct bus_message *message)
@@ -126,9 +124,7 @@ static void flush(struct gateway *gateway)
         h2o_socket_notify_write(sock, on_bus_writable);
 }
 
-/* -- life
- * ------------------------------------------------------------------------------------------
- */
+/* -- life ------------------------------------------------------------------------------------ */
 
 static bool open_bus(struct gateway *gateway)
 {

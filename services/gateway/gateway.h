@@ -2,11 +2,12 @@
  * gateway - one event loop: its listeners, its bus connection, and what it remembers.
  *
  * What     Everything inside happens on one thread and never blocks. What nats.c tells on threads
- *          of its own (replies, notices, the state of the link) is handed to the loop's queue.
- * Owns     gateway_new() opens the listeners and the bus, gateway_run() runs until
- *          gateway_stop() and takes everything down. The struct itself lives as long as the
- * process. Threads  gateway_run() on the gateway's own; gateway_stop() and gateway_is_ready() from
- * any.
+ *          of its own (notices, the state of the link) is handed to the loop's queue.
+ * Owns     gateway_start() opens the listeners and the bus on a thread of its own, which runs until
+ *          gateway_stop() and takes them down. The struct itself is never freed: it lives as long
+ *          as the process.
+ * Threads  gateway_start() and gateway_join() on the main thread, gateway_stop() and
+ *          gateway_is_ready() on any, all else on the gateway's own.
  */
 #ifndef GATEWAY_GATEWAY_H
 #define GATEWAY_GATEWAY_H

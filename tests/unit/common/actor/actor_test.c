@@ -29,8 +29,7 @@ ReportHook(POST_ALL)(struct criterion_global_stats *stats)
     postgres_server_stop(&shared);
 }
 
-/* -- a bus, a database and an actor for each test ------------------------------------------------
- */
+/* -- a bus, a database and an actor for each test -------------------------------------------- */
 
 static char url[POSTGRES_URL_MOST];
 static struct nats_server nats;
@@ -222,8 +221,7 @@ Test(actor, rings_the_doorbell_after_the_commit)
     asker_await_notice(asker);
 }
 
-/* -- running again -------------------------------------------------------------------------------
- */
+/* -- running again --------------------------------------------------------------------------- */
 
 Test(actor, runs_a_command_again_that_lost_a_race)
 {
@@ -257,8 +255,7 @@ Test(actor, drops_a_command_whose_request_is_on_record_already)
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 4);
 }
 
-/* -- commands that are not run -------------------------------------------------------------------
- */
+/* -- commands that are not run --------------------------------------------------------------- */
 
 Test(actor, drops_a_command_past_its_deadline)
 {
@@ -296,8 +293,7 @@ Test(actor, turns_away_what_its_mailbox_cannot_hold)
     cr_assert_eq(count("SELECT count(*) FROM toy"), asker_count(asker, "created"));
 }
 
-/* -- links that end ------------------------------------------------------------------------------
- */
+/* -- links that end -------------------------------------------------------------------------- */
 
 Test(actor, writes_nothing_of_a_batch_whose_backend_is_killed)
 {
@@ -362,8 +358,7 @@ Test(actor, answers_at_once_while_the_database_is_down_and_heals_by_itself)
     postgres_server_stop(&own);
 }
 
-/* -- stopping ------------------------------------------------------------------------------------
- */
+/* -- stopping -------------------------------------------------------------------------------- */
 
 Test(actor, finishes_what_waits_when_it_is_stopped)
 {
