@@ -176,7 +176,7 @@ Test(outage, a_broker_that_hangs_for_five_seconds_is_refused_at_once_and_leaves_
     org_without_limit(&org);
     load = load_start(&org, RATE);
     pass(1000);
-    stack_signal("nats", SIGSTOP);
+    stack_halt("nats");
     stopped_us = clock_mono_us();
     pass(NOTICED_WITHIN_MS);
     refused = expect_refusals_until(&org, stopped_us + BROKER_STOPS_US);
@@ -203,7 +203,7 @@ Test(outage, a_service_that_hangs_is_answered_500_and_its_late_work_is_dropped)
 
     org_new(&org);
     id = new_conversation(&org, "e", "c");
-    stack_signal("conversation-0", SIGSTOP);
+    stack_halt("conversation-0");
     answer = api_create(org.full_key, "{\"external_id\":\"f\",\"from\":{\"external_id\":\"c\"}}");
     stack_signal("conversation-0", SIGCONT);
     expect_error(answer, 500, "server_error", "*");

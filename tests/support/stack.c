@@ -1,6 +1,7 @@
 #include "tests/support/stack.h"
 
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -186,6 +187,46 @@ void stack_signal(const char *name, int signal)
 
     cr_assert_gt(pid, 1, "no process %s", name);
     cr_assert_eq(kill(pid, signal), 0, "%s (%d): %s", name, (int)pid, strerror(errno));
+}
+
+static bool thread_stands(pid_t pid, const char *thread)
+{
+    char path[64], state = 'T';
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%.16s/stat", (int)pid, thread);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return true; /* it has ended */
+    if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+        state = '?';
+    fclose(file);
+    return state == 'T';
+}
+
+static bool all_threads_stand(void *closure)
+{
+    const pid_t pid = *(const pid_t *)closure;
+    const struct dirent *thread;
+    bool stand = true;
+    char path[64];
+    DIR *threads;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    threads = opendir(path);
+    cr_assert_not_null(threads, "%s: %s", path, strerror(errno));
+    while (stand && (thread = readdir(threads)) != NULL)
+        stand = thread->d_name[0] == '.' || thread_stands(pid, thread->d_name);
+    closedir(threads);
+    return stand;
+}
+
+void stack_halt(const char *name)
+{
+    pid_t pid = stack_pid(name);
+
+    stack_signal(name, SIGSTOP);
+    cr_assert(stack_wait(all_threads_stand, &pid, 5000), "%s does not stop", name);
 }
 
 bool stack_wait(bool (*holds)(void *closure), void *closure, int timeout_ms)

@@ -3,8 +3,9 @@
  *
  * What     Its addresses and keys (as $RUN_DIR/env exports them), its operator's command convctl,
  *          its processes. A test that disturbs the stack has it alone: stack_share() and
- *          stack_have_alone() take a lock on $RUN_DIR, shared or not, until the test's process
- * ends. Threads  Any; take the lock before there are several. Fails    Fails the test.
+ *          stack_have_alone() take a lock on $RUN_DIR, shared or not, until the test's process ends.
+ * Threads  Any; take the lock before there are several.
+ * Fails    Fails the test.
  */
 #ifndef TESTS_SUPPORT_STACK_H
 #define TESTS_SUPPORT_STACK_H
@@ -27,6 +28,8 @@ int convctl_fails(char code[64], const char *first, ...) __attribute__((sentinel
 /* A process by its name in $RUN_DIR/pids: "conversation-0"; 0 = it is not there. */
 pid_t stack_pid(const char *name);
 void stack_signal(const char *name, int signal);
+/* SIGSTOP, which takes effect one thread after the other: returns when all of them stand. */
+void stack_halt(const char *name);
 
 /* Waits until a condition holds, looking every few milliseconds; false when the time is over. */
 bool stack_wait(bool (*holds)(void *closure), void *closure, int timeout_ms);
