@@ -3,7 +3,8 @@
  *
  * What     Its addresses and keys (as $RUN_DIR/env exports them), its operator's command convctl,
  *          its processes. A test that disturbs the stack has it alone: stack_share() and
- *          stack_have_alone() take a lock on $RUN_DIR, shared or not, until the test's process ends.
+ *          stack_have_alone() take a lock on $RUN_DIR, shared or not, until the test's process
+ *          ends.
  * Threads  Any; take the lock before there are several.
  * Fails    Fails the test.
  */
