@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <libpq-fe.h>
+#include <limits.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -63,20 +65,58 @@ static pid_t run(const char *const *args)
     _exit(127);
 }
 
+static void run_to_its_end(const char *const *args)
+{
+    int status;
+
+    must(waitpid(run(args), &status, 0) > 0 && status == 0);
+}
+
+static void give_to_postgres(const char *folder)
+{
+    const struct passwd *user = getuid() == 0 ? getpwnam("postgres") : NULL;
+
+    must(user == NULL || chown(folder, user->pw_uid, user->pw_gid) == 0);
+}
+
+static void make_cluster(const char *folder)
+{
+    run_to_its_end((const char *const[]){INITDB, "-D", folder, "-U", "postgres", "-A", "trust",
+                                         "-N", "-E", "UTF8", "--locale=C.UTF-8", "--wal-segsize=1",
+                                         NULL});
+}
+
+/* The first who comes makes it; tests run at the same time. */
+static void have_template(const char *folder)
+{
+    char version[PATH_MAX];
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    must(fd >= 0 && flock(fd, LOCK_EX) == 0);
+    snprintf(version, sizeof(version), "%s/PG_VERSION", folder);
+    if (access(version, F_OK) != 0) {
+        give_to_postgres(folder);
+        make_cluster(folder);
+    }
+    close(fd);
+}
+
 void postgres_server_prepare(struct postgres_server *server)
 {
-    const char *const args[] = {INITDB,  "-D", server->folder, "-U",   "postgres",         "-A",
-                                "trust", "-N", "-E",           "UTF8", "--locale=C.UTF-8", NULL};
-    const struct passwd *user = getuid() == 0 ? getpwnam("postgres") : NULL;
-    int status;
+    const char *template = getenv("POSTGRES_TEMPLATE");
 
     *server = (struct postgres_server){.port = free_port()};
     snprintf(server->folder, sizeof(server->folder), "/tmp/postgres-test-XXXXXX");
     must(mkdtemp(server->folder) != NULL);
-    must(user == NULL || chown(server->folder, user->pw_uid, user->pw_gid) == 0);
+    give_to_postgres(server->folder);
     snprintf(server->url, sizeof(server->url), "postgresql://postgres@127.0.0.1:%u/postgres",
              server->port);
-    must(waitpid(run(args), &status, 0) > 0 && status == 0);
+    if (template == NULL) {
+        make_cluster(server->folder);
+        return;
+    }
+    have_template(template);
+    run_to_its_end((const char *const[]){"/bin/cp", "-aT", template, server->folder, NULL});
 }
 
 void postgres_server_start(struct postgres_server *server)
@@ -91,6 +131,8 @@ void postgres_server_start(struct postgres_server *server)
                                 "listen_addresses=127.0.0.1",
                                 "-c",
                                 "unix_socket_directories=",
+                                "-c",
+                                "fsync=off", /* it is the process that crashes, not the machine */
                                 NULL};
     int64_t until_us = clock_mono_us() + START_US;
 

@@ -3,6 +3,9 @@
  *
  * Owns     A struct that was started is to be stopped; the server ends with the test in any case.
  * Fails    Aborts: without a server there is nothing to test.
+ *
+ * POSTGRES_TEMPLATE names a folder that may be empty: the first to prepare a server makes a cluster
+ * there, and all servers start as copies of it, which is ten times faster than making one each.
  */
 #ifndef TESTS_SUPPORT_POSTGRES_SERVER_H
 #define TESTS_SUPPORT_POSTGRES_SERVER_H
