@@ -1,8 +1,6 @@
 #include "common/trail/trail.h"
 
-#include <inttypes.h>
-
-#include "common/base/log.h"
+#include "common/db/array.h"
 #include "trail_sql.h"
 
 const char *trail_outcome(int http_status)
@@ -14,28 +12,24 @@ const char *trail_outcome(int http_status)
     return http_status < 500 ? "rejected" : "error";
 }
 
-/* -- one column of all entries as the text of an array: {a,b,NULL} ----------------------------- */
-
-static void add_id(struct buf *column, const struct uuid *id)
-{
-    char text[UUID_TEXT + 1];
-
-    uuid_format(id, text);
-    buf_add(column, (struct str){text, UUID_TEXT});
-}
+/* -- one column of all entries ------------------------------------------------------------------
+ */
 
 static void add_id_or_null(struct buf *column, const struct uuid *id)
 {
     if (uuid_is_nil(id))
-        buf_add(column, STR("NULL"));
+        array_add(column, STR_NONE);
     else
-        add_id(column, id);
+        array_add_id(column, id);
 }
 
 /* Names from our own tables: lower case letters, dots and underscores need no quotes. */
 static void add_name_or_null(struct buf *column, const char *name)
 {
-    buf_add(column, name ? str_of(name) : STR("NULL"));
+    if (name == NULL)
+        array_add(column, STR_NONE);
+    else
+        array_add_plain(column, str_of(name));
 }
 
 static void add_value(struct buf *column, enum trail_column which, const struct trail_entry *entry)
@@ -44,22 +38,22 @@ static void add_value(struct buf *column, enum trail_column which, const struct 
 
     switch (which) {
     case TRAIL_ORGANIZATION_ID:
-        add_id(column, &entry->organization_id);
+        array_add_id(column, &entry->organization_id);
         break;
     case TRAIL_CREATED_MS:
-        buf_int(column, uuid_v7_ms(&entry->request_id));
+        array_add_int(column, uuid_v7_ms(&entry->request_id));
         break;
     case TRAIL_REQUEST_ID:
-        add_id(column, &entry->request_id);
+        array_add_id(column, &entry->request_id);
         break;
     case TRAIL_API_KEY_ID:
-        add_id(column, &entry->api_key_id);
+        array_add_id(column, &entry->api_key_id);
         break;
     case TRAIL_OPERATION:
         add_name_or_null(column, operation_name(entry->operation));
         break;
     case TRAIL_HTTP_STATUS:
-        buf_int(column, entry->http_status);
+        array_add_int(column, entry->http_status);
         break;
     case TRAIL_OUTCOME:
         add_name_or_null(column, outcome);
@@ -86,15 +80,10 @@ void trail_add(struct db *db, int statement, const struct trail_entry *entries, 
     for (int which = 0; which < TRAIL_COLUMNS; which++) {
         struct buf column;
 
-        buf_init(&column, arena, 2 + n * (UUID_TEXT + 1));
-        buf_char(&column, '{');
-        for (size_t i = 0; i < n; i++) {
-            if (i > 0)
-                buf_char(&column, ',');
+        array_open(&column, arena, 2 + n * (UUID_TEXT + 1));
+        for (size_t i = 0; i < n; i++)
             add_value(&column, (enum trail_column)which, &entries[i]);
-        }
-        buf_char(&column, '}');
-        params[which] = buf_str(&column);
+        params[which] = array_close(&column);
     }
     db_add(db, statement, params, TRAIL_COLUMNS);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/crypto/crypto.h"
+#include "common/db/array.h"
 #include "common/wire/fields.h"
 #include "proto/headers.h"
 #include "services/access/access.h"
@@ -133,12 +134,6 @@ struct used {
     struct buf organizations, keys, times;
 };
 
-static void add_element(struct buf *array, const char *element)
-{
-    buf_char(array, array->n == 0 ? '{' : ',');
-    buf_add(array, str_of(element));
-}
-
 static void keys_read(json_t *value, const char *path, void *slot, struct problems *problems)
 {
     struct arena *arena = problems->arena;
@@ -157,9 +152,9 @@ static void keys_read(json_t *value, const char *path, void *slot, struct proble
                     used_key_fields, 3, &key, problems);
         if (problems->n > 0)
             return;
-        add_element(&used->organizations, arena_cstr(arena, key.organization_id));
-        add_element(&used->keys, arena_cstr(arena, key.api_key_id));
-        add_element(&used->times, arena_printf(arena, "%" PRId64, key.at.value));
+        array_add_plain(&used->organizations, key.organization_id);
+        array_add_plain(&used->keys, key.api_key_id);
+        array_add_int(&used->times, key.at.value);
     }
 }
 
@@ -177,14 +172,12 @@ enum status used_judge(struct command *command, void *service)
     columns[1] = &used.keys;
     columns[2] = &used.times;
     for (size_t i = 0; i < 3; i++)
-        buf_init(columns[i], command->arena, 1024);
+        array_open(columns[i], command->arena, 1024);
     if (!fields_read_body(command->body, used_fields, 1, &used, &command->problems))
         return command_refuse_all(command, fields_outcome(&command->problems));
     ask->statement = SQL_NOTE_USED;
-    for (size_t i = 0; i < 3; i++) {
-        buf_char(columns[i], '}');
-        access_param(ask, buf_str(columns[i]));
-    }
+    for (size_t i = 0; i < 3; i++)
+        access_param(ask, array_close(columns[i]));
     command->state = ask;
     return ST_OK;
 }

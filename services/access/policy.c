@@ -6,6 +6,7 @@
  * Retry    idempotent. A list that is given replaces the whole list
  */
 #include "common/base/address.h"
+#include "common/db/array.h"
 #include "common/wire/fields.h"
 #include "services/access/access.h"
 
@@ -40,22 +41,17 @@ static bool holds(const struct address *list, size_t n, const struct address *ad
     return false;
 }
 
-/* {a,b,c}: canonical addresses hold nothing that would have to be quoted. */
 static struct str array_text(struct arena *arena, const struct address *list, size_t n)
 {
     char text[ADDRESS_TEXT];
-    struct buf buf;
+    struct buf array;
 
-    buf_init(&buf, arena, 64);
-    buf_char(&buf, '{');
+    array_open(&array, arena, 64);
     for (size_t i = 0; i < n; i++) {
         address_format(&list[i], text);
-        if (i > 0)
-            buf_char(&buf, ',');
-        buf_add(&buf, str_of(text));
+        array_add_plain(&array, str_of(text));
     }
-    buf_char(&buf, '}');
-    return buf_str(&buf);
+    return array_close(&array);
 }
 
 /* Every address in its canonical form, none twice, in the order of their first mention. */

@@ -5,7 +5,7 @@
 #include "audit_sql.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "services/audit/array.h"
+#include "common/db/array.h"
 
 enum { ENTRIES_MOST = 5000, PATIENCE_US = 20 * 1000 * 1000 };
 
@@ -98,22 +98,30 @@ enum block_column {
     BLOCK_COLUMNS
 };
 
-static void add_items(struct array *columns, const struct chain_block *block, struct arena *arena)
+static void add_hex(struct buf *column, const void *data, size_t n)
+{
+    char *text = arena_alloc(column->arena, 2 * n + 1);
+
+    crypto_hex(data, n, text);
+    array_add_plain(column, (struct str){text, 2 * n});
+}
+
+static void add_items(struct buf *columns, const struct chain_block *block, struct arena *arena)
 {
     const size_t id_room = UUID_TEXT + 1;
     char *hashes = arena_alloc(arena, block->n * 2 * SHA256_BYTES + 1);
-    struct array ids;
+    struct buf ids;
 
-    array_init(&ids, arena, 2 + block->n * id_room);
+    array_open(&ids, arena, 2 + block->n * id_room);
     for (size_t i = 0; i < block->n; i++) {
         array_add_id(&ids, &block->items[i].request_id);
         crypto_hex(block->items[i].hash, SHA256_BYTES, hashes + i * 2 * SHA256_BYTES);
     }
-    array_add_quoted(&columns[REQUEST_IDS], array_str(&ids));
-    array_add(&columns[ENTRY_HASHES], str_of(hashes));
+    array_add(&columns[REQUEST_IDS], array_close(&ids));
+    array_add_plain(&columns[ENTRY_HASHES], str_of(hashes));
 }
 
-static void add_block(struct array *columns, struct signing_key *key, const struct block_made *made,
+static void add_block(struct buf *columns, struct signing_key *key, const struct block_made *made,
                       struct arena *arena)
 {
     const struct chain_block *block = &made->block;
@@ -124,31 +132,31 @@ static void add_block(struct array *columns, struct signing_key *key, const stru
         chain_head_text(&block->organization_id, block->number, block->entries, made->hash, arena),
         signature);
     array_add_id(&columns[ORGANIZATION_ID], &block->organization_id);
-    array_add_number(&columns[NUMBER], (uint64_t)block->number);
-    array_add_hex(&columns[PREVIOUS_HASH], block->previous_hash, SHA256_BYTES);
-    array_add_number(&columns[ENTRIES], (uint64_t)block->entries);
-    array_add_number(&columns[LAST_XID], block->last_xid);
+    array_add_int(&columns[NUMBER], block->number);
+    add_hex(&columns[PREVIOUS_HASH], block->previous_hash, SHA256_BYTES);
+    array_add_int(&columns[ENTRIES], block->entries);
+    array_add_int(&columns[LAST_XID], (int64_t)block->last_xid);
     array_add_id(&columns[LAST_REQUEST_ID], &block->items[block->n - 1].request_id);
-    array_add_number(&columns[MADE_XID], block->made_xid);
-    array_add_number(&columns[MADE_US], (uint64_t)block->made_us);
+    array_add_int(&columns[MADE_XID], (int64_t)block->made_xid);
+    array_add_int(&columns[MADE_US], block->made_us);
     add_items(columns, block, arena);
-    array_add_hex(&columns[BLOCK_HASH], made->hash, SHA256_BYTES);
+    add_hex(&columns[BLOCK_HASH], made->hash, SHA256_BYTES);
     array_add(&columns[KEY_ID], block->key_id);
-    array_add_hex(&columns[SIGNATURE], signature, sizeof(signature));
+    add_hex(&columns[SIGNATURE], signature, sizeof(signature));
 }
 
 static void add_blocks(const struct pass *pass, struct db *db, const struct block_made *blocks,
                        size_t n, struct arena *arena)
 {
-    struct array columns[BLOCK_COLUMNS];
+    struct buf columns[BLOCK_COLUMNS];
     db_param params[BLOCK_COLUMNS];
 
     for (int i = 0; i < BLOCK_COLUMNS; i++)
-        array_init(&columns[i], arena, 256);
+        array_open(&columns[i], arena, 256);
     for (size_t i = 0; i < n; i++)
         add_block(columns, pass->key, &blocks[i], arena);
     for (int i = 0; i < BLOCK_COLUMNS; i++)
-        params[i] = array_str(&columns[i]);
+        params[i] = array_close(&columns[i]);
     db_add(db, SQL_ADD_BLOCKS, params, BLOCK_COLUMNS);
 }
 
@@ -217,15 +225,15 @@ static void leave_out_implausible(struct step *step, const struct block_stamp *s
 
 static struct str organizations_of(const struct step *step)
 {
-    struct array ids;
+    struct buf ids;
 
     /* Some more than once: that costs a look at an index. */
-    array_init(&ids, step->arena, step->n * (UUID_TEXT + 1) + 2);
+    array_open(&ids, step->arena, step->n * (UUID_TEXT + 1) + 2);
     for (size_t i = 0; i < step->n; i++)
         if (i == 0 || !uuid_equal(&step->entries[i].place.organization_id,
                                   &step->entries[i - 1].place.organization_id))
             array_add_id(&ids, &step->entries[i].place.organization_id);
-    return array_str(&ids);
+    return array_close(&ids);
 }
 
 static enum status seal(struct step *step)

@@ -3,10 +3,10 @@
 #include "audit_sql.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/db/array.h"
 #include "common/wire/json.h"
 #include "proto/headers.h"
 #include "proto/subject.h"
-#include "services/audit/array.h"
 
 enum { HEADS_MOST = 500, PATIENCE_US = 10 * 1000 * 1000 };
 
@@ -68,14 +68,14 @@ static void note(struct db *db, const struct db_rows *rows, size_t n, struct are
 {
     static const enum column noted[] = {ORGANIZATION_ID, NUMBER, LAST_XID, BLOCK_HASH};
     enum { N = sizeof(noted) / sizeof(noted[0]) };
-    struct array columns[N];
+    struct buf columns[N];
     db_param params[N];
 
     for (int i = 0; i < N; i++) {
-        array_init(&columns[i], arena, 256);
+        array_open(&columns[i], arena, 256);
         for (size_t row = 0; row < n; row++)
-            array_add(&columns[i], db_value(rows, row, (int)noted[i]));
-        params[i] = array_str(&columns[i]);
+            array_add_plain(&columns[i], db_value(rows, row, (int)noted[i]));
+        params[i] = array_close(&columns[i]);
     }
     db_add(db, SQL_ADD_HEADS, params, N);
 }

@@ -6,9 +6,9 @@
  * Event    conversation.created, through the outbox
  * Retry    safe: the external id finds what the first attempt made
  */
+#include "common/db/array.h"
 #include "conversation_sql.h"
 #include "proto/subject.h"
-#include "services/conversation/columns.h"
 #include "services/conversation/conversation.h"
 #include "services/conversation/create_groups.h"
 #include "services/conversation/create_rules.h"
@@ -60,7 +60,7 @@ static void ask_group(struct create_request *const *group, size_t n, struct db *
     size_t result;
 
     for (int p = 0; p < PARAMETERS; p++)
-        column_open(&columns[p], arena, n);
+        array_open(&columns[p], arena, n * 40);
     for (size_t i = 0; i < n; i++) {
         const struct create_request *const create = group[i];
         const struct body_from *const from = &create->body.from;
@@ -79,10 +79,10 @@ static void ask_group(struct create_request *const *group, size_t n, struct db *
         };
 
         for (int p = 0; p < PARAMETERS; p++)
-            column_add(&columns[p], values[p]);
+            array_add(&columns[p], values[p]);
     }
     for (int p = 0; p < PARAMETERS; p++)
-        params[p] = column_close(&columns[p]);
+        params[p] = array_close(&columns[p]);
     result = db_add(db, SQL_CREATE_CONVERSATIONS, params, PARAMETERS);
     for (size_t i = 0; i < n; i++) {
         group[i]->result = result;

@@ -1,6 +1,6 @@
 #include "services/conversation/status_rules.h"
 
-#include "common/base/buf.h"
+#include "common/db/array.h"
 
 #define LEGACY "closed"
 
@@ -39,14 +39,12 @@ struct str status_sources(struct arena *arena, struct str to)
 {
     struct buf list;
 
-    buf_init(&list, arena, 64);
-    buf_char(&list, '{');
+    array_open(&list, arena, 64);
     for (size_t i = 0; status_names[i] != NULL; i++) {
         if (status_may_become(str_of(status_names[i]), to))
-            buf_printf(&list, "%s%s", list.n > 1 ? "," : "", status_names[i]);
+            array_add_plain(&list, str_of(status_names[i]));
     }
     if (status_may_become(STR(LEGACY), to))
-        buf_printf(&list, "%s%s", list.n > 1 ? "," : "", LEGACY);
-    buf_char(&list, '}');
-    return buf_str(&list);
+        array_add_plain(&list, STR(LEGACY));
+    return array_close(&list);
 }

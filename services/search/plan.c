@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "services/search/array.h"
+#include "common/db/array.h"
 #include "services/search/sieve.h"
 
 static struct str integer(struct arena *arena, int64_t value)
@@ -22,7 +22,7 @@ static struct str statuses_text(struct arena *arena, unsigned statuses)
 {
     struct buf array;
 
-    array_init(&array, arena);
+    array_open(&array, arena, 16);
     for (unsigned i = 0; i < SIEVE_STATUSES; i++) {
         if ((statuses & 1u << i) != 0)
             array_add(&array, str_of(sieve_statuses[i]));
@@ -36,7 +36,7 @@ static struct str set_text(struct arena *arena, const struct sieve_set *set)
 
     if (!set->is_limited)
         return STR_NONE;
-    array_init(&array, arena);
+    array_open(&array, arena, 16);
     for (size_t i = 0; i < set->n_of; i++)
         array_add(&array, set->of[i]);
     return array_close(&array);

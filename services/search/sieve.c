@@ -1,6 +1,6 @@
 #include "services/search/sieve.h"
 
-#include "services/search/array.h"
+#include "common/db/array.h"
 
 const char *const sieve_statuses[SIEVE_STATUSES] = {"active",   "waiting",  "human_takeover",
                                                     "resolved", "archived", "closed"};
@@ -190,12 +190,12 @@ void sieve_make(const struct query *query, struct arena *arena, struct sieve *ou
     const struct sieve_interval ever = {.least = SIEVE_SECONDS_LEAST, .end = SIEVE_SECONDS_MOST};
     struct gathered gathered;
 
-    array_init(&gathered.created, arena);
-    array_init(&gathered.updated, arena);
-    array_init(&gathered.channels, arena);
-    array_init(&gathered.external_ids, arena);
-    array_init(&gathered.attributes, arena);
-    array_init(&gathered.attributes_without, arena);
+    array_open(&gathered.created, arena, 16);
+    array_open(&gathered.updated, arena, 16);
+    array_open(&gathered.channels, arena, 16);
+    array_open(&gathered.external_ids, arena, 16);
+    array_open(&gathered.attributes, arena, 16);
+    array_open(&gathered.attributes_without, arena, 16);
     *out = (struct sieve){.created = ever, .updated = ever, .statuses = STATUS_ANY};
     for (size_t i = 0; i < query->n_filters; i++)
         add_filter(out, &gathered, &query->filters[i], arena);
