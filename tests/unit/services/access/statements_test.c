@@ -227,7 +227,46 @@ Test(statements, list_no_more_than_fits_into_a_message, .init = start, .fini = s
     db_abandon(db);
 }
 
+<<<<<<< Updated upstream
 /* -- quota ----------------------------------------------------------------------------------- */
+=======
+/* Whoever is second sees what the first has left, and is refused in so many words: the constraint,
+   which would fail the statement, is never reached. */
+static void *turn_on_and_off(void *closure)
+{
+    struct db *mine = connect_as_service();
+
+    for (int i = 0; i < 200; i++) {
+        const char *const on[] = {ORG, NULL, i % 2 == 0 ? "true" : "false", NULL};
+        const char *answer = ask_on(mine, SQL_CHANGE_POLICY, on, 4);
+
+        cr_assert(says(answer, "ip_allowlist") || says(answer, "empty_allowlist"), "%s", answer);
+    }
+    db_free(mine);
+    return NULL;
+}
+
+Test(statements, let_two_operators_change_a_policy_at_once, .init = start, .fini = stop)
+{
+    pthread_t other;
+    int emptied = 0;
+
+    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter");
+    cr_assert_eq(pthread_create(&other, NULL, turn_on_and_off, NULL), 0);
+    for (int i = 0; i < 200; i++) {
+        const char *answer =
+            ASK(SQL_CHANGE_POLICY, ORG, NULL, NULL, i % 2 == 0 ? "{}" : "{192.0.2.1}");
+
+        emptied += says(answer, "\"ip_allowlist\":[]");
+        cr_assert_not(says(answer, "\"ip_allowlist_enabled\":true,\"ip_allowlist\":[]"));
+    }
+    pthread_join(other, NULL);
+    cr_assert_gt(emptied, 0);
+}
+
+/* -- quota ----------------------------------------------------------------------------------------
+ */
+>>>>>>> Stashed changes
 
 enum { TAKERS = 4, TAKES = 100 };
 

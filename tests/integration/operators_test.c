@@ -1,0 +1,178 @@
+/* Two operators at once, and the rule of the empty list where nobody gets around it. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/uuid.h"
+#include "common/bus/bus.h"
+#include "proto/headers.h"
+#include "proto/outcome.h"
+#include "proto/subject.h"
+#include "tests/support/api.h"
+#include "tests/support/sql.h"
+
+TestSuite(operators, .init = api_open, .timeout = 180);
+
+enum { ROUNDS = 50 };
+
+Test(operators, cannot_leave_an_empty_list_on_even_in_the_database_itself)
+{
+    static const char *const statements[] = {
+        "UPDATE access.organizations SET ip_allowlist_enabled = true WHERE organization_id = '%s'",
+        "UPDATE access.organizations SET ip_allowlist_enabled = true, ip_allowlist = '{}'"
+        " WHERE organization_id = '%s'",
+    };
+    static const char *const roles[] = {NULL, "conv_access"};
+    static const char check_violation[] = "23514";
+    struct org org;
+
+    org_new(&org);
+    for (size_t r = 0; r < 2; r++)
+        for (size_t s = 0; s < 2; s++) {
+            char text[256];
+            const char *hole = strstr(statements[s], "%s");
+
+            snprintf(text, sizeof(text), "%.*s%s%s", (int)(hole - statements[s]), statements[s],
+                     org.id, hole + 2);
+            cr_expect_str_eq(sql_state_as(roles[r], text), check_violation, "%s", text);
+        }
+    json_decref(convctl("policy", "set", "--org", org.id, "--ip", "192.0.2.1",
+                        "--ip-allowlist-enabled", "true", NULL));
+    cr_expect_str_eq(
+        sql_state_as("conv_access", format("UPDATE access.organizations SET ip_allowlist = '{}'"
+                                           " WHERE organization_id = '%s'",
+                                           org.id)),
+        check_violation);
+    cr_expect_str_eq(
+        sql_state_as("conv_access", format("UPDATE access.organizations SET ip_allowlist_enabled ="
+                                           " NULL WHERE organization_id = '%s'",
+                                           org.id)),
+        "23502");
+}
+
+/* -- at the same time ----------------------------------------------------------------------------
+ */
+
+struct person {
+    struct bus *bus;
+    const struct org *org;
+    const char *body;
+    pthread_barrier_t *both;
+    enum outcome outcome;
+};
+
+/* One policy-set, as convctl sends it; convctl itself cannot ask for an empty list. */
+static enum outcome set_policy(const struct person *person)
+{
+    struct uuid id = uuid_v7(clock_us());
+    char id_text[UUID_TEXT + 1];
+    const struct bus_header headers[] = {
+        {HEADER_REQUEST_ID, id_text},
+        {HEADER_DEADLINE, format("%lld", (long long)clock_us() / 1000 + 5000)},
+        {HEADER_ORGANIZATION, person->org->id},
+    };
+    struct bus_message *reply = NULL;
+    enum outcome outcome;
+
+    uuid_format(&id, id_text);
+    cr_assert_eq(bus_call(person->bus, SUBJECT_ACCESS_POLICY_SET, headers, 3, str_of(person->body),
+                          5000, &reply),
+                 ST_OK);
+    cr_assert(outcome_of(bus_message_header(reply, HEADER_OUTCOME), &outcome));
+    bus_message_free(reply);
+    return outcome;
+}
+
+static void *set_with_the_other(void *closure)
+{
+    struct person *person = closure;
+
+    pthread_barrier_wait(person->both);
+    person->outcome = set_policy(person);
+    return NULL;
+}
+
+static void open_operators(struct person operators[2], const struct org *org)
+{
+    for (int i = 0; i < 2; i++) {
+        const struct bus_options options = {.url = stack_setting("NATS_URL"), .name = "operator"};
+
+        operators[i] = (struct person){.bus = bus_connect(&options), .org = org};
+        while (!bus_is_up(operators[i].bus))
+            bus_wait(operators[i].bus, 100);
+    }
+}
+
+static void set_together(struct person operators[2], const char *first, const char *second)
+{
+    pthread_barrier_t both;
+    pthread_t threads[2];
+
+    operators[0].body = first;
+    operators[1].body = second;
+    cr_assert_eq(pthread_barrier_init(&both, NULL, 2), 0);
+    for (int i = 0; i < 2; i++) {
+        operators[i].both = &both;
+        cr_assert_eq(pthread_create(&threads[i], NULL, set_with_the_other, &operators[i]), 0);
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&both);
+}
+
+Test(operators, one_turning_the_list_on_and_one_emptying_it_do_not_both_succeed)
+{
+    struct person operators[2];
+    struct org org;
+    int turned_on = 0;
+
+    org_new(&org);
+    open_operators(operators, &org);
+    for (int i = 0; i < ROUNDS; i++) {
+        operators[0].body = "{\"ip_allowlist_enabled\":false,\"ip_allowlist\":[\"192.0.2.1\"]}";
+        cr_assert_eq(set_policy(&operators[0]), OUTCOME_OK);
+        set_together(operators, "{\"ip_allowlist_enabled\":true}", "{\"ip_allowlist\":[]}");
+        cr_assert_neq(operators[0].outcome, operators[1].outcome, "both or none");
+        for (int j = 0; j < 2; j++)
+            cr_assert(operators[j].outcome == OUTCOME_OK ||
+                      operators[j].outcome == OUTCOME_PARAMETER_INVALID);
+        cr_assert_eq(sql_integer("SELECT count(*) FROM access.organizations WHERE organization_id ="
+                                 " $1::uuid AND ip_allowlist_enabled = (cardinality(ip_allowlist) ="
+                                 " 1)",
+                                 org.id, NULL),
+                     1, "neither as the one nor as the other left it");
+        turned_on += operators[0].outcome == OUTCOME_OK;
+    }
+    fprintf(stderr, "the list was turned on %d times of %d\n", turned_on, ROUNDS);
+    for (int i = 0; i < 2; i++)
+        bus_free(operators[i].bus);
+}
+
+Test(operators, what_two_of_them_save_is_never_mixed)
+{
+    static const char first[] = "{\"require_https\":true,\"ip_allowlist_enabled\":true,"
+                                "\"ip_allowlist\":[\"192.0.2.1\",\"192.0.2.2\"]}";
+    static const char second[] = "{\"require_https\":false,\"ip_allowlist_enabled\":false,"
+                                 "\"ip_allowlist\":[\"2001:db8::1\"]}";
+    struct person operators[2];
+    struct org org;
+
+    org_new(&org);
+    open_operators(operators, &org);
+    for (int i = 0; i < ROUNDS; i++) {
+        const char *policy;
+
+        set_together(operators, first, second);
+        cr_assert(operators[0].outcome == OUTCOME_OK && operators[1].outcome == OUTCOME_OK);
+        policy = sql_text("SELECT concat_ws(' ', require_https, ip_allowlist_enabled, ip_allowlist)"
+                          " FROM access.organizations WHERE organization_id = $1::uuid",
+                          org.id, NULL);
+        cr_assert(strcmp(policy, "t t {192.0.2.1,192.0.2.2}") == 0 ||
+                      strcmp(policy, "f f {2001:db8::1}") == 0,
+                  "%s", policy);
+    }
+    for (int i = 0; i < 2; i++)
+        bus_free(operators[i].bus);
+}
