@@ -1,0 +1,281 @@
+/* What must be known to nobody is looked for everywhere it could have got to. */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/crypto/token.h"
+#include "tests/support/api.h"
+#include "tests/support/sql.h"
+#include "tests/support/wiretap.h"
+
+TestSuite(secrets, .init = stack_have_alone, .timeout = 120);
+
+enum { FILE_MOST = 256 * 1024 * 1024, PROCESSES_MOST = 64 };
+
+/* A file's bytes; NULL when it cannot be read. Free them. */
+static char *read_whole(const char *path, size_t *n)
+{
+    FILE *file = fopen(path, "re");
+    size_t room = 1 << 16;
+    char *bytes;
+
+    *n = 0;
+    if (file == NULL)
+        return NULL;
+    bytes = malloc(room);
+    while (bytes != NULL && !feof(file) && !ferror(file) && *n < FILE_MOST) {
+        *n += fread(bytes + *n, 1, room - *n, file);
+        if (*n == room)
+            bytes = realloc(bytes, room *= 2);
+    }
+    fclose(file);
+    cr_assert_not_null(bytes);
+    cr_assert_lt(*n, FILE_MOST, "%s is too long to be looked through", path);
+    return bytes;
+}
+
+/* A secret, and the part of it that nobody else may show: what comes after the prefix. */
+struct plant {
+    const char *what, *text;
+};
+
+static bool holds(const char *bytes, size_t n, const struct plant *plant)
+{
+    return memmem(bytes, n, plant->text, strlen(plant->text)) != NULL;
+}
+
+static void expect_free_of(const char *where, const char *bytes, size_t n,
+                           const struct plant *plants, size_t n_plants)
+{
+    for (size_t i = 0; i < n_plants; i++)
+        cr_expect_not(holds(bytes, n, &plants[i]), "%s is in %s", plants[i].what, where);
+}
+
+static void expect_file_free_of(const char *path, const struct plant *plants, size_t n_plants)
+{
+    size_t n;
+    char *bytes = read_whole(path, &n);
+
+    cr_expect_not_null(bytes, "%s cannot be read", path);
+    if (bytes != NULL)
+        expect_free_of(path, bytes, n, plants, n_plants);
+    free(bytes);
+}
+
+/* -- the places ----------------------------------------------------------------------------------
+ */
+
+typedef void (*visit_fn)(const char *name, const struct plant *plants, size_t n);
+
+/* Calls for every file in a folder of $RUN_DIR; returns how many there are. */
+static int visit_folder(const char *folder, visit_fn visit, const struct plant *plants, size_t n)
+{
+    DIR *directory = opendir(format("%s/%s", stack_setting("RUN_DIR"), folder));
+    const struct dirent *entry;
+    int count = 0;
+
+    cr_assert_not_null(directory, "%s", folder);
+    while ((entry = readdir(directory)) != NULL) {
+        if (entry->d_name[0] == '.')
+            continue;
+        visit(entry->d_name, plants, n);
+        count++;
+    }
+    closedir(directory);
+    return count;
+}
+
+static void visit_log(const char *name, const struct plant *plants, size_t n)
+{
+    expect_file_free_of(format("%s/log/%s", stack_setting("RUN_DIR"), name), plants, n);
+}
+
+static void visit_process(const char *name, const struct plant *plants, size_t n)
+{
+    int pid = (int)stack_pid(name);
+
+    expect_file_free_of(format("/proc/%d/cmdline", pid), plants, n);
+    expect_file_free_of(format("/proc/%d/environ", pid), plants, n);
+}
+
+static void visit_limits(const char *name, const struct plant *plants, size_t n)
+{
+    size_t length;
+    char *limits;
+    const char *line;
+    char soft[32], hard[32];
+
+    /* The two servers are not ours, and no key of a customer ever comes to them. */
+    if (strcmp(name, "postgres") == 0 || strcmp(name, "nats") == 0)
+        return;
+    limits = read_whole(format("/proc/%d/limits", (int)stack_pid(name)), &length);
+    cr_assert_not_null(limits, "%s", name);
+    line = memmem(limits, length, "Max core file size", 18);
+    cr_assert(line != NULL && sscanf(line + 18, "%31s %31s", soft, hard) == 2, "%s", name);
+    cr_expect(strcmp(soft, "0") == 0 && strcmp(hard, "0") == 0, "%s may leave a core dump", name);
+    free(limits);
+}
+
+/* Of every process that serves some. */
+static int visit_metrics(const struct plant *plants, size_t n)
+{
+    FILE *ports = fopen(format("%s/ports", stack_setting("RUN_DIR")), "re");
+    char name[64];
+    int port, count = 0;
+
+    cr_assert_not_null(ports);
+    while (fscanf(ports, "%63s %d", name, &port) == 2) {
+        struct answer *answer;
+
+        if (strchr(name, '-') == NULL)
+            continue;
+        answer = http_send(&(struct http_request){.method = "GET",
+                                                  .base = format("http://127.0.0.1:%d", port),
+                                                  .path = "/metrics",
+                                                  .skip_checks = true});
+        cr_assert_eq(answer->status, 200, "%s", name);
+        expect_free_of(format("the metrics of %s", name), answer->body, answer->body_n, plants, n);
+        count++;
+    }
+    fclose(ports);
+    return count;
+}
+
+static void expect_database_free_of(const char *known, const struct plant *plants, size_t n)
+{
+    static const char tables[] =
+        "SELECT count(*) FROM pg_tables AS t, LATERAL query_to_xml(format("
+        "  'SELECT 1 AS found FROM %I.%I AS r WHERE r::text LIKE %L', schemaname, tablename,"
+        "  '%' || $1 || '%'), false, false, '') AS x"
+        " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+        "   AND x::text LIKE '%found%'";
+
+    /* The question itself finds what is there. */
+    cr_assert_gt(sql_integer(tables, known, NULL), 0);
+    for (size_t i = 0; i < n; i++)
+        cr_expect_eq(sql_integer(tables, plants[i].text, NULL), 0, "%s is in the database",
+                     plants[i].what);
+}
+
+/* -- the uses ------------------------------------------------------------------------------------
+ */
+
+static void expect_answer_free_of(const struct answer *answer, const struct plant *plants)
+{
+    expect_free_of(answer->about, answer->head, answer->head_n, plants, 1);
+    expect_free_of(answer->about, answer->body, answer->body_n, plants, 1);
+}
+
+static struct answer *send_with(const char *path, const char *key, const char *header)
+{
+    const char *headers[] = {header, NULL};
+
+    return http_send(
+        &(struct http_request){.method = "GET", .path = path, .key = key, .headers = headers});
+}
+
+/* As it is meant, whatever becomes of it. Returns the last answer. */
+static struct answer *use(const struct plant *plants, const char *token)
+{
+    struct answer *answers[] = {
+        send_with("/ping", token, NULL),
+        send_with("/nothing", token, NULL),
+        send_with("/conversations/01890000-0000-7000-8000-000000000000", token, NULL),
+        send_with("/ping", token, "Accept: text/html"),
+        api_create(token, "{\"external_id\":\"planted\",\"from\":{\"external_id\":\"c\"}}"),
+        api_create(token, "{\"external_id\":\"planted\",\"from\":{\"external_id\":\"d\"}}"),
+        api_create(token, "{"),
+        send_with("/ping", format("%s ", token), NULL),
+        send_with("/ping", format("x%s", token), NULL),
+        send_with("/ping", NULL, format("Authorization: Basic %s", token)),
+        send_with("/ping", NULL, format("X-Api-Key: %s", token)),
+        send_with("/ping", NULL, format("Cookie: key=%s", token)),
+        send_with("/audit?per_page=1", token, NULL),
+    };
+    size_t n = sizeof(answers) / sizeof(answers[0]);
+
+    for (size_t i = 0; i < n; i++)
+        expect_answer_free_of(answers[i], plants);
+    return answers[n - 1];
+}
+
+/* Where it has no business. It may cross the bus then, as part of what a client sent, and be
+   refused; but nobody keeps or repeats it. */
+static void misuse(const struct plant *plants, const char *token)
+{
+    const struct answer *answers[] = {
+        send_with(format("/ping?key=%s", token), token, NULL),
+        send_with(format("/audit?key=%s", token), token, NULL),
+        send_with(format("/%s", token), token, NULL),
+        send_with(format("/conversations/%s", token), token, NULL),
+        send_with("/ping", token, format("X-Forwarded-For: %s", token)),
+        send_with("/ping", token, format("traceparent: %s", token)),
+        send_with("/ping", token, format("Accept: %s", token)),
+        api_post(token, "/conversations",
+                 format("{\"external_id\":\"m\",\"from\":{\"external_id\":\"c\",\"type\":\"%s\"}}",
+                        token)),
+        api_post(NULL, "/conversations", format("{\"api_key\":\"%s\"}", token)),
+    };
+
+    for (size_t i = 2; i < sizeof(answers) / sizeof(answers[0]); i++)
+        expect_free_of(answers[i]->about, answers[i]->head, answers[i]->head_n, plants, 1);
+}
+
+static const char *member(json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+
+    cr_assert(text != NULL && strlen(text) > 12, "%s", name);
+    return format("%s", text);
+}
+
+static void hash_of(const char *token, char text[2 * SHA256_BYTES + 1])
+{
+    uint8_t hash[SHA256_BYTES];
+
+    token_hash(str_of(token), hash);
+    crypto_hex(hash, sizeof(hash), text);
+}
+
+Test(secrets, a_key_a_webhooks_secret_and_a_password_are_nowhere_but_with_their_owner)
+{
+    struct org org;
+    struct wiretap tap;
+    char hash[2 * SHA256_BYTES + 1];
+    struct plant plants[3];
+    const char *token;
+    json_t *endpoint, *user;
+
+    org_new(&org);
+    token = org.full_key;
+    hash_of(token, hash);
+    endpoint = convctl("webhook", "create", "--org", org.id, "--url", "https://hooks.example.com/x",
+                       "--event", "conversation.created", NULL);
+    user = convctl("user", "create", "--org", org.id, "--email", "a@example.com", "--role", "owner",
+                   NULL);
+    plants[0] = (struct plant){"a key", token + strlen("svc_live_")};
+    plants[1] = (struct plant){"a webhook's secret", member(endpoint, "secret") + strlen("whsec_")};
+    plants[2] = (struct plant){"a password", member(user, "password")};
+
+    wiretap_open(&tap);
+    wiretap_await(&tap, use(plants, token)->request_id);
+    cr_assert(wiretap_heard(&tap, hash), "the key was never asked about");
+    expect_free_of("the bus", tap.bytes, tap.n, plants, 3);
+    wiretap_close(&tap);
+    misuse(plants, token);
+    json_decref(convctl("webhook", "list", "--org", org.id, NULL));
+
+    cr_assert_gt(visit_folder("log", visit_log, plants, 3), 6);
+    cr_assert_gt(visit_folder("pids", visit_process, plants, 3), 6);
+    cr_assert_gt(visit_metrics(plants, 3), 4);
+    expect_database_free_of(org.id, plants, 3);
+    json_decref(endpoint);
+    json_decref(user);
+}
+
+Test(secrets, no_service_leaves_a_core_dump)
+{
+    cr_assert_gt(visit_folder("pids", visit_limits, NULL, 0), 6);
+}
