@@ -35,6 +35,21 @@ enum status audit_list_judge(struct command *command, void *service);
 void audit_list_ask(struct command *command, struct db *db, void *service);
 enum status audit_list_tell(struct command *command, struct db *db, void *service);
 
+/* v1.audit.verify */
+enum status audit_verify_judge(struct command *command, void *service);
+void audit_verify_ask(struct command *command, struct db *db, void *service);
+enum status audit_verify_tell(struct command *command, struct db *db, void *service);
+
+/* v1.audit.export */
+enum status audit_export_judge(struct command *command, void *service);
+void audit_export_ask(struct command *command, struct db *db, void *service);
+enum status audit_export_tell(struct command *command, struct db *db, void *service);
+
+/* v1.audit.retain */
+enum status audit_retain_judge(struct command *command, void *service);
+void audit_retain_ask(struct command *command, struct db *db, void *service);
+enum status audit_retain_tell(struct command *command, struct db *db, void *service);
+
 /* One INSERT a batch, for the entries handed in with append and those of the lists themselves. */
 extern const struct ledger audit_ledger;
 

@@ -11,19 +11,8 @@
 #include "common/base/log.h"
 #include "common/wire/json.h"
 #include "services/audit/audit.h"
+#include "services/audit/entry.h"
 #include "services/audit/query.h"
-
-enum column {
-    REQUEST_ID,
-    API_KEY_ID,
-    OPERATION_NAME,
-    HTTP_STATUS,
-    OUTCOME_TEXT,
-    DENIAL_REASON,
-    CONVERSATION_ID,
-    CONTACT_ID,
-    CREATED_AT_S,
-};
 
 struct list {
     struct audit_query query;
@@ -99,23 +88,6 @@ static void add_integer(struct buf *out, const char *key, int64_t value)
     buf_int(out, value);
 }
 
-static void add_entry(struct buf *out, const struct db_rows *rows, size_t row)
-{
-    buf_char(out, '{');
-    add_text(out, "type", STR("audit_log"));
-    add_text(out, "id", db_value(rows, row, REQUEST_ID));
-    add_text(out, "request_id", db_value(rows, row, REQUEST_ID));
-    add_text(out, "api_key_id", db_value(rows, row, API_KEY_ID));
-    add_text(out, "operation", db_value(rows, row, OPERATION_NAME));
-    add_integer(out, "http_status", db_value_int(rows, row, HTTP_STATUS));
-    add_text(out, "outcome", db_value(rows, row, OUTCOME_TEXT));
-    add_text(out, "denial_reason", db_value(rows, row, DENIAL_REASON));
-    add_text(out, "conversation_id", db_value(rows, row, CONVERSATION_ID));
-    add_text(out, "contact_id", db_value(rows, row, CONTACT_ID));
-    add_integer(out, "created_at", db_value_int(rows, row, CREATED_AT_S));
-    buf_char(out, '}');
-}
-
 static void add_next(struct buf *out, const struct audit *self, const struct list *list,
                      struct str last_request_id)
 {
@@ -147,7 +119,7 @@ enum status audit_list_tell(struct command *command, struct db *db, void *servic
     for (size_t i = 0; i < shown; i++) {
         if (i > 0)
             buf_char(out, ',');
-        add_entry(out, rows, i);
+        entry_write(rows, i, out);
     }
     buf_char(out, ']');
     json_add_key(out, "pages");
@@ -155,7 +127,7 @@ enum status audit_list_tell(struct command *command, struct db *db, void *servic
     add_text(out, "type", STR("pages"));
     add_integer(out, "per_page", list->query.per_page);
     if (shown < found)
-        add_next(out, service, list, db_value(rows, shown - 1, REQUEST_ID));
+        add_next(out, service, list, db_value(rows, shown - 1, ENTRY_REQUEST_ID));
     buf_char(out, '}');
     buf_char(out, '}');
     return ST_OK;

@@ -56,6 +56,22 @@ static const struct route routes[] = {
      .judge = audit_list_judge,
      .ask = audit_list_ask,
      .tell = audit_list_tell},
+    {.subject = SUBJECT_AUDIT_VERIFY,
+     .operation = OP_NONE,
+     .judge = audit_verify_judge,
+     .ask = audit_verify_ask,
+     .tell = audit_verify_tell},
+    {.subject = SUBJECT_AUDIT_EXPORT,
+     .operation = OP_NONE,
+     .judge = audit_export_judge,
+     .ask = audit_export_ask,
+     .tell = audit_export_tell},
+    {.subject = SUBJECT_AUDIT_RETAIN,
+     .operation = OP_NONE,
+     .writes = true,
+     .judge = audit_retain_judge,
+     .ask = audit_retain_ask,
+     .tell = audit_retain_tell},
 };
 
 /* The last statement is the ledger's: the actor registers it behind the service's own. */

@@ -19,7 +19,7 @@ static uint64_t xid_of(struct str text)
 
 /* -- reading ---------------------------------------------------------------------------------- */
 
-static struct block_place read_place(const struct pass *pass, const struct db_rows *rows)
+struct block_place pass_read_place(const struct db_rows *rows)
 {
     struct block_place place = {0};
 
@@ -28,7 +28,7 @@ static struct block_place read_place(const struct pass *pass, const struct db_ro
         must(uuid_parse(db_value(rows, 0, 1), &place.organization_id));
         must(uuid_parse(db_value(rows, 0, 2), &place.request_id));
     }
-    return block_compare_places(&place, &pass->seen) < 0 ? pass->seen : place;
+    return place;
 }
 
 static size_t list_unsealed(const struct pass *pass, struct db *db, const struct block_place *place,
@@ -188,7 +188,9 @@ static enum status look(struct step *step)
     if (!pass->was_first)
         return ST_OK;
     rows = db_result(db, where);
-    step->seen = read_place(pass, rows);
+    step->seen = pass_read_place(rows);
+    if (block_compare_places(&step->seen, &pass->seen) < 0)
+        step->seen = pass->seen;
     where = list_unsealed(pass, db, &step->seen, db_value(rows, 0, 3), step->arena);
     st = db_run(db);
     if (st != ST_OK)

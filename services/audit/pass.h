@@ -31,4 +31,7 @@ struct pass {
 
 MUST_CHECK enum status pass_step(struct pass *pass, struct db *db, struct arena *arena);
 
+/* The row of read_place.sql: how far everything is sealed. */
+struct block_place pass_read_place(const struct db_rows *rows);
+
 #endif

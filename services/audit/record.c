@@ -10,7 +10,8 @@
 static bool entry_of(const struct command *command, struct trail_entry *out)
 {
     if (command->route->operation == OP_NONE) {
-        if (command->state == NULL)
+        /* Operators' commands are not requests to the API. */
+        if (command->route->judge != audit_append_judge || command->state == NULL)
             return false;
         *out = *(const struct trail_entry *)command->state;
         return true;

@@ -2,7 +2,8 @@
 --   $1 $2 $3 the place: transaction, organization, request   $4 the horizon   $5 rows at most
 SELECT organization_id,
        request_id,
-       (extract(epoch FROM created_at) * 1000000)::bigint AS created_us,
+       CASE WHEN isfinite(created_at) THEN (extract(epoch FROM created_at) * 1000000)::bigint END
+         AS created_us,
        api_key_id,
        operation,
        http_status,

@@ -1,0 +1,68 @@
+/*
+ * audit.retain - how many months an organization's trail is kept at least, whatever the setting.
+ *
+ * Answer   ok: {"organization_id", "minimum_months"}, the longest that was ever asked for; or
+ *          parameter_invalid, parameter_not_found
+ * Retry    safe: a minimum can only become longer
+ */
+#include <inttypes.h>
+
+#include "audit_sql.h"
+#include "common/wire/fields.h"
+#include "common/wire/json.h"
+#include "services/audit/audit.h"
+
+struct retain {
+    struct field_int months;
+    size_t added; /* index of the statement */
+};
+
+static const struct field fields[] = {
+    {.name = "months",
+     .kind = FIELD_INT,
+     .required = true,
+     .least = 1,
+     .most = RETENTION_MONTHS_MOST,
+     .offset = offsetof(struct retain, months)},
+};
+
+enum status audit_retain_judge(struct command *command, void *service)
+{
+    struct retain *retain = ARENA_NEW(command->arena, struct retain);
+
+    if (uuid_is_nil(&command->caller.organization_id))
+        return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, "organization_id",
+                              "is required");
+    if (!fields_read_body(command->body, fields, 1, retain, &command->problems))
+        return command_refuse_all(command, fields_outcome(&command->problems));
+    command->state = retain;
+    return ST_OK;
+}
+
+void audit_retain_ask(struct command *command, struct db *db, void *service)
+{
+    struct retain *retain = command->state;
+    char organization[UUID_TEXT + 1];
+
+    uuid_format(&command->caller.organization_id, organization);
+    const db_param params[] = {
+        str_of(organization),
+        str_of(arena_printf(command->arena, "%" PRId64, retain->months.value)),
+    };
+    retain->added = db_add(db, SQL_ADD_MINIMUM, params, 2);
+}
+
+enum status audit_retain_tell(struct command *command, struct db *db, void *service)
+{
+    const struct retain *retain = command->state;
+    const struct db_rows *rows = db_result(db, retain->added);
+    struct buf *out = &command->reply;
+
+    buf_char(out, '{');
+    json_add_key(out, "organization_id");
+    json_add_string(out, db_value(rows, 0, 0));
+    json_add_key(out, "minimum_months");
+    buf_int(out, db_value_int(rows, 0, 1));
+    buf_char(out, '}');
+    return ST_OK;
+}

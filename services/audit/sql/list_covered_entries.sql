@@ -1,0 +1,34 @@
+-- The next entries of an organization, each with the block in whose reach it lies and whether that
+-- block names it.
+--   $1 organization   $2 $3 behind this place: Unix microseconds (NULL = from the
+--   beginning) and request id   $4 rows at most
+WITH page AS MATERIALIZED (
+  SELECT entry.request_id, entry.xid, entry.created_at,
+         (SELECT block.number
+            FROM audit.blocks AS block
+           WHERE block.organization_id = $1::uuid
+             AND (block.last_xid, block.last_request_id) >= (entry.xid, entry.request_id)
+           ORDER BY block.last_xid, block.last_request_id
+           LIMIT 1) AS number
+    FROM audit.entries AS entry
+   WHERE entry.organization_id = $1::uuid
+     AND (entry.created_at, entry.request_id) >
+         (coalesce('epoch'::timestamptz + $2::bigint * interval '1 microsecond', '-infinity'),
+          $3::uuid)
+   ORDER BY entry.created_at, entry.request_id
+   LIMIT $4::bigint
+), named AS MATERIALIZED (
+  SELECT block.number, unnest(block.request_ids) AS request_id
+    FROM (SELECT DISTINCT number FROM page WHERE number IS NOT NULL) AS covering
+    JOIN audit.blocks AS block
+      ON block.organization_id = $1::uuid AND block.number = covering.number
+)
+SELECT page.request_id,
+       page.xid,
+       CASE WHEN isfinite(page.created_at)
+            THEN (extract(epoch FROM page.created_at) * 1000000)::bigint END AS created_us,
+       coalesce(page.number, 0) AS number,
+       named.request_id IS NOT NULL AS is_sealed
+  FROM page
+  LEFT JOIN named ON named.number = page.number AND named.request_id = page.request_id
+ ORDER BY page.created_at, page.request_id

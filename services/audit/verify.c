@@ -1,0 +1,132 @@
+#include "services/audit/verify.h"
+
+#include <string.h>
+
+const char *verify_kind_name(enum verify_kind kind)
+{
+    static const char *const names[] = {
+        [VERIFY_FINE] = "fine",           [VERIFY_CHANGED] = "changed",
+        [VERIFY_REMOVED] = "removed",     [VERIFY_SLIPPED_IN] = "slipped_in",
+        [VERIFY_REWRITTEN] = "rewritten",
+    };
+
+    return names[kind];
+}
+
+static bool found(struct verify_finding *out, enum verify_kind kind, const struct uuid *request_id,
+                  int64_t block, const char *detail)
+{
+    *out = (struct verify_finding){.kind = kind, .block = block, .detail = detail};
+    if (request_id != NULL)
+        out->request_id = *request_id;
+    return false;
+}
+
+static bool is_same(const uint8_t a[SHA256_BYTES], const uint8_t b[SHA256_BYTES])
+{
+    return memcmp(a, b, SHA256_BYTES) == 0;
+}
+
+/* -- along the chain -------------------------------------------------------------------------- */
+
+static bool check_entries(struct verify_chain *chain, const struct verify_block *block,
+                          int64_t dropped_us, struct verify_finding *out)
+{
+    for (size_t i = 0; i < block->sealed.n; i++) {
+        const struct chain_item *item = &block->sealed.items[i];
+        const struct verify_entry *entry = &block->entries[i];
+        const int64_t number = block->sealed.number;
+
+        if (entry->is_there && !is_same(entry->hash, item->hash))
+            return found(out, VERIFY_CHANGED, &item->request_id, number,
+                         "the entry differs from what was sealed");
+        if (!entry->is_there && uuid_v7_ms(&item->request_id) * 1000 >= dropped_us)
+            return found(out, VERIFY_REMOVED, &item->request_id, number,
+                         "the entry was sealed and is not there");
+        chain->expired += !entry->is_there;
+    }
+    return true;
+}
+
+/* NULL, or why the block is not the one that we have made and signed. */
+static const char *doubt(const struct verify_chain *chain, const struct verify_block *block,
+                         bool is_first_kept, const struct audit_keys *keys, struct arena *arena)
+{
+    const struct chain_block *sealed = &block->sealed;
+    const struct signing_public *by = audit_keys_find(keys, sealed->key_id);
+    uint8_t hash[SHA256_BYTES];
+
+    if (!is_first_kept && !is_same(sealed->previous_hash, chain->hash))
+        return "the block does not follow the one before it";
+    if (!is_first_kept && sealed->entries != chain->entries + (int64_t)sealed->n)
+        return "the block counts its entries wrongly";
+    if (!uuid_equal(&block->last_request_id, &sealed->items[sealed->n - 1].request_id))
+        return "the block does not end with its last entry";
+    chain_hash_block(sealed, arena, hash);
+    if (!is_same(hash, block->hash))
+        return "the block's hash is not that of its contents";
+    if (by == NULL)
+        return "the block is signed with a key that is not known: see AUDIT_PUBLIC_KEYS";
+    if (!signing_is_by(by,
+                       chain_head_text(&sealed->organization_id, sealed->number, sealed->entries,
+                                       block->hash, arena),
+                       block->signature))
+        return "the block's signature is wrong";
+    if (block->published_hash != NULL && !is_same(block->published_hash, block->hash))
+        return "another hash has been published of this block";
+    if (block->kept_hash != NULL && !is_same(block->kept_hash, block->hash))
+        return "the block's hash is not the one that was given";
+    return NULL;
+}
+
+bool verify_block(struct verify_chain *chain, const struct verify_block *block,
+                  const struct audit_keys *keys, int64_t dropped_us, struct arena *arena,
+                  struct verify_finding *out)
+{
+    const struct chain_block *sealed = &block->sealed;
+    /* Retention takes blocks from the beginning of a chain. */
+    const bool is_first_kept = chain->number == 0 && sealed->number > 1 && dropped_us > 0;
+    const char *why;
+
+    if (!is_first_kept && sealed->number != chain->number + 1)
+        return found(out, VERIFY_REMOVED, NULL, chain->number + 1, "the block is not there");
+    if (sealed->n == 0)
+        return found(out, VERIFY_REWRITTEN, NULL, sealed->number, "the block is malformed");
+    if (!check_entries(chain, block, dropped_us, out))
+        return false;
+    why = doubt(chain, block, is_first_kept, keys, arena);
+    if (why != NULL)
+        return found(out, VERIFY_REWRITTEN, &sealed->items[0].request_id, sealed->number, why);
+    chain->number = sealed->number;
+    chain->entries = sealed->entries;
+    memcpy(chain->hash, block->hash, SHA256_BYTES);
+    return true;
+}
+
+bool verify_end(const struct verify_chain *chain, int64_t head_number, struct verify_finding *out)
+{
+    if (head_number > chain->number)
+        return found(out, VERIFY_REMOVED, NULL, chain->number + 1,
+                     "the block is not there, although a later head has been published");
+    return true;
+}
+
+/* -- along the entries ------------------------------------------------------------------------ */
+
+bool verify_entry(const struct block_entry *entry, int64_t block, bool is_sealed,
+                  const struct block_place *sealed, int64_t now_us, bool *is_waiting,
+                  struct verify_finding *out)
+{
+    const struct uuid *id = &entry->place.request_id;
+
+    *is_waiting = false;
+    if (is_sealed)
+        return true;
+    if (block_compare_places(&entry->place, sealed) <= 0)
+        return found(out, VERIFY_SLIPPED_IN, id, block,
+                     "the entry is not in the block in which it would have been sealed");
+    if (!chain_is_plausible(id, entry->created_us, 0, now_us))
+        return found(out, VERIFY_SLIPPED_IN, id, 0, "no service can have appended the entry");
+    *is_waiting = true;
+    return true;
+}
