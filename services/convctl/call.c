@@ -127,6 +127,21 @@ const struct call calls[] = {
     {"contact", "erase", SUBJECT_CONTACT_ERASE, "remove everything known of a contact",
      {ORG_OPTION, POSITION("CONTACT_ID", "id", ARGUMENT_UUID)}, 2},
 
+    {"audit", "verify", SUBJECT_AUDIT_VERIFY,
+     "hold the trail against its seal and name the first entry that is not as it was sealed",
+     {ORG_OPTION,
+      OPTION("--head-number", "N", "head_number", ARGUMENT_COUNT),
+      OPTION("--head-hash", "HEX", "head_hash", ARGUMENT_TEXT)}, 3},
+    {"audit", "export", SUBJECT_AUDIT_EXPORT,
+     "print the trail, oldest first, an entry on a line; --from goes on behind the entry of that id",
+     {ORG_OPTION,
+      OPTION("--after", "UNIX_SECONDS", "after", ARGUMENT_COUNT),
+      OPTION("--before", "UNIX_SECONDS", "before", ARGUMENT_COUNT),
+      OPTION("--from", "ID", "from", ARGUMENT_UUID)}, 4},
+    {"audit", "retain", SUBJECT_AUDIT_RETAIN,
+     "keep the trail for so many months at least; can only be lengthened",
+     {ORG_OPTION, NEEDED("--months", "N", "months", ARGUMENT_COUNT)}, 2},
+
     {"user", "create", SUBJECT_ACCESS_USER_CREATE,
      "let somebody sign in to the dashboard; the password is shown this once",
      {ORG_OPTION,
@@ -153,4 +168,11 @@ bool call_has_group(const char *group)
             return true;
     }
     return false;
+}
+
+enum call_answer call_answer(const struct call *call)
+{
+    if (strcmp(call->subject, SUBJECT_AUDIT_VERIFY) == 0)
+        return ANSWER_LAST;
+    return strcmp(call->subject, SUBJECT_AUDIT_EXPORT) == 0 ? ANSWER_LINES : ANSWER_WHOLE;
 }

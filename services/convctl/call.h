@@ -32,6 +32,9 @@ struct argument {
     bool repeated; /* may be given more than once: the field is an array */
 };
 
+/* What becomes of the answer: see walk.h for the other two. */
+enum call_answer { ANSWER_WHOLE, ANSWER_LAST, ANSWER_LINES };
+
 #define CALL_ARGUMENTS_MOST 6
 
 struct call {
@@ -48,5 +51,6 @@ extern const size_t calls_count;
 /* NULL when there is no such call. */
 const struct call *call_find(const char *group, const char *verb);
 bool call_has_group(const char *group);
+enum call_answer call_answer(const struct call *call);
 
 #endif

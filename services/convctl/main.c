@@ -12,6 +12,7 @@
 #include "services/convctl/arguments.h"
 #include "services/convctl/help.h"
 #include "services/convctl/talk.h"
+#include "services/convctl/walk.h"
 
 enum { EXIT_REFUSED = 1, EXIT_USAGE = 2 };
 #define MEMORY_MOST (16 * 1024 * 1024)
@@ -94,6 +95,11 @@ static int run(const struct arguments *arguments, const struct convctl_config *c
         return usage(arena, "the bus is not named: NATS_URL or --nats URL");
     if (arguments->stdin_field != NULL && !read_line(arguments->body, arguments->stdin_field))
         return usage(arena, "standard input holds no line of text in UTF-8");
+    if (call_answer(arguments->call) != ANSWER_WHOLE)
+        return walk(&request, arguments->body, call_answer(arguments->call), arena, &failure) ==
+                       ST_OK
+                   ? 0
+                   : fail(EXIT_REFUSED, arena, &failure);
     request.body = body_text(arguments->body, arena);
     if (talk(&request, arena, &answer, &failure) != ST_OK)
         return fail(EXIT_REFUSED, arena, &failure);

@@ -2,8 +2,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "common/base/clock.h"
+#include "common/base/log.h"
 #include "common/base/uuid.h"
 #include "common/bus/bus.h"
 #include "common/wire/json.h"
@@ -11,6 +13,10 @@
 #include "proto/outcome.h"
 
 #define PATIENCE_MS 5000
+
+struct talk {
+    struct bus *bus;
+};
 
 static enum status failed(struct failure *failure, const char *code, const char *message)
 {
@@ -93,8 +99,8 @@ static bool wait_for_link(struct bus *bus)
     return true;
 }
 
-static enum status call(struct bus *bus, const struct talk_request *request, struct arena *arena,
-                        struct str *answer, struct failure *failure)
+enum status talk_ask(struct talk *talk, const struct talk_request *request, struct arena *arena,
+                     struct str *answer, struct failure *failure)
 {
     struct uuid id = uuid_v7(clock_us());
     char id_text[UUID_TEXT + 1], deadline[24];
@@ -108,7 +114,7 @@ static enum status call(struct bus *bus, const struct talk_request *request, str
 
     uuid_format(&id, id_text);
     snprintf(deadline, sizeof(deadline), "%" PRId64, clock_us() / 1000 + PATIENCE_MS);
-    st = bus_call(bus, request->subject, headers, request->organization != NULL ? 3 : 2,
+    st = bus_call(talk->bus, request->subject, headers, request->organization != NULL ? 3 : 2,
                   request->body, PATIENCE_MS, &reply);
     if (st == ST_UNAVAILABLE)
         return failed(failure, "service_unavailable", "no service answers; nothing was done");
@@ -120,20 +126,37 @@ static enum status call(struct bus *bus, const struct talk_request *request, str
     return st;
 }
 
+struct talk *talk_open(const char *nats_url, const char *ca_file, struct failure *failure)
+{
+    const struct bus_options options = {.url = nats_url, .name = "convctl", .ca_file = ca_file};
+    struct talk *talk = calloc(1, sizeof(*talk));
+
+    must(talk != NULL);
+    talk->bus = bus_connect(&options);
+    if (talk->bus != NULL && wait_for_link(talk->bus))
+        return talk;
+    (void)failed(failure, "service_unavailable",
+                 talk->bus != NULL ? "the bus is out of reach; nothing was done"
+                                   : "the bus's URL cannot be used");
+    talk_close(talk);
+    return NULL;
+}
+
+void talk_close(struct talk *talk)
+{
+    bus_free(talk->bus);
+    free(talk);
+}
+
 enum status talk(const struct talk_request *request, struct arena *arena, struct str *answer,
                  struct failure *failure)
 {
-    const struct bus_options options = {
-        .url = request->nats_url, .name = "convctl", .ca_file = request->ca_file};
-    struct bus *bus = bus_connect(&options);
+    struct talk *link = talk_open(request->nats_url, request->ca_file, failure);
     enum status st;
 
-    if (bus == NULL)
-        return failed(failure, "service_unavailable", "the bus's URL cannot be used");
-    if (wait_for_link(bus))
-        st = call(bus, request, arena, answer, failure);
-    else
-        st = failed(failure, "service_unavailable", "the bus is out of reach; nothing was done");
-    bus_free(bus);
+    if (link == NULL)
+        return ST_REFUSED;
+    st = talk_ask(link, request, arena, answer, failure);
+    talk_close(link);
     return st;
 }

@@ -23,7 +23,16 @@ struct failure {
     const char *message;
 };
 
-/* *answer and the texts of *failure live in the arena. */
+struct talk;
+
+/* Waits for the link; NULL, with `failure` filled, when there is none. */
+struct talk *talk_open(const char *nats_url, const char *ca_file, struct failure *failure);
+void talk_close(struct talk *talk);
+/* One request over an open link. *answer and the texts of *failure live in the arena. */
+MUST_CHECK enum status talk_ask(struct talk *talk, const struct talk_request *request,
+                                struct arena *arena, struct str *answer, struct failure *failure);
+
+/* The same, with a link of its own. */
 MUST_CHECK enum status talk(const struct talk_request *request, struct arena *arena,
                             struct str *answer, struct failure *failure);
 

@@ -22,6 +22,7 @@ Test(call, has_what_the_operators_interface_promises)
         {"conversation", "delete"},
         {"contact", "erase"},
         {"user", "create"},
+        {"audit", "verify"},
     };
 
     for (size_t i = 0; i < sizeof(promised) / sizeof(promised[0]); i++)

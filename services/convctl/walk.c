@@ -1,0 +1,131 @@
+#include "services/convctl/walk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/wire/json.h"
+
+#define STEP_MEMORY_MOST (64 * 1024 * 1024)
+
+struct walk {
+    struct talk *talk;
+    struct talk_request request;
+    enum call_answer answer;
+    json_t *body;  /* of the next step; NULL = none */
+    char last[64]; /* id of the last line that was printed; "" = none */
+    unsigned long long lines;
+    bool shows_progress, is_done;
+};
+
+static enum status failed(struct failure *failure, const char *code, const char *message)
+{
+    *failure = (struct failure){code, message};
+    return ST_REFUSED;
+}
+
+/* -- what is shown ---------------------------------------------------------------------------- */
+
+static void show_progress(const struct walk *walk, const json_t *value)
+{
+    if (!walk->shows_progress)
+        return;
+    if (walk->answer == ANSWER_LINES)
+        fprintf(stderr, "\r%llu entries", walk->lines);
+    else
+        fprintf(stderr, "\r%" JSON_INTEGER_FORMAT " blocks, %" JSON_INTEGER_FORMAT " entries",
+                json_integer_value(json_object_get(value, "blocks")),
+                json_integer_value(json_object_get(value, "entries")));
+    if (walk->is_done)
+        fputc('\n', stderr);
+    fflush(stderr);
+}
+
+static bool print_lines(struct walk *walk, const json_t *value)
+{
+    const json_t *entries = json_object_get(value, "entries");
+    size_t n = json_array_size(entries);
+
+    for (size_t i = 0; i < n; i++) {
+        const json_t *entry = json_array_get(entries, i);
+        char *line = json_dumps(entry, JSON_COMPACT);
+        bool is_written = line != NULL && printf("%s\n", line) >= 0;
+
+        free(line);
+        if (!is_written)
+            return false;
+        walk->lines++;
+    }
+    if (n > 0)
+        snprintf(walk->last, sizeof(walk->last), "%.*s",
+                 STR_ARG(json_member_text(json_array_get(entries, n - 1), "id")));
+    return fflush(stdout) == 0;
+}
+
+static bool print(struct walk *walk, struct str answer, const json_t *value)
+{
+    if (walk->answer == ANSWER_LINES)
+        return print_lines(walk, value);
+    if (!walk->is_done)
+        return true;
+    return printf("%.*s\n", STR_ARG(answer)) >= 0 && fflush(stdout) == 0;
+}
+
+/* -- steps ------------------------------------------------------------------------------------ */
+
+static enum status step(struct walk *walk, struct arena *arena, struct failure *failure)
+{
+    char *body = walk->body != NULL ? json_dumps(walk->body, JSON_COMPACT) : NULL, error[160];
+    struct str answer;
+    json_t *value = NULL;
+    enum status st;
+
+    walk->request.body = body != NULL ? str_of(body) : STR("");
+    st = talk_ask(walk->talk, &walk->request, arena, &answer, failure);
+    free(body);
+    if (st != ST_OK)
+        return st;
+    if (!json_read(answer, &value, error))
+        return failed(failure, "server_error", "the service's answer is not JSON");
+    json_decref(walk->body);
+    walk->body = json_incref(json_object_get(value, "position"));
+    walk->is_done = walk->body == NULL;
+    if (!print(walk, answer, value))
+        st = failed(failure, "output", "cannot write the answer");
+    show_progress(walk, value);
+    json_free(value);
+    return st;
+}
+
+enum status walk(const struct talk_request *request, json_t *body, enum call_answer answer,
+                 struct arena *arena, struct failure *failure)
+{
+    struct walk walk = {
+        .request = *request,
+        .answer = answer,
+        .body = json_incref(body),
+        .shows_progress = isatty(STDERR_FILENO) == 1,
+    };
+    struct arena step_arena;
+    enum status st;
+
+    walk.talk = talk_open(request->nats_url, request->ca_file, failure);
+    if (walk.talk == NULL) {
+        json_decref(walk.body);
+        return ST_REFUSED;
+    }
+    arena_init(&step_arena, STEP_MEMORY_MOST);
+    do {
+        arena_clear(&step_arena);
+        st = step(&walk, &step_arena, failure);
+    } while (st == ST_OK && !walk.is_done);
+    if (st != ST_OK)
+        failure->message = walk.last[0] != '\0' ? arena_printf(arena, "%s; go on with --from %s",
+                                                               failure->message, walk.last)
+                                                : arena_printf(arena, "%s", failure->message);
+    failure->code = st != ST_OK ? arena_printf(arena, "%s", failure->code) : NULL;
+    arena_release(&step_arena);
+    json_decref(walk.body);
+    talk_close(walk.talk);
+    return st;
+}
