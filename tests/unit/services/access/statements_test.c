@@ -227,9 +227,6 @@ Test(statements, list_no_more_than_fits_into_a_message, .init = start, .fini = s
     db_abandon(db);
 }
 
-<<<<<<< Updated upstream
-/* -- quota ----------------------------------------------------------------------------------- */
-=======
 /* Whoever is second sees what the first has left, and is refused in so many words: the constraint,
    which would fail the statement, is never reached. */
 static void *turn_on_and_off(void *closure)
@@ -264,9 +261,7 @@ Test(statements, let_two_operators_change_a_policy_at_once, .init = start, .fini
     cr_assert_gt(emptied, 0);
 }
 
-/* -- quota ----------------------------------------------------------------------------------------
- */
->>>>>>> Stashed changes
+/* -- quota ----------------------------------------------------------------------------------- */
 
 enum { TAKERS = 4, TAKES = 100 };
 
