@@ -1,0 +1,201 @@
+/* The webhook service is killed again and again while it delivers: nothing is lost, and what is
+ * sent twice is on record as cut off. WEBHOOK_FULL=1: 2,000 events, 10 endpoints, 20 kills. */
+#include <criterion/criterion.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/health.h"
+#include "tests/support/hooks.h"
+#include "tests/support/keep.h"
+#include "tests/support/sql.h"
+
+static void restore(void)
+{
+    cr_assert(health_await(30000), "the stack did not come back");
+}
+
+TestSuite(webhook_crash, .init = stack_have_alone, .fini = restore, .timeout = 300);
+
+enum { ENDPOINTS_MOST = 10, PATIENCE_MS = 240000 };
+
+static bool is_done(void *closure)
+{
+    const struct org *org = closure;
+
+    return sql_integer("SELECT (SELECT count(*) FROM webhook.events"
+                       "         WHERE organization_id = $1::uuid AND NOT dispatched)"
+                       "     + (SELECT count(*) FROM webhook.queue"
+                       "         WHERE organization_id = $1::uuid)",
+                       org->id, NULL) == 0;
+}
+
+static bool has_new_process(void *closure)
+{
+    const pid_t pid = stack_pid("webhook-0");
+
+    return pid > 1 && pid != *(const pid_t *)closure && kill(pid, 0) == 0;
+}
+
+static void kill_service(void)
+{
+    pid_t old = stack_pid("webhook-0");
+
+    stack_signal("webhook-0", SIGKILL);
+    cr_assert(stack_wait(has_new_process, &old, 10000), "it was not started again");
+}
+
+/* What the dead have claimed is free at once: nobody wants to wait for leases. */
+static void end_leases(const struct org *org)
+{
+    sql_text("WITH ended AS (UPDATE webhook.queue SET lease_until = clock_timestamp()"
+             " WHERE organization_id = $1::uuid AND lease_until IS NOT NULL RETURNING id)"
+             " SELECT count(*) FROM ended",
+             org->id, NULL);
+}
+
+/* Events as any service leaves them in the outbox. */
+static void make_events(const struct org *org, int n)
+{
+    sql_text(
+        "WITH made AS (INSERT INTO webhook.events (organization_id, id, type, data, created_at)"
+        " SELECT $1::uuid, gen_random_uuid(), 'ticket.created',"
+        "        jsonb_build_object('id', 'T-' || i, 'status', 'open'), clock_timestamp()"
+        "   FROM generate_series(1, $2::int) i RETURNING id) SELECT count(*) FROM made",
+        org->id, format("%d", n), NULL);
+}
+
+/* Every event at this endpoint: how often it came, against what is on record. */
+static void reckon(const struct org *org, const struct hook *hook, struct receiver *receiver,
+                   const char *path, int events, int *doubles)
+{
+    const size_t came = receiver_count(receiver, path);
+    const char *const ids[] = {org->id, hook->id};
+    const long long delivered = sql_integer(
+        "SELECT count(DISTINCT event_id) FROM webhook.deliveries WHERE organization_id = $1::uuid"
+        " AND endpoint_id = $2::uuid AND state IN ('succeeded', 'quarantined')",
+        ids[0], ids[1], NULL);
+    const long long interrupted =
+        sql_integer("SELECT count(*) FROM webhook.deliveries WHERE organization_id = $1::uuid"
+                    " AND endpoint_id = $2::uuid AND state IN ('interrupted', 'quarantined')",
+                    ids[0], ids[1], NULL);
+    const long long succeeded =
+        sql_integer("SELECT count(*) FROM webhook.deliveries WHERE organization_id = $1::uuid"
+                    " AND endpoint_id = $2::uuid AND state = 'succeeded'",
+                    ids[0], ids[1], NULL);
+
+    cr_expect_eq(delivered, events, "%lld of %d events", delivered, events);
+    /* A request beyond the successes is one of an attempt that was cut off. */
+    cr_expect_geq(came, (size_t)succeeded);
+    cr_expect_leq(came, (size_t)(succeeded + interrupted));
+    *doubles += (int)came - events;
+}
+
+/* Each interrupted attempt was made again once, under a new id, for the same event. */
+static void expect_made_again(const struct org *org)
+{
+    cr_expect_eq(sql_integer("SELECT count(*) FROM webhook.deliveries d"
+                             " WHERE organization_id = $1::uuid AND state = 'interrupted'"
+                             " AND 1 <> (SELECT count(*) FROM webhook.deliveries n"
+                             "            WHERE n.organization_id = d.organization_id"
+                             "              AND n.previous_id = d.id AND n.event_id = d.event_id"
+                             "              AND n.id <> d.id AND n.cause = 'again')",
+                             org->id, NULL),
+                 0);
+}
+
+Test(webhook_crash, every_event_has_its_attempt_at_every_endpoint_however_often_it_is_killed)
+{
+    const int endpoints = full_or(10, 4), kills = full_or(20, 4), events = full_or(2000, 200);
+    struct receiver *receiver = receiver_start("good");
+    struct hook hooks[ENDPOINTS_MOST];
+    const char *paths[ENDPOINTS_MOST];
+    struct org org;
+    int doubles = 0;
+
+    org_new(&org);
+    for (int i = 0; i < endpoints; i++) {
+        paths[i] = format("/slow/5/%d/", i);
+        hook_new(&org, receiver_url(receiver, paths[i]), "ticket.created", &hooks[i]);
+    }
+    for (int i = 0; i < kills; i++) {
+        const size_t came = receiver_count(receiver, "/");
+
+        make_events(&org, events / kills);
+        receiver_await(receiver, "/", came + 5, 30000);
+        poll(NULL, 0, rand() % 40);
+        kill_service();
+    }
+    if (full_or(0, 1) == 1)
+        end_leases(&org);
+    cr_assert(stack_wait(is_done, &org, PATIENCE_MS), "work is left in the queue");
+    for (int i = 0; i < endpoints; i++)
+        reckon(&org, &hooks[i], receiver, paths[i], events, &doubles);
+    expect_made_again(&org);
+    fprintf(stderr, "%d events, %d endpoints, %d kills: %zu requests, %d doubles, %lld cut off\n",
+            events, endpoints, kills, receiver_count(receiver, "/"), doubles,
+            (long long)sql_integer("SELECT count(*) FROM webhook.deliveries WHERE organization_id ="
+                                   " $1::uuid AND state = 'interrupted'",
+                                   org.id, NULL));
+}
+
+Test(webhook_crash, what_costs_a_worker_three_times_is_put_aside)
+{
+    struct receiver *receiver = receiver_start("good");
+    struct org org;
+    struct hook hook;
+    const json_t *all;
+
+    org_new(&org);
+    hook_new(&org, receiver_url(receiver, "/hang"), "ticket.created", &hook);
+    publish_ticket(&org, "ticket.created", "T-1");
+    for (size_t i = 1; i <= 3; i++) {
+        receiver_await(receiver, "/hang", i, 30000);
+        kill_service();
+        end_leases(&org);
+    }
+    cr_assert(stack_wait(is_done, &org, 10000));
+    all = keep(convctl("webhook", "deliveries", "--org", org.id, hook.id, NULL));
+    cr_assert_eq(json_array_size(all), 3);
+    cr_assert_str_eq(text_of(json_array_get(all, 0), "state"), "quarantined");
+    cr_assert_str_eq(text_of(json_array_get(all, 1), "state"), "interrupted");
+    cr_assert_str_eq(text_of(json_array_get(all, 2), "state"), "interrupted");
+    cr_assert_str_eq(text_of(json_array_get(all, 0), "event_id"),
+                     text_of(json_array_get(all, 2), "event_id"));
+}
+
+Test(webhook_crash, an_orderly_stop_lets_what_is_under_way_end)
+{
+    struct receiver *receiver = receiver_start("good");
+    struct org org;
+    struct hook hook;
+
+    org_new(&org);
+    hook_new(&org, receiver_url(receiver, "/slow/2000"), "ticket.created", &hook);
+    publish_ticket(&org, "ticket.created", "T-1");
+    receiver_await(receiver, "/slow", 1, 10000);
+    stack_signal("webhook-0", SIGTERM);
+    hook_await(&org, &hook, 1, 10000);
+    cr_assert(health_await(30000));
+    cr_assert_str_eq(text_of(hook_delivery(&org, &hook, 0), "state"), "succeeded");
+    cr_assert_eq(receiver_count(receiver, "/slow"), 1);
+}
+
+Test(webhook_crash, a_database_that_restarts_costs_no_delivery)
+{
+    struct receiver *receiver = receiver_start("good");
+    struct org org;
+    struct hook hook;
+
+    org_new(&org);
+    hook_new(&org, receiver_url(receiver, "/slow/1500"), "ticket.created", &hook);
+    publish_ticket(&org, "ticket.created", "T-1");
+    receiver_await(receiver, "/slow", 1, 10000);
+    stack_signal("postgres", SIGINT);
+    cr_assert(health_await(30000));
+    hook_await(&org, &hook, 1, 20000);
+    cr_assert_str_eq(text_of(hook_delivery(&org, &hook, 0), "state"), "succeeded");
+    cr_assert_eq(receiver_count(receiver, "/slow"), 1);
+}

@@ -1,0 +1,196 @@
+/* Receivers that hang, many deliveries, many dead endpoints. WEBHOOK_FULL=1 runs the full sizes. */
+#include <criterion/criterion.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "tests/support/hooks.h"
+#include "tests/support/keep.h"
+#include "tests/support/sql.h"
+
+TestSuite(webhook_load, .init = stack_have_alone, .timeout = 300);
+
+static int by_size(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int64_t percentile(int64_t *values, int n, int percent)
+{
+    qsort(values, (size_t)n, sizeof(*values), by_size);
+    return values[(n - 1) * percent / 100];
+}
+
+static long memory_kb(void)
+{
+    long pages = 0;
+    FILE *file = fopen(format("/proc/%d/statm", (int)stack_pid("webhook-0")), "re");
+
+    cr_assert(file != NULL && fscanf(file, "%*d %ld", &pages) == 1);
+    fclose(file);
+    return pages * 4;
+}
+
+/* So many endpoints for one event, put where operators' commands would put them. */
+static void make_endpoints(const struct org *org, const char *url, const char *event, int n)
+{
+    sql_text("WITH made AS (INSERT INTO webhook.endpoints (organization_id, id, url, events,"
+             " signing, secret) SELECT $1::uuid, gen_random_uuid(), $2, ARRAY[$3], false, ''"
+             " FROM generate_series(1, $4::int) RETURNING id) SELECT count(*) FROM made",
+             org->id, url, event, format("%d", n), NULL);
+}
+
+#define QUEUE "hashtextextended('webhook.queue', 0))"
+
+/* Leaves nothing to be done for the tests behind this one. */
+static void drop_endpoints(const struct org *org)
+{
+    sql_text("SELECT pg_advisory_lock(" QUEUE, NULL);
+    sql_text("WITH e AS (DELETE FROM webhook.endpoints WHERE organization_id = $1::uuid RETURNING"
+             " id), q AS (DELETE FROM webhook.queue WHERE organization_id = $1::uuid RETURNING id),"
+             " v AS (UPDATE webhook.events SET dispatched = true WHERE organization_id = $1::uuid"
+             " AND NOT dispatched RETURNING id) SELECT count(*) FROM e",
+             org->id, NULL);
+    sql_text("SELECT pg_advisory_unlock(" QUEUE, NULL);
+}
+
+static void wait_until(int64_t at_us)
+{
+    const int64_t left_us = at_us - clock_mono_us();
+
+    if (left_us > 0)
+        poll(NULL, 0, (int)(left_us / 1000));
+}
+
+Test(webhook_load, endpoints_that_hang_do_not_delay_a_healthy_one)
+{
+    enum { PER_SECOND = 50, EVENTS_MOST = 3000, LATE_US = 1000 * 1000 };
+    const int hanging = full_or(100, 40), events = PER_SECOND * full_or(60, 8);
+    static int64_t sent_us[EVENTS_MOST], late_us[EVENTS_MOST];
+    struct receiver *receiver = receiver_start("good");
+    struct org org;
+    struct hook healthy;
+    int64_t began_us;
+    long before_kb;
+
+    org_new(&org);
+    hook_new(&org, receiver_url(receiver, "/ok"), "conversation.created", &healthy);
+    hook_test(&org, &healthy);
+    make_endpoints(&org, receiver_url(receiver, "/hang"), "conversation.created", hanging);
+    before_kb = memory_kb();
+    began_us = clock_mono_us();
+    for (int i = 0; i < events; i++) {
+        wait_until(began_us + i * INT64_C(1000000) / PER_SECOND);
+        new_conversation(&org, format("c-%d", i), "u");
+        sent_us[i] = clock_mono_us();
+    }
+    receiver_await(receiver, "/ok", (size_t)events + 1, 10000);
+    /* In the order in which they came: what was sent first is not later than what came first. */
+    for (int i = 0; i < events; i++)
+        late_us[i] = receiver_get(receiver, "/ok", (size_t)i + 1)->at_us - sent_us[i];
+    fprintf(
+        stderr,
+        "%d hanging, %d events: start delay p50 %lld ms, p99 %lld ms; memory %ld kB to %ld kB\n",
+        hanging, events, (long long)percentile(late_us, events, 50) / 1000,
+        (long long)percentile(late_us, events, 99) / 1000, before_kb, memory_kb());
+    cr_expect_lt(percentile(late_us, events, 99), LATE_US);
+    cr_expect_lt(memory_kb(), before_kb + 32 * 1024);
+    drop_endpoints(&org);
+}
+
+Test(webhook_load, no_more_than_4_at_an_endpoint_and_32_in_an_organization)
+{
+    struct receiver *one = receiver_start("good"), *all = receiver_start("good");
+    struct org org;
+    struct hook hook;
+
+    org_new(&org);
+    hook_new(&org, receiver_url(one, "/slow/200"), "ticket.created", &hook);
+    hook_test(&org, &hook);
+    for (int i = 0; i < 20; i++) {
+        struct hook another;
+
+        hook_new(&org, receiver_url(all, format("/slow/50/%d", i)), "ticket.resolved", &another);
+        hook_test(&org, &another);
+    }
+    sql_text(
+        "WITH made AS (INSERT INTO webhook.events (organization_id, id, type, data, created_at)"
+        " SELECT $1::uuid, gen_random_uuid(), t, '{}', clock_timestamp()"
+        " FROM generate_series(1, 20) i, unnest(ARRAY['ticket.created', 'ticket.resolved']) t"
+        " RETURNING id) SELECT count(*) FROM made",
+        org.id, NULL);
+    hook_await(&org, &hook, 21, 20000);
+    receiver_await(all, "/slow", 20 * 21, 30000);
+    cr_expect_eq(receiver_most_at_once(one), 4);
+    cr_expect_leq(receiver_most_at_once(all), 32);
+    cr_expect_geq(receiver_most_at_once(all), 16);
+}
+
+Test(webhook_load, many_deliveries_a_second)
+{
+    enum { ENDPOINTS = 20 };
+    const int events = full_or(500, 40);
+    struct receiver *receiver = receiver_start("good");
+    struct org org[2];
+    int64_t began_us, took_us;
+
+    for (int i = 0; i < 2; i++) {
+        org_new(&org[i]);
+        make_endpoints(&org[i], receiver_url(receiver, "/ok"), "ticket.created", ENDPOINTS / 2);
+    }
+    began_us = clock_mono_us();
+    for (int i = 0; i < 2; i++)
+        sql_text("WITH made AS (INSERT INTO webhook.events (organization_id, id, type, data,"
+                 " created_at) SELECT $1::uuid, gen_random_uuid(), 'ticket.created', '{}',"
+                 " clock_timestamp() FROM generate_series(1, $2::int) RETURNING id)"
+                 " SELECT count(*) FROM made",
+                 org[i].id, format("%d", events), NULL);
+    receiver_await(receiver, "/ok", (size_t)events * ENDPOINTS, 120000);
+    took_us = clock_mono_us() - began_us;
+    fprintf(stderr, "%d deliveries in %lld ms: %lld a second\n", events * ENDPOINTS,
+            (long long)took_us / 1000, (long long)events * ENDPOINTS * 1000000 / took_us);
+    cr_expect_gt((long long)events * ENDPOINTS * 1000000 / took_us, 100);
+    for (int i = 0; i < 2; i++)
+        drop_endpoints(&org[i]);
+}
+
+/* Sequential creates at a steady pace; the median of what they took. */
+static int64_t create_median_us(const struct org *org, int n, int *number)
+{
+    enum { PACE_US = 25 * 1000 };
+    int64_t *took = keep(calloc((size_t)n, sizeof(*took)));
+    const int64_t began_us = clock_mono_us();
+
+    for (int i = 0; i < n; i++) {
+        wait_until(began_us + i * PACE_US);
+        took[i] =
+            api_create(org->full_key, "{\"external_id\":\"c-%d\",\"from\":{\"external_id\":\"u\"}}",
+                       (*number)++)
+                ->took_us;
+    }
+    return percentile(took, n, 50);
+}
+
+Test(webhook_load, creating_is_not_slowed_by_dead_endpoints)
+{
+    const int dead = full_or(1000, 200), n = full_or(400, 80);
+    struct org none, many;
+    int64_t without_us, with_us;
+    int number = 0;
+
+    org_new(&none);
+    org_new(&many);
+    create_median_us(&none, 20, &number);
+    create_median_us(&many, 20, &number);
+    without_us = create_median_us(&none, n, &number);
+    make_endpoints(&many, "https://127.0.0.1:1024/", "conversation.created", dead);
+    with_us = create_median_us(&many, n, &number);
+    drop_endpoints(&many);
+    fprintf(stderr, "create, median: %lld us without, %lld us with %d dead endpoints: ratio %.2f\n",
+            (long long)without_us, (long long)with_us, dead, (double)with_us / (double)without_us);
+    cr_expect_lt(with_us, without_us * 2);
+}
