@@ -125,6 +125,9 @@ static void note_header(struct framing *framing, struct phr_header *header, size
         framing->lengths++;
         framing->length_at = index;
         framing->length_valid = str_to_u64(value, UINT64_MAX, &framing->length);
+        /* h2o answers a length of 20 digits by itself, in plain text. */
+        while (value.n > 1 && value.p[0] == '0')
+            value = str_skip(value, 1);
     } else if (str_equal_nocase(name, STR("transfer-encoding"))) {
         framing->codings++;
         framing->chunked = str_equal_nocase(value, STR("chunked"));
@@ -133,6 +136,7 @@ static void note_header(struct framing *framing, struct phr_header *header, size
     } else {
         return;
     }
+    header->value = value.p;
     header->value_len = value.n;
 }
 

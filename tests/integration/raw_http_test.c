@@ -158,6 +158,8 @@ static const struct row contents[] = {
     /* Sound framing: the connection goes on. */
     {"a blank line before the request", BYTES("\r\n" PING HOST "@\r\n"), 200, NULL, STAYS},
     {"names in any case", BYTES(PING "hOST: x\r\n@\r\n"), 200, NULL, STAYS},
+    {"a length with many zeros in front", POSTED(0000000000000000000000002, "[]"), 400, INVALID,
+     STAYS},
     {"an upgrade to HTTP/2",
      BYTES(PING HOST "@Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
                      "HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n\r\n"),

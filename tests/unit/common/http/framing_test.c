@@ -173,6 +173,20 @@ Test(framing, takes_the_body_off_a_request_that_announces_too_large_a_one)
     cr_expect_eq(strncmp(parsed.method, "POST", parsed.method_n), 0);
 }
 
+/* The library cannot read a length of twenty digits and answers it in words of its own. */
+Test(framing, hands_over_a_length_without_zeros_in_front)
+{
+    static const char text[] = POST HOST "Content-Length: 0000000000000000000000012\r\n\r\n";
+    struct parsed parsed = parse_bytes(text, strlen(text));
+
+    cr_expect_eq(framing_take(), FRAMING_SOUND);
+    cr_expect_eq(parsed.headers[1].value_len, 2);
+    cr_expect_eq(strncmp(parsed.headers[1].value, "12", 2), 0);
+    parsed = parse_bytes(POST HOST "Content-Length: 00\r\n\r\n",
+                         strlen(POST HOST "Content-Length: 00\r\n\r\n"));
+    cr_expect_eq(parsed.headers[1].value_len, 1);
+}
+
 Test(framing, leaves_blanks_behind_a_value_that_is_not_about_framing)
 {
     static const char text[] = GET HOST "Authorization: Bearer x \r\n\r\n";
