@@ -34,8 +34,7 @@ static json_t *rotate(const struct org *org, const char *id, const char *overlap
     return convctl("key", "rotate", "--org", org->id, id, "--overlap", overlap, NULL);
 }
 
-/* -- rotation ------------------------------------------------------------------------------------
- */
+/* -- rotation ---------------------------------------------------------------------------------- */
 
 Test(keys, that_are_rotated_have_a_successor_of_their_name_and_scope)
 {
@@ -124,8 +123,7 @@ Test(keys, of_others_and_overlaps_of_ones_own_choice_are_refused)
     expect_status(api_get(other.full_key, "/ping"), 200);
 }
 
-/* -- expiry --------------------------------------------------------------------------------------
- */
+/* -- expiry ------------------------------------------------------------------------------------ */
 
 Test(keys, end_at_the_very_second)
 {
@@ -153,8 +151,7 @@ Test(keys, end_at_the_very_second)
     json_decref(key);
 }
 
-/* -- last use ------------------------------------------------------------------------------------
- */
+/* -- last use ---------------------------------------------------------------------------------- */
 
 static const char last_used[] =
     "SELECT coalesce(floor(extract(epoch FROM last_used_at)), 0)::bigint FROM access.api_keys"
@@ -187,8 +184,7 @@ Test(keys, are_noted_as_used_soon_after_and_beside_the_requests)
     replica_stop(&gateway);
 }
 
-/* -- refused without a look-up -------------------------------------------------------------------
- */
+/* -- refused without a look-up ----------------------------------------------------------------- */
 
 static int ping(const struct replica *gateway, const char *key)
 {

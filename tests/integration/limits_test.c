@@ -31,8 +31,7 @@ static void pause_ms(int64_t ms)
         poll(NULL, 0, (int)ms);
 }
 
-/* -- one key, many gateways ----------------------------------------------------------------------
- */
+/* -- one key, many gateways -------------------------------------------------------------------- */
 
 enum {
     GATEWAYS = 5,
@@ -148,8 +147,7 @@ Test(limits, five_gateways_admit_a_tenth_more_than_one_keys_limit_at_most)
     stop_gateways(gateways, GATEWAYS);
 }
 
-/* -- failures of one address ---------------------------------------------------------------------
- */
+/* -- failures of one address ------------------------------------------------------------------- */
 
 /* A ping through the proxy that is trusted, as if from `client`. */
 static struct answer *ping_from(const struct replica *gateway, const char *client, const char *key)
@@ -202,8 +200,7 @@ Test(limits, failures_are_counted_for_each_address_and_cost_others_nothing)
     replica_stop(&gateway);
 }
 
-/* -- made-up keys --------------------------------------------------------------------------------
- */
+/* -- made-up keys ------------------------------------------------------------------------------ */
 
 enum { FLOODERS = 4, TOGETHER = 16, FLOOD_SECONDS = 5, FLOOD_PER_SECOND = 10000 };
 

@@ -52,8 +52,7 @@ Test(operators, cannot_leave_an_empty_list_on_even_in_the_database_itself)
         "23502");
 }
 
-/* -- at the same time ----------------------------------------------------------------------------
- */
+/* -- at the same time -------------------------------------------------------------------------- */
 
 struct person {
     struct bus *bus;

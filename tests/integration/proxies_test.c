@@ -84,8 +84,7 @@ static void expect_all(const struct sent *table, size_t n, const char *code)
 
 #define EXPECT_ALL(table, code) expect_all((table), sizeof(table) / sizeof((table)[0]), (code))
 
-/* -- addresses -----------------------------------------------------------------------------------
- */
+/* -- addresses --------------------------------------------------------------------------------- */
 
 Test(proxies, a_client_is_the_first_address_from_the_right_that_is_not_trusted,
      .init = open_allowlist, .fini = close_gateway)
@@ -244,8 +243,7 @@ Test(proxies, a_thousand_hops_are_not_walked, .init = open_allowlist, .fini = cl
     EXPECT_ALL(table, "ip_not_allowed");
 }
 
-/* -- HTTPS ---------------------------------------------------------------------------------------
- */
+/* -- HTTPS ------------------------------------------------------------------------------------- */
 
 Test(proxies, https_is_what_the_nearest_proxy_says_last, .init = open_https, .fini = close_gateway)
 {
@@ -278,8 +276,7 @@ Test(proxies, https_is_what_the_nearest_proxy_says_last, .init = open_https, .fi
     EXPECT_ALL(table, "https_required");
 }
 
-/* -- keys in headers -----------------------------------------------------------------------------
- */
+/* -- keys in headers --------------------------------------------------------------------------- */
 
 static const char *with_key(const char *pattern)
 {
@@ -329,8 +326,7 @@ Test(proxies, a_key_is_taken_from_one_header_in_one_form, .init = api_open)
     }
 }
 
-/* -- what an operator may list -------------------------------------------------------------------
- */
+/* -- what an operator may list ----------------------------------------------------------------- */
 
 Test(proxies, a_listed_address_is_kept_in_its_canonical_spelling_and_once, .init = api_open)
 {

@@ -64,8 +64,7 @@ static void expect_file_free_of(const char *path, const struct plant *plants, si
     free(bytes);
 }
 
-/* -- the places ----------------------------------------------------------------------------------
- */
+/* -- the places -------------------------------------------------------------------------------- */
 
 typedef void (*visit_fn)(const char *name, const struct plant *plants, size_t n);
 
@@ -159,8 +158,7 @@ static void expect_database_free_of(const char *known, const struct plant *plant
                      plants[i].what);
 }
 
-/* -- the uses ------------------------------------------------------------------------------------
- */
+/* -- the uses ---------------------------------------------------------------------------------- */
 
 static void expect_answer_free_of(const struct answer *answer, const struct plant *plants)
 {
