@@ -56,19 +56,26 @@ static void put(char **environment, char *variable)
     environment[i] = variable;
 }
 
-/* The environment of the stack's first gateway, its bus among it. */
-static char **inherit(void)
+struct environment {
+    char *at[VARIABLES_MOST];
+    char text[ENVIRONMENT_MOST];
+};
+
+/* The environment of the stack's first gateway, its bus among it; free() it. */
+static struct environment *inherit(void)
 {
-    char **environment = calloc(VARIABLES_MOST, sizeof(*environment));
-    char *text = calloc(1, ENVIRONMENT_MOST);
+    struct environment *environment = calloc(1, sizeof(*environment));
+    char *text;
     FILE *file = fopen(format("/proc/%d/environ", (int)stack_pid("gateway-0")), "re");
     size_t n;
 
+    cr_assert_not_null(environment);
     cr_assert_not_null(file, "the stack's gateway does not run");
+    text = environment->text;
     n = fread(text, 1, ENVIRONMENT_MOST - 1, file);
     fclose(file);
     for (char *at = text; at < text + n; at += strlen(at) + 1)
-        put(environment, at);
+        put(environment->at, at);
     return environment;
 }
 
@@ -106,20 +113,21 @@ static bool is_ready(void *closure)
 
 void replica_start(struct replica *replica, const char *const *settings)
 {
-    char **environment = inherit();
+    struct environment *environment = inherit();
 
     choose_ports(replica);
-    put(environment, format("GATEWAY_PORT=%d", replica->port));
-    put(environment, format("ADMIN_PORT=%d", replica->admin_port));
-    put(environment, format("GATEWAY_TLS_PORT=0"));
-    put(environment, format("SERVICE_INSTANCE=test-%d", replica->port));
+    put(environment->at, format("GATEWAY_PORT=%d", replica->port));
+    put(environment->at, format("ADMIN_PORT=%d", replica->admin_port));
+    put(environment->at, format("GATEWAY_TLS_PORT=0"));
+    put(environment->at, format("SERVICE_INSTANCE=test-%d", replica->port));
     for (size_t i = 0; settings[i] != NULL; i++)
-        put(environment, format("%s", settings[i]));
+        put(environment->at, format("%s", settings[i]));
     snprintf(replica->base, sizeof(replica->base), "http://127.0.0.1:%d/api/v1", replica->port);
     replica->pid = fork();
     cr_assert_geq(replica->pid, 0);
     if (replica->pid == 0)
-        run(environment);
+        run(environment->at);
+    free(environment);
     cr_assert(stack_wait(is_ready, replica, READY_WITHIN_MS), "the gateway is not ready");
 }
 
