@@ -1,0 +1,24 @@
+/* `make up` on a stack that runs already. */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "tests/support/stack.h"
+
+TestSuite(stack, .init = stack_have_alone, .timeout = 120);
+
+Test(stack, up_leaves_a_running_stack_alone_when_it_waits_in_vain)
+{
+    const pid_t gateway = stack_pid("gateway-0"), hung = stack_pid("access-0");
+    int status;
+
+    cr_assert(gateway > 0 && hung > 0);
+    kill(hung, SIGSTOP);
+    status = system("READY_TIMEOUT_S=1 deploy/local/stack up >/dev/null 2>&1");
+    kill(hung, SIGCONT);
+    cr_assert_neq(status, 0);
+    cr_assert_eq(stack_pid("gateway-0"), gateway);
+    cr_assert_eq(stack_pid("access-0"), hung);
+    cr_assert_eq(system("deploy/local/stack up >/dev/null 2>&1"), 0);
+    cr_assert_eq(stack_pid("gateway-0"), gateway);
+}
