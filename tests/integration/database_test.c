@@ -1,0 +1,244 @@
+/* What is answered while the database is away, and while the trail alone cannot be written. */
+#include <criterion/criterion.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/crypto/token.h"
+#include "tests/support/api.h"
+#include "tests/support/sql.h"
+
+/* The supervisor's lock holds its pid. While it stands still, what has died stays dead. */
+#define SUPERVISOR "../lock"
+
+enum {
+    REMEMBERED_S = 60, /* how long a known key is known without the database */
+    SLACK_S = 3,
+    HEALS_WITHIN_MS = 15000,
+    /* Everything is refused at once, but the machine may be busy. */
+    REFUSED_WITHIN_US = 1500000,
+};
+
+/* -- without the database ------------------------------------------------------------------------
+ */
+
+static void bring_back(void)
+{
+    stack_signal(SUPERVISOR, SIGCONT);
+}
+
+TestSuite(database, .init = stack_have_alone, .timeout = 240);
+
+static bool is_unavailable(void *closure)
+{
+    return api_get(closure, "/ping")->status == 503;
+}
+
+static bool is_served(void *closure)
+{
+    return api_get(closure, "/ping")->status == 200;
+}
+
+static bool is_refused(void *closure)
+{
+    return api_get(closure, "/ping")->status == 401;
+}
+
+static bool is_denied(void *closure)
+{
+    return api_get(closure, "/ping")->status == 403;
+}
+
+/* A gateway that was told of a change relies on nothing it knew before. Returns when it has heard
+   of every change so far, and knows these keys anew. */
+static void let_notices_arrive(const struct org *org, const char *const *keys, size_t n)
+{
+    static const char *const values[] = {"true", "false"};
+
+    for (size_t i = 0; i < 2; i++) {
+        json_decref(convctl("policy", "set", "--org", org->id, "--require-https", values[i], NULL));
+        for (size_t k = 0; k < n; k++)
+            cr_assert(stack_wait(i == 0 ? is_denied : is_served, (char *)keys[k], 1000));
+    }
+}
+
+static void take_away(const struct org *org)
+{
+    stack_signal(SUPERVISOR, SIGSTOP);
+    stack_signal("postgres", SIGQUIT);
+    cr_assert(stack_wait(is_unavailable, (char *)org->full_key, 5000));
+}
+
+/* The limits' headers are on every answer to a key that is recognised, and on no other. */
+static void expect_unavailable(const struct answer *answer, bool recognised)
+{
+    expect_error(answer, 503, "service_unavailable", "*");
+    cr_assert_eq(http_header(answer, "X-RateLimit-Limit") != NULL, recognised, "%s", answer->about);
+    cr_assert_lt(answer->took_us, REFUSED_WITHIN_US, "%s took %lld ms", answer->about,
+                 (long long)answer->took_us / 1000);
+}
+
+static void expect_outage(const struct org *org, const char *id, int number)
+{
+    char unknown[TOKEN_TEXT + 1];
+
+    expect_unavailable(api_get(org->full_key, "/ping"), true);
+    expect_unavailable(read_conversation(org, id), true);
+    expect_unavailable(update_conversation(org, id, "{\"custom_attributes\":{\"lost\":1}}"), true);
+    expect_unavailable(api_create(org->full_key,
+                                  "{\"external_id\":\"lost-%d\",\"from\":{\"external_id\":\"c\"}}",
+                                  number),
+                       true);
+    expect_unavailable(api_get(org->read_key, "/audit"), true);
+    /* What would have been denied cannot be recorded either. */
+    expect_unavailable(api_create(org->read_key, "{}"), true);
+    expect_unavailable(api_get(org->read_key, "/nothing"), true);
+    /* Nobody can tell whose this is: it may have been made a moment ago. */
+    token_make(TOKEN_LIVE, unknown);
+    expect_unavailable(api_get(unknown, "/ping"), false);
+    /* What needs no look-up is refused as ever. */
+    expect_error(api_get("svc_live_malformed", "/ping"), 401, "unauthorized", "*");
+    expect_error(api_get("svc_test_x", "/ping"), 403, "legacy_key_not_accepted", "*");
+}
+
+static int outage_s(void)
+{
+    const char *text = getenv("DATABASE_OUTAGE_SECONDS");
+
+    return text != NULL ? atoi(text) : 6;
+}
+
+/* A key that will have ended before the outage has. */
+static char *key_that_ends(const struct org *org)
+{
+    json_t *key = convctl("key", "create", "--org", org->id, "--name", "short", "--scope", "read",
+                          "--expires-in", "4", NULL);
+    char *token = format("%s", json_string_value(json_object_get(key, "token")));
+
+    json_decref(key);
+    expect_status(api_get(token, "/ping"), 200);
+    return token;
+}
+
+Test(database, that_is_away_is_told_with_503_and_known_keys_stay_known, .fini = bring_back)
+{
+    struct org org;
+    const char *id;
+    char *short_lived, unknown[TOKEN_TEXT + 1];
+    int64_t since_us;
+    int n = 0;
+
+    org_new(&org);
+    id = new_conversation(&org, "e", "c");
+    short_lived = key_that_ends(&org);
+    let_notices_arrive(&org, (const char *const[]){org.full_key, org.read_key, short_lived}, 3);
+    since_us = clock_mono_us();
+    take_away(&org);
+    while (clock_mono_us() - since_us < outage_s() * 1000000LL &&
+           clock_mono_us() - since_us < (REMEMBERED_S - SLACK_S) * 1000000LL) {
+        expect_outage(&org, id, n++);
+        poll(NULL, 0, 200);
+    }
+    cr_assert_gt(n, 5);
+    expect_error(api_get(short_lived, "/ping"), 401, "unauthorized", "*");
+    if (outage_s() > REMEMBERED_S) {
+        poll(NULL, 0,
+             (int)((since_us + (REMEMBERED_S + SLACK_S) * 1000000LL - clock_mono_us()) / 1000));
+        expect_unavailable(api_get(org.full_key, "/ping"), false);
+    }
+    bring_back();
+    cr_assert(stack_wait(is_served, org.full_key, HEALS_WITHIN_MS));
+    token_make(TOKEN_LIVE, unknown);
+    cr_assert(stack_wait(is_refused, unknown, HEALS_WITHIN_MS));
+    expect_status(read_conversation(&org, id), 200);
+    cr_assert_null(at(read_conversation(&org, id), "custom_attributes.lost"));
+    cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
+                             " WHERE organization_id = $1::uuid",
+                             org.id, NULL),
+                 1, "a create that was answered 503 was executed");
+    fprintf(stderr, "%d rounds of requests in an outage of %d s\n", n, outage_s());
+}
+
+/* -- without the trail -------------------------------------------------------------------------
+ */
+
+static void block_trail(void)
+{
+    cr_assert_str_eq(sql_state_as(NULL, "CREATE FUNCTION audit.full_disk() RETURNS trigger"
+                                        " LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION"
+                                        " 'no space left' USING ERRCODE = '53100'; END $$"),
+                     "00000");
+    cr_assert_str_eq(sql_state_as(NULL, "CREATE TRIGGER full_disk BEFORE INSERT ON audit.entries"
+                                        " FOR EACH ROW EXECUTE FUNCTION audit.full_disk()"),
+                     "00000");
+}
+
+static void unblock_trail(void)
+{
+    cr_assert_str_eq(sql_state_as(NULL, "DROP FUNCTION IF EXISTS audit.full_disk() CASCADE"),
+                     "00000");
+}
+
+/* It is in the log with its request id, and nowhere else. */
+static void expect_owned_up_to(const struct answer *answer)
+{
+    FILE *log = fopen(format("%s/log/gateway-0.log", stack_setting("RUN_DIR")), "re");
+    char line[8192];
+    bool found = false;
+
+    cr_assert_not_null(log);
+    while (!found && fgets(line, sizeof(line), log) != NULL)
+        found = strstr(line, "answer without a confirmed audit entry") != NULL &&
+                strstr(line, answer->request_id) != NULL;
+    fclose(log);
+    cr_assert(found, "%s: %s is not in the log", answer->about, answer->request_id);
+}
+
+Test(database, that_takes_no_entries_has_reads_refused_and_writes_rolled_back,
+     .fini = unblock_trail)
+{
+    struct org org;
+    const char *id;
+    struct answer *answers[8];
+    size_t n = 0;
+
+    org_new(&org);
+    id = new_conversation(&org, "e", "c");
+    expect_status(api_get(org.read_key, "/ping"), 200);
+    block_trail();
+    answers[n++] = api_get(org.full_key, "/ping");
+    answers[n++] = read_conversation(&org, id);
+    answers[n++] = update_conversation(&org, id, "{\"custom_attributes\":{\"lost\":1}}");
+    answers[n++] =
+        api_create(org.full_key, "{\"external_id\":\"lost\",\"from\":{\"external_id\":\"d\"}}");
+    answers[n++] = api_post(org.full_key, "/conversations/search",
+                            "{\"query\":{\"field\":\"contact.external_id\",\"operator\":\"=\","
+                            "\"value\":\"c\"}}");
+    answers[n++] = api_get(org.read_key, "/audit");
+    answers[n++] = api_create(org.read_key, "{}");
+    answers[n++] = api_get(org.read_key, "/nothing");
+    for (size_t i = 0; i < n; i++) {
+        expect_error(answers[i], 503, "service_unavailable", "*");
+        expect_owned_up_to(answers[i]);
+    }
+    expect_error(api_get("svc_live_malformed", "/ping"), 401, "unauthorized", "*");
+    unblock_trail();
+    cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
+                             " WHERE organization_id = $1::uuid",
+                             org.id, NULL),
+                 1, "a create without an entry");
+    cr_assert_eq(sql_integer("SELECT count(*) FROM webhook.events WHERE organization_id = $1::uuid",
+                             org.id, NULL),
+                 1, "an event of a create that was rolled back");
+    cr_assert_null(at(read_conversation(&org, id), "custom_attributes.lost"));
+    for (size_t i = 0; i < n; i++)
+        cr_assert_eq(sql_integer("SELECT count(*) FROM audit.entries WHERE request_id = $1::uuid",
+                                 answers[i]->request_id, NULL),
+                     0);
+    expect_status(
+        api_create(org.full_key, "{\"external_id\":\"lost\",\"from\":{\"external_id\":\"d\"}}"),
+        201);
+}
