@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/buf.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
@@ -27,6 +28,8 @@ struct attempts {
     struct attempt *all;
     struct attempt **vacant, **ended;
     size_t n_vacant, n_ended;
+
+    struct arena scratch; /* for attempts_fences() */
 };
 
 /* -- one attempt ------------------------------------------------------------------------------ */
@@ -207,6 +210,26 @@ void attempts_forget_ended(struct attempts *attempts)
         attempts->vacant[attempts->n_vacant++] = attempts->ended[--attempts->n_ended];
 }
 
+struct str attempts_fences(struct attempts *attempts)
+{
+    struct buf out;
+
+    arena_clear(&attempts->scratch);
+    buf_init(&out, &attempts->scratch, 1024);
+    buf_char(&out, '{');
+    for (int i = 0; i < attempts->options.slots; i++) {
+        const struct attempt *attempt = &attempts->all[i];
+
+        if (attempt->fence.p == NULL || attempt->has_ended)
+            continue;
+        if (out.n > 1)
+            buf_char(&out, ',');
+        buf_add(&out, attempt->fence);
+    }
+    buf_char(&out, '}');
+    return buf_str(&out);
+}
+
 void attempts_wait(struct attempts *attempts, struct pollfd *fds, size_t n, int timeout_ms)
 {
     struct pollfd all[ATTEMPTS_FDS_MOST + LOOKUP_FDS_MOST];
@@ -246,6 +269,7 @@ struct attempts *attempts_new(const struct attempts_options *options)
     const size_t n = (size_t)options->slots;
 
     attempts->options = *options;
+    arena_init(&attempts->scratch, ARENA_MOST);
     attempts->guard.allowed = &options->webhook->allowed;
     attempts->all = zeroed(n, sizeof(*attempts->all));
     attempts->vacant = zeroed(n, sizeof(struct attempt *));
@@ -284,6 +308,7 @@ void attempts_free(struct attempts *attempts)
     deliver_free(attempts->deliver);
     for (int i = 0; i < attempts->options.slots; i++)
         arena_release(&attempts->all[i].arena);
+    arena_release(&attempts->scratch);
     free(attempts->all);
     free(attempts->vacant);
     free(attempts->ended);

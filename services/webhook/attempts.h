@@ -40,6 +40,9 @@ size_t attempts_vacant(const struct attempts *attempts);
 void attempts_wait(struct attempts *attempts, struct pollfd *fds, size_t n, int timeout_ms);
 void attempts_wake(struct attempts *attempts); /* from any thread */
 
+/* The fences of those under way, as PostgreSQL writes an array; good until the next call. */
+struct str attempts_fences(struct attempts *attempts);
+
 /* Those that wait to be settled, in the order of their ends; and when they are, their slots become
    vacant. */
 struct attempt *const *attempts_ended(const struct attempts *attempts, size_t *n);

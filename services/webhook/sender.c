@@ -37,7 +37,7 @@ struct sender {
     int events_most; /* of the next turn: by how many deliveries an event has made of late */
     bool has_more;   /* the last turn has left something undone */
     bool has_failed; /* and whether it failed */
-    int64_t turn_due_us, poll_due_us; /* clock_mono_us() */
+    int64_t turn_due_us, poll_due_us, recovers_from_us; /* clock_mono_us() */
 
     pthread_t thread;
     atomic_bool has_rung, is_stopping, store_is_up;
@@ -89,7 +89,9 @@ static struct store_ask next_ask(struct sender *sender, bool polls)
     const int all = sender->options.slots;
     const bool takes = !is_stopping(sender);
     struct store_ask ask = {
-        .recovers = polls && takes,
+        .under_way = polls ? attempts_fences(sender->attempts) : STR_NONE,
+        /* Whoever was cut off from the database himself leaves others the time to come back. */
+        .recovers = polls && takes && clock_mono_us() >= sender->recovers_from_us,
         .events_most = takes ? sender->events_most : 0,
     };
     int busy;
@@ -104,6 +106,7 @@ static struct store_ask next_ask(struct sender *sender, bool polls)
 
 static void fail_turn(struct sender *sender, enum status st)
 {
+    atomic_store(&sender->store_is_up, false);
     metric_add(sender->meters.failed_turns, 1);
     if (!sender->has_failed)
         LOG(LOG_WARNING, "a turn of the sender failed, trying again",
@@ -181,14 +184,19 @@ static void wait(struct sender *sender)
 
 static void turn(struct sender *sender)
 {
+    bool was_up, is_up;
     int64_t now;
 
     wait(sender);
     now = clock_mono_us();
     if ((now < sender->turn_due_us || !wants_turn(sender)) && now < sender->poll_due_us)
         return;
-    atomic_store(&sender->store_is_up, store_is_up(sender->store));
-    if (atomic_load(&sender->store_is_up))
+    was_up = atomic_load(&sender->store_is_up);
+    is_up = store_is_up(sender->store);
+    atomic_store(&sender->store_is_up, is_up);
+    if (is_up && !was_up)
+        sender->recovers_from_us = clock_mono_us() + STORE_LEASE_S * INT64_C(1000000);
+    if (is_up)
         take_turn(sender);
     else
         sender->turn_due_us = sender->poll_due_us = clock_mono_us() + RETRY_US;

@@ -13,13 +13,11 @@
 enum {
     CONNECT_MS = 50,
     PATIENCE_MS = 3000,
-    /* An attempt, the turns before and behind it, and some air. */
-    LEASE_S = 15,
     ARENA_MOST = 64 * 1024 * 1024,
     TURN_PARAMS = 4,
 };
 
-_Static_assert(LEASE_S * 1000 > ATTEMPT_LIMIT_MS + 2 * PATIENCE_MS, "a lease outlives an attempt");
+_Static_assert(STORE_LEASE_S * 1000 > PATIENCE_MS + 1000, "a lease outlives a turn");
 
 struct store {
     struct db *db;
@@ -152,7 +150,7 @@ static size_t add_claim(struct store *store, const struct store_ask *ask)
         number(store, ask->slots),
         number(store, ask->slots_proven),
         number(store, ask->slots_other),
-        number(store, LEASE_S),
+        number(store, STORE_LEASE_S),
     };
 
     return db_add(store->db, SQL_CLAIM, params, TURN_PARAMS);
@@ -197,6 +195,11 @@ enum status store_turn(struct store *store, const struct store_ask *ask, struct 
     db_add(db, SQL_LOCK_QUEUE, NULL, 0);
     if (ask->n_ended > 0)
         settle = add_settle(store, ask);
+    if (ask->under_way.p != NULL) {
+        const db_param params[] = {ask->under_way, number(store, STORE_LEASE_S)};
+
+        db_add(db, SQL_RENEW, params, 2);
+    }
     if (ask->recovers)
         recover = db_add(db, SQL_RECOVER, NULL, 0);
     if (ask->events_most > 0) {

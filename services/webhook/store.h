@@ -1,19 +1,21 @@
 /*
  * store - the sender's side of the tables: everything of one turn in one transaction.
  *
- * What     Settles attempts that have ended, recovers what a lost worker held, fans events out and
- *          claims what can be sent now; in this order, so that slots that became free are claimed
- *          in the same turn.
- * Owns     store_new() gives what store_free() takes back. Claims live until the next turn.
- * Threads  The sender's.
- * Fails    store_turn(): as db_commit(). Nothing is claimed then as far as the caller is concerned;
- *          attempts that were to be settled can be handed in again, as often as need be.
+ * What     Settles attempts that have ended, prolongs the leases of others, recovers what a lost
+ * worker held, fans events out and claims what can be sent now; in this order, so that slots that
+ * became free are claimed in the same turn. Owns     store_new() gives what store_free() takes
+ * back. Claims live until the next turn. Threads  The sender's. Fails    store_turn(): as
+ * db_commit(). Nothing is claimed then as far as the caller is concerned; attempts that were to be
+ * settled can be handed in again, as often as need be.
  */
 #ifndef SERVICES_WEBHOOK_STORE_H
 #define SERVICES_WEBHOOK_STORE_H
 
 #include "common/base/status.h"
 #include "services/webhook/attempt.h"
+
+/* A claim is taken for lost when it was not prolonged for so long. */
+#define STORE_LEASE_S 5
 
 struct store;
 
@@ -24,6 +26,7 @@ struct store_options {
 struct store_ask {
     struct attempt *const *ended;
     size_t n_ended;
+    struct str under_way; /* their fences, as PostgreSQL writes an array; STR_NONE = not now */
     bool recovers;
     int events_most;
     int slots, slots_proven, slots_other; /* free ones: in all, and for each kind of endpoint */

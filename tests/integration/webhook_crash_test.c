@@ -108,7 +108,7 @@ static void expect_made_again(const struct org *org)
 
 Test(webhook_crash, every_event_has_its_attempt_at_every_endpoint_however_often_it_is_killed)
 {
-    const int endpoints = full_or(10, 4), kills = full_or(20, 4), events = full_or(2000, 200);
+    const int endpoints = full_or(10, 4), kills = full_or(20, 2), events = full_or(2000, 100);
     struct receiver *receiver = receiver_start("good");
     struct hook hooks[ENDPOINTS_MOST];
     const char *paths[ENDPOINTS_MOST];

@@ -69,7 +69,7 @@ static void wait_until(int64_t at_us)
 Test(webhook_load, endpoints_that_hang_do_not_delay_a_healthy_one)
 {
     enum { PER_SECOND = 50, EVENTS_MOST = 3000, LATE_US = 1000 * 1000 };
-    const int hanging = full_or(100, 40), events = PER_SECOND * full_or(60, 8);
+    const int hanging = full_or(100, 40), events = PER_SECOND * full_or(60, 5);
     static int64_t sent_us[EVENTS_MOST], late_us[EVENTS_MOST];
     struct receiver *receiver = receiver_start("good");
     struct org org;

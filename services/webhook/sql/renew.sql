@@ -1,0 +1,5 @@
+-- Prolongs the leases of what is still under way.
+-- $1 fences, $2 seconds
+UPDATE webhook.queue
+   SET lease_until = clock_timestamp() + $2::integer * interval '1 second'
+ WHERE lease_until IS NOT NULL AND fence = ANY ($1::bigint[])
