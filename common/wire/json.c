@@ -133,7 +133,7 @@ static bool is_large_integer(struct str number)
    spelled as an exponent they make a real of the same length, so that places stay what they are. */
 static json_t *parse_large_integers(struct str text, json_error_t *error)
 {
-    char *copy = malloc(text.n);
+    char *copy = malloc(text.n + 1);
     json_t *value;
     size_t next;
     bool fits;
@@ -146,8 +146,10 @@ static json_t *parse_large_integers(struct str text, json_error_t *error)
             next = skip_string(text, at);
         } else if (is_digit(copy[at]) || copy[at] == '-') {
             next = skip_number(text, at, &fits);
-            if (is_large_integer((struct str){text.p + at, next - at}))
-                memcpy(copy + next - 2, "e2", 2);
+            if (is_large_integer((struct str){text.p + at, next - at})) {
+                copy[next - 2] = 'e';
+                copy[next - 1] = '2';
+            }
         }
     }
     value = parse((struct str){copy, text.n}, error);
