@@ -220,14 +220,14 @@ Test(proxies, only_the_header_itself_counts, .init = open_allowlist, .fini = clo
 /* The header with `n` hops before the last part. */
 static const char *long_header(const char *first, const char *hop, int n)
 {
-    char *text = malloc(ROOM);
+    char text[ROOM];
     size_t length = (size_t)snprintf(text, ROOM, XFF "%s", first);
 
     for (int i = 0; i < n; i++) {
         length += (size_t)snprintf(text + length, ROOM - length, ",%s", hop);
         cr_assert_lt(length, ROOM);
     }
-    return text;
+    return format("%s", text);
 }
 
 Test(proxies, a_thousand_hops_are_not_walked, .init = open_allowlist, .fini = close_gateway)
