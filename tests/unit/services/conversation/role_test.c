@@ -10,6 +10,26 @@ static int64_t is_allowed(const char *table, const char *privilege)
                               table, privilege));
 }
 
+static int64_t may_update(const char *table, const char *column)
+{
+    return count(arena_printf(
+        &arena, "SELECT has_column_privilege('conv_conversation', '%s', '%s', 'UPDATE')::int",
+        table, column));
+}
+
+Test(role, never_changes_whose_a_row_is_or_where_it_came_from)
+{
+    static const char *const fixed[] = {"organization_id", "id",      "external_id",
+                                        "contact_id",      "channel", "created_at"};
+
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+        cr_assert_not(may_update("conversation.conversations", fixed[i]), "%s", fixed[i]);
+    cr_assert_not(may_update("conversation.contacts", "organization_id"));
+    cr_assert_not(may_update("conversation.contacts", "id"));
+    cr_assert(may_update("conversation.conversations", "status"));
+    cr_assert(may_update("conversation.contacts", "erased_at"));
+}
+
 Test(role, deletes_nothing_but_messages)
 {
     cr_assert(is_allowed("conversation.conversations", "INSERT"));

@@ -80,6 +80,7 @@ static inline void start(void)
                             "CREATE ROLE conv_webhook");
     migrate("services/webhook/migrations/0001_events.sql");
     migrate("services/conversation/migrations/0001_conversations.sql");
+    migrate("services/conversation/migrations/0002_grants.sql");
     db = connect();
     neighbour = connect();
 }
