@@ -3,7 +3,7 @@
  *
  * What     The retry rules of contract 4.2 in their order: an erased customer, an unknown contact,
  *          a source id that is taken, a replay, a profile that belongs to somebody else. The
- *          statement (sql/create_conversation.sql) writes by the same rules; what it wrote is part
+ *          statement (sql/create_conversations.sql) writes by the same rules; what it wrote is part
  *          of what was found.
  * Threads  Any; pure.
  */
