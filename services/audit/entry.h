@@ -20,6 +20,7 @@ enum entry_column {
     ENTRY_CONVERSATION_ID,
     ENTRY_CONTACT_ID,
     ENTRY_CREATED_AT_S,
+    ENTRY_COLUMNS
 };
 
 /* Appends the audit_log object. */

@@ -3,6 +3,8 @@
  *
  * Answer   ok: audit_log.list; or parameter_invalid, invalid_cursor
  * Cursor   the request id of the page's last entry: its time is in it (see the migration)
+ * Bound    a page looks at LOOKED_AT_MOST entries: with a filter that seldom matches it may have
+ *          fewer than it could, or none, and still say where the next one begins
  */
 #include <string.h>
 
@@ -13,6 +15,8 @@
 #include "services/audit/audit.h"
 #include "services/audit/entry.h"
 #include "services/audit/query.h"
+
+enum { LOOKED_AT_MOST = 5000 };
 
 struct list {
     struct audit_query query;
@@ -72,6 +76,7 @@ void audit_list_ask(struct command *command, struct db *db, void *service)
         query->outcome,
         query->api_key_id,
         query->conversation_id,
+        str_of(arena_printf(arena, "%d", LOOKED_AT_MOST)),
     };
     list->page = db_add(db, SQL_LIST_ENTRIES, params, sizeof(params) / sizeof(params[0]));
 }
@@ -107,11 +112,13 @@ enum status audit_list_tell(struct command *command, struct db *db, void *servic
 {
     const struct list *list = command->state;
     const struct db_rows *rows = db_result(db, list->page);
-    size_t found = db_rows_count(rows), shown = found;
+    const size_t found = db_rows_count(rows);
+    const bool has_limit = found > 0 && db_value_bool(rows, found - 1, ENTRY_COLUMNS);
+    const bool has_more = has_limit || found > (size_t)list->query.per_page;
+    /* The row too many only says that there is a next page. */
+    const size_t shown = has_more ? found - 1 : found;
     struct buf *out = &command->reply;
 
-    if (found > (size_t)list->query.per_page)
-        shown = (size_t)list->query.per_page; /* the row too many says that there is a next page */
     buf_char(out, '{');
     add_text(out, "type", STR("audit_log.list"));
     json_add_key(out, "audit_logs");
@@ -126,8 +133,9 @@ enum status audit_list_tell(struct command *command, struct db *db, void *servic
     buf_char(out, '{');
     add_text(out, "type", STR("pages"));
     add_integer(out, "per_page", list->query.per_page);
-    if (shown < found)
-        add_next(out, service, list, db_value(rows, shown - 1, ENTRY_REQUEST_ID));
+    if (has_more)
+        add_next(out, service, list,
+                 db_value(rows, has_limit ? found - 1 : shown - 1, ENTRY_REQUEST_ID));
     buf_char(out, '}');
     buf_char(out, '}');
     return ST_OK;

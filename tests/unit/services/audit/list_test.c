@@ -1,0 +1,115 @@
+/* Pages of the trail where a filter matches seldom: bounded, and nothing is missed or told twice.
+ */
+#include "services/audit/audit.h"
+#include "tests/unit/services/audit/sealed.h"
+
+TestSuite(list, .init = start, .fini = stop, .timeout = 60);
+
+enum { MANY = 12000 };
+
+static const struct route list = {
+    .judge = audit_list_judge, .ask = audit_list_ask, .tell = audit_list_tell};
+
+/* MANY entries of one millisecond; the first, the last and every 4,000th are searches. */
+static void fill(void)
+{
+    postgres_do(server.url,
+                "INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id,"
+                " operation, http_status, outcome) SELECT '" ORG "', audit.time_of(id), id,"
+                " '" ORG "', CASE WHEN n % 4000 = 0 OR n = 1 THEN 'conversation.search' ELSE 'ping'"
+                " END, 200, 'allowed' FROM generate_series(1, 12000) AS n, LATERAL (SELECT"
+                " (left(test_id(interval '1 min', 1)::text, 14) || '7000-8000-' ||"
+                " lpad(to_hex(n), 12, '0'))::uuid AS id) AS made");
+}
+
+static const char *page(struct audit *audit, const char *query)
+{
+    struct command *command = ARENA_NEW(&arena, struct command);
+
+    *command = (struct command){.route = &list, .arena = &arena, .query = str_of(query)};
+    problems_init(&command->problems, &arena);
+    buf_init(&command->reply, &arena, 4096);
+    cr_assert(uuid_parse(STR(ORG), &command->caller.organization_id));
+    cr_assert_eq(list.judge(command, audit), ST_OK);
+    db_open_batch(db, clock_us() + 10 * 1000 * 1000);
+    list.ask(command, db, audit);
+    cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
+    cr_assert_eq(list.tell(command, db, audit), ST_OK);
+    cr_assert_eq(db_commit(db), ST_OK);
+    return arena_cstr(&arena, buf_str(&command->reply));
+}
+
+static int occurrences(const char *text, const char *of)
+{
+    int n = 0;
+
+    for (const char *p = strstr(text, of); p != NULL; p = strstr(p + 1, of))
+        n++;
+    return n;
+}
+
+/* The cursor of the next page, or NULL. */
+static const char *next_of(const char *reply)
+{
+    const char *begin = strstr(reply, "\"starting_after\":\"");
+
+    if (begin == NULL)
+        return NULL;
+    begin += strlen("\"starting_after\":\"");
+    return arena_cstr(&arena, (struct str){begin, strcspn(begin, "\"")});
+}
+
+/* How many entries all pages of that query have, and how many pages there are. */
+static int walk(const char *query, int *pages)
+{
+    struct audit audit = {0};
+    const char *after = NULL;
+    int n = 0;
+
+    cr_assert(cursor_keys_read("a cursor key that is long enough for a test", NULL, &audit.keys));
+    *pages = 0;
+    do {
+        const char *reply = page(
+            &audit,
+            after == NULL ? query : arena_printf(&arena, "%s&starting_after=%s", query, after));
+
+        n += occurrences(reply, "\"type\":\"audit_log\"");
+        after = next_of(reply);
+        cr_assert_lt(++*pages, 1000);
+    } while (after != NULL);
+    return n;
+}
+
+Test(list, looks_at_a_bounded_number_of_entries_for_a_page)
+{
+    int pages;
+
+    fill();
+    cr_assert_eq(walk("operation=conversation.search", &pages), 4);
+    cr_assert_eq(pages, 3, "of 5,000, 5,000 and 2,000 entries that were looked at");
+    cr_assert_eq(walk("operation=audit.list", &pages), 0);
+    cr_assert_eq(pages, 3);
+    cr_assert_eq(walk("operation=conversation.search&per_page=1", &pages), 4);
+}
+
+Test(list, is_not_bounded_where_pages_are_full)
+{
+    int pages;
+
+    fill();
+    cr_assert_eq(walk("per_page=100", &pages), MANY);
+    cr_assert_eq(pages, MANY / 100);
+    cr_assert_eq(walk("operation=ping&per_page=100", &pages), MANY - 4);
+}
+
+Test(list, ends_where_the_trail_does)
+{
+    int pages;
+
+    cr_assert_eq(walk("operation=ping", &pages), 0);
+    cr_assert_eq(pages, 1);
+    postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+    cr_assert_eq(walk("operation=ping", &pages), 1);
+    cr_assert_eq(walk("operation=audit.list", &pages), 0);
+    cr_assert_eq(pages, 1);
+}
