@@ -407,7 +407,7 @@ Test(seal, exports_what_lies_between_two_times)
 Test(seal, exports_more_than_one_step_takes)
 {
     enum { MANY = 2345 };
-    json_t **lines = calloc(MANY + 1, sizeof(*lines));
+    static json_t *lines[MANY + 1];
     struct trail trail;
 
     org_new(&trail.org);
@@ -429,7 +429,6 @@ Test(seal, exports_more_than_one_step_takes)
     cr_assert(stack_wait(is_sealed, &trail.org, PATIENCE_MS));
     expect_sound(&trail);
     cr_assert_eq(integer_of(verify(&trail), "sealed"), MANY);
-    free(lines);
 }
 
 /* -- retention -------------------------------------------------------------------------------- */
