@@ -47,7 +47,8 @@ static void on_pulse(h2o_timeout_entry_t *timer)
 
     h2o_timeout_link(gateway->context.loop, &gateway->pulse_timeout, timer);
     if (pulse_turn(&gateway->pulse)) {
-        if (bus_pulse(gateway->bus, PULSE_TOKEN) != ST_OK)
+        /* What cannot take another beat is no less silent for that. */
+        if (bus_pulse(gateway->bus, PULSE_TOKEN) != ST_OK && !pulse_is_silent(&gateway->pulse))
             pulse_lost(&gateway->pulse);
     } else {
         metric_add(meter.pulses_missed, 1);

@@ -4,7 +4,7 @@ bool pulse_turn(struct pulse *pulse)
 {
     if (pulse->awaited) {
         pulse->missed++;
-        return false;
+        return pulse->missed % PULSE_AGAIN == 0;
     }
     pulse->awaited = true;
     pulse->missed = 0;

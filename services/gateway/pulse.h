@@ -1,8 +1,9 @@
 /*
  * pulse - whether the bus is alive, told by messages that the gateway sends to itself.
  *
- * What     One beat is under way at a time. Its absence is measured in turns of our own timer, not
- *          in time: when the gateway itself was held up, the timer was too.
+ * What     One beat is under way at a time; another follows when it stays away for long, for a bus
+ *          may lose a message and live. Its absence is measured in turns of our own timer, not in
+ *          time: when the gateway itself was held up, the timer was too.
  * Threads  One.
  */
 #ifndef GATEWAY_PULSE_H
@@ -11,7 +12,8 @@
 #include <stdbool.h>
 
 #define PULSE_MS          25
-#define PULSE_MISSED_MOST 3 /* one more and the bus is silent */
+#define PULSE_MISSED_MOST 3  /* one more and the bus is silent */
+#define PULSE_AGAIN       40 /* turns after which a beat counts as lost and is followed by another */
 
 struct pulse {
     bool awaited;

@@ -25,6 +25,18 @@ Test(pulse, is_silent_after_four_turns_without_an_answer)
     cr_expect(pulse_is_silent(&pulse));
 }
 
+Test(pulse, tries_again_when_a_beat_was_lost_but_stays_silent)
+{
+    struct pulse pulse = {0};
+
+    cr_expect(pulse_turn(&pulse));
+    for (int i = 1; i < PULSE_AGAIN; i++)
+        cr_expect_not(pulse_turn(&pulse));
+    cr_expect(pulse_turn(&pulse));
+    cr_expect(pulse_is_silent(&pulse));
+    cr_expect_not(pulse_turn(&pulse));
+}
+
 Test(pulse, is_back_with_the_first_beat)
 {
     struct pulse pulse = {.awaited = true, .missed = 100};
