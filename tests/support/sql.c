@@ -36,6 +36,11 @@ static PGresult *run(const char *text, va_list rest)
         values[n++] = v;
     }
     result = PQexecParams(connected(), text, n, NULL, values, NULL, NULL, 0);
+    if (PQstatus(connection) != CONNECTION_OK) {
+        /* A test has killed the server since it was last asked. */
+        PQclear(result);
+        result = PQexecParams(connected(), text, n, NULL, values, NULL, NULL, 0);
+    }
     cr_assert_eq(PQresultStatus(result), PGRES_TUPLES_OK, "%s: %s", text,
                  PQresultErrorMessage(result));
     return result;
