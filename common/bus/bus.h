@@ -32,6 +32,7 @@ struct bus_options {
     const char *name;         /* shown by the server: service and replica */
     const char *ca_file;      /* PEM; NULL = no TLS unless the URL says tls:// */
     const char *inbox_prefix; /* NULL = "_INBOX"; the only subjects replies come by */
+    int reply_patience_ms;    /* a reply that is later is nobody's any more; 0 = a minute */
     /* Called on any thread when the link comes up or goes down; may only set atomics and wake
        somebody. May be NULL. */
     void (*on_link)(void *closure, bool up);
@@ -112,7 +113,7 @@ typedef void (*bus_reply_fn)(void *closure, uint64_t token, enum bus_reply_kind 
 /* Opens the one inbox of this connection. Once, before the first bus_request(). */
 void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, void *closure);
 /* Publishes with a reply subject of its own; the reply comes with `token`, at most once, and may
-   come later than the caller cares to wait, but never after a minute. */
+   come later than the caller cares to wait, but not much later than reply_patience_ms. */
 MUST_CHECK enum status bus_request(struct bus *bus, const char *subject, uint64_t token,
                                    const struct bus_header *headers, size_t n_headers,
                                    struct str body);

@@ -44,7 +44,7 @@ struct bus_inbox {
     struct bus_lane *free;
     struct bus_lane **awaited; /* those with a request under way */
     size_t n_awaited, room;
-    int64_t sweep_due_us;
+    int64_t patience_us, sweep_due_us;
 };
 
 /* The answer that bus_call() waits for. */

@@ -5,7 +5,8 @@
  *
  * The last part of the reply subject counts the lane's uses: a second reply to an earlier request
  * is seen to be one and dropped. A lane is used again only once its reply has come, so that the
- * same holds for "no responders". One that stays silent is closed after LANE_SILENT_US.
+ * same holds for "no responders". One that stays silent is closed when patience is over: every one
+ * costs a look whenever something is read.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,8 +20,7 @@
 
 enum {
     ID_BYTES = 8,
-    SWEEP_US = 1000 * 1000,
-    LANE_SILENT_US = 60 * 1000 * 1000, /* longer than any deadline: nobody waits for it any more */
+    SWEEPS = 4, /* while patience lasts */
     SUBJECT_ROOM = sizeof(((struct bus_inbox *)NULL)->prefix) + 44,
 };
 
@@ -164,13 +164,13 @@ void bus_inbox_sweep(struct bus *bus)
     struct bus_inbox *inbox = &bus->inbox;
     int64_t now_us = clock_mono_us();
 
-    if (inbox->n_awaited == 0 || now_us < inbox->sweep_due_us)
+    if (inbox->n_awaited == 0 || now_us < inbox->sweep_due_us || !bus_can_call(bus))
         return;
-    inbox->sweep_due_us = now_us + SWEEP_US;
+    inbox->sweep_due_us = now_us + inbox->patience_us / SWEEPS;
     for (size_t i = inbox->n_awaited; i-- > 0;) {
         struct bus_lane *lane = inbox->awaited[i];
 
-        if (now_us - lane->since_us < LANE_SILENT_US)
+        if (now_us - lane->since_us < inbox->patience_us)
             continue;
         inbox->awaited[i] = inbox->awaited[--inbox->n_awaited];
         close_lane(lane);

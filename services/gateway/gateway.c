@@ -18,9 +18,11 @@
 #define FAREWELL_MS 500
 #define STOP_MS     8000
 #define TURN_MS     100
-#define PULSE_TOKEN UINT64_MAX /* no call's: those have a place in their last 16 bits */
-#define KEYS_KNOWN  65536
-#define KEYS_OTHER  10000
+/* A reply that is later than this after the deadline is dropped. */
+#define REPLY_LATE_MS (4 * CALL_GRACE_MS)
+#define PULSE_TOKEN   UINT64_MAX /* no call's: those have a place in their last 16 bits */
+#define KEYS_KNOWN    65536
+#define KEYS_OTHER    10000
 /* An exchange awaits one call at a time, a key at most two more. */
 #define CALLS_MOST (3 * EXCHANGES_MOST)
 
@@ -135,6 +137,7 @@ static bool open_bus(struct gateway *gateway)
         .url = settings->nats_url,
         .name = name,
         .ca_file = settings->nats_ca_file[0] != '\0' ? settings->nats_ca_file : NULL,
+        .reply_patience_ms = (int)settings->command_timeout_ms + REPLY_LATE_MS,
         .on_link = post_link,
         .closure = gateway,
     };

@@ -174,6 +174,31 @@ Test(bus, brings_a_pulse_back_to_its_inbox)
     free_ends();
 }
 
+Test(bus, does_not_wait_for_a_reply_for_ever)
+{
+    struct bus *impatient = ends[0] = bus_connect(
+        &(struct bus_options){.url = server.url, .name = "test", .reply_patience_ms = 100});
+    struct bus *other = open_end(1);
+    struct bus_mailbox *mailbox = bus_serve(impatient, "v1.thing.*", "thing");
+    struct bus_message *request = NULL;
+    struct replies replies = {0}, others = {0};
+    bus_open_inbox(impatient, on_reply, &replies);
+    bus_open_inbox(other, on_reply, &others);
+    cr_assert(EVENTUALLY(bus_is_up(impatient) && bus_is_up(other)));
+    cr_assert_eq(bus_request(impatient, "v1.thing.get", 1, NULL, 0, STR("")), ST_OK);
+    cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL));
+    int64_t over_us = clock_mono_us() + 400 * 1000;
+    cr_assert(EVENTUALLY(clock_mono_us() > over_us));
+
+    /* The server knows nobody any more who would take it. */
+    cr_assert_eq(bus_request(other, bus_message_reply_to(request).p, 2, NULL, 0, STR("")), ST_OK);
+    cr_assert(EVENTUALLY(atomic_load(&others.n) == 1));
+    cr_assert_eq(others.kind[0], BUS_NO_RESPONDERS);
+    cr_assert_eq(atomic_load(&replies.n), 0);
+    bus_message_free(request);
+    free_ends();
+}
+
 Test(bus, tells_an_empty_reply_from_no_responders)
 {
     struct bus *both = open_end(0);
