@@ -8,7 +8,7 @@ WITH next AS (
            ORDER BY number
            LIMIT 100) AS near
 )
-SELECT block.number,
+SELECT next.number,
        entry.organization_id,
        entry.request_id,
        (extract(epoch FROM entry.created_at) * 1000000)::bigint AS created_us,
@@ -21,12 +21,18 @@ SELECT block.number,
        entry.contact_id,
        entry.xid
   FROM next
-  JOIN audit.blocks AS block ON block.organization_id = $1::uuid AND block.number = next.number
+ CROSS JOIN LATERAL (SELECT request_ids
+                       FROM audit.blocks
+                      WHERE organization_id = $1::uuid AND number = next.number
+                      LIMIT 1) AS block
  CROSS JOIN unnest(block.request_ids) WITH ORDINALITY AS item (request_id, place)
-  LEFT JOIN audit.entries AS entry
-         ON entry.organization_id = $1::uuid
-        AND entry.created_at = audit.time_of(item.request_id)
-        AND entry.request_id = item.request_id
+ CROSS JOIN LATERAL (SELECT audit.time_of(item.request_id) AS created_at OFFSET 0) AS time
+  LEFT JOIN LATERAL (SELECT *
+                       FROM audit.entries
+                      WHERE organization_id = $1::uuid
+                        AND created_at = time.created_at
+                        AND request_id = item.request_id
+                      LIMIT 1) AS entry ON true
  WHERE next.number = next.first
     OR next.entries - (SELECT entries FROM next WHERE number = first) < $3::bigint
- ORDER BY block.number, item.place
+ ORDER BY next.number, item.place

@@ -1,6 +1,7 @@
 -- The next blocks of a chain, with as many entries as one step takes, and what was published of
 -- them. list_block_entries.sql takes the same ones.
 --   $1 organization   $2 behind this number   $3 entries, about
+-- Blocks are looked up one by one (LIMIT 1): a join would read all of a chain for each step.
 WITH next AS (
   SELECT number, entries, min(number) OVER () AS first
     FROM (SELECT number, entries
@@ -25,7 +26,10 @@ SELECT block.number,
           FROM audit.heads AS head
          WHERE head.organization_id = $1::uuid AND head.number = block.number) AS published_hash
   FROM next
-  JOIN audit.blocks AS block ON block.organization_id = $1::uuid AND block.number = next.number
+ CROSS JOIN LATERAL (SELECT *
+                       FROM audit.blocks
+                      WHERE organization_id = $1::uuid AND number = next.number
+                      LIMIT 1) AS block
  WHERE next.number = next.first
     OR next.entries - (SELECT entries FROM next WHERE number = first) < $3::bigint
  ORDER BY block.number

@@ -18,10 +18,12 @@ WITH page AS MATERIALIZED (
    ORDER BY entry.created_at, entry.request_id
    LIMIT $4::bigint
 ), named AS MATERIALIZED (
-  SELECT block.number, unnest(block.request_ids) AS request_id
+  SELECT covering.number, unnest(block.request_ids) AS request_id
     FROM (SELECT DISTINCT number FROM page WHERE number IS NOT NULL) AS covering
-    JOIN audit.blocks AS block
-      ON block.organization_id = $1::uuid AND block.number = covering.number
+   CROSS JOIN LATERAL (SELECT request_ids
+                         FROM audit.blocks
+                        WHERE organization_id = $1::uuid AND number = covering.number
+                        LIMIT 1) AS block
 )
 SELECT page.request_id,
        page.xid,

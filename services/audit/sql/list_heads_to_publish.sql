@@ -16,8 +16,11 @@ SELECT head.organization_id, head.number, head.entries, head.last_xid,
                       WHERE block.organization_id = grown.organization_id
                       ORDER BY number DESC
                       LIMIT 1) AS head
- WHERE NOT EXISTS (SELECT FROM audit.heads AS published
-                    WHERE published.organization_id = head.organization_id
-                      AND published.number = head.number)
+  LEFT JOIN LATERAL (SELECT true AS is_published
+                       FROM audit.heads AS published
+                      WHERE published.organization_id = head.organization_id
+                        AND published.number = head.number
+                      LIMIT 1) AS published ON true
+ WHERE published.is_published IS NULL
  ORDER BY head.last_xid, head.organization_id
  LIMIT $1::bigint
