@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 static struct common common;
 static struct gateway *gateways[THREADS_MOST];
 static size_t n_gateways;
+static atomic_bool is_stopping;
 
 static bool read_log_level(const char *text, enum log_level *out)
 {
@@ -116,6 +118,10 @@ static void prefer_batches(void)
 
 static bool is_ready(void *closure, char reason[128])
 {
+    if (atomic_load(&is_stopping)) {
+        snprintf(reason, 128, "shutting down");
+        return false;
+    }
     for (size_t i = 0; i < n_gateways; i++)
         if (!gateway_is_ready(gateways[i])) {
             snprintf(reason, 128, "the bus is down or does not answer");
@@ -133,6 +139,7 @@ static void serve(const sigset_t *ends)
         log_int("tls_port", common.settings.tls_port), log_int("threads", (int64_t)n_gateways));
     must(sigwait(ends, &signal_number) == 0);
     LOG(LOG_INFO, "stopping", log_str("signal", strsignal(signal_number)));
+    atomic_store(&is_stopping, true);
     for (size_t i = 0; i < n_gateways; i++)
         gateway_stop(gateways[i]);
     for (size_t i = 0; i < n_gateways; i++)
