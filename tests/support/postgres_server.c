@@ -158,6 +158,8 @@ void postgres_server_stop(struct postgres_server *server)
 
     if (server->pid != 0)
         postgres_server_crash(server);
+    if (server->folder[0] == '\0')
+        return; /* only a database, which goes with the server that has it */
     must(waitpid(run(args), NULL, 0) > 0);
     (void)rmdir(server->folder); /* whose parent is not the postgres user's */
 }
@@ -179,18 +181,6 @@ static PGresult *ask(const char *url, const char *query)
 void postgres_do(const char *url, const char *statements)
 {
     PQclear(ask(url, statements));
-}
-
-void postgres_make_database(const char *server_url, char url[POSTGRES_URL_MOST])
-{
-    char create[64];
-    const char *slash = server_url ? strrchr(server_url, '/') : NULL;
-
-    must(slash != NULL);
-    snprintf(create, sizeof(create), "CREATE DATABASE test%d", (int)getpid());
-    postgres_do(server_url, create);
-    snprintf(url, POSTGRES_URL_MOST, "%.*s/test%d", (int)(slash - server_url), server_url,
-             (int)getpid());
 }
 
 int64_t postgres_integer(const char *url, const char *query)

@@ -29,8 +29,14 @@ void postgres_server_start(struct postgres_server *server);
 void postgres_server_crash(struct postgres_server *server); /* all its processes, at once */
 void postgres_server_stop(struct postgres_server *server);  /* and forget its data */
 
-/* A database of this process' own on a server that several share. */
-void postgres_make_database(const char *server_url, char url[POSTGRES_URL_MOST]);
+/* Instead of a server of its own, for a test that does no server any harm: a database of its own on
+   one that all tests of the program share. Has no port and no folder, only a URL. */
+void postgres_server_share(struct postgres_server *server);
+/* Roles are the whole server's: this one may be there already, from another test. */
+void postgres_have_role(const struct postgres_server *server, const char *name);
+void postgres_url_as(const struct postgres_server *server, const char *role,
+                     char url[POSTGRES_URL_MOST]);
+
 /* Runs statements. */
 void postgres_do(const char *url, const char *statements);
 /* The first column of the first row; 0 when there is no row. */

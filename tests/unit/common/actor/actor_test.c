@@ -2,7 +2,6 @@
 #include "common/actor/actor.h"
 
 #include <criterion/criterion.h>
-#include <criterion/hooks.h>
 #include <libpq-fe.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,23 +14,10 @@
 #include "tests/support/postgres_server.h"
 #include "tests/support/toy.h"
 
-static struct postgres_server shared;
-
-ReportHook(PRE_ALL)(struct criterion_test_set *tests)
-{
-    postgres_server_prepare(&shared);
-    postgres_server_start(&shared);
-    setenv("TEST_POSTGRES_URL", shared.url, 1);
-}
-
-ReportHook(POST_ALL)(struct criterion_global_stats *stats)
-{
-    postgres_server_stop(&shared);
-}
-
 /* -- a bus, a database and an actor for each test -------------------------------------------- */
 
-static char url[POSTGRES_URL_MOST];
+static struct postgres_server database;
+static const char *const url = database.url;
 static struct nats_server nats;
 static struct meters *meters;
 static struct actor *actor;
@@ -65,7 +51,7 @@ static void start_actor(size_t mailbox_most)
 
 static void open_all(void)
 {
-    postgres_make_database(getenv("TEST_POSTGRES_URL"), url);
+    postgres_server_share(&database);
     postgres_do(url, toy_schema);
     nats_server_prepare(&nats, NULL);
     nats_server_start(&nats);
@@ -333,7 +319,7 @@ Test(actor, answers_at_once_while_the_database_is_down_and_heals_by_itself)
     postgres_server_prepare(&own);
     postgres_server_start(&own);
     postgres_do(own.url, toy_schema);
-    snprintf(url, sizeof(url), "%s", own.url);
+    snprintf(database.url, sizeof(database.url), "%s", own.url);
     start_actor(0);
 
     postgres_server_crash(&own);

@@ -4,7 +4,6 @@
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
-#include <criterion/hooks.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,23 +34,10 @@ static const char schema[] =
     "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON slow DEFERRABLE INITIALLY DEFERRED"
     " FOR EACH ROW EXECUTE FUNCTION slow();";
 
-static struct postgres_server shared;
-
-ReportHook(PRE_ALL)(struct criterion_test_set *tests)
-{
-    postgres_server_prepare(&shared);
-    postgres_server_start(&shared);
-    setenv("TEST_POSTGRES_URL", shared.url, 1);
-}
-
-ReportHook(POST_ALL)(struct criterion_global_stats *stats)
-{
-    postgres_server_stop(&shared);
-}
-
 /* -- a database for each test ------------------------------------------------------------------ */
 
-static char url[POSTGRES_URL_MOST];
+static struct postgres_server database;
+static const char *const url = database.url;
 static struct db *db;
 
 static struct db *db_to(const char *to)
@@ -66,7 +52,7 @@ static struct db *db_to(const char *to)
 
 static void open_database(void)
 {
-    postgres_make_database(getenv("TEST_POSTGRES_URL"), url);
+    postgres_server_share(&database);
     postgres_do(url, schema);
     db = db_to(url);
     cr_assert_eq(db_connect(db, 5000), ST_OK);

@@ -13,8 +13,7 @@ static struct db *db;
 
 static void setup(void)
 {
-    postgres_server_prepare(&server);
-    postgres_server_start(&server);
+    postgres_server_share(&server);
     postgres_do(server.url, toy_schema);
     arena_init(&arena, 16 << 20);
     db = db_new(&(struct db_options){

@@ -49,17 +49,15 @@ static void start(void)
         "services/access/migrations/0002_key_rotation.sql",
     };
 
-    postgres_server_prepare(&server);
-    postgres_server_start(&server);
-    postgres_do(server.url, "CREATE ROLE conv_access LOGIN");
+    postgres_server_share(&server);
+    postgres_have_role(&server, "conv_access");
     for (size_t i = 0; i < sizeof(migrations) / sizeof(migrations[0]); i++) {
         char *migration = file_text(migrations[i]);
 
         postgres_do(server.url, migration);
         free(migration);
     }
-    snprintf(role_url, sizeof(role_url), "postgresql://conv_access@127.0.0.1:%u/postgres",
-             server.port);
+    postgres_url_as(&server, "conv_access", role_url);
     db = connect_as_service();
 }
 

@@ -67,9 +67,9 @@ static int parameters_of(const char *statement)
 
 static void assert_planned_by_key(void)
 {
-    const char *const url =
-        arena_printf(&arena, "postgresql://conv_conversation@127.0.0.1:%u/postgres", server.port);
+    char url[POSTGRES_URL_MOST];
 
+    postgres_url_as(&server, "conv_conversation", url);
     for (size_t i = 0; i < CONVERSATION_SQL_COUNT; i++) {
         const char *const text = conversation_sql[i].text;
         struct buf nulls;

@@ -1,6 +1,6 @@
 /*
  * stored - runs a handler with its statements on a real database, as the service's own role.
- * Header-only; every test has a server of its own.
+ * Header-only; every test has a database of its own.
  */
 #ifndef TESTS_UNIT_SERVICES_CONVERSATION_STORED_H
 #define TESTS_UNIT_SERVICES_CONVERSATION_STORED_H
@@ -59,10 +59,10 @@ static inline void migrate(const char *path)
 
 static inline struct db *connect(void)
 {
-    char url[128];
+    char url[POSTGRES_URL_MOST];
     struct db *made;
 
-    snprintf(url, sizeof(url), "postgresql://conv_conversation@127.0.0.1:%u/postgres", server.port);
+    postgres_url_as(&server, "conv_conversation", url);
     made = db_new(&(struct db_options){.url = url,
                                        .name = "test",
                                        .statements = conversation_sql,
@@ -74,10 +74,10 @@ static inline struct db *connect(void)
 static inline void start(void)
 {
     arena_init(&arena, 64 << 20);
-    postgres_server_prepare(&server);
-    postgres_server_start(&server);
-    postgres_do(server.url, "CREATE ROLE conv_conversation LOGIN; CREATE ROLE conv_search;"
-                            "CREATE ROLE conv_webhook");
+    postgres_server_share(&server);
+    postgres_have_role(&server, "conv_conversation");
+    postgres_have_role(&server, "conv_search");
+    postgres_have_role(&server, "conv_webhook");
     migrate("services/webhook/migrations/0001_events.sql");
     migrate("services/conversation/migrations/0001_conversations.sql");
     migrate("services/conversation/migrations/0002_grants.sql");

@@ -1,6 +1,6 @@
 /*
  * stored - a real database with the schema, and a link to it as the service has it. Header-only;
- * every test has a server of its own.
+ * every test has a database of its own.
  */
 #ifndef TESTS_UNIT_SERVICES_SEARCH_STORED_H
 #define TESTS_UNIT_SERVICES_SEARCH_STORED_H
@@ -31,7 +31,10 @@ static inline void migrate(const char *path)
 
 static inline char *search_url(void)
 {
-    return arena_printf(&arena, "postgresql://conv_search@127.0.0.1:%u/postgres", server.port);
+    char *const url = arena_alloc(&arena, POSTGRES_URL_MOST);
+
+    postgres_url_as(&server, "conv_search", url);
+    return url;
 }
 
 static inline void connect_search(void)
@@ -48,10 +51,11 @@ static inline void connect_search(void)
 static inline void start(void)
 {
     open_arena();
-    postgres_server_prepare(&server);
-    postgres_server_start(&server);
-    postgres_do(server.url, "CREATE ROLE conv_search LOGIN; CREATE ROLE conv_conversation;"
-                            "CREATE ROLE conv_webhook; CREATE ROLE conv_audit");
+    postgres_server_share(&server);
+    postgres_have_role(&server, "conv_search");
+    postgres_have_role(&server, "conv_conversation");
+    postgres_have_role(&server, "conv_webhook");
+    postgres_have_role(&server, "conv_audit");
     migrate("services/audit/migrations/0001_entries.sql");
     migrate("services/webhook/migrations/0001_events.sql");
     migrate("services/conversation/migrations/0001_conversations.sql");
