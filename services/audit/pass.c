@@ -172,14 +172,42 @@ struct step {
     struct block_place seen;
 };
 
+/* The entries behind the place, and what of them waits for an older transaction. */
+static enum status list(struct step *step, struct str horizon)
+{
+    struct pass *pass = step->pass;
+    size_t entries = list_unsealed(pass, step->db, &step->seen, horizon, step->arena);
+    size_t waiting = db_add(step->db, SQL_READ_WAITING, &horizon, 1);
+    const struct db_rows *rows;
+    enum status st = db_run(step->db);
+
+    if (st != ST_OK)
+        return st;
+    rows = db_result(step->db, entries);
+    step->n = db_rows_count(rows);
+    step->entries = ARENA_ARRAY(step->arena, struct block_entry, step->n);
+    for (size_t i = 0; i < step->n; i++)
+        read_entry(rows, i, step->arena, &step->entries[i]);
+    if (step->n > 0)
+        step->seen = step->entries[step->n - 1].place;
+    pass->is_behind = step->n == pass->entries_most;
+    rows = db_result(step->db, waiting);
+    if (pass->is_behind)
+        pass->oldest_us = step->entries[step->n - 1].created_us;
+    else if (db_rows_count(rows) > 0)
+        pass->oldest_us = db_value_int(rows, 0, 0);
+    return ST_OK;
+}
+
 /* Finds the place and reads what is behind it. */
 static enum status look(struct step *step)
 {
     struct pass *pass = step->pass;
     struct db *db = step->db;
-    size_t lock = db_add(db, SQL_LOCK_SEALING, NULL, 0),
-           where = db_add(db, SQL_READ_PLACE, NULL, 0);
+    size_t lock = db_add(db, SQL_LOCK_SEALING, NULL, 0);
+    size_t where = db_add(db, SQL_READ_PLACE, NULL, 0);
     const struct db_rows *rows;
+    struct str horizon;
     enum status st = db_run(db);
 
     if (st != ST_OK)
@@ -188,23 +216,12 @@ static enum status look(struct step *step)
     if (!pass->was_first)
         return ST_OK;
     rows = db_result(db, where);
+    horizon = db_value(rows, 0, 3);
     step->seen = pass_read_place(rows);
+    pass->is_adrift = step->seen.xid >= xid_of(horizon);
     if (block_compare_places(&step->seen, &pass->seen) < 0)
         step->seen = pass->seen;
-    where = list_unsealed(pass, db, &step->seen, db_value(rows, 0, 3), step->arena);
-    st = db_run(db);
-    if (st != ST_OK)
-        return st;
-    rows = db_result(db, where);
-    step->n = db_rows_count(rows);
-    step->entries = ARENA_ARRAY(step->arena, struct block_entry, step->n);
-    for (size_t i = 0; i < step->n; i++)
-        read_entry(rows, i, step->arena, &step->entries[i]);
-    if (step->n > 0)
-        step->seen = step->entries[step->n - 1].place;
-    pass->is_behind = step->n == pass->entries_most;
-    pass->oldest_us = pass->is_behind ? step->entries[step->n - 1].created_us : 0;
-    return ST_OK;
+    return list(step, horizon);
 }
 
 /* Keeps the entries that are to be sealed. */
@@ -277,7 +294,8 @@ enum status pass_step(struct pass *pass, struct db *db, struct arena *arena)
 
     if (pass->entries_most == 0)
         pass->entries_most = ENTRIES_MOST;
-    pass->was_first = pass->is_behind = false;
+    pass->was_first = pass->is_behind = pass->is_adrift = false;
+    pass->oldest_us = 0;
     pass->sealed = pass->blocks = pass->implausible = 0;
     db_open_batch(db, clock_us() + PATIENCE_US);
     st = look(&step);

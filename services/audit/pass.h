@@ -26,7 +26,9 @@ struct pass {
     size_t implausible;  /* entries that no service can have appended: left out of the chain */
     struct uuid suspect; /* the first of them */
     bool is_behind;      /* there is more to seal at once */
-    int64_t oldest_us;   /* created_at of the last entry looked at while behind */
+    int64_t oldest_us;   /* created_at of an entry that is not sealed yet, about the oldest; or 0 */
+    /* What is sealed lies beyond all transactions: the trail comes from another cluster. */
+    bool is_adrift;
 };
 
 MUST_CHECK enum status pass_step(struct pass *pass, struct db *db, struct arena *arena);

@@ -28,6 +28,7 @@ struct sealer {
     struct arena arena;
     struct pass pass;
     struct meters meters;
+    bool was_adrift;
     int64_t publish_due_us; /* clock_mono_us() */
     atomic_bool is_stopping;
     pthread_t thread;
@@ -42,7 +43,12 @@ static void show(struct sealer *self)
     metric_add(self->meters.entries, (int64_t)pass->sealed);
     metric_add(self->meters.blocks, (int64_t)pass->blocks);
     metric_add(self->meters.implausible, (int64_t)pass->implausible);
-    metric_set(self->meters.lag, pass->is_behind ? (clock_us() - pass->oldest_us) / 1000000 : 0);
+    metric_set(self->meters.lag,
+               pass->oldest_us > 0 ? (clock_us() - pass->oldest_us) / 1000000 : 0);
+    if (pass->is_adrift && !self->was_adrift)
+        LOG(LOG_ERROR, "the trail is from another database cluster: its transactions are ahead of "
+                       "this one's, and nothing is sealed");
+    self->was_adrift = pass->is_adrift;
     if (pass->implausible > 0) {
         char text[UUID_TEXT + 1];
 
@@ -126,7 +132,7 @@ static struct meters meters_make(void)
         .heads = metric_counter("conversations_audit_heads_total", NULL,
                                 "Heads of chains that were published"),
         .lag = metric_gauge("conversations_audit_seal_lag_seconds", NULL,
-                            "Age of the newest sealed entry while there is more to seal"),
+                            "Age of the oldest entry that is not sealed, about"),
     };
 }
 

@@ -35,6 +35,7 @@ Test(pass, waits_for_an_entry_that_commits_late_and_skips_none)
     postgres_do(server.url, ENTRY(ORG, "1 s", 2));
     seal(&pass);
     cr_assert_eq(pass.sealed, 0, "something older may still turn up");
+    cr_assert_gt(pass.oldest_us, 0);
     say(slow, "COMMIT");
     seal(&pass);
     cr_assert_eq(pass.sealed, 2);
@@ -96,6 +97,20 @@ Test(pass, leaves_the_work_to_whoever_has_begun)
     seal(&pass);
     cr_assert_eq(count(SEALED), 1);
     PQfinish(other);
+}
+
+Test(pass, notices_that_the_trail_comes_from_another_cluster)
+{
+    struct pass pass = {0};
+
+    postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+    seal(&pass);
+    seal(&pass);
+    cr_assert_not(pass.is_adrift);
+    cr_assert_eq(pass.oldest_us, 0);
+    postgres_do(server.url, "UPDATE audit.blocks SET last_xid = '4000000000'");
+    seal(&pass);
+    cr_assert(pass.is_adrift);
 }
 
 Test(pass, does_not_seal_what_no_service_can_have_appended)
