@@ -162,6 +162,41 @@ Test(database, that_is_away_is_told_with_503_and_known_keys_stay_known, .fini = 
     fprintf(stderr, "%d rounds of requests in an outage of %d s\n", n, outage_s());
 }
 
+/* -- without the access service ------------------------------------------------------------------
+ */
+
+static bool is_unknown_now(void *closure)
+{
+    char unknown[TOKEN_TEXT + 1];
+
+    token_make(TOKEN_READ, unknown);
+    return api_get(unknown, "/ping")->status == 503;
+}
+
+Test(database, is_needed_by_access_only_for_keys_that_are_not_known, .fini = bring_back)
+{
+    struct org org;
+    int64_t until_us;
+    const char *id;
+    int n = 0;
+
+    org_new(&org);
+    id = new_conversation(&org, "e", "c");
+    let_notices_arrive(&org, (const char *const[]){org.full_key, org.read_key}, 2);
+    stack_signal(SUPERVISOR, SIGSTOP);
+    stack_signal("access-0", SIGKILL);
+    cr_assert(stack_wait(is_unknown_now, NULL, 5000));
+    until_us = clock_mono_us() + outage_s() * 1000000LL;
+    for (; clock_mono_us() < until_us; n++) {
+        expect_status(api_get(org.read_key, "/ping"), 200);
+        expect_status(read_conversation(&org, id), 200);
+        expect_status(update_conversation(&org, id, "{\"custom_attributes\":{\"n\":%d}}", n), 200);
+        cr_assert(is_unknown_now(NULL));
+        poll(NULL, 0, 50);
+    }
+    cr_assert_gt(n, 20);
+}
+
 /* -- without the trail -------------------------------------------------------------------------
  */
 
