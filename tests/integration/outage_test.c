@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "tests/support/api.h"
 #include "tests/support/health.h"
+#include "tests/support/lenient.h"
 #include "tests/support/load.h"
 #include "tests/support/sql.h"
 
@@ -110,7 +111,7 @@ static void kill_under_load(const char *name)
     expect_known_answers(load);
     cr_assert_gt(count_between(load, 0, killed_us, true), RATE / 2, "there was hardly any load");
     cr_assert_eq(count_between(load, 0, killed_us - 100000, false), 0, "failures before the kill");
-    cr_assert_leq(load_last_failure_us(load) - killed_us, HEALS_WITHIN_US);
+    cr_assert_leq(load_last_failure_us(load) - killed_us, lenient(HEALS_WITHIN_US));
     load_reckon(load);
 }
 
@@ -158,7 +159,7 @@ static int expect_refusals_until(const struct org *org, int64_t until_us)
                                     n);
 
         expect_error(answer, 503, "service_unavailable", "*");
-        cr_assert_leq(answer->took_us, REFUSED_WITHIN_US, "refusing took %lld ms",
+        cr_assert_leq(answer->took_us, lenient(REFUSED_WITHIN_US), "refusing took %lld ms",
                       (long long)answer->took_us / 1000);
         n++;
         pass(10);
@@ -187,7 +188,7 @@ Test(outage, a_broker_that_hangs_for_five_seconds_is_refused_at_once_and_leaves_
     print_summary("nats, stopped", load, continued_us);
     cr_assert_gt(refused, RATE / 2, "only %d requests were refused", refused);
     expect_known_answers(load);
-    cr_assert_leq(load_last_failure_us(load) - continued_us, RECOVERS_WITHIN_US);
+    cr_assert_leq(load_last_failure_us(load) - continued_us, lenient(RECOVERS_WITHIN_US));
     cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
                              " WHERE organization_id = $1::uuid AND external_id LIKE 'refused-%'",
                              org.id, NULL),
