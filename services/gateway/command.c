@@ -75,6 +75,9 @@ static void on_reply(void *owner, enum call_end end, struct bus_message *message
         outcome = OUTCOME_UNAVAILABLE;
     if (end == CALL_ANSWERED && outcome_of(bus_message_header(message, HEADER_OUTCOME), &outcome))
         body = bus_message_body(message);
+    /* An older service, in the middle of an upgrade: it did nothing. */
+    if (outcome == OUTCOME_UNKNOWN_COMMAND)
+        outcome = OUTCOME_UNAVAILABLE;
     /* A success without its resource is none that can be vouched for. */
     if (outcome_code(outcome) == NULL && body.n == 0)
         outcome = OUTCOME_UNCERTAIN;
