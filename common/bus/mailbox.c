@@ -1,4 +1,5 @@
 /* Subscriptions, and the messages that come from them. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,11 +167,28 @@ static _Thread_local struct {
     natsMsg *at[BIN_MOST];
 } bin;
 
-void bus_bin_empty(void)
+static pthread_key_t end_of_thread;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void empty_bin(void *unused)
 {
-    bin.is_in_use = true;
     while (bin.n > 0)
         natsMsg_Destroy(bin.at[--bin.n]);
+}
+
+static void make_key(void)
+{
+    must(pthread_key_create(&end_of_thread, empty_bin) == 0);
+}
+
+void bus_bin_empty(void)
+{
+    if (!bin.is_in_use) {
+        must(pthread_once(&once, make_key) == 0);
+        must(pthread_setspecific(end_of_thread, &bin) == 0);
+        bin.is_in_use = true;
+    }
+    empty_bin(NULL);
 }
 
 void bus_discard(natsMsg *msg)
