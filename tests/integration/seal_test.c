@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/support/api.h"
+#include "tests/support/keep.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/sql.h"
 
@@ -46,9 +47,14 @@ static void make_trail(struct trail *trail)
                   LOTS);
 }
 
+static const char *text_of(const json_t *value)
+{
+    return keep(json_dumps(value, 0));
+}
+
 static json_t *verify(const struct trail *trail)
 {
-    return convctl("audit", "verify", "--org", trail->org.id, NULL);
+    return keep(convctl("audit", "verify", "--org", trail->org.id, NULL));
 }
 
 static long long integer_of(const json_t *in, const char *name)
@@ -63,16 +69,15 @@ static void expect_sound(const struct trail *trail)
 {
     json_t *said = verify(trail);
 
-    cr_assert(json_is_true(json_object_get(said, "ok")), "%s", json_dumps(said, 0));
+    cr_assert(json_is_true(json_object_get(said, "ok")), "%s", text_of(said));
     cr_assert(json_is_null(json_object_get(said, "first")));
-    json_decref(said);
 }
 
 /* Expects that verifying fails, names that kind and, unless NULL, that entry. */
 static void expect_found(const struct trail *trail, const char *kind, const char *id)
 {
     json_t *said = verify(trail), *first = json_object_get(said, "first");
-    const char *text = json_dumps(said, 0);
+    const char *text = text_of(said);
 
     cr_assert(json_is_false(json_object_get(said, "ok")), "%s", text);
     cr_assert_str_eq(json_string_value(json_object_get(first, "kind")), kind, "%s", text);
@@ -311,14 +316,14 @@ Test(seal, compares_with_a_head_that_was_kept_elsewhere)
     number = format("%lld", integer_of(head, "number"));
     hash = json_string_value(json_object_get(head, "block_hash"));
     other = format("%c%s", hash[0] == '0' ? '1' : '0', hash + 1);
-    said = convctl("audit", "verify", "--org", trail.org.id, "--head-number", number, "--head-hash",
-                   hash, NULL);
+    said = keep(convctl("audit", "verify", "--org", trail.org.id, "--head-number", number,
+                        "--head-hash", hash, NULL));
     cr_assert(json_is_true(json_object_get(said, "ok")));
-    said = convctl("audit", "verify", "--org", trail.org.id, "--head-number", number, "--head-hash",
-                   other, NULL);
+    said = keep(convctl("audit", "verify", "--org", trail.org.id, "--head-number", number,
+                        "--head-hash", other, NULL));
     cr_assert(json_is_false(json_object_get(said, "ok")));
-    said = convctl("audit", "verify", "--org", trail.org.id, "--head-number", "1000000",
-                   "--head-hash", hash, NULL);
+    said = keep(convctl("audit", "verify", "--org", trail.org.id, "--head-number", "1000000",
+                        "--head-hash", hash, NULL));
     cr_assert_str_eq(json_string_value(json_object_get(json_object_get(said, "first"), "kind")),
                      "removed");
 }
@@ -358,7 +363,7 @@ static size_t export(const struct trail *trail, const char *options, json_t *lin
     cr_assert_not_null(from);
     for (; fgets(line, sizeof(line), from) != NULL; n++) {
         cr_assert_lt(n, most);
-        lines[n] = json_loads(line, 0, NULL);
+        lines[n] = keep(json_loads(line, 0, NULL));
         cr_assert_not_null(lines[n], "%s", line);
     }
     cr_assert_eq(pclose(from), 0);
@@ -440,11 +445,11 @@ Test(seal, keeps_the_longest_minimum_that_was_asked_for)
 
     org_new(&trail.org);
     cr_assert_eq(
-        integer_of(convctl("audit", "retain", "--org", trail.org.id, "--months", "24", NULL),
+        integer_of(keep(convctl("audit", "retain", "--org", trail.org.id, "--months", "24", NULL)),
                    "minimum_months"),
         24);
     cr_assert_eq(
-        integer_of(convctl("audit", "retain", "--org", trail.org.id, "--months", "6", NULL),
+        integer_of(keep(convctl("audit", "retain", "--org", trail.org.id, "--months", "6", NULL)),
                    "minimum_months"),
         24);
     cr_assert_eq(
