@@ -23,7 +23,7 @@ struct audit {
     int64_t retention_months; /* 0 = for ever */
 
     /* audit_upkeep()'s own. */
-    int64_t partitions_due_us, strays_due_us, drop_due_us; /* clock_mono_us() */
+    int64_t partitions_due_us, strays_due_us; /* clock_mono_us() */
     struct metric *strays;
 };
 
@@ -53,7 +53,7 @@ enum status audit_retain_tell(struct command *command, struct db *db, void *serv
 /* One INSERT a batch, for the entries handed in with append and those of the lists themselves. */
 extern const struct ledger audit_ledger;
 
-/* Months made ahead, months dropped when their time is over, the default partition watched. */
+/* Months made ahead, and the default partition watched. */
 void audit_upkeep_open(struct audit *audit);
 void audit_upkeep(struct db *db, struct arena *arena, void *service);
 

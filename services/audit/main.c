@@ -111,7 +111,7 @@ static enum status open_audit(struct service *service, void *config)
 
 static enum status start_sealer(const struct service_process *process, void *config)
 {
-    return sealer_start(process, audit.signing.own);
+    return sealer_start(process, audit.signing.own, audit.retention_months);
 }
 
 int main(int argc, char **argv)

@@ -10,6 +10,7 @@
 #include "common/base/metrics.h"
 #include "services/audit/pass.h"
 #include "services/audit/publish.h"
+#include "services/audit/retire.h"
 
 enum {
     STEP_MS = 1000,
@@ -27,6 +28,7 @@ struct sealer {
     struct db *db;
     struct arena arena;
     struct pass pass;
+    struct retire retire;
     struct meters meters;
     bool was_adrift;
     int64_t publish_due_us; /* clock_mono_us() */
@@ -104,6 +106,9 @@ static void turn(struct sealer *self)
         ;
     if (db_is_up(self->db))
         publish(self);
+    if (db_is_up(self->db))
+        retire_step(&self->retire, self->db, &self->arena);
+    arena_clear(&self->arena);
     bus_flush(self->bus);
 }
 
@@ -160,7 +165,8 @@ static bool open_links(struct sealer *self, const struct service_process *proces
     return self->db && self->bus;
 }
 
-enum status sealer_start(const struct service_process *process, struct signing_key *key)
+enum status sealer_start(const struct service_process *process, struct signing_key *key,
+                         int64_t retention_months)
 {
     struct sealer *self = calloc(1, sizeof(*self));
 
@@ -172,6 +178,7 @@ enum status sealer_start(const struct service_process *process, struct signing_k
         return ST_REFUSED;
     }
     self->pass.key = key;
+    self->retire.months = retention_months;
     self->meters = meters_make();
     must(pthread_create(&self->thread, NULL, run, self) == 0);
     sealer = self;

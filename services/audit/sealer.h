@@ -2,7 +2,8 @@
  * sealer - the thread that seals the trail and publishes the heads of its chains.
  *
  * What     Once a second it seals what has been settled, at once again while it is behind; once a
- *          minute it publishes the heads of the chains that have grown, on the bus and in the log.
+ *          minute it publishes the heads of the chains that have grown, on the bus and in the log;
+ *          once an hour it drops what has been kept long enough.
  *          Every replica has one; the database lets one of them work at a time.
  * Owns     Its thread, with a connection to the bus and one to the database of its own: a step of
  *          it would hold up commands, each of which a client waits for.
@@ -16,7 +17,8 @@
 #include "common/crypto/signing.h"
 
 /* Keeps what it is given. ST_REFUSED (logged): the bus or the database cannot be used so. */
-MUST_CHECK enum status sealer_start(const struct service_process *process, struct signing_key *key);
+MUST_CHECK enum status sealer_start(const struct service_process *process, struct signing_key *key,
+                                    int64_t retention_months);
 void sealer_stop(void);
 
 #endif

@@ -11,15 +11,14 @@ void audit_upkeep_open(struct audit *audit)
                                  "Entries in the default partition, counted to 1,000");
 }
 
-/* The statement's one value; STR_NONE where it is null. It lives until the next batch. */
-static enum status run(struct db *db, int statement, const db_param *params, size_t n,
-                       struct str *value)
+/* The statement's one value, which lives until the next batch. */
+static enum status run(struct db *db, int statement, struct str *value)
 {
     enum status st;
     size_t i;
 
     db_open_batch(db, clock_us() + PATIENCE_S * 1000000LL);
-    i = db_add(db, statement, params, n);
+    i = db_add(db, statement, NULL, 0);
     st = db_run(db);
     if (st != ST_OK)
         return st;
@@ -39,7 +38,7 @@ static int64_t next(enum status st, int64_t after_s, const char *what)
 static int64_t keep_partitions(struct db *db)
 {
     struct str made;
-    enum status st = run(db, SQL_KEEP_PARTITIONS, NULL, 0, &made);
+    enum status st = run(db, SQL_KEEP_PARTITIONS, &made);
 
     if (st == ST_OK && !str_equal(made, STR("0")))
         LOG(LOG_INFO, "made months of the trail ahead", log_slice("made", made));
@@ -49,7 +48,7 @@ static int64_t keep_partitions(struct db *db)
 static int64_t count_strays(const struct audit *self, struct db *db)
 {
     struct str strays;
-    enum status st = run(db, SQL_COUNT_STRAYS, NULL, 0, &strays);
+    enum status st = run(db, SQL_COUNT_STRAYS, &strays);
     uint64_t n = 0;
 
     if (st == ST_OK && str_to_u64(strays, INT64_MAX, &n))
@@ -58,20 +57,6 @@ static int64_t count_strays(const struct audit *self, struct db *db)
         LOG(LOG_ERROR, "entries of the trail lie in the default partition",
             log_int("entries", (int64_t)n));
     return next(st, MINUTE_S, "default partition");
-}
-
-/* A month at a time. */
-static int64_t drop_oldest(const struct audit *self, struct db *db, struct arena *arena)
-{
-    const db_param months[] = {
-        str_of(arena_printf(arena, "%lld", (long long)self->retention_months))};
-    struct str dropped;
-    enum status st = run(db, SQL_DROP_OLDEST, months, 1, &dropped);
-
-    if (st != ST_OK || dropped.p == NULL)
-        return next(st, HOUR_S, "months dropped");
-    LOG(LOG_WARNING, "dropped a month of the trail", log_slice("partition", dropped));
-    return 0;
 }
 
 void audit_upkeep(struct db *db, struct arena *arena, void *service)
@@ -85,6 +70,4 @@ void audit_upkeep(struct db *db, struct arena *arena, void *service)
         self->partitions_due_us = keep_partitions(db);
     else if (now >= self->strays_due_us)
         self->strays_due_us = count_strays(self, db);
-    else if (self->retention_months > 0 && now >= self->drop_due_us)
-        self->drop_due_us = drop_oldest(self, db, arena);
 }

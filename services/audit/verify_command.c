@@ -20,11 +20,13 @@
 /* What one step looks at; a step holds up the commands behind it. */
 enum { ENTRIES_A_STEP = 1000 };
 
+#define COUNT_MOST (INT64_C(1) << 53)
+
 static const char *const phases[] = {"blocks", "entries", NULL};
 
 #define COUNT(name_)                                                                               \
     {                                                                                              \
-        .name = #name_, .kind = FIELD_INT, .least = INT64_MIN, .most = INT64_MAX,                  \
+        .name = #name_, .kind = FIELD_INT, .least = 0, .most = COUNT_MOST,                         \
         .offset = offsetof(struct verify_position, name_)                                          \
     }
 #define HASH(name_)                                                                                \
@@ -42,7 +44,11 @@ static const struct field fields[] = {
     COUNT(chained),
     COUNT(expired),
     HASH(hash),
-    COUNT(after_us),
+    {.name = "after_us",
+     .kind = FIELD_INT,
+     .least = -COUNT_MOST,
+     .most = COUNT_MOST * 100,
+     .offset = offsetof(struct verify_position, after_us)},
     COUNT(entries),
     COUNT(sealed),
     {.name = "after", .kind = FIELD_UUID, .offset = offsetof(struct verify_position, after)},

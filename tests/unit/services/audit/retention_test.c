@@ -1,4 +1,5 @@
 /* Months are dropped when nobody's minimum forbids it, the oldest first. */
+#include "services/audit/retire.h"
 #include "tests/unit/services/audit/sealed.h"
 
 TestSuite(retention, .init = start, .fini = stop, .timeout = 60);
@@ -61,19 +62,61 @@ Test(retention, does_not_ask_organizations_that_have_nothing_in_the_month)
     cr_assert_eq(count(DROP(4)), 1);
 }
 
-Test(retention, drops_blocks_with_their_month_but_the_last_of_a_chain)
+Test(retention, drops_blocks_behind_their_month_in_steps_but_the_last_of_a_chain)
 {
     struct pass pass = {0};
 
-    postgres_do(server.url, ENTRY(ORG, "3 s", 1));
-    seal(&pass);
-    postgres_do(server.url, ENTRY(ORG, "2 s", 2));
-    seal(&pass);
+    for (int i = 0; i < 4; i++) {
+        postgres_do(server.url, ENTRY(ORG, "2 s", 1));
+        seal(&pass);
+    }
     make_old_months();
     postgres_do(server.url, "UPDATE audit.blocks SET made_at = made_at - interval '7 months'");
+    cr_assert_eq(count("SELECT audit.drop_blocks(10)"), 0, "no month has been dropped");
     cr_assert_eq(count(DROP(4)), 1);
-    cr_assert_eq(count("SELECT count(*) FROM audit.blocks"), 1);
-    cr_assert_eq(count("SELECT number FROM audit.blocks"), 2);
+    cr_assert_eq(count("SELECT audit.drop_blocks(2)"), 2);
+    cr_assert_eq(count("SELECT min(number) FROM audit.blocks"), 3, "the oldest first");
+    cr_assert_eq(count("SELECT audit.drop_blocks(2)"), 1);
+    cr_assert_eq(count("SELECT audit.drop_blocks(2)"), 0);
+    cr_assert_eq(count("SELECT number FROM audit.blocks"), 4);
+}
+
+Test(retention, keeps_blocks_of_months_that_are_kept)
+{
+    struct pass pass = {0};
+
+    postgres_do(server.url, ENTRY(ORG, "2 s", 1));
+    seal(&pass);
+    postgres_do(server.url, ENTRY(ORG, "1 s", 2));
+    seal(&pass);
+    make_old_months();
+    cr_assert_eq(count(DROP(4)), 1);
+    cr_assert_eq(count("SELECT audit.drop_blocks(10)"), 0);
+}
+
+Test(retention, is_done_by_itself_until_there_is_nothing_more_to_drop)
+{
+    struct retire retire = {.months = 4};
+    int64_t months;
+
+    make_old_months();
+    months = count(MONTHS);
+    do
+        retire_step(&retire, db, &arena);
+    while (retire.due_us <= clock_mono_us());
+    cr_assert_eq(count(MONTHS), months - 2);
+    cr_assert_eq(count("SELECT count(*) FROM audit.dropped"), 2);
+}
+
+Test(retention, is_for_ever_unless_it_was_set)
+{
+    struct retire retire = {.months = 0};
+    int64_t months;
+
+    make_old_months();
+    months = count(MONTHS);
+    retire_step(&retire, db, &arena);
+    cr_assert_eq(count(MONTHS), months);
 }
 
 Test(retention, counts_what_no_month_was_made_for)

@@ -93,6 +93,7 @@ Test(role, reads_and_seals_the_trail_as_the_audit_service_only)
         expect_state(in, roles[role], "SELECT * FROM audit.heads", state);
         expect_state(in, roles[role], "SELECT audit.count_strays()", state);
         expect_state(in, roles[role], "SELECT audit.drop_oldest(3)", state);
+        expect_state(in, roles[role], "SELECT audit.drop_blocks(1)", state);
         expect_state(in, roles[role], "SELECT audit.may_drop('audit.entries', now(), 1)", "42501");
     }
     PQfinish(in);
