@@ -227,9 +227,27 @@ lint-shell:
 lint-yaml:
 	$(Q)$(if $(YAML),yamllint -s $(YAML),true)
 
-lint-tree:
+lint-tree: build
 	$(Q)tools/check-layers
+	$(Q)tools/describe-settings --check
 	$(Q)tools/check-length
+
+# The page of all settings, from what the programs say of themselves.
+.PHONY: settings
+settings: build
+	$(Q)tools/describe-settings
+
+.PHONY: help
+help:
+	@echo 'make run       build, start everything in the foreground; Ctrl-C stops it'
+	@echo 'make up, down  the same in the background'
+	@echo 'make test      the whole suite, on a private stack (PROFILE=asan, PROFILE=tsan)'
+	@echo 'make build     binaries into build/bin'
+	@echo 'make lint      formatting and static analysis; make format mends the former'
+	@echo 'make bench     requests a second and CPU a request'
+	@echo 'make fuzz      every parser of untrusted input (FUZZ_SECONDS)'
+	@echo 'make settings  docs/settings.md anew'
+	@echo 'Settings are in docs/settings.md, such as GATEWAY_PORT and RUN_DIR.'
 
 .PHONY: clean
 clean:

@@ -133,17 +133,20 @@ const char *answer_message(enum outcome outcome)
 {
     switch (outcome) {
     case OUTCOME_UNAUTHORIZED:
-        return "The API key is missing, malformed, unknown, revoked or expired";
+        return "The API key is missing, malformed, unknown, revoked or expired; send it as "
+               "Authorization: Bearer KEY";
     case OUTCOME_API_PLAN_RESTRICTED:
-        return "The organization's plan does not include the API";
+        return "The organization's plan does not include the API; it takes the plan starter or "
+               "above";
     case OUTCOME_INSUFFICIENT_SCOPE:
-        return "The API key may only read";
+        return "The API key may only read; writing takes a key of scope full";
     case OUTCOME_LEGACY_KEY:
-        return "Keys that begin with svc_test_ are no longer accepted";
+        return "Keys that begin with svc_test_ are no longer accepted; create a new key";
     case OUTCOME_IP_NOT_ALLOWED:
-        return "The organization does not allow requests from this address";
+        return "The organization does not allow requests from this address; its owner or admin can "
+               "add it to the allowlist";
     case OUTCOME_HTTPS_REQUIRED:
-        return "The organization requires HTTPS";
+        return "The organization requires HTTPS, and this request came without";
     case OUTCOME_NOT_FOUND:
         return "There is no such resource";
     case OUTCOME_METHOD_NOT_ALLOWED:
