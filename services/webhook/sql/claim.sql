@@ -5,6 +5,8 @@
 -- 28 and the others at most 24, so neither kind can shut the other out: endpoints that hang cost
 -- their own slots only. Whoever waited longest for a turn comes first.
 --
+-- Rows are found once and then touched where they lie (spot), see fan_out.sql.
+--
 --   1 slots that this process has free  2 of them for proven endpoints at most  3 for others
 --   4 seconds until a claim is taken for lost
 WITH busy AS MATERIALIZED (
@@ -16,10 +18,13 @@ WITH busy AS MATERIALIZED (
   SELECT b.organization_id, sum(b.n)::integer AS n,
          coalesce(sum(b.n) FILTER (WHERE e.proven), 0)::integer AS proven
     FROM busy b
-    LEFT JOIN webhook.endpoints e ON e.organization_id = b.organization_id AND e.id = b.endpoint_id
+    LEFT JOIN LATERAL (
+      SELECT proven FROM webhook.endpoints
+       WHERE organization_id = b.organization_id AND id = b.endpoint_id
+      OFFSET 0) AS e ON true
    GROUP BY b.organization_id
 ), ready AS MATERIALIZED (
-  SELECT e.organization_id, e.id, e.proven, e.claimed_at,
+  SELECT e.organization_id, e.id, e.proven, e.claimed_at, e.ctid AS spot,
          CASE WHEN e.proven THEN 4 ELSE 1 END - coalesce(b.n, 0) AS room,
          32 - coalesce(l.n, 0) AS organization_room,
          least(32 - coalesce(l.n, 0),
@@ -36,11 +41,11 @@ WITH busy AS MATERIALIZED (
 ), waiting AS MATERIALIZED (
   -- One more than there is room for tells whether work is left.
   SELECT l.organization_id, l.id AS endpoint_id, l.proven, l.claimed_at, l.turn, l.room,
-         l.organization_room, l.kind_room, q.id,
+         l.organization_room, l.kind_room, q.id, q.spot,
          row_number() OVER (PARTITION BY l.organization_id, l.id ORDER BY q.id) AS nth
     FROM looked_at l
    CROSS JOIN LATERAL (
-     SELECT id FROM webhook.queue
+     SELECT id, ctid AS spot FROM webhook.queue
       WHERE organization_id = l.organization_id AND endpoint_id = l.id AND lease_until IS NULL
       ORDER BY id
       LIMIT l.room + 1
@@ -60,37 +65,42 @@ WITH busy AS MATERIALIZED (
     FROM in_organization
    WHERE organization_place <= organization_room
 ), chosen AS MATERIALIZED (
-  SELECT organization_id, endpoint_id, id
+  SELECT organization_id, endpoint_id, spot
     FROM in_process
    WHERE process_place <= CASE WHEN proven THEN $2::integer ELSE $3::integer END
    ORDER BY organization_place, NOT proven
    LIMIT $1::integer
 ), claimed AS (
-  UPDATE webhook.queue q
+  UPDATE webhook.queue
      SET claimed_at = clock_timestamp(),
          lease_until = clock_timestamp() + $4::integer * interval '1 second',
          fence = nextval('webhook.fence')
-    FROM chosen c
-   WHERE q.organization_id = c.organization_id AND q.endpoint_id = c.endpoint_id AND q.id = c.id
-  RETURNING q.organization_id, q.endpoint_id, q.id, q.fence, q.event_id
-), left_over AS (
-  SELECT l.organization_id, l.id,
+   WHERE ctid = ANY (ARRAY(SELECT spot FROM chosen))
+  RETURNING organization_id, endpoint_id, id, fence, event_id
+), left_over AS MATERIALIZED (
+  SELECT l.spot,
          (SELECT count(*) FROM chosen c
            WHERE c.organization_id = l.organization_id AND c.endpoint_id = l.id) AS n,
          (SELECT count(*) FROM waiting w
            WHERE w.organization_id = l.organization_id AND w.endpoint_id = l.id) AS n_waiting
     FROM looked_at l
-), marked AS (
-  UPDATE webhook.endpoints e
-     SET has_work = o.n_waiting > o.n,
-         claimed_at = CASE WHEN o.n > 0 THEN clock_timestamp() ELSE e.claimed_at END
-    FROM left_over o
-   WHERE e.organization_id = o.organization_id AND e.id = o.id AND (o.n > 0 OR o.n_waiting = 0)
+), marked_idle AS (
+  UPDATE webhook.endpoints SET has_work = false, claimed_at = clock_timestamp()
+   WHERE ctid = ANY (ARRAY(SELECT spot FROM left_over WHERE n_waiting = n))
+), marked_busy AS (
+  UPDATE webhook.endpoints SET claimed_at = clock_timestamp()
+   WHERE ctid = ANY (ARRAY(SELECT spot FROM left_over WHERE n > 0 AND n_waiting > n))
 )
 SELECT c.organization_id, c.endpoint_id, c.id, c.fence,
        replace(v.id::text, '-', ''), v.type, floor(extract(epoch FROM v.created_at))::bigint,
        v.data, e.url, e.signing, encode(e.secret, 'hex'),
        floor(extract(epoch FROM clock_timestamp() - webhook.time_of(c.id)) * 1000000)::bigint
   FROM claimed c
-  JOIN webhook.events v ON v.organization_id = c.organization_id AND v.id = c.event_id
-  JOIN webhook.endpoints e ON e.organization_id = c.organization_id AND e.id = c.endpoint_id
+ CROSS JOIN LATERAL (
+   SELECT id, type, created_at, data FROM webhook.events
+    WHERE organization_id = c.organization_id AND id = c.event_id
+   OFFSET 0) AS v
+ CROSS JOIN LATERAL (
+   SELECT url, signing, secret FROM webhook.endpoints
+    WHERE organization_id = c.organization_id AND id = c.endpoint_id
+   OFFSET 0) AS e

@@ -9,6 +9,6 @@ WITH old AS (
                                   event_type, cause, previous_id, state, error, finished_at)
   SELECT organization_id, webhook.time_of(new_id), new_id, endpoint_id, event_id, event_type, cause,
          previous_id, 'skipped', 'expired', clock_timestamp()
-    FROM (SELECT *, webhook.new_id() AS new_id FROM old OFFSET 0) AS o
+    FROM (SELECT *, webhook.id_at(clock_timestamp()) AS new_id FROM old OFFSET 0) AS o
 )
 SELECT count(*) FROM old

@@ -1,6 +1,6 @@
 -- Claims whose worker has not come back: the attempt is put on record as interrupted and is made
--- again, with a new id for the same event, where the endpoint still wants it. What has cost a worker
--- three times in a row is put aside.
+-- again, with a new id for the same event, where the endpoint still wants it. What has cost a
+-- worker three times in a row is put aside.
 --
 -- -> interrupted, of them quarantined
 WITH lost AS (
@@ -21,11 +21,11 @@ WITH lost AS (
                              previous_id, crashes, created_at)
   SELECT organization_id, endpoint_id, new_id, event_id, event_type, 'again', id, crashes,
          webhook.time_of(new_id)
-    FROM (SELECT l.*, webhook.new_id() AS new_id
+    FROM (SELECT l.*, webhook.id_at(clock_timestamp()) AS new_id
             FROM lost l
-            JOIN webhook.endpoints e
-              ON e.organization_id = l.organization_id AND e.id = l.endpoint_id
-           WHERE l.crashes < 3 AND e.enabled
+           WHERE l.crashes < 3
+             AND (SELECT enabled FROM webhook.endpoints e
+                   WHERE e.organization_id = l.organization_id AND e.id = l.endpoint_id)
           OFFSET 0) AS l
 ), counted AS (
   UPDATE webhook.endpoints e

@@ -3,13 +3,14 @@
 -- -> verdict (ok, disabled, gone: the endpoint is deleted), JSON of the new delivery;
 --    no row: no such delivery
 WITH found AS MATERIALIZED (
-  SELECT d.id, d.endpoint_id, d.event_id, d.event_type, e.enabled, webhook.new_id() AS new_id
+  SELECT d.id, d.endpoint_id, d.event_id, d.event_type, e.enabled, webhook.id_at(clock_timestamp()) AS new_id
     FROM webhook.deliveries d
-    JOIN webhook.events v ON v.organization_id = d.organization_id AND v.id = d.event_id
     LEFT JOIN webhook.endpoints e
       ON e.organization_id = d.organization_id AND e.id = d.endpoint_id
    WHERE d.organization_id = $1::uuid AND d.id = $2::uuid
      AND d.created_at = webhook.time_of($2)
+     AND (SELECT true FROM webhook.events v
+           WHERE v.organization_id = d.organization_id AND v.id = d.event_id)
 ), queued AS (
   INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id, event_type, cause,
                              previous_id, created_at)

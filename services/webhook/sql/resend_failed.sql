@@ -10,13 +10,12 @@ WITH endpoint AS MATERIALIZED (
    WHERE organization_id = $1 AND endpoint_id = $2 AND created_at >= to_timestamp($3::bigint)
    ORDER BY event_id, created_at DESC, id DESC
 ), failed AS MATERIALIZED (
-  SELECT l.event_id, l.event_type, l.id, webhook.new_id() AS new_id
+  SELECT l.event_id, l.event_type, l.id, webhook.id_at(clock_timestamp()) AS new_id
     FROM latest l
-    JOIN webhook.events v ON v.organization_id = $1 AND v.id = l.event_id
    WHERE l.state <> 'succeeded' AND (SELECT enabled FROM endpoint)
-     AND NOT EXISTS (SELECT FROM webhook.queue q
-                      WHERE q.organization_id = $1 AND q.endpoint_id = $2
-                        AND q.event_id = l.event_id)
+     AND (SELECT true FROM webhook.events v WHERE v.organization_id = $1 AND v.id = l.event_id)
+     AND l.event_id <> ALL (ARRAY(SELECT event_id FROM webhook.queue
+                                   WHERE organization_id = $1 AND endpoint_id = $2))
    ORDER BY l.created_at
    LIMIT $4::integer
 ), queued AS (

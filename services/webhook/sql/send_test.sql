@@ -2,7 +2,7 @@
 -- $1 organization, $2 endpoint, $3 event -> verdict (ok, disabled), JSON of the delivery; no row: no
 -- such endpoint
 WITH endpoint AS MATERIALIZED (
-  SELECT id, enabled, webhook.new_id() AS new_id
+  SELECT id, enabled, webhook.id_at(clock_timestamp()) AS new_id
     FROM webhook.endpoints
    WHERE organization_id = $1::uuid AND id = $2::uuid
 ), made AS (

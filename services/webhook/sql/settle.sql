@@ -1,5 +1,6 @@
 -- Moves attempted deliveries from the queue to the log and counts them for their endpoints. What
--- another claim has overtaken meanwhile is left alone.
+-- another claim has overtaken meanwhile is left alone. Rows are found once and then touched where
+-- they lie (spot), see fan_out.sql.
 --
 --   1 JSON array of objects, in the order in which the attempts ended
 -- -> how many were settled
@@ -13,12 +14,16 @@ WITH told AS MATERIALIZED (
          AS t (organization_id, endpoint_id, id, fence, state, error, http_status, started_ms,
                finished_ms, dns_us, connect_us, tls_us, wait_us, total_us, address, excerpt, n)
 ), done AS (
-  DELETE FROM webhook.queue q
-   USING told t
-   WHERE q.organization_id = t.organization_id AND q.endpoint_id = t.endpoint_id AND q.id = t.id
-     AND q.fence = t.fence
-  RETURNING q.organization_id, q.endpoint_id, q.id, q.event_id, q.event_type, q.cause,
-            q.previous_id, q.created_at
+  DELETE FROM webhook.queue
+   WHERE ctid = ANY (ARRAY(
+           SELECT q.spot
+             FROM told t
+            CROSS JOIN LATERAL (
+              SELECT ctid AS spot FROM webhook.queue
+               WHERE organization_id = t.organization_id AND endpoint_id = t.endpoint_id
+                 AND id = t.id AND fence = t.fence
+              OFFSET 0) AS q))
+  RETURNING organization_id, endpoint_id, id, event_id, event_type, cause, previous_id, created_at
 ), settled AS MATERIALIZED (
   SELECT d.*, t.state, t.error, t.http_status, to_timestamp(t.started_ms / 1000.0) AS started_at,
          to_timestamp(t.finished_ms / 1000.0) AS finished_at, t.dns_us, t.connect_us, t.tls_us,
@@ -38,28 +43,32 @@ WITH told AS MATERIALIZED (
          state, error, http_status, started_at, finished_at, dns_us, connect_us, tls_us, wait_us,
          total_us, address, excerpt
     FROM settled
-), summed AS (
-  SELECT organization_id, endpoint_id, count(*) AS n, max(last_success) AS last_success,
+), summed AS MATERIALIZED (
+  SELECT (SELECT ctid FROM webhook.endpoints e
+           WHERE e.organization_id = s.organization_id AND e.id = s.endpoint_id) AS spot,
+         count(*) AS n, max(last_success) AS last_success,
          max(last_failure) AS last_failure,
          count(*) FILTER (WHERE n > coalesce(last_success, 0)) AS failures,
          max(finished_at) FILTER (WHERE n = last_success) AS success_at,
          max(finished_at) FILTER (WHERE n = last_failure) AS failure_at,
          max(error) FILTER (WHERE n = last_failure) AS error,
          max(http_status) FILTER (WHERE n = last_failure) AS http_status
-    FROM settled
+    FROM settled s
    GROUP BY organization_id, endpoint_id
 ), counted AS (
   UPDATE webhook.endpoints e
-     SET attempts = e.attempts + s.n,
-         consecutive_failures =
-           CASE WHEN s.last_success IS NULL THEN e.consecutive_failures ELSE 0 END + s.failures,
-         proven = coalesce(s.last_success, 0) > coalesce(s.last_failure, 0),
-         last_success_at = coalesce(s.success_at, e.last_success_at),
-         last_failure_at = coalesce(s.failure_at, e.last_failure_at),
-         last_error = CASE WHEN s.last_failure IS NULL THEN e.last_error ELSE s.error END,
-         last_http_status =
-           CASE WHEN s.last_failure IS NULL THEN e.last_http_status ELSE s.http_status END
-    FROM summed s
-   WHERE e.organization_id = s.organization_id AND e.id = s.endpoint_id
+     SET (attempts, consecutive_failures, proven, last_success_at, last_failure_at, last_error,
+          last_http_status) = (
+           SELECT e.attempts + s.n,
+                  CASE WHEN s.last_success IS NULL THEN e.consecutive_failures ELSE 0 END
+                    + s.failures,
+                  coalesce(s.last_success, 0) > coalesce(s.last_failure, 0),
+                  coalesce(s.success_at, e.last_success_at),
+                  coalesce(s.failure_at, e.last_failure_at),
+                  CASE WHEN s.last_failure IS NULL THEN e.last_error ELSE s.error END,
+                  CASE WHEN s.last_failure IS NULL THEN e.last_http_status ELSE s.http_status END
+             FROM summed s
+            WHERE s.spot = e.ctid)
+   WHERE ctid = ANY (ARRAY(SELECT spot FROM summed WHERE spot IS NOT NULL))
 )
 SELECT count(*) FROM settled
