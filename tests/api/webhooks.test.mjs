@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createSecureServer } from 'node:http2';
 import { createServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,18 +43,20 @@ const accepts = async (language, secret, timestamp, signature, body) => {
 const convctl = async (...args) =>
   JSON.parse((await run(join(BIN_DIR, 'convctl'), args, { env: { NATS_URL } })).stdout);
 
-// One real delivery: headers and the body's bytes.
-const delivery = async () => {
-  const tls = {
-    cert: readFileSync(join(WEBHOOK_CERTIFICATES, 'good.pem')),
-    key: readFileSync(join(WEBHOOK_CERTIFICATES, 'server.key')),
-  };
+const tls = () => ({
+  cert: readFileSync(join(WEBHOOK_CERTIFICATES, 'good.pem')),
+  key: readFileSync(join(WEBHOOK_CERTIFICATES, 'server.key')),
+});
+
+// One real delivery to a server that `make` makes: headers, the body's bytes, the HTTP version.
+const delivery = async (make = (take) => createServer(tls(), take)) => {
   let server;
   const arrived = new Promise((resolve) => {
-    server = createServer(tls, async (request, response) => {
+    server = make(async (request, response) => {
       const chunks = await request.toArray();
       response.writeHead(204).end();
-      resolve({ headers: request.headers, body: Buffer.concat(chunks) });
+      const { headers, httpVersion } = request;
+      resolve({ headers, version: httpVersion, body: Buffer.concat(chunks) });
     });
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -62,11 +65,11 @@ const delivery = async () => {
     'webhook', 'create', '--org', ORG_ID, '--url', url, '--event', 'ticket.created');
   await convctl('event', 'publish', '--org', ORG_ID, '--type', 'ticket.created',
     '--data', '{"id":"T-1 \u00e9\u4e16","status":"open"}');
-  const { headers, body } = await arrived;
+  const { headers, body, version } = await arrived;
   server.close();
   await convctl('webhook', 'delete', '--org', ORG_ID, id);
   return {
-    secret, body,
+    secret, body, version,
     timestamp: headers['x-service-timestamp'],
     signature: headers['x-service-signature'],
   };
@@ -103,6 +106,11 @@ for (const language of Object.keys(commands)) {
     assert.equal(await accepts(language, secret, timestamp, 'v1=', body), false);
   });
 }
+
+test('a receiver that speaks HTTP/2 is spoken to so', { skip }, async () => {
+  assert.equal((await delivery((take) => createSecureServer(tls(), take))).version, '2.0');
+  assert.equal((await delivery()).version, '1.1');
+});
 
 test('the published vector is right', () => {
   const text = readFileSync(new URL('docs/webhooks.md', root), 'utf8');

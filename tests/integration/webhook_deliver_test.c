@@ -374,3 +374,43 @@ Test(webhook_deliver, malformed_events_of_neighbours_are_refused)
                              org.id, NULL),
                  0);
 }
+
+Test(webhook_deliver, roles_may_do_no_more_than_their_work)
+{
+    static const struct {
+        const char *role, *text;
+    } refused[] = {
+        {"conv_webhook", "UPDATE webhook.deliveries SET state = 'succeeded'"},
+        {"conv_webhook", "DELETE FROM webhook.deliveries"},
+        {"conv_webhook", "TRUNCATE webhook.deliveries"},
+        {"conv_webhook", "UPDATE webhook.events SET data = '{}'"},
+        {"conv_webhook", "DELETE FROM webhook.events"},
+        {"conv_webhook", "SELECT webhook.make_partition(now())"},
+        {"conv_webhook", "SELECT * FROM conversation.conversations"},
+        {"conv_webhook", "SELECT * FROM access.api_keys"},
+        {"conv_conversation", "SELECT * FROM webhook.events"},
+        {"conv_conversation", "SELECT * FROM webhook.endpoints"},
+        {"conv_conversation", "INSERT INTO webhook.queue DEFAULT VALUES"},
+        {"conv_access", "SELECT * FROM webhook.endpoints"},
+        {"conv_search", "SELECT * FROM webhook.events"},
+        {"conv_audit", "SELECT * FROM webhook.deliveries"},
+    };
+
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+        cr_expect_str_eq(sql_state_as(refused[i].role, refused[i].text), "42501", "%s: %s",
+                         refused[i].role, refused[i].text);
+    cr_expect_str_eq(sql_state_as("conv_webhook", "SELECT webhook.keep_partitions()"), "00000");
+}
+
+Test(webhook_deliver, the_log_has_a_partition_for_each_day_and_lasts_30)
+{
+    sql_text("SELECT webhook.make_partition(date_trunc('day', now(), 'UTC') - interval '40 days')",
+             NULL);
+    cr_assert_eq(sql_integer("SELECT dropped FROM webhook.keep_partitions()", NULL), 1);
+    cr_assert_eq(sql_integer("SELECT count(*) FROM pg_inherits WHERE inhparent ="
+                             " 'webhook.deliveries'::regclass",
+                             NULL),
+                 4);
+    cr_assert_eq(sql_integer("SELECT made + dropped + stray FROM webhook.keep_partitions()", NULL),
+                 0);
+}

@@ -95,6 +95,29 @@ Test(arguments, leave_the_password_to_standard_input)
     expect_body("{\"email\":\"a@b\",\"role\":\"owner\"}");
 }
 
+Test(arguments, turn_off_what_an_option_without_a_value_names)
+{
+    cr_assert_eq(READ("webhook", "create", "--org", ORG, "--no-signing", "--url", "https://a.b",
+                      "--event", "x", "--event", "y"),
+                 ST_OK, "%s", error);
+    expect_body("{\"signing\":false,\"url\":\"https://a.b\",\"events\":[\"x\",\"y\"]}");
+    cr_assert_eq(READ("webhook", "create", "--org", ORG, "--no-signing=false", "--url",
+                      "https://a.b", "--event", "x"),
+                 ST_REFUSED);
+    cr_assert_str_eq(error, "--no-signing takes no value");
+}
+
+Test(arguments, pass_json_on_as_a_value)
+{
+    cr_assert_eq(
+        READ("event", "publish", "--org", ORG, "--type", "t", "--data", "{\"a\":[1,null]}"), ST_OK,
+        "%s", error);
+    expect_body("{\"type\":\"t\",\"data\":{\"a\":[1,null]}}");
+    cr_assert_eq(READ("event", "publish", "--org", ORG, "--type", "t", "--data", "{a}"),
+                 ST_REFUSED);
+    cr_assert_str_eq(error, "--data must be JSON");
+}
+
 Test(arguments, ask_for_help_on_everything_or_on_a_group)
 {
     cr_assert_eq(READ("--help"), ST_OK);

@@ -23,6 +23,12 @@ Test(call, has_what_the_operators_interface_promises)
         {"contact", "erase"},
         {"user", "create"},
         {"audit", "verify"},
+        {"webhook", "create"},
+        {"webhook", "list"},
+        {"webhook", "deliveries"},
+        {"webhook", "resend"},
+        {"webhook", "delete"},
+        {"event", "publish"},
     };
 
     for (size_t i = 0; i < sizeof(promised) / sizeof(promised[0]); i++)
