@@ -13,7 +13,7 @@
 #include "services/audit/retire.h"
 
 enum {
-    STEP_MS = 1000,
+    STEP_MS = 500,
     PUBLISH_US = 60 * 1000 * 1000,
     CONNECT_MS = 100,
     MEMORY_MOST = 512 * 1024 * 1024,

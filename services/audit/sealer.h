@@ -1,7 +1,7 @@
 /*
  * sealer - the thread that seals the trail and publishes the heads of its chains.
  *
- * What     Once a second it seals what has been settled, at once again while it is behind; once a
+ * What     Twice a second it seals what has been settled, at once again while it is behind; once a
  *          minute it publishes the heads of the chains that have grown, on the bus and in the log;
  *          once an hour it drops what has been kept long enough.
  *          Every replica has one; the database lets one of them work at a time.

@@ -74,6 +74,9 @@ enum status audit_verify_judge(struct command *command, void *service)
         !crypto_unhex(from->head_hash, verify->kept_hash, SHA256_BYTES))
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "head_hash",
                               "must be 64 hex digits in lower case");
+    if (from->head_number.given != (from->head_hash.p != NULL))
+        return command_refuse(command, OUTCOME_PARAMETER_INVALID, "head_hash",
+                              "and head_number go together");
     if (from->after.p != NULL && !uuid_parse(from->after, &verify->after))
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "after", "must be a UUID");
     verify->is_along_entries = str_equal(from->phase, STR("entries"));
@@ -144,8 +147,7 @@ void audit_verify_ask(struct command *command, struct db *db, void *service)
 static bool check_block(struct verify_step *verify, struct verify_block *block,
                         const struct audit_keys *keys, int64_t dropped_us, struct arena *arena)
 {
-    if (verify->from.head_number.given && verify->from.head_hash.p != NULL &&
-        block->sealed.number == verify->from.head_number.value)
+    if (verify->from.head_number.given && block->sealed.number == verify->from.head_number.value)
         block->kept_hash = verify->kept_hash;
     return verify_block(&verify->chain, block, keys, dropped_us, arena, &verify->found);
 }

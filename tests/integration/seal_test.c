@@ -309,6 +309,7 @@ Test(seal, compares_with_a_head_that_was_kept_elsewhere)
     struct trail trail;
     const json_t *head;
     const char *number, *hash, *other;
+    char code[64];
     json_t *said;
 
     make_trail(&trail);
@@ -326,6 +327,10 @@ Test(seal, compares_with_a_head_that_was_kept_elsewhere)
                         "--head-hash", hash, NULL));
     cr_assert_str_eq(json_string_value(json_object_get(json_object_get(said, "first"), "kind")),
                      "removed");
+    cr_assert_eq(
+        convctl_fails(code, "audit", "verify", "--org", trail.org.id, "--head-hash", hash, NULL),
+        1);
+    cr_assert_str_eq(code, "parameter_invalid");
 }
 
 Test(seal, is_not_broken_by_traffic_while_it_is_verified)
