@@ -156,7 +156,7 @@ Test(webhook_load, many_deliveries_a_second)
     took_us = clock_mono_us() - began_us;
     fprintf(stderr, "%d deliveries in %lld ms: %lld a second\n", events * ENDPOINTS,
             (long long)took_us / 1000, (long long)events * ENDPOINTS * 1000000 / took_us);
-    cr_expect_gt((long long)events * ENDPOINTS * 1000000 / took_us, 100);
+    cr_expect_gt((long long)events * ENDPOINTS * 1000000 / took_us, 100 / lenient(1));
     for (int i = 0; i < 2; i++)
         drop_endpoints(&org[i]);
 }
@@ -197,5 +197,5 @@ Test(webhook_load, creating_is_not_slowed_by_dead_endpoints)
     without_us += create_median_us(&none, n / 2, &number) / 2;
     fprintf(stderr, "create, median: %lld us without, %lld us with %d dead endpoints: ratio %.2f\n",
             (long long)without_us, (long long)with_us, dead, (double)with_us / (double)without_us);
-    cr_expect_lt(with_us, without_us * 2);
+    cr_expect_lt(with_us, without_us * lenient(2));
 }
