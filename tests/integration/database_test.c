@@ -176,6 +176,7 @@ static bool is_unknown_now(void *closure)
 
 Test(database, is_needed_by_access_only_for_keys_that_are_not_known, .fini = bring_back)
 {
+    char unknown[TOKEN_TEXT + 1];
     struct org org;
     int64_t until_us;
     const char *id;
@@ -196,6 +197,9 @@ Test(database, is_needed_by_access_only_for_keys_that_are_not_known, .fini = bri
         poll(NULL, 0, 50);
     }
     cr_assert_gt(n, 20);
+    bring_back();
+    token_make(TOKEN_LIVE, unknown);
+    cr_assert(stack_wait(is_refused, unknown, HEALS_WITHIN_MS));
 }
 
 /* -- without the trail -------------------------------------------------------------------------
