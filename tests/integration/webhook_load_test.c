@@ -130,7 +130,7 @@ Test(webhook_load, no_more_than_4_at_an_endpoint_and_32_in_an_organization)
     cr_expect_leq(receiver_most_at_once(one), 4);
     cr_expect_geq(receiver_most_at_once(one), 2);
     cr_expect_leq(receiver_most_at_once(all), 32);
-    cr_expect_geq(receiver_most_at_once(all), 16);
+    cr_expect_geq(receiver_most_at_once(all), 16 / lenient(1));
 }
 
 Test(webhook_load, many_deliveries_a_second)
