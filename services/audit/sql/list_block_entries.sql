@@ -23,7 +23,8 @@ SELECT next.number,
   FROM next
  CROSS JOIN LATERAL (SELECT request_ids
                        FROM audit.blocks
-                      WHERE organization_id = $1::uuid AND number = next.number
+                      WHERE organization_id = $1::uuid AND number >= next.number
+                      ORDER BY number
                       LIMIT 1) AS block
  CROSS JOIN unnest(block.request_ids) WITH ORDINALITY AS item (request_id, place)
  CROSS JOIN LATERAL (SELECT audit.time_of(item.request_id) AS created_at OFFSET 0) AS time
@@ -31,8 +32,9 @@ SELECT next.number,
                        FROM audit.entries
                       WHERE organization_id = $1::uuid
                         AND created_at = time.created_at
-                        AND request_id = item.request_id
-                      LIMIT 1) AS entry ON true
+                        AND request_id >= item.request_id
+                      ORDER BY request_id
+                      LIMIT 1) AS entry ON entry.request_id = item.request_id
  WHERE next.number = next.first
     OR next.entries - (SELECT entries FROM next WHERE number = first) < $3::bigint
  ORDER BY next.number, item.place

@@ -1,7 +1,8 @@
 -- The next blocks of a chain, with as many entries as one step takes, and what was published of
 -- them. list_block_entries.sql takes the same ones.
 --   $1 organization   $2 behind this number   $3 entries, about
--- Blocks are looked up one by one (LIMIT 1): a join would read all of a chain for each step.
+-- Blocks are looked up one by one and in order (LIMIT 1), which leaves the planner one index only: a
+-- join would read all of a chain for each step.
 WITH next AS (
   SELECT number, entries, min(number) OVER () AS first
     FROM (SELECT number, entries
@@ -28,7 +29,8 @@ SELECT block.number,
   FROM next
  CROSS JOIN LATERAL (SELECT *
                        FROM audit.blocks
-                      WHERE organization_id = $1::uuid AND number = next.number
+                      WHERE organization_id = $1::uuid AND number >= next.number
+                      ORDER BY number
                       LIMIT 1) AS block
  WHERE next.number = next.first
     OR next.entries - (SELECT entries FROM next WHERE number = first) < $3::bigint

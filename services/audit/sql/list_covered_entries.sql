@@ -22,7 +22,8 @@ WITH page AS MATERIALIZED (
     FROM (SELECT DISTINCT number FROM page WHERE number IS NOT NULL) AS covering
    CROSS JOIN LATERAL (SELECT request_ids
                          FROM audit.blocks
-                        WHERE organization_id = $1::uuid AND number = covering.number
+                        WHERE organization_id = $1::uuid AND number >= covering.number
+                        ORDER BY number
                         LIMIT 1) AS block
 )
 SELECT page.request_id,

@@ -1,10 +1,14 @@
 -- The last blocks of chains that have grown since their heads were published, in the order of
 -- sealing.   $1 rows at most
+-- Blocks are asked for in the order of their index, which leaves the planner no other.
 WITH grown AS (
   SELECT DISTINCT organization_id
-    FROM audit.blocks
-   WHERE last_xid >= coalesce((SELECT last_xid FROM audit.heads ORDER BY last_xid DESC LIMIT 1),
-                              '0'::xid8)
+    FROM (SELECT organization_id
+            FROM audit.blocks
+           WHERE last_xid >= coalesce((SELECT last_xid FROM audit.heads
+                                        ORDER BY last_xid DESC LIMIT 1), '0'::xid8)
+           ORDER BY last_xid, organization_id, number
+          OFFSET 0) AS since
 )
 SELECT head.organization_id, head.number, head.entries, head.last_xid,
        encode(head.block_hash, 'hex') AS block_hash,

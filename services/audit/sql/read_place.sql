@@ -4,5 +4,5 @@ SELECT place.last_xid, place.organization_id, place.last_request_id,
   FROM (SELECT) AS always
   LEFT JOIN LATERAL (SELECT last_xid, organization_id, last_request_id
                        FROM audit.blocks
-                      ORDER BY last_xid DESC, organization_id DESC, last_request_id DESC
+                      ORDER BY last_xid DESC, organization_id DESC, number DESC
                       LIMIT 1) AS place ON true

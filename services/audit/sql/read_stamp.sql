@@ -5,5 +5,5 @@ SELECT pg_current_xact_id() AS made_xid,
        (SELECT (extract(epoch FROM made_at) * 1000000)::bigint
           FROM audit.blocks
          WHERE made_xid < $1::xid8
-         ORDER BY last_xid DESC, organization_id DESC, last_request_id DESC
+         ORDER BY last_xid DESC, organization_id DESC, number DESC
          LIMIT 1) AS since_us

@@ -1,0 +1,117 @@
+/* How the statements on the trail are planned, whatever the statistics say: they are prepared while
+   a month is empty and used when it is full. */
+#include "common/base/buf.h"
+#include "tests/unit/services/audit/sealed.h"
+
+TestSuite(audit_plans, .init = start, .fini = stop, .timeout = 60);
+
+/* Raises where the statement `planned` reads anything but by an index, by more than an
+   organization's first column, or blocks by another index than `%s`. */
+#define ASSERT_BY_KEY                                                                              \
+    "DO $do$ DECLARE line text; plan text := ''; wrong text; node text := ''; BEGIN "              \
+    "FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) EXECUTE planned%s' LOOP "                            \
+    "plan := plan || line || E'\\n'; "                                                             \
+    "IF line ~ ' Scan ' THEN node := line; END IF; "                                               \
+    "IF line ~ 'Seq Scan|Bitmap' OR line ~ 'Disabled' "                                            \
+    "OR (line ~ 'Index Cond' AND node ~ 'entries_[a-z0-9_]*pkey' AND line !~ 'created_at') "       \
+    "OR (line ~ 'Index Cond' AND node ~ 'xid_organization_id' AND line !~ '\\mxid\\M') "           \
+    "OR (line ~ 'Index Cond' AND node ~ 'blocks_pkey' AND line !~ 'organization_id = ') "          \
+    "OR (line ~ 'Index Cond' AND node ~ 'blocks_by_xid' AND line !~ 'last_xid') "                  \
+    "OR line ~ '%s' THEN wrong := coalesce(wrong, line); END IF; END LOOP; "                       \
+    "IF wrong IS NOT NULL THEN RAISE EXCEPTION '%%', E'\\n' || wrong || E'\\nin\\n' || plan; "     \
+    "END IF; END $do$"
+
+struct expectation {
+    enum audit_sql statement;
+    const char *never; /* a regular expression that no line of the plan may match */
+};
+
+static const struct expectation expectations[] = {
+    {SQL_LIST_ENTRIES, "xid_organization_id|Sort  "},
+    {SQL_LIST_ENTRIES_FORWARD, "xid_organization_id|Sort  "},
+    {SQL_LIST_UNSEALED, "entries_[a-z0-9_]*pkey|-> +Sort"},
+    {SQL_READ_WAITING, "entries_[a-z0-9_]*pkey|-> +Sort"},
+    {SQL_LIST_BLOCKS, "blocks_by_xid|blocks_of_organization|heads_by_xid"},
+    {SQL_LIST_BLOCK_ENTRIES, "blocks_by_xid|blocks_of_organization|xid_organization_id"},
+    {SQL_LIST_COVERED_ENTRIES, "blocks_by_xid|xid_organization_id"},
+    {SQL_READ_HEADS, "blocks_by_xid|blocks_of_organization"},
+    {SQL_READ_HEAD, "blocks_by_xid|blocks_of_organization"},
+    {SQL_READ_PLACE, "blocks_pkey|blocks_of_organization|Sort"},
+    {SQL_READ_STAMP, "blocks_pkey|blocks_of_organization|Sort"},
+    {SQL_LIST_HEADS_TO_PUBLISH, "blocks_of_organization"},
+};
+
+static int parameters_of(const char *statement)
+{
+    int most = 0;
+
+    for (const char *p = strchr(statement, '$'); p != NULL; p = strchr(p + 1, '$')) {
+        const int n = atoi(p + 1);
+
+        if (n > most)
+            most = n;
+    }
+    return most;
+}
+
+static void assert_by_key(const struct expectation *expectation)
+{
+    const char *const url =
+        arena_printf(&arena, "postgresql://conv_audit@127.0.0.1:%u/postgres", server.port);
+    const char *const text = audit_sql[expectation->statement].text;
+    const int n = parameters_of(text);
+    struct buf nulls;
+
+    buf_init(&nulls, &arena, 64);
+    for (int k = 0; k < n; k++)
+        buf_printf(&nulls, "%cNULL", k == 0 ? '(' : ',');
+    if (n > 0)
+        buf_char(&nulls, ')');
+    postgres_do(url, arena_printf(&arena, "PREPARE planned AS %s; " ASSERT_BY_KEY, text,
+                                  arena_cstr(&arena, buf_str(&nulls)), expectation->never));
+}
+
+static void assert_all_by_key(void)
+{
+    for (size_t i = 0; i < sizeof(expectations) / sizeof(expectations[0]); i++)
+        assert_by_key(&expectations[i]);
+}
+
+/* So many organizations with so many entries each, sealed in steps of so many. */
+static void fill(int organizations, int entries, size_t step)
+{
+    struct pass pass = {.entries_most = step};
+
+    postgres_do(server.url, "TRUNCATE audit.entries, audit.blocks, audit.heads");
+    postgres_do(
+        server.url,
+        arena_printf(
+            &arena,
+            "INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id,"
+            " operation, http_status, outcome) SELECT md5(o::text)::uuid, audit.time_of(id), id,"
+            " '" ORG "', 'ping', 200, 'allowed' FROM generate_series(1, %d) AS o,"
+            " generate_series(1, %d) AS n, LATERAL (SELECT (left(test_id(interval '1 s',"
+            " 1)::text, 14) || '7' || lpad(to_hex(o %% 4096), 3, '0') || '-8000-' ||"
+            " lpad(to_hex(n), 12, '0'))::uuid AS id) AS made",
+            organizations, entries));
+    do
+        seal(&pass);
+    while (pass.is_behind);
+    postgres_do(server.url, "INSERT INTO audit.heads SELECT organization_id, number, last_xid,"
+                            " block_hash FROM audit.blocks");
+}
+
+Test(audit_plans, go_by_the_key_whatever_the_statistics_say)
+{
+    assert_all_by_key();
+    fill(1, 1, 100);
+    assert_all_by_key();
+    postgres_do(server.url, "VACUUM (ANALYZE) audit.entries, audit.blocks, audit.heads");
+    assert_all_by_key();
+    fill(1, 5000, 10);
+    postgres_do(server.url, "VACUUM (ANALYZE) audit.entries, audit.blocks, audit.heads");
+    assert_all_by_key();
+    fill(2000, 2, 5000);
+    postgres_do(server.url, "VACUUM (ANALYZE) audit.entries, audit.blocks, audit.heads");
+    assert_all_by_key();
+}
