@@ -16,6 +16,7 @@
 enum {
     POLL_US = 1000 * 1000,      /* the safety net when no doorbell rings */
     REST_US = 4 * 1000,         /* between turns, at least */
+    REST_LONG_US = 20 * 1000,   /* the same, when nobody took what was sent */
     REST_MOST_US = 1000 * 1000, /* and at most */
     RETRY_US = 100 * 1000,      /* after a turn that failed */
     /* A claim that took longer than this to come through is left to its lease. */
@@ -117,6 +118,21 @@ static void fail_turn(struct sender *sender, enum status st)
     sender->turn_due_us = sender->poll_due_us = clock_mono_us() + RETRY_US;
 }
 
+/* As long as the turn took; twice as long when all that was sent failed, or a backlog is being
+   fanned out: no receiver waits for that, while others wait for the database. */
+static int64_t rest_us(const struct store_ask *ask, bool has_more, int64_t took_us)
+{
+    bool is_taken = ask->n_ended == 0 && !has_more;
+    int64_t rest;
+
+    for (size_t i = 0; i < ask->n_ended && !is_taken; i++)
+        is_taken = ask->ended[i]->failure == FAILURE_NONE;
+    rest = is_taken ? took_us : 2 * took_us;
+    if (rest < (is_taken ? REST_US : REST_LONG_US))
+        rest = is_taken ? REST_US : REST_LONG_US;
+    return rest < REST_MOST_US ? rest : REST_MOST_US;
+}
+
 static void take_turn(struct sender *sender)
 {
     const int64_t began_us = clock_mono_us();
@@ -124,7 +140,7 @@ static void take_turn(struct sender *sender)
     const struct store_ask ask = next_ask(sender, polls);
     struct store_told told;
     enum status st;
-    int64_t took_us;
+    int64_t took_us, rest;
 
     atomic_store(&sender->has_rung, false);
     st = store_turn(sender->store, &ask, &told);
@@ -136,16 +152,15 @@ static void take_turn(struct sender *sender)
     }
     sender->has_failed = false;
     note(sender, &told, ask.n_ended);
-    attempts_forget_ended(sender->attempts);
     sender->has_more = ask.events_most > 0 && told.n_events == ask.events_most;
+    rest = rest_us(&ask, sender->has_more, took_us);
+    attempts_forget_ended(sender->attempts);
     sender->events_most = next_events_most(sender->events_most, &told);
     for (size_t i = 0; i < told.n_claims && took_us < STALE_US; i++)
         attempts_begin(sender->attempts, &told.claims[i]);
     if (polls)
         sender->poll_due_us = began_us + POLL_US;
-    if (took_us > REST_MOST_US)
-        took_us = REST_MOST_US;
-    sender->turn_due_us = clock_mono_us() + (took_us > REST_US ? took_us : REST_US);
+    sender->turn_due_us = clock_mono_us() + rest;
 }
 
 /* -- the thread ------------------------------------------------------------------------------- */
