@@ -11,6 +11,7 @@
 #include "common/base/log.h"
 #include "services/webhook/authorities.h"
 #include "services/webhook/socket_address.h"
+#include "services/webhook/verdict.h"
 
 enum { HEAD_MOST = 16 * 1024, FDS_MOST = 32, HEADER_TEXT = 160 };
 
@@ -203,55 +204,6 @@ void deliver_begin(struct deliver *deliver, struct attempt *attempt)
 
 /* -- the end ---------------------------------------------------------------------------------- */
 
-static enum failure judge_status(int status)
-{
-    if (status >= 200 && status < 300)
-        return FAILURE_NONE;
-    if (status >= 300 && status < 400)
-        return FAILURE_HTTP_3XX;
-    if (status >= 400 && status < 500)
-        return FAILURE_HTTP_4XX;
-    return status >= 500 && status < 600 ? FAILURE_HTTP_5XX : FAILURE_HTTP_OTHER;
-}
-
-static enum failure judge(const struct transfer *transfer, CURLcode code)
-{
-    const bool spoke_tls = transfer->attempt->tls_us >= 0;
-
-    if (transfer->was_blocked)
-        return FAILURE_BLOCKED;
-    if (transfer->is_strange)
-        return FAILURE_PROTOCOL;
-    if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && transfer->is_cut))
-        return judge_status(transfer->attempt->http_status);
-    switch (code) {
-    case CURLE_OPERATION_TIMEDOUT:
-        return FAILURE_TIMEOUT;
-    case CURLE_COULDNT_CONNECT:
-        return FAILURE_CONNECT;
-    case CURLE_SSL_CONNECT_ERROR:
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_CIPHER:
-    case CURLE_SSL_ISSUER_ERROR:
-        return FAILURE_TLS;
-    case CURLE_GOT_NOTHING:
-    case CURLE_SEND_ERROR:
-    case CURLE_RECV_ERROR:
-    case CURLE_PARTIAL_FILE:
-        return spoke_tls ? FAILURE_CLOSED : FAILURE_TLS;
-    case CURLE_WEIRD_SERVER_REPLY:
-    case CURLE_UNSUPPORTED_PROTOCOL:
-    case CURLE_HTTP2:
-    case CURLE_HTTP2_STREAM:
-    case CURLE_BAD_CONTENT_ENCODING:
-        return FAILURE_PROTOCOL;
-    default:
-        LOG(LOG_WARNING, "a delivery failed in an unforeseen way", log_int("curl", code));
-        return FAILURE_INTERNAL;
-    }
-}
-
 /* libcurl counts from its own start and says 0 for a phase that was not reached. */
 static void read_phases(struct transfer *transfer)
 {
@@ -267,6 +219,18 @@ static void read_phases(struct transfer *transfer)
     attempt->connect_us = connected > 0 ? connected : -1;
     attempt->tls_us = secured > 0 ? secured - connected : -1;
     attempt->wait_us = status > 0 && answered >= secured ? answered - secured : -1;
+}
+
+static enum failure judge(const struct transfer *transfer, CURLcode code)
+{
+    if (transfer->was_blocked)
+        return FAILURE_BLOCKED;
+    if (transfer->is_strange)
+        return FAILURE_PROTOCOL;
+    /* We have hung up ourselves, having read enough. */
+    if (code == CURLE_WRITE_ERROR && transfer->is_cut)
+        code = CURLE_OK;
+    return verdict_of(code, transfer->attempt);
 }
 
 static void finish(struct deliver *deliver, struct transfer *transfer, CURLcode code)

@@ -3,8 +3,8 @@
  *
  * What     Turns when there is something to settle, when the doorbell rings and once a second
  *          (store.h); between turns it minds look-ups and transfers (lookup.h, deliver.h). It never
- *          waits for a receiver or a name server. After a turn it rests as long as the turn took:
- *          the database belongs to those first who wait for an answer.
+ *          waits for a receiver or a name server. After a turn it rests as long as the turn took
+ *          or longer: the database belongs to those first who wait for an answer.
  * Owns     sender_start() gives what sender_stop() takes back.
  * Threads  Its own; sender_is_ready() from any.
  * Fails    NULL (logged): an option is unusable.
