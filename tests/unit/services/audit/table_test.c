@@ -85,7 +85,7 @@ static const char plan_function[] =
     " DECLARE line text; n bigint := 0; BEGIN"
     "  EXECUTE 'PREPARE page AS ' || statement;"
     "  FOR line IN EXECUTE 'EXPLAIN EXECUTE page (''" ORG "'', 1, "
-    "''" ORG "'', 0, 51, NULL, NULL, NULL, NULL)' LOOP"
+    "''" ORG "'', 0, 51, NULL, NULL, NULL, NULL, 1000)' LOOP"
     "   n := n + (line ~ 'Seq Scan|Bitmap|-> +(Incremental )?Sort ')::int;"
     "  END LOOP; RETURN n; END $$";
 
