@@ -24,11 +24,14 @@ struct str db_value(const struct db_rows *rows, size_t row, int column)
 {
     const PGresult *result = result_of(rows);
 
+    int n = PQgetlength(result, (int)row, column); /* 0 for NULL, and outside the result */
+
+    if (n > 0)
+        return (struct str){PQgetvalue(result, (int)row, column), (size_t)n};
     must(row < (size_t)PQntuples(result) && column >= 0 && column < PQnfields(result));
     if (PQgetisnull(result, (int)row, column))
         return STR_NONE;
-    return (struct str){PQgetvalue(result, (int)row, column),
-                        (size_t)PQgetlength(result, (int)row, column)};
+    return STR("");
 }
 
 bool db_value_bool(const struct db_rows *rows, size_t row, int column)

@@ -41,6 +41,12 @@ void conversation_write(struct buf *out, const struct db_rows *rows, size_t row,
 /* The same from values in the order of enum conversation_column. */
 void conversation_write_values(struct buf *out, const struct str values[CONVERSATION_COLUMNS]);
 
+/* For a page of one contact's conversations: its part of each, `contact` and `contacts`, written
+   once from a row that has the contact's columns, and then each conversation with it. */
+void conversation_write_contact(struct buf *out, const struct str values[CONVERSATION_COLUMNS]);
+void conversation_write_with(struct buf *out, const struct str values[CONVERSATION_COLUMNS],
+                             struct str contact);
+
 /* "open" or "closed"; STATUS `active`, `waiting`, `human_takeover` are open. */
 const char *conversation_state(struct str status);
 

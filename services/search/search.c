@@ -111,30 +111,40 @@ static void to_seconds(struct str *value, char text[SECONDS_ROOM])
     }
 }
 
-static void add_conversation(struct buf *out, const struct db_rows *rows, size_t row)
+/* All of a page are one contact's. */
+static struct str contact_of(const struct db_rows *rows, struct arena *arena)
+{
+    struct str values[CONVERSATION_COLUMNS] = {0};
+    struct buf contact;
+
+    for (int i = CONVERSATION_CONTACT_ID; i < CONVERSATION_COLUMNS; i++)
+        values[i] = db_value(rows, 0, PLAN_CONTACT + i - CONVERSATION_CONTACT_ID);
+    buf_init(&contact, arena, REST_ROOM);
+    conversation_write_contact(&contact, values);
+    return buf_str(&contact);
+}
+
+static void add_conversation(struct buf *out, const struct db_rows *rows, size_t row,
+                             struct str contact)
 {
     struct str values[CONVERSATION_COLUMNS];
     char created[SECONDS_ROOM], updated[SECONDS_ROOM], last[SECONDS_ROOM];
 
     for (int i = 0; i < CONVERSATION_CONTACT_ID; i++)
         values[i] = db_value(rows, row, PLAN_CONVERSATION + i);
-    for (int i = CONVERSATION_CONTACT_ID; i < CONVERSATION_COLUMNS; i++)
-        values[i] = db_value(rows, 0, PLAN_CONTACT + i - CONVERSATION_CONTACT_ID);
     to_seconds(&values[CONVERSATION_CREATED_AT], created);
     to_seconds(&values[CONVERSATION_UPDATED_AT], updated);
     to_seconds(&values[CONVERSATION_LAST_MESSAGE_AT], last);
-    conversation_write_values(out, values);
+    conversation_write_with(out, values, contact);
 }
 
 /* So that the reply, which may be megabytes, is not moved while it grows. */
-static size_t room_for(const struct db_rows *rows, size_t shown)
+static size_t room_for(const struct db_rows *rows, size_t shown, struct str contact)
 {
-    size_t of_contact = 0, room = REST_ROOM;
+    size_t room = REST_ROOM;
 
-    for (int column = PLAN_CONTACT; column < PLAN_CONVERSATION; column++)
-        of_contact += 2 * db_value(rows, 0, column).n;
     for (size_t row = 1; row <= shown; row++)
-        room += REST_ROOM + of_contact +
+        room += REST_ROOM + contact.n +
                 db_value(rows, row, PLAN_CONVERSATION + CONVERSATION_EXTERNAL_ID).n +
                 db_value(rows, row, PLAN_CONVERSATION + CONVERSATION_CUSTOM_ATTRIBUTES).n;
     return room;
@@ -149,11 +159,12 @@ enum status search_tell(struct command *command, struct db *db, void *service)
     const size_t most = (size_t)state->query.per_page, found = db_rows_count(rows) - 1;
     const size_t shown = found > most ? most : found;
     const struct str contact_id = db_value(rows, 0, PLAN_CONTACT);
+    const struct str contact = contact_of(rows, command->arena);
     struct buf *out = &command->reply;
 
     if (contact_id.p != NULL)
         must(uuid_parse(contact_id, &command->contact_id));
-    buf_init(out, command->arena, room_for(rows, shown));
+    buf_init(out, command->arena, room_for(rows, shown, contact));
     buf_char(out, '{');
     add_text(out, "type", STR("conversation.list"));
     json_add_key(out, "conversations");
@@ -161,7 +172,7 @@ enum status search_tell(struct command *command, struct db *db, void *service)
     for (size_t row = 1; row <= shown; row++) {
         if (row > 1)
             buf_char(out, ',');
-        add_conversation(out, rows, row);
+        add_conversation(out, rows, row, contact);
     }
     buf_char(out, ']');
     add_integer(out, "total_count", db_value_int(rows, 0, PLAN_TOTAL));
