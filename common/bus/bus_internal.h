@@ -111,8 +111,9 @@ void bus_mailbox_attach(struct bus_mailbox *mailbox); /* to the present connecti
 void bus_mailbox_detach(struct bus_mailbox *mailbox); /* from one that is closed */
 void bus_mailbox_free(struct bus_mailbox *mailbox);
 
-void bus_discard(natsMsg *msg); /* frees it, on an owner's thread at the end of the turn */
-void bus_bin_empty(void);       /* the end of the turn */
+void bus_discard(natsMsg *msg); /* frees it, on an owner's thread some time later */
+void bus_bin_use(void);         /* this thread is an owner's */
+void bus_bin_empty(void);       /* what this thread has discarded */
 
 /* inbox.c; all on the owner's thread */
 void bus_inbox_deliver(struct bus *bus); /* the replies that nats.c has read */

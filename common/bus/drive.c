@@ -46,7 +46,7 @@ bool bus_flush(struct bus *bus)
 {
     bus_link_step(bus);
     bus_inbox_sweep(bus);
-    bus_bin_empty();
+    bus_bin_use();
     if (!atomic_load(&bus->write_wanted) || !bus_can_call(bus)) {
         bus->blocked = false;
         return true;

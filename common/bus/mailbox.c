@@ -157,13 +157,13 @@ struct str bus_message_header(struct bus_message *message, const char *name)
 }
 
 /* nats.c frees a message on a thread of its own, which every call wakes: under load that costs as
-   much as all else it does. So what an owner's thread gives back gathers until its turn ends, and
-   the thread is woken once. */
-enum { BIN_MOST = 256 };
+   much as all else it does. So what an owner's thread gives back gathers until it is worth a
+   wake-up. */
+enum { BIN_MOST = 128, BIN_BYTES = 1024 * 1024 };
 
 static _Thread_local struct {
-    bool is_in_use; /* this thread ends its turns with bus_flush() */
-    size_t n;
+    bool is_in_use; /* this thread calls bus_flush(), so it is an owner's */
+    size_t n, bytes;
     natsMsg *at[BIN_MOST];
 } bin;
 
@@ -174,6 +174,7 @@ static void empty_bin(void *unused)
 {
     while (bin.n > 0)
         natsMsg_Destroy(bin.at[--bin.n]);
+    bin.bytes = 0;
 }
 
 static void make_key(void)
@@ -181,13 +182,17 @@ static void make_key(void)
     must(pthread_key_create(&end_of_thread, empty_bin) == 0);
 }
 
+void bus_bin_use(void)
+{
+    if (bin.is_in_use)
+        return;
+    must(pthread_once(&once, make_key) == 0);
+    must(pthread_setspecific(end_of_thread, &bin) == 0);
+    bin.is_in_use = true;
+}
+
 void bus_bin_empty(void)
 {
-    if (!bin.is_in_use) {
-        must(pthread_once(&once, make_key) == 0);
-        must(pthread_setspecific(end_of_thread, &bin) == 0);
-        bin.is_in_use = true;
-    }
     empty_bin(NULL);
 }
 
@@ -197,9 +202,10 @@ void bus_discard(natsMsg *msg)
         natsMsg_Destroy(msg);
         return;
     }
-    if (bin.n == BIN_MOST)
-        bus_bin_empty();
     bin.at[bin.n++] = msg;
+    bin.bytes += (size_t)natsMsg_GetDataLength(msg);
+    if (bin.n == BIN_MOST || bin.bytes > BIN_BYTES)
+        bus_bin_empty();
 }
 
 void bus_message_free(struct bus_message *message)
