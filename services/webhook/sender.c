@@ -14,15 +14,16 @@
 #include "services/webhook/store.h"
 
 enum {
-    POLL_US = 1000 * 1000,      /* the safety net when no doorbell rings */
-    REST_US = 4 * 1000,         /* between turns, at least */
-    REST_LONG_US = 20 * 1000,   /* the same, when nobody took what was sent */
-    REST_MOST_US = 1000 * 1000, /* and at most */
-    RETRY_US = 100 * 1000,      /* after a turn that failed */
+    POLL_US = 1000 * 1000,    /* the safety net when no doorbell rings */
+    REST_US = 4 * 1000,       /* between turns, at least */
+    REST_LONG_US = 20 * 1000, /* the same, when nobody took what was sent */
+    REST_MOST_US =
+        50 * 1000,         /* and at most: a machine that is short of time must not fall behind */
+    RETRY_US = 100 * 1000, /* after a turn that failed */
     /* A claim that took longer than this to come through is left to its lease. */
     STALE_US = 3 * 1000 * 1000,
     /* A turn's share of fan-out: rows written, and events they may come from. */
-    FANNED_AIM = 1000,
+    FANNED_AIM = 2000,
     EVENTS_MOST = 200,
     EVENTS_FIRST = 8,
     STOP_US = 9500 * 1000,

@@ -20,13 +20,15 @@ WITH present AS MATERIALIZED (
    WHERE ctid = ANY (ARRAY(SELECT spot FROM taken))
 ), wanted AS MATERIALIZED (
   SELECT t.organization_id, e.id AS endpoint_id, webhook.id_at(p.moment) AS id,
-         p.moment AS created_at, t.id AS event_id, t.type, e.enabled, e.has_work,
-         e.ctid AS spot
+         p.moment AS created_at, t.id AS event_id, t.type, e.enabled, e.has_work, e.spot
     FROM present p
    CROSS JOIN taken t
-    JOIN webhook.endpoints e
-      ON e.organization_id = t.organization_id AND t.type = ANY (e.events)
-     AND e.created_at <= t.created_at
+   CROSS JOIN LATERAL (
+     SELECT id, enabled, has_work, ctid AS spot
+       FROM webhook.endpoints
+      WHERE organization_id = t.organization_id AND t.type = ANY (events)
+        AND created_at <= t.created_at
+     OFFSET 0) AS e
 ), queued AS (
   INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id, event_type, cause,
                              created_at)
