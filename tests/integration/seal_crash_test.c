@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "tests/support/api.h"
+#include "tests/support/keep.h"
 #include "tests/support/load.h"
 #include "tests/support/sql.h"
 
@@ -63,8 +64,8 @@ static void kill_and_wait(const char *name)
 
 static void expect_sealed_once(const struct org *org)
 {
-    json_t *said = convctl("audit", "verify", "--org", org->id, NULL);
-    const char *text = json_dumps(said, 0);
+    const json_t *said = keep(convctl("audit", "verify", "--org", org->id, NULL));
+    const char *text = keep(json_dumps(said, 0));
 
     cr_assert(json_is_true(json_object_get(said, "ok")), "%s", text);
     cr_assert_eq(json_integer_value(json_object_get(said, "unsealed")), 0, "%s", text);
