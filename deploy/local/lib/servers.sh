@@ -70,7 +70,7 @@ postgres_create() {
 # PostgreSQL's own cache: an eighth of the memory, 2 GB at the most. A page of a search reads 50 rows
 # from all over the table; from the kernel's cache they cost twice as much.
 shared_buffers_mb() {
-  awk '/^MemTotal:/ { mb = int($2 / 1024 / 8); print mb < 128 ? 128 : mb > 2048 ? 2048 : mb }' \
+  awk '/^MemTotal:/ { mb = int($2 / 1024 / 8); print (mb < 128 ? 128 : mb > 2048 ? 2048 : mb) }' \
     /proc/meminfo
 }
 
