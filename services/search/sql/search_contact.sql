@@ -8,6 +8,10 @@
 -- The place is the only upper bound of the page. A second one, such as the count has, could become
 -- the start of the walk along the index, and a deep page is far from there. What is counted is
 -- put in order, too: that leaves the planner one index to take (the role may not sort).
+--
+-- The two parts come one after the other, each in its own order, because they are appended without
+-- workers (a CTE keeps them away). To sort them once more cost a tenth of the statement; a test
+-- fails when a page comes in another order.
 WITH contact AS MATERIALIZED (
   (SELECT id, external_id, name, email, phone
      FROM conversation.contacts
@@ -46,4 +50,3 @@ SELECT NULL, NULL, NULL, NULL, NULL, NULL,
        (date_part('epoch', last_message_at) * 1000000)::bigint,
        channel, status, custom_attributes, message_count
   FROM page
- ORDER BY created_us DESC NULLS FIRST, conversation_id DESC
