@@ -2,7 +2,8 @@
  * chain - what is hashed, and how: entries, blocks of entries, the heads of chains.
  *
  * What     docs/audit.md describes the same for others, who verify without us. All that is hashed
- * is text, one line for each field, except for the contents of a block. Threads  Any; pure.
+ *          is text, one line for each field, except for the contents of a block.
+ * Threads  Any; pure.
  */
 #ifndef SERVICES_AUDIT_CHAIN_H
 #define SERVICES_AUDIT_CHAIN_H
