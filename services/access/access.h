@@ -12,8 +12,8 @@
 
 #include "access_sql.h"
 #include "common/actor/actor.h"
+#include "common/db/params.h"
 
-#define ACCESS_PARAMS_MOST     8
 #define ACCESS_RATE_LIMIT_MOST 1000000 /* requests in one window of one key */
 
 struct access {
@@ -24,8 +24,7 @@ struct access {
 /* A judged command: what to ask the database, and what its answer alone does not hold. */
 struct access_ask {
     enum access_sql statement;
-    db_param params[ACCESS_PARAMS_MOST];
-    size_t n;
+    struct params params;
     /* Told to the caller this once, as the answer's last member; never sent to the database. */
     const char *secret_name;
     struct str secret;
@@ -66,10 +65,6 @@ enum status authenticate_tell(struct command *command, struct db *db, void *serv
 /* A new ask with the organization as its first parameter; NULL when the header was missing, and the
    command is refused then. */
 struct access_ask *access_for_organization(struct command *command, enum access_sql statement);
-/* Appends a parameter; STR_NONE is SQL NULL. */
-void access_param(struct access_ask *ask, struct str value);
-void access_param_int(struct access_ask *ask, struct arena *arena, int64_t value);
-void access_param_uuid(struct access_ask *ask, struct arena *arena, const struct uuid *id);
 
 /* Forgets the counters of windows that are over. */
 void access_upkeep(struct db *db, struct arena *arena, void *service);

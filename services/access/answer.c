@@ -2,8 +2,6 @@
  * The steps that all commands share: from a judged command to its statement, and from the row that
  * comes back to the reply.
  */
-#include <inttypes.h>
-
 #include "common/base/log.h"
 #include "common/wire/json.h"
 #include "proto/headers.h"
@@ -33,35 +31,16 @@ struct access_ask *access_for_organization(struct command *command, enum access_
     }
     ask = ARENA_NEW(command->arena, struct access_ask);
     ask->statement = statement;
-    access_param_uuid(ask, command->arena, &command->caller.organization_id);
+    params_add_id(&ask->params, command->arena, &command->caller.organization_id);
     command->state = ask;
     return ask;
-}
-
-void access_param(struct access_ask *ask, struct str value)
-{
-    must(ask->n < ACCESS_PARAMS_MOST);
-    ask->params[ask->n++] = value;
-}
-
-void access_param_int(struct access_ask *ask, struct arena *arena, int64_t value)
-{
-    access_param(ask, str_of(arena_printf(arena, "%" PRId64, value)));
-}
-
-void access_param_uuid(struct access_ask *ask, struct arena *arena, const struct uuid *id)
-{
-    char *text = arena_alloc(arena, UUID_TEXT + 1);
-
-    uuid_format(id, text);
-    access_param(ask, str_of(text));
 }
 
 void access_ask(struct command *command, struct db *db, void *service)
 {
     struct access_ask *ask = command->state;
 
-    ask->index = db_add(db, (int)ask->statement, ask->params, ask->n);
+    ask->index = db_add(db, (int)ask->statement, ask->params.at, ask->params.n);
 }
 
 /* The database's object, and the secret as its last member. */

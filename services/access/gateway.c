@@ -43,8 +43,8 @@ enum status authenticate_judge(struct command *command, void *service)
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "token_hash",
                               "must be a SHA-256 in lower-case hexadecimal digits");
     ask->statement = SQL_AUTHENTICATE;
-    access_param(ask, body.token_hash);
-    access_param_int(ask, command->arena, self->rate_limit_default);
+    params_add(&ask->params, body.token_hash);
+    params_add_int(&ask->params, command->arena, self->rate_limit_default);
     command->state = ask;
     return ST_OK;
 }
@@ -94,13 +94,13 @@ enum status quota_judge(struct command *command, void *service)
     /* The statement takes an advisory lock of this number. */
     command->lock_order = lock_of(&caller->organization_id);
     ask->statement = SQL_GRANT_QUOTA;
-    access_param_int(ask, command->arena, (int64_t)command->lock_order);
-    access_param_uuid(ask, command->arena, &caller->organization_id);
-    access_param_uuid(ask, command->arena, &caller->api_key_id);
-    access_param_int(ask, command->arena, body.window.value);
-    access_param_int(ask, command->arena, body.want.value);
-    access_param_int(ask, command->arena, body.key_limit.value);
-    access_param_int(ask, command->arena, body.organization_limit.value);
+    params_add_int(&ask->params, command->arena, (int64_t)command->lock_order);
+    params_add_id(&ask->params, command->arena, &caller->organization_id);
+    params_add_id(&ask->params, command->arena, &caller->api_key_id);
+    params_add_int(&ask->params, command->arena, body.window.value);
+    params_add_int(&ask->params, command->arena, body.want.value);
+    params_add_int(&ask->params, command->arena, body.key_limit.value);
+    params_add_int(&ask->params, command->arena, body.organization_limit.value);
     command->state = ask;
     return ST_OK;
 }
@@ -177,7 +177,7 @@ enum status used_judge(struct command *command, void *service)
         return command_refuse_all(command, fields_outcome(&command->problems));
     ask->statement = SQL_NOTE_USED;
     for (size_t i = 0; i < 3; i++)
-        access_param(ask, array_close(columns[i]));
+        params_add(&ask->params, array_close(columns[i]));
     command->state = ask;
     return ST_OK;
 }

@@ -53,7 +53,7 @@ static struct str ask_for_token(struct access_ask *ask, struct arena *arena, boo
     token_make(full ? TOKEN_LIVE : TOKEN_READ, token);
     token_hash(str_of(token), hash);
     crypto_hex(hash, sizeof(hash), hash_text);
-    access_param(ask, str_of(hash_text));
+    params_add(&ask->params, str_of(hash_text));
     return str_of(token);
 }
 
@@ -72,17 +72,17 @@ enum status key_create_judge(struct command *command, void *service)
         return ST_REFUSED;
     if (!fields_read_body(command->body, create_fields, 3, &body, &command->problems))
         return command_refuse_all(command, fields_outcome(&command->problems));
-    access_param_uuid(ask, command->arena, &id);
+    params_add_id(&ask->params, command->arena, &id);
     ask->secret_name = "token";
     ask->secret = ask_for_token(ask, command->arena, str_equal(body.scope, STR("full")));
-    access_param(ask, body.name);
-    access_param(ask, body.scope);
-    access_param(ask, (struct str){ask->secret.p, PREFIX_TEXT});
-    access_param(ask, last_of(ask->secret));
+    params_add(&ask->params, body.name);
+    params_add(&ask->params, body.scope);
+    params_add(&ask->params, (struct str){ask->secret.p, PREFIX_TEXT});
+    params_add(&ask->params, last_of(ask->secret));
     if (body.expires_in.given)
-        access_param_int(ask, command->arena, body.expires_in.value);
+        params_add_int(&ask->params, command->arena, body.expires_in.value);
     else
-        access_param(ask, STR_NONE);
+        params_add(&ask->params, STR_NONE);
     return ST_OK;
 }
 
@@ -129,14 +129,14 @@ enum status key_rotate_judge(struct command *command, void *service)
     if (!fields_read_body(command->body, rotate_fields, 2, &body, &command->problems))
         return command_refuse_all(command, fields_outcome(&command->problems));
     uuid_parse(body.id, &id); /* as when revoking, below */
-    access_param_uuid(ask, command->arena, &id);
-    access_param_uuid(ask, command->arena, &successor);
-    access_param_int(ask, command->arena, seconds_of(body.overlap));
+    params_add_id(&ask->params, command->arena, &id);
+    params_add_id(&ask->params, command->arena, &successor);
+    params_add_int(&ask->params, command->arena, seconds_of(body.overlap));
     ask->secret_name = "token";
     ask->secret = ask_for_token(ask, command->arena, true);
-    access_param(ask, last_of(ask->secret));
+    params_add(&ask->params, last_of(ask->secret));
     ask->secret_of_reader = ask_for_token(ask, command->arena, false);
-    access_param(ask, last_of(ask->secret_of_reader));
+    params_add(&ask->params, last_of(ask->secret_of_reader));
     return ST_OK;
 }
 
@@ -160,6 +160,6 @@ enum status key_revoke_judge(struct command *command, void *service)
         return command_refuse_all(command, fields_outcome(&command->problems));
     /* Ids are case-sensitive: one in capitals names nothing, and the nil UUID finds nothing. */
     uuid_parse(body.id, &id);
-    access_param_uuid(ask, command->arena, &id);
+    params_add_id(&ask->params, command->arena, &id);
     return ST_OK;
 }

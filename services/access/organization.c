@@ -40,8 +40,8 @@ enum status org_create_judge(struct command *command, void *service)
     /* From here on the command belongs to the organization that it makes. */
     command->caller.organization_id = uuid_v7(clock_us());
     ask = access_for_organization(command, SQL_CREATE_ORGANIZATION);
-    access_param(ask, body.name);
-    access_param(ask, body.plan);
+    params_add(&ask->params, body.name);
+    params_add(&ask->params, body.plan);
     return ST_OK;
 }
 
@@ -85,10 +85,10 @@ enum status org_set_judge(struct command *command, void *service)
         return ST_REFUSED;
     if (!fields_read_body(command->body, set_fields, 2, &body, &command->problems))
         return command_refuse_all(command, fields_outcome(&command->problems));
-    access_param(ask, body.plan);
+    params_add(&ask->params, body.plan);
     if (body.rate_limit.given)
-        access_param_int(ask, command->arena, body.rate_limit.value);
+        params_add_int(&ask->params, command->arena, body.rate_limit.value);
     else
-        access_param(ask, STR_NONE);
+        params_add(&ask->params, STR_NONE);
     return ST_OK;
 }

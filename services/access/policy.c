@@ -100,8 +100,8 @@ enum status policy_set_judge(struct command *command, void *service)
         return ST_REFUSED;
     if (!fields_read_body(command->body, fields, 3, &body, &command->problems))
         return command_refuse_all(command, fields_outcome(&command->problems));
-    access_param(ask, bool_text(body.require_https));
-    access_param(ask, bool_text(body.ip_allowlist_enabled));
-    access_param(ask, body.ip_allowlist);
+    params_add(&ask->params, bool_text(body.require_https));
+    params_add(&ask->params, bool_text(body.ip_allowlist_enabled));
+    params_add(&ask->params, body.ip_allowlist);
     return ST_OK;
 }

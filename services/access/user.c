@@ -107,9 +107,9 @@ enum status user_create_judge(struct command *command, void *service)
     if (ask->secret_name == NULL)
         crypto_wipe((char *)body.password.p, body.password.n);
 
-    access_param_uuid(ask, command->arena, &id);
-    access_param(ask, body.email);
-    access_param(ask, body.role);
-    access_param(ask, str_of(hash));
+    params_add_id(&ask->params, command->arena, &id);
+    params_add(&ask->params, body.email);
+    params_add(&ask->params, body.role);
+    params_add(&ask->params, str_of(hash));
     return ST_OK;
 }

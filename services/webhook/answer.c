@@ -2,7 +2,6 @@
  * The steps that all commands share: from a judged command to its statement, and from the row that
  * comes back to the reply.
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include "common/base/log.h"
@@ -40,28 +39,9 @@ struct webhook_ask *webhook_for_organization(struct command *command, enum webho
     }
     ask = ARENA_NEW(command->arena, struct webhook_ask);
     ask->statement = statement;
-    webhook_param_uuid(ask, command->arena, &command->caller.organization_id);
+    params_add_id(&ask->params, command->arena, &command->caller.organization_id);
     command->state = ask;
     return ask;
-}
-
-void webhook_param(struct webhook_ask *ask, struct str value)
-{
-    must(ask->n < WEBHOOK_PARAMS_MOST);
-    ask->params[ask->n++] = value;
-}
-
-void webhook_param_int(struct webhook_ask *ask, struct arena *arena, int64_t value)
-{
-    webhook_param(ask, str_of(arena_printf(arena, "%" PRId64, value)));
-}
-
-void webhook_param_uuid(struct webhook_ask *ask, struct arena *arena, const struct uuid *id)
-{
-    char *text = arena_alloc(arena, UUID_TEXT + 1);
-
-    uuid_format(id, text);
-    webhook_param(ask, str_of(text));
 }
 
 void webhook_param_id(struct webhook_ask *ask, struct arena *arena, struct str text)
@@ -70,7 +50,7 @@ void webhook_param_id(struct webhook_ask *ask, struct arena *arena, struct str t
 
     if (!uuid_parse(text, &id))
         id = (struct uuid){0};
-    webhook_param_uuid(ask, arena, &id);
+    params_add_id(&ask->params, arena, &id);
 }
 
 void webhook_ask(struct command *command, struct db *db, void *service)
@@ -79,7 +59,7 @@ void webhook_ask(struct command *command, struct db *db, void *service)
 
     if (ask->uses_queue)
         db_add(db, SQL_LOCK_QUEUE, NULL, 0);
-    ask->index = db_add(db, (int)ask->statement, ask->params, ask->n);
+    ask->index = db_add(db, (int)ask->statement, ask->params.at, ask->params.n);
 }
 
 /* The database's object, and the secret as its last member. */

@@ -75,7 +75,8 @@ enum status deliveries_judge(struct command *command, void *service)
 
     if (ask == NULL)
         return ST_REFUSED;
-    webhook_param_int(ask, command->arena, body.limit.given ? body.limit.value : LIMIT_DEFAULT);
+    params_add_int(&ask->params, command->arena,
+                   body.limit.given ? body.limit.value : LIMIT_DEFAULT);
     return ST_OK;
 }
 
@@ -98,8 +99,8 @@ enum status resend_failed_judge(struct command *command, void *service)
     if (ask == NULL)
         return ST_REFUSED;
     ask->uses_queue = true;
-    webhook_param_int(ask, command->arena, body.since.value);
-    webhook_param_int(ask, command->arena, RESENT_MOST);
+    params_add_int(&ask->params, command->arena, body.since.value);
+    params_add_int(&ask->params, command->arena, RESENT_MOST);
     return ST_OK;
 }
 
@@ -112,6 +113,6 @@ enum status test_judge(struct command *command, void *service)
     if (ask == NULL)
         return ST_REFUSED;
     ask->uses_queue = true;
-    webhook_param_uuid(ask, command->arena, &event);
+    params_add_id(&ask->params, command->arena, &event);
     return ST_OK;
 }

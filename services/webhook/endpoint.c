@@ -148,12 +148,12 @@ enum status endpoint_create_judge(struct command *command, void *service)
                               "must lead to a public address");
     signs = !body.signing.given || body.signing.value;
     ask->secret = new_secret(command->arena);
-    webhook_param_uuid(ask, command->arena, &id);
-    webhook_param(ask, body.url);
-    webhook_param(ask, body.events);
-    webhook_param(ask, signs ? STR("true") : STR("false"));
-    webhook_param(ask, sealed(self, command, &id, ask->secret));
-    webhook_param_int(ask, command->arena, WEBHOOK_ENDPOINTS_MOST);
+    params_add_id(&ask->params, command->arena, &id);
+    params_add(&ask->params, body.url);
+    params_add(&ask->params, body.events);
+    params_add_bool(&ask->params, signs);
+    params_add(&ask->params, sealed(self, command, &id, ask->secret));
+    params_add_int(&ask->params, command->arena, WEBHOOK_ENDPOINTS_MOST);
     return ST_OK;
 }
 
@@ -190,7 +190,7 @@ static enum status judge_one(struct command *command, enum webhook_sql statement
     ask->uses_queue = true;
     webhook_param_id(ask, command->arena, body.id);
     if (body.enabled.given)
-        webhook_param(ask, body.enabled.value ? STR("true") : STR("false"));
+        params_add_bool(&ask->params, body.enabled.value);
     return ST_OK;
 }
 

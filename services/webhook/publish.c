@@ -133,8 +133,8 @@ enum status publish_judge(struct command *command, void *service)
     json_free(body.data);
     if (command->problems.n > 0)
         return command_refuse_all(command, fields_outcome(&command->problems));
-    webhook_param_uuid(ask, command->arena, &id);
-    webhook_param(ask, body.type);
-    webhook_param(ask, data);
+    params_add_id(&ask->params, command->arena, &id);
+    params_add(&ask->params, body.type);
+    params_add(&ask->params, data);
     return ST_OK;
 }

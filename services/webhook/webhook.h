@@ -14,10 +14,10 @@
 #include "common/actor/actor.h"
 #include "common/base/metrics.h"
 #include "common/crypto/seal.h"
+#include "common/db/params.h"
 #include "services/webhook/ranges.h"
 #include "webhook_sql.h"
 
-#define WEBHOOK_PARAMS_MOST    8
 #define WEBHOOK_ENDPOINTS_MOST 2000 /* of an organization */
 #define WEBHOOK_SECRET_TEXT    70   /* "whsec_" and 64 hex digits */
 
@@ -32,8 +32,7 @@ struct webhook {
 /* A judged command: what to ask the database, and what its answer alone does not hold. */
 struct webhook_ask {
     enum webhook_sql statement;
-    db_param params[WEBHOOK_PARAMS_MOST];
-    size_t n;
+    struct params params;
     bool uses_queue;   /* the statement works on the queue */
     struct str secret; /* told to the caller this once; STR_NONE = there is none */
     size_t index;      /* of the statement in the batch */
@@ -71,10 +70,6 @@ enum status webhook_tell_work(struct command *command, struct db *db, void *serv
 /* A new ask with the organization as its first parameter; NULL when the header was missing, and the
    command is refused then. */
 struct webhook_ask *webhook_for_organization(struct command *command, enum webhook_sql statement);
-/* Appends a parameter; STR_NONE is SQL NULL. */
-void webhook_param(struct webhook_ask *ask, struct str value);
-void webhook_param_int(struct webhook_ask *ask, struct arena *arena, int64_t value);
-void webhook_param_uuid(struct webhook_ask *ask, struct arena *arena, const struct uuid *id);
 /* An id as a caller wrote it: one in capitals names nothing, and the nil UUID finds nothing. */
 void webhook_param_id(struct webhook_ask *ask, struct arena *arena, struct str text);
 

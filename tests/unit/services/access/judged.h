@@ -75,8 +75,8 @@ static inline void judged_param(const struct judged *judged, size_t i, const cha
 {
     struct str got;
 
-    cr_assert_lt(i, judged->ask->n);
-    got = judged->ask->params[i];
+    cr_assert_lt(i, judged->ask->params.n);
+    got = judged->ask->params.at[i];
     if (text == NULL)
         cr_expect_null(got.p, "parameter %zu is '%.*s'", i + 1, STR_ARG(got));
     else

@@ -19,8 +19,8 @@ Test(key, sends_the_hash_of_its_token_to_the_database_and_never_the_token)
     token_hash(token, hash);
     crypto_hex(hash, sizeof(hash), hash_text);
     judged_param(&judged, HASH, hash_text);
-    for (size_t i = 0; i < judged.ask->n; i++)
-        cr_assert_not(str_equal(judged.ask->params[i], token));
+    for (size_t i = 0; i < judged.ask->params.n; i++)
+        cr_assert_not(str_equal(judged.ask->params.at[i], token));
     arena_release(&judged.arena);
 }
 
@@ -34,7 +34,7 @@ Test(key, keeps_the_ends_of_its_token_for_display)
     judged_param(&judged, NAME, "k");
     judged_param(&judged, SCOPE, "read");
     judged_param(&judged, PREFIX, "svc_read_");
-    cr_assert(str_equal(judged.ask->params[LAST_FOUR],
+    cr_assert(str_equal(judged.ask->params.at[LAST_FOUR],
                         (struct str){judged.ask->secret.p + TOKEN_TEXT - 4, 4}));
     judged_param(&judged, EXPIRES_IN, "60");
     arena_release(&judged.arena);
@@ -85,9 +85,9 @@ Test(key, that_is_rotated_has_a_token_of_each_kind_to_choose_from)
     judged_param(&judged, 3, "3600");
     cr_assert_eq(token_judge(judged.ask->secret), TOKEN_LIVE);
     cr_assert_eq(token_judge(judged.ask->secret_of_reader), TOKEN_READ);
-    for (size_t i = 0; i < judged.ask->n; i++)
-        cr_assert_not(str_equal(judged.ask->params[i], judged.ask->secret) ||
-                      str_equal(judged.ask->params[i], judged.ask->secret_of_reader));
+    for (size_t i = 0; i < judged.ask->params.n; i++)
+        cr_assert_not(str_equal(judged.ask->params.at[i], judged.ask->secret) ||
+                      str_equal(judged.ask->params.at[i], judged.ask->secret_of_reader));
     arena_release(&judged.arena);
 }
 

@@ -8,9 +8,9 @@ Test(organization, is_created_with_an_id_of_the_service)
 
     judged_accepts(&judged, org_create_judge, "{\"name\":\"Acme\",\"plan\":\"free\"}");
     cr_assert_eq(judged.ask->statement, SQL_CREATE_ORGANIZATION);
-    cr_assert_eq(judged.ask->n, 3);
-    cr_assert_eq(judged.ask->params[0].n, UUID_TEXT);
-    cr_assert_not(str_equal(judged.ask->params[0], STR(JUDGED_ORGANIZATION)));
+    cr_assert_eq(judged.ask->params.n, 3);
+    cr_assert_eq(judged.ask->params.at[0].n, UUID_TEXT);
+    cr_assert_not(str_equal(judged.ask->params.at[0], STR(JUDGED_ORGANIZATION)));
     judged_param(&judged, 1, "Acme");
     judged_param(&judged, 2, "free");
     arena_release(&judged.arena);

@@ -73,7 +73,7 @@ static const char *ask_on(struct db *on, enum access_sql statement, const char *
                           size_t n)
 {
     static _Thread_local char answer[4096];
-    db_param params[ACCESS_PARAMS_MOST];
+    db_param params[PARAMS_MOST];
     const struct db_rows *rows;
     size_t i;
 

@@ -16,7 +16,7 @@ Test(user, gets_a_password_that_matches_the_stored_hash)
     judged_param(&judged, ROLE, "owner");
     cr_assert_str_eq(judged.ask->secret_name, "password");
     cr_assert_eq(judged.ask->secret.n, 20);
-    cr_assert(crypto_password_matches(judged.ask->secret, judged.ask->params[PASSWORD_HASH].p));
+    cr_assert(crypto_password_matches(judged.ask->secret, judged.ask->params.at[PASSWORD_HASH].p));
     arena_release(&judged.arena);
 }
 
@@ -27,7 +27,8 @@ Test(user, may_bring_a_password_which_is_not_told_back)
     judged_accepts(&judged, user_create_judge,
                    "{\"email\":\"a@b\",\"role\":\"member\",\"password\":\"correct horse\"}");
     cr_assert_null(judged.ask->secret_name);
-    cr_assert(crypto_password_matches(STR("correct horse"), judged.ask->params[PASSWORD_HASH].p));
+    cr_assert(
+        crypto_password_matches(STR("correct horse"), judged.ask->params.at[PASSWORD_HASH].p));
     arena_release(&judged.arena);
 }
 
