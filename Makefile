@@ -208,7 +208,7 @@ format:
 
 # Looked at again when its object is: then the file, a header of it or the flags have changed.
 lint-tidy: $(ALL_C:%.c=$(OUT)/tidy/%.ok)
-$(OUT)/tidy/%.ok: %.c $(OUT)/%.o .clang-tidy tests/.clang-tidy services/gateway/.clang-tidy
+$(OUT)/tidy/%.ok: %.c $(OUT)/%.o .clang-tidy tests/.clang-tidy common/edge/.clang-tidy services/gateway/.clang-tidy
 	$(Q)mkdir -p $(@D)
 	@echo "TIDY $<"
 	$(Q)clang-tidy --quiet --warnings-as-errors='*' $< -- $(TIDY_FLAGS) >$@.log 2>/dev/null || \

@@ -5,7 +5,8 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "services/gateway/media.h"
+#include "common/edge/edge_meter.h"
+#include "common/edge/media.h"
 #include "services/gateway/meter.h"
 
 static h2o_socket_t *socket_of(const struct exchange *x)
@@ -30,7 +31,7 @@ static void on_dispose(void *self)
     if (x->linger)
         linger(&x->gateway->lingerers, socket_of(x));
     x->gateway->exchanges--;
-    metric_add(meter.in_flight, -1);
+    metric_add(edge_meter.in_flight, -1);
 }
 
 /* The answer has not been taken: h2o waits for ever, so the connection is broken for it. */
@@ -38,7 +39,7 @@ static void on_send_timeout(h2o_timeout_entry_t *timer)
 {
     struct exchange *x = H2O_STRUCT_FROM_MEMBER(struct exchange, send_timer, timer);
 
-    metric_add(meter.slow_readers, 1);
+    metric_add(edge_meter.slow_readers, 1);
     (void)shutdown(h2o_socket_get_fd(socket_of(x)), SHUT_RDWR);
 }
 
@@ -142,7 +143,7 @@ static struct exchange *exchange_new(struct gateway *gateway, h2o_req_t *req)
     x->send_timer.cb = on_send_timeout;
     uuid_format(&id, x->request_id);
     gateway->exchanges++;
-    metric_add(meter.in_flight, 1);
+    metric_add(edge_meter.in_flight, 1);
     return x;
 }
 
@@ -180,7 +181,7 @@ int exchange_begin(h2o_handler_t *handler, h2o_req_t *req)
     head_read(req, &head);
     read_peer(x, &head);
     if (fault != FRAMING_SOUND) {
-        metric_add(meter.framing_faults, 1);
+        metric_add(edge_meter.framing_faults, 1);
         req->http1_is_persistent = 0;
         x->linger = true;
     }

@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
+#include "common/edge/edge_meter.h"
 #include "common/http/recycle.h"
 #include "proto/subject.h"
 #include "services/gateway/lookup.h"
@@ -35,7 +36,7 @@ void gateway_note_bus(struct gateway *gateway)
     if (ready == atomic_load(&gateway->ready))
         return;
     atomic_store(&gateway->ready, ready);
-    metric_add(meter.loops_ready, ready ? 1 : -1);
+    metric_add(edge_meter.loops_ready, ready ? 1 : -1);
     if (ready)
         LOG(LOG_INFO, "bus answers");
     else
@@ -53,7 +54,7 @@ static void on_pulse(h2o_timeout_entry_t *timer)
         if (bus_pulse(gateway->bus, PULSE_TOKEN) != ST_OK && !pulse_is_silent(&gateway->pulse))
             pulse_lost(&gateway->pulse);
     } else {
-        metric_add(meter.pulses_missed, 1);
+        metric_add(edge_meter.pulses_missed, 1);
     }
     gateway_note_bus(gateway);
     listener_resume(&gateway->plain);

@@ -17,12 +17,12 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
+#include "common/edge/calls.h"
+#include "common/edge/client.h"
+#include "common/edge/linger.h"
+#include "common/edge/listener.h"
 #include "services/gateway/allowance.h"
-#include "services/gateway/calls.h"
-#include "services/gateway/client.h"
 #include "services/gateway/key_cache.h"
-#include "services/gateway/linger.h"
-#include "services/gateway/listener.h"
 #include "services/gateway/settings.h"
 #include "services/gateway/throttle.h"
 

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "common/edge/edge_meter.h"
+
 #define PREFIX "conversations_gateway_"
 
 struct meter meter;
@@ -38,11 +40,8 @@ static void open_answers(void)
 
 void meter_open(void)
 {
+    edge_meter_open(PREFIX);
     open_answers();
-    meter.in_flight = metric_gauge(PREFIX "requests_in_flight", NULL, "Requests not answered yet");
-    meter.connections = metric_gauge(PREFIX "connections", NULL, "Open client connections");
-    meter.loops_ready =
-        metric_gauge(PREFIX "bus_up", NULL, "Event loops whose bus is up and answers");
     meter.key_hits =
         metric_counter(PREFIX "key_cache_hits_total", NULL, "Requests with a key met before");
     meter.key_misses =
@@ -60,16 +59,8 @@ void meter_open(void)
         metric_counter(PREFIX "authentication_failures_total", NULL, "Requests without a good key");
     meter.auth_throttled = metric_counter(PREFIX "authentication_throttled_total", NULL,
                                           "Requests from addresses that failed too often");
-    meter.framing_faults = metric_counter(PREFIX "framing_faults_total", NULL,
-                                          "Requests whose framing is unsound or too large");
     meter.unrecorded = metric_counter(PREFIX "answers_unrecorded_total", NULL,
                                       "Answers given although their audit entry was not confirmed");
-    meter.late_replies =
-        metric_counter(PREFIX "late_replies_total", NULL, "Replies nobody waited for any more");
-    meter.pulses_missed =
-        metric_counter(PREFIX "pulses_missed_total", NULL, "Turns without a sign of the bus");
-    meter.slow_readers = metric_counter(PREFIX "slow_readers_total", NULL,
-                                        "Connections closed because an answer was not taken");
 }
 
 void meter_answer(enum operation operation, int status, int64_t took_us)

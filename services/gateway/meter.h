@@ -11,11 +11,10 @@
 #include "proto/operation.h"
 
 struct meter {
-    struct metric *in_flight, *connections, *loops_ready;
     struct metric *key_hits, *key_misses, *lookups, *lookups_failed, *lookups_withheld;
     struct metric *leases, *leases_failed;
-    struct metric *auth_failures, *auth_throttled, *framing_faults;
-    struct metric *unrecorded, *late_replies, *pulses_missed, *slow_readers;
+    struct metric *auth_failures, *auth_throttled;
+    struct metric *unrecorded;
 };
 
 extern struct meter meter;

@@ -6,7 +6,7 @@
 #include "common/crypto/token.h"
 #include "services/gateway/authorization.h"
 #include "services/gateway/head.h"
-#include "services/gateway/media.h"
+#include "common/edge/media.h"
 #include "services/gateway/route.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

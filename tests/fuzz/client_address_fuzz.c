@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "services/gateway/client.h"
+#include "common/edge/client.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -1,13 +1,13 @@
 /*
- * pulse - whether the bus is alive, told by messages that the gateway sends to itself.
+ * pulse - whether the bus is alive, told by messages that a program sends to itself.
  *
  * What     One beat is under way at a time; another follows when it stays away for long, for a bus
  *          may lose a message and live. Its absence is measured in turns of our own timer, not in
- *          time: when the gateway itself was held up, the timer was too.
+ *          time: when the program itself was held up, the timer was too.
  * Threads  One.
  */
-#ifndef GATEWAY_PULSE_H
-#define GATEWAY_PULSE_H
+#ifndef COMMON_EDGE_PULSE_H
+#define COMMON_EDGE_PULSE_H
 
 #include <stdbool.h>
 

@@ -8,8 +8,8 @@
  *          in an array of its own.
  * Threads  One.
  */
-#ifndef GATEWAY_SLOTS_H
-#define GATEWAY_SLOTS_H
+#ifndef COMMON_EDGE_SLOTS_H
+#define COMMON_EDGE_SLOTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "services/gateway/pulse.h"
+#include "common/edge/pulse.h"
 
 bool pulse_turn(struct pulse *pulse)
 {

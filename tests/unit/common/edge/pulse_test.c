@@ -1,4 +1,4 @@
-#include "services/gateway/pulse.h"
+#include "common/edge/pulse.h"
 
 #include <criterion/criterion.h>
 

@@ -3,8 +3,8 @@
  *
  * Threads  Any; pure.
  */
-#ifndef GATEWAY_MEDIA_H
-#define GATEWAY_MEDIA_H
+#ifndef COMMON_EDGE_MEDIA_H
+#define COMMON_EDGE_MEDIA_H
 
 #include <stdbool.h>
 #include <stddef.h>

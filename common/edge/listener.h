@@ -4,11 +4,11 @@
  * What     Where there are several loops each has a listener of its own on the same port. When all
  *          the connections that are allowed are open, further ones wait in the kernel's queue.
  * Owns     The listening sockets, and the list of the open connections.
- * Threads  The gateway's loop.
+ * Threads  The loop's.
  * Fails    ST_UNAVAILABLE when the port cannot be bound (logged).
  */
-#ifndef GATEWAY_LISTENER_H
-#define GATEWAY_LISTENER_H
+#ifndef COMMON_EDGE_LISTENER_H
+#define COMMON_EDGE_LISTENER_H
 
 #include <h2o.h>
 #include <openssl/ssl.h>

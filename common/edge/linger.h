@@ -6,10 +6,10 @@
  *          side, reads what still comes and throws it away, until the client closes, a limit of
  *          bytes or two seconds.
  * Owns     The duplicates. linger_close_all() ends them early.
- * Threads  The gateway's loop.
+ * Threads  The loop's.
  */
-#ifndef GATEWAY_LINGER_H
-#define GATEWAY_LINGER_H
+#ifndef COMMON_EDGE_LINGER_H
+#define COMMON_EDGE_LINGER_H
 
 #include <h2o.h>
 

@@ -1,4 +1,4 @@
-#include "services/gateway/media.h"
+#include "common/edge/media.h"
 
 static struct str trim_and_cut(struct str *rest, char sep)
 {

@@ -1,4 +1,4 @@
-#include "services/gateway/calls.h"
+#include "common/edge/calls.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -6,8 +6,8 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/edge/edge_meter.h"
 #include "proto/headers.h"
-#include "services/gateway/meter.h"
 
 struct call {
     struct calls *calls;
@@ -49,7 +49,7 @@ static void end(struct calls *calls, uint64_t token, enum call_end how, struct b
     struct call *call;
 
     if (!slots_give_back(&calls->slots, token)) {
-        metric_add(meter.late_replies, 1);
+        metric_add(edge_meter.late_replies, 1);
         bus_message_free(message);
         return;
     }

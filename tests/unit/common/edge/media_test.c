@@ -1,4 +1,4 @@
-#include "services/gateway/media.h"
+#include "common/edge/media.h"
 
 #include <criterion/criterion.h>
 

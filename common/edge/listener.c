@@ -1,4 +1,4 @@
-#include "services/gateway/listener.h"
+#include "common/edge/listener.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
-#include "services/gateway/meter.h"
+#include "common/edge/edge_meter.h"
 
 #define BACKLOG     4096
 #define ACCEPT_MOST 64 /* a turn */
@@ -44,7 +44,7 @@ static void on_closed(void *data)
     h2o_linklist_unlink(&client->link);
     free(client);
     clients->n--;
-    metric_add(meter.connections, -1);
+    metric_add(edge_meter.connections, -1);
     for (struct listener *l = clients->first_listener; l != NULL; l = l->next)
         listener_resume(l);
 }
@@ -58,7 +58,7 @@ static void adopt(struct listener *listener, h2o_socket_t *sock)
     client->sock = sock;
     h2o_linklist_insert(&listener->clients->all, &client->link);
     listener->clients->n++;
-    metric_add(meter.connections, 1);
+    metric_add(edge_meter.connections, 1);
     sock->on_close.cb = on_closed;
     sock->on_close.data = client;
     h2o_accept(&listener->accept, sock);

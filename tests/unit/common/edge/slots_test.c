@@ -1,4 +1,4 @@
-#include "services/gateway/slots.h"
+#include "common/edge/slots.h"
 
 #include <criterion/criterion.h>
 

@@ -3,8 +3,8 @@
  *
  * Threads  Any; pure.
  */
-#ifndef GATEWAY_NETWORK_H
-#define GATEWAY_NETWORK_H
+#ifndef COMMON_BASE_NETWORK_H
+#define COMMON_BASE_NETWORK_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "services/gateway/linger.h"
+#include "common/edge/linger.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,10 +7,10 @@
  *          before it is then the best that is known), or after CLIENT_HOPS_MOST hops.
  * Threads  Any; pure.
  */
-#ifndef GATEWAY_CLIENT_H
-#define GATEWAY_CLIENT_H
+#ifndef COMMON_EDGE_CLIENT_H
+#define COMMON_EDGE_CLIENT_H
 
-#include "services/gateway/network.h"
+#include "common/base/network.h"
 
 #define CLIENT_HOPS_MOST 32
 

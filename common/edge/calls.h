@@ -5,16 +5,16 @@
  *          cancelled. A call is refused at once when the bus is not up or does not answer, so
  *          nothing is sent to a bus that might swallow it.
  * Owns     The table of calls. An answer's message is the callee's.
- * Threads  The gateway's loop.
+ * Threads  The loop's.
  */
-#ifndef GATEWAY_CALLS_H
-#define GATEWAY_CALLS_H
+#ifndef COMMON_EDGE_CALLS_H
+#define COMMON_EDGE_CALLS_H
 
 #include <h2o.h>
 
 #include "common/bus/bus.h"
-#include "services/gateway/pulse.h"
-#include "services/gateway/slots.h"
+#include "common/edge/pulse.h"
+#include "common/edge/slots.h"
 
 enum call_end {
     CALL_ANSWERED,

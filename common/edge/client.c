@@ -1,4 +1,4 @@
-#include "services/gateway/client.h"
+#include "common/edge/client.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "services/gateway/network.h"
+#include "common/base/network.h"
 
 #include <netinet/in.h>
 #include <string.h>
