@@ -47,7 +47,7 @@ SQL_DIRS := $(sort $(patsubst %/sql/,%,$(dir $(wildcard services/*/sql/*.sql com
 SQL_HEADERS := $(foreach d,$(SQL_DIRS),$(OUT)/gen/$(notdir $(d))_sql.h)
 
 .PHONY: build
-build: $(BINARIES) $(OUT)/bin/supervisor
+build: $(BINARIES) $(OUT)/bin/supervisor $(OUT)/bin/nats-config
 ifeq ($(PROFILE),release)
 	$(Q)mkdir -p build && ln -sfn release/bin build/bin
 endif
@@ -83,6 +83,11 @@ $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 $(OUT)/bin/supervisor: $(OUT)/deploy/local/supervisor.o
 	$(Q)mkdir -p $(@D)
 	@echo "LINK supervisor"
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^
+
+$(OUT)/bin/nats-config: $(OUT)/deploy/nats/nats_config.o $(OUT)/libcommon.a
+	$(Q)mkdir -p $(@D)
+	@echo "LINK nats-config"
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^
 
 # All services' migrations, in the order in which they are applied, inside the one migrate program.

@@ -1,0 +1,68 @@
+#include "proto/permission.h"
+
+/* The words that subject.def uses for users, as sets of one. */
+enum {
+#define BUS_USER(symbol, name) symbol = 1 << BUS_USER_##symbol,
+#define MAILBOX(symbol, subject, user)
+#define COMMAND(symbol, subject, senders)
+#define NOTICE(symbol, subject, senders, listeners)
+#include "proto/subject.def"
+#undef BUS_USER
+#undef MAILBOX
+#undef COMMAND
+#undef NOTICE
+};
+
+const struct bus_permission bus_permissions[] = {
+#define BUS_USER(symbol, name)
+#define MAILBOX(symbol, subject, user)              {subject, BUS_MAILBOX, 0, user},
+#define COMMAND(symbol, subject, senders)           {subject, BUS_COMMAND, senders, 0},
+#define NOTICE(symbol, subject, senders, listeners) {subject, BUS_NOTICE, senders, listeners},
+#include "proto/subject.def"
+#undef BUS_USER
+#undef MAILBOX
+#undef COMMAND
+#undef NOTICE
+};
+
+const size_t n_bus_permissions = sizeof(bus_permissions) / sizeof(bus_permissions[0]);
+
+static const struct {
+    const char *name, *inbox;
+} users[BUS_USER_COUNT] = {
+#define BUS_USER(symbol, name) {name, "_INBOX." name},
+#define MAILBOX(symbol, subject, user)
+#define COMMAND(symbol, subject, senders)
+#define NOTICE(symbol, subject, senders, listeners)
+#include "proto/subject.def"
+#undef BUS_USER
+#undef MAILBOX
+#undef COMMAND
+#undef NOTICE
+};
+
+const char *bus_user_name(enum bus_user user)
+{
+    return users[user].name;
+}
+
+const char *bus_user_inbox(enum bus_user user)
+{
+    return users[user].inbox;
+}
+
+bool bus_user_asks(enum bus_user user)
+{
+    for (size_t i = 0; i < n_bus_permissions; i++)
+        if (bus_permissions[i].kind == BUS_COMMAND && bus_permissions[i].senders >> user & 1)
+            return true;
+    return false;
+}
+
+bool bus_user_answers(enum bus_user user)
+{
+    for (size_t i = 0; i < n_bus_permissions; i++)
+        if (bus_permissions[i].kind == BUS_MAILBOX && bus_permissions[i].listeners >> user & 1)
+            return true;
+    return false;
+}

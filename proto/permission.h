@@ -1,0 +1,44 @@
+/*
+ * permission - who may do what on the bus, as subject.def says and nats-server enforces.
+ *
+ * What     nats-config prints the server's configuration from this table; tests hold the server to
+ *          it. The administrator is not in it: that user may do everything.
+ * Threads  Any; constant tables.
+ */
+#ifndef PROTO_PERMISSION_H
+#define PROTO_PERMISSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum bus_user {
+#define BUS_USER(symbol, name) BUS_USER_##symbol,
+#define MAILBOX(symbol, subject, user)
+#define COMMAND(symbol, subject, senders)
+#define NOTICE(symbol, subject, senders, listeners)
+#include "proto/subject.def"
+#undef BUS_USER
+#undef MAILBOX
+#undef COMMAND
+#undef NOTICE
+    BUS_USER_COUNT
+};
+
+enum bus_kind { BUS_MAILBOX, BUS_COMMAND, BUS_NOTICE };
+
+struct bus_permission {
+    const char *subject;
+    enum bus_kind kind;
+    unsigned senders;   /* may publish: a bit 1 << BUS_USER_... each */
+    unsigned listeners; /* may subscribe; to a mailbox only in the queue group of its own name */
+};
+
+extern const struct bus_permission bus_permissions[];
+extern const size_t n_bus_permissions;
+
+const char *bus_user_name(enum bus_user user);
+const char *bus_user_inbox(enum bus_user user); /* its bus_options.inbox_prefix */
+bool bus_user_asks(enum bus_user user);         /* sends commands: has an inbox */
+bool bus_user_answers(enum bus_user user);      /* has a mailbox: replies to what comes there */
+
+#endif
