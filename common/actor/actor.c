@@ -222,7 +222,7 @@ static bool open_bus(struct actor *actor)
     actor->bus = bus_connect(&(struct bus_options){
         .url = actor->options.bus_url,
         .name = actor->options.name,
-        .ca_file = actor->options.bus_ca_file,
+        .tls = actor->options.bus_tls,
     });
     if (actor->bus)
         actor->mailbox = bus_serve(actor->bus, actor->service->mailbox, actor->service->name);

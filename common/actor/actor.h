@@ -75,10 +75,10 @@ struct meters; /* common/actor/meters.h */
 
 struct actor_options {
     const struct service *service;
-    struct meters *meters;    /* shared by all actors of the process */
-    const char *name;         /* "conversation-0": how the bus and the database show it */
-    const char *bus_url;      /* never logged */
-    const char *bus_ca_file;  /* NULL = none */
+    struct meters *meters; /* shared by all actors of the process */
+    const char *name;      /* "conversation-0": how the bus and the database show it */
+    const char *bus_url;   /* never logged */
+    const struct bus_tls *bus_tls;
     const char *database_url; /* never logged */
     bool is_first;            /* calls on_idle */
     size_t batch_most;        /* 0 = as the service says */

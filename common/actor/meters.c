@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/base/log.h"
+#include "common/bus/bus.h"
 
 /* Series of one name are registered next to each other, hence two loops. */
 static void add_routes(struct meters *meters, const struct service *service)
@@ -32,6 +33,7 @@ struct meters *meters_new(const struct service *service)
     meters->routes = calloc(service->n_routes, sizeof(*meters->routes));
     must(meters->routes != NULL);
     add_routes(meters, service);
+    bus_meter_open();
     meters->batch_size =
         metric_histogram_count("conversations_batch_size", NULL, "Commands in one transaction");
     meters->commit_seconds = metric_histogram_seconds("conversations_commit_seconds", NULL,

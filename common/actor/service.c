@@ -9,12 +9,14 @@
 
 #include "common/actor/meters.h"
 #include "common/base/log.h"
+#include "common/bus/settings.h"
 #include "common/http/admin.h"
 
 enum { ACTORS_MOST = 32, SETTINGS_MOST = 32 };
 
 struct base_config {
-    const char *bus_url, *bus_ca_file, *database_url;
+    const char *bus_url, *database_url;
+    struct bus_tls bus_tls;
     const char *admin_address, *log_level, *instance;
     int64_t admin_port, actors;
 };
@@ -32,8 +34,7 @@ struct base_config {
 
 static const struct setting base_settings[] = {
     STRING(bus_url, "NATS_URL", NULL, true, "Where the bus is, and who we are there"),
-    STRING(bus_ca_file, "NATS_CA_FILE", "", false,
-           "Certificate authorities, in PEM, that the bus' certificate is checked against"),
+    BUS_TLS_SETTINGS(struct base_config, bus_tls),
     STRING(database_url, "DATABASE_URL", NULL, true, "Where the database is, and who we are there"),
     STRING(admin_address, "ADMIN_ADDRESS", "127.0.0.1", false,
            "Address of the listener for /livez, /readyz and /metrics"),
@@ -155,7 +156,7 @@ static bool start_beside(struct process *process)
     process->shown = (struct service_process){
         .name = process->name,
         .bus_url = config->bus_url,
-        .bus_ca_file = *config->bus_ca_file ? config->bus_ca_file : NULL,
+        .bus_tls = &config->bus_tls,
         .database_url = config->database_url,
     };
     if (extra && extra->start)
@@ -171,7 +172,7 @@ static bool start(struct process *process)
         .meters = process->meters,
         .name = process->name,
         .bus_url = config->bus_url,
-        .bus_ca_file = *config->bus_ca_file ? config->bus_ca_file : NULL,
+        .bus_tls = &config->bus_tls,
         .database_url = config->database_url,
     };
     const struct admin_options admin = {

@@ -6,11 +6,10 @@
  *         return service_main(argc, argv, &conversation_service, NULL);
  *     }
  *
- * What     Reads the settings (NATS_URL, NATS_CA_FILE, DATABASE_URL, ADMIN_ADDRESS, ADMIN_PORT,
- *          ACTORS, LOG_LEVEL, SERVICE_INSTANCE and the service's own), opens the log and the admin
- *          listener, starts the actors and waits for SIGTERM or SIGINT; then stops taking,
- *          finishes what waits, and exits 0. --print-config, --describe-config and --help answer
- *          and exit.
+ * What     Reads the settings (NATS_URL and how to trust it, DATABASE_URL, ADMIN_ADDRESS,
+ * ADMIN_PORT, ACTORS, LOG_LEVEL, SERVICE_INSTANCE and the service's own), opens the log and the
+ * admin listener, starts the actors and waits for SIGTERM or SIGINT; then stops taking, finishes
+ * what waits, and exits 0. --print-config, --describe-config and --help answer and exit.
  */
 #ifndef COMMON_ACTOR_SERVICE_H
 #define COMMON_ACTOR_SERVICE_H
@@ -20,9 +19,9 @@
 
 /* What a part that runs beside the actors needs to know. Lives as long as the process. */
 struct service_process {
-    const char *name;         /* "webhook-0" */
-    const char *bus_url;      /* never logged */
-    const char *bus_ca_file;  /* NULL = none */
+    const char *name;    /* "webhook-0" */
+    const char *bus_url; /* never logged */
+    const struct bus_tls *bus_tls;
     const char *database_url; /* never logged */
 };
 

@@ -38,11 +38,27 @@ static natsStatus set_servers(natsOptions *options, const char *urls, bool *tls)
     return s;
 }
 
-static natsStatus set_tls(natsOptions *options, const char *ca_file)
+static bool is_given(const char *text)
+{
+    return text != NULL && text[0] != '\0';
+}
+
+static bool wants_tls(const struct bus_tls *tls)
+{
+    return is_given(tls->ca_file) || is_given(tls->cert_file) || is_given(tls->key_file) ||
+           is_given(tls->host);
+}
+
+/* The server's certificate is always checked, and against the URL's host unless told otherwise. */
+static natsStatus set_tls(natsOptions *options, const struct bus_tls *tls)
 {
     natsStatus s = natsOptions_SetSecure(options, true);
-    if (s == NATS_OK && ca_file != NULL)
-        s = natsOptions_LoadCATrustedCertificates(options, ca_file);
+    if (s == NATS_OK && is_given(tls->ca_file))
+        s = natsOptions_LoadCATrustedCertificates(options, tls->ca_file);
+    if (s == NATS_OK && (is_given(tls->cert_file) || is_given(tls->key_file)))
+        s = natsOptions_LoadCertificatesChain(options, tls->cert_file, tls->key_file);
+    if (s == NATS_OK && is_given(tls->host))
+        s = natsOptions_SetExpectedHostname(options, tls->host);
     if (s == NATS_OK)
         s = natsOptions_SetWriteDeadline(options, WRITE_DEADLINE_MS);
     return s;
@@ -66,12 +82,13 @@ static natsStatus set_behaviour(natsOptions *o, const char *name)
 
 static natsStatus set_options(struct bus *bus, const struct bus_options *options)
 {
-    bool tls = options->ca_file != NULL;
+    const struct bus_tls *given = options->tls != NULL ? options->tls : &(struct bus_tls){0};
+    bool tls = wants_tls(given);
     natsStatus s = natsOptions_Create(&bus->options);
     if (s == NATS_OK)
         s = set_servers(bus->options, options->url, &tls);
     if (s == NATS_OK && tls)
-        s = set_tls(bus->options, options->ca_file);
+        s = set_tls(bus->options, given);
     if (s == NATS_OK)
         s = set_behaviour(bus->options, options->name);
     if (s == NATS_OK)

@@ -27,12 +27,20 @@ struct bus;
 struct bus_mailbox;
 struct bus_message;
 
+/* Files in PEM; what is NULL or empty is not given. Without any there is TLS where the URL says
+   tls://, with the machine's authorities. */
+struct bus_tls {
+    const char *ca_file;              /* who vouches for the server */
+    const char *cert_file, *key_file; /* what the server is shown of us */
+    const char *host;                 /* the name its certificate must bear, if not the URL's */
+};
+
 struct bus_options {
-    const char *url;          /* nats://user:password@host:port[,nats://...]; never logged */
-    const char *name;         /* shown by the server: service and replica */
-    const char *ca_file;      /* PEM; NULL = no TLS unless the URL says tls:// */
-    const char *inbox_prefix; /* NULL = "_INBOX"; the only subjects replies come by */
-    int reply_patience_ms;    /* a reply that is later is nobody's any more; 0 = a minute */
+    const char *url;           /* nats://user:password@host:port[,nats://...]; never logged */
+    const char *name;          /* shown by the server: service and replica */
+    const struct bus_tls *tls; /* NULL = nothing given */
+    const char *inbox_prefix;  /* NULL = "_INBOX"; the only subjects replies come by */
+    int reply_patience_ms;     /* a reply that is later is nobody's any more; 0 = a minute */
     /* Called on any thread when the link comes up or goes down; may only set atomics and wake
        somebody. May be NULL. */
     void (*on_link)(void *closure, bool up);
@@ -135,7 +143,10 @@ MUST_CHECK enum status bus_call(struct bus *bus, const char *subject,
 typedef void (*bus_notice_fn)(void *closure, struct bus_message *message);
 void bus_listen(struct bus *bus, const char *subject, bus_notice_fn on_notice, void *closure);
 
-/* Messages the server refused because this user may not publish or subscribe there. */
+/* What the server refused because this user may not publish or subscribe there; a request that it
+   refused is never answered. */
 uint64_t bus_permission_violations(const struct bus *bus);
+/* Counts them, of all buses of the process, as a metric too. Once, before threads start. */
+void bus_meter_open(void);
 
 #endif

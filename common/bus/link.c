@@ -10,6 +10,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/base/metrics.h"
 #include "common/bus/bus_internal.h"
 
 /* -- what nats.c tells, on threads of its own and often under its lock ----------------------- */
@@ -89,12 +90,33 @@ static void on_closed(natsConnection *nats, void *closure)
     sem_post(&bus->closed);
 }
 
+static struct metric *violations; /* of all buses of the process */
+
+void bus_meter_open(void)
+{
+    violations = metric_counter("conversations_bus_permission_violations_total", NULL,
+                                "Messages and subscriptions that the bus refused this user");
+}
+
+/* The server's words name the subject. */
+static void note_violation(struct bus *bus)
+{
+    const char *text = nats_GetLastError(NULL);
+
+    atomic_fetch_add(&bus->violations, 1);
+    if (violations != NULL)
+        metric_add(violations, 1);
+    LOG(LOG_ERROR, "bus refused what this user may not do",
+        log_str("error", text != NULL ? text : "permission violation"));
+}
+
 static void on_error(natsConnection *nats, natsSubscription *sub, natsStatus error, void *closure)
 {
     struct bus *bus = closure;
     if (error == NATS_NOT_PERMITTED)
-        atomic_fetch_add(&bus->violations, 1);
-    LOG(LOG_WARNING, "bus reports an error", log_str("error", natsStatus_GetText(error)));
+        note_violation(bus);
+    else
+        LOG(LOG_WARNING, "bus reports an error", log_str("error", natsStatus_GetText(error)));
 }
 
 natsStatus bus_set_callbacks(struct bus *bus, natsOptions *o)

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "common/bus/bus.h"
+
 #define NAME_ROOM 96
 
 struct edge_meter edge_meter;
@@ -17,6 +19,7 @@ static struct metric *open_one(struct metric *(*kind)(const char *, const char *
 
 void edge_meter_open(const char *prefix)
 {
+    bus_meter_open();
     edge_meter = (struct edge_meter){
         .in_flight =
             open_one(metric_gauge, prefix, "requests_in_flight", "Requests not answered yet"),

@@ -160,7 +160,7 @@ static bool open_links(struct sealer *self, const struct service_process *proces
     self->bus = bus_connect(&(struct bus_options){
         .url = process->bus_url,
         .name = process->name,
-        .ca_file = process->bus_ca_file,
+        .tls = process->bus_tls,
     });
     return self->db && self->bus;
 }

@@ -7,6 +7,7 @@
 
 #include "common/base/config.h"
 #include "common/base/log.h"
+#include "common/bus/settings.h"
 #include "common/crypto/crypto.h"
 #include "common/wire/json.h"
 #include "services/convctl/arguments.h"
@@ -19,7 +20,8 @@ enum { EXIT_REFUSED = 1, EXIT_USAGE = 2 };
 #define LINE_MOST   8192
 
 struct convctl_config {
-    const char *nats_url, *nats_ca_file;
+    const char *nats_url;
+    struct bus_tls bus_tls;
 };
 
 static const struct setting settings[] = {
@@ -29,11 +31,7 @@ static const struct setting settings[] = {
      .fallback = "",
      .secret = true,
      .meaning = "The bus; may hold user and password"},
-    {.name = "NATS_CA_FILE",
-     .type = SETTING_STRING,
-     .offset = offsetof(struct convctl_config, nats_ca_file),
-     .fallback = "",
-     .meaning = "Certificate authority of the bus, in PEM"},
+    BUS_TLS_SETTINGS(struct convctl_config, bus_tls),
 };
 
 static int fail(int code, struct arena *arena, const struct failure *failure)
@@ -86,7 +84,7 @@ static int run(const struct arguments *arguments, const struct convctl_config *c
     struct str answer;
     struct talk_request request = {
         .nats_url = arguments->nats_url != NULL ? arguments->nats_url : config->nats_url,
-        .ca_file = config->nats_ca_file[0] != '\0' ? config->nats_ca_file : NULL,
+        .bus_tls = &config->bus_tls,
         .subject = arguments->call->subject,
         .organization = arguments->organization,
     };

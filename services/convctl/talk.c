@@ -7,10 +7,10 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/uuid.h"
-#include "common/bus/bus.h"
 #include "common/wire/json.h"
 #include "proto/headers.h"
 #include "proto/outcome.h"
+#include "proto/permission.h"
 
 #define PATIENCE_MS 5000
 
@@ -126,9 +126,14 @@ enum status talk_ask(struct talk *talk, const struct talk_request *request, stru
     return st;
 }
 
-struct talk *talk_open(const char *nats_url, const char *ca_file, struct failure *failure)
+struct talk *talk_open(const struct talk_request *request, struct failure *failure)
 {
-    const struct bus_options options = {.url = nats_url, .name = "convctl", .ca_file = ca_file};
+    const struct bus_options options = {
+        .url = request->nats_url,
+        .name = "convctl",
+        .tls = request->bus_tls,
+        .inbox_prefix = bus_user_inbox(BUS_USER_OPERATOR),
+    };
     struct talk *talk = calloc(1, sizeof(*talk));
 
     must(talk != NULL);
@@ -151,7 +156,7 @@ void talk_close(struct talk *talk)
 enum status talk(const struct talk_request *request, struct arena *arena, struct str *answer,
                  struct failure *failure)
 {
-    struct talk *link = talk_open(request->nats_url, request->ca_file, failure);
+    struct talk *link = talk_open(request, failure);
     enum status st;
 
     if (link == NULL)

@@ -10,9 +10,11 @@
 #include "common/base/arena.h"
 #include "common/base/status.h"
 #include "common/base/str.h"
+#include "common/bus/bus.h"
 
 struct talk_request {
-    const char *nats_url, *ca_file;
+    const char *nats_url;
+    const struct bus_tls *bus_tls;
     const char *subject;
     const char *organization; /* NULL = none */
     struct str body;
@@ -25,8 +27,8 @@ struct failure {
 
 struct talk;
 
-/* Waits for the link; NULL, with `failure` filled, when there is none. */
-struct talk *talk_open(const char *nats_url, const char *ca_file, struct failure *failure);
+/* Waits for the link that the request names; NULL, with `failure` filled, when there is none. */
+struct talk *talk_open(const struct talk_request *request, struct failure *failure);
 void talk_close(struct talk *talk);
 /* One request over an open link. *answer and the texts of *failure live in the arena. */
 MUST_CHECK enum status talk_ask(struct talk *talk, const struct talk_request *request,

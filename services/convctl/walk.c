@@ -109,7 +109,7 @@ enum status walk(const struct talk_request *request, json_t *body, enum call_ans
     struct arena step_arena;
     enum status st;
 
-    walk.talk = talk_open(request->nats_url, request->ca_file, failure);
+    walk.talk = talk_open(request, failure);
     if (walk.talk == NULL) {
         json_decref(walk.body);
         return ST_REFUSED;

@@ -9,6 +9,7 @@
 #include "common/crypto/crypto.h"
 #include "common/edge/edge_meter.h"
 #include "common/http/recycle.h"
+#include "proto/permission.h"
 #include "proto/subject.h"
 #include "services/gateway/lookup.h"
 #include "services/gateway/meter.h"
@@ -137,7 +138,8 @@ static bool open_bus(struct gateway *gateway)
     struct bus_options options = {
         .url = settings->nats_url,
         .name = name,
-        .ca_file = settings->nats_ca_file[0] != '\0' ? settings->nats_ca_file : NULL,
+        .tls = &settings->bus_tls,
+        .inbox_prefix = bus_user_inbox(BUS_USER_GATEWAY),
         .reply_patience_ms = (int)settings->command_timeout_ms + REPLY_LATE_MS,
         .on_link = post_link,
         .closure = gateway,

@@ -1,5 +1,7 @@
 #include "services/gateway/settings.h"
 
+#include "common/bus/settings.h"
+
 #define AT(member) .offset = offsetof(struct settings, member)
 
 const struct setting gateway_settings[] = {
@@ -72,11 +74,7 @@ const struct setting gateway_settings[] = {
      .fallback = NULL,
      .secret = true,
      .meaning = "The bus, with user and password"},
-    {.name = "NATS_CA_FILE",
-     .type = SETTING_STRING,
-     AT(nats_ca_file),
-     .fallback = "",
-     .meaning = "Certificate authorities that vouch for the bus, in PEM; turns TLS on"},
+    BUS_TLS_SETTINGS(struct settings, bus_tls),
     {.name = "ADMIN_ADDRESS",
      .type = SETTING_STRING,
      AT(admin_address),

@@ -7,6 +7,7 @@
 #define GATEWAY_SETTINGS_H
 
 #include "common/base/config.h"
+#include "common/bus/bus.h"
 
 struct settings {
     const char *address;
@@ -18,7 +19,8 @@ struct settings {
     int64_t command_timeout_ms;
     int64_t threads;
     int64_t max_connections;
-    const char *nats_url, *nats_ca_file;
+    const char *nats_url;
+    struct bus_tls bus_tls;
     const char *admin_address;
     int64_t admin_port;
     const char *log_level;

@@ -118,7 +118,7 @@ static enum status start_sender(const struct service_process *process, void *clo
     sender = sender_start(&(struct sender_options){
         .name = process->name,
         .bus_url = process->bus_url,
-        .bus_ca_file = process->bus_ca_file,
+        .bus_tls = process->bus_tls,
         .database_url = process->database_url,
         .dns_servers = config->dns_server[0] != '\0' ? config->dns_server : NULL,
         .ca_file = config->ca_file[0] != '\0' ? config->ca_file : NULL,

@@ -263,7 +263,7 @@ static bool open_parts(struct sender *sender)
     sender->bus = bus_connect(&(struct bus_options){
         .url = options->bus_url,
         .name = options->name,
-        .ca_file = options->bus_ca_file,
+        .tls = options->bus_tls,
     });
     if (sender->bus != NULL)
         bus_listen(sender->bus, SUBJECT_NOTICE_EVENTS, on_doorbell, sender);

@@ -17,7 +17,8 @@
 #define SENDER_SLOTS_MOST 1024
 
 struct sender_options {
-    const char *name, *bus_url, *bus_ca_file, *database_url;
+    const char *name, *bus_url, *database_url;
+    const struct bus_tls *bus_tls;
     const char *dns_servers, *ca_file; /* NULL = the system's */
     int slots;                         /* deliveries under way at a time */
     const struct webhook *webhook;

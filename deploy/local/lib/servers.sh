@@ -100,6 +100,20 @@ exec ${as_postgres[*]:-setpriv} --pdeathsig QUIT $PGBIN/postgres -D $PGDATA_VIA_
   plan service postgres INT QUIT 30
 }
 
+# A user of its own for each service, which may do no more there than proto/subject.def says.
+nats_users_prepare() {
+  local user
+  for user in $(nats_users); do
+    secret "bus-$user" >/dev/null
+  done
+  "$BIN_DIR/nats-config" --passwords "$RUN_DIR/secrets/bus-" >"$RUN_DIR/nats/users.conf" ||
+    die "nats-config failed"
+}
+
+nats_users() {
+  "$BIN_DIR/nats-config" | sed -n 's/^ *user: "\([a-z]*\)".*/\1/p'
+}
+
 nats_prepare() {
   mkdir -p "$RUN_DIR/nats"
   port_choose nats "${NATS_PORT-}"
@@ -110,13 +124,9 @@ nats_prepare() {
 max_payload: 8MB
 listen: "127.0.0.1:$(port_of nats)"
 server_name: "local"
-authorization {
-  users: [
-    { user: "admin", password: "$(secret bus-admin)" }
-    { user: "service", password: "$(secret bus-service)" }
-  ]
-}
+include "users.conf"
 END
+    nats_users_prepare
   )
   # The Go runtime collects garbage whenever its small heap has doubled: a third of the server's CPU
   # where replies are pages of 32 KB. Let it grow by 8 times, and collect by need above 512 MB.

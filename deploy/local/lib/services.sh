@@ -32,7 +32,7 @@ replicas_of() {
 
 service_prepare() {
   local service=$1 i=$2 name=$1-$2
-  local settings=("NATS_URL=$(nats_url service)" "SERVICE_INSTANCE=$i"
+  local settings=("NATS_URL=$(nats_url "$service")" "SERVICE_INSTANCE=$i"
     "ADMIN_ADDRESS=127.0.0.1" "ADMIN_PORT=$(port_of "$name")")
 
   [[ " ${WITH_DATABASE[*]} " != *" $service "* ]] ||

@@ -661,6 +661,8 @@ Test(bus_faults, counts_what_this_user_may_not_do_and_keeps_to_its_own_inbox)
 Test(bus_faults, refuses_unusable_options)
 {
     cr_assert_null(connect_to(""));
-    cr_assert_null(bus_connect(&(struct bus_options){
-        .url = "tls://127.0.0.1:4222", .name = "test", .ca_file = "/nonexistent.pem"}));
+    cr_assert_null(bus_connect(
+        &(struct bus_options){.url = "tls://127.0.0.1:4222",
+                              .name = "test",
+                              .tls = &(struct bus_tls){.ca_file = "/nonexistent.pem"}}));
 }
