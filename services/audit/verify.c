@@ -22,6 +22,9 @@ static bool found(struct verify_finding *out, enum verify_kind kind, const struc
     return false;
 }
 
+/* Retention keeps blocks for a day more than their month. */
+#define BLOCK_MARGIN_US (24 * 3600 * 1000000LL)
+
 static bool is_same(const uint8_t a[SHA256_BYTES], const uint8_t b[SHA256_BYTES])
 {
     return memcmp(a, b, SHA256_BYTES) == 0;
@@ -84,8 +87,10 @@ bool verify_block(struct verify_chain *chain, const struct verify_block *block,
                   struct verify_finding *out)
 {
     const struct chain_block *sealed = &block->sealed;
-    /* Retention takes blocks from the beginning of a chain. */
-    const bool is_first_kept = chain->number == 0 && sealed->number > 1 && dropped_us > 0;
+    /* Retention takes blocks from the beginning of a chain, and leaves the last one that it could
+       have taken: a front that is younger was taken by somebody else. */
+    const bool is_first_kept =
+        chain->number == 0 && sealed->number > 1 && sealed->made_us < dropped_us - BLOCK_MARGIN_US;
     const char *why;
 
     if (!is_first_kept && sealed->number != chain->number + 1)
@@ -97,6 +102,8 @@ bool verify_block(struct verify_chain *chain, const struct verify_block *block,
     why = doubt(chain, block, is_first_kept, keys, arena);
     if (why != NULL)
         return found(out, VERIFY_REWRITTEN, &sealed->items[0].request_id, sealed->number, why);
+    if (is_first_kept)
+        chain->expired += sealed->entries - (int64_t)sealed->n;
     chain->number = sealed->number;
     chain->entries = sealed->entries;
     memcpy(chain->hash, block->hash, SHA256_BYTES);
@@ -113,19 +120,20 @@ bool verify_end(const struct verify_chain *chain, int64_t head_number, struct ve
 
 /* -- along the entries ------------------------------------------------------------------------ */
 
-bool verify_entry(const struct block_entry *entry, int64_t block, bool is_sealed,
-                  const struct block_place *sealed, int64_t now_us, bool *is_waiting,
-                  struct verify_finding *out)
+bool verify_covered(const struct verify_covered *covered, const struct verify_seal *seal,
+                    bool *is_waiting, struct verify_finding *out)
 {
+    const struct block_entry *entry = &covered->entry;
     const struct uuid *id = &entry->place.request_id;
+    const int64_t since_us = entry->place.xid > seal->made_xid ? seal->made_us : 0;
 
     *is_waiting = false;
-    if (is_sealed)
+    if (covered->is_sealed)
         return true;
-    if (block_compare_places(&entry->place, sealed) <= 0)
-        return found(out, VERIFY_SLIPPED_IN, id, block,
+    if (block_compare_places(&entry->place, &seal->place) <= 0)
+        return found(out, VERIFY_SLIPPED_IN, id, covered->block,
                      "the entry is not in the block in which it would have been sealed");
-    if (!chain_is_plausible(id, entry->created_us, 0, now_us))
+    if (covered->is_ahead || !chain_is_plausible(id, entry->created_us, since_us, seal->now_us))
         return found(out, VERIFY_SLIPPED_IN, id, 0, "no service can have appended the entry");
     *is_waiting = true;
     return true;

@@ -3,7 +3,8 @@
  *
  * What     First along the chain: every block follows the one before, is signed, and every entry
  *          that it names is there and unchanged. Then along the entries: every one that must be in
- * a block is. What is found first is named. Threads  Any; pure.
+ *          a block is. What is found first is named.
+ * Threads  Any; pure.
  */
 #ifndef SERVICES_AUDIT_VERIFY_H
 #define SERVICES_AUDIT_VERIFY_H
@@ -60,10 +61,23 @@ bool verify_block(struct verify_chain *chain, const struct verify_block *block,
 /* The chain ends there, although a head of that number is known. */
 bool verify_end(const struct verify_chain *chain, int64_t head_number, struct verify_finding *out);
 
-/* An entry and the block in whose reach it lies, if any; `sealed` is how far everything was sealed
-   before it was read. True with *is_waiting: not sealed, but nor has it to be yet. */
-bool verify_entry(const struct block_entry *entry, int64_t block, bool is_sealed,
-                  const struct block_place *sealed, int64_t now_us, bool *is_waiting,
-                  struct verify_finding *out);
+/* An entry and the block in whose reach it lies. */
+struct verify_covered {
+    struct block_entry entry;
+    int64_t block; /* 0 = it is behind the last one */
+    bool is_sealed;
+    bool is_ahead; /* its transaction had not begun when the entry was read */
+};
+
+/* How far everything was sealed before the entries were read. */
+struct verify_seal {
+    struct block_place place;
+    uint64_t made_xid;       /* of the last block: what later transactions wrote ... */
+    int64_t made_us, now_us; /* ... is not older than the block */
+};
+
+/* True with *is_waiting: not sealed, but nor has it to be yet. */
+bool verify_covered(const struct verify_covered *covered, const struct verify_seal *seal,
+                    bool *is_waiting, struct verify_finding *out);
 
 #endif

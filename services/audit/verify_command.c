@@ -4,16 +4,14 @@
  * Answer   ok: what has been found so far, with a `position` to go on from unless it is the end; or
  *          parameter_invalid
  * Place    the body of the next step is the `position` of the last answer, as it is: nothing is
- * kept here. Whoever asks is an operator, who could as well read the database.
+ *          kept here. Whoever asks is an operator, who could as well read the database.
  */
 #include <inttypes.h>
 
 #include "audit_sql.h"
-#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/wire/fields.h"
 #include "services/audit/audit.h"
-#include "services/audit/pass.h"
 #include "services/audit/verify_rows.h"
 #include "services/audit/verify_step.h"
 
@@ -184,23 +182,21 @@ static void look_along_chain(struct verify_step *verify, struct command *command
 static void look_along_entries(struct verify_step *verify, struct command *command, struct db *db)
 {
     const struct db_rows *rows = db_result(db, verify->second);
-    const struct block_place sealed = pass_read_place(db_result(db, verify->first));
-    const int64_t now_us = clock_us();
+    const struct verify_seal seal = verify_read_seal(db_result(db, verify->first));
     size_t n = db_rows_count(rows);
 
     for (size_t i = 0; i < n; i++) {
-        struct block_entry entry;
-        int64_t block;
-        bool is_sealed, is_waiting;
+        struct verify_covered covered = verify_read_covered(rows, i);
+        struct block_entry *entry = &covered.entry;
+        bool is_waiting;
 
-        verify_read_covered(rows, i, &entry, &block, &is_sealed);
-        entry.place.organization_id = command->caller.organization_id;
-        if (!verify_entry(&entry, block, is_sealed, &sealed, now_us, &is_waiting, &verify->found))
+        entry->place.organization_id = command->caller.organization_id;
+        if (!verify_covered(&covered, &seal, &is_waiting, &verify->found))
             return;
         verify->entries++;
         verify->sealed += !is_waiting;
-        verify->after = entry.place.request_id;
-        verify->after_us = entry.created_us;
+        verify->after = entry->place.request_id;
+        verify->after_us = entry->created_us;
     }
     verify->is_done = n < ENTRIES_A_STEP;
 }

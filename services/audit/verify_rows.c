@@ -1,6 +1,8 @@
 #include "services/audit/verify_rows.h"
 
+#include "common/base/clock.h"
 #include "common/base/log.h"
+#include "services/audit/pass.h"
 
 enum block_column {
     NUMBER,
@@ -87,15 +89,30 @@ const struct verify_entry *verify_read_entries(const struct db_rows *rows, size_
     return entries;
 }
 
-void verify_read_covered(const struct db_rows *rows, size_t row, struct block_entry *entry,
-                         int64_t *block, bool *is_sealed)
+struct verify_covered verify_read_covered(const struct db_rows *rows, size_t row)
 {
-    *entry = (struct block_entry){0};
+    struct verify_covered covered = {
+        .block = db_value_int(rows, row, 3),
+        .is_sealed = db_value_bool(rows, row, 4),
+        .is_ahead = db_value_bool(rows, row, 5),
+    };
+    struct block_entry *entry = &covered.entry;
+
     must(uuid_parse(db_value(rows, row, 0), &entry->place.request_id));
     must(str_to_u64(db_value(rows, row, 1), UINT64_MAX, &entry->place.xid));
     /* A time that is none leaves 0, which no id of an entry of ours has in it. */
     if (db_value(rows, row, 2).p != NULL)
         entry->created_us = db_value_int(rows, row, 2);
-    *block = db_value_int(rows, row, 3);
-    *is_sealed = db_value_bool(rows, row, 4);
+    return covered;
+}
+
+struct verify_seal verify_read_seal(const struct db_rows *rows)
+{
+    struct verify_seal seal = {.place = pass_read_place(rows), .now_us = clock_us()};
+
+    if (db_value(rows, 0, 4).p != NULL) {
+        must(str_to_u64(db_value(rows, 0, 4), UINT64_MAX, &seal.made_xid));
+        seal.made_us = db_value_int(rows, 0, 5);
+    }
+    return seal;
 }

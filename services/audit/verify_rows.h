@@ -18,7 +18,8 @@ bool verify_read_block(const struct db_rows *rows, size_t row, struct arena *are
 const struct verify_entry *verify_read_entries(const struct db_rows *rows, size_t *row,
                                                int64_t block, size_t n, struct arena *arena);
 /* A row of list_covered_entries.sql, but for its organization. */
-void verify_read_covered(const struct db_rows *rows, size_t row, struct block_entry *entry,
-                         int64_t *block, bool *is_sealed);
+struct verify_covered verify_read_covered(const struct db_rows *rows, size_t row);
+/* The row of read_place.sql. */
+struct verify_seal verify_read_seal(const struct db_rows *rows);
 
 #endif

@@ -193,6 +193,28 @@ Test(seal, names_an_entry_that_was_appended_with_an_old_date)
     expect_found(&trail, "slipped_in", id);
 }
 
+/* Nor will it ever be sealed: every transaction comes before. */
+Test(seal, names_an_entry_of_a_transaction_that_has_not_begun)
+{
+    struct trail trail;
+    const char *id;
+
+    make_trail(&trail);
+    id = sql_text("INSERT INTO audit.entries SELECT organization_id, audit.time_of(id), id,"
+                  " api_key_id, operation, http_status, outcome, denial_reason, conversation_id,"
+                  " contact_id, (xid::text::bigint + 1000000000)::text::xid8 FROM audit.entries,"
+                  " LATERAL (SELECT overlay(request_id::text PLACING 'abcdef' FROM 31)::uuid AS id)"
+                  " AS other WHERE organization_id = $1::uuid AND request_id = $2::uuid"
+                  " RETURNING request_id",
+                  trail.org.id, trail.ids[5], NULL);
+    expect_found(&trail, "slipped_in", id);
+    /* It would look like one that waits, for ever. */
+    tamper(&trail,
+           "DELETE FROM audit.entries WHERE organization_id = $1::uuid AND request_id = $2::uuid"
+           " RETURNING 1",
+           id);
+}
+
 Test(seal, names_an_entry_whose_id_is_none_of_ours)
 {
     struct trail trail;
@@ -302,6 +324,26 @@ Test(seal, misses_a_block_with_its_entries)
            " (request_ids) RETURNING 1) SELECT count(*) FROM gone",
            trail.ids[LOT]);
     expect_found(&trail, "removed", NULL);
+}
+
+/* With a note that retention did it. */
+Test(seal, misses_the_front_of_a_chain_whatever_is_noted_of_retention)
+{
+    static const char *const notes[] = {"0 s", "3 months 2 days"};
+
+    for (int i = 0; i < 2; i++) {
+        struct trail trail;
+
+        make_trail(&trail);
+        tamper(&trail,
+               "WITH note AS (INSERT INTO audit.dropped (until) VALUES (now() - $2::interval)),"
+               " block AS (DELETE FROM audit.blocks WHERE organization_id = $1::uuid AND"
+               " number = 1 RETURNING request_ids), gone AS (DELETE FROM audit.entries USING block"
+               " WHERE organization_id = $1::uuid AND request_id = ANY (request_ids) RETURNING 1)"
+               " SELECT count(*) FROM gone",
+               notes[i]);
+        expect_found(&trail, "removed", NULL);
+    }
 }
 
 Test(seal, compares_with_a_head_that_was_kept_elsewhere)

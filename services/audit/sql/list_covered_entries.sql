@@ -1,5 +1,5 @@
--- The next entries of an organization, each with the block in whose reach it lies and whether that
--- block names it.
+-- The next entries of an organization, each with the block in whose reach it lies, whether that
+-- block names it, and whether its transaction has yet to begin.
 --   $1 organization   $2 $3 behind this place: Unix microseconds (NULL = from the
 --   beginning) and request id   $4 rows at most
 WITH page AS MATERIALIZED (
@@ -31,7 +31,8 @@ SELECT page.request_id,
        CASE WHEN isfinite(page.created_at)
             THEN (extract(epoch FROM page.created_at) * 1000000)::bigint END AS created_us,
        coalesce(page.number, 0) AS number,
-       named.request_id IS NOT NULL AS is_sealed
+       named.request_id IS NOT NULL AS is_sealed,
+       page.xid >= pg_snapshot_xmax(pg_current_snapshot()) AS is_ahead
   FROM page
   LEFT JOIN named ON named.number = page.number AND named.request_id = page.request_id
  ORDER BY page.created_at, page.request_id

@@ -135,10 +135,20 @@ Test(verify, does_not_miss_what_retention_has_dropped)
     assert_found(VERIFY_REMOVED, 1, &sealed[1].place.request_id);
 }
 
-Test(verify, begins_at_the_first_block_that_retention_has_left)
+/* Blocks here were made a microsecond after the epoch. */
+#define A_DAY_US 86400000000
+
+Test(verify, begins_at_the_last_block_that_retention_could_have_dropped)
 {
-    cr_assert(verify_block(&chain, &blocks[1], &keys, sealed[3].created_us, &arena, &finding));
+    cr_assert(verify_block(&chain, &blocks[1], &keys, A_DAY_US + 2, &arena, &finding));
     cr_assert_eq(chain.entries, ENTRIES);
+    cr_assert_eq(chain.expired, 3, "those of the block that was dropped");
+}
+
+Test(verify, misses_the_blocks_before_one_that_is_younger_than_what_was_dropped)
+{
+    cr_assert_not(verify_block(&chain, &blocks[1], &keys, A_DAY_US + 1, &arena, &finding));
+    assert_found(VERIFY_REMOVED, 1, NULL);
 }
 
 Test(verify, misses_a_block_that_is_not_there)
@@ -237,25 +247,47 @@ Test(verify, knows_the_keys_that_have_signed_before)
 
 Test(verify, names_an_entry_that_no_block_names)
 {
-    struct block_entry entry = sealed[2];
-    const struct block_place last = sealed[4].place;
+    struct verify_covered covered = {.entry = sealed[2], .block = 1, .is_sealed = true};
+    const struct verify_seal seal = {.place = sealed[4].place, .now_us = covered.entry.created_us};
     bool is_waiting;
 
-    cr_assert(verify_entry(&entry, 1, true, &last, entry.created_us, &is_waiting, &finding));
+    cr_assert(verify_covered(&covered, &seal, &is_waiting, &finding));
     cr_assert_not(is_waiting);
-    cr_assert_not(verify_entry(&entry, 1, false, &last, entry.created_us, &is_waiting, &finding));
-    assert_found(VERIFY_SLIPPED_IN, 1, &entry.place.request_id);
+    covered.is_sealed = false;
+    cr_assert_not(verify_covered(&covered, &seal, &is_waiting, &finding));
+    assert_found(VERIFY_SLIPPED_IN, 1, &covered.entry.place.request_id);
+}
+
+static void expect_slipped_in(const struct verify_covered *covered, const struct verify_seal *seal)
+{
+    bool is_waiting;
+
+    cr_assert_not(verify_covered(covered, seal, &is_waiting, &finding));
+    cr_assert_not(is_waiting);
+    assert_found(VERIFY_SLIPPED_IN, 0, &covered->entry.place.request_id);
 }
 
 Test(verify, lets_an_entry_wait_for_its_seal_if_a_service_can_have_appended_it)
 {
-    struct block_entry entry = sealed[4];
-    const struct block_place last = sealed[3].place;
+    const struct verify_covered covered = {.entry = sealed[4]};
+    const int64_t now_us = covered.entry.created_us;
+    struct verify_seal seal = {.place = sealed[3].place, .now_us = now_us};
+    struct verify_covered other = covered;
     bool is_waiting;
 
-    cr_assert(verify_entry(&entry, 0, false, &last, entry.created_us, &is_waiting, &finding));
+    cr_assert(verify_covered(&covered, &seal, &is_waiting, &finding));
     cr_assert(is_waiting);
-    entry.created_us += 1000;
-    cr_assert_not(verify_entry(&entry, 0, false, &last, entry.created_us, &is_waiting, &finding));
-    assert_found(VERIFY_SLIPPED_IN, 0, &entry.place.request_id);
+    other.entry.created_us += 1000;
+    expect_slipped_in(&other, &seal);
+    other = covered;
+    other.is_ahead = true;
+    expect_slipped_in(&other, &seal);
+    /* A minute for the clocks. */
+    seal.made_us = now_us + 60000000;
+    seal.made_xid = covered.entry.place.xid - 1;
+    cr_assert(verify_covered(&covered, &seal, &is_waiting, &finding));
+    seal.made_us++;
+    expect_slipped_in(&covered, &seal);
+    seal.made_xid++;
+    cr_assert(verify_covered(&covered, &seal, &is_waiting, &finding), "it may have begun before");
 }
