@@ -19,6 +19,9 @@
 
 #define HEADER_OUTCOME "Outcome" /* a name from proto/outcome.def */
 
+/* With `rate_limit_exceeded`, from a service that limits by itself: seconds to wait. */
+#define HEADER_RETRY_AFTER "Retry-After"
+
 /* `no`: the service could not write the audit entry beside its work (it reads from a replica of the
    database); the gateway records it. Absent otherwise. */
 #define HEADER_RECORDED "Recorded"

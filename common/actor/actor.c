@@ -254,6 +254,7 @@ struct actor *actor_start(const struct actor_options *options)
         actor->options.mailbox_most = MAILBOX_MOST;
     actor->service = options->service;
     actor->meters = options->meters;
+    actor->route_meters = meters_of(options->meters, options->service);
     actor->ring = zeroed(actor->options.mailbox_most, sizeof(*actor->ring));
     arena_init(&actor->arena, ARENA_MOST);
     if (!open_database(actor) || !open_bus(actor)) {

@@ -35,7 +35,8 @@ struct route {
     /* Queues statements with db_add() and keeps their indexes in command->state. NULL = none, or,
        where there is a tell, that the service asks for all of a batch together (ask_together). */
     void (*ask)(struct command *command, struct db *db, void *service);
-    /* Reads the results; builds the reply. NULL = the reply is there already. */
+    /* Reads the results; builds the reply. NULL = the reply is there already. May ask for more with
+       db_add() and db_run(); when that fails, it returns what db_run() said. */
     enum status (*tell)(struct command *command, struct db *db, void *service);
 };
 
@@ -66,6 +67,10 @@ struct service {
     /* Called about once a second on the first actor's thread between batches; NULL = nothing.
        For upkeep such as partitions made ahead. */
     void (*on_idle)(struct db *db, struct arena *arena, void *self);
+    size_t actors; /* how many, in each process; 0 = as the setting ACTORS says */
+    /* Another mailbox that the same process serves, with actors of its own: what takes long there
+       delays nobody here. NULL = there is none. */
+    const struct service *beside;
 };
 
 /* -- running one: for service.h and tests ----------------------------------------------------- */

@@ -10,16 +10,20 @@ static bool is_unrecorded(const struct actor *actor, const struct route *route)
 }
 
 static void publish(struct actor *actor, struct bus_message *message, const struct route *route,
-                    enum outcome outcome, struct str body)
+                    enum outcome outcome, unsigned retry_after_s, struct str body)
 {
-    const struct bus_header headers[] = {{HEADER_OUTCOME, outcome_name(outcome)},
-                                         {HEADER_RECORDED, "no"}};
-    size_t n_headers = is_unrecorded(actor, route) ? 2 : 1;
+    struct bus_header headers[3] = {{HEADER_OUTCOME, outcome_name(outcome)}};
     struct str reply_to = bus_message_reply_to(message);
+    size_t n_headers = 1;
     enum status st;
 
     if (reply_to.p == NULL)
         return;
+    if (is_unrecorded(actor, route))
+        headers[n_headers++] = (struct bus_header){HEADER_RECORDED, "no"};
+    if (retry_after_s > 0)
+        headers[n_headers++] = (struct bus_header){
+            HEADER_RETRY_AFTER, arena_printf(&actor->arena, "%u", retry_after_s)};
     st = bus_publish(actor->bus, arena_cstr(&actor->arena, reply_to), NULL, headers, n_headers,
                      body);
     if (st == ST_OK)
@@ -51,10 +55,11 @@ static void ring_doorbell(struct actor *actor, const struct command *command)
 
 static void count(struct actor *actor, const struct command *command, int64_t took_us)
 {
-    size_t route = (size_t)(command->route - actor->service->routes);
+    const struct route_meters *meters =
+        &actor->route_meters[command->route - actor->service->routes];
 
-    metric_add(actor->meters->routes[route].outcomes[command->outcome], 1);
-    metric_observe(actor->meters->routes[route].seconds, took_us);
+    metric_add(meters->outcomes[command->outcome], 1);
+    metric_observe(meters->seconds, took_us);
     if (command->outcome == OUTCOME_UNCERTAIN)
         metric_add(actor->meters->uncertain, 1);
 }
@@ -69,7 +74,8 @@ void work_answer(struct actor *actor, struct work *work)
         buf_init(&command->reply, command->arena, 256);
         problems_write(&command->problems, &command->reply);
     }
-    publish(actor, command->message, command->route, command->outcome, buf_str(&command->reply));
+    publish(actor, command->message, command->route, command->outcome, command->retry_after_s,
+            buf_str(&command->reply));
     ring_doorbell(actor, command);
     if (command->route) {
         count(actor, command, took_us);
@@ -97,7 +103,7 @@ void work_expire(struct actor *actor, struct work *work)
 void turn_away(struct actor *actor, struct bus_message *message)
 {
     metric_add(actor->meters->busy, 1);
-    publish(actor, message, NULL, OUTCOME_BUSY,
+    publish(actor, message, NULL, OUTCOME_BUSY, 0,
             STR("[{\"code\":\"service_unavailable\",\"message\":\"The service is busy; nothing was "
                 "started\"}]"));
     bus_message_free(message);

@@ -40,6 +40,7 @@ struct command {
     enum outcome outcome;     /* OUTCOME_OK unless the handler says otherwise */
     struct buf reply;         /* body when the outcome is a success */
     struct problems problems; /* else: what is wrong */
+    unsigned retry_after_s;   /* told beside a refusal; 0 = not */
 
     /* What the audit entry shall name; nil = null. */
     struct uuid conversation_id, contact_id;

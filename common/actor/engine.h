@@ -28,6 +28,7 @@ struct actor {
     struct actor_options options;
     const struct service *service;
     struct meters *meters;
+    struct route_meters *route_meters; /* in the order of the service's routes */
     struct bus *bus;
     struct bus_mailbox *mailbox;
     struct db *db;

@@ -6,8 +6,7 @@
 #include "common/base/log.h"
 #include "common/bus/bus.h"
 
-/* Series of one name are registered next to each other, hence two loops. */
-static void add_routes(struct meters *meters, const struct service *service)
+static void add_outcomes(struct route_meters *meters, const struct service *service)
 {
     char labels[160];
 
@@ -15,14 +14,45 @@ static void add_routes(struct meters *meters, const struct service *service)
         for (int outcome = 0; outcome < OUTCOME_COUNT; outcome++) {
             snprintf(labels, sizeof(labels), "route=\"%s\",outcome=\"%s\"",
                      service->routes[i].subject, outcome_name((enum outcome)outcome));
-            meters->routes[i].outcomes[outcome] = metric_counter(
-                "conversations_commands_total", labels, "Commands answered, by how they ended");
+            meters[i].outcomes[outcome] = metric_counter("conversations_commands_total", labels,
+                                                         "Commands answered, by how they ended");
         }
+}
+
+static void add_seconds(struct route_meters *meters, const struct service *service)
+{
+    char labels[160];
+
     for (size_t i = 0; i < service->n_routes; i++) {
         snprintf(labels, sizeof(labels), "route=\"%s\"", service->routes[i].subject);
-        meters->routes[i].seconds = metric_histogram_seconds(
-            "conversations_command_seconds", labels, "From a command's arrival to its reply");
+        meters[i].seconds = metric_histogram_seconds("conversations_command_seconds", labels,
+                                                     "From a command's arrival to its reply");
     }
+}
+
+struct route_meters *meters_of(const struct meters *meters, const struct service *service)
+{
+    struct route_meters *of = meters->routes;
+
+    for (const struct service *at = meters->service; at->routes != service->routes; at = at->beside)
+        of += at->n_routes;
+    return of;
+}
+
+/* Series of one name are registered next to each other, hence two loops. */
+static void add_routes(struct meters *meters)
+{
+    const struct service *first = meters->service, *at;
+    size_t n = 0;
+
+    for (at = first; at != NULL; at = at->beside)
+        n += at->n_routes;
+    meters->routes = calloc(n, sizeof(*meters->routes));
+    must(meters->routes != NULL);
+    for (at = first; at != NULL; at = at->beside)
+        add_outcomes(meters_of(meters, at), at);
+    for (at = first; at != NULL; at = at->beside)
+        add_seconds(meters_of(meters, at), at);
 }
 
 struct meters *meters_new(const struct service *service)
@@ -30,9 +60,8 @@ struct meters *meters_new(const struct service *service)
     struct meters *meters = calloc(1, sizeof(*meters));
 
     must(meters != NULL);
-    meters->routes = calloc(service->n_routes, sizeof(*meters->routes));
-    must(meters->routes != NULL);
-    add_routes(meters, service);
+    meters->service = service;
+    add_routes(meters);
     bus_meter_open();
     meters->batch_size =
         metric_histogram_count("conversations_batch_size", NULL, "Commands in one transaction");

@@ -15,14 +15,18 @@ struct route_meters {
 };
 
 struct meters {
-    struct route_meters *routes; /* as many as the service has, in its order */
+    const struct service *service;
+    struct route_meters *routes; /* of the service and of those beside it, in their order */
     struct metric *batch_size, *commit_seconds;
     struct metric *waiting; /* in mailboxes */
     struct metric *expired, *busy, *uncertain, *fallbacks, *lost_replies;
     struct metric *database_up, *bus_up; /* how many actors have theirs */
 };
 
+/* For all mailboxes of the process: `service` is the first of them. */
 struct meters *meters_new(const struct service *service);
+/* Those of a service's first route. */
+struct route_meters *meters_of(const struct meters *meters, const struct service *service);
 void meters_free(struct meters *meters);
 
 #endif

@@ -12,7 +12,7 @@
 #include "common/bus/settings.h"
 #include "common/http/admin.h"
 
-enum { ACTORS_MOST = 32, SETTINGS_MOST = 32 };
+enum { ACTORS_MOST = 32, SETTINGS_MOST = 32, MAILBOXES_MOST = 2, ALL_ACTORS_MOST = 64 };
 
 struct base_config {
     const char *bus_url, *database_url;
@@ -56,7 +56,8 @@ struct process {
     struct service_process shown;
     bool has_beside; /* extra->start() succeeded */
     struct meters *meters;
-    struct actor *actors[ACTORS_MOST];
+    char actor_names[MAILBOXES_MOST][64]; /* the same of each mailbox */
+    struct actor *actors[ALL_ACTORS_MOST];
     size_t n_actors;
     struct admin *admin;
     atomic_bool is_stopping;
@@ -164,17 +165,51 @@ static bool start_beside(struct process *process)
     return !extra || !extra->start || process->has_beside;
 }
 
-static bool start(struct process *process)
+/* The actors of one mailbox. */
+static bool start_actors(struct process *process, const struct service *service, const char *name)
 {
     const struct base_config *config = &process->config;
+    size_t n = service->actors > 0 ? service->actors : (size_t)config->actors;
     struct actor_options options = {
-        .service = process->service,
+        .service = service,
         .meters = process->meters,
-        .name = process->name,
+        .name = name,
         .bus_url = config->bus_url,
         .bus_tls = &config->bus_tls,
         .database_url = config->database_url,
     };
+
+    for (size_t i = 0; i < n; i++) {
+        struct actor **actor = &process->actors[process->n_actors];
+
+        options.is_first = i == 0;
+        *actor = actor_start(&options);
+        if (*actor == NULL)
+            return false;
+        process->n_actors++;
+    }
+    return true;
+}
+
+static bool start_mailboxes(struct process *process)
+{
+    size_t n = 0;
+
+    for (const struct service *at = process->service; at != NULL; at = at->beside) {
+        char *name = process->actor_names[n++];
+
+        must(n <= MAILBOXES_MOST && at->actors <= ACTORS_MOST);
+        snprintf(name, sizeof(process->actor_names[0]), "%s-%s", at->name,
+                 process->config.instance);
+        if (!start_actors(process, at, name))
+            return false;
+    }
+    return true;
+}
+
+static bool start(struct process *process)
+{
+    const struct base_config *config = &process->config;
     const struct admin_options admin = {
         .address = config->admin_address,
         .port = (uint16_t)config->admin_port,
@@ -182,16 +217,8 @@ static bool start(struct process *process)
         .closure = process,
     };
 
-    if (!start_beside(process))
-        return false;
-    for (int64_t i = 0; i < config->actors; i++) {
-        options.is_first = i == 0;
-        process->actors[process->n_actors] = actor_start(&options);
-        if (!process->actors[process->n_actors])
-            return false;
-        process->n_actors++;
-    }
-    return admin_start(&admin, &process->admin) == ST_OK;
+    return start_beside(process) && start_mailboxes(process) &&
+           admin_start(&admin, &process->admin) == ST_OK;
 }
 
 /* All actors finish at the same time. */

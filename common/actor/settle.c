@@ -96,6 +96,11 @@ static enum status run_together(struct actor *actor, struct work **works, size_t
 
     for (size_t i = 0; i < n; i++) {
         work_tell(actor, works[i]);
+        st = db_failure(actor->db);
+        if (st != ST_OK) {
+            db_abandon(actor->db);
+            return st;
+        }
         if (works[i]->verdict == ST_OK || works[i]->verdict == ST_REFUSED ||
             works[i]->verdict == ST_RETRY)
             continue;

@@ -99,6 +99,7 @@ static void empty_answer(struct command *command)
     command->state = NULL;
     command->lock_order = 0;
     command->doorbell = NULL;
+    command->retry_after_s = 0;
 }
 
 void work_judge(struct actor *actor, struct work *work)

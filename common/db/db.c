@@ -172,6 +172,11 @@ void db_abandon(struct db *db)
         (void)close_unwritten(db);
 }
 
+enum status db_failure(const struct db *db)
+{
+    return db->batch.failed;
+}
+
 const struct db_rows *db_result(const struct db *db, size_t index)
 {
     must(index < db->batch.n_collected && db->batch.entries[index].result);

@@ -75,6 +75,8 @@ MUST_CHECK enum status db_run(struct db *db);
 MUST_CHECK enum status db_commit(struct db *db);
 /* Gives the batch up; nothing of it is written. */
 void db_abandon(struct db *db);
+/* How the batch has failed so far; ST_OK = it has not. */
+enum status db_failure(const struct db *db);
 
 const struct db_rows *db_result(const struct db *db, size_t index);
 size_t db_rows_count(const struct db_rows *rows);

@@ -60,8 +60,21 @@ static void put_ask(struct command *command, struct db *db, void *service)
         db_add(db, PUT, &command->body, 1);
 }
 
+/* "more-X" puts X as well, once it is known that the first was put. */
+static enum status put_more(struct command *command, struct db *db)
+{
+    struct str more = str_skip(command->body, strlen("more-"));
+
+    db_add(db, PUT, &more, 1);
+    return db_run(db);
+}
+
 static enum status put_tell(struct command *command, struct db *db, void *service)
 {
+    enum status st = is(command, "more-") ? put_more(command, db) : ST_OK;
+
+    if (st != ST_OK)
+        return st;
     if (loses(command)) {
         tries++;
         return ST_RETRY;

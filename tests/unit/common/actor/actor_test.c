@@ -127,6 +127,21 @@ Test(actor, answers_a_command_and_records_it)
                  1);
 }
 
+Test(actor, lets_a_command_ask_for_more_in_the_same_transaction)
+{
+    hold_back();
+    asker_send(asker, TOY_PUT, "one", ASKER_NORMAL);
+    asker_send(asker, TOY_PUT, "more-bad", ASKER_NORMAL);
+    asker_send(asker, TOY_PUT, "more-two", ASKER_NORMAL);
+    let_go();
+    asker_await(asker, 4);
+    cr_assert_eq(asker_count(asker, "created"), 3);
+    cr_assert_eq(asker_count(asker, "server_error"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM toy WHERE id IN ('one', 'more-two', 'two')"), 3);
+    cr_assert_eq(count("SELECT count(*) FROM toy WHERE id = 'more-bad'"), 0);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 4);
+}
+
 Test(actor, says_that_it_recorded_nothing_without_a_ledger)
 {
     struct service reader = toy_service;
