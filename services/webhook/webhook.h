@@ -73,7 +73,8 @@ struct webhook_ask *webhook_for_organization(struct command *command, enum webho
 /* An id as a caller wrote it: one in capitals names nothing, and the nil UUID finds nothing. */
 void webhook_param_id(struct webhook_ask *ask, struct arena *arena, struct str text);
 
-/* Partitions made ahead and dropped in time, about once an hour. */
+/* Once an hour: partitions made ahead and dropped in time, old events and old waits let go. What is
+   much goes in steps, one every time that the actor is idle. */
 void webhook_upkeep(struct db *db, struct arena *arena, void *service);
 
 #endif

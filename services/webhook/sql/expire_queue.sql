@@ -1,8 +1,21 @@
--- What has waited for 30 days will not be sent any more: it is put on record as skipped.
--- -> how many
-WITH old AS (
+-- What has waited for 30 days will not be sent any more: it is put on record as skipped. Endpoints
+-- that nothing waits for are not looked at.
+-- $1 how many at most -> how many
+WITH oldest AS MATERIALIZED (
+  SELECT webhook.id_at(now() - interval '30 days') AS id
+), old AS (
   DELETE FROM webhook.queue
-   WHERE created_at < now() - interval '30 days' AND lease_until IS NULL
+   WHERE ctid = ANY (ARRAY(
+           SELECT q.spot
+             FROM webhook.endpoints e
+            CROSS JOIN LATERAL (
+              SELECT ctid AS spot FROM webhook.queue
+               WHERE organization_id = e.organization_id AND endpoint_id = e.id
+                 AND id < (SELECT id FROM oldest) AND lease_until IS NULL
+               ORDER BY id
+               LIMIT $1::integer) AS q
+            WHERE e.has_work
+            LIMIT $1))
   RETURNING *
 ), logged AS (
   INSERT INTO webhook.deliveries (organization_id, created_at, id, endpoint_id, event_id,

@@ -1,0 +1,3 @@
+-- Drops events whose deliveries are no longer in the log.
+-- $1 how many at most -> how many
+SELECT webhook.drop_events($1::integer)

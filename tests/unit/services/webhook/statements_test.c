@@ -1,0 +1,134 @@
+/* The service's statements on a real database, run as its own role. */
+#include <criterion/criterion.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/base/clock.h"
+#include "common/db/db.h"
+#include "tests/support/postgres_server.h"
+#include "webhook_sql.h"
+
+#define ORG      "01920000-0000-7000-8000-000000000001"
+#define OTHER    "01920000-0000-7000-8000-000000000002"
+#define ENDPOINT "01920000-0000-7000-8000-00000000000a"
+
+static struct postgres_server server;
+static struct db *db;
+
+static void migrate(const char *path)
+{
+    static char text[65536];
+    FILE *file = fopen(path, "re");
+    size_t n;
+
+    cr_assert_not_null(file, "%s", path);
+    n = fread(text, 1, sizeof(text) - 1, file);
+    cr_assert(n > 0 && feof(file), "%s", path);
+    fclose(file);
+    text[n] = '\0';
+    postgres_do(server.url, text);
+}
+
+static void start(void)
+{
+    static char role_url[POSTGRES_URL_MOST];
+    glob_t migrations;
+
+    postgres_server_share(&server);
+    postgres_have_role(&server, "conv_conversation");
+    postgres_have_role(&server, "conv_webhook");
+    cr_assert_eq(glob("services/webhook/migrations/*.sql", 0, NULL, &migrations), 0);
+    for (size_t i = 0; i < migrations.gl_pathc; i++)
+        migrate(migrations.gl_pathv[i]);
+    globfree(&migrations);
+    postgres_url_as(&server, "conv_webhook", role_url);
+    db = db_new(&(struct db_options){.url = role_url,
+                                     .name = "test",
+                                     .statements = webhook_sql,
+                                     .n_statements = WEBHOOK_SQL_COUNT});
+    cr_assert_eq(db_connect(db, 10000), ST_OK);
+}
+
+static void stop(void)
+{
+    db_free(db);
+    postgres_server_stop(&server);
+}
+
+TestSuite(statements, .init = start, .fini = stop, .timeout = 60);
+
+/* Runs and commits one statement with one parameter; the first column of its row. */
+static int64_t run(enum webhook_sql statement, const char *param)
+{
+    const db_param params[] = {str_of(param)};
+    size_t i;
+
+    db_open_batch(db, clock_us() + 10 * INT64_C(1000000));
+    i = db_add(db, (int)statement, params, 1);
+    cr_assert_eq(db_commit(db), ST_OK);
+    return db_value_int(db_result(db, i), 0, 0);
+}
+
+static int64_t count(const char *query)
+{
+    return postgres_integer(server.url, query);
+}
+
+static void make_endpoint(const char *organization, const char *endpoint)
+{
+    char text[512];
+
+    snprintf(text, sizeof(text),
+             "INSERT INTO webhook.endpoints (organization_id, id, url, events, signing, secret,"
+             " created_at) VALUES ('%s', '%s', '', ARRAY['t'], false, '', now() - interval '90 d')",
+             organization, endpoint);
+    postgres_do(server.url, text);
+}
+
+/* Of an age in days; the id is of that age, too. */
+static void make_events(const char *organization, int n, int days, bool dispatched)
+{
+    char text[512];
+
+    snprintf(text, sizeof(text),
+             "INSERT INTO webhook.events (organization_id, id, type, data, created_at, dispatched)"
+             " SELECT '%s', webhook.id_at(at), 't', '{}', at, %s"
+             " FROM generate_series(1, %d) i, (SELECT now() - interval '%d d' AS at) a",
+             organization, dispatched ? "true" : "false", n, days);
+    postgres_do(server.url, text);
+}
+
+Test(statements, drop_old_events_in_steps_and_none_that_still_counts)
+{
+    make_events(ORG, 25, 40, true);
+    make_events(OTHER, 2, 40, true);
+    make_events(OTHER, 1, 40, false);
+    make_events(ORG, 3, 30, true);
+    cr_assert_eq(run(SQL_DROP_EVENTS, "20"), 20);
+    cr_assert_eq(run(SQL_DROP_EVENTS, "20"), 7);
+    cr_assert_eq(run(SQL_DROP_EVENTS, "20"), 0);
+    cr_assert_eq(count("SELECT count(*) FROM webhook.events"), 4);
+}
+
+Test(statements, expire_in_steps_what_has_waited_for_30_days)
+{
+    make_endpoint(ORG, ENDPOINT);
+    postgres_do(server.url,
+                "INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id, event_type,"
+                " cause, created_at, lease_until)"
+                " SELECT '" ORG "', '" ENDPOINT "', webhook.id_at(at), gen_random_uuid(), 't',"
+                "        'event', at, CASE WHEN i = 1 THEN now() END"
+                "   FROM generate_series(1, 26) i,"
+                "        LATERAL (SELECT now() - CASE WHEN i > 24 THEN interval '29 d'"
+                "                                     ELSE interval '31 d' END AS at) a;"
+                "UPDATE webhook.endpoints SET has_work = true");
+    cr_assert_eq(run(SQL_EXPIRE_QUEUE, "20"), 20);
+    cr_assert_eq(run(SQL_EXPIRE_QUEUE, "20"), 3);
+    cr_assert_eq(run(SQL_EXPIRE_QUEUE, "20"), 0);
+    cr_assert_eq(count("SELECT count(*) FROM webhook.queue"), 3);
+    cr_assert_eq(count("SELECT count(*) FROM webhook.deliveries"
+                       " WHERE state = 'skipped' AND error = 'expired'"),
+                 23);
+    cr_assert_eq(count("SELECT count(*) FROM webhook.deliveries_default"), 0);
+}
