@@ -4,7 +4,9 @@
 -- token: $5 hash and $6 last four if it may write, $7 hash and $8 last four if it may only read
 -- -> verdict, JSON, scope; no row: no such key, or it has ended
 WITH old AS (
-    SELECT name, scope, prefix, expires_at - date_trunc('second', created_at) AS lifetime
+    SELECT name, scope, prefix,
+           CASE WHEN replaced_at IS NULL THEN expires_at - date_trunc('second', created_at)
+                ELSE lifetime END AS lifetime
     FROM access.api_keys
     WHERE organization_id = $1::uuid AND api_key_id = $2::uuid
       AND revoked_at IS NULL
@@ -13,7 +15,9 @@ WITH old AS (
 ), ended AS (
     UPDATE access.api_keys k
     SET expires_at = least(k.expires_at,
-                           date_trunc('second', now()) + $4::bigint * interval '1 second')
+                           date_trunc('second', now()) + $4::bigint * interval '1 second'),
+        replaced_at = coalesce(k.replaced_at, now()),
+        lifetime = old.lifetime
     FROM old
     WHERE k.organization_id = $1::uuid AND k.api_key_id = $2::uuid
     RETURNING k.api_key_id AS id, floor(extract(epoch FROM k.expires_at))::bigint AS expires_at

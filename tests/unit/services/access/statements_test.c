@@ -47,6 +47,7 @@ static void start(void)
     static const char *const migrations[] = {
         "services/access/migrations/0001_access.sql",
         "services/access/migrations/0002_key_rotation.sql",
+        "services/access/migrations/0003_rotate_again.sql",
     };
 
     postgres_server_share(&server);
@@ -139,7 +140,8 @@ Test(statements, rotate_a_key_into_a_successor_of_its_kind, .init = start, .fini
     cr_assert(says(ASK(SQL_AUTHENTICATE, HASH, "1667"), "\"api_key_id\":\"" KEY "\""));
     cr_assert(says(ASK(SQL_AUTHENTICATE, full, "1667"), successor));
     cr_assert_str_eq(ASK(SQL_AUTHENTICATE, read, "1667"), "");
-    ASK(SQL_ROTATE_KEY, ORG, KEY, ORG, "604800", HASH, "ffff", read, "rrrr");
+    answer = ASK(SQL_ROTATE_KEY, ORG, KEY, ORG, "604800", HASH, "ffff", read, "rrrr");
+    cr_assert(says(answer, "\"expires_at\":null,\"replaces\":"), "made without an end: %s", answer);
     cr_assert_eq(postgres_integer(server.url,
                                   "SELECT count(*) FROM access.api_keys WHERE api_key_id = '" KEY
                                   "' AND expires_at <= now() + interval '1 hour'"),
