@@ -15,7 +15,7 @@ static void ping(struct exchange *x)
 {
     const struct key_record *record = &x->key->record;
     size_t room = 200;
-    char *text = h2o_mem_alloc_pool(&x->req->pool, room);
+    char *text = h2o_mem_alloc_pool(&x->visit.req->pool, room);
     int n = snprintf(text, room,
                      "{\"type\":\"ping\",\"organization_id\":\"%s\",\"scope\":\"%s\","
                      "\"server_time\":%" PRId64 "}",
@@ -32,12 +32,12 @@ static void check(struct exchange *x, bool over_limit)
     struct facts facts = {
         .record = &x->key->record,
         .route = &x->route,
-        .client = x->client,
-        .is_https = x->is_https,
+        .client = x->visit.client,
+        .is_https = x->visit.is_https,
         .over_limit = over_limit,
         .accepts_json = x->accepts_json,
         .sends_json = x->sends_json,
-        .too_large = x->too_large,
+        .too_large = x->visit.fault == FRAMING_BODY_TOO_LARGE,
     };
 
     x->stage = STAGE_CHECK;
@@ -80,11 +80,11 @@ static void refuse_key(struct exchange *x, enum outcome outcome, const char *rea
     struct gateway *gateway = x->gateway;
     char client[ADDRESS_TEXT];
 
-    address_format(&x->client, client);
+    address_format(&x->visit.client, client);
     metric_add(meter.auth_failures, 1);
-    LOG(LOG_INFO, "authentication failed", log_str("request_id", x->request_id),
+    LOG(LOG_INFO, "authentication failed", log_str("request_id", x->visit.id),
         log_str("client", client), log_str("reason", reason));
-    if (throttle_note(gateway->throttle, &x->client, x->started_us))
+    if (throttle_note(gateway->throttle, &x->visit.client, x->visit.started_us))
         LOG(LOG_WARNING, "address failed to authenticate too often; refused until the minute ends",
             log_str("client", client));
     exchange_answer_plainly(x, outcome, 0);
@@ -93,7 +93,7 @@ static void refuse_key(struct exchange *x, enum outcome outcome, const char *rea
 /* True: the address failed too often and has been told so. */
 static bool refuse_address(struct exchange *x)
 {
-    unsigned wait = throttle_wait(x->gateway->throttle, &x->client, x->started_us);
+    unsigned wait = throttle_wait(x->gateway->throttle, &x->visit.client, x->visit.started_us);
 
     if (wait == 0)
         return false;
@@ -113,7 +113,7 @@ static void accept_key(struct exchange *x)
 /* True: this key is not looked up now, and the client has been told so. */
 static bool withhold_lookup(struct exchange *x)
 {
-    bool suspect = throttle_suspects(x->gateway->throttle, &x->client, x->started_us);
+    bool suspect = throttle_suspects(x->gateway->throttle, &x->visit.client, x->visit.started_us);
 
     if (lookup_may_ask(x->gateway, x->key, suspect))
         return false;

@@ -29,10 +29,10 @@ static void add_text(struct headers *headers, h2o_mem_pool_t *pool, const char *
 
 static void add_caller(struct headers *headers, const struct exchange *x)
 {
-    add(headers, HEADER_REQUEST_ID, x->request_id);
+    add(headers, HEADER_REQUEST_ID, x->visit.id);
     add(headers, HEADER_ORGANIZATION, x->key->record.organization_id);
     add(headers, HEADER_API_KEY, x->key->record.api_key_id);
-    add_text(headers, &x->req->pool, HEADER_TRACEPARENT, x->traceparent);
+    add_text(headers, &x->visit.req->pool, HEADER_TRACEPARENT, x->traceparent);
 }
 
 static enum status start(struct exchange *x, const char *subject, struct headers *headers,
@@ -45,10 +45,8 @@ static enum status start(struct exchange *x, const char *subject, struct headers
                                    .patience = PATIENCE_LONG,
                                    .on_end = on_end,
                                    .owner = x};
-    enum status st = calls_start(&x->gateway->calls, &request, &x->call);
 
-    x->calling = st == ST_OK;
-    return st;
+    return visit_call(&x->visit, &request);
 }
 
 /* -- command --------------------------------------------------------------------------------- */
@@ -69,7 +67,6 @@ static void on_reply(void *owner, enum call_end end, struct bus_message *message
     enum outcome outcome = OUTCOME_UNCERTAIN;
     struct str body = STR_NONE;
 
-    x->calling = false;
     x->reply = message;
     if (end == CALL_NOBODY)
         outcome = OUTCOME_UNAVAILABLE;
@@ -93,11 +90,11 @@ void exchange_command(struct exchange *x)
     x->stage = STAGE_COMMAND;
     add_caller(&headers, x);
     add(&headers, HEADER_SCOPE, x->key->record.may_write ? "full" : "read");
-    add_text(&headers, &x->req->pool, HEADER_RESOURCE, route->resource_id);
+    add_text(&headers, &x->visit.req->pool, HEADER_RESOURCE, route->resource_id);
     if (route->takes_query)
-        add_text(&headers, &x->req->pool, HEADER_QUERY, route->query);
+        add_text(&headers, &x->visit.req->pool, HEADER_QUERY, route->query);
     if (route->has_body)
-        body = (struct str){x->req->entity.base, x->req->entity.len};
+        body = (struct str){x->visit.req->entity.base, x->visit.req->entity.len};
     if (start(x, route->subject, &headers, body, on_reply) != ST_OK)
         end_command(x, OUTCOME_UNAVAILABLE, STR_NONE);
 }
@@ -108,7 +105,7 @@ void exchange_command(struct exchange *x)
 static void answer_unrecorded(struct exchange *x)
 {
     metric_add(meter.unrecorded, 1);
-    LOG(LOG_WARNING, "answer without a confirmed audit entry", log_str("request_id", x->request_id),
+    LOG(LOG_WARNING, "answer without a confirmed audit entry", log_str("request_id", x->visit.id),
         log_str("outcome", outcome_name(x->outcome)),
         log_str("organization_id", x->key->record.organization_id));
     if (outcome_http_status(x->outcome) != 500)
@@ -122,7 +119,6 @@ static void on_recorded(void *owner, enum call_end end, struct bus_message *mess
     struct exchange *x = owner;
     enum outcome outcome = OUTCOME_UNAVAILABLE;
 
-    x->calling = false;
     if (end == CALL_ANSWERED)
         (void)outcome_of(bus_message_header(message, HEADER_OUTCOME), &outcome);
     bus_message_free(message);
@@ -146,7 +142,7 @@ void exchange_record(struct exchange *x)
     if (outcome_code(x->outcome) != NULL)
         add(&headers, HEADER_CODE, outcome_code(x->outcome));
     if (uuid_parse(x->route.resource_id, &conversation))
-        add_text(&headers, &x->req->pool, HEADER_RESOURCE, x->route.resource_id);
+        add_text(&headers, &x->visit.req->pool, HEADER_RESOURCE, x->route.resource_id);
     if (start(x, SUBJECT_AUDIT_APPEND, &headers, STR(""), on_recorded) != ST_OK)
         answer_unrecorded(x);
 }

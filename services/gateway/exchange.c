@@ -1,46 +1,20 @@
 #include "services/gateway/exchange.h"
 
-#include <string.h>
-#include <sys/socket.h>
-
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/edge/edge_meter.h"
 #include "common/edge/media.h"
 #include "services/gateway/meter.h"
 
-static h2o_socket_t *socket_of(const struct exchange *x)
-{
-    return x->req->conn->callbacks->get_socket(x->req->conn);
-}
-
 /* -- the end --------------------------------------------------------------------------------- */
 
-/* The request is done with: answered, or its client is gone. */
-static void on_dispose(void *self)
+static void on_end(struct visit *visit)
 {
-    struct exchange *x = self;
+    struct exchange *x = H2O_STRUCT_FROM_MEMBER(struct exchange, visit, visit);
 
     waiter_leave(&x->waiter);
-    h2o_timeout_unlink(&x->send_timer);
-    if (x->calling)
-        calls_cancel(&x->gateway->calls, x->call);
     bus_message_free(x->reply);
     if (x->key != NULL)
         key_cache_put(x->gateway->keys, x->key);
-    if (x->linger)
-        linger(&x->gateway->lingerers, socket_of(x));
-    x->gateway->exchanges--;
-    metric_add(edge_meter.in_flight, -1);
-}
-
-/* The answer has not been taken: h2o waits for ever, so the connection is broken for it. */
-static void on_send_timeout(h2o_timeout_entry_t *timer)
-{
-    struct exchange *x = H2O_STRUCT_FROM_MEMBER(struct exchange, send_timer, timer);
-
-    metric_add(edge_meter.slow_readers, 1);
-    (void)shutdown(h2o_socket_get_fd(socket_of(x)), SHUT_RDWR);
 }
 
 /* Refused at the door because there is too much of it: counted, not logged one by one. */
@@ -53,10 +27,10 @@ static void log_answer(const struct exchange *x, int status, int64_t took_us)
 {
     char client[ADDRESS_TEXT];
 
-    if ((status < 500 || is_shed(x)) && !x->gateway->common->logs_all)
+    if ((status < 500 || is_shed(x)) && !program_facts.logs_all)
         return;
-    address_format(&x->client, client);
-    LOG(status >= 500 ? LOG_WARNING : LOG_DEBUG, "answer", log_str("request_id", x->request_id),
+    address_format(&x->visit.client, client);
+    LOG(status >= 500 ? LOG_WARNING : LOG_DEBUG, "answer", log_str("request_id", x->visit.id),
         log_str("operation", operation_name(x->route.operation)), log_int("status", status),
         log_str("outcome", outcome_name(x->outcome)), log_int("took_us", took_us),
         log_str("organization_id", x->key != NULL ? x->key->record.organization_id : NULL),
@@ -65,18 +39,16 @@ static void log_answer(const struct exchange *x, int status, int64_t took_us)
 
 static void send_answer(struct exchange *x, struct answer *answer)
 {
-    int64_t took_us = clock_mono_us() - x->started_us;
+    int64_t took_us = clock_mono_us() - x->visit.started_us;
 
     must(x->stage != STAGE_ANSWERED);
-    answer->request_id = x->request_id;
+    answer->request_id = x->visit.id;
     answer->view = x->has_view ? &x->view : NULL;
     meter_answer(x->route.operation, answer->status, took_us);
     log_answer(x, answer->status, took_us);
     x->stage = STAGE_ANSWERED;
-    if (x->gateway->stopping)
-        x->req->http1_is_persistent = 0;
-    h2o_timeout_link(x->gateway->context.loop, &x->gateway->send_timeout, &x->send_timer);
-    answer_send(x->req, answer);
+    visit_sending(&x->visit);
+    answer_send(x->visit.req, answer);
 }
 
 /* Seconds until the window ends, at least 1. */
@@ -98,8 +70,8 @@ void exchange_answer(struct exchange *x)
     };
 
     if (answer.body.n == 0)
-        answer.body =
-            answer_problem(&x->req->pool, outcome_code(x->outcome), answer_message(x->outcome));
+        answer.body = answer_problem(&x->visit.req->pool, outcome_code(x->outcome),
+                                     answer_message(x->outcome));
     send_answer(x, &answer);
 }
 
@@ -107,7 +79,7 @@ void exchange_answer_plainly(struct exchange *x, enum outcome outcome, unsigned 
 {
     struct answer answer = {
         .status = outcome_http_status(outcome),
-        .body = answer_problem(&x->req->pool, outcome_code(outcome), answer_message(outcome)),
+        .body = answer_problem(&x->visit.req->pool, outcome_code(outcome), answer_message(outcome)),
         .retry_after = retry_after,
     };
 
@@ -120,7 +92,7 @@ static void answer_fault(struct exchange *x, enum framing_fault fault)
 {
     struct answer answer = {
         .status = framing_status(fault),
-        .body = answer_problem(&x->req->pool, outcome_code(OUTCOME_PARAMETER_INVALID),
+        .body = answer_problem(&x->visit.req->pool, outcome_code(OUTCOME_PARAMETER_INVALID),
                                framing_message(fault)),
     };
 
@@ -130,39 +102,9 @@ static void answer_fault(struct exchange *x, enum framing_fault fault)
 
 /* -- the beginning --------------------------------------------------------------------------- */
 
-static struct exchange *exchange_new(struct gateway *gateway, h2o_req_t *req)
-{
-    struct exchange *x = h2o_mem_alloc_shared(&req->pool, sizeof(*x), on_dispose);
-    struct uuid id = uuid_v7(clock_us());
-
-    memset(x, 0, sizeof(*x));
-    x->gateway = gateway;
-    x->req = req;
-    x->started_us = clock_mono_us();
-    x->waiter.resume = exchange_resume;
-    x->send_timer.cb = on_send_timeout;
-    uuid_format(&id, x->request_id);
-    gateway->exchanges++;
-    metric_add(edge_meter.in_flight, 1);
-    return x;
-}
-
-static void read_peer(struct exchange *x, const struct head *head)
-{
-    const struct networks *trusted = &x->gateway->common->trusted;
-    struct sockaddr_storage storage = {.ss_family = AF_UNSPEC};
-    struct address peer;
-
-    (void)x->req->conn->callbacks->get_peername(x->req->conn, (struct sockaddr *)&storage);
-    peer = address_of((const struct sockaddr *)&storage);
-    x->client = client_address(&peer, trusted, head->forwarded_for, head->n_forwarded_for);
-    x->is_https = client_is_https(x->req->input.scheme == &H2O_URL_SCHEME_HTTPS, &peer, trusted,
-                                  head->forwarded_proto);
-}
-
 static void read_request(struct exchange *x, const struct head *head)
 {
-    const h2o_req_t *req = x->req;
+    const h2o_req_t *req = x->visit.req;
 
     x->route = route_find((struct str){req->input.method.base, req->input.method.len},
                           (struct str){req->input.path.base, req->input.path.len});
@@ -173,27 +115,22 @@ static void read_request(struct exchange *x, const struct head *head)
 
 int exchange_begin(h2o_handler_t *handler, h2o_req_t *req)
 {
-    struct gateway *gateway = H2O_STRUCT_FROM_MEMBER(struct gateway, context, req->conn->ctx);
-    enum framing_fault fault = framing_take();
-    struct exchange *x = exchange_new(gateway, req);
+    struct visit *visit = visit_begin(req, sizeof(struct exchange), on_end);
+    struct exchange *x = H2O_STRUCT_FROM_MEMBER(struct exchange, visit, visit);
     struct head head;
 
+    x->gateway = H2O_STRUCT_FROM_MEMBER(struct gateway, edge, visit->edge);
+    x->waiter.resume = exchange_resume;
     head_read(req, &head);
-    read_peer(x, &head);
-    if (fault != FRAMING_SOUND) {
-        metric_add(edge_meter.framing_faults, 1);
-        req->http1_is_persistent = 0;
-        x->linger = true;
-    }
-    if (fault != FRAMING_SOUND && fault != FRAMING_BODY_TOO_LARGE) {
-        answer_fault(x, fault);
+    visit_meet(visit, head.forwarded_for, head.n_forwarded_for, head.forwarded_proto);
+    if (visit->fault != FRAMING_SOUND && visit->fault != FRAMING_BODY_TOO_LARGE) {
+        answer_fault(x, visit->fault);
         return 0;
     }
     read_request(x, &head);
-    x->too_large = fault == FRAMING_BODY_TOO_LARGE;
     if (x->route.end == ROUTE_OUTSIDE)
         exchange_answer_plainly(x, OUTCOME_NOT_FOUND, 0);
-    else if (gateway->exchanges > EXCHANGES_MOST)
+    else if (visit->edge->requests > EXCHANGES_MOST)
         exchange_answer_plainly(x, OUTCOME_BUSY, 0);
     else
         exchange_authorize(x, &head);

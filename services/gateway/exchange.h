@@ -11,8 +11,7 @@
  * What     No answer to an authenticated request leaves before its audit entry is committed. Where
  *          that cannot be, a 500 stays a 500 and everything else becomes a 503; it is counted and
  *          logged with the request id.
- * Owns     Itself: it lives in the request's pool and is disposed of with that, whatever it waits
- *          for.
+ * Owns     Itself, as a visit does (common/edge/visit.h).
  * Threads  The gateway's loop.
  *
  * exchange.c   begins and ends
@@ -22,7 +21,7 @@
 #ifndef GATEWAY_EXCHANGE_H
 #define GATEWAY_EXCHANGE_H
 
-#include "common/http/framing.h"
+#include "common/edge/visit.h"
 #include "proto/outcome.h"
 #include "services/gateway/answer.h"
 #include "services/gateway/checks.h"
@@ -41,15 +40,11 @@ enum stage {
 };
 
 struct exchange {
+    struct visit visit; /* first: the two are one */
     struct gateway *gateway;
-    h2o_req_t *req;
     enum stage stage;
-    int64_t started_us; /* monotonic */
-    char request_id[UUID_TEXT + 1];
     struct route route;
-    struct address client;
-    bool is_https, accepts_json, sends_json, too_large;
-    bool linger; /* the request was not read to its end */
+    bool accepts_json, sends_json;
     struct str traceparent;
 
     struct key *key; /* held; NULL before IDENTIFY */
@@ -57,14 +52,9 @@ struct exchange {
     bool has_view;
     struct quota_view view;
 
-    bool calling;
-    uint64_t call;
-
     enum outcome outcome;
     struct str body; /* of the answer, or STR_NONE: the gateway's own words */
     struct bus_message *reply;
-
-    h2o_timeout_entry_t send_timer;
 };
 
 /* The handler of all requests. */

@@ -79,7 +79,7 @@ static void ask(struct gateway *gateway, struct key *key, uint32_t waiting)
                                    .owner = key};
 
     metric_add(meter.leases, 1);
-    if (calls_start(&gateway->calls, &request, &token) != ST_OK) {
+    if (calls_start(&gateway->edge.calls, &request, &token) != ST_OK) {
         fail(key);
         return;
     }

@@ -85,7 +85,7 @@ static void ask(struct gateway *gateway, struct key *key)
                                    .owner = key};
 
     metric_add(meter.lookups, 1);
-    if (calls_start(&gateway->calls, &request, &token) != ST_OK) {
+    if (calls_start(&gateway->edge.calls, &request, &token) != ST_OK) {
         fail(key);
         settle_allowance(gateway, key);
         return;

@@ -1,10 +1,8 @@
 #include "services/gateway/settings.h"
 
-#include "common/bus/settings.h"
-
 #define AT(member) .offset = offsetof(struct settings, member)
 
-const struct setting gateway_settings[] = {
+const struct setting gateway_settings[GATEWAY_SETTINGS] = {
     {.name = "GATEWAY_ADDRESS",
      .type = SETTING_STRING,
      AT(address),
@@ -34,12 +32,6 @@ const struct setting gateway_settings[] = {
      AT(tls_key),
      .fallback = "",
      .meaning = "File with the certificate's private key, in PEM"},
-    {.name = "TRUSTED_PROXIES",
-     .type = SETTING_STRING,
-     AT(trusted_proxies),
-     .fallback = "",
-     .meaning = "Networks (CIDR, separated by commas) whose X-Forwarded-For and X-Forwarded-Proto "
-                "are believed"},
     {.name = "AUTH_FAILURE_LIMIT",
      .type = SETTING_INT,
      AT(auth_failure_limit),
@@ -47,13 +39,6 @@ const struct setting gateway_settings[] = {
      .least = 1,
      .most = 1000000000,
      .meaning = "Failed authentications per minute and client address before 429"},
-    {.name = "COMMAND_TIMEOUT_MS",
-     .type = SETTING_INT,
-     AT(command_timeout_ms),
-     .fallback = "3000",
-     .least = 100,
-     .most = 25000,
-     .meaning = "Milliseconds within which a service must have begun and ended a command"},
     {.name = "GATEWAY_THREADS",
      .type = SETTING_INT,
      AT(threads),
@@ -61,42 +46,4 @@ const struct setting gateway_settings[] = {
      .least = 1,
      .most = 64,
      .meaning = "Event loops, each with its own listener and bus connection"},
-    {.name = "MAX_CONNECTIONS",
-     .type = SETTING_INT,
-     AT(max_connections),
-     .fallback = "10000",
-     .least = 1,
-     .most = 1000000,
-     .meaning = "Open connections an event loop; further ones wait to be accepted"},
-    {.name = "NATS_URL",
-     .type = SETTING_STRING,
-     AT(nats_url),
-     .fallback = NULL,
-     .secret = true,
-     .meaning = "The bus, with user and password"},
-    BUS_TLS_SETTINGS(struct settings, bus_tls),
-    {.name = "ADMIN_ADDRESS",
-     .type = SETTING_STRING,
-     AT(admin_address),
-     .fallback = "127.0.0.1",
-     .meaning = "Address of the listener for /livez, /readyz and /metrics"},
-    {.name = "ADMIN_PORT",
-     .type = SETTING_INT,
-     AT(admin_port),
-     .fallback = "0",
-     .least = 0,
-     .most = 65535,
-     .meaning = "Port of that listener; 0 = none"},
-    {.name = "LOG_LEVEL",
-     .type = SETTING_STRING,
-     AT(log_level),
-     .fallback = "info",
-     .meaning = "debug, info, warning or error"},
-    {.name = "SERVICE_INSTANCE",
-     .type = SETTING_STRING,
-     AT(instance),
-     .fallback = "0",
-     .meaning = "Tells replicas apart in the log and on the bus"},
 };
-
-const size_t n_gateway_settings = sizeof(gateway_settings) / sizeof(gateway_settings[0]);

@@ -50,7 +50,7 @@ static void add(struct key *key, void *closure)
 
 void usage_tell(struct gateway *gateway)
 {
-    struct list list = {.bus = gateway->bus};
+    struct list list = {.bus = gateway->edge.bus};
 
     arena_init(&list.arena, 4 * 1024 * 1024);
     begin(&list);

@@ -1,0 +1,82 @@
+/*
+ * edge - one event loop between HTTP and the bus: its listeners, its bus connection, its calls.
+ *
+ * What     Everything inside happens on one thread and never blocks. What nats.c tells on threads
+ *          of its own (the state of the link) is handed to the loop's queue. A program has one or
+ *          more loops that share nothing but what is constant; see program.h.
+ * Owns     edge_start() opens the listeners and the bus on a thread of its own, which runs until
+ *          edge_stop() and takes them down. The struct itself, the first member of a program's own,
+ *          is never freed: it lives as long as the process.
+ * Threads  edge_start() and edge_join() on the main thread, edge_stop() and edge_is_ready() on any,
+ *          all else, hooks included, on the loop's own.
+ */
+#ifndef COMMON_EDGE_EDGE_H
+#define COMMON_EDGE_EDGE_H
+
+#include <h2o.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#include "common/edge/calls.h"
+#include "common/edge/linger.h"
+#include "common/edge/listener.h"
+
+struct edge;
+
+/* What a program does besides; each may be NULL. */
+struct edge_hooks {
+    void (*on_open)(struct edge *edge);    /* the bus is being connected, nobody has asked yet */
+    void (*on_link_up)(struct edge *edge); /* what failed before may succeed now */
+    void (*on_close)(struct edge *edge);   /* all requests are done with, the bus is still there */
+};
+
+/* Constant after the start. */
+struct edge_options {
+    const char *name; /* on the bus: program and replica */
+    const char *nats_url;
+    const struct bus_tls *nats_tls;
+    const char *inbox_prefix; /* of our user on the bus */
+    int64_t command_timeout_ms;
+    size_t connections_most, calls_most;
+    const char *address;
+    uint16_t port, tls_port;
+    SSL_CTX *tls; /* NULL: no second listener */
+    bool shared;  /* other loops listen there too */
+    h2o_globalconf_t *http;
+    struct edge_hooks hooks;
+};
+
+struct edge {
+    const struct edge_options *options;
+    pthread_t thread;
+    sem_t opened; /* posted once is_open tells how opening ended */
+    bool is_open;
+    h2o_context_t context; /* h2o's: how a request finds its loop */
+    struct listener plain, secure;
+    struct clients clients;
+    struct lingerers lingerers;
+
+    struct bus *bus;
+    h2o_socket_t *bus_socket;  /* a duplicate of the bus's, while that is up */
+    h2o_socket_t *bus_changed; /* likewise */
+    h2o_multithread_receiver_t inbox;
+    struct pulse pulse;
+    h2o_timeout_t pulse_timeout;
+    h2o_timeout_entry_t pulse_timer;
+    atomic_bool ready;
+    struct calls calls;
+
+    h2o_timeout_t send_timeout; /* an answer that is not taken for so long is given up */
+    size_t requests;            /* those that are not done with */
+    bool stopping;
+};
+
+/* Returns when it listens. False: a port cannot be bound, or the bus's settings are unusable
+   (logged); the process is to end then. */
+MUST_CHECK bool edge_start(struct edge *edge, const struct edge_options *options);
+void edge_stop(struct edge *edge);           /* asks it to */
+void edge_join(struct edge *edge);           /* returns when it has stopped */
+bool edge_is_ready(const struct edge *edge); /* the bus is up and answers */
+
+#endif

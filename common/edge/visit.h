@@ -1,0 +1,45 @@
+/*
+ * visit - one HTTP request from its arrival until it is done with, whatever it is for.
+ *
+ * What     Its id, its time, who is at the other end, and the one call on the bus that it awaits.
+ *          A client that does not take its answer is cut off after a while: h2o would wait for
+ * ever. Owns     Itself, as the first member of a program's own struct: that lives in the request's
+ * pool and is disposed of with it, whatever it waits for. Threads  The loop's.
+ */
+#ifndef COMMON_EDGE_VISIT_H
+#define COMMON_EDGE_VISIT_H
+
+#include "common/base/uuid.h"
+#include "common/edge/client.h"
+#include "common/edge/edge.h"
+#include "common/http/framing.h"
+
+struct visit {
+    struct edge *edge;
+    h2o_req_t *req;
+    void (*on_end)(struct visit *visit);
+    int64_t started_us; /* monotonic */
+    char id[UUID_TEXT + 1];
+    enum framing_fault fault; /* not sound: the connection closes after the answer */
+    struct address client;
+    bool is_https;
+    bool called;   /* a call was started, which may have ended since */
+    uint64_t call; /* the latest */
+    h2o_timeout_entry_t send_timer;
+};
+
+/* Call first thing in the handler. `size` bytes that begin with the visit, zeroed. `on_end`, which
+   may be NULL, runs when the request is done with: answered, or its client is gone. */
+struct visit *visit_begin(h2o_req_t *req, size_t size, void (*on_end)(struct visit *visit));
+
+/* Who is there, from the peer and what trusted proxies say; see client.h. */
+void visit_meet(struct visit *visit, const struct str *forwarded_for, size_t n,
+                struct str forwarded_proto);
+
+/* Starts a call, which is cancelled if the request ends first. One at a time. */
+MUST_CHECK enum status visit_call(struct visit *visit, struct call_request *request);
+
+/* Call when the answer is about to be sent, and again whenever a part of it has been taken. */
+void visit_sending(struct visit *visit);
+
+#endif
