@@ -1,0 +1,267 @@
+/*
+ * What each user of the bus may do, held against proto/subject.def by trying: every user at every
+ * subject, and beyond. A subject that is added to the table is covered by itself.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/permission.h"
+#include "proto/subject.h"
+#include "tests/support/api.h"
+#include "tests/support/busline.h"
+#include "tests/support/nats_server.h"
+
+TestSuite(permissions, .init = stack_have_alone, .timeout = 120);
+
+static int bus_port(void)
+{
+    return atoi(strrchr(stack_setting("NATS_URL"), ':') + 1);
+}
+
+static const char *password_of(const char *user)
+{
+    static char password[256];
+    FILE *file = fopen(format("%s/secrets/bus-%s", stack_setting("RUN_DIR"), user), "re");
+
+    cr_assert(file != NULL && fgets(password, sizeof(password), file) != NULL, "%s", user);
+    fclose(file);
+    return password;
+}
+
+static void open_as(struct busline *line, enum bus_user user)
+{
+    const char *name = bus_user_name(user);
+
+    cr_assert(busline_open(line, bus_port(), name, password_of(name)), "%s", name);
+}
+
+/* v1.conversation.get and v1.conversation.* itself fit v1.conversation.* */
+static bool fits(const char *mailbox, const char *subject)
+{
+    return strncmp(mailbox, subject, strlen(mailbox) - 1) == 0;
+}
+
+/* Commands come by the mailbox that they fit. */
+static bool takes_in(enum bus_user user, const char *subject)
+{
+    for (size_t i = 0; i < n_bus_permissions; i++) {
+        const struct bus_permission *p = &bus_permissions[i];
+
+        if (p->kind == BUS_MAILBOX && p->listeners >> user & 1 && fits(p->subject, subject))
+            return true;
+    }
+    return false;
+}
+
+static void try_subject(struct busline *line, enum bus_user user, const struct bus_permission *p)
+{
+    const char *name = bus_user_name(user);
+    const bool sends = p->senders >> user & 1;
+    const bool hears = p->kind == BUS_NOTICE && p->listeners >> user & 1;
+    const bool takes = p->kind != BUS_NOTICE && takes_in(user, p->subject);
+
+    cr_expect_eq(busline_may_publish(line, p->subject), sends, "%s publishes %s", name, p->subject);
+    cr_expect_eq(busline_may_subscribe(line, p->subject, NULL), hears, "%s hears %s", name,
+                 p->subject);
+    cr_expect_eq(busline_may_subscribe(line, p->subject, name), hears || takes, "%s takes %s", name,
+                 p->subject);
+    if (p->kind != BUS_NOTICE)
+        cr_expect_not(busline_may_subscribe(line, p->subject, "thief"), "%s steals %s", name,
+                      p->subject);
+}
+
+Test(permissions, are_for_every_user_at_every_subject_what_the_table_says)
+{
+    for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
+        struct busline line;
+
+        open_as(&line, user);
+        for (size_t i = 0; i < n_bus_permissions; i++)
+            try_subject(&line, user, &bus_permissions[i]);
+        busline_close(&line);
+    }
+}
+
+static void try_inbox(struct busline *line, enum bus_user user, enum bus_user owner)
+{
+    const char *inbox = bus_user_inbox(owner), *name = bus_user_name(user);
+    const bool is_own = owner == user && bus_user_asks(user);
+
+    cr_expect_eq(busline_may_subscribe(line, format("%s.>", inbox), NULL), is_own, "%s at %s", name,
+                 inbox);
+    cr_expect_eq(busline_may_subscribe(line, format("%s.a.1.*", inbox), NULL), is_own, "%s at %s",
+                 name, inbox);
+    cr_expect_eq(busline_may_publish(line, format("%s.a.1.2", inbox)), is_own, "%s to %s", name,
+                 inbox);
+    cr_expect_not(busline_may_subscribe(line, inbox, NULL), "%s at %s", name, inbox);
+}
+
+Test(permissions, reach_no_inbox_but_ones_own)
+{
+    static const char *const shared[] = {"_INBOX.>", "_INBOX.*", "_INBOX.*.>", "_INBOX.*.*.*",
+                                         "_INBOX.a"};
+
+    for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
+        struct busline line;
+
+        open_as(&line, user);
+        for (enum bus_user owner = 0; owner < BUS_USER_COUNT; owner++)
+            try_inbox(&line, user, owner);
+        for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
+            cr_expect_not(busline_may_subscribe(&line, shared[i], NULL), "%s at %s",
+                          bus_user_name(user), shared[i]);
+        cr_expect_not(busline_may_publish(&line, "_INBOX.a"));
+        busline_close(&line);
+    }
+}
+
+Test(permissions, end_where_the_table_ends)
+{
+    static const char *const beyond[] = {
+        ">",
+        "*.>",
+        "v1.>",
+        "v1.*.*",
+        "*.*.*",
+        "v1.*.create",
+        "v1.notice.*",
+        "v1.notice.>",
+        "$SYS.>",
+        "$SYS.REQ.SERVER.PING",
+        "$JS.API.INFO",
+        "$JS.>",
+        "v1.access.>",
+        "v1.search.>",
+        "v1.audit.>",
+        "v1.webhook.>",
+        "v2.access.org-list",
+        "v1.notice.nothing",
+        "v1.conversation.create.x",
+        "v1.access",
+    };
+
+    for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
+        struct busline line;
+
+        open_as(&line, user);
+        for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
+            cr_expect_not(busline_may_publish(&line, beyond[i]), "%s publishes %s",
+                          bus_user_name(user), beyond[i]);
+            cr_expect_not(busline_may_subscribe(&line, beyond[i], NULL), "%s hears %s",
+                          bus_user_name(user), beyond[i]);
+            /* To nats-server 2.9 "v1.access.>" is one of "v1.access.*": the same mailbox. */
+            cr_expect(!busline_may_subscribe(&line, beyond[i], bus_user_name(user)) ||
+                          takes_in(user, beyond[i]),
+                      "%s takes %s", bus_user_name(user), beyond[i]);
+        }
+        busline_close(&line);
+    }
+}
+
+/* What the table must never come to say. */
+Test(permissions, keep_the_services_apart)
+{
+    const unsigned services = 1U << BUS_USER_ACCESS | 1U << BUS_USER_CONVERSATION |
+                              1U << BUS_USER_SEARCH | 1U << BUS_USER_AUDIT | 1U << BUS_USER_WEBHOOK;
+    const unsigned edge = 1U << BUS_USER_GATEWAY | 1U << BUS_USER_DASHBOARD;
+
+    for (size_t i = 0; i < n_bus_permissions; i++) {
+        const struct bus_permission *p = &bus_permissions[i];
+
+        if (p->kind == BUS_COMMAND)
+            cr_expect_eq(p->senders & services, 0U, "a service may command %s", p->subject);
+        else if (p->kind == BUS_NOTICE)
+            cr_expect_eq(p->senders & edge, 0U, "the edge may announce %s", p->subject);
+        if (p->senders & 1U << BUS_USER_NEIGHBOUR)
+            cr_expect_str_eq(p->subject, SUBJECT_WEBHOOK_PUBLISH);
+    }
+}
+
+Test(permissions, belong_to_who_knows_the_password)
+{
+    struct busline line;
+
+    cr_expect_not(busline_open(&line, bus_port(), "gateway", password_of("search")));
+    busline_close(&line);
+    cr_expect_not(busline_open(&line, bus_port(), "gateway", ""));
+    busline_close(&line);
+    cr_expect_not(busline_open(&line, bus_port(), "", ""));
+    busline_close(&line);
+}
+
+/* So the table is not too narrow either. */
+Test(permissions, were_enough_for_every_process_up_to_now)
+{
+    FILE *ports = fopen(format("%s/ports", stack_setting("RUN_DIR")), "re");
+    char name[64];
+    int port, n = 0;
+
+    cr_assert_not_null(ports);
+    while (fscanf(ports, "%63s %d", name, &port) == 2) {
+        struct answer *answer;
+
+        if (strchr(name, '-') == NULL)
+            continue; /* no process of ours */
+        answer = http_send(&(struct http_request){.method = "GET",
+                                                  .base = format("http://127.0.0.1:%d", port),
+                                                  .path = "/metrics",
+                                                  .skip_checks = true});
+        cr_expect(strstr(answer->body, "\nconversations_bus_permission_violations_total 0\n") !=
+                      NULL,
+                  "%s was refused something: see its log", name);
+        n++;
+    }
+    fclose(ports);
+    cr_expect_geq(n, 6);
+}
+
+/* -- on a server without services ---------------------------------------------------------------
+ */
+
+/* The configuration as it is printed for a server that finds the passwords elsewhere. */
+static void start_private(struct nats_server *server)
+{
+    static char config[64 * 1024];
+    FILE *from = popen(format("%s/nats-config", stack_setting("BIN_DIR")), "re");
+    size_t n;
+
+    setenv("NATS_ADMIN_PASSWORD", "secret", 1);
+    for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
+        char *name = format("NATS_%s_PASSWORD", bus_user_name(user));
+
+        for (char *p = name; *p != '\0'; p++)
+            if (*p >= 'a' && *p <= 'z')
+                *p = (char)(*p - 'a' + 'A');
+        setenv(name, "secret", 1);
+    }
+    cr_assert_not_null(from);
+    n = fread(config, 1, sizeof(config) - 1, from);
+    cr_assert_eq(pclose(from), 0);
+    config[n] = '\0';
+    nats_server_prepare(server, config);
+    nats_server_start(server);
+}
+
+Test(permissions, let_a_service_answer_each_message_once_where_it_asked)
+{
+    struct nats_server server;
+    struct busline gateway, search;
+
+    start_private(&server);
+    cr_assert(busline_open(&gateway, server.port, "gateway", "secret"));
+    cr_assert(busline_open(&search, server.port, "search", "secret"));
+    busline_listen(&gateway, "_INBOX.gateway.>", NULL);
+    busline_listen(&search, SUBJECT_SEARCH, "search");
+    cr_expect_not(busline_may_publish(&search, "_INBOX.gateway.a.1.1"));
+    busline_publish(&gateway, SUBJECT_SEARCH_CONVERSATIONS, "_INBOX.gateway.a.1.1");
+    busline_await(&search, SUBJECT_SEARCH_CONVERSATIONS);
+    cr_expect_not(busline_may_publish(&search, "_INBOX.gateway.a.1.2"));
+    busline_publish(&search, "_INBOX.gateway.a.1.1", NULL);
+    busline_await(&gateway, "_INBOX.gateway.a.1.1");
+    cr_expect_not(busline_may_publish(&search, "_INBOX.gateway.a.1.1"));
+    busline_close(&gateway);
+    busline_close(&search);
+    nats_server_stop(&server);
+}

@@ -1,0 +1,227 @@
+/*
+ * What each service may do in the database, tried by signing in as it: every role at every table,
+ * view and sequence that there is. A table that is added is covered by itself.
+ */
+#include <criterion/criterion.h>
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/api.h"
+
+TestSuite(roles, .init = api_open, .timeout = 60);
+
+static const char *const services[] = {"access", "audit", "conversation", "search", "webhook"};
+enum { N_SERVICES = sizeof(services) / sizeof(services[0]) };
+
+/* All that a role may do outside its own schema. */
+static const struct grant {
+    const char *service, *relation, *verb;
+} grants[] = {
+    {"conversation", "audit.entries", "INSERT"},
+    {"search", "audit.entries", "INSERT"},
+    {"conversation", "webhook.events", "INSERT"},
+    {"search", "conversation.conversations", "SELECT"},
+    {"search", "conversation.contacts", "SELECT"},
+};
+
+/* What nobody may do in the schema audit, not even its own role: the trail only grows. */
+static bool changes_trail(const char *relation, const char *verb)
+{
+    return strncmp(relation, "audit.", 6) == 0 && strcmp(verb, "SELECT") != 0 &&
+           strcmp(verb, "INSERT") != 0;
+}
+
+static bool is_granted(const char *service, const char *relation, const char *verb)
+{
+    for (size_t i = 0; i < sizeof(grants) / sizeof(grants[0]); i++)
+        if (strcmp(grants[i].service, service) == 0 && strcmp(grants[i].relation, relation) == 0 &&
+            strcmp(grants[i].verb, verb) == 0)
+            return true;
+    return false;
+}
+
+static bool is_forbidden(const char *service, const char *relation, const char *verb)
+{
+    size_t n = strlen(service);
+
+    if (strcmp(verb, "TRUNCATE") == 0 || changes_trail(relation, verb))
+        return true;
+    if (strncmp(service, relation, n) == 0 && relation[n] == '.')
+        return false;
+    return !is_granted(service, relation, verb);
+}
+
+/* -- signing in ---------------------------------------------------------------------------------
+ */
+
+static const char *password_of(const char *service)
+{
+    char *password = format("%256s", "");
+    FILE *file =
+        fopen(format("%s/secrets/database-conv_%s", stack_setting("RUN_DIR"), service), "re");
+
+    cr_assert(file != NULL && fgets(password, 256, file) != NULL, "%s", service);
+    fclose(file);
+    return password;
+}
+
+/* The administrator's URL with another user: postgresql://USER:PASSWORD@REST */
+static PGconn *sign_in(const char *service, const char *password)
+{
+    const char *rest = strchr(stack_setting("DATABASE_URL"), '@');
+
+    return PQconnectdb(format("postgresql://conv_%s:%s%s", service, password, rest));
+}
+
+static PGconn *connected(const char *service)
+{
+    PGconn *conn = sign_in(service, password_of(service));
+
+    cr_assert_eq(PQstatus(conn), CONNECTION_OK, "%s: %s", service, PQerrorMessage(conn));
+    return conn;
+}
+
+static const char *state_of(PGconn *conn, const char *text)
+{
+    static char state[6];
+    PGresult *result = PQexec(conn, text);
+    const char *found = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+    snprintf(state, sizeof(state), "%s", found != NULL ? found : "00000");
+    PQclear(result);
+    return state;
+}
+
+/* Whatever it would have done is undone. */
+static void expect_denied(PGconn *conn, const char *service, const char *text)
+{
+    PQclear(PQexec(conn, "BEGIN"));
+    cr_expect_str_eq(state_of(conn, text), "42501", "%s: %s", service, text);
+    PQclear(PQexec(conn, "ROLLBACK"));
+}
+
+Test(roles, have_passwords_of_their_own)
+{
+    for (size_t i = 0; i < N_SERVICES; i++) {
+        const char *other = services[(i + 1) % N_SERVICES];
+        PGconn *conn = sign_in(services[i], password_of(other));
+
+        cr_expect_neq(PQstatus(conn), CONNECTION_OK, "%s by the password of %s", services[i],
+                      other);
+        PQfinish(conn);
+        PQfinish(connected(services[i]));
+    }
+}
+
+/* -- tables -------------------------------------------------------------------------------------
+ */
+
+/* By a column that exists, and without harm if it is done. */
+static const char *attempt(const char *verb, const char *relation, const char *column)
+{
+    if (strcmp(verb, "SELECT") == 0)
+        return format("SELECT %s FROM %s LIMIT 1", column, relation);
+    if (strcmp(verb, "INSERT") == 0)
+        return format("INSERT INTO %s (%s) VALUES (NULL)", relation, column);
+    if (strcmp(verb, "UPDATE") == 0)
+        return format("UPDATE %s SET %s = NULL", relation, column);
+    if (strcmp(verb, "DELETE") == 0)
+        return format("DELETE FROM %s", relation);
+    return format("TRUNCATE %s", relation);
+}
+
+static int try_relation(PGconn *conn, const char *service, const char *relation, const char *column)
+{
+    static const char *const verbs[] = {"SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE"};
+    int n = 0;
+
+    for (size_t v = 0; v < sizeof(verbs) / sizeof(verbs[0]); v++) {
+        if (!is_forbidden(service, relation, verbs[v]))
+            continue;
+        expect_denied(conn, service, attempt(verbs[v], relation, column));
+        n++;
+    }
+    return n;
+}
+
+/* Every table, partition and view of every schema of ours, with its first column. */
+static PGresult *relations(void)
+{
+    PGconn *conn = PQconnectdb(stack_setting("DATABASE_URL"));
+    PGresult *result = PQexec(
+        conn, "SELECT n.nspname || '.' || c.relname, quote_ident(a.attname)"
+              " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+              " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = 1"
+              " WHERE c.relkind IN ('r', 'p', 'v', 'm') AND n.nspname !~ '^(pg_|information_)'"
+              " ORDER BY 1");
+
+    cr_assert_eq(PQresultStatus(result), PGRES_TUPLES_OK);
+    PQfinish(conn);
+    return result;
+}
+
+Test(roles, reach_no_table_but_their_own_and_what_is_listed)
+{
+    PGresult *all = relations();
+    int n = 0;
+
+    cr_assert_gt(PQntuples(all), 15);
+    for (size_t s = 0; s < N_SERVICES; s++) {
+        PGconn *conn = connected(services[s]);
+
+        for (int row = 0; row < PQntuples(all); row++)
+            n += try_relation(conn, services[s], PQgetvalue(all, row, 0), PQgetvalue(all, row, 1));
+        PQfinish(conn);
+    }
+    PQclear(all);
+    cr_expect_gt(n, 300);
+    fprintf(stderr, "%d attempts were refused\n", n);
+}
+
+/* -- everything else ----------------------------------------------------------------------------
+ */
+
+static const char *const forbidden[] = {
+    "CREATE SCHEMA x",
+    "CREATE TEMPORARY TABLE x (y int)",
+    "CREATE ROLE x",
+    "DROP TABLE audit.entries",
+    "ALTER TABLE audit.entries DISABLE TRIGGER ALL",
+    "DROP SCHEMA conversation CASCADE",
+    "SET ROLE admin",
+    "SET SESSION AUTHORIZATION admin",
+    "COPY (SELECT 1) TO PROGRAM 'true'",
+    "COPY (SELECT 1) TO '/tmp/x'",
+    "SELECT pg_read_file('postgresql.conf')",
+    "SELECT rolpassword FROM pg_authid",
+};
+
+static void try_schema(PGconn *conn, const char *service, const char *schema)
+{
+    expect_denied(conn, service, format("CREATE TABLE %s.x (y int)", schema));
+    expect_denied(conn, service,
+                  format("CREATE FUNCTION %s.x() RETURNS int LANGUAGE sql AS 'SELECT 1'", schema));
+}
+
+Test(roles, make_drop_and_take_over_nothing)
+{
+    for (size_t s = 0; s < N_SERVICES; s++) {
+        PGconn *conn = connected(services[s]);
+
+        for (size_t i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]); i++)
+            expect_denied(conn, services[s], forbidden[i]);
+        for (size_t o = 0; o < N_SERVICES; o++) {
+            if (strcmp(services[o], "search") != 0) /* it has no schema */
+                try_schema(conn, services[s], services[o]);
+            if (o != s)
+                expect_denied(conn, services[s], format("SET ROLE conv_%s", services[o]));
+        }
+        try_schema(conn, services[s], "public");
+        /* These run in no transaction. */
+        cr_expect_str_eq(state_of(conn, "CREATE DATABASE x"), "42501", "%s", services[s]);
+        cr_expect_str_eq(state_of(conn, "ALTER SYSTEM SET fsync = off"), "42501", "%s",
+                         services[s]);
+        PQfinish(conn);
+    }
+}

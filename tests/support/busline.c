@@ -1,0 +1,136 @@
+#include "tests/support/busline.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { PATIENCE_S = 10, LINE_MOST = 1024 };
+
+__attribute__((format(printf, 2, 3))) static void say(struct busline *line, const char *pattern,
+                                                      ...)
+{
+    char text[LINE_MOST];
+    va_list rest;
+    int n;
+
+    va_start(rest, pattern);
+    n = vsnprintf(text, sizeof(text), pattern, rest);
+    va_end(rest);
+    cr_assert(n > 0 && n < LINE_MOST);
+    cr_assert_eq(send(line->fd, text, (size_t)n, MSG_NOSIGNAL), n);
+}
+
+static bool has_heard(const struct busline *line, const char *text)
+{
+    return strstr(line->in, text) != NULL;
+}
+
+/* False: the server has hung up. */
+static bool hear(struct busline *line, const char *text)
+{
+    while (!has_heard(line, text)) {
+        ssize_t got = recv(line->fd, line->in + line->n, sizeof(line->in) - 1 - line->n, 0);
+
+        cr_assert_geq(got, 0, "%s never came", text);
+        if (got == 0)
+            return false;
+        line->n += (size_t)got;
+        line->in[line->n] = '\0';
+        cr_assert_lt(line->n, sizeof(line->in) - 1);
+    }
+    return true;
+}
+
+/* Returns when the server has judged all that was said before. */
+static bool ask(struct busline *line)
+{
+    line->n = 0;
+    line->in[0] = '\0';
+    say(line, "PING\r\n");
+    return hear(line, "PONG\r\n");
+}
+
+bool busline_open(struct busline *line, int port, const char *user, const char *password)
+{
+    const struct timeval patience = {.tv_sec = PATIENCE_S};
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons((uint16_t)port),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+    *line = (struct busline){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    cr_assert_geq(line->fd, 0);
+    setsockopt(line->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    setsockopt(line->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+    cr_assert_eq(connect(line->fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    cr_assert(hear(line, "\r\n"), "no greeting");
+    say(line,
+        "CONNECT {\"verbose\":false,\"pedantic\":false,\"headers\":true,\"user\":\"%s\","
+        "\"pass\":\"%s\"}\r\n",
+        user, password);
+    return ask(line);
+}
+
+void busline_close(struct busline *line)
+{
+    close(line->fd);
+}
+
+/* The server names what it refuses, as it was asked for. */
+static bool is_taken(struct busline *line, const char *kind, const char *subject)
+{
+    char refusal[LINE_MOST];
+
+    cr_assert(ask(line), "the server has hung up over %s", subject);
+    snprintf(refusal, sizeof(refusal), "-ERR 'Permissions Violation for %s to \"%s\"", kind,
+             subject);
+    if (!has_heard(line, "-ERR"))
+        return true;
+    cr_assert(has_heard(line, refusal), "%s: %s", subject, line->in);
+    return false;
+}
+
+bool busline_may_publish(struct busline *line, const char *subject)
+{
+    static const char head[] = "NATS/1.0\r\nDeadline: 1\r\n\r\n";
+
+    say(line, "HPUB %s %zu %zu\r\n%s\r\n", subject, sizeof(head) - 1, sizeof(head) - 1, head);
+    return is_taken(line, "Publish", subject);
+}
+
+bool busline_may_subscribe(struct busline *line, const char *subject, const char *group)
+{
+    int id = ++line->n_subscriptions;
+    bool may;
+
+    say(line, "SUB %s %s %d\r\n", subject, group != NULL ? group : "", id);
+    may = is_taken(line, "Subscription", subject);
+    if (may)
+        say(line, "UNSUB %d\r\n", id);
+    return may;
+}
+
+void busline_listen(struct busline *line, const char *subject, const char *group)
+{
+    say(line, "SUB %s %s %d\r\n", subject, group != NULL ? group : "", ++line->n_subscriptions);
+    cr_assert(is_taken(line, "Subscription", subject), "%s", subject);
+}
+
+void busline_await(struct busline *line, const char *subject)
+{
+    char head[LINE_MOST];
+
+    snprintf(head, sizeof(head), "MSG %s ", subject);
+    cr_assert(hear(line, head), "the server has hung up");
+}
+
+void busline_publish(struct busline *line, const char *subject, const char *reply_to)
+{
+    say(line, "PUB %s %s 0\r\n\r\n", subject, reply_to != NULL ? reply_to : "");
+}
