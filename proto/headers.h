@@ -25,6 +25,8 @@
 /* `no`: the service could not write the audit entry beside its work (it reads from a replica of the
    database); the gateway records it. Absent otherwise. */
 #define HEADER_RECORDED "Recorded"
+/* The contact that this entry shall name: beside `Recorded: no`, and in audit.append. */
+#define HEADER_CONTACT "Contact-Id"
 
 /* audit.append only: what the gateway answered by itself. */
 #define HEADER_OPERATION "Operation"   /* a name from proto/operation.def */

@@ -9,22 +9,49 @@ static bool is_unrecorded(const struct actor *actor, const struct route *route)
     return actor->service->ledger == NULL && route != NULL && route->operation != OP_NONE;
 }
 
-static void publish(struct actor *actor, struct bus_message *message, const struct route *route,
-                    enum outcome outcome, unsigned retry_after_s, struct str body)
+struct headers {
+    struct bus_header at[4];
+    size_t n;
+};
+
+static void add(struct headers *headers, const char *name, const char *value)
 {
-    struct bus_header headers[3] = {{HEADER_OUTCOME, outcome_name(outcome)}};
+    headers->at[headers->n++] = (struct bus_header){name, value};
+}
+
+static const char *id_text(struct arena *arena, const struct uuid *id)
+{
+    char *text = arena_alloc(arena, UUID_TEXT + 1);
+
+    uuid_format(id, text);
+    return text;
+}
+
+static struct headers headers_of(struct actor *actor, const struct command *command)
+{
+    struct headers headers = {.n = 0};
+
+    add(&headers, HEADER_OUTCOME, outcome_name(command->outcome));
+    if (is_unrecorded(actor, command->route)) {
+        add(&headers, HEADER_RECORDED, "no");
+        if (!uuid_is_nil(&command->contact_id))
+            add(&headers, HEADER_CONTACT, id_text(&actor->arena, &command->contact_id));
+    }
+    if (command->retry_after_s > 0)
+        add(&headers, HEADER_RETRY_AFTER,
+            arena_printf(&actor->arena, "%u", command->retry_after_s));
+    return headers;
+}
+
+static void publish(struct actor *actor, struct bus_message *message, const struct headers *headers,
+                    struct str body)
+{
     struct str reply_to = bus_message_reply_to(message);
-    size_t n_headers = 1;
     enum status st;
 
     if (reply_to.p == NULL)
         return;
-    if (is_unrecorded(actor, route))
-        headers[n_headers++] = (struct bus_header){HEADER_RECORDED, "no"};
-    if (retry_after_s > 0)
-        headers[n_headers++] = (struct bus_header){
-            HEADER_RETRY_AFTER, arena_printf(&actor->arena, "%u", retry_after_s)};
-    st = bus_publish(actor->bus, arena_cstr(&actor->arena, reply_to), NULL, headers, n_headers,
+    st = bus_publish(actor->bus, arena_cstr(&actor->arena, reply_to), NULL, headers->at, headers->n,
                      body);
     if (st == ST_OK)
         return;
@@ -67,6 +94,7 @@ static void count(struct actor *actor, const struct command *command, int64_t to
 void work_answer(struct actor *actor, struct work *work)
 {
     struct command *command = &work->command;
+    const struct headers headers = headers_of(actor, command);
     bool is_success = outcome_code(command->outcome) == NULL;
     int64_t took_us = clock_us() - command->received_us;
 
@@ -74,8 +102,7 @@ void work_answer(struct actor *actor, struct work *work)
         buf_init(&command->reply, command->arena, 256);
         problems_write(&command->problems, &command->reply);
     }
-    publish(actor, command->message, command->route, command->outcome, command->retry_after_s,
-            buf_str(&command->reply));
+    publish(actor, command->message, &headers, buf_str(&command->reply));
     ring_doorbell(actor, command);
     if (command->route) {
         count(actor, command, took_us);
@@ -102,8 +129,11 @@ void work_expire(struct actor *actor, struct work *work)
 
 void turn_away(struct actor *actor, struct bus_message *message)
 {
+    struct headers headers = {.n = 0};
+
     metric_add(actor->meters->busy, 1);
-    publish(actor, message, NULL, OUTCOME_BUSY, 0,
+    add(&headers, HEADER_OUTCOME, outcome_name(OUTCOME_BUSY));
+    publish(actor, message, &headers,
             STR("[{\"code\":\"service_unavailable\",\"message\":\"The service is busy; nothing was "
                 "started\"}]"));
     bus_message_free(message);

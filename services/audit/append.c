@@ -47,6 +47,8 @@ const char *append_read(const struct caller *caller, const struct append_fields 
         return HEADER_CODE;
     if (fields->resource_id.p != NULL && !uuid_parse(fields->resource_id, &entry.conversation_id))
         return HEADER_RESOURCE;
+    if (fields->contact_id.p != NULL && !uuid_parse(fields->contact_id, &entry.contact_id))
+        return HEADER_CONTACT;
     *out = entry;
     return NULL;
 }
@@ -59,6 +61,7 @@ enum status audit_append_judge(struct command *command, void *service)
         .http_status = bus_message_header(command->message, HEADER_STATUS),
         .code = bus_message_header(command->message, HEADER_CODE),
         .resource_id = command->resource_id,
+        .contact_id = bus_message_header(command->message, HEADER_CONTACT),
     };
     const char *wrong = append_read(&command->caller, &fields, entry);
 

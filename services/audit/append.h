@@ -14,6 +14,7 @@ struct append_fields {
     struct str http_status; /* HEADER_STATUS */
     struct str code;        /* HEADER_CODE; STR_NONE = none */
     struct str resource_id; /* HEADER_RESOURCE; STR_NONE = none */
+    struct str contact_id;  /* HEADER_CONTACT; STR_NONE = none */
 };
 
 /* NULL, or the name of the header that is missing or malformed; *out is then untouched. */

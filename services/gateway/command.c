@@ -128,6 +128,18 @@ static void on_recorded(void *owner, enum call_end end, struct bus_message *mess
         answer_unrecorded(x);
 }
 
+/* What the service found that could not record it. */
+static void add_contact(struct headers *headers, const struct exchange *x)
+{
+    struct str contact = STR_NONE;
+    struct uuid id;
+
+    if (x->reply != NULL)
+        contact = bus_message_header(x->reply, HEADER_CONTACT);
+    if (uuid_parse(contact, &id))
+        add_text(headers, &x->visit.req->pool, HEADER_CONTACT, contact);
+}
+
 void exchange_record(struct exchange *x)
 {
     struct headers headers = {.n = 0};
@@ -143,6 +155,7 @@ void exchange_record(struct exchange *x)
         add(&headers, HEADER_CODE, outcome_code(x->outcome));
     if (uuid_parse(x->route.resource_id, &conversation))
         add_text(&headers, &x->visit.req->pool, HEADER_RESOURCE, x->route.resource_id);
+    add_contact(&headers, x);
     if (start(x, SUBJECT_AUDIT_APPEND, &headers, STR(""), on_recorded) != ST_OK)
         answer_unrecorded(x);
 }

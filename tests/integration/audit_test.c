@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "tests/support/api.h"
+#include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
 TestSuite(audit, .init = api_open, .timeout = 120);
@@ -127,6 +128,32 @@ Test(audit, has_an_entry_for_every_operation_with_its_resources)
     cr_assert_eq(sql_integer("SELECT count(*) FROM audit.entries WHERE organization_id = $1::uuid",
                              org.id, NULL),
                  8);
+}
+
+/* Half of them, about, are answered by a service that cannot write entries. */
+Test(audit, has_the_same_entry_of_a_search_on_a_replica_of_the_database)
+{
+    enum { ALL = 24 };
+    struct replica search;
+    struct org org;
+    const char *contact;
+
+    org_new(&org);
+    contact = text_at(
+        api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}"),
+        "contact.id");
+    replica_start_of(&search, "search", (const char *const[]){"DATABASE_IS_REPLICA=true", NULL});
+    for (int i = 0; i < ALL; i++)
+        expect_status(api_post(org.read_key, "/conversations/search",
+                               "{\"query\":{\"field\":\"contact.external_id\",\"operator\":\"=\","
+                               "\"value\":\"c\"}}"),
+                      200);
+    replica_stop(&search);
+    cr_assert_eq(sql_integer("SELECT count(*) FROM audit.entries WHERE organization_id = $1::uuid"
+                             " AND operation = 'conversation.search' AND http_status = 200"
+                             " AND contact_id = $2::uuid",
+                             org.id, contact, NULL),
+                 ALL);
 }
 
 Test(audit, pages_through_everything_once_and_in_order)

@@ -61,16 +61,16 @@ struct environment {
     char text[ENVIRONMENT_MOST];
 };
 
-/* The environment of the stack's first gateway, its bus among it; free() it. */
-static struct environment *inherit(void)
+/* The environment of the stack's first process of a service, its bus among it; free() it. */
+static struct environment *inherit(const char *service)
 {
     struct environment *environment = calloc(1, sizeof(*environment));
     char *text;
-    FILE *file = fopen(format("/proc/%d/environ", (int)stack_pid("gateway-0")), "re");
+    FILE *file = fopen(format("/proc/%d/environ", (int)stack_pid(format("%s-0", service))), "re");
     size_t n;
 
     cr_assert_not_null(environment);
-    cr_assert_not_null(file, "the stack's gateway does not run");
+    cr_assert_not_null(file, "the stack's %s does not run", service);
     text = environment->text;
     n = fread(text, 1, ENVIRONMENT_MOST - 1, file);
     fclose(file);
@@ -79,11 +79,11 @@ static struct environment *inherit(void)
     return environment;
 }
 
-static void run(char *const *environment)
+static void run(const char *service, char *const *environment)
 {
     const char *directory = getenv("BIN_DIR");
-    const char *program = format("%s/gateway", directory != NULL ? directory : "build/bin");
-    const char *log = format("%s/log/gateway-of-tests.log", stack_setting("RUN_DIR"));
+    const char *program = format("%s/%s", directory != NULL ? directory : "build/bin", service);
+    const char *log = format("%s/log/%s-of-tests.log", stack_setting("RUN_DIR"), service);
     int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -107,13 +107,13 @@ static bool is_ready(void *closure)
 {
     const struct replica *replica = closure;
 
-    cr_assert_eq(waitpid(replica->pid, NULL, WNOHANG), 0, "the gateway ended at once");
+    cr_assert_eq(waitpid(replica->pid, NULL, WNOHANG), 0, "the replica ended at once");
     return ask_admin(replica, "/readyz")->status == 200;
 }
 
-void replica_start(struct replica *replica, const char *const *settings)
+void replica_start_of(struct replica *replica, const char *service, const char *const *settings)
 {
-    struct environment *environment = inherit();
+    struct environment *environment = inherit(service);
 
     choose_ports(replica);
     put(environment->at, format("GATEWAY_PORT=%d", replica->port));
@@ -126,9 +126,14 @@ void replica_start(struct replica *replica, const char *const *settings)
     replica->pid = fork();
     cr_assert_geq(replica->pid, 0);
     if (replica->pid == 0)
-        run(environment->at);
+        run(service, environment->at);
     free(environment);
-    cr_assert(stack_wait(is_ready, replica, READY_WITHIN_MS), "the gateway is not ready");
+    cr_assert(stack_wait(is_ready, replica, READY_WITHIN_MS), "the replica is not ready");
+}
+
+void replica_start(struct replica *replica, const char *const *settings)
+{
+    replica_start_of(replica, "gateway", settings);
 }
 
 void replica_stop(struct replica *replica)
@@ -141,7 +146,7 @@ void replica_stop(struct replica *replica)
     while (waitpid(replica->pid, &status, 0) < 0)
         cr_assert_eq(errno, EINTR);
     replica->pid = 0;
-    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the gateway ended badly: %x", status);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the replica ended badly: %x", status);
 }
 
 const char *replica_metrics(const struct replica *replica)

@@ -1,7 +1,8 @@
 /*
- * replica - one more gateway beside those of the stack, with settings of the test's own.
+ * replica - one more process of a service beside those of the stack, with settings of the test's
+ * own.
  *
- * What     The stack's program with the environment of its first gateway, on ports of its own. What
+ * What     The stack's program with the environment of its first process, on ports of its own. What
  *          its metrics count is the test's alone.
  * Owns     A struct that was started is to be stopped; the process dies with the test in any case.
  * Threads  The test's main thread.
@@ -15,11 +16,13 @@
 struct replica {
     pid_t pid;
     int port, admin_port;
-    char base[64]; /* for struct http_request */
+    char base[64]; /* of a gateway, for struct http_request */
 };
 
-/* Returns when it is ready. `settings`: "NAME=VALUE", the last one NULL. */
+/* A gateway. Returns when it is ready. `settings`: "NAME=VALUE", the last one NULL. */
 void replica_start(struct replica *replica, const char *const *settings);
+/* The same of another service. */
+void replica_start_of(struct replica *replica, const char *service, const char *const *settings);
 void replica_stop(struct replica *replica);
 
 /* A metric by its name with labels, as /metrics has it; fails when there is none. */

@@ -63,6 +63,19 @@ Test(audit_append, names_the_header_that_is_missing_or_malformed)
     cr_assert_str_eq(read_of("ping", "200", NULL, "abc", &entry), HEADER_RESOURCE);
 }
 
+Test(audit_append, names_the_contact_that_a_service_has_found)
+{
+    struct append_fields fields = {.operation = STR("conversation.search"),
+                                   .http_status = STR("200"),
+                                   .contact_id = STR("01890000-0000-7000-8000-000000000002")};
+    struct trail_entry entry;
+
+    cr_assert_null(append_read(&caller, &fields, &entry));
+    cr_assert_eq(entry.contact_id.b[15], 0x02);
+    fields.contact_id = STR("somebody");
+    cr_assert_str_eq(append_read(&caller, &fields, &entry), HEADER_CONTACT);
+}
+
 Test(audit_append, needs_to_know_who_asked)
 {
     const struct append_fields fields = {.operation = STR("ping"), .http_status = STR("200")};
