@@ -22,10 +22,6 @@ enum {
     RETRY_US = 100 * 1000, /* after a turn that failed */
     /* A claim that took longer than this to come through is left to its lease. */
     STALE_US = 3 * 1000 * 1000,
-    /* A turn's share of fan-out: rows written, and events they may come from. */
-    FANNED_AIM = 2000,
-    EVENTS_MOST = 200,
-    EVENTS_FIRST = 8,
     STOP_US = 9500 * 1000,
 };
 
@@ -36,7 +32,6 @@ struct sender {
     struct attempts *attempts;
     struct bus *bus;
 
-    int events_most; /* of the next turn: by how many deliveries an event has made of late */
     bool has_more;   /* the last turn has left something undone */
     bool has_failed; /* and whether it failed */
     int64_t turn_due_us, poll_due_us, recovers_from_us; /* clock_mono_us() */
@@ -46,22 +41,6 @@ struct sender {
 };
 
 /* -- a turn ----------------------------------------------------------------------------------- */
-
-/* So many events that their deliveries come to about what a turn should write; never at once very
-   many more than what went well. */
-static int next_events_most(int most, const struct store_told *told)
-{
-    const int64_t each = told->n_events > 0 ? told->n_fanned / told->n_events : 0;
-    int64_t next = FANNED_AIM / (each > 0 ? each : 1);
-
-    if (told->n_events == 0)
-        return most;
-    if (next > EVENTS_MOST)
-        next = EVENTS_MOST;
-    if (next > 2 * most)
-        next = 2 * most;
-    return next > 0 ? (int)next : 1;
-}
 
 static void note(struct sender *sender, const struct store_told *told, size_t n_ended)
 {
@@ -94,7 +73,7 @@ static struct store_ask next_ask(struct sender *sender, bool polls)
         .under_way = polls ? attempts_fences(sender->attempts) : STR_NONE,
         /* Whoever was cut off from the database himself leaves others the time to come back. */
         .recovers = polls && takes && clock_mono_us() >= sender->recovers_from_us,
-        .events_most = takes ? sender->events_most : 0,
+        .fans_out = takes,
     };
     int busy;
 
@@ -115,7 +94,6 @@ static void fail_turn(struct sender *sender, enum status st)
             log_str("status", status_name(st)));
     sender->has_failed = true;
     sender->has_more = true;
-    sender->events_most = 1; /* should it have been too much */
     sender->turn_due_us = sender->poll_due_us = clock_mono_us() + RETRY_US;
 }
 
@@ -153,10 +131,9 @@ static void take_turn(struct sender *sender)
     }
     sender->has_failed = false;
     note(sender, &told, ask.n_ended);
-    sender->has_more = ask.events_most > 0 && told.n_events == ask.events_most;
+    sender->has_more = told.has_more_events;
     rest = rest_us(&ask, sender->has_more, took_us);
     attempts_forget_ended(sender->attempts);
-    sender->events_most = next_events_most(sender->events_most, &told);
     for (size_t i = 0; i < told.n_claims && took_us < STALE_US; i++)
         attempts_begin(sender->attempts, &told.claims[i]);
     if (polls)
@@ -284,7 +261,6 @@ struct sender *sender_start(const struct sender_options *options)
 
     must(sender != NULL);
     sender->options = *options;
-    sender->events_most = EVENTS_FIRST;
     sender_meters_init(&sender->meters);
     if (!open_parts(sender)) {
         release(sender);

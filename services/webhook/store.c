@@ -15,6 +15,9 @@ enum {
     PATIENCE_MS = 3000,
     ARENA_MOST = 64 * 1024 * 1024,
     TURN_PARAMS = 4,
+    /* A turn's share of fan-out: rows written, and events of one organization that are weighed. */
+    FANNED_AIM = 2000,
+    EVENTS_MOST = 64,
 };
 
 _Static_assert(STORE_LEASE_S * 1000 > PATIENCE_MS + 1000, "a lease outlives a turn");
@@ -202,10 +205,10 @@ enum status store_turn(struct store *store, const struct store_ask *ask, struct 
     }
     if (ask->recovers)
         recover = db_add(db, SQL_RECOVER, NULL, 0);
-    if (ask->events_most > 0) {
-        const struct str most = number(store, ask->events_most);
+    if (ask->fans_out) {
+        const db_param params[] = {number(store, FANNED_AIM), number(store, EVENTS_MOST)};
 
-        fan_out = db_add(db, SQL_FAN_OUT, &most, 1);
+        fan_out = db_add(db, SQL_FAN_OUT, params, 2);
     }
     if (ask->slots > 0)
         claim = add_claim(store, ask);
@@ -221,6 +224,7 @@ enum status store_turn(struct store *store, const struct store_ask *ask, struct 
     if (fan_out > 0) {
         told.n_events = db_value_int(db_result(db, fan_out), 0, 0);
         told.n_fanned = db_value_int(db_result(db, fan_out), 0, 1);
+        told.has_more_events = db_value_bool(db_result(db, fan_out), 0, 2);
     }
     if (claim > 0)
         read_claims(store, db_result(db, claim), &told);

@@ -2,11 +2,12 @@
  * store - the sender's side of the tables: everything of one turn in one transaction.
  *
  * What     Settles attempts that have ended, prolongs the leases of others, recovers what a lost
- * worker held, fans events out and claims what can be sent now; in this order, so that slots that
- * became free are claimed in the same turn. Owns     store_new() gives what store_free() takes
- * back. Claims live until the next turn. Threads  The sender's. Fails    store_turn(): as
- * db_commit(). Nothing is claimed then as far as the caller is concerned; attempts that were to be
- * settled can be handed in again, as often as need be.
+ *          worker held, fans events out and claims what can be sent now; in this order, so that
+ *          slots that became free are claimed in the same turn.
+ * Owns     store_new() gives what store_free() takes back. Claims live until the next turn.
+ * Threads  The sender's.
+ * Fails    store_turn(): as db_commit(). Nothing is claimed then as far as the caller is concerned;
+ *          attempts that were to be settled can be handed in again, as often as need be.
  */
 #ifndef SERVICES_WEBHOOK_STORE_H
 #define SERVICES_WEBHOOK_STORE_H
@@ -28,7 +29,7 @@ struct store_ask {
     size_t n_ended;
     struct str under_way; /* their fences, as PostgreSQL writes an array; STR_NONE = not now */
     bool recovers;
-    int events_most;
+    bool fans_out;
     int slots, slots_proven, slots_other; /* free ones: in all, and for each kind of endpoint */
 };
 
@@ -46,6 +47,7 @@ struct store_told {
     const struct claim *claims;
     size_t n_claims;
     int64_t n_settled, n_interrupted, n_quarantined, n_events, n_fanned;
+    bool has_more_events;
 };
 
 /* NULL (logged): the URL cannot be parsed. */

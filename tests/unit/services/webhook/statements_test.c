@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "common/base/clock.h"
-#include "common/db/db.h"
+#include "common/db/params.h"
 #include "tests/support/postgres_server.h"
 #include "webhook_sql.h"
 
@@ -58,16 +58,24 @@ static void stop(void)
 
 TestSuite(statements, .init = start, .fini = stop, .timeout = 60);
 
-/* Runs and commits one statement with one parameter; the first column of its row. */
-static int64_t run(enum webhook_sql statement, const char *param)
+/* Runs and commits one statement; what it returns lives until the next one. */
+static const struct db_rows *run_all(enum webhook_sql statement, const struct params *params)
 {
-    const db_param params[] = {str_of(param)};
     size_t i;
 
     db_open_batch(db, clock_us() + 10 * INT64_C(1000000));
-    i = db_add(db, (int)statement, params, 1);
+    i = db_add(db, (int)statement, params->at, params->n);
     cr_assert_eq(db_commit(db), ST_OK);
-    return db_value_int(db_result(db, i), 0, 0);
+    return db_result(db, i);
+}
+
+/* The same with one parameter; the first column of its row. */
+static int64_t run(enum webhook_sql statement, const char *param)
+{
+    struct params params = {0};
+
+    params_add(&params, str_of(param));
+    return db_value_int(run_all(statement, &params), 0, 0);
 }
 
 static int64_t count(const char *query)
@@ -131,4 +139,52 @@ Test(statements, expire_in_steps_what_has_waited_for_30_days)
                        " WHERE state = 'skipped' AND error = 'expired'"),
                  23);
     cr_assert_eq(count("SELECT count(*) FROM webhook.deliveries_default"), 0);
+}
+
+/* Its events and deliveries, and whether there is more. */
+static void expect_fan_out(const char *work, int events, int deliveries, bool more)
+{
+    const struct db_rows *rows;
+    struct params params = {0};
+
+    params_add(&params, str_of(work));
+    params_add(&params, STR("64"));
+    rows = run_all(SQL_FAN_OUT, &params);
+    cr_assert_eq(db_value_int(rows, 0, 0), events, "%s: %d", work, (int)db_value_int(rows, 0, 0));
+    cr_assert_eq(db_value_int(rows, 0, 1), deliveries);
+    cr_assert_eq(db_value_bool(rows, 0, 2), more);
+}
+
+static void make_endpoints(const char *organization, int n)
+{
+    char endpoint[37];
+
+    for (int i = 0; i < n; i++) {
+        snprintf(endpoint, sizeof(endpoint), "01920000-0000-7000-8000-%012x", 16 + i);
+        make_endpoint(organization, endpoint);
+    }
+}
+
+Test(statements, fan_out_no_organizations_backlog_before_what_others_wait_for)
+{
+    make_endpoints(ORG, 30);
+    make_endpoints(OTHER, 1);
+    make_events(ORG, 50, 2, false);
+    make_events(OTHER, 2, 1, false);
+    /* The oldest of all, though it is too much work, and the other organization's first. */
+    expect_fan_out("10", 2, 31, true);
+    cr_assert_eq(count("SELECT count(*) FROM webhook.queue WHERE organization_id = '" OTHER "'"),
+                 1);
+    expect_fan_out("100", 4, 91, true);
+    cr_assert_eq(count("SELECT count(*) FROM webhook.queue WHERE organization_id = '" OTHER "'"),
+                 2);
+    expect_fan_out("100000", 46, 46 * 30, false);
+    expect_fan_out("100000", 0, 0, false);
+}
+
+Test(statements, fan_out_tells_that_an_organization_may_have_more_than_was_looked_at)
+{
+    make_events(ORG, 65, 1, false);
+    expect_fan_out("100000", 64, 0, true);
+    expect_fan_out("100000", 1, 0, false);
 }
