@@ -192,9 +192,9 @@ bench:
 # -- lint ------------------------------------------------------------------------------------------
 ALL_C := $(sort $(shell find common proto services deploy tests -name '*.c'))
 ALL_H := $(sort $(shell find common proto services deploy tests -name '*.h'))
-SCRIPTS := $(shell grep -lE '^#!.*\b(ba)?sh\b' tools/* deploy/local/* .ci/* docs/samples/* 2>/dev/null) \
+SCRIPTS := $(shell grep -lE '^#!.*\b(ba)?sh\b' tools/* deploy/local/* deploy/kubernetes/* .ci/* docs/samples/* 2>/dev/null) \
            $(wildcard deploy/local/lib/*.sh)
-YAML := $(shell find . -name '*.y*ml' -not -path './build/*' -not -path '*/node_modules/*')
+YAML := $(shell find . -name '*.y*ml' -not -path './build/*' -not -path './.run*' -not -path '*/node_modules/*')
 TIDY_FLAGS = -std=gnu17 -D_GNU_SOURCE -I. -I$(OUT)/gen $(PKG_CFLAGS)
 
 .PHONY: lint lint-all lint-format lint-tidy lint-headers lint-shell lint-yaml lint-tree format
