@@ -15,6 +15,9 @@
 #define HEADER_SCOPE        "Scope"           /* read or full */
 #define HEADER_RESOURCE     "Resource-Id"     /* the id in the path, as the client sent it */
 #define HEADER_QUERY        "Query"           /* the raw query string */
+#define HEADER_USER         "User-Id"         /* UUID; who is signed in to the dashboard */
+#define HEADER_USER_EMAIL   "User-Email"      /* the same user's; absent when nobody is signed in */
+#define HEADER_CLIENT       "Client-Address"  /* IP address from which the user asks */
 #define HEADER_TRACEPARENT  "traceparent"     /* W3C trace context, passed on as it came */
 
 #define HEADER_OUTCOME "Outcome" /* a name from proto/outcome.def */

@@ -201,11 +201,13 @@ static bool open_database(struct actor *actor)
     const struct service *service = actor->service;
     size_t n = service->n_statements;
 
-    actor->statements = zeroed(n + 1, sizeof(*actor->statements));
+    actor->statements = zeroed(n + LEDGER_STATEMENTS, sizeof(*actor->statements));
     for (size_t i = 0; i < n; i++)
         actor->statements[i] = service->statements[i];
-    if (service->ledger)
-        actor->statements[n++] = *service->ledger->statement;
+    if (service->ledger) {
+        actor->statements[n++] = *service->ledger->entries;
+        actor->statements[n++] = *service->ledger->changes;
+    }
     actor->db = db_new(&(struct db_options){
         .url = actor->options.database_url,
         .name = actor->options.name,

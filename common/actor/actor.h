@@ -23,11 +23,13 @@
 
 #include "common/actor/command.h"
 #include "common/db/db.h"
+#include "proto/change.h"
 
 /* One row of a service's table of commands. */
 struct route {
     const char *subject;      /* from proto/subject.h */
     enum operation operation; /* what the audit trail calls it; OP_NONE = not in the trail */
+    enum change change;       /* what the trail of changes calls it; CHANGE_NONE = not in it */
     bool writes;
     /* Parses and judges the bytes. ST_REFUSED skips the other two. Runs again, on a command as it
        came, when the command is run again. */
@@ -41,14 +43,17 @@ struct route {
 };
 
 /* What is written beside the work of every command, in the same transaction: one statement for all
-   commands of a batch. The audit trail is the one ledger (common/trail). The actor registers the
-   statement behind the service's own. */
+   commands of a batch, and one for those of operators. The audit trail is the one ledger
+   (common/trail). The actor registers the statements behind the service's own, in this order. */
 struct ledger {
-    const struct db_statement *statement;
-    /* Queues the statement for those of `commands` that are to be recorded. */
+    const struct db_statement *entries; /* a second entry for a request violates its unique key */
+    const struct db_statement *changes;
+    /* Queues them for those of `commands` that are to be recorded; `statement` is the first's
+       number in the registry. */
     void (*add)(struct db *db, int statement, struct command *const *commands, size_t n,
                 struct arena *arena);
 };
+#define LEDGER_STATEMENTS 2
 
 struct service {
     const char *name;    /* "conversation": the queue group, in logs and metrics */

@@ -24,6 +24,10 @@ struct caller {
     struct uuid organization_id;
     struct uuid api_key_id;
     bool may_write;
+    /* Who is signed in to the dashboard; read for changes only. Absent texts are STR_NONE. */
+    struct uuid user_id;
+    struct str user_email;
+    struct str address; /* of the user; well-formed */
 };
 
 struct command {
@@ -45,6 +49,11 @@ struct command {
     /* What the audit entry shall name; nil = null. */
     struct uuid conversation_id, contact_id;
 
+    /* For the trail of changes, what neither request nor reply says as proto/change.def has it:
+       STR_NONE and empty unless the handler says otherwise. */
+    struct str change_target;
+    struct buf change_detail; /* see command_note() */
+
     void *state; /* the handler's own, between its steps */
 
     /* Where two commands of one batch want the same rows, they are run in the order of this key
@@ -62,5 +71,7 @@ enum status command_refuse(struct command *command, enum outcome outcome, const 
                            const char *message, ...) __attribute__((format(printf, 4, 5)));
 /* Refuses with what command->problems holds already. */
 enum status command_refuse_all(struct command *command, enum outcome outcome);
+/* Puts a member into the detail of the change; never a secret. STR_NONE is left out. */
+void command_note(struct command *command, const char *name, struct str value);
 
 #endif

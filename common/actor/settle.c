@@ -64,7 +64,7 @@ static void ask(struct actor *actor, struct work *const *works, size_t n)
         service->ask_together(together, n_together, actor->db, service->self);
 }
 
-/* The ledger's statement goes out with the commit: one round trip for both. */
+/* The ledger's statements go out with the commit: one round trip for all. */
 static enum status commit(struct actor *actor)
 {
     int64_t start_us = clock_mono_us();

@@ -1,11 +1,14 @@
 #include "common/actor/engine.h"
+#include "common/base/address.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/wire/text.h"
 #include "proto/headers.h"
 
 enum {
     PATIENCE_US = 5 * 1000 * 1000,       /* of a command without a deadline */
     PATIENCE_MOST_US = 60 * 1000 * 1000, /* nobody keeps us longer */
+    EMAIL_MOST = 1024,                   /* bytes: 255 characters */
     REPLY_MOST = 8 * 1024 * 1024 - 4096, /* max_payload of the bus, less the headers */
 };
 
@@ -41,6 +44,30 @@ static bool read_deadline(struct command *command)
     return true;
 }
 
+/* Text for people. Longer than this it is nobody's email address. */
+static bool read_email(struct bus_message *message, struct str *out)
+{
+    *out = bus_message_header(message, HEADER_USER_EMAIL);
+    return out->n <= EMAIL_MOST && text_is_utf8(*out);
+}
+
+static bool read_address(struct bus_message *message, struct str *out)
+{
+    struct address address;
+
+    *out = bus_message_header(message, HEADER_CLIENT);
+    return out->p == NULL || address_parse(*out, &address);
+}
+
+static bool read_changer(struct command *command)
+{
+    struct caller *caller = &command->caller;
+
+    return read_id(command->message, HEADER_USER, &caller->user_id) &&
+           read_email(command->message, &caller->user_email) &&
+           read_address(command->message, &caller->address);
+}
+
 static bool read_caller(struct command *command)
 {
     struct caller *caller = &command->caller;
@@ -49,7 +76,8 @@ static bool read_caller(struct command *command)
     caller->may_write = str_equal(bus_message_header(message, HEADER_SCOPE), STR("full"));
     return read_id(message, HEADER_REQUEST_ID, &caller->request_id) &&
            read_id(message, HEADER_ORGANIZATION, &caller->organization_id) &&
-           read_id(message, HEADER_API_KEY, &caller->api_key_id);
+           read_id(message, HEADER_API_KEY, &caller->api_key_id) &&
+           (command->route->change == CHANGE_NONE || read_changer(command));
 }
 
 /* What the audit trail needs to name a request. */
@@ -96,6 +124,8 @@ static void empty_answer(struct command *command)
     buf_init(&command->reply, command->arena, 0);
     problems_init(&command->problems, command->arena);
     command->conversation_id = command->contact_id = (struct uuid){{0}};
+    command->change_target = STR_NONE;
+    command->change_detail = (struct buf){0};
     command->state = NULL;
     command->lock_order = 0;
     command->doorbell = NULL;

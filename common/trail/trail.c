@@ -1,6 +1,7 @@
 #include "common/trail/trail.h"
 
 #include "common/db/array.h"
+#include "common/trail/changes.h"
 #include "trail_sql.h"
 
 const char *trail_outcome(int http_status)
@@ -115,6 +116,9 @@ static void add_commands(struct db *db, int statement, struct command *const *co
             entries[n_entries++] = entry_of(commands[i]);
     if (n_entries > 0)
         trail_add(db, statement, entries, n_entries, arena);
+    changes_add(db, statement + 1, commands, n, arena);
 }
 
-const struct ledger trail = {.statement = &trail_sql[SQL_APPEND_ENTRIES], .add = add_commands};
+const struct ledger trail = {.entries = &trail_sql[SQL_APPEND_ENTRIES],
+                             .changes = &trail_sql[SQL_APPEND_CHANGES],
+                             .add = add_commands};

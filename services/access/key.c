@@ -131,6 +131,7 @@ enum status key_rotate_judge(struct command *command, void *service)
     uuid_parse(body.id, &id); /* as when revoking, below */
     params_add_id(&ask->params, command->arena, &id);
     params_add_id(&ask->params, command->arena, &successor);
+    command_note(command, "successor", ask->params.at[ask->params.n - 1]);
     params_add_int(&ask->params, command->arena, seconds_of(body.overlap));
     ask->secret_name = "token";
     ask->secret = ask_for_token(ask, command->arena, true);

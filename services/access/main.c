@@ -1,4 +1,5 @@
 #include "common/actor/service.h"
+#include "common/trail/trail.h"
 #include "proto/subject.h"
 #include "services/access/access.h"
 
@@ -15,23 +16,32 @@ static const struct setting settings[] = {
                 "its own; all keys of an organization together have 2.5 times as many"},
 };
 
-/* Nothing here is in the audit trail: that is the API's, and these are not its operations. */
+/* Nothing here is in the audit trail: that is the API's, and these are not its operations. What
+   changes something is in the trail of changes. */
 static const struct route routes[] = {
-    {SUBJECT_ACCESS_AUTHENTICATE, OP_NONE, false, authenticate_judge, access_ask,
+    {SUBJECT_ACCESS_AUTHENTICATE, OP_NONE, CHANGE_NONE, false, authenticate_judge, access_ask,
      authenticate_tell},
-    {SUBJECT_ACCESS_QUOTA, OP_NONE, true, quota_judge, access_ask, access_tell},
-    {SUBJECT_ACCESS_USED, OP_NONE, true, used_judge, access_ask, NULL},
-    {SUBJECT_ACCESS_ORG_CREATE, OP_NONE, true, org_create_judge, access_ask, access_tell_change},
-    {SUBJECT_ACCESS_ORG_GET, OP_NONE, false, org_get_judge, access_ask, access_tell},
-    {SUBJECT_ACCESS_ORG_LIST, OP_NONE, false, org_list_judge, access_ask, access_tell},
-    {SUBJECT_ACCESS_ORG_SET, OP_NONE, true, org_set_judge, access_ask, access_tell_change},
-    {SUBJECT_ACCESS_KEY_CREATE, OP_NONE, true, key_create_judge, access_ask, access_tell_change},
-    {SUBJECT_ACCESS_KEY_LIST, OP_NONE, false, key_list_judge, access_ask, access_tell},
-    {SUBJECT_ACCESS_KEY_ROTATE, OP_NONE, true, key_rotate_judge, access_ask, access_tell_change},
-    {SUBJECT_ACCESS_KEY_REVOKE, OP_NONE, true, key_revoke_judge, access_ask, access_tell_change},
-    {SUBJECT_ACCESS_POLICY_GET, OP_NONE, false, policy_get_judge, access_ask, access_tell},
-    {SUBJECT_ACCESS_POLICY_SET, OP_NONE, true, policy_set_judge, access_ask, access_tell_change},
-    {SUBJECT_ACCESS_USER_CREATE, OP_NONE, true, user_create_judge, access_ask, access_tell},
+    {SUBJECT_ACCESS_QUOTA, OP_NONE, CHANGE_NONE, true, quota_judge, access_ask, access_tell},
+    {SUBJECT_ACCESS_USED, OP_NONE, CHANGE_NONE, true, used_judge, access_ask, NULL},
+    {SUBJECT_ACCESS_ORG_CREATE, OP_NONE, CHANGE_ORGANIZATION_CREATE, true, org_create_judge,
+     access_ask, access_tell_change},
+    {SUBJECT_ACCESS_ORG_GET, OP_NONE, CHANGE_NONE, false, org_get_judge, access_ask, access_tell},
+    {SUBJECT_ACCESS_ORG_LIST, OP_NONE, CHANGE_NONE, false, org_list_judge, access_ask, access_tell},
+    {SUBJECT_ACCESS_ORG_SET, OP_NONE, CHANGE_ORGANIZATION_SET, true, org_set_judge, access_ask,
+     access_tell_change},
+    {SUBJECT_ACCESS_KEY_CREATE, OP_NONE, CHANGE_KEY_CREATE, true, key_create_judge, access_ask,
+     access_tell_change},
+    {SUBJECT_ACCESS_KEY_LIST, OP_NONE, CHANGE_NONE, false, key_list_judge, access_ask, access_tell},
+    {SUBJECT_ACCESS_KEY_ROTATE, OP_NONE, CHANGE_KEY_ROTATE, true, key_rotate_judge, access_ask,
+     access_tell_change},
+    {SUBJECT_ACCESS_KEY_REVOKE, OP_NONE, CHANGE_KEY_REVOKE, true, key_revoke_judge, access_ask,
+     access_tell_change},
+    {SUBJECT_ACCESS_POLICY_GET, OP_NONE, CHANGE_NONE, false, policy_get_judge, access_ask,
+     access_tell},
+    {SUBJECT_ACCESS_POLICY_SET, OP_NONE, CHANGE_POLICY_SET, true, policy_set_judge, access_ask,
+     access_tell_change},
+    {SUBJECT_ACCESS_USER_CREATE, OP_NONE, CHANGE_USER_CREATE, true, user_create_judge, access_ask,
+     access_tell},
 };
 
 static struct service access_service = {
@@ -42,6 +52,7 @@ static struct service access_service = {
     .statements = access_sql,
     .n_statements = ACCESS_SQL_COUNT,
     .self = &access_state,
+    .ledger = &trail,
     .on_idle = access_upkeep,
 };
 

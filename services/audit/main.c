@@ -68,6 +68,7 @@ static const struct route routes[] = {
      .tell = audit_export_tell},
     {.subject = SUBJECT_AUDIT_RETAIN,
      .operation = OP_NONE,
+     .change = CHANGE_AUDIT_RETAIN,
      .writes = true,
      .judge = audit_retain_judge,
      .ask = audit_retain_ask,

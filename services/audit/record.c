@@ -5,7 +5,9 @@
  * the gateway may report again, and may have reported before a late list comes round.
  */
 #include "audit_sql.h"
+#include "common/trail/changes.h"
 #include "services/audit/audit.h"
+#include "trail_sql.h"
 
 static bool entry_of(const struct command *command, struct trail_entry *out)
 {
@@ -41,6 +43,9 @@ static void add(struct db *db, int statement, struct command *const *commands, s
     }
     if (count > 0)
         trail_add(db, statement, entries, count, arena);
+    changes_add(db, statement + 1, commands, n, arena);
 }
 
-const struct ledger audit_ledger = {.statement = &audit_sql[SQL_RECORD_ENTRIES], .add = add};
+const struct ledger audit_ledger = {.entries = &audit_sql[SQL_RECORD_ENTRIES],
+                                    .changes = &trail_sql[SQL_APPEND_CHANGES],
+                                    .add = add};

@@ -6,7 +6,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 
-enum { HOUR_S = 3600, MINUTE_S = 60, PATIENCE_S = 30, BLOCKS_MOST = 1000 };
+enum { HOUR_S = 3600, MINUTE_S = 60, PATIENCE_S = 30, ROWS_MOST = 1000 };
 
 /* The statement's one value, null as STR_NONE; in the arena. */
 static enum status ask(struct db *db, int statement, int64_t parameter, struct arena *arena,
@@ -27,7 +27,7 @@ static enum status ask(struct db *db, int statement, int64_t parameter, struct a
 
 void retire_step(struct retire *retire, struct db *db, struct arena *arena)
 {
-    struct str month = STR_NONE, blocks = STR_NONE;
+    struct str month = STR_NONE, blocks = STR_NONE, changes = STR_NONE;
     int64_t again_s = HOUR_S;
     enum status st;
 
@@ -35,14 +35,16 @@ void retire_step(struct retire *retire, struct db *db, struct arena *arena)
         return;
     st = ask(db, SQL_DROP_OLDEST, retire->months, arena, &month);
     if (st == ST_OK)
-        st = ask(db, SQL_DROP_BLOCKS, BLOCKS_MOST, arena, &blocks);
+        st = ask(db, SQL_DROP_BLOCKS, ROWS_MOST, arena, &blocks);
+    if (st == ST_OK)
+        st = ask(db, SQL_DROP_CHANGES, ROWS_MOST, arena, &changes);
     if (month.p != NULL)
         LOG(LOG_WARNING, "dropped a month of the trail", log_slice("partition", month));
     if (st != ST_OK) {
         LOG(LOG_WARNING, "could not drop what was kept long enough, trying again in a minute",
             log_str("status", status_name(st)));
         again_s = MINUTE_S;
-    } else if (month.p != NULL || !str_equal(blocks, STR("0"))) {
+    } else if (month.p != NULL || !str_equal(blocks, STR("0")) || !str_equal(changes, STR("0"))) {
         again_s = 0;
     }
     retire->due_us = clock_mono_us() + again_s * 1000000;

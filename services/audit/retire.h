@@ -1,5 +1,6 @@
 /*
- * retire - drops what has been kept long enough: a month of entries at a time, then its blocks.
+ * retire - drops what has been kept long enough: a month of entries at a time, then its blocks and
+ *          the changes that operators made.
  *
  * Threads  The sealer's: it can take seconds, which commands must not wait.
  */

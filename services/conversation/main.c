@@ -5,17 +5,21 @@
 #include "services/conversation/conversation.h"
 
 static const struct route routes[] = {
-    {SUBJECT_CONVERSATION_CREATE, OP_CONVERSATION_CREATE, true, create_judge, NULL, create_tell},
-    {SUBJECT_CONVERSATION_GET, OP_CONVERSATION_GET, false, get_judge, get_ask, get_tell},
-    {SUBJECT_CONVERSATION_UPDATE, OP_CONVERSATION_UPDATE, true, update_judge, update_ask,
-     update_tell},
-    {SUBJECT_CONVERSATION_OPEN, OP_NONE, true, open_judge, open_ask, open_tell},
-    {SUBJECT_CONVERSATION_APPEND, OP_NONE, true, append_judge, append_ask, append_tell},
-    {SUBJECT_CONVERSATION_SET_STATUS, OP_NONE, true, set_status_judge, set_status_ask,
-     set_status_tell},
-    {SUBJECT_CONVERSATION_DELETE, OP_NONE, true, delete_judge, delete_ask, delete_tell},
-    {SUBJECT_CONTACT_ERASE, OP_NONE, true, erase_contact_judge, erase_contact_ask,
-     erase_contact_tell},
+    {SUBJECT_CONVERSATION_CREATE, OP_CONVERSATION_CREATE, CHANGE_NONE, true, create_judge, NULL,
+     create_tell},
+    {SUBJECT_CONVERSATION_GET, OP_CONVERSATION_GET, CHANGE_NONE, false, get_judge, get_ask,
+     get_tell},
+    {SUBJECT_CONVERSATION_UPDATE, OP_CONVERSATION_UPDATE, CHANGE_NONE, true, update_judge,
+     update_ask, update_tell},
+    {SUBJECT_CONVERSATION_OPEN, OP_NONE, CHANGE_NONE, true, open_judge, open_ask, open_tell},
+    {SUBJECT_CONVERSATION_APPEND, OP_NONE, CHANGE_NONE, true, append_judge, append_ask,
+     append_tell},
+    {SUBJECT_CONVERSATION_SET_STATUS, OP_NONE, CHANGE_CONVERSATION_SET_STATUS, true,
+     set_status_judge, set_status_ask, set_status_tell},
+    {SUBJECT_CONVERSATION_DELETE, OP_NONE, CHANGE_CONVERSATION_DELETE, true, delete_judge,
+     delete_ask, delete_tell},
+    {SUBJECT_CONTACT_ERASE, OP_NONE, CHANGE_CONTACT_ERASE, true, erase_contact_judge,
+     erase_contact_ask, erase_contact_tell},
 };
 
 static struct service conversation_service = {

@@ -65,6 +65,7 @@ enum status set_status_tell(struct command *command, struct db *db, void *servic
     if (db_rows_count(rows) == 0)
         return refuse_absent(command);
     was = db_value(rows, 0, COLUMN_WAS);
+    command_note(command, "was", was);
     if (db_value_bool(rows, 0, COLUMN_IS_MOVED)) {
         if (str_equal(set->status, STR("human_takeover")))
             command->doorbell = SUBJECT_NOTICE_EVENTS;

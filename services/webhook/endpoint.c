@@ -94,17 +94,14 @@ static const struct field create_fields[] = {
 };
 
 /* A host that is an address is judged now; a name is judged when it resolves. */
-static bool is_reachable(const struct webhook *self, struct str url)
+static bool is_reachable(const struct webhook *self, const struct destination *destination)
 {
     struct guard guard = {.allowed = &self->allowed};
-    struct destination destination;
 
-    if (destination_read(url, &destination) != NULL)
-        return false;
-    if (!destination.is_literal)
+    if (!destination->is_literal)
         return true;
     guard_look_around(&guard);
-    return guard_allows(&guard, &destination.address);
+    return guard_allows(&guard, &destination->address);
 }
 
 static struct str new_secret(struct arena *arena)
@@ -137,19 +134,21 @@ enum status endpoint_create_judge(struct command *command, void *service)
     struct webhook_ask *ask = webhook_for_organization(command, SQL_CREATE_ENDPOINT);
     const struct uuid id = uuid_v7(clock_us());
     struct endpoint_create body = {0};
+    struct destination destination;
     bool signs;
 
     if (ask == NULL)
         return ST_REFUSED;
     if (!fields_read_body(command->body, create_fields, 3, &body, &command->problems))
         return command_refuse_all(command, fields_outcome(&command->problems));
-    if (!is_reachable(self, body.url))
+    if (destination_read(body.url, &destination) != NULL || !is_reachable(self, &destination))
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "url",
                               "must lead to a public address");
     signs = !body.signing.given || body.signing.value;
     ask->secret = new_secret(command->arena);
     params_add_id(&ask->params, command->arena, &id);
     params_add(&ask->params, body.url);
+    command_note(command, "host", destination.host); /* the rest of a URL can hold a secret */
     params_add(&ask->params, body.events);
     params_add_bool(&ask->params, signs);
     params_add(&ask->params, sealed(self, command, &id, ask->secret));

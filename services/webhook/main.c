@@ -1,5 +1,6 @@
 #include "common/actor/service.h"
 #include "common/base/log.h"
+#include "common/trail/trail.h"
 #include "proto/subject.h"
 #include "services/webhook/sender.h"
 #include "services/webhook/webhook.h"
@@ -56,20 +57,27 @@ static const struct setting settings[] = {
 static struct webhook webhook;
 static struct sender *sender;
 
-/* Nothing here is in the audit trail: that is the API's, and these are not its operations. */
+/* Nothing here is in the audit trail: that is the API's, and these are not its operations. What
+   changes something is in the trail of changes. */
 static const struct route routes[] = {
-    {SUBJECT_WEBHOOK_ENDPOINT_CREATE, OP_NONE, true, endpoint_create_judge, webhook_ask,
+    {SUBJECT_WEBHOOK_ENDPOINT_CREATE, OP_NONE, CHANGE_ENDPOINT_CREATE, true, endpoint_create_judge,
+     webhook_ask, webhook_tell},
+    {SUBJECT_WEBHOOK_ENDPOINT_LIST, OP_NONE, CHANGE_NONE, false, endpoint_list_judge, webhook_ask,
      webhook_tell},
-    {SUBJECT_WEBHOOK_ENDPOINT_LIST, OP_NONE, false, endpoint_list_judge, webhook_ask, webhook_tell},
-    {SUBJECT_WEBHOOK_ENDPOINT_SET, OP_NONE, true, endpoint_set_judge, webhook_ask, webhook_tell},
-    {SUBJECT_WEBHOOK_ENDPOINT_DELETE, OP_NONE, true, endpoint_delete_judge, webhook_ask,
+    {SUBJECT_WEBHOOK_ENDPOINT_SET, OP_NONE, CHANGE_ENDPOINT_SET, true, endpoint_set_judge,
+     webhook_ask, webhook_tell},
+    {SUBJECT_WEBHOOK_ENDPOINT_DELETE, OP_NONE, CHANGE_ENDPOINT_DELETE, true, endpoint_delete_judge,
+     webhook_ask, webhook_tell},
+    {SUBJECT_WEBHOOK_DELIVERIES, OP_NONE, CHANGE_NONE, false, deliveries_judge, webhook_ask,
      webhook_tell},
-    {SUBJECT_WEBHOOK_DELIVERIES, OP_NONE, false, deliveries_judge, webhook_ask, webhook_tell},
-    {SUBJECT_WEBHOOK_RESEND, OP_NONE, true, resend_judge, webhook_ask, webhook_tell_work},
-    {SUBJECT_WEBHOOK_RESEND_FAILED, OP_NONE, true, resend_failed_judge, webhook_ask,
+    {SUBJECT_WEBHOOK_RESEND, OP_NONE, CHANGE_DELIVERY_RESEND, true, resend_judge, webhook_ask,
      webhook_tell_work},
-    {SUBJECT_WEBHOOK_TEST, OP_NONE, true, test_judge, webhook_ask, webhook_tell_work},
-    {SUBJECT_WEBHOOK_PUBLISH, OP_NONE, true, publish_judge, webhook_ask, webhook_tell_work},
+    {SUBJECT_WEBHOOK_RESEND_FAILED, OP_NONE, CHANGE_ENDPOINT_RESEND_FAILED, true,
+     resend_failed_judge, webhook_ask, webhook_tell_work},
+    {SUBJECT_WEBHOOK_TEST, OP_NONE, CHANGE_ENDPOINT_TEST, true, test_judge, webhook_ask,
+     webhook_tell_work},
+    {SUBJECT_WEBHOOK_PUBLISH, OP_NONE, CHANGE_NONE, true, publish_judge, webhook_ask,
+     webhook_tell_work},
 };
 
 static struct service webhook_service = {
@@ -80,6 +88,7 @@ static struct service webhook_service = {
     .statements = webhook_sql,
     .n_statements = WEBHOOK_SQL_COUNT,
     .self = &webhook,
+    .ledger = &trail,
     .on_idle = webhook_upkeep,
 };
 

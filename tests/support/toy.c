@@ -12,6 +12,8 @@ const char toy_schema[] =
     " api_key_id uuid NOT NULL, operation text NOT NULL, http_status smallint NOT NULL,"
     " outcome text NOT NULL, denial_reason text, conversation_id uuid, contact_id uuid,"
     " PRIMARY KEY (organization_id, created_at, request_id));"
+    "CREATE TABLE audit.changes (organization_id uuid, id uuid PRIMARY KEY, who text NOT NULL,"
+    " user_id uuid, change text NOT NULL, target text, detail json NOT NULL, address text);"
     "CREATE TABLE toy (id text, seq bigserial);"
     "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
     " $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$;"
@@ -109,9 +111,9 @@ static enum status count_tell(struct command *command, struct db *db, void *serv
 }
 
 static const struct route routes[] = {
-    {TOY_PUT, OP_CONVERSATION_CREATE, true, put_judge, put_ask, put_tell},
-    {TOY_BLOCK, OP_CONVERSATION_UPDATE, true, NULL, block_ask, put_tell},
-    {TOY_COUNT, OP_CONVERSATION_GET, false, NULL, count_ask, count_tell},
+    {TOY_PUT, OP_CONVERSATION_CREATE, CHANGE_NONE, true, put_judge, put_ask, put_tell},
+    {TOY_BLOCK, OP_CONVERSATION_UPDATE, CHANGE_NONE, true, NULL, block_ask, put_tell},
+    {TOY_COUNT, OP_CONVERSATION_GET, CHANGE_NONE, false, NULL, count_ask, count_tell},
 };
 
 const struct service toy_service = {

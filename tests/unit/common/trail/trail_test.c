@@ -17,7 +17,7 @@ static void setup(void)
     postgres_do(server.url, toy_schema);
     arena_init(&arena, 16 << 20);
     db = db_new(&(struct db_options){
-        .url = server.url, .name = "trail_test", .statements = trail.statement, .n_statements = 1});
+        .url = server.url, .name = "trail_test", .statements = trail.entries, .n_statements = 1});
     cr_assert_eq(db_connect(db, 5000), ST_OK);
 }
 

@@ -139,3 +139,24 @@ Test(retention, makes_this_month_and_the_next_two_ahead)
     cr_assert_eq(count("SELECT audit.keep_partitions()"), 1);
     cr_assert_eq(count("SELECT audit.keep_partitions()"), 0);
 }
+
+#define CHANGE(n, age)                                                                             \
+    "INSERT INTO audit.changes (organization_id, id, created_at, who, change, detail) VALUES "     \
+    "('" ORG "', test_id('" age "', " #n "), now() - interval '" age                               \
+    "', 'operator', 'key.create', '{}');"
+#define CHANGES "SELECT count(*) FROM audit.changes"
+
+Test(retention, drops_changes_with_the_months_of_the_trail)
+{
+    postgres_do(server.url, CHANGE(1, "400 days") CHANGE(2, "380 days") CHANGE(3, "1 day"));
+    cr_expect_eq(count("SELECT audit.drop_changes(1000)"), 0, "nothing was dropped there");
+    postgres_do(server.url,
+                "INSERT INTO audit.dropped (until) VALUES (now() - interval '200 days')");
+    postgres_do(server.url, "INSERT INTO audit.minimums (organization_id, months) VALUES"
+                            " ('" ORG "', 24)");
+    cr_expect_eq(count("SELECT audit.drop_changes(1000)"), 0, "the organization wants it longer");
+    postgres_do(server.url, "DELETE FROM audit.minimums");
+    cr_expect_eq(count("SELECT audit.drop_changes(1)"), 1);
+    cr_expect_eq(count("SELECT audit.drop_changes(1000)"), 1);
+    cr_expect_eq(count(CHANGES), 1);
+}

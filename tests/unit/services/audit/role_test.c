@@ -81,6 +81,25 @@ Test(role, appends_entries_but_does_not_say_which_transaction_it_is)
     PQfinish(in);
 }
 
+/* Search makes no changes. */
+Test(role, appends_changes_but_does_not_say_when_it_was)
+{
+    PGconn *in = session();
+
+    for (int role = 0; role < ROLES; role++) {
+        expect_state(in, roles[role],
+                     "INSERT INTO audit.changes (organization_id, id, who, change, detail)"
+                     " VALUES ('" ORG "', '" ORG "', 'operator', 'key.create', '{}')",
+                     role == 3 ? "42501" : "00000");
+        expect_state(in, roles[role],
+                     "INSERT INTO audit.changes (organization_id, id, who, change, detail,"
+                     " created_at) VALUES ('" ORG "', '" ORG "', 'operator', 'key.create', '{}',"
+                     " now())",
+                     "42501");
+    }
+    PQfinish(in);
+}
+
 Test(role, reads_and_seals_the_trail_as_the_audit_service_only)
 {
     PGconn *in = session();
@@ -91,6 +110,8 @@ Test(role, reads_and_seals_the_trail_as_the_audit_service_only)
         expect_state(in, roles[role], "SELECT * FROM audit.entries", state);
         expect_state(in, roles[role], "SELECT * FROM audit.blocks", state);
         expect_state(in, roles[role], "SELECT * FROM audit.heads", state);
+        expect_state(in, roles[role], "SELECT * FROM audit.changes", state);
+        expect_state(in, roles[role], "SELECT audit.drop_changes(1)", state);
         expect_state(in, roles[role], "SELECT audit.count_strays()", state);
         expect_state(in, roles[role], "SELECT audit.drop_oldest(3)", state);
         expect_state(in, roles[role], "SELECT audit.drop_blocks(1)", state);

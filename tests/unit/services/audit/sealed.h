@@ -58,6 +58,7 @@ static inline void start(void)
     migrate("services/audit/migrations/0004_drop_in_steps.sql");
     migrate("services/audit/migrations/0005_place_by_number.sql");
     migrate("services/audit/migrations/0006_front_of_a_chain.sql");
+    migrate("services/audit/migrations/0007_changes.sql");
     postgres_do(
         server.url,
         "CREATE FUNCTION test_id(age interval, n int) RETURNS uuid LANGUAGE sql AS $$ SELECT"
