@@ -22,6 +22,7 @@ enum {
     BACKLOG = 64,
     CONNECTIONS_MOST = 64,
     REQUEST_TIMEOUT_MS = 5000,
+    REST_MS = 100, /* after no descriptor could be had */
     BODY_MOST = 1024,
     ANSWER_MOST = 4 * 1024 * 1024,
     REASON_MOST = 128,
@@ -45,6 +46,8 @@ struct admin {
     h2o_accept_ctx_t accept;
     h2o_socket_t *listener;
     h2o_socket_t *stop_socket;
+    h2o_timeout_t rest;
+    h2o_timeout_entry_t rest_timer;
     bool stopping;
     struct connection *connections;
     size_t n_connections;
@@ -115,6 +118,26 @@ static int on_request(h2o_handler_t *self, h2o_req_t *req)
 
 static void on_acceptable(h2o_socket_t *listener, const char *error);
 
+/* Goes on accepting, unless there is a reason not to. */
+static void resume(struct admin *admin)
+{
+    if (admin->n_connections < CONNECTIONS_MOST && !admin->stopping &&
+        !h2o_timeout_is_linked(&admin->rest_timer))
+        h2o_socket_read_start(admin->listener, on_acceptable);
+}
+
+static void on_rested(h2o_timeout_entry_t *timer)
+{
+    resume(H2O_STRUCT_FROM_MEMBER(struct admin, rest_timer, timer));
+}
+
+/* Out of descriptors the listener stays readable, which must not keep the loop busy. */
+static void rest(struct admin *admin)
+{
+    h2o_socket_read_stop(admin->listener);
+    h2o_timeout_link(admin->context.loop, &admin->rest, &admin->rest_timer);
+}
+
 static void on_connection_closed(void *data)
 {
     struct connection *connection = data;
@@ -124,8 +147,8 @@ static void on_connection_closed(void *data)
     if (connection->next != NULL)
         connection->next->link = connection->link;
     free(connection);
-    if (admin->n_connections-- == CONNECTIONS_MOST && !admin->stopping)
-        h2o_socket_read_start(admin->listener, on_acceptable);
+    if (admin->n_connections-- == CONNECTIONS_MOST)
+        resume(admin);
 }
 
 static void on_acceptable(h2o_socket_t *listener, const char *error)
@@ -133,8 +156,15 @@ static void on_acceptable(h2o_socket_t *listener, const char *error)
     struct admin *admin = listener->data;
     h2o_socket_t *sock;
 
-    if (error != NULL || (sock = h2o_evloop_socket_accept(listener)) == NULL)
+    if (error != NULL)
         return;
+    errno = 0;
+    sock = h2o_evloop_socket_accept(listener);
+    if (sock == NULL) {
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+            rest(admin);
+        return;
+    }
     struct connection *connection = calloc(1, sizeof(*connection));
     must(connection != NULL);
     *connection = (struct connection){
@@ -158,6 +188,7 @@ static void on_stop(h2o_socket_t *sock, const char *error)
     admin->stopping = true;
     h2o_socket_read_stop(sock);
     h2o_socket_read_stop(admin->listener);
+    h2o_timeout_unlink(&admin->rest_timer);
     /* h2o closes each when it reads the end. */
     for (struct connection *c = admin->connections; c != NULL; c = c->next)
         shutdown(h2o_socket_get_fd(c->sock), SHUT_RDWR);
@@ -170,6 +201,7 @@ static void close_down(struct admin *admin)
 
     h2o_socket_close(admin->listener);
     h2o_socket_close(admin->stop_socket);
+    h2o_timeout_dispose(loop, &admin->rest);
     h2o_context_dispose(&admin->context);
     free(queue); /* which h2o 2.2.5 forgets */
     h2o_config_dispose(&admin->config);
@@ -210,6 +242,8 @@ static void set_up(struct admin *admin, int listen_fd)
     handler->admin = admin;
 
     h2o_context_init(&admin->context, h2o_evloop_create(), &admin->config);
+    h2o_timeout_init(admin->context.loop, &admin->rest, REST_MS);
+    admin->rest_timer.cb = on_rested;
     admin->accept = (h2o_accept_ctx_t){.ctx = &admin->context, .hosts = admin->config.hosts};
     admin->listener = watch(admin, listen_fd, on_acceptable);
     /* h2o closes what it watches; the writer's end stays open until the thread is joined. */

@@ -6,7 +6,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
@@ -157,6 +159,41 @@ Test(admin, answers_although_more_connect_than_it_keeps_open)
         cr_assert_eq(got.status, 200);
         raw_close(&idle[i]);
     }
+    admin_stop(s.admin);
+}
+
+/* Takes all descriptors that the process may have, but one. */
+static void use_up_descriptors(struct rlimit *before)
+{
+    struct rlimit few;
+    int last = -1, fd;
+
+    cr_assert_eq(getrlimit(RLIMIT_NOFILE, before), 0);
+    few = (struct rlimit){.rlim_cur = 64, .rlim_max = before->rlim_max};
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    while ((fd = dup(0)) >= 0)
+        last = fd;
+    close(last);
+}
+
+Test(admin, rests_while_there_are_no_descriptors_and_answers_when_there_are)
+{
+    struct subject s = {0};
+    struct rlimit before;
+    struct raw raw;
+    clock_t spent;
+
+    start(&s);
+    use_up_descriptors(&before);
+    raw_open(&raw, s.port);
+    send_text(&raw, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+    spent = clock();
+    cr_assert_not(raw_read(&raw, &got, 500));
+    cr_assert_lt(clock() - spent, CLOCKS_PER_SEC / 10, "it did not rest");
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    cr_assert(raw_read(&raw, &got, PATIENCE_MS));
+    cr_assert_eq(got.status, 200);
+    raw_close(&raw);
     admin_stop(s.admin);
 }
 
