@@ -1,0 +1,108 @@
+/*
+ * ready - asks the admin listener of the process beside it, for the health check of a container.
+ *
+ *     ready      0 = /readyz says 200; 1 = it says something else, which is printed, or nothing
+ *
+ * Finds it as that process was told to open it: ADMIN_ADDRESS, ADMIN_PORT.
+ */
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "common/base/config.h"
+#include "common/base/str.h"
+
+enum { PATIENCE_S = 3, ANSWER_MOST = 4096 };
+
+struct ready_config {
+    const char *address, *port;
+};
+
+static const struct setting settings[] = {
+    {.name = "ADMIN_ADDRESS",
+     .type = SETTING_STRING,
+     .offset = offsetof(struct ready_config, address),
+     .fallback = "127.0.0.1",
+     .meaning = "Address of the listener for /livez, /readyz and /metrics"},
+    {.name = "ADMIN_PORT",
+     .type = SETTING_STRING,
+     .offset = offsetof(struct ready_config, port),
+     .fallback = NULL,
+     .meaning = "Its port"},
+};
+
+static int fail(const char *why)
+{
+    fprintf(stderr, "ready: %s\n", why);
+    return 1;
+}
+
+/* A connection on which no step takes longer than PATIENCE_S; -1 with errno set. An address that
+   means all of this machine's leads to the loopback one. */
+static int reach(const struct addrinfo *address)
+{
+    const struct timeval patience = {.tv_sec = PATIENCE_S};
+    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return -1;
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) == 0 &&
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
+        connect(fd, address->ai_addr, address->ai_addrlen) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* The listener closes after its answer; what of it does not fit is left out. */
+static void ask(int fd, char answer[ANSWER_MOST + 1])
+{
+    static const char question[] = "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    size_t n = 0;
+    ssize_t got = 1;
+
+    if (send(fd, question, sizeof(question) - 1, MSG_NOSIGNAL) == sizeof(question) - 1) {
+        while (got > 0 && n < ANSWER_MOST) {
+            got = recv(fd, answer + n, ANSWER_MOST - n, 0);
+            n += got > 0 ? (size_t)got : 0;
+        }
+    }
+    answer[n] = '\0';
+}
+
+/* Why it is not ready is the answer's body. */
+static int judge(const char *answer)
+{
+    const char *body = strstr(answer, "\r\n\r\n");
+
+    if (str_starts(str_of(answer), STR("HTTP/1.1 200 ")))
+        return 0;
+    return fail(body != NULL ? body + 4 : "no answer");
+}
+
+int main(void)
+{
+    static char answer[ANSWER_MOST + 1];
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                                   .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+    struct ready_config config;
+    struct addrinfo *address = NULL;
+    char error[256];
+    int fd;
+
+    if (config_load(settings, sizeof(settings) / sizeof(settings[0]), &config, error) != ST_OK)
+        return fail(error);
+    if (getaddrinfo(config.address, config.port, &hints, &address) != 0)
+        return fail("ADMIN_ADDRESS and ADMIN_PORT do not make an address");
+    fd = reach(address);
+    freeaddrinfo(address);
+    if (fd < 0)
+        return fail(strerrordesc_np(errno));
+    ask(fd, answer);
+    close(fd);
+    return judge(answer);
+}
