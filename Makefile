@@ -46,8 +46,9 @@ BINARIES  = $(PROGRAMS:%=$(OUT)/bin/%)
 SQL_DIRS := $(sort $(patsubst %/sql/,%,$(dir $(wildcard services/*/sql/*.sql common/*/sql/*.sql))))
 SQL_HEADERS := $(foreach d,$(SQL_DIRS),$(OUT)/gen/$(notdir $(d))_sql.h)
 
-.PHONY: build
-build: $(BINARIES) $(OUT)/bin/supervisor $(OUT)/bin/nats-config
+.PHONY: build programs
+programs: $(BINARIES)
+build: programs $(OUT)/bin/supervisor $(OUT)/bin/nats-config
 ifeq ($(PROFILE),release)
 	$(Q)mkdir -p build && ln -sfn release/bin build/bin
 endif
@@ -192,8 +193,8 @@ bench:
 # -- lint ------------------------------------------------------------------------------------------
 ALL_C := $(sort $(shell find common proto services deploy tests -name '*.c'))
 ALL_H := $(sort $(shell find common proto services deploy tests -name '*.h'))
-SCRIPTS := $(shell grep -lE '^#!.*\b(ba)?sh\b' tools/* deploy/local/* deploy/kubernetes/* .ci/* docs/samples/* 2>/dev/null) \
-           $(wildcard deploy/local/lib/*.sh)
+SCRIPTS := $(shell grep -lE '^#!.*\b(ba)?sh\b' tools/* deploy/local/* deploy/kubernetes/* deploy/compose/* .ci/* \
+             docs/samples/* 2>/dev/null) $(wildcard deploy/local/lib/*.sh)
 YAML := $(shell find . -name '*.y*ml' -not -path './build/*' -not -path './.run*' -not -path '*/node_modules/*')
 TIDY_FLAGS = -std=gnu17 -D_GNU_SOURCE -I. -I$(OUT)/gen $(PKG_CFLAGS)
 
@@ -235,6 +236,7 @@ lint-yaml:
 lint-tree: build
 	$(Q)tools/check-layers
 	$(Q)tools/describe-settings --check
+	$(Q)tools/check-compose
 	$(Q)tools/check-length
 
 # The page of all settings, from what the programs say of themselves.
