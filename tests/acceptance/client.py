@@ -1,0 +1,84 @@
+"""The API over HTTP, the operator's convctl beside it, and the checks that both are held against."""
+import http.client
+import json
+import socket
+import subprocess
+import sys
+import urllib.parse
+
+
+class Mismatch(Exception):
+    """An answer is not as the contract has it."""
+
+
+def check(is_so, what, shown=""):
+    """Says that it is so, or ends the run."""
+    if not is_so:
+        raise Mismatch(f"{what}: {shown}")
+    print("ok   " + what, flush=True)
+
+
+def convctl(*arguments):
+    """Over the bus: NATS_URL_FILE is in the environment."""
+    done = subprocess.run(["convctl", *arguments], capture_output=True, text=True, timeout=30)
+    if done.returncode != 0:
+        raise Mismatch(f"convctl {' '.join(arguments)}: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+class Answer:
+    def __init__(self, response):
+        self.status = response.status
+        self.headers = response.headers
+        self.body = json.loads(response.read())
+
+    def is_error(self, status, code):
+        return (
+            self.status == status
+            and self.body["type"] == "error.list"
+            and self.body["errors"][0]["code"] == code
+        )
+
+    def __str__(self):
+        return f"{self.status} {self.body}"
+
+
+class Api:
+    """One key's view. Remembers what the audit trail must hold: request id -> status."""
+
+    def __init__(self, base_url, token, trail):
+        url = urllib.parse.urlsplit(base_url)
+        self.host, self.port, self.prefix = url.hostname, url.port, url.path
+        self.token, self.trail = token, trail
+
+    def replicas(self):
+        """The addresses behind the name: one for each replica of the gateway."""
+        found = socket.getaddrinfo(self.host, self.port, socket.AF_INET, socket.SOCK_STREAM)
+        return sorted({address[0] for *_, address in found})
+
+    def call(self, method, path, body=None, address=None):
+        connection = http.client.HTTPConnection(address or self.host, self.port, timeout=30)
+        headers = {"Authorization": "Bearer " + self.token, "Accept": "application/json"}
+        text = None
+        if body is not None:
+            text = json.dumps(body)
+            headers["Content-Type"] = "application/json"
+        try:
+            connection.request(method, self.prefix + path, text, headers)
+            answer = Answer(connection.getresponse())
+        finally:
+            connection.close()
+        self.note(answer)
+        return answer
+
+    def note(self, answer):
+        request_id = answer.headers["X-Service-Request-Id"]
+        if request_id is None or answer.headers["Cache-Control"] != "no-store":
+            raise Mismatch(f"headers of every answer: {answer.headers}")
+        if answer.status != 401:
+            self.trail[request_id] = answer.status
+
+
+def end(problem):
+    print(f"FAILED  {problem}", file=sys.stderr)
+    sys.exit(1)
