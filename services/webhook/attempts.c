@@ -161,6 +161,10 @@ void attempts_begin(struct attempts *attempts, const struct claim *claim)
 
     metric_add(attempts->options.meters->under_way, 1);
     metric_observe(attempts->options.meters->wait_seconds, claim->waited_us);
+    if (claim->data.p == NULL) {
+        end(attempts, attempt, FAILURE_EXPIRED);
+        return;
+    }
     attempt->body = payload_write(&attempt->arena, claim->event_id, attempt->event_type,
                                   claim->created_at, claim->data);
     if (claim->signs && !sign(attempts, attempt, claim->sealed_secret)) {

@@ -20,7 +20,7 @@ enum {
     REST_MOST_US =
         50 * 1000,         /* and at most: a machine that is short of time must not fall behind */
     RETRY_US = 100 * 1000, /* after a turn that failed */
-    /* A claim that took longer than this to come through is left to its lease. */
+    /* A claim that took longer than this to come through is not begun but handed back. */
     STALE_US = 3 * 1000 * 1000,
     STOP_US = 9500 * 1000,
 };
@@ -51,6 +51,9 @@ static void note(struct sender *sender, const struct store_told *told, size_t n_
     metric_add(meters->interrupted, told->n_interrupted);
     metric_add(meters->quarantined, told->n_quarantined);
     metric_add(meters->overtaken, (int64_t)n_ended - told->n_settled);
+    if (told->n_handed_back > 0)
+        LOG(LOG_WARNING, "claims whose answer was lost were handed back",
+            log_int("handed_back", told->n_handed_back));
     if (told->n_interrupted > 0)
         LOG(LOG_WARNING, "attempts were cut off by the loss of their worker",
             log_int("interrupted", told->n_interrupted));

@@ -14,7 +14,6 @@ enum {
     CONNECT_MS = 50,
     PATIENCE_MS = 3000,
     ARENA_MOST = 64 * 1024 * 1024,
-    TURN_PARAMS = 4,
     /* A turn's share of fan-out: rows written, and events of one organization that are weighed. */
     FANNED_AIM = 2000,
     EVENTS_MOST = 64,
@@ -24,14 +23,17 @@ _Static_assert(STORE_LEASE_S * 1000 > PATIENCE_MS + 1000, "a lease outlives a tu
 
 struct store {
     struct db *db;
-    struct arena arena; /* of one turn */
+    struct arena arena;         /* of one turn */
+    char worker[UUID_TEXT + 1]; /* whose claims are ours */
 };
 
 struct store *store_new(const struct store_options *options)
 {
     struct store *store = calloc(1, sizeof(*store));
+    const struct uuid worker = uuid_v7(clock_us());
 
     must(store != NULL);
+    uuid_format(&worker, store->worker);
     arena_init(&store->arena, ARENA_MOST);
     store->db = db_new(&(struct db_options){
         .url = options->database_url,
@@ -149,14 +151,23 @@ static struct str number(struct store *store, int value)
 
 static size_t add_claim(struct store *store, const struct store_ask *ask)
 {
-    const db_param params[TURN_PARAMS] = {
-        number(store, ask->slots),
-        number(store, ask->slots_proven),
-        number(store, ask->slots_other),
-        number(store, STORE_LEASE_S),
+    const db_param params[] = {
+        number(store, ask->slots),       number(store, ask->slots_proven),
+        number(store, ask->slots_other), number(store, STORE_LEASE_S),
+        str_of(store->worker),
     };
 
-    return db_add(store->db, SQL_CLAIM, params, TURN_PARAMS);
+    return db_add(store->db, SQL_CLAIM, params, sizeof(params) / sizeof(params[0]));
+}
+
+/* Those that are under way, and no others. */
+static size_t keep_claims(struct store *store, struct str under_way)
+{
+    const db_param kept[] = {under_way, number(store, STORE_LEASE_S)};
+    const db_param others[] = {str_of(store->worker), under_way};
+
+    db_add(store->db, SQL_RENEW, kept, 2);
+    return db_add(store->db, SQL_HAND_BACK, others, 2);
 }
 
 static void read_claims(struct store *store, const struct db_rows *rows, struct store_told *out)
@@ -189,7 +200,7 @@ static void read_claims(struct store *store, const struct db_rows *rows, struct 
 enum status store_turn(struct store *store, const struct store_ask *ask, struct store_told *out)
 {
     struct store_told told = {0};
-    size_t settle = 0, recover = 0, fan_out = 0, claim = 0;
+    size_t settle = 0, hand_back = 0, recover = 0, fan_out = 0, claim = 0;
     struct db *db = store->db;
     enum status st;
 
@@ -198,11 +209,8 @@ enum status store_turn(struct store *store, const struct store_ask *ask, struct 
     db_add(db, SQL_LOCK_QUEUE, NULL, 0);
     if (ask->n_ended > 0)
         settle = add_settle(store, ask);
-    if (ask->under_way.p != NULL) {
-        const db_param params[] = {ask->under_way, number(store, STORE_LEASE_S)};
-
-        db_add(db, SQL_RENEW, params, 2);
-    }
+    if (ask->under_way.p != NULL)
+        hand_back = keep_claims(store, ask->under_way);
     if (ask->recovers)
         recover = db_add(db, SQL_RECOVER, NULL, 0);
     if (ask->fans_out) {
@@ -217,6 +225,8 @@ enum status store_turn(struct store *store, const struct store_ask *ask, struct 
         return st;
     if (settle > 0)
         told.n_settled = db_value_int(db_result(db, settle), 0, 0);
+    if (hand_back > 0)
+        told.n_handed_back = db_value_int(db_result(db, hand_back), 0, 0);
     if (recover > 0) {
         told.n_interrupted = db_value_int(db_result(db, recover), 0, 0);
         told.n_quarantined = db_value_int(db_result(db, recover), 0, 1);

@@ -1,9 +1,9 @@
 /*
  * store - the sender's side of the tables: everything of one turn in one transaction.
  *
- * What     Settles attempts that have ended, prolongs the leases of others, recovers what a lost
- *          worker held, fans events out and claims what can be sent now; in this order, so that
- *          slots that became free are claimed in the same turn.
+ * What     Settles attempts that have ended, prolongs the leases of others and hands back what
+ *          else this process holds, recovers what a lost worker held, fans events out and claims
+ * what can be sent now; in this order, so that slots that became free are claimed in the same turn.
  * Owns     store_new() gives what store_free() takes back. Claims live until the next turn.
  * Threads  The sender's.
  * Fails    store_turn(): as db_commit(). Nothing is claimed then as far as the caller is concerned;
@@ -36,8 +36,8 @@ struct store_ask {
 /* A delivery that is ours to attempt. */
 struct claim {
     struct str organization_id, endpoint_id, id, fence;
-    struct str event_id, event_type, data, url;
-    int64_t created_at; /* of the event, Unix seconds */
+    struct str event_id, event_type, data, url; /* no data: the event has been dropped */
+    int64_t created_at;                         /* of the event, Unix seconds */
     bool signs;
     struct str sealed_secret; /* in hex */
     int64_t waited_us;        /* since it was queued */
@@ -46,7 +46,7 @@ struct claim {
 struct store_told {
     const struct claim *claims;
     size_t n_claims;
-    int64_t n_settled, n_interrupted, n_quarantined, n_events, n_fanned;
+    int64_t n_settled, n_handed_back, n_interrupted, n_quarantined, n_events, n_fanned;
     bool has_more_events;
 };
 

@@ -375,6 +375,58 @@ Test(webhook_deliver, malformed_events_of_neighbours_are_refused)
                  0);
 }
 
+/* A row of the queue for one of the organization's events; which, says the rest of the statement.
+ */
+#define QUEUE_ROW                                                                                  \
+    "WITH made AS (INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id,"         \
+    " event_type, cause, created_at, lease_until, fence, worker) SELECT $1::uuid, $2::uuid,"       \
+    " webhook.id_at(at), $3::uuid, 'ticket.created', 'event', at, "
+
+Test(webhook_deliver, a_claim_that_is_not_attempted_is_handed_back_and_sent_once)
+{
+    struct receiver *receiver = receiver_start("good");
+    struct org org;
+    struct hook hook, slow;
+    const char *event;
+
+    org_new(&org);
+    hook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &hook);
+    hook_new(&org, receiver_url(receiver, "/slow/4000"), "ticket.resolved", &slow);
+    event = publish_ticket(&org, "ticket.created", "T-1");
+    receiver_await(receiver, "/ok", 1, SOON_MS);
+    publish_ticket(&org, "ticket.resolved", "T-1");
+    receiver_await(receiver, "/slow", 1, SOON_MS);
+    /* As if the worker had claimed it and the answer had been lost. */
+    sql_text(QUEUE_ROW "clock_timestamp() + interval '60 s', nextval('webhook.fence'), w.worker"
+                       " FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS at) AS a,"
+                       "      (SELECT worker FROM webhook.queue WHERE endpoint_id = $4::uuid) AS w"
+                       " RETURNING id) SELECT count(*) FROM made",
+             org.id, hook.id, event + 4, slow.id, NULL);
+    hook_await(&org, &hook, 2, SOON_MS);
+    cr_assert_eq(receiver_count(receiver, "/ok"), 2);
+    cr_assert_str_eq(text_of(hook_delivery(&org, &hook, 0), "state"), "succeeded");
+    cr_assert(json_is_null(json_object_get(hook_delivery(&org, &hook, 0), "previous_id")));
+}
+
+Test(webhook_deliver, a_delivery_whose_event_is_gone_says_so)
+{
+    struct receiver *receiver = receiver_start("good");
+    struct org org;
+    struct hook hook;
+
+    org_new(&org);
+    hook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &hook);
+    sql_text(QUEUE_ROW "NULL, NULL, NULL"
+                       " FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS at) AS a"
+                       " RETURNING id), marked AS (UPDATE webhook.endpoints SET has_work = true"
+                       " WHERE id = $2::uuid) SELECT count(*) FROM made",
+             org.id, hook.id, org.id, NULL);
+    hook_await(&org, &hook, 1, SOON_MS);
+    cr_assert_str_eq(text_of(hook_delivery(&org, &hook, 0), "state"), "failed");
+    cr_assert_str_eq(text_of(hook_delivery(&org, &hook, 0), "error"), "expired");
+    cr_assert_eq(receiver_count(receiver, "/"), 0);
+}
+
 Test(webhook_deliver, roles_may_do_no_more_than_their_work)
 {
     static const struct {

@@ -8,7 +8,9 @@
 -- Rows are found once and then touched where they lie (spot), see fan_out.sql.
 --
 --   1 slots that this process has free  2 of them for proven endpoints at most  3 for others
---   4 seconds until a claim is taken for lost
+--   4 seconds until a claim is taken for lost  5 who claims
+--
+-- The data is NULL where the event has been dropped while its delivery waited.
 WITH busy AS MATERIALIZED (
   SELECT organization_id, endpoint_id, count(*)::integer AS n
     FROM webhook.queue
@@ -74,9 +76,9 @@ WITH busy AS MATERIALIZED (
   UPDATE webhook.queue
      SET claimed_at = clock_timestamp(),
          lease_until = clock_timestamp() + $4::integer * interval '1 second',
-         fence = nextval('webhook.fence')
+         fence = nextval('webhook.fence'), worker = $5::uuid
    WHERE ctid = ANY (ARRAY(SELECT spot FROM chosen))
-  RETURNING organization_id, endpoint_id, id, fence, event_id
+  RETURNING organization_id, endpoint_id, id, fence, event_id, event_type
 ), left_over AS MATERIALIZED (
   SELECT l.spot,
          (SELECT count(*) FROM chosen c
@@ -92,15 +94,15 @@ WITH busy AS MATERIALIZED (
    WHERE ctid = ANY (ARRAY(SELECT spot FROM left_over WHERE n > 0 AND n_waiting > n))
 )
 SELECT c.organization_id, c.endpoint_id, c.id, c.fence,
-       replace(v.id::text, '-', ''), v.type, floor(extract(epoch FROM v.created_at))::bigint,
+       replace(c.event_id::text, '-', ''), c.event_type, floor(extract(epoch FROM v.created_at))::bigint,
        v.data, e.url, e.signing, encode(e.secret, 'hex'),
        floor(extract(epoch FROM clock_timestamp() - webhook.time_of(c.id)) * 1000000)::bigint
   FROM claimed c
  CROSS JOIN LATERAL (
-   SELECT id, type, created_at, data FROM webhook.events
-    WHERE organization_id = c.organization_id AND id = c.event_id
-   OFFSET 0) AS v
- CROSS JOIN LATERAL (
    SELECT url, signing, secret FROM webhook.endpoints
     WHERE organization_id = c.organization_id AND id = c.endpoint_id
    OFFSET 0) AS e
+  LEFT JOIN LATERAL (
+   SELECT created_at, data FROM webhook.events
+    WHERE organization_id = c.organization_id AND id = c.event_id
+   OFFSET 0) AS v ON true

@@ -188,3 +188,57 @@ Test(statements, fan_out_tells_that_an_organization_may_have_more_than_was_looke
     expect_fan_out("100000", 64, 0, true);
     expect_fan_out("100000", 1, 0, false);
 }
+
+/* With room for 9 deliveries and leases of a minute. */
+static const struct db_rows *claim(const char *worker)
+{
+    static const char *const texts[] = {"9", "9", "9", "60"};
+    struct params params = {0};
+
+    for (size_t i = 0; i < 4; i++)
+        params_add(&params, str_of(texts[i]));
+    params_add(&params, str_of(worker));
+    return run_all(SQL_CLAIM, &params);
+}
+
+static int64_t hand_back(const char *worker, const char *fences)
+{
+    struct params params = {0};
+
+    params_add(&params, str_of(worker));
+    params_add(&params, str_of(fences));
+    return db_value_int(run_all(SQL_HAND_BACK, &params), 0, 0);
+}
+
+#define CLAIMED "SELECT count(*) FROM webhook.queue WHERE lease_until IS NOT NULL"
+
+Test(statements, hand_back_what_a_worker_claimed_and_does_not_attempt)
+{
+    make_endpoint(ORG, ENDPOINT);
+    make_events(ORG, 1, 1, false);
+    expect_fan_out("10", 1, 1, false);
+    cr_assert_eq(db_rows_count(claim(ORG)), 1);
+    cr_assert_eq(db_rows_count(claim(ORG)), 0);
+    cr_assert_eq(hand_back(OTHER, "{}"), 0, "of another worker");
+    cr_assert_eq(hand_back(ORG, "{1}"), 0, "it is under way");
+    cr_assert_eq(hand_back(ORG, "{2}"), 1);
+    cr_assert_eq(db_rows_count(claim(OTHER)), 1, "it waits again");
+    cr_assert_eq(count("SELECT crashes + fence FROM webhook.queue"), 2);
+
+    postgres_do(server.url, "UPDATE webhook.endpoints SET enabled = false");
+    cr_assert_eq(hand_back(OTHER, "{}"), 0, "nobody would ever claim it");
+    cr_assert_eq(count(CLAIMED), 1);
+}
+
+Test(statements, claim_a_delivery_whose_event_is_gone)
+{
+    const struct db_rows *rows;
+
+    make_endpoint(ORG, ENDPOINT);
+    make_events(ORG, 1, 1, false);
+    expect_fan_out("10", 1, 1, false);
+    postgres_do(server.url, "DELETE FROM webhook.events");
+    rows = claim(ORG);
+    cr_assert_eq(db_rows_count(rows), 1);
+    cr_assert_null(db_value(rows, 0, 7).p, "its data");
+}
