@@ -66,6 +66,9 @@ enum status authenticate_tell(struct command *command, struct db *db, void *serv
    command is refused then. */
 struct access_ask *access_for_organization(struct command *command, enum access_sql statement);
 
+/* For a list: reads the body, {"before"?: id}, and appends that id as a parameter. */
+enum status access_list_before(struct command *command, struct access_ask *ask);
+
 /* Forgets the counters of windows that are over. */
 void access_upkeep(struct db *db, struct arena *arena, void *service);
 

@@ -3,6 +3,7 @@
  * comes back to the reply.
  */
 #include "common/base/log.h"
+#include "common/wire/fields.h"
 #include "common/wire/json.h"
 #include "proto/headers.h"
 #include "proto/subject.h"
@@ -34,6 +35,25 @@ struct access_ask *access_for_organization(struct command *command, enum access_
     params_add_id(&ask->params, command->arena, &command->caller.organization_id);
     command->state = ask;
     return ask;
+}
+
+struct list {
+    struct str before;
+};
+
+static const struct field list_fields[] = {
+    {.name = "before", .kind = FIELD_UUID, .offset = offsetof(struct list, before)},
+};
+
+enum status access_list_before(struct command *command, struct access_ask *ask)
+{
+    struct str body = command->body.n > 0 ? command->body : STR("{}");
+    struct list list = {0};
+
+    if (!fields_read_body(body, list_fields, 1, &list, &command->problems))
+        return command_refuse_all(command, fields_outcome(&command->problems));
+    params_add(&ask->params, list.before);
+    return ST_OK;
 }
 
 void access_ask(struct command *command, struct db *db, void *service)

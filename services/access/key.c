@@ -88,7 +88,9 @@ enum status key_create_judge(struct command *command, void *service)
 
 enum status key_list_judge(struct command *command, void *service)
 {
-    return access_for_organization(command, SQL_LIST_KEYS) != NULL ? ST_OK : ST_REFUSED;
+    struct access_ask *ask = access_for_organization(command, SQL_LIST_KEYS);
+
+    return ask != NULL ? access_list_before(command, ask) : ST_REFUSED;
 }
 
 struct key_rotate {

@@ -56,7 +56,7 @@ enum status org_list_judge(struct command *command, void *service)
 
     ask->statement = SQL_LIST_ORGANIZATIONS;
     command->state = ask;
-    return ST_OK;
+    return access_list_before(command, ask);
 }
 
 struct org_set {

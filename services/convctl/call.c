@@ -174,5 +174,10 @@ enum call_answer call_answer(const struct call *call)
 {
     if (strcmp(call->subject, SUBJECT_AUDIT_VERIFY) == 0)
         return ANSWER_LAST;
-    return strcmp(call->subject, SUBJECT_AUDIT_EXPORT) == 0 ? ANSWER_LINES : ANSWER_WHOLE;
+    if (strcmp(call->subject, SUBJECT_AUDIT_EXPORT) == 0)
+        return ANSWER_LINES;
+    if (strcmp(call->subject, SUBJECT_ACCESS_ORG_LIST) == 0 ||
+        strcmp(call->subject, SUBJECT_ACCESS_KEY_LIST) == 0)
+        return ANSWER_PAGES;
+    return ANSWER_WHOLE;
 }

@@ -32,8 +32,8 @@ struct argument {
     bool repeated; /* may be given more than once: the field is an array */
 };
 
-/* What becomes of the answer: see walk.h for the other two. */
-enum call_answer { ANSWER_WHOLE, ANSWER_LAST, ANSWER_LINES };
+/* What becomes of the answer: see walk.h for all but the first. */
+enum call_answer { ANSWER_WHOLE, ANSWER_LAST, ANSWER_LINES, ANSWER_PAGES };
 
 #define CALL_ARGUMENTS_MOST 6
 

@@ -13,6 +13,7 @@ struct walk {
     struct talk_request request;
     enum call_answer answer;
     json_t *body;  /* of the next step; NULL = none */
+    json_t *list;  /* what pages have brought so far */
     char last[64]; /* id of the last line that was printed; "" = none */
     unsigned long long lines;
     bool shows_progress, is_done;
@@ -28,7 +29,7 @@ static enum status failed(struct failure *failure, const char *code, const char 
 
 static void show_progress(const struct walk *walk, const json_t *value)
 {
-    if (!walk->shows_progress)
+    if (!walk->shows_progress || walk->answer == ANSWER_PAGES)
         return;
     if (walk->answer == ANSWER_LINES)
         fprintf(stderr, "\r%llu entries", walk->lines);
@@ -62,16 +63,39 @@ static bool print_lines(struct walk *walk, const json_t *value)
     return fflush(stdout) == 0;
 }
 
+static bool print_list(const struct walk *walk)
+{
+    char *text = json_dumps(walk->list, JSON_COMPACT);
+    bool is_written = text != NULL && puts(text) >= 0 && fflush(stdout) == 0;
+
+    free(text);
+    return is_written;
+}
+
 static bool print(struct walk *walk, struct str answer, const json_t *value)
 {
     if (walk->answer == ANSWER_LINES)
         return print_lines(walk, value);
     if (!walk->is_done)
         return true;
+    if (walk->answer == ANSWER_PAGES)
+        return print_list(walk);
     return printf("%.*s\n", STR_ARG(answer)) >= 0 && fflush(stdout) == 0;
 }
 
 /* -- steps ------------------------------------------------------------------------------------ */
+
+/* The body of the step that goes on behind this answer; NULL: it was the last. */
+static json_t *go_on(struct walk *walk, const json_t *value)
+{
+    size_t n = json_array_size(value);
+
+    if (walk->answer != ANSWER_PAGES)
+        return json_incref(json_object_get(value, "position"));
+    if (n == 0 || json_array_extend(walk->list, (json_t *)value) != 0)
+        return NULL;
+    return json_pack("{s:O}", "before", json_object_get(json_array_get(value, n - 1), "id"));
+}
 
 static enum status step(struct walk *walk, struct arena *arena, struct failure *failure)
 {
@@ -88,7 +112,7 @@ static enum status step(struct walk *walk, struct arena *arena, struct failure *
     if (!json_read(answer, &value, error))
         return failed(failure, "server_error", "the service's answer is not JSON");
     json_decref(walk->body);
-    walk->body = json_incref(json_object_get(value, "position"));
+    walk->body = go_on(walk, value);
     walk->is_done = walk->body == NULL;
     if (!print(walk, answer, value))
         st = failed(failure, "output", "cannot write the answer");
@@ -104,6 +128,7 @@ enum status walk(const struct talk_request *request, json_t *body, enum call_ans
         .request = *request,
         .answer = answer,
         .body = json_incref(body),
+        .list = json_array(),
         .shows_progress = isatty(STDERR_FILENO) == 1,
     };
     struct arena step_arena;
@@ -112,6 +137,7 @@ enum status walk(const struct talk_request *request, json_t *body, enum call_ans
     walk.talk = talk_open(request, failure);
     if (walk.talk == NULL) {
         json_decref(walk.body);
+        json_decref(walk.list);
         return ST_REFUSED;
     }
     arena_init(&step_arena, STEP_MEMORY_MOST);
@@ -126,6 +152,7 @@ enum status walk(const struct talk_request *request, json_t *body, enum call_ans
     failure->code = st != ST_OK ? arena_printf(arena, "%s", failure->code) : NULL;
     arena_release(&step_arena);
     json_decref(walk.body);
+    json_decref(walk.list);
     talk_close(walk.talk);
     return st;
 }

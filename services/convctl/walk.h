@@ -4,6 +4,8 @@
  * What     The `position` of an answer is the body of the next request, as it is; the last answer
  *          has none. Either the last answer is printed, or the entries of every answer, one on a
  *          line. On a terminal, standard error shows how far it has come.
+ *          Where answers are pages of a list, the next one is asked for with the last id, until
+ *          one is empty; all are printed as one array.
  * Threads  One thread.
  * Fails    ST_REFUSED, with `failure` filled. Lines that were printed are good: its message says
  *          where to go on.

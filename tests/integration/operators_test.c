@@ -11,11 +11,34 @@
 #include "proto/outcome.h"
 #include "proto/subject.h"
 #include "tests/support/api.h"
+#include "tests/support/keep.h"
 #include "tests/support/sql.h"
 
 TestSuite(operators, .init = api_open, .timeout = 180);
 
 enum { ROUNDS = 50 };
+
+Test(operators, list_all_keys_however_many_there_are)
+{
+    enum { MANY = 2300 };
+    struct org org;
+    json_t *keys;
+
+    org_new(&org);
+    cr_assert_eq(sql_integer("WITH made AS (INSERT INTO access.api_keys (organization_id,"
+                             " api_key_id, token_hash, name, scope, prefix, last_four) SELECT"
+                             " $1::uuid, gen_random_uuid(), sha256(gen_random_uuid()::text::bytea),"
+                             " n::text, 'read', 'svc_read_', 'last' FROM generate_series(1,"
+                             " $2::int) AS n RETURNING 1) SELECT count(*) FROM made",
+                             org.id, format("%d", MANY - 2), NULL),
+                 MANY - 2);
+    keys = keep(convctl("key", "list", "--org", org.id, NULL));
+    cr_assert_eq(json_array_size(keys), MANY);
+    for (size_t i = 1; i < MANY; i++)
+        cr_assert_lt(strcmp(json_string_value(json_object_get(json_array_get(keys, i), "id")),
+                            json_string_value(json_object_get(json_array_get(keys, i - 1), "id"))),
+                     0, "every key once, the newest first");
+}
 
 Test(operators, cannot_leave_an_empty_list_on_even_in_the_database_itself)
 {

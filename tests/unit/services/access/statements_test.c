@@ -186,7 +186,7 @@ Test(statements, keep_the_latest_use_of_a_key, .init = start, .fini = stop)
     ASK(SQL_NOTE_USED, "{" ORG "}", "{" KEY "}", "{1700000060}");
     ASK(SQL_NOTE_USED, "{" ORG "}", "{" KEY "}", "{1700000000}");
     ASK(SQL_NOTE_USED, "{" OTHER "}", "{" KEY "}", "{1800000000}");
-    cr_assert(says(ASK(SQL_LIST_KEYS, ORG), "\"last_used_at\":1700000060"));
+    cr_assert(says(ASK(SQL_LIST_KEYS, ORG, NULL), "\"last_used_at\":1700000060"));
 }
 
 Test(statements, never_leave_an_allowlist_empty_while_it_is_on, .init = start, .fini = stop)
@@ -219,7 +219,7 @@ Test(statements, list_no_more_than_fits_into_a_message, .init = start, .fini = s
         "INSERT INTO access.organizations (organization_id, name, plan) SELECT "
         "gen_random_uuid(), repeat(U&'\\+01F600', 255), 'free' FROM generate_series(1, 1000)");
     db_open_batch(db, clock_us() + 10000000);
-    db_add(db, SQL_LIST_ORGANIZATIONS, NULL, 0);
+    db_add(db, SQL_LIST_ORGANIZATIONS, &(db_param){0}, 1);
     cr_assert_eq(db_run(db), ST_OK);
     answer = db_value(db_result(db, 0), 0, 1).p;
     cr_assert_gt(strlen(answer), 800000);
