@@ -14,9 +14,11 @@ demo_create() {
 
 # Renamed into place when whole: a reader never sees half of it.
 demo_prepare() {
-  local NATS_URL
+  local NATS_URL tls
+  mapfile -t tls < <(tls_bus_settings)
   NATS_URL=$(nats_url admin)
   export NATS_URL
+  ! wants_tls || export "${tls[@]}"
   exec 8>"$RUN_DIR/up.lock"
   flock 8
   umask 077
@@ -27,8 +29,7 @@ demo_prepare() {
   {
     echo "BASE_URL=http://127.0.0.1:$(port_of gateway)/api/v1"
     echo "DASHBOARD_URL=http://127.0.0.1:$(port_of dashboard)"
-    echo "DATABASE_URL=$(database_url admin)"
-    echo "NATS_URL=$NATS_URL"
+    printf '%q\n' "DATABASE_URL=$(database_url admin)" "NATS_URL=$NATS_URL" "${tls[@]}"
     cat "$RUN_DIR/secrets/demo"
   } >"$RUN_DIR/env.new"
   mv "$RUN_DIR/env.new" "$RUN_DIR/env"

@@ -16,7 +16,7 @@ if [[ $EUID -eq 0 ]]; then
 fi
 
 database_url() {
-  echo "postgresql://$1:$(secret "database-$1")@127.0.0.1:$(port_of postgres)/$DATABASE"
+  echo "postgresql://$1:$(secret "database-$1")@127.0.0.1:$(port_of postgres)/$DATABASE$(tls_database_query)"
 }
 
 nats_url() {
@@ -92,7 +92,11 @@ password_encryption = scram-sha-256
 log_line_prefix = '%m [%p] %u %a '
 log_timezone = 'UTC'
 timezone = 'UTC'
+$(tls_postgres_config)
 END
+  # Nobody comes in by any other way, nor without TLS where there is any.
+  echo "host$(! wants_tls || echo ssl) all all 127.0.0.1/32 scram-sha-256" \
+    >"$RUN_DIR/postgres/data/pg_hba.conf"
   # The supervisor's parent-death signal is lost in the change of user, so it is set again here.
   start_script postgres "cd /
 exec 9<$(quote "$RUN_DIR/postgres")
@@ -125,6 +129,7 @@ max_payload: 8MB
 listen: "127.0.0.1:$(port_of nats)"
 server_name: "local"
 include "users.conf"
+$(tls_nats_config)
 END
     nats_users_prepare
   )

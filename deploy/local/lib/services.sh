@@ -34,6 +34,10 @@ service_prepare() {
   local service=$1 i=$2 name=$1-$2
   local settings=("NATS_URL=$(nats_url "$service")" "SERVICE_INSTANCE=$i"
     "ADMIN_ADDRESS=127.0.0.1" "ADMIN_PORT=$(port_of "$name")")
+  local line
+  while read -r line; do
+    settings+=("$line")
+  done < <(tls_bus_settings)
 
   [[ " ${WITH_DATABASE[*]} " != *" $service "* ]] ||
     settings+=("DATABASE_URL=$(database_url "conv_$service")")

@@ -1,0 +1,67 @@
+# shellcheck shell=bash disable=SC2154
+# STACK_TLS=1: PostgreSQL and nats-server speak TLS and nothing else, with certificates by an authority
+# of RUN_DIR's own, made once. The bus asks for a certificate of its clients too.
+TLS=$RUN_DIR/tls
+
+wants_tls() {
+  [[ ${STACK_TLS-} == 1 ]]
+}
+
+# NAME USE...: a key and a certificate for it, signed by the authority, in the present folder.
+certificate() {
+  openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$1" \
+    -keyout "$1.key" |
+    openssl x509 -req -CA authority.pem -CAkey authority.key -days 825 \
+      -set_serial "0x$(openssl rand -hex 8)" -extfile <(printf '%s\n' "${@:2}") -out "$1.pem"
+}
+
+# Made aside and renamed when it is whole.
+tls_prepare() {
+  wants_tls && [[ ! -d $TLS ]] || return 0
+  command -v openssl >/dev/null || die "STACK_TLS=1 needs openssl"
+  rm -rf "$TLS.new"
+  (
+    umask 077
+    mkdir "$TLS.new"
+    cd "$TLS.new"
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 825 \
+      -subj /CN=authority -keyout authority.key -out authority.pem
+    certificate server subjectAltName=IP:127.0.0.1 extendedKeyUsage=serverAuth
+    certificate client extendedKeyUsage=clientAuth
+  ) 2>"$RUN_DIR/log/openssl.log" || die "no certificates: see $RUN_DIR/log/openssl.log"
+  mv "$TLS.new" "$TLS"
+}
+
+# What is appended to a URL of the database.
+tls_database_query() {
+  ! wants_tls || printf '?sslmode=verify-full&sslrootcert=%s' \
+    "$(jq -rn --arg path "$TLS/authority.pem" '$path | @uri')"
+}
+
+# What programs on the bus need beside its URL: NAME=VALUE a line.
+tls_bus_settings() {
+  ! wants_tls || printf '%s\n' "NATS_CA_FILE=$TLS/authority.pem" \
+    "NATS_CERT_FILE=$TLS/client.pem" "NATS_KEY_FILE=$TLS/client.key"
+}
+
+tls_nats_config() {
+  ! wants_tls || cat <<END
+tls {
+  cert_file: "$TLS/server.pem"
+  key_file: "$TLS/server.key"
+  ca_file: "$TLS/authority.pem"
+  verify: true
+}
+END
+}
+
+# PostgreSQL wants to own its key.
+tls_postgres_config() {
+  local data=$RUN_DIR/postgres/data
+  wants_tls || return 0
+  install -m 600 -o "$postgres_owner" "$TLS/server.pem" "$TLS/server.key" "$data"
+  echo "ssl = on
+ssl_cert_file = 'server.pem'
+ssl_key_file = 'server.key'
+ssl_min_protocol_version = 'TLSv1.2'"
+}
