@@ -1,0 +1,96 @@
+/*
+ * api - asks the server. Every answer is what the server said: an ApiError carries its status, its
+ * problems and the request id. Keeps the CSRF token of the session, in memory only.
+ */
+let csrf = null;
+let onSignedOut = () => {};
+
+export class ApiError extends Error {
+  constructor(status, errors, requestId, retryAfter) {
+    super(errors[0].message);
+    this.status = status;
+    this.code = errors[0].code;
+    this.errors = errors;
+    this.requestId = requestId;
+    this.retryAfter = retryAfter;
+  }
+}
+
+const UNREACHABLE = [{code: 'unreachable', message: 'The server cannot be reached. Is the network up?'}];
+const UNREADABLE = [{code: 'unreadable', message: 'The server gave an answer that cannot be read'}];
+
+export function setCsrf(token) {
+  csrf = token;
+}
+
+/* Called when an answer says that nobody is signed in any more. */
+export function whenSignedOut(listener) {
+  onSignedOut = listener;
+}
+
+async function read(response) {
+  try {
+    return JSON.parse(await response.text());
+  } catch (error) {
+    if (error.name === 'AbortError')
+      throw error;
+    return null;
+  }
+}
+
+function failure(response, body) {
+  const errors = Array.isArray(body?.errors) && body.errors.length > 0 ? body.errors : UNREADABLE;
+
+  return new ApiError(response.status, errors, body?.request_id ?? null,
+                      Number(response.headers.get('Retry-After')) || null);
+}
+
+async function send(path, options) {
+  try {
+    return await fetch(path, {credentials: 'same-origin', cache: 'no-store', ...options});
+  } catch (error) {
+    if (error.name === 'AbortError')
+      throw error;
+    throw new ApiError(0, UNREACHABLE, null, null);
+  }
+}
+
+async function ask(method, path, body, signal, isDoor) {
+  const headers = {Accept: 'application/json'};
+
+  if (method !== 'GET') {
+    headers['Content-Type'] = 'application/json';
+    if (csrf !== null)
+      headers['X-CSRF-Token'] = csrf;
+  }
+  const text = method === 'GET' || method === 'DELETE' ? undefined : JSON.stringify(body ?? {});
+  const response = await send(path, {method, headers, signal, body: text});
+  const answer = await read(response);
+
+  if (response.ok && (answer !== null || response.status === 204))
+    return answer;
+  if (response.status === 401 && !isDoor)
+    onSignedOut();
+  throw failure(response, answer);
+}
+
+export const get = (path, signal) => ask('GET', path, null, signal, false);
+export const post = (path, body) => ask('POST', path, body, undefined, false);
+export const put = (path, body) => ask('PUT', path, body, undefined, false);
+export const del = (path) => ask('DELETE', path, null, undefined, false);
+
+/* For the pages in front of the door, where "unauthorized" is an answer like another. */
+export const knock = (path, body) => ask('POST', path, body, undefined, true);
+export const whoIsThere = () => ask('GET', '/data/session', null, undefined, true);
+
+/* A path with its ids encoded, one segment each: path`/data/keys/${id}`. */
+export function path(parts, ...values) {
+  return parts.reduce((all, part, i) => all + encodeURIComponent(values[i - 1]) + part);
+}
+
+/* '?a=1&b=2' of what is neither absent nor empty. */
+export function query(values) {
+  const given = Object.entries(values).filter(([, v]) => v !== null && v !== undefined && v !== '');
+
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+}

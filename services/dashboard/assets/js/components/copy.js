@@ -1,0 +1,45 @@
+/* copy - text with a button that copies it, and a way by hand where the browser forbids that. */
+import {h} from '../dom.js';
+import {announce} from './announce.js';
+
+const SAID_MS = 2000;
+
+function select(element) {
+  const range = document.createRange();
+
+  range.selectNodeContents(element);
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+}
+
+/* Copies what `element` shows: the text is kept nowhere else. */
+export function copyButton(element, what) {
+  const button = h('button', {type: 'button', class: 'button compact', 'aria-label': `Copy ${what}`},
+                   'Copy');
+
+  button.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(element.textContent);
+      button.textContent = 'Copied';
+      announce(`Copied ${what}`);
+    } catch (error) {
+      select(element);
+      button.textContent = 'Press Ctrl+C';
+      announce(`Selected ${what}: press Control C to copy`);
+    }
+    setTimeout(() => {
+      button.textContent = 'Copy';
+    }, SAID_MS);
+  });
+  return button;
+}
+
+/* A block of code under a bar with its name. wrap: break long lines instead of scrolling. */
+export function codeBlock(text, {label, wrap = false}) {
+  const pre = h('pre', {tabindex: wrap ? null : '0', 'aria-label': wrap ? null : label,
+                        role: wrap ? null : 'region'}, text);
+
+  return h('div', {class: wrap ? 'code wrap' : 'code'},
+           h('div', {class: 'code-bar'}, h('span', null, label), copyButton(pre, label)),
+           pre);
+}

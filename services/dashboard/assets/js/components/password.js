@@ -1,0 +1,18 @@
+/* password - choosing a password: twice, and the same. */
+import {input} from './form.js';
+
+export function passwordFields({name, label, first = false}) {
+  return [
+    input({name, label, type: 'password', required: true, minlength: '8', maxlength: '1024',
+           autocomplete: 'new-password', autofocus: first, hint: 'At least 8 characters'}),
+    input({name: 'again', label: `${label}, again`, type: 'password', required: true,
+           maxlength: '1024', autocomplete: 'new-password'}),
+  ];
+}
+
+/* Throws what a form shows at the second field. */
+export function samePasswords(values, name) {
+  if (values[name] !== values.again)
+    throw Object.assign(new Error('differs from the first'),
+                        {errors: [{field: 'again', message: 'differs from the first'}]});
+}

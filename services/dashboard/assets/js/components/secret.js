@@ -1,0 +1,28 @@
+/*
+ * secret - shows what the server tells only once. The text lives in the one element that shows it and
+ * is wiped when its dialog is closed; closing takes a word that it has been stored.
+ */
+import {h} from '../dom.js';
+import {copyButton} from './copy.js';
+
+/*
+ * Fills `dialog`. more: further elements below; done(): after it was closed.
+ */
+export function showSecret(dialog, {title, text, label, secret, more = null}) {
+  const pre = h('pre', {'data-secret': true}, secret);
+
+  function close() {
+    pre.textContent = '';
+    dialog.close();
+  }
+
+  dialog.fill(title, [
+    h('p', null, text),
+    h('div', {class: 'code wrap'},
+      h('div', {class: 'code-bar'}, h('span', null, label), copyButton(pre, label)), pre),
+    h('p', {class: 'notice warn'}, 'This is shown once. Nobody can show it again, and neither can we.'),
+    more,
+    h('div', {class: 'actions end'},
+      h('button', {type: 'button', class: 'button primary', on: {click: close}}, 'I have stored it')),
+  ], true);
+}

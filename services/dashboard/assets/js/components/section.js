@@ -1,0 +1,52 @@
+/*
+ * section - the parts of a page: its head, cards, and content that is loaded, with its waiting, its
+ * errors and a way to load it again.
+ */
+import {h, freshId, replace} from '../dom.js';
+import {errorNotice, loading} from './notice.js';
+
+export function pageHead(title, text, ...actions) {
+  return h('header', {class: 'page-head'},
+           h('div', null, h('h1', null, title), text && h('p', null, text)),
+           h('div', {class: 'actions'}, actions));
+}
+
+export function card({title, text, actions}, ...children) {
+  const id = freshId('section');
+
+  return h('section', {class: 'card', 'aria-labelledby': id},
+           h('div', {class: 'card-head'},
+             h('div', null, h('h2', {id}, title), text && h('p', null, text)),
+             actions && h('div', {class: 'actions'}, actions)),
+           children);
+}
+
+/*
+ * load() answers with data, render(data) makes elements of it. What was there stays until the next
+ * answer is. {element, reload}
+ */
+export function loaded({label, signal, load, render}) {
+  const element = h('div', {'aria-busy': 'true'}, loading(label));
+
+  async function reload() {
+    element.setAttribute('aria-busy', 'true');
+    try {
+      const data = await load();
+
+      if (!signal.aborted)
+        replace(element, render(data));
+    } catch (error) {
+      if (!signal.aborted)
+        replace(element, errorNotice(error, retry));
+    }
+    element.setAttribute('aria-busy', 'false');
+  }
+
+  function retry() {
+    replace(element, loading(label));
+    reload();
+  }
+
+  reload();
+  return {element, reload};
+}

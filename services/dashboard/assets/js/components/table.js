@@ -1,0 +1,46 @@
+/*
+ * table - rows under headings. On a narrow screen each row becomes a block of labelled lines, which
+ * would take its meaning from a table: so the roles are written out.
+ */
+import {h} from '../dom.js';
+
+/*
+ * columns: [{label, cell: (row) => content, number?, actions?}]; the first cell heads its row.
+ */
+export function table({caption, columns, rows}) {
+  const kind = (column) => (column.number ? 'number' : column.actions ? 'row-actions' : null);
+  const head = columns.map((column) =>
+    h('th', {role: 'columnheader', scope: 'col', class: kind(column)},
+      column.actions ? h('span', {class: 'unseen'}, column.label) : column.label));
+  const body = rows.map((row) => h('tr', {role: 'row'}, columns.map((column) =>
+    h('td', {role: 'cell', class: kind(column), 'data-label': column.label},
+      h('div', null, column.cell(row))))));
+
+  return h('div', {class: 'table-wrap'},
+           h('table', {role: 'table', class: 'stacks'},
+             h('caption', {class: 'unseen'}, caption),
+             h('thead', {role: 'rowgroup'}, h('tr', {role: 'row'}, head)),
+             h('tbody', {role: 'rowgroup'}, body)));
+}
+
+/* A plain table of numbers that scrolls sideways: the readable side of a plot. */
+export function numbersTable({caption, heads, rows}) {
+  return h('div', {class: 'numbers', tabindex: '0', role: 'region', 'aria-label': caption},
+           h('table', null, h('caption', {class: 'unseen'}, caption),
+             h('thead', null, h('tr', null, heads.map((head, i) =>
+               h('th', {scope: 'col', class: i > 0 && 'number'}, head)))),
+             h('tbody', null, rows.map((row) => h('tr', null, row.map((value, i) =>
+               (i === 0 ? h('th', {scope: 'row'}, value) : h('td', {class: 'number'}, value))))))));
+}
+
+/* Newest page first; older ones by the cursor that the server gave. */
+export function pager(pages, address, isFirst) {
+  const next = pages?.next?.starting_after;
+
+  if (isFirst && next === undefined)
+    return null;
+  return h('nav', {class: 'pager', 'aria-label': 'Pages'},
+           isFirst ? h('span') : h('a', {class: 'button', href: address(null)}, '← Newest'),
+           next === undefined ? h('span', {class: 'muted'}, 'No more')
+             : h('a', {class: 'button', href: address(next), rel: 'next'}, 'Older →'));
+}

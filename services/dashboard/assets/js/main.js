@@ -1,0 +1,109 @@
+/*
+ * main - shows the page that the address names: looks who is signed in, fetches the page's module,
+ * puts it into the frame and moves the focus to its heading.
+ *
+ * A page is a module with `title` and `page(context) -> elements`; context holds the path's `params`,
+ * the `query`, and a `signal` that aborts when the page is left.
+ */
+import {ApiError, whenSignedOut} from './api.js';
+import {h, replace} from './dom.js';
+import {startRouter, go} from './router.js';
+import {find} from './routes.js';
+import {forgetSession, loadSession, session} from './session.js';
+import {announce} from './components/announce.js';
+import {errorNotice, notFound} from './components/notice.js';
+import {frame, markCurrent} from './components/shell.js';
+
+const HOME = '/overview';
+const app = document.getElementById('app');
+
+let leaving = new AbortController();
+let framed = null;
+
+function toTheDoor() {
+  const here = location.pathname + location.search;
+
+  forgetSession();
+  framed = null;
+  for (const dialog of document.querySelectorAll('dialog'))
+    dialog.remove();
+  go(here === '/' || here.startsWith('/sign-in') ? '/sign-in'
+    : `/sign-in?next=${encodeURIComponent(here)}`, {replace: true});
+}
+
+/* The element that the page goes into. */
+function place(isDoor) {
+  if (isDoor) {
+    const main = h('main', {id: 'main', class: 'door', tabindex: '-1'});
+
+    framed = null;
+    replace(app, main);
+    return main;
+  }
+  if (framed === null) {
+    framed = frame(session());
+    replace(app, framed);
+  }
+  markCurrent(location.pathname);
+  return framed.querySelector('main');
+}
+
+function present(main, title, elements) {
+  document.title = `${title} · Conversations`;
+  replace(main, elements);
+  scrollTo(0, 0);
+  const heading = main.querySelector('h1');
+
+  heading?.setAttribute('tabindex', '-1');
+  (main.querySelector('[autofocus]') ?? heading ?? main).focus({preventScroll: true});
+  announce(title);
+}
+
+function failed(error) {
+  present(place(session() === null), 'Something went wrong', [
+    h('h1', null, 'This page cannot be shown'),
+    errorNotice(error, () => showPage()),
+  ]);
+}
+
+async function open(found, signal) {
+  const [module] = await Promise.all([
+    found.route.load(),
+    found.route.door || session() !== null ? null : loadSession(),
+  ]);
+
+  if (signal.aborted)
+    return;
+  const context = {params: found.params, query: new URLSearchParams(location.search), signal};
+  const main = place(found.route.door === true);
+
+  present(main, module.title, module.page(context));
+}
+
+async function showPage() {
+  if (location.pathname === '/')
+    history.replaceState(null, '', HOME);
+  const found = find(location.pathname);
+
+  leaving.abort();
+  leaving = new AbortController();
+  const {signal} = leaving;
+
+  if (found === null) {
+    present(place(true), 'Not found', notFound(HOME));
+    return;
+  }
+  try {
+    await open(found, signal);
+  } catch (error) {
+    if (signal.aborted)
+      return;
+    if (error instanceof ApiError && error.status === 401)
+      toTheDoor();
+    else
+      failed(error);
+  }
+}
+
+whenSignedOut(toTheDoor);
+startRouter(showPage);

@@ -1,0 +1,88 @@
+/* audit-verify - holds the trail against its seal, step by step, and says what came out. */
+import {post} from '../api.js';
+import {h, replace} from '../dom.js';
+import {number, plural} from '../format.js';
+import {announce} from '../components/announce.js';
+import {facts} from '../components/facts.js';
+import {errorNotice, notice} from '../components/notice.js';
+import {card} from '../components/section.js';
+
+const FOUND = {
+  changed: 'An entry is not what was sealed',
+  removed: 'An entry or a block was sealed and is not there any more',
+  slipped_in: 'An entry is there that was never sealed',
+  rewritten: 'The chain itself is another one from here on',
+};
+
+function finding({kind, request_id: request, block, detail}) {
+  return [
+    notice('bad', h('strong', null, `${FOUND[kind] ?? kind}.`)),
+    facts([['Kind', h('code', null, kind)], ['Request', request && h('code', null, request)],
+           ['Block', block === null || block === undefined ? null : String(block)],
+           ['Detail', detail]]),
+  ];
+}
+
+function verdict(answer) {
+  const counts = facts([
+    ['Entries checked', number(answer.entries)], ['Of them sealed', number(answer.sealed)],
+    ['Not sealed yet', answer.unsealed === undefined ? null : number(answer.unsealed)],
+    ['Expired', number(answer.expired ?? 0)], ['Blocks', number(answer.blocks ?? 0)],
+    ['Head', answer.head?.block_hash && h('code', null, answer.head.block_hash)],
+  ]);
+
+  return h('div', {class: 'stack'},
+           answer.ok ? notice('good', h('strong', null, 'The trail is complete and unaltered.'))
+             : finding(answer.first ?? {kind: 'unknown'}),
+           counts);
+}
+
+/* Asks until its answer has no place to go on from. */
+async function walk(signal, isStopped, show) {
+  let answer = await post('/data/audit/verify', {});
+
+  while (answer.position && !signal.aborted && !isStopped()) {
+    show(answer);
+    answer = await post('/data/audit/verify', {position: answer.position});
+  }
+  return answer;
+}
+
+export function verifyCard(signal) {
+  const place = h('div', {role: 'status'});
+  const start = h('button', {type: 'button', class: 'button'}, 'Verify the trail');
+  const stop = h('button', {type: 'button', class: 'button', hidden: true}, 'Stop');
+  let isStopped = false;
+
+  function progress(answer) {
+    const {entries = 0, chained = 0} = answer.position;
+
+    replace(place, h('p', null, h('progress', {'aria-label': 'Verifying'}), ' ',
+                     `${plural(Math.max(entries, chained, answer.entries ?? 0), 'entry', 'entries')} ` +
+                       'checked so far…'));
+  }
+
+  stop.addEventListener('click', () => {
+    isStopped = true;
+  });
+  start.addEventListener('click', async () => {
+    isStopped = false;
+    start.disabled = true;
+    stop.hidden = false;
+    replace(place, h('p', null, h('progress', {'aria-label': 'Verifying'}), ' Verifying…'));
+    try {
+      const answer = await walk(signal, () => isStopped, progress);
+
+      replace(place, answer.position ? notice('', 'Stopped before the end: nothing is proven.')
+        : verdict(answer));
+      announce(answer.position ? 'Stopped' : answer.ok ? 'The trail is complete and unaltered'
+        : 'The trail has been altered');
+    } catch (error) {
+      replace(place, errorNotice(error));
+    }
+    start.disabled = false;
+    stop.hidden = true;
+  });
+  return card({title: 'Verify', text: 'Checks every entry against the chain of sealed blocks, and the ' +
+    'chain against its signatures and published heads.', actions: [stop, start]}, place);
+}

@@ -1,0 +1,93 @@
+/* deliveries - the log of an endpoint, and one delivery in full. */
+import {path, post} from '../api.js';
+import {h, replace} from '../dom.js';
+import {milliseconds, words} from '../format.js';
+import {is} from '../session.js';
+import {time, timeExact} from '../time.js';
+import {badge, label} from '../components/badge.js';
+import {openDialog} from '../components/dialog.js';
+import {facts} from '../components/facts.js';
+import {errorNotice} from '../components/notice.js';
+import {table} from '../components/table.js';
+
+const PHASES = [['dns_ms', 'Name look-up'], ['connect_ms', 'Connect'], ['tls_ms', 'TLS'],
+                ['wait_ms', 'Wait for the answer']];
+
+const result = (delivery) => delivery.http_status ?? delivery.error ?? '–';
+
+function timings(delivery) {
+  if (delivery.timings === null)
+    return null;
+  const most = Math.max(...PHASES.map(([name]) => delivery.timings[name] ?? 0), 1);
+
+  return h('div', null, h('h3', null, 'Timings'),
+           h('dl', {class: 'timings'}, PHASES.map(([name, text]) => [
+             h('dt', null, text),
+             h('dd', null, h('meter', {min: '0', max: String(most), value: delivery.timings[name] ?? 0,
+                                       'aria-label': text}),
+               h('span', {class: 'figure-number'}, milliseconds(delivery.timings[name]))),
+           ])));
+}
+
+function excerpt(delivery) {
+  return delivery.excerpt && h('div', null, h('h3', null, 'Answer, the first 4 KB'),
+                               h('div', {class: 'code wrap'}, h('pre', null, delivery.excerpt)));
+}
+
+function resendButton(delivery, close, follow) {
+  const trouble = h('div');
+  const button = h('button', {type: 'button', class: 'button primary'}, 'Resend');
+
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    try {
+      const again = await post(path`/data/deliveries/${delivery.id}/resend`, {});
+
+      close();
+      follow(again);
+    } catch (error) {
+      replace(trouble, errorNotice(error));
+      button.disabled = false;
+    }
+  });
+  return [trouble, h('div', {class: 'actions end'}, button)];
+}
+
+function openDelivery(delivery, follow) {
+  openDialog({
+    title: `Delivery of ${delivery.event_type}`, wide: true,
+    body: (close) => [
+      facts([
+        ['State', badge(delivery.state)],
+        ['HTTP status', delivery.http_status],
+        ['Error', delivery.error && h('code', null, delivery.error)],
+        ['Address', delivery.address && h('code', null, delivery.address)],
+        ['Cause', words(delivery.cause)],
+        ['Queued', timeExact(delivery.created_at)],
+        ['Finished', delivery.finished_at && timeExact(delivery.finished_at)],
+        ['Duration', milliseconds(delivery.duration_ms)],
+        ['Delivery', h('code', null, delivery.id)],
+        ['Event', h('code', null, delivery.event_id)],
+        ['Made again from', delivery.previous_id && h('code', null, delivery.previous_id)],
+      ]),
+      timings(delivery), excerpt(delivery),
+      is('admin') && delivery.finished_at && resendButton(delivery, close, follow),
+    ],
+  });
+}
+
+export function deliveryTable(deliveries, follow) {
+  return table({caption: 'Deliveries, newest first', rows: deliveries, columns: [
+    {label: 'Event', cell: (one) => [h('strong', null, one.event_type),
+                                     one.cause !== 'event' && label(words(one.cause))]},
+    {label: 'State', cell: (one) => badge(one.state)},
+    {label: 'Result', cell: (one) => h('code', null, String(result(one)))},
+    {label: 'Duration', number: true, cell: (one) => milliseconds(one.duration_ms)},
+    {label: 'Queued', cell: (one) => time(one.created_at)},
+    {label: 'Actions', actions: true, cell: (one) => h('button', {
+      type: 'button', class: 'button compact',
+      'aria-label': `Details of ${one.event_type}, ${one.state}`,
+      on: {click: () => openDelivery(one, follow)},
+    }, 'Details')},
+  ]});
+}

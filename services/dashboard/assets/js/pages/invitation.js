@@ -1,0 +1,51 @@
+/* Accepts an invitation: the token comes behind the # of the link, so that it is in no server's log. */
+import {knock} from '../api.js';
+import {h} from '../dom.js';
+import {form} from '../components/form.js';
+import {brand, themeSwitch} from '../components/shell.js';
+import {passwordFields, samePasswords} from '../components/password.js';
+import {go} from '../router.js';
+import {loadSession} from '../session.js';
+
+export const title = 'Accept an invitation';
+
+/* The address forgets the token at once; only the form's closure knows it from then on. */
+function takeToken() {
+  const token = location.hash.slice(1);
+
+  history.replaceState(null, '', location.pathname);
+  return token;
+}
+
+function welcome(token) {
+  return [
+    h('h1', null, 'Welcome'),
+    h('p', {class: 'muted'}, 'You have been invited to look after an organization. Choose a ' +
+      'password; you sign in with it and your email address from now on.'),
+    form({
+      fields: passwordFields({name: 'password', label: 'Password', first: true}),
+      submit: 'Accept and sign in',
+      run: async (values) => {
+        samePasswords(values, 'password');
+        await knock('/data/invitation', {token, password: values.password});
+        await loadSession();
+        go('/overview', {replace: true});
+      },
+    }),
+  ];
+}
+
+export function page() {
+  const token = takeToken();
+
+  return [
+    brand(null),
+    h('div', {class: 'card stack'}, token !== '' ? welcome(token) : [
+      h('h1', null, 'This link is not whole'),
+      h('p', {class: 'muted'}, 'An invitation is in the part of the link behind the #. Open the ' +
+        'link again as you got it, or ask for another invitation.'),
+      h('a', {class: 'button', href: '/sign-in'}, 'Go to sign in'),
+    ]),
+    h('div', {class: 'door-foot'}, themeSwitch()),
+  ];
+}

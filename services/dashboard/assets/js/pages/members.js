@@ -1,0 +1,148 @@
+/* Members and plan: who looks after the organization, and what it pays for. */
+import {del, get, path, post, put} from '../api.js';
+import {h} from '../dom.js';
+import {words} from '../format.js';
+import {is, session} from '../session.js';
+import {exactTime, time} from '../time.js';
+import {toast} from '../components/announce.js';
+import {badge} from '../components/badge.js';
+import {confirmDialog, openDialog} from '../components/dialog.js';
+import {facts} from '../components/facts.js';
+import {form, input, radios, select} from '../components/form.js';
+import {lookingOnly} from '../components/notice.js';
+import {card, loaded, pageHead} from '../components/section.js';
+import {showSecret} from '../components/secret.js';
+import {table} from '../components/table.js';
+
+export const title = 'Members and plan';
+
+const ROLES = [
+  ['member', 'Member', 'Sees everything, changes nothing'],
+  ['admin', 'Admin', 'Changes everything but the plan and the owners'],
+  ['owner', 'Owner', 'Also the plan, and who is an owner'],
+];
+const PLANS = [['free', 'Free: no access to the API'], ['starter', 'Starter'], ['growth', 'Growth'],
+               ['enterprise', 'Enterprise']];
+
+/* The role owner is an owner's to give and to take. */
+const mayGive = () => ROLES.filter(([role]) => role !== 'owner' || is('owner'));
+const mayTouch = (member) => is('admin') && (member.role !== 'owner' || is('owner'));
+
+function invite(reload) {
+  const dialog = openDialog({
+    title: 'Invite somebody',
+    onClose: reload,
+    body: (close) => form({
+      fields: [
+        input({name: 'email', label: 'Email', type: 'email', required: true, autofocus: true,
+               maxlength: '255', autocomplete: 'off'}),
+        radios({name: 'role', label: 'Role', options: mayGive(), checked: ['member']}),
+      ],
+      submit: 'Create invitation', cancel: close,
+      run: async (values) => {
+        const answer = await post('/data/members', values);
+
+        showSecret(dialog, {
+          title: 'Invitation created', label: 'Invitation link',
+          text: `Give this link to ${answer.email}; no mail is sent. Whoever opens it first chooses ` +
+            `the password. It is good until ${exactTime(answer.expires_at)}.`,
+          secret: `${location.origin}/invitation#${answer.invitation}`,
+        });
+      },
+    }),
+  });
+}
+
+function changeRole(member, reload) {
+  openDialog({
+    title: `Role of ${member.email}`,
+    body: (close) => form({
+      fields: [radios({name: 'role', label: 'Role', options: mayGive(), checked: [member.role]})],
+      submit: 'Change role', cancel: close,
+      run: async (values) => {
+        const answer = await put(path`/data/members/${member.id}`, values);
+
+        toast(`${member.email} is now ${words(answer.role).toLowerCase()}`);
+        close();
+        reload();
+      },
+    }),
+  });
+}
+
+function remove(member, reload) {
+  confirmDialog({
+    title: `Remove ${member.email}?`,
+    text: 'They are signed out at once and cannot sign in to this organization any more. What they ' +
+      'changed stays in the audit trail.',
+    action: 'Remove member',
+    run: async () => {
+      await del(path`/data/members/${member.id}`);
+      toast(`${member.email} has been removed`);
+      reload();
+    },
+  });
+}
+
+function rowActions(member, reload) {
+  const act = (name, label, run) => h('button', {
+    type: 'button', class: 'button compact', 'aria-label': label, on: {click: () => run(member, reload)},
+  }, name);
+
+  return h('div', {class: 'actions'},
+           act('Change role', `Change role of ${member.email}`, changeRole),
+           act('Remove', `Remove ${member.email}`, remove));
+}
+
+function list({members}, reload) {
+  return table({caption: 'Members', rows: members, columns: [
+    {label: 'Email', cell: (one) => [h('strong', {class: 'break'}, one.email),
+                                     one.id === session().user.id && h('span', {class: 'sub'}, 'You')]},
+    {label: 'Role', cell: (one) => h('span', {class: 'badges'}, badge(one.role),
+                                     one.invited && badge('invited'))},
+    {label: 'Last seen', cell: (one) => time(one.last_seen_at)},
+    {label: 'Added', cell: (one) => time(one.created_at)},
+    is('admin') && {label: 'Actions', actions: true,
+                    cell: (one) => mayTouch(one) && rowActions(one, reload)},
+  ].filter(Boolean)});
+}
+
+function plan(organization, reload) {
+  const known = facts([['Organization', organization.name],
+                       ['Plan', badge('owner', words(organization.plan))]]);
+
+  if (!is('owner'))
+    return h('div', {class: 'stack'}, known,
+             h('p', {class: 'muted'}, 'Owners change the plan.'));
+  return h('div', {class: 'stack'}, known, form({
+    fields: [select({name: 'plan', label: 'Change the plan', options: PLANS, value: organization.plan,
+                     hint: 'Without access to the API every request is answered 403'})],
+    submit: 'Save plan', kind: '',
+    run: async (values) => {
+      const saved = await put('/data/organization', values);
+
+      toast(`The plan is now ${words(saved.plan)}`);
+      reload();
+    },
+  }));
+}
+
+export function page({signal}) {
+  const members = loaded({
+    label: 'members', signal, load: () => get('/data/members', signal),
+    render: (answer) => list(answer, () => members.reload()),
+  });
+  const organization = loaded({
+    label: 'the plan', signal, load: () => get('/data/organization', signal),
+    render: (answer) => plan(answer, () => organization.reload()),
+  });
+
+  return [
+    pageHead('Members and plan', 'Who looks after the organization.',
+             is('admin') && h('button', {type: 'button', class: 'button primary',
+                                         on: {click: () => invite(() => members.reload())}}, 'Invite')),
+    lookingOnly('who else is here'),
+    card({title: 'Members'}, members.element),
+    card({title: 'Plan'}, organization.element),
+  ];
+}

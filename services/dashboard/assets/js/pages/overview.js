@@ -1,0 +1,124 @@
+/* Overview: how the API and the webhooks are doing, over an hour, a day or a week. */
+import {get} from '../api.js';
+import {h} from '../dom.js';
+import {compact, milliseconds, percent, rate} from '../format.js';
+import {session} from '../session.js';
+import {plot} from '../components/plot.js';
+import {card, loaded, pageHead} from '../components/section.js';
+import {empty} from '../components/notice.js';
+import {firstSteps} from './first-steps.js';
+import {limits} from './limits.js';
+import {onGrid, RANGES, total} from './usage-data.js';
+
+export const title = 'Overview';
+
+const OUTCOMES = [
+  {field: 'allowed', name: 'Allowed', color: 1},
+  {field: 'denied', name: 'Denied', color: 2},
+  {field: 'rejected', name: 'Rejected', color: 3},
+  {field: 'error', name: 'Error', color: 4},
+];
+const PERCENTILES = [
+  {field: 'p99', name: 'p99', color: 4},
+  {field: 'p95', name: 'p95', color: 2},
+  {field: 'p50', name: 'p50', color: 1},
+];
+const REFRESH_MS = 60000;
+
+function figure(name, value, hint) {
+  return h('div', {class: 'figure'}, h('dt', null, name),
+           h('dd', null, h('b', {class: 'figure-number'}, value), hint && h('span', null, hint)));
+}
+
+function requestFigures(points) {
+  const all = OUTCOMES.reduce((n, {field}) => n + total(points, field), 0);
+  const slowest = Math.max(...points.map((point) => point?.latency_ms?.p95 ?? 0));
+
+  return h('dl', {class: 'figures'},
+           figure('Requests', compact(all)),
+           figure('Allowed', percent(total(points, 'allowed'), all)),
+           figure('Errors', compact(total(points, 'error')), 'answered 5xx'),
+           figure('Rate limited', compact(total(points, 'limited')), 'answered 429'),
+           figure('Slowest p95', slowest > 0 ? milliseconds(slowest) : '–'));
+}
+
+function requestPlots(usage, range) {
+  const {at, points, step} = onGrid(usage, range), minutes = step / 60;
+
+  if (points.every((point) => point === null))
+    return [
+      card({title: 'Requests'}, empty('No requests in this time', 'As soon as a server of yours calls ' +
+        'the API, its requests, their latency and the use of its limits are drawn here.',
+                                      h('a', {class: 'button', href: '/keys'}, 'Go to API keys'))),
+    ];
+  return [
+    requestFigures(points),
+    h('div', {class: 'columns'},
+      h('section', {class: 'card'}, plot({
+        title: 'Requests a minute', text: 'By outcome; the newest reach this page after a minute',
+        kind: 'columns', at, step, format: rate,
+        series: OUTCOMES.map(({field, name, color}) => ({
+          name, color, values: points.map((point) => (point?.[field] ?? 0) / minutes),
+        })),
+      })),
+      h('section', {class: 'card'}, plot({
+        title: 'Latency', text: 'Of all requests, as the gateway measures it',
+        kind: 'lines', at, step, format: milliseconds,
+        series: PERCENTILES.map(({field, name, color}) => ({
+          name, color, values: points.map((point) => point?.latency_ms?.[field] ?? null),
+        })),
+      }))),
+    limits(usage, range),
+  ];
+}
+
+function webhookPlot(statistics, range) {
+  const {at, points, step} = onGrid(statistics, range);
+  const delivered = total(points, 'delivered'), failed = total(points, 'failed');
+
+  if (delivered + failed === 0)
+    return card({title: 'Webhook deliveries'},
+                empty('No deliveries in this time', 'An endpoint of yours is told when a conversation ' +
+                  'begins, a ticket moves or somebody takes over.',
+                      h('a', {class: 'button', href: '/webhooks'}, 'Go to webhooks')));
+  return h('section', {class: 'card'}, plot({
+    title: 'Webhook deliveries',
+    text: `${percent(delivered, delivered + failed)} delivered: ${compact(delivered)} of ` +
+      `${compact(delivered + failed)}`,
+    kind: 'columns', at, step, format: compact,
+    series: [
+      {name: 'Delivered', color: 5, values: points.map((point) => point?.delivered ?? 0)},
+      {name: 'Failed', color: 4, values: points.map((point) => point?.failed ?? 0)},
+    ],
+  }));
+}
+
+function rangeSwitch(range) {
+  return h('nav', {class: 'segments', 'aria-label': 'Time range'},
+           Object.entries(RANGES).map(([name, {label}]) =>
+             h('a', {href: `/overview?range=${name}`, 'aria-current': name === range && 'true'}, label)));
+}
+
+export function page({query, signal}) {
+  const asked = query.get('range'), range = Object.hasOwn(RANGES, asked) ? asked : '1h';
+  const usage = loaded({label: 'requests', signal, render: (answer) => requestPlots(answer, range),
+                        load: () => get(`/data/usage?range=${range}`, signal)});
+  const webhooks = loaded({label: 'webhook deliveries', signal,
+                           render: (answer) => webhookPlot(answer, range),
+                           load: () => get(`/data/webhook-statistics?range=${range}`, signal)});
+  const steps = loaded({label: 'first steps', signal, render: firstSteps,
+                        load: () => Promise.all([get('/data/keys', signal),
+                                                 get('/data/webhooks', signal)])});
+  const timer = setInterval(() => {
+    if (document.hidden)
+      return;
+    usage.reload();
+    webhooks.reload();
+  }, REFRESH_MS);
+
+  signal.addEventListener('abort', () => clearInterval(timer));
+  return [
+    pageHead('Overview', session().organization.name, rangeSwitch(range)),
+    steps.element, usage.element, webhooks.element,
+  ];
+}

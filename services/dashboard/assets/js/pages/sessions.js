@@ -1,0 +1,79 @@
+/* sessions - where the reader is signed in, and how to end that. */
+import {del, get, path} from '../api.js';
+import {h} from '../dom.js';
+import {go} from '../router.js';
+import {forgetSession} from '../session.js';
+import {time} from '../time.js';
+import {toast} from '../components/announce.js';
+import {badge} from '../components/badge.js';
+import {confirmDialog} from '../components/dialog.js';
+import {card, loaded} from '../components/section.js';
+import {table} from '../components/table.js';
+
+const BROWSERS = [[/Edg\//, 'Edge'], [/OPR\//, 'Opera'], [/Firefox\//, 'Firefox'],
+                  [/Chrom(e|ium)\//, 'Chrome'], [/Safari\//, 'Safari'], [/curl\//, 'curl']];
+const SYSTEMS = [[/Windows/, 'Windows'], [/iPhone|iPad/, 'iOS'], [/Mac OS X/, 'macOS'],
+                 [/Android/, 'Android'], [/Linux/, 'Linux']];
+
+const first = (table_, text) => table_.find(([pattern]) => pattern.test(text))?.[1];
+
+/* A browser says what it likes about itself: a help for the eye, no more. */
+function device(agent) {
+  const browser = first(BROWSERS, agent ?? ''), system = first(SYSTEMS, agent ?? '');
+
+  return [browser ?? 'Unknown browser', system && `on ${system}`].filter(Boolean).join(' ');
+}
+
+function endOne(one, reload) {
+  confirmDialog({
+    title: 'End this session?',
+    text: `${device(one.user_agent)}, from ${one.address ?? 'an unknown address'}, is signed out at ` +
+      'its next click.',
+    action: 'End session',
+    run: async () => {
+      await del(path`/data/sessions/${one.id}`);
+      toast('The session has ended');
+      reload();
+    },
+  });
+}
+
+function endAll() {
+  confirmDialog({
+    title: 'Sign out everywhere?',
+    text: 'Every session of yours ends, this one too. You sign in again afterwards.',
+    action: 'Sign out everywhere',
+    run: async () => {
+      await del('/data/sessions');
+      forgetSession();
+      go('/sign-in');
+    },
+  });
+}
+
+function list({sessions}, reload) {
+  return table({caption: 'Your active sessions', rows: sessions, columns: [
+    {label: 'Browser', cell: (one) => [h('span', {title: one.user_agent}, device(one.user_agent)), ' ',
+                                       one.current && badge('enabled', 'This one')]},
+    {label: 'Address', cell: (one) => h('code', null, one.address ?? '–')},
+    {label: 'Last seen', cell: (one) => time(one.last_seen_at)},
+    {label: 'Signed in', cell: (one) => time(one.created_at)},
+    {label: 'Actions', actions: true, cell: (one) => !one.current && h('button', {
+      type: 'button', class: 'button compact', 'aria-label': `End session from ${one.address}`,
+      on: {click: () => endOne(one, reload)},
+    }, 'End')},
+  ]});
+}
+
+export function sessionsCard(signal) {
+  const view = loaded({
+    label: 'sessions', signal, load: () => get('/data/sessions', signal),
+    render: (answer) => list(answer, () => view.reload()),
+  });
+
+  return card({
+    title: 'Active sessions', text: 'Where you are signed in. A session ends after 12 hours without use.',
+    actions: h('button', {type: 'button', class: 'button compact danger', on: {click: endAll}},
+               'Sign out everywhere'),
+  }, view.element);
+}

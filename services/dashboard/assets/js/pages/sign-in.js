@@ -1,0 +1,66 @@
+/* Sign in: email and password, then the organization where they fit several. */
+import {knock} from '../api.js';
+import {h, replace} from '../dom.js';
+import {form, input, radios} from '../components/form.js';
+import {brand, themeSwitch} from '../components/shell.js';
+import {go} from '../router.js';
+import {find} from '../routes.js';
+import {loadSession} from '../session.js';
+
+export const title = 'Sign in';
+
+/* Where to go on: a page of this dashboard or none, whatever the address says. */
+function destination(next) {
+  const path = (next ?? '').split('?')[0];
+
+  return find(path) !== null && !find(path).route.door ? next : '/overview';
+}
+
+async function enter(next) {
+  await loadSession();
+  go(next, {replace: true});
+}
+
+function chooseOrganization(place, organizations, credentials, next) {
+  const options = organizations.map(({id, name}) => [id, name]);
+
+  replace(place,
+    h('h1', null, 'Choose an organization'),
+    form({
+      fields: [radios({name: 'organization_id', label: 'Your password opens several', options,
+                       checked: [organizations[0].id]})],
+      submit: 'Continue',
+      run: async (values) => {
+        await knock('/data/session', {...credentials, ...values});
+        await enter(next);
+      },
+    }));
+  place.querySelector('input').focus();
+}
+
+export function page({query}) {
+  const next = destination(query.get('next'));
+  const place = h('div', {class: 'card stack'});
+
+  replace(place,
+    h('h1', null, 'Sign in'),
+    query.has('next') && h('p', {class: 'notice'}, 'Sign in to go on to the page you asked for.'),
+    form({
+      fields: [
+        input({name: 'email', label: 'Email', type: 'email', autocomplete: 'username',
+               required: true, autofocus: true, maxlength: '255'}),
+        input({name: 'password', label: 'Password', type: 'password', required: true,
+               autocomplete: 'current-password', maxlength: '1024'}),
+      ],
+      submit: 'Sign in',
+      run: async (values) => {
+        const answer = await knock('/data/session', values);
+
+        if (answer?.organizations)
+          chooseOrganization(place, answer.organizations, values, next);
+        else
+          await enter(next);
+      },
+    }));
+  return [brand(null), place, h('div', {class: 'door-foot'}, themeSwitch())];
+}

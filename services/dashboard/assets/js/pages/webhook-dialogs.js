@@ -1,0 +1,88 @@
+/* Adding and deleting an endpoint, and sending failed deliveries again. */
+import {del, path, post} from '../api.js';
+import {h} from '../dom.js';
+import {plural} from '../format.js';
+import {go} from '../router.js';
+import {now} from '../time.js';
+import {toast} from '../components/announce.js';
+import {confirmDialog, openDialog} from '../components/dialog.js';
+import {checkbox, checkboxes, form, input, select} from '../components/form.js';
+import {showSecret} from '../components/secret.js';
+
+const EVENTS = [
+  ['conversation.created', 'conversation.created', 'A conversation begins, by the API or in web chat'],
+  ['ticket.created', 'ticket.created', 'A ticket is made'],
+  ['ticket.resolved', 'ticket.resolved', 'A ticket is closed'],
+  ['ai.handoff', 'ai.handoff', 'A person takes over a conversation'],
+];
+const SINCE = [['3600', 'In the last hour'], ['86400', 'In the last 24 hours'],
+               ['604800', 'In the last 7 days'], ['2592000', 'In the last 30 days']];
+
+function created(dialog, endpoint) {
+  if (!endpoint.secret) {
+    dialog.close();
+    toast('The endpoint has been added, without signing');
+    return;
+  }
+  showSecret(dialog, {
+    title: 'Endpoint added',
+    text: 'Your receiver verifies with this secret that a delivery comes from here: HMAC-SHA256 of ' +
+      'the timestamp, a full stop and the raw body.',
+    label: 'Signing secret', secret: endpoint.secret,
+  });
+}
+
+export function createEndpoint(reload) {
+  const dialog = openDialog({
+    title: 'Add an endpoint',
+    onClose: reload,
+    body: (close) => form({
+      fields: [
+        input({name: 'url', label: 'URL', type: 'url', required: true, autofocus: true, maxlength: '2048',
+               placeholder: 'https://hooks.example.com/conversations', autocomplete: 'off',
+               hint: 'HTTPS, on a public address. It must answer 2xx within 8 seconds.'}),
+        checkboxes({name: 'events', label: 'Events', options: EVENTS, checked: ['conversation.created']}),
+        checkbox({name: 'signing', label: 'Sign deliveries', checked: true,
+                  hint: 'Recommended: without it your receiver cannot tell who calls'}),
+      ],
+      submit: 'Add endpoint', cancel: close,
+      run: async (values) => created(dialog, await post('/data/webhooks', values)),
+    }),
+  });
+}
+
+export function deleteEndpoint(endpoint) {
+  confirmDialog({
+    title: 'Delete this endpoint?',
+    text: [h('p', null, h('code', null, endpoint.url)),
+           'It is told of nothing any more, and its secret is gone. The log of its deliveries is kept ' +
+             'for 30 days. To stop for a while, disable it instead.'],
+    action: 'Delete endpoint',
+    run: async () => {
+      await del(path`/data/webhooks/${endpoint.id}`);
+      toast('The endpoint has been deleted');
+      go('/webhooks', {replace: true});
+    },
+  });
+}
+
+export function resendFailed(endpoint, reload) {
+  openDialog({
+    title: 'Resend failed deliveries',
+    body: (close) => [
+      h('p', null, 'Every event whose latest delivery has not succeeded is sent once more.'),
+      form({
+        fields: [select({name: 'since', label: 'That failed', options: SINCE, value: '86400'})],
+        submit: 'Resend all', cancel: close,
+        run: async ({since}) => {
+          const answer = await post(path`/data/webhooks/${endpoint.id}/resend-failed`,
+                                    {since: now() - Number(since)});
+
+          toast(`${plural(answer.resent, 'delivery', 'deliveries')} queued again`);
+          close();
+          reload();
+        },
+      }),
+    ],
+  });
+}

@@ -1,0 +1,56 @@
+/* Webhooks: the endpoints that are told of events. */
+import {get} from '../api.js';
+import {h} from '../dom.js';
+import {number} from '../format.js';
+import {is} from '../session.js';
+import {time} from '../time.js';
+import {badge, label} from '../components/badge.js';
+import {empty, lookingOnly} from '../components/notice.js';
+import {card, loaded, pageHead} from '../components/section.js';
+import {table} from '../components/table.js';
+import {createEndpoint} from './webhook-dialogs.js';
+
+export const title = 'Webhooks';
+
+const address = (endpoint) => `/webhooks/${encodeURIComponent(endpoint.id)}`;
+
+function createButton(reload) {
+  return h('button', {type: 'button', class: 'button primary', on: {click: () => createEndpoint(reload)}},
+           'Add endpoint');
+}
+
+export function health(endpoint) {
+  return h('span', {class: 'badges'}, badge(endpoint.health),
+           !endpoint.enabled && badge('disabled'));
+}
+
+function list(endpoints, reload) {
+  if (endpoints.length === 0)
+    return empty('No endpoints yet', 'Give the HTTPS address of a server of yours and choose the ' +
+      'events it wants. Deliveries are signed, so that it can tell them from forgeries.',
+                 is('admin') && createButton(reload));
+  return table({caption: 'Webhook endpoints', rows: endpoints, columns: [
+    {label: 'Endpoint', cell: (one) => [
+      h('a', {href: address(one), class: 'strong break'}, one.url),
+      h('span', {class: 'badges sub'}, one.events.map(label))]},
+    {label: 'Health', cell: health},
+    {label: 'Attempts', number: true, cell: (one) => number(one.attempts)},
+    {label: 'Last error', cell: (one) => (one.last_error === null ? h('span', {class: 'muted'}, 'None')
+      : [h('code', null, one.last_error), h('span', {class: 'sub'}, time(one.last_failure_at))])},
+    {label: 'Last success', cell: (one) => time(one.last_success_at)},
+  ]});
+}
+
+export function page({signal}) {
+  const view = loaded({
+    label: 'endpoints', signal, load: () => get('/data/webhooks', signal),
+    render: (endpoints) => list(endpoints, () => view.reload()),
+  });
+
+  return [
+    pageHead('Webhooks', 'Events are sent once, to each endpoint that listens for them. Whatever ' +
+      'failed can be sent again.', is('admin') && createButton(() => view.reload())),
+    lookingOnly('endpoints and their deliveries'),
+    card({title: 'Endpoints'}, view.element),
+  ];
+}
