@@ -4,7 +4,19 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static bool network_parse(struct str text, struct network *out)
+enum { ADDRESS_BITS = 128, ADDRESS_BITS_V4 = 32, PREFIX_TEXT_MOST = 3 };
+
+/* 10.0.0.1/8 may mean one of two things. */
+static bool has_bits_behind(const struct network *network)
+{
+    for (unsigned bit = network->bits; bit < ADDRESS_BITS; bit++) {
+        if (network->base.b[bit / 8] & (0x80U >> bit % 8))
+            return true;
+    }
+    return false;
+}
+
+bool network_parse(struct str text, struct network *out)
 {
     struct str rest = text;
     struct str base = str_cut(&rest, '/');
@@ -14,31 +26,18 @@ static bool network_parse(struct str text, struct network *out)
 
     if (!address_parse(base, &network.base))
         return false;
-    width = memchr(base.p, ':', base.n) == NULL ? 32 : 128;
+    width = memchr(base.p, ':', base.n) == NULL ? ADDRESS_BITS_V4 : ADDRESS_BITS;
     bits = width;
-    if (rest.p != NULL && !str_to_u64(rest, width, &bits))
+    if (rest.p != NULL && (rest.n > PREFIX_TEXT_MOST || !str_to_u64(rest, width, &bits)))
         return false;
-    network.bits = 128 - width + (unsigned)bits;
+    network.bits = ADDRESS_BITS - width + (unsigned)bits;
+    if (has_bits_behind(&network))
+        return false;
     *out = network;
     return true;
 }
 
-bool networks_parse(struct str text, struct networks *out)
-{
-    struct networks networks = {0};
-    struct str rest = text;
-
-    while (rest.p != NULL && str_trim_ows(rest).n > 0) {
-        if (networks.n == NETWORKS_MOST ||
-            !network_parse(str_trim_ows(str_cut(&rest, ',')), &networks.at[networks.n]))
-            return false;
-        networks.n++;
-    }
-    *out = networks;
-    return true;
-}
-
-static bool network_holds(const struct network *network, const struct address *address)
+bool network_holds(const struct network *network, const struct address *address)
 {
     unsigned whole = network->bits / 8, odd = network->bits % 8;
     uint8_t mask = (uint8_t)(0xff00U >> odd);
@@ -46,6 +45,23 @@ static bool network_holds(const struct network *network, const struct address *a
     if (memcmp(network->base.b, address->b, whole) != 0)
         return false;
     return odd == 0 || ((network->base.b[whole] ^ address->b[whole]) & mask) == 0;
+}
+
+bool networks_parse(struct str text, struct networks *out)
+{
+    struct networks networks = {0};
+    struct str rest = str_trim_ows(text);
+
+    if (rest.n == 0)
+        rest = STR_NONE;
+    while (rest.p != NULL) {
+        if (networks.n == NETWORKS_MOST ||
+            !network_parse(str_trim_ows(str_cut(&rest, ',')), &networks.at[networks.n]))
+            return false;
+        networks.n++;
+    }
+    *out = networks;
+    return true;
 }
 
 bool networks_hold(const struct networks *networks, const struct address *address)

@@ -24,7 +24,12 @@ struct networks {
     struct network at[NETWORKS_MOST];
 };
 
-/* `a.b.c.d/n,...`; an address without a prefix is a network of one. Empty text is fine. */
+/* `a.b.c.d/n`; an address without a prefix is a network of one. Bits behind the prefix are refused:
+   what was meant is not clear then. False leaves *out untouched. */
+bool network_parse(struct str text, struct network *out);
+bool network_holds(const struct network *network, const struct address *address);
+
+/* `a.b.c.d/n,...`, blanks around commas are fine, and so is empty text. */
 bool networks_parse(struct str text, struct networks *out);
 bool networks_hold(const struct networks *networks, const struct address *address);
 

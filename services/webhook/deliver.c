@@ -9,8 +9,8 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/base/network.h"
 #include "services/webhook/authorities.h"
-#include "services/webhook/socket_address.h"
 #include "services/webhook/verdict.h"
 
 enum { HEAD_MOST = 16 * 1024, FDS_MOST = 32, HEADER_TEXT = 160 };
@@ -43,10 +43,9 @@ struct transfer {
 static curl_socket_t on_open_socket(void *closure, curlsocktype purpose, struct curl_sockaddr *to)
 {
     struct transfer *transfer = closure;
-    struct address address;
+    const struct address address = address_of(&to->addr);
 
-    if (purpose != CURLSOCKTYPE_IPCXN || !socket_address_read(&to->addr, &address) ||
-        !address_equal(&address, &transfer->attempt->address)) {
+    if (purpose != CURLSOCKTYPE_IPCXN || !address_equal(&address, &transfer->attempt->address)) {
         transfer->was_blocked = true;
         return CURL_SOCKET_BAD;
     }

@@ -1,10 +1,14 @@
 #include "services/webhook/guard.h"
 
 #include <ifaddrs.h>
-#include <netinet/in.h>
-#include <string.h>
+#include <sys/socket.h>
 
-#include "services/webhook/socket_address.h"
+#include "services/webhook/ranges.h"
+
+static bool is_ip(const struct sockaddr *address)
+{
+    return address != NULL && (address->sa_family == AF_INET || address->sa_family == AF_INET6);
+}
 
 void guard_look_around(struct guard *guard)
 {
@@ -14,8 +18,8 @@ void guard_look_around(struct guard *guard)
     if (getifaddrs(&all) != 0)
         return;
     for (const struct ifaddrs *one = all; one != NULL && n < GUARD_OWN_MOST; one = one->ifa_next) {
-        if (one->ifa_addr != NULL && socket_address_read(one->ifa_addr, &guard->own[n]))
-            n++;
+        if (is_ip(one->ifa_addr))
+            guard->own[n++] = address_of(one->ifa_addr);
     }
     freeifaddrs(all);
     guard->n_own = n;
@@ -34,7 +38,7 @@ bool guard_allows(const struct guard *guard, const struct address *address)
 {
     if (address_is_never_allowed(address))
         return false;
-    if (ranges_hold(guard->allowed, address))
+    if (networks_hold(guard->allowed, address))
         return true;
     return address_is_public(address) && !is_own(guard, address);
 }

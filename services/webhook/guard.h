@@ -10,12 +10,12 @@
 #ifndef SERVICES_WEBHOOK_GUARD_H
 #define SERVICES_WEBHOOK_GUARD_H
 
-#include "services/webhook/ranges.h"
+#include "common/base/network.h"
 
 #define GUARD_OWN_MOST 256
 
 struct guard {
-    const struct ranges *allowed; /* by the operator */
+    const struct networks *allowed; /* by the operator */
     size_t n_own;
     struct address own[GUARD_OWN_MOST];
 };

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "common/base/log.h"
-#include "services/webhook/socket_address.h"
+#include "common/base/network.h"
 
 enum { TRY_MS = 1500, TRIES = 2 };
 
@@ -29,8 +29,7 @@ static size_t collect(const struct ares_addrinfo *info, struct address *out)
     for (const struct ares_addrinfo_node *one = info->nodes; one != NULL; one = one->ai_next) {
         if (n == LOOKUP_ADDRESSES_MOST)
             return 0;
-        if (socket_address_read(one->ai_addr, &out[n]))
-            n++;
+        out[n++] = address_of(one->ai_addr);
     }
     return n;
 }

@@ -111,7 +111,7 @@ static enum status open_webhook(struct service *service, void *closure)
         LOG(LOG_ERROR, "WEBHOOK_SECRET_KEY and WEBHOOK_SECRET_KEY_PREVIOUS must be 64 hex digits");
         return ST_REFUSED;
     }
-    if (!ranges_parse(str_of(config->allow_cidrs), &webhook.allowed)) {
+    if (!networks_parse(str_of(config->allow_cidrs), &webhook.allowed)) {
         LOG(LOG_ERROR, "WEBHOOK_ALLOW_CIDRS must be CIDRs with commas between them");
         return ST_REFUSED;
     }

@@ -13,9 +13,9 @@
 
 #include "common/actor/actor.h"
 #include "common/base/metrics.h"
+#include "common/base/network.h"
 #include "common/crypto/seal.h"
 #include "common/db/params.h"
-#include "services/webhook/ranges.h"
 #include "webhook_sql.h"
 
 #define WEBHOOK_ENDPOINTS_MOST 2000 /* of an organization */
@@ -24,7 +24,7 @@
 struct webhook {
     struct seal_key keys[2]; /* the first one seals; the second one, if any, opens as well */
     int n_keys;
-    struct ranges allowed;
+    struct networks allowed;
     int64_t upkeep_due_us; /* clock_mono_us() */
     struct metric *stray;  /* deliveries for which no partition was made */
 };

@@ -6,7 +6,7 @@
 #include "services/webhook/guard.h"
 #include "tests/support/destinations.h"
 
-static bool is_accepted(const char *url, const struct ranges *allowed)
+static bool is_accepted(const char *url, const struct networks *allowed)
 {
     const struct guard guard = {.allowed = allowed};
     struct destination to;
@@ -17,7 +17,7 @@ static bool is_accepted(const char *url, const struct ranges *allowed)
 
 Test(destination, refuses_every_url_of_the_table)
 {
-    const struct ranges none = {0};
+    const struct networks none = {0};
 
     cr_assert_geq(bad_destinations_count, 80);
     for (size_t i = 0; i < bad_destinations_count; i++)
@@ -51,7 +51,7 @@ Test(destination, accepts_names_and_public_addresses)
         "https://192.169.0.0/",
         "https://223.255.255.255/",
     };
-    const struct ranges none = {0};
+    const struct networks none = {0};
 
     for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++)
         cr_expect(is_accepted(urls[i], &none), "%s", urls[i]);

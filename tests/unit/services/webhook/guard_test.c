@@ -2,6 +2,8 @@
 
 #include <criterion/criterion.h>
 
+#include "services/webhook/ranges.h"
+
 static struct address address(const char *text)
 {
     struct address out;
@@ -10,11 +12,11 @@ static struct address address(const char *text)
     return out;
 }
 
-static struct ranges ranges(const char *text)
+static struct networks networks(const char *text)
 {
-    struct ranges out;
+    struct networks out;
 
-    cr_assert(ranges_parse(str_of(text), &out), "%s", text);
+    cr_assert(networks_parse(str_of(text), &out), "%s", text);
     return out;
 }
 
@@ -27,7 +29,7 @@ static bool allows(const struct guard *guard, const char *text)
 
 Test(guard, allows_what_the_operator_allows_and_the_public)
 {
-    const struct ranges allowed = ranges("10.1.0.0/16, fd12::/16,192.168.1.7");
+    const struct networks allowed = networks("10.1.0.0/16, fd12::/16,192.168.1.7");
     const struct guard guard = {.allowed = &allowed};
 
     cr_expect(allows(&guard, "10.1.0.0"));
@@ -62,7 +64,7 @@ Test(guard, never_allows_metadata_not_even_inside_other_addresses)
         "2002:a9fe:a9fe::1",
         "2001:0:1:2:3:4:5601:5601", /* Teredo holds it inverted */
     };
-    const struct ranges allowed = ranges("0.0.0.0/0,::/0");
+    const struct networks allowed = networks("0.0.0.0/0,::/0");
     const struct guard guard = {.allowed = &allowed};
 
     for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
@@ -73,7 +75,7 @@ Test(guard, never_allows_metadata_not_even_inside_other_addresses)
 
 Test(guard, refuses_the_machines_own_addresses)
 {
-    const struct ranges none = {0};
+    const struct networks none = {0};
     struct guard guard = {.allowed = &none};
     struct address own = address("8.8.8.8"), loopback = address("127.0.0.1");
     bool has_loopback = false;
@@ -130,31 +132,4 @@ Test(guard, knows_the_edges_of_special_ranges)
         cr_expect(!address_is_public(&inside), "%s", cases[i].inside);
         cr_expect(address_is_public(&outside), "%s", cases[i].outside);
     }
-}
-
-Test(ranges, refuses_what_is_no_list_of_ranges)
-{
-    static const char *const bad[] = {
-        ",",
-        "10.0.0.0/8,",
-        "10.0.0.0/33",
-        "10.0.0.0/",
-        "10.0.0.1/8",
-        "10.0.0/8",
-        "10.0.0.0/8 x",
-        "::/129",
-        "fd00::1/8",
-        "10.0.0.0/-1",
-        "10.0.0.0/+8",
-        "name/8",
-        "10.0.0.0/8;11.0.0.0/8",
-        "10.0.0.0//8",
-        "10.0.0.0/0008",
-    };
-    struct ranges out;
-
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        cr_expect(!ranges_parse(str_of(bad[i]), &out), "%s", bad[i]);
-    cr_assert(ranges_parse(STR(""), &out));
-    cr_assert_eq(out.n, 0);
 }
