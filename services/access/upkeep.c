@@ -1,21 +1,16 @@
-#include <inttypes.h>
-
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/db/once.h"
 #include "services/access/access.h"
 
-enum { WINDOW_S = 10, KEEP_WINDOWS = 6, PATIENCE_S = 5 };
+enum { WINDOW_S = 10, KEEP_WINDOWS = 6, PATIENCE_US = 5 * 1000 * 1000 };
 
 static enum status clean(struct db *db, struct arena *arena)
 {
-    int64_t oldest = clock_us() / 1000000 / WINDOW_S - KEEP_WINDOWS;
-    db_param param = str_of(arena_printf(arena, "%" PRId64, oldest));
-    enum status st;
+    struct params params = {0};
 
-    db_open_batch(db, clock_us() + PATIENCE_S * 1000000LL);
-    db_add(db, SQL_CLEAN_QUOTA, &param, 1);
-    st = db_run(db);
-    return st == ST_OK ? db_commit(db) : st;
+    params_add_int(&params, arena, clock_us() / 1000000 / WINDOW_S - KEEP_WINDOWS);
+    return db_once(db, SQL_CLEAN_QUOTA, &params, PATIENCE_US);
 }
 
 void access_upkeep(struct db *db, struct arena *arena, void *service)

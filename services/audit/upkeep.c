@@ -1,29 +1,17 @@
 #include "audit_sql.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/db/once.h"
 #include "services/audit/audit.h"
 
-enum { HOUR_S = 3600, MINUTE_S = 60, PATIENCE_S = 5 };
+enum { HOUR_S = 3600, MINUTE_S = 60, PATIENCE_US = 5 * 1000 * 1000 };
+
+static const struct params nothing;
 
 void audit_upkeep_open(struct audit *audit)
 {
     audit->strays = metric_gauge("conversations_audit_stray_entries", NULL,
                                  "Entries in the default partition, counted to 1,000");
-}
-
-/* The statement's one value, which lives until the next batch. */
-static enum status run(struct db *db, int statement, struct str *value)
-{
-    enum status st;
-    size_t i;
-
-    db_open_batch(db, clock_us() + PATIENCE_S * 1000000LL);
-    i = db_add(db, statement, NULL, 0);
-    st = db_run(db);
-    if (st != ST_OK)
-        return st;
-    *value = db_value(db_result(db, i), 0, 0);
-    return db_commit(db);
 }
 
 /* When to do it again: soon, where it has failed. */
@@ -37,25 +25,24 @@ static int64_t next(enum status st, int64_t after_s, const char *what)
 
 static int64_t keep_partitions(struct db *db)
 {
-    struct str made;
-    enum status st = run(db, SQL_KEEP_PARTITIONS, &made);
+    enum status st = db_once(db, SQL_KEEP_PARTITIONS, &nothing, PATIENCE_US);
+    int64_t made = st == ST_OK ? db_value_int(db_result(db, 0), 0, 0) : 0;
 
-    if (st == ST_OK && !str_equal(made, STR("0")))
-        LOG(LOG_INFO, "made months of the trail ahead", log_slice("made", made));
+    if (made > 0)
+        LOG(LOG_INFO, "made months of the trail ahead", log_int("made", made));
     return next(st, HOUR_S, "months made ahead");
 }
 
 static int64_t count_strays(const struct audit *self, struct db *db)
 {
-    struct str strays;
-    enum status st = run(db, SQL_COUNT_STRAYS, &strays);
-    uint64_t n = 0;
+    enum status st = db_once(db, SQL_COUNT_STRAYS, &nothing, PATIENCE_US);
+    int64_t strays = st == ST_OK ? db_value_int(db_result(db, 0), 0, 0) : 0;
 
-    if (st == ST_OK && str_to_u64(strays, INT64_MAX, &n))
-        metric_set(self->strays, (int64_t)n);
-    if (n > 0)
+    if (st == ST_OK)
+        metric_set(self->strays, strays);
+    if (strays > 0)
         LOG(LOG_ERROR, "entries of the trail lie in the default partition",
-            log_int("entries", (int64_t)n));
+            log_int("entries", strays));
     return next(st, MINUTE_S, "default partition");
 }
 
