@@ -1,6 +1,6 @@
 /*
  * audit - the service that keeps the trail: it takes the entries of what ended in the gateway and
- * serves GET /audit.
+ * serves GET /audit and the trail of changes.
  *
  * Threads  struct audit is shared by the actors and read-only after start, except for what
  *          audit_upkeep() keeps, which only the first actor's thread touches.
@@ -30,10 +30,16 @@ struct audit {
 /* v1.audit.append: judging is all there is; the ledger does the rest. */
 enum status audit_append_judge(struct command *command, void *service);
 
-/* v1.audit.list */
+/* v1.audit.list, and v1.audit.entries: the same from a body, for the dashboard */
 enum status audit_list_judge(struct command *command, void *service);
+enum status audit_entries_judge(struct command *command, void *service);
 void audit_list_ask(struct command *command, struct db *db, void *service);
 enum status audit_list_tell(struct command *command, struct db *db, void *service);
+
+/* v1.audit.changes */
+enum status audit_changes_judge(struct command *command, void *service);
+void audit_changes_ask(struct command *command, struct db *db, void *service);
+enum status audit_changes_tell(struct command *command, struct db *db, void *service);
 
 /* v1.audit.verify */
 enum status audit_verify_judge(struct command *command, void *service);

@@ -1,19 +1,17 @@
 /*
- * audit.list - one page of an organization's trail, newest first.
+ * audit.list, audit.entries - one page of an organization's trail, newest first: for the API, which
+ * records that it was asked, and for the dashboard.
  *
  * Answer   ok: audit_log.list; or parameter_invalid, invalid_cursor
  * Cursor   the request id of the page's last entry: its time is in it (see the migration)
  * Bound    a page looks at LOOKED_AT_MOST entries: with a filter that seldom matches it may have
  *          fewer than it could, or none, and still say where the next one begins
  */
-#include <string.h>
-
 #include "audit_sql.h"
-#include "common/base/clock.h"
-#include "common/base/log.h"
-#include "common/wire/json.h"
+#include "common/wire/fields.h"
 #include "services/audit/audit.h"
 #include "services/audit/entry.h"
+#include "services/audit/page.h"
 #include "services/audit/query.h"
 
 enum { LOOKED_AT_MOST = 5000 };
@@ -26,18 +24,20 @@ struct list {
     size_t page;        /* index of the statement */
 };
 
-static bool read_cursor(const struct audit *self, struct list *list)
+/* What both judges do when the query is read. */
+static enum status judge_query(struct command *command, const struct audit *self, struct list *list)
 {
-    uint8_t position[CURSOR_POSITION_MOST];
-    size_t n;
-
-    if (!cursor_read(&self->keys, list->binding, list->query.starting_after, clock_us(), position,
-                     &n) ||
-        n != sizeof(list->behind.b))
-        return false;
-    memcpy(list->behind.b, position, n);
-    list->behind_ms = uuid_v7_ms(&list->behind);
-    return true;
+    list->binding =
+        audit_query_binding(&list->query, &command->caller.organization_id, command->arena);
+    /* Behind nothing: the first entry that is before `before`. The nil id sorts before all. */
+    list->behind_ms = list->query.before_s * 1000;
+    if (list->query.starting_after.p != NULL) {
+        if (!page_read(&self->keys, list->binding, list->query.starting_after, &list->behind))
+            return page_refuse(command);
+        list->behind_ms = uuid_v7_ms(&list->behind);
+    }
+    command->state = list;
+    return ST_OK;
 }
 
 enum status audit_list_judge(struct command *command, void *service)
@@ -46,15 +46,19 @@ enum status audit_list_judge(struct command *command, void *service)
 
     if (!audit_query_read(command->query, command->arena, &list->query, &command->problems))
         return command_refuse_all(command, OUTCOME_PARAMETER_INVALID);
-    list->binding =
-        audit_query_binding(&list->query, &command->caller.organization_id, command->arena);
-    /* Behind nothing: the first entry that is before `before`. The nil id sorts before all. */
-    list->behind_ms = list->query.before_s * 1000;
-    if (list->query.starting_after.p != NULL && !read_cursor(service, list))
-        return command_refuse(command, OUTCOME_INVALID_CURSOR, "starting_after",
-                              "is not a cursor of this list, or has expired");
-    command->state = list;
-    return ST_OK;
+    return judge_query(command, service, list);
+}
+
+enum status audit_entries_judge(struct command *command, void *service)
+{
+    struct list *list = ARENA_NEW(command->arena, struct list);
+
+    if (uuid_is_nil(&command->caller.organization_id))
+        return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, "organization_id",
+                              "is required");
+    if (!audit_query_read_body(command->body, command->arena, &list->query, &command->problems))
+        return command_refuse_all(command, fields_outcome(&command->problems));
+    return judge_query(command, service, list);
 }
 
 void audit_list_ask(struct command *command, struct db *db, void *service)
@@ -81,35 +85,9 @@ void audit_list_ask(struct command *command, struct db *db, void *service)
     list->page = db_add(db, SQL_LIST_ENTRIES, params, sizeof(params) / sizeof(params[0]));
 }
 
-static void add_text(struct buf *out, const char *key, struct str value)
-{
-    json_add_key(out, key);
-    json_add_string(out, value);
-}
-
-static void add_integer(struct buf *out, const char *key, int64_t value)
-{
-    json_add_key(out, key);
-    buf_int(out, value);
-}
-
-static void add_next(struct buf *out, const struct audit *self, const struct list *list,
-                     struct str last_request_id)
-{
-    struct uuid last;
-    char text[CURSOR_TEXT_MOST + 1];
-
-    must(uuid_parse(last_request_id, &last));
-    cursor_make(&self->keys, list->binding, (struct str){(const char *)last.b, sizeof(last.b)},
-                clock_us(), text);
-    json_add_key(out, "next");
-    buf_char(out, '{');
-    add_text(out, "starting_after", str_of(text));
-    buf_char(out, '}');
-}
-
 enum status audit_list_tell(struct command *command, struct db *db, void *service)
 {
+    const struct audit *self = service;
     const struct list *list = command->state;
     const struct db_rows *rows = db_result(db, list->page);
     const size_t found = db_rows_count(rows);
@@ -119,24 +97,17 @@ enum status audit_list_tell(struct command *command, struct db *db, void *servic
     const size_t shown = has_more ? found - 1 : found;
     struct buf *out = &command->reply;
 
-    buf_char(out, '{');
-    add_text(out, "type", STR("audit_log.list"));
-    json_add_key(out, "audit_logs");
-    buf_char(out, '[');
+    buf_add(out, STR("{\"type\":\"audit_log.list\",\"audit_logs\":["));
     for (size_t i = 0; i < shown; i++) {
         if (i > 0)
             buf_char(out, ',');
         entry_write(rows, i, out);
     }
     buf_char(out, ']');
-    json_add_key(out, "pages");
-    buf_char(out, '{');
-    add_text(out, "type", STR("pages"));
-    add_integer(out, "per_page", list->query.per_page);
-    if (has_more)
-        add_next(out, service, list,
-                 db_value(rows, has_limit ? found - 1 : shown - 1, ENTRY_REQUEST_ID));
-    buf_char(out, '}');
+    page_write(&self->keys, list->binding, list->query.per_page,
+               has_more ? db_value(rows, has_limit ? found - 1 : shown - 1, ENTRY_REQUEST_ID)
+                        : STR_NONE,
+               out);
     buf_char(out, '}');
     return ST_OK;
 }

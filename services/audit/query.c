@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/buf.h"
+#include "common/wire/json.h"
 #include "common/wire/text.h"
 #include "proto/outcome.h"
 
@@ -182,20 +183,73 @@ static void read_pair(struct str pair, struct arena *arena, bool seen[PARAMETERS
         complain(problems, arena, name, complaint);
 }
 
+static struct audit_query everything(void)
+{
+    return (struct audit_query){
+        .per_page = AUDIT_PER_PAGE_DEFAULT, .after_s = -1, .before_s = AUDIT_SECONDS_MOST + 1};
+}
+
 bool audit_query_read(struct str text, struct arena *arena, struct audit_query *out,
                       struct problems *problems)
 {
     bool seen[PARAMETERS] = {false};
     size_t before = problems->n;
 
-    *out = (struct audit_query){
-        .per_page = AUDIT_PER_PAGE_DEFAULT, .after_s = -1, .before_s = AUDIT_SECONDS_MOST + 1};
+    *out = everything();
     while (text.n > 0 && problems->n < PROBLEMS_MOST) {
         struct str pair = str_cut(&text, '&');
 
         if (pair.n > 0)
             read_pair(pair, arena, seen, out, problems);
     }
+    return problems->n == before;
+}
+
+/* STR_NONE: neither a text nor a number. */
+static struct str member_text(const json_t *value, struct arena *arena)
+{
+    if (json_is_integer(value))
+        return str_of(arena_printf(arena, "%" JSON_INTEGER_FORMAT, json_integer_value(value)));
+    return arena_str(arena, json_text(value));
+}
+
+static void read_members(json_t *object, struct arena *arena, struct audit_query *out,
+                         struct problems *problems)
+{
+    const char *name, *complaint;
+    json_t *member;
+
+    json_object_foreach(object, name, member)
+    {
+        const struct str value = member_text(member, arena);
+        const int which = find_parameter(str_of(name));
+
+        if (which < 0)
+            complaint = "is not a parameter of this operation";
+        else if (value.p == NULL || text_has_nul(value))
+            complaint = "must be a text or an integer";
+        else
+            complaint = parameters[which].read(value, out);
+        if (complaint != NULL)
+            complain(problems, arena, str_of(name), complaint);
+    }
+}
+
+bool audit_query_read_body(struct str body, struct arena *arena, struct audit_query *out,
+                           struct problems *problems)
+{
+    const size_t before = problems->n;
+    json_t *object = NULL;
+    char error[160];
+
+    *out = everything();
+    if (!json_read(body.n > 0 ? body : STR("{}"), &object, error))
+        problems_add(problems, outcome_code(OUTCOME_INVALID_JSON), NULL, "%s", error);
+    else if (!json_is_object(object))
+        problems_add(problems, "parameter_invalid", NULL, "must be an object");
+    else
+        read_members(object, arena, out, problems);
+    json_free(object);
     return problems->n == before;
 }
 

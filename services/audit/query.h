@@ -1,10 +1,12 @@
 /*
- * query - the query string of GET /audit, read strictly.
+ * query - what GET /audit is asked for, read strictly: from the query string, or from the body of
+ * v1.audit.entries.
  *
  * What     per_page (1 to 100, default 50), starting_after, and the filters operation, outcome,
  *          api_key_id, conversation_id, created_at_after and created_at_before (Unix seconds, both
  *          strict: an entry of that very second is left out). Names and values are
- *          percent-decoded, `+` is a space. Anything else is a problem that names the parameter.
+ *          percent-decoded, `+` is a space. In a body they are members: texts, or numbers for
+ *          what is one. Anything else is a problem that names the parameter.
  * Owns     Decoded values live in the arena.
  * Threads  Any; pure.
  */
@@ -34,6 +36,10 @@ struct audit_query {
 /* `text` may be STR_NONE. Problems are added in the order of the query string; true = none. */
 bool audit_query_read(struct str text, struct arena *arena, struct audit_query *out,
                       struct problems *problems);
+
+/* The same from a JSON object; an empty body asks for everything. */
+bool audit_query_read_body(struct str body, struct arena *arena, struct audit_query *out,
+                           struct problems *problems);
 
 /* What a cursor of this list is bound to: organization, filters and page size. */
 struct str audit_query_binding(const struct audit_query *query, const struct uuid *organization_id,

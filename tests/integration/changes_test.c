@@ -76,8 +76,9 @@ struct asked {
     const char *user, *email, *address;
 };
 
-static enum outcome ask(const struct org *org, const char *subject, const char *body,
-                        const struct asked *by)
+/* The answer's body, parsed; NULL when it is none. */
+static json_t *call(const struct org *org, const char *subject, const char *body,
+                    const struct asked *by, enum outcome *outcome)
 {
     struct bus *bus =
         bus_connect(&(struct bus_options){.url = stack_setting("NATS_URL"), .name = "changes"});
@@ -88,15 +89,25 @@ static enum outcome ask(const struct org *org, const char *subject, const char *
         {HEADER_USER_EMAIL, by->email}, {HEADER_CLIENT, by->address},
     };
     struct bus_message *reply = NULL;
-    enum outcome outcome = OUTCOME_UNCERTAIN;
+    json_t *value;
 
     uuid_format(&id, id_text);
     while (!bus_is_up(bus))
         bus_wait(bus, 10);
     cr_assert_eq(bus_call(bus, subject, headers, 5, str_of(body), 10000, &reply), ST_OK);
-    cr_assert(outcome_of(bus_message_header(reply, HEADER_OUTCOME), &outcome));
+    cr_assert(outcome_of(bus_message_header(reply, HEADER_OUTCOME), outcome));
+    value = json_loadb(bus_message_body(reply).p, bus_message_body(reply).n, 0, NULL);
     bus_message_free(reply);
     bus_free(bus);
+    return value;
+}
+
+static enum outcome ask(const struct org *org, const char *subject, const char *body,
+                        const struct asked *by)
+{
+    enum outcome outcome;
+
+    json_decref(call(org, subject, body, by, &outcome));
     return outcome;
 }
 
@@ -153,4 +164,101 @@ Test(changes, are_not_made_by_requests_to_the_api)
                   200);
     json_decref(convctl("conversation", "open", "--org", org.id, "--channel", "email", NULL));
     cr_expect_eq(recorded(&org, "true"), before);
+}
+
+/* -- read back --------------------------------------------------------------------------------- */
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    return json_string_value(json_object_get(object, name));
+}
+
+Test(changes, are_listed_page_by_page_newest_first)
+{
+    static const char *const names[] = {"key.revoke", "policy.set", "key.create", "key.create",
+                                        "organization.create"};
+    json_t *page = NULL;
+    struct org org;
+    size_t n = 0;
+
+    org_new(&org);
+    json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "false", NULL));
+    json_decref(convctl("key", "revoke", "--org", org.id, org.read_key_id, NULL));
+    do {
+        const char *cursor =
+            text_of(json_object_get(json_object_get(page, "pages"), "next"), "starting_after");
+        json_t *next = cursor == NULL
+                           ? convctl("audit", "changes", "--org", org.id, "--per-page", "2", NULL)
+                           : convctl("audit", "changes", "--org", org.id, "--per-page", "2",
+                                     "--starting-after", cursor, NULL);
+        const json_t *change;
+        size_t i;
+
+        json_decref(page);
+        page = next;
+        json_array_foreach(json_object_get(page, "changes"), i, change)
+        {
+            cr_assert_lt(n, 5);
+            cr_expect_str_eq(text_of(change, "change"), names[n++]);
+            cr_expect_str_eq(text_of(change, "who"), "operator");
+            expect_members(change, "id created_at who user_id change target detail address");
+            expect_uuid(text_of(change, "id"));
+        }
+    } while (json_object_get(json_object_get(page, "pages"), "next") != NULL);
+    cr_expect_eq(n, 5);
+    json_decref(page);
+}
+
+Test(changes, of_one_organization_are_not_shown_to_another)
+{
+    const struct asked ada = {USER, "ada@example.com", "192.0.2.7"};
+    struct org org, other;
+    enum outcome outcome;
+    json_t *page, *theirs;
+
+    org_new(&org);
+    org_new(&other);
+    page = call(&org, SUBJECT_AUDIT_CHANGES, "{\"per_page\":1}", &ada, &outcome);
+    cr_assert_eq(outcome, OUTCOME_OK);
+    theirs = call(
+        &other, SUBJECT_AUDIT_CHANGES,
+        format("{\"per_page\":1,\"starting_after\":\"%s\"}",
+               text_of(json_object_get(json_object_get(page, "pages"), "next"), "starting_after")),
+        &ada, &outcome);
+    cr_expect_eq(outcome, OUTCOME_INVALID_CURSOR);
+    cr_expect_eq(ask(&org, SUBJECT_AUDIT_CHANGES, "{\"per_page\":101}", &ada),
+                 OUTCOME_PARAMETER_INVALID);
+    json_decref(page);
+    json_decref(theirs);
+}
+
+Test(changes, and_entries_of_the_api_are_read_without_leaving_any)
+{
+    const struct asked ada = {USER, "ada@example.com", "192.0.2.7"};
+    struct org org;
+    struct answer *ping;
+    enum outcome outcome;
+    json_t *page;
+
+    org_new(&org);
+    ping = api_get(org.full_key, "/ping");
+    expect_recorded(&org, ping, "ping");
+    for (int i = 0; i < 2; i++) {
+        page = call(&org, SUBJECT_AUDIT_ENTRIES, "{\"per_page\":10}", &ada, &outcome);
+        cr_assert_eq(outcome, OUTCOME_OK);
+        cr_expect_str_eq(text_of(page, "type"), "audit_log.list");
+        cr_expect_eq(json_array_size(json_object_get(page, "audit_logs")),
+                     (size_t)sql_integer("SELECT count(*) FROM audit.entries WHERE organization_id"
+                                         " = $1::uuid",
+                                         org.id, NULL));
+        json_decref(page);
+    }
+    page = call(&org, SUBJECT_AUDIT_ENTRIES, "{\"operation\":\"audit.list\"}", &ada, &outcome);
+    cr_expect_eq(json_array_size(json_object_get(page, "audit_logs")),
+                 (size_t)sql_integer("SELECT count(*) FROM audit.entries WHERE organization_id"
+                                     " = $1::uuid AND operation = 'audit.list'",
+                                     org.id, NULL));
+    json_decref(page);
+    cr_expect_eq(ask(&org, SUBJECT_AUDIT_ENTRIES, "{\"order\":\"asc\"}", &ada),
+                 OUTCOME_PARAMETER_INVALID);
 }

@@ -179,3 +179,62 @@ Test(audit_query, binds_a_cursor_to_organization_filters_and_page_size)
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         cr_assert_not(str_equal(binding, binding_of(others[i], &here)), "%s", others[i]);
 }
+
+/* -- from a body ------------------------------------------------------------------------------- */
+
+static bool reads_body(const char *text)
+{
+    arena_clear(&arena);
+    problems_init(&problems, &arena);
+    return audit_query_read_body(str_of(text), &arena, &query, &problems);
+}
+
+static void expect_refused(const char *body, const char *code, const char *field)
+{
+    cr_assert_not(reads_body(body), "%s", body);
+    cr_expect_eq(problems.n, 1, "%s", body);
+    cr_expect_str_eq(problems.at[0].code, code, "%s", body);
+    if (field == NULL)
+        cr_expect_null(problems.at[0].field, "%s", body);
+    else
+        cr_expect_str_eq(problems.at[0].field, field, "%s", body);
+}
+
+Test(audit_query, reads_the_same_from_a_body)
+{
+    cr_assert(reads_body("{\"per_page\":7,\"starting_after\":\"abc_-9\","
+                         "\"operation\":\"ping\",\"outcome\":\"denied\","
+                         "\"api_key_id\":\"01890000-0000-7000-8000-000000000001\","
+                         "\"created_at_after\":\"12\",\"created_at_before\":253402300799}"));
+    cr_expect_eq(query.per_page, 7);
+    cr_expect(str_equal(query.starting_after, STR("abc_-9")));
+    cr_expect(str_equal(query.operation, STR("ping")));
+    cr_expect(str_equal(query.outcome, STR("denied")));
+    cr_expect(str_equal(query.api_key_id, STR("01890000-0000-7000-8000-000000000001")));
+    cr_expect_eq(query.after_s, 12);
+    cr_expect_eq(query.before_s, 253402300799);
+}
+
+Test(audit_query, an_empty_body_means_the_defaults)
+{
+    cr_assert(reads_body(""));
+    cr_expect_eq(query.per_page, 50);
+    cr_assert(reads_body("{}"));
+    cr_expect_eq(query.after_s, -1);
+}
+
+Test(audit_query, refuses_what_is_no_query_in_a_body)
+{
+    expect_refused("{", "invalid_json", NULL);
+    expect_refused("[]", "parameter_invalid", NULL);
+    expect_refused("{\"order\":\"asc\"}", "parameter_invalid", "order");
+    expect_refused("{\"per_page\":0}", "parameter_invalid", "per_page");
+    expect_refused("{\"per_page\":101}", "parameter_invalid", "per_page");
+    expect_refused("{\"per_page\":-1}", "parameter_invalid", "per_page");
+    expect_refused("{\"per_page\":1.5}", "parameter_invalid", "per_page");
+    expect_refused("{\"per_page\":null}", "parameter_invalid", "per_page");
+    expect_refused("{\"operation\":\"pi\\u0000ng\"}", "parameter_invalid", "operation");
+    expect_refused("{\"outcome\":[\"denied\"]}", "parameter_invalid", "outcome");
+    expect_refused("{\"api_key_id\":\"01890000-0000-7000-8000-00000000000A\"}", "parameter_invalid",
+                   "api_key_id");
+}

@@ -1,0 +1,9 @@
+-- One page of the trail of changes, newest first; columns as enum column in changes.c.
+--   $1 organization   $2 the page is behind this id; NULL = it is the first   $3 rows at most
+SELECT id, floor(extract(epoch FROM created_at))::bigint, who, user_id, change, target, detail,
+       address
+  FROM audit.changes
+ WHERE organization_id = $1::uuid
+   AND id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+ ORDER BY id DESC
+ LIMIT $3::bigint
