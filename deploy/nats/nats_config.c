@@ -1,9 +1,13 @@
 /*
  * nats-config - prints the users of nats-server and what each may do, from proto/subject.def.
  *
- *     nats-config                    passwords are variables: $NATS_GATEWAY_PASSWORD and so on,
- * which the server finds in its configuration or environment nats-config --passwords STEM passwords
- * are the first lines of the files STEMadmin, STEMgateway and so on
+ *     nats-config [--second] [--passwords STEM]
+ *
+ *     --second           every user twice: gateway-2 may do what gateway may, so that programs can
+ *                        go over to other passwords one by one
+ *     --passwords STEM   passwords are the first lines of the files STEMadmin, STEMgateway, ...;
+ *                        otherwise variables, $NATS_GATEWAY_PASSWORD, $NATS_GATEWAY_2_PASSWORD,
+ *                        ..., which the server finds in its configuration or environment
  *
  * The server's own file includes the output. A service may publish to no inbox; it may answer each
  * message once, to wherever that message asked (allow_responses).
@@ -18,13 +22,18 @@
 
 enum { PASSWORD_MOST = 256, PATH_MOST = 4096 };
 
+struct options {
+    bool second;
+    const char *stem; /* NULL: passwords are variables */
+};
+
 /* -- passwords --------------------------------------------------------------------------------- */
 
 static void print_variable(const char *name)
 {
     fputs("$NATS_", stdout);
     for (; *name != '\0'; name++)
-        putchar(toupper((unsigned char)*name));
+        putchar(*name == '-' ? '_' : toupper((unsigned char)*name));
     fputs("_PASSWORD", stdout);
 }
 
@@ -112,33 +121,58 @@ static void print_subscribe(enum bus_user user)
     close_list(n);
 }
 
-static bool print_all(const char *stem)
+static void print_permissions(enum bus_user user)
+{
+    puts("      permissions: {");
+    print_publish(user);
+    print_subscribe(user);
+    if (bus_user_answers(user))
+        puts("        allow_responses: { max: 1, expires: \"1m\" }");
+    puts("      }");
+}
+
+enum { ADMIN = -1 };
+
+static bool print_one(const struct options *options, int user, const char *suffix)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s%s",
+             user == ADMIN ? "admin" : bus_user_name((enum bus_user)user), suffix);
+    if (!print_user(options->stem, name))
+        return false;
+    if (user != ADMIN)
+        print_permissions((enum bus_user)user);
+    puts("    }");
+    return true;
+}
+
+static bool print_all(const struct options *options)
 {
     fputs("# Made by nats-config from proto/subject.def.\nauthorization {\n  users: [\n", stdout);
-    if (!print_user(stem, "admin"))
-        return false;
-    puts("    }");
-    for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
-        if (!print_user(stem, bus_user_name(user)))
+    for (int user = ADMIN; user < BUS_USER_COUNT; user++)
+        if (!print_one(options, user, "") || (options->second && !print_one(options, user, "-2")))
             return false;
-        puts("      permissions: {");
-        print_publish(user);
-        print_subscribe(user);
-        if (bus_user_answers(user))
-            puts("        allow_responses: { max: 1, expires: \"1m\" }");
-        puts("      }\n    }");
-    }
     puts("  ]\n}");
     return true;
 }
 
 int main(int argc, char **argv)
 {
-    const char *stem = argc == 3 && strcmp(argv[1], "--passwords") == 0 ? argv[2] : NULL;
+    struct options options = {0};
+    int i = 1;
 
-    if (argc != 1 && stem == NULL) {
-        fputs("usage: nats-config [--passwords STEM]\n", stderr);
+    if (i < argc && strcmp(argv[i], "--second") == 0) {
+        options.second = true;
+        i++;
+    }
+    if (i + 1 < argc && strcmp(argv[i], "--passwords") == 0) {
+        options.stem = argv[i + 1];
+        i += 2;
+    }
+    if (i != argc) {
+        fputs("usage: nats-config [--second] [--passwords STEM]\n", stderr);
         return 2;
     }
-    return print_all(stem) && fflush(stdout) == 0 ? 0 : 1;
+    return print_all(&options) && fflush(stdout) == 0 ? 0 : 1;
 }

@@ -11,7 +11,6 @@
 #include "proto/subject.h"
 #include "tests/support/api.h"
 #include "tests/support/busline.h"
-#include "tests/support/nats_server.h"
 
 TestSuite(permissions, .init = stack_have_alone, .timeout = 120);
 
@@ -215,53 +214,4 @@ Test(permissions, were_enough_for_every_process_up_to_now)
     }
     fclose(ports);
     cr_expect_geq(n, 6);
-}
-
-/* -- on a server without services ---------------------------------------------------------------
- */
-
-/* The configuration as it is printed for a server that finds the passwords elsewhere. */
-static void start_private(struct nats_server *server)
-{
-    static char config[64 * 1024];
-    FILE *from = popen(format("%s/nats-config", stack_setting("BIN_DIR")), "re");
-    size_t n;
-
-    setenv("NATS_ADMIN_PASSWORD", "secret", 1);
-    for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
-        char *name = format("NATS_%s_PASSWORD", bus_user_name(user));
-
-        for (char *p = name; *p != '\0'; p++)
-            if (*p >= 'a' && *p <= 'z')
-                *p = (char)(*p - 'a' + 'A');
-        setenv(name, "secret", 1);
-    }
-    cr_assert_not_null(from);
-    n = fread(config, 1, sizeof(config) - 1, from);
-    cr_assert_eq(pclose(from), 0);
-    config[n] = '\0';
-    nats_server_prepare(server, config);
-    nats_server_start(server);
-}
-
-Test(permissions, let_a_service_answer_each_message_once_where_it_asked)
-{
-    struct nats_server server;
-    struct busline gateway, search;
-
-    start_private(&server);
-    cr_assert(busline_open(&gateway, server.port, "gateway", "secret"));
-    cr_assert(busline_open(&search, server.port, "search", "secret"));
-    busline_listen(&gateway, "_INBOX.gateway.>", NULL);
-    busline_listen(&search, SUBJECT_SEARCH, "search");
-    cr_expect_not(busline_may_publish(&search, "_INBOX.gateway.a.1.1"));
-    busline_publish(&gateway, SUBJECT_SEARCH_CONVERSATIONS, "_INBOX.gateway.a.1.1");
-    busline_await(&search, SUBJECT_SEARCH_CONVERSATIONS);
-    cr_expect_not(busline_may_publish(&search, "_INBOX.gateway.a.1.2"));
-    busline_publish(&search, "_INBOX.gateway.a.1.1", NULL);
-    busline_await(&gateway, "_INBOX.gateway.a.1.1");
-    cr_expect_not(busline_may_publish(&search, "_INBOX.gateway.a.1.1"));
-    busline_close(&gateway);
-    busline_close(&search);
-    nats_server_stop(&server);
 }

@@ -1,0 +1,107 @@
+/* What nats-config prints, on a server of the test's own, without services. */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "proto/permission.h"
+#include "proto/subject.h"
+#include "tests/support/api.h"
+#include "tests/support/busline.h"
+#include "tests/support/nats_server.h"
+
+TestSuite(bus_users, .init = api_open, .timeout = 60);
+
+/* As it is printed for a server that finds the passwords elsewhere. */
+static const char *print_config(const char *option)
+{
+    static char config[128 * 1024];
+    FILE *from = popen(format("%s/nats-config %s", stack_setting("BIN_DIR"), option), "re");
+    size_t n;
+
+    cr_assert_not_null(from);
+    n = fread(config, 1, sizeof(config) - 1, from);
+    cr_assert_eq(pclose(from), 0);
+    config[n] = '\0';
+    return config;
+}
+
+static void set_password(const char *user, const char *suffix, const char *password)
+{
+    char *name = format("NATS_%s%s_PASSWORD", user, suffix);
+
+    for (char *p = name; *p != '\0'; p++)
+        if (*p >= 'a' && *p <= 'z')
+            *p = (char)(*p - 'a' + 'A');
+    setenv(name, password, 1);
+}
+
+static void start_private(struct nats_server *server)
+{
+    set_password("admin", "", "first");
+    set_password("admin", "_2", "second");
+    for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
+        set_password(bus_user_name(user), "", "first");
+        set_password(bus_user_name(user), "_2", "second");
+    }
+    nats_server_prepare(server, print_config(""));
+    nats_server_start(server);
+}
+
+Test(bus_users, let_a_service_answer_each_message_once_where_it_asked)
+{
+    struct nats_server server;
+    struct busline gateway, search;
+
+    start_private(&server);
+    cr_assert(busline_open(&gateway, server.port, "gateway", "first"));
+    cr_assert(busline_open(&search, server.port, "search", "first"));
+    busline_listen(&gateway, "_INBOX.gateway.>", NULL);
+    busline_listen(&search, SUBJECT_SEARCH, "search");
+    cr_expect_not(busline_may_publish(&search, "_INBOX.gateway.a.1.1"));
+    busline_publish(&gateway, SUBJECT_SEARCH_CONVERSATIONS, "_INBOX.gateway.a.1.1");
+    busline_await(&search, SUBJECT_SEARCH_CONVERSATIONS);
+    cr_expect_not(busline_may_publish(&search, "_INBOX.gateway.a.1.2"));
+    busline_publish(&search, "_INBOX.gateway.a.1.1", NULL);
+    busline_await(&gateway, "_INBOX.gateway.a.1.1");
+    cr_expect_not(busline_may_publish(&search, "_INBOX.gateway.a.1.1"));
+    busline_close(&gateway);
+    busline_close(&search);
+    nats_server_stop(&server);
+}
+
+static bool second_signs_in(void *port)
+{
+    struct busline line;
+    bool is_in = busline_open(&line, *(int *)port, "search-2", "second");
+
+    busline_close(&line);
+    return is_in;
+}
+
+Test(bus_users, go_over_to_other_passwords_without_a_gap)
+{
+    struct nats_server server;
+    struct busline first, second;
+    FILE *config;
+    int port;
+
+    start_private(&server);
+    port = server.port;
+    cr_assert(busline_open(&first, port, "search", "first"));
+    busline_listen(&first, SUBJECT_SEARCH, "search");
+    cr_assert_not(second_signs_in(&port));
+    config = fopen(server.config_file, "we");
+    cr_assert(config != NULL && fputs(print_config("--second"), config) >= 0);
+    fclose(config);
+    cr_assert_eq(kill(server.pid, SIGHUP), 0);
+    cr_assert(stack_wait(second_signs_in, &port, 5000));
+    cr_expect(busline_may_subscribe(&first, SUBJECT_SEARCH, "search"), "cut off");
+    cr_assert(busline_open(&second, port, "search-2", "second"));
+    cr_expect(busline_may_subscribe(&second, SUBJECT_SEARCH, "search"));
+    cr_expect_not(busline_may_subscribe(&second, SUBJECT_SEARCH, "search-2"));
+    cr_expect_not(busline_may_subscribe(&second, ">", NULL));
+    busline_close(&first);
+    busline_close(&second);
+    nats_server_stop(&server);
+}
