@@ -117,6 +117,7 @@ static enum status open_webhook(struct service *service, void *closure)
     }
     webhook.stray = metric_gauge("conversations_webhook_deliveries_without_partition", NULL,
                                  "Deliveries in the log for whose day no partition was made");
+    webhook_survey_open(&webhook);
     return ST_OK;
 }
 

@@ -21,12 +21,16 @@
 #define WEBHOOK_ENDPOINTS_MOST 2000 /* of an organization */
 #define WEBHOOK_SECRET_TEXT    70   /* "whsec_" and 64 hex digits */
 
+#define WEBHOOK_HEALTHS 3 /* healthy, degraded, failing */
+
 struct webhook {
     struct seal_key keys[2]; /* the first one seals; the second one, if any, opens as well */
     int n_keys;
     struct networks allowed;
     int64_t upkeep_due_us; /* clock_mono_us() */
     struct metric *stray;  /* deliveries for which no partition was made */
+    int64_t survey_due_us; /* clock_mono_us() */
+    struct metric *outbox_age, *endpoints[WEBHOOK_HEALTHS];
 };
 
 /* A judged command: what to ask the database, and what its answer alone does not hold. */
@@ -76,5 +80,9 @@ void webhook_param_id(struct webhook_ask *ask, struct arena *arena, struct str t
 /* Once an hour: partitions made ahead and dropped in time, old events and old waits let go. What is
    much goes in steps, one every time that the actor is idle. */
 void webhook_upkeep(struct db *db, struct arena *arena, void *service);
+
+/* Gauges over all organizations, renewed every few seconds. */
+void webhook_survey_open(struct webhook *self);
+void webhook_survey(struct db *db, struct webhook *self);
 
 #endif
