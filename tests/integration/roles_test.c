@@ -20,6 +20,9 @@ static const struct grant {
 } grants[] = {
     {"conversation", "audit.entries", "INSERT"},
     {"search", "audit.entries", "INSERT"},
+    {"access", "audit.changes", "INSERT"},
+    {"conversation", "audit.changes", "INSERT"},
+    {"webhook", "audit.changes", "INSERT"},
     {"conversation", "webhook.events", "INSERT"},
     {"search", "conversation.conversations", "SELECT"},
     {"search", "conversation.contacts", "SELECT"},
