@@ -227,7 +227,9 @@ static bool open_bus(struct actor *actor)
         .tls = actor->options.bus_tls,
     });
     if (actor->bus)
-        actor->mailbox = bus_serve(actor->bus, actor->service->mailbox, actor->service->name);
+        actor->mailbox =
+            bus_serve(actor->bus, actor->service->mailbox,
+                      actor->service->group ? actor->service->group : actor->service->name);
     return actor->bus != NULL;
 }
 

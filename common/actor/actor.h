@@ -57,6 +57,7 @@ struct ledger {
 
 struct service {
     const char *name;    /* "conversation": the queue group, in logs and metrics */
+    const char *group;   /* the queue group, if it is not called as the service is; or NULL */
     const char *mailbox; /* subject with wildcard: "v1.conversation.*" */
     const struct route *routes;
     size_t n_routes;

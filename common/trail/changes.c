@@ -88,9 +88,11 @@ struct change_entry change_entry_of(const struct command *command, struct arena 
 
 /* -- one row ----------------------------------------------------------------------------------- */
 
+/* What turned out to be nobody's, such as a session that was not there, is none. */
 static bool is_change(const struct command *command)
 {
-    return command->route->change != CHANGE_NONE && outcome_code(command->outcome) == NULL;
+    return command->route->change != CHANGE_NONE && outcome_code(command->outcome) == NULL &&
+           !uuid_is_nil(&command->caller.organization_id);
 }
 
 static void add_row(struct buf columns[COLUMNS], const struct command *command, struct arena *arena)

@@ -12,13 +12,15 @@
 
 #include "access_sql.h"
 #include "common/actor/actor.h"
+#include "common/crypto/crypto.h"
 #include "common/db/params.h"
 
 #define ACCESS_RATE_LIMIT_MOST 1000000 /* requests in one window of one key */
 
 struct access {
     int64_t rate_limit_default;
-    int64_t upkeep_due_us; /* clock_mono_us() */
+    int64_t upkeep_due_us;                       /* clock_mono_us() */
+    char no_password_hash[CRYPTO_PASSWORD_TEXT]; /* nobody knows of what */
 };
 
 /* A judged command: what to ask the database, and what its answer alone does not hold. */
@@ -47,6 +49,10 @@ enum status key_rotate_judge(struct command *command, void *service);
 enum status key_revoke_judge(struct command *command, void *service);
 enum status policy_get_judge(struct command *command, void *service);
 enum status policy_set_judge(struct command *command, void *service);
+enum status session_check_judge(struct command *command, void *service);
+enum status session_list_judge(struct command *command, void *service);
+enum status session_end_judge(struct command *command, void *service);
+enum status session_end_all_judge(struct command *command, void *service);
 enum status user_create_judge(struct command *command, void *service);
 
 /* -- ask and tell
@@ -58,6 +64,8 @@ enum status access_tell(struct command *command, struct db *db, void *service);
 enum status access_tell_change(struct command *command, struct db *db, void *service);
 /* No row means an unknown key here, not an absent resource. */
 enum status authenticate_tell(struct command *command, struct db *db, void *service);
+enum status session_check_tell(struct command *command, struct db *db, void *service);
+enum status session_end_tell(struct command *command, struct db *db, void *service);
 
 /* -- for the judges
  * ---------------------------------------------------------------------------------- */
@@ -69,7 +77,11 @@ struct access_ask *access_for_organization(struct command *command, enum access_
 /* For a list: reads the body, {"before"?: id}, and appends that id as a parameter. */
 enum status access_list_before(struct command *command, struct access_ask *ask);
 
-/* Forgets the counters of windows that are over. */
+/* Writes the database's object as the reply, with the secret as its last member unless `name` is
+   NULL. */
+void access_write(struct command *command, struct str object, const char *name, struct str secret);
+
+/* Forgets what is over: windows, attempts, sessions. */
 void access_upkeep(struct db *db, struct arena *arena, void *service);
 
 #endif

@@ -63,7 +63,20 @@ void access_ask(struct command *command, struct db *db, void *service)
     ask->index = db_add(db, (int)ask->statement, ask->params.at, ask->params.n);
 }
 
-/* The database's object, and the secret as its last member. */
+void access_write(struct command *command, struct str object, const char *name, struct str secret)
+{
+    if (name == NULL) {
+        buf_add(&command->reply, object);
+        return;
+    }
+    must(object.n > 2 && object.p[object.n - 1] == '}');
+    object.n--;
+    buf_add(&command->reply, object);
+    json_add_key(&command->reply, name);
+    json_add_string(&command->reply, secret);
+    buf_char(&command->reply, '}');
+}
+
 static void write_answer(struct command *command, const struct access_ask *ask,
                          const struct db_rows *rows)
 {
@@ -71,16 +84,8 @@ static void write_answer(struct command *command, const struct access_ask *ask,
     bool of_reader =
         ask->secret_of_reader.n > 0 && str_equal(db_value(rows, 0, SCOPE), STR("read"));
 
-    if (ask->secret_name == NULL) {
-        buf_add(&command->reply, object);
-        return;
-    }
-    must(object.n > 2 && object.p[object.n - 1] == '}');
-    object.n--;
-    buf_add(&command->reply, object);
-    json_add_key(&command->reply, ask->secret_name);
-    json_add_string(&command->reply, of_reader ? ask->secret_of_reader : ask->secret);
-    buf_char(&command->reply, '}');
+    access_write(command, object, ask->secret_name,
+                 of_reader ? ask->secret_of_reader : ask->secret);
 }
 
 static enum status refuse_verdict(struct command *command, struct str name)
@@ -129,4 +134,9 @@ enum status access_tell_change(struct command *command, struct db *db, void *ser
 enum status authenticate_tell(struct command *command, struct db *db, void *service)
 {
     return tell(command, db, OUTCOME_UNAUTHORIZED, "The API key is not valid");
+}
+
+enum status session_check_tell(struct command *command, struct db *db, void *service)
+{
+    return tell(command, db, OUTCOME_UNAUTHORIZED, "The session has ended");
 }

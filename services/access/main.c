@@ -2,6 +2,7 @@
 #include "common/trail/trail.h"
 #include "proto/subject.h"
 #include "services/access/access.h"
+#include "services/access/session.h"
 
 static struct access access_state;
 
@@ -40,8 +41,41 @@ static const struct route routes[] = {
      access_tell},
     {SUBJECT_ACCESS_POLICY_SET, OP_NONE, CHANGE_POLICY_SET, true, policy_set_judge, access_ask,
      access_tell_change},
-    {SUBJECT_ACCESS_USER_CREATE, OP_NONE, CHANGE_USER_CREATE, true, user_create_judge, access_ask,
+    {SUBJECT_ACCESS_SESSION_CHECK, OP_NONE, CHANGE_NONE, false, session_check_judge, access_ask,
+     session_check_tell},
+    {SUBJECT_ACCESS_SESSION_LIST, OP_NONE, CHANGE_NONE, false, session_list_judge, access_ask,
      access_tell},
+    {SUBJECT_ACCESS_SESSION_END, OP_NONE, CHANGE_SESSION_END, true, session_end_judge, access_ask,
+     session_end_tell},
+    {SUBJECT_ACCESS_SESSION_END_ALL, OP_NONE, CHANGE_SESSION_END_ALL, true, session_end_all_judge,
+     access_ask, access_tell},
+};
+
+static const struct route session_routes[] = {
+    {SUBJECT_SESSION_SIGN_IN, OP_NONE, CHANGE_SESSION_SIGN_IN, true, sign_in_judge, sign_in_ask,
+     sign_in_tell},
+    {SUBJECT_SESSION_CHANGE_PASSWORD, OP_NONE, CHANGE_PASSWORD_CHANGE, true, password_judge,
+     password_ask, password_tell},
+    {SUBJECT_SESSION_ACCEPT_INVITATION, OP_NONE, CHANGE_INVITATION_ACCEPT, true, invitation_judge,
+     invitation_ask, invitation_tell},
+    {SUBJECT_SESSION_USER_CREATE, OP_NONE, CHANGE_USER_CREATE, true, user_create_judge, access_ask,
+     access_tell},
+};
+
+/* Alone in its transaction each: they keep it open while they hash, with counters of attempts
+   locked in an order that only holds for one of them. */
+static struct service session_service = {
+    .name = "session",
+    .group = "access", /* as the bus knows the whole process */
+    .mailbox = SUBJECT_SESSION,
+    .routes = session_routes,
+    .n_routes = sizeof(session_routes) / sizeof(session_routes[0]),
+    .statements = access_sql,
+    .n_statements = ACCESS_SQL_COUNT,
+    .self = &access_state,
+    .ledger = &trail,
+    .batch_most = 1,
+    .actors = 1,
 };
 
 static struct service access_service = {
@@ -54,7 +88,18 @@ static struct service access_service = {
     .self = &access_state,
     .ledger = &trail,
     .on_idle = access_upkeep,
+    .beside = &session_service,
 };
+
+static enum status open(struct service *service, void *config)
+{
+    uint8_t password[SHA256_BYTES];
+
+    crypto_random(password, sizeof(password));
+    crypto_password_hash((struct str){(const char *)password, sizeof(password)},
+                         access_state.no_password_hash);
+    return ST_OK;
+}
 
 int main(int argc, char **argv)
 {
@@ -62,6 +107,7 @@ int main(int argc, char **argv)
         .settings = settings,
         .n_settings = sizeof(settings) / sizeof(settings[0]),
         .config = &access_state,
+        .open = open,
     };
 
     return service_main(argc, argv, &access_service, &extra);

@@ -5,23 +5,17 @@
  *          parameter_not_found, not_found, conflict
  * Retry    a second call finds the email taken
  *
- * Hashing a password takes some 50 ms of this actor's thread, and with it of the commands that
- * share its batch or wait behind it. Creating a user is a rare act of an operator, and the delay is
- * one that gateways bear, so it is not worth a thread of its own.
+ * Served by the mailbox v1.session, since it hashes a password.
  */
-#include <string.h>
-
 #include "common/base/clock.h"
 #include "common/crypto/crypto.h"
 #include "common/wire/fields.h"
-#include "common/wire/text.h"
 #include "services/access/access.h"
+#include "services/access/inputs.h"
 
 #define PASSWORD_MADE 20 /* base62: 119 bits */
 
 static const char *const roles[] = {"owner", "admin", "member", NULL};
-
-static void email_read(json_t *value, const char *path, void *slot, struct problems *problems);
 
 struct user_create {
     struct str email, role, password;
@@ -40,38 +34,10 @@ static const struct field fields[] = {
      .offset = offsetof(struct user_create, role)},
     {.name = "password",
      .kind = FIELD_TEXT,
-     .least = 8,
-     .most = 1024,
+     .least = PASSWORD_LEAST,
+     .most = PASSWORD_MOST,
      .offset = offsetof(struct user_create, password)},
 };
-
-/* Something, one @, something; no blanks and no control characters anywhere. */
-static bool is_email(struct str text)
-{
-    struct str rest = text, local;
-
-    if (text.p == NULL || text_length(text) > 255)
-        return false;
-    for (size_t i = 0; i < text.n; i++) {
-        if ((unsigned char)text.p[i] <= ' ' || text.p[i] == 0x7f)
-            return false;
-    }
-    local = str_cut(&rest, '@');
-    return local.n > 0 && rest.p != NULL && rest.n > 0 && memchr(rest.p, '@', rest.n) == NULL &&
-           !text_has_outer_space(text);
-}
-
-static void email_read(json_t *value, const char *path, void *slot, struct problems *problems)
-{
-    struct str text = json_text(value);
-
-    if (!is_email(text)) {
-        problems_add(problems, "parameter_invalid", path,
-                     "must be an email address of at most 255 characters");
-        return;
-    }
-    *(struct str *)slot = text_lower(problems->arena, text);
-}
 
 static struct str make_password(struct arena *arena)
 {

@@ -147,7 +147,7 @@ const struct call calls[] = {
      "keep the trail for so many months at least; can only be lengthened",
      {ORG_OPTION, NEEDED("--months", "N", "months", ARGUMENT_COUNT)}, 2},
 
-    {"user", "create", SUBJECT_ACCESS_USER_CREATE,
+    {"user", "create", SUBJECT_SESSION_USER_CREATE,
      "let somebody sign in to the dashboard; the password is shown this once",
      {ORG_OPTION,
       NEEDED("--email", "EMAIL", "email", ARGUMENT_TEXT),

@@ -17,7 +17,8 @@ import {
 function outcomes() {
   const text = readFileSync(new URL('proto/outcome.def', root), 'utf8');
   const rows = text.matchAll(/^OUTCOME\(\w+, "\w+", (\d+), (?:"(\w+)"|NULL), \w+\)$/gm);
-  const operatorsOnly = ['conflict', 'unknown_command'];
+  const operatorsOnly = ['conflict', 'insufficient_role', 'last_owner', 'would_lock_out',
+    'unknown_command'];
   return [...rows]
     .map(([, status, code]) => ({ status, code }))
     .filter(({ code }) => !operatorsOnly.includes(code));

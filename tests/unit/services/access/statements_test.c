@@ -48,6 +48,7 @@ static void start(void)
         "services/access/migrations/0001_access.sql",
         "services/access/migrations/0002_key_rotation.sql",
         "services/access/migrations/0003_rotate_again.sql",
+        "services/access/migrations/0004_sessions.sql",
     };
 
     postgres_server_share(&server);
@@ -333,12 +334,13 @@ Test(statements, are_all_that_the_role_is_allowed, .init = start, .fini = stop)
     static const char *const forbidden[] = {
         "DELETE FROM access.organizations",
         "DELETE FROM access.api_keys",
-        "DELETE FROM access.users",
+        "TRUNCATE access.users CASCADE",
         "TRUNCATE access.quota",
         "UPDATE access.organizations SET name = 'x'",
         "UPDATE access.api_keys SET token_hash = token_hash",
         "UPDATE access.api_keys SET scope = 'full'",
-        "UPDATE access.users SET password_hash = ''",
+        "UPDATE access.users SET email = ''",
+        "UPDATE access.sessions SET token_hash = token_hash",
         "ALTER TABLE access.users ADD COLUMN x text",
         "CREATE TABLE access.x (a integer)",
         "CREATE ROLE x",

@@ -1,0 +1,39 @@
+/*
+ * inputs - members of a body that several commands have: for fields of the kind FIELD_CUSTOM.
+ *
+ * Threads  Any; pure.
+ */
+#ifndef ACCESS_INPUTS_H
+#define ACCESS_INPUTS_H
+
+#include "common/wire/fields.h"
+
+#define PASSWORD_LEAST 8
+#define PASSWORD_MOST  1024
+
+/* Each writes a struct str. */
+void email_read(json_t *value, const char *path, void *slot, struct problems *problems);
+void hash_read(json_t *value, const char *path, void *slot, struct problems *problems);
+void address_read(json_t *value, const char *path, void *slot, struct problems *problems);
+
+/* Ids are case-sensitive: one in capitals is well-formed and names nothing, as the nil UUID does.
+ */
+struct str exact_id(struct str id);
+
+#define INPUT(type, member, reader, must_be)                                                       \
+    {                                                                                              \
+        .name = #member, .kind = FIELD_CUSTOM, .required = (must_be), .read = (reader),            \
+        .offset = offsetof(struct type, member)                                                    \
+    }
+#define INPUT_ID(type, member, must_be)                                                            \
+    {                                                                                              \
+        .name = #member, .kind = FIELD_UUID, .required = (must_be),                                \
+        .offset = offsetof(struct type, member)                                                    \
+    }
+#define INPUT_TEXT(type, member, from, to)                                                         \
+    {                                                                                              \
+        .name = #member, .kind = FIELD_TEXT, .required = true, .least = (from), .most = (to),      \
+        .offset = offsetof(struct type, member)                                                    \
+    }
+
+#endif

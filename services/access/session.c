@@ -1,0 +1,131 @@
+/*
+ * session-check, session-list, session-end, session-end-all - sessions of the dashboard's users.
+ *
+ * Answer   session-check: ok: whose session it is, or unauthorized; session-list: ok: an array in
+ * an object; the others: ok: {ended: n}; all: parameter_invalid, parameter_not_found Retry    all
+ * are idempotent
+ */
+#include "common/wire/fields.h"
+#include "services/access/access.h"
+#include "services/access/inputs.h"
+
+enum column { ORGANIZATION_ID = 2, USER_ID, USER_EMAIL }; /* of end_token */
+
+struct session {
+    struct str token_hash, user_id, id;
+};
+
+/* -- session-check --------------------------------------------------------------------------- */
+
+static const struct field check_fields[] = {INPUT(session, token_hash, hash_read, true)};
+
+/* The one parameter is the token's hash. */
+static void ask_by_token(struct command *command, enum access_sql statement, struct str token_hash)
+{
+    struct access_ask *ask = ARENA_NEW(command->arena, struct access_ask);
+
+    ask->statement = statement;
+    params_add(&ask->params, token_hash);
+    command->state = ask;
+}
+
+enum status session_check_judge(struct command *command, void *service)
+{
+    struct session body = {0};
+
+    if (!fields_read_body(command->body, check_fields, 1, &body, &command->problems))
+        return command_refuse_all(command, fields_outcome(&command->problems));
+    ask_by_token(command, SQL_CHECK_SESSION, body.token_hash);
+    return ST_OK;
+}
+
+/* -- session-list ---------------------------------------------------------------------------- */
+
+static const struct field list_fields[] = {
+    INPUT_ID(session, user_id, true),
+    INPUT(session, token_hash, hash_read, true),
+};
+
+enum status session_list_judge(struct command *command, void *service)
+{
+    struct access_ask *ask = access_for_organization(command, SQL_LIST_SESSIONS);
+    struct session body = {0};
+
+    if (ask == NULL)
+        return ST_REFUSED;
+    if (!fields_read_body(command->body, list_fields, 2, &body, &command->problems))
+        return command_refuse_all(command, fields_outcome(&command->problems));
+    params_add(&ask->params, exact_id(body.user_id));
+    params_add(&ask->params, body.token_hash);
+    return ST_OK;
+}
+
+/* -- session-end ----------------------------------------------------------------------------- */
+
+static const struct field end_fields[] = {
+    INPUT(session, token_hash, hash_read, false),
+    INPUT_ID(session, user_id, false),
+    INPUT_ID(session, id, false),
+};
+
+static enum status end_by_id(struct command *command, const struct session *body)
+{
+    struct access_ask *ask = access_for_organization(command, SQL_END_SESSION);
+
+    if (ask == NULL)
+        return ST_REFUSED;
+    if (body->user_id.p == NULL || body->id.p == NULL)
+        return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND,
+                              body->user_id.p == NULL ? "user_id" : "id", "is required");
+    params_add(&ask->params, exact_id(body->user_id));
+    params_add(&ask->params, exact_id(body->id));
+    return ST_OK;
+}
+
+/* Who holds the token may end its session, whosever it is. */
+enum status session_end_judge(struct command *command, void *service)
+{
+    struct session body = {0};
+
+    if (!fields_read_body(command->body, end_fields, 3, &body, &command->problems))
+        return command_refuse_all(command, fields_outcome(&command->problems));
+    if (body.token_hash.p == NULL)
+        return end_by_id(command, &body);
+    ask_by_token(command, SQL_END_TOKEN, body.token_hash);
+    return ST_OK;
+}
+
+/* Of a token's session only the row knows whose it was. */
+enum status session_end_tell(struct command *command, struct db *db, void *service)
+{
+    const struct access_ask *ask = command->state;
+    const struct db_rows *rows = db_result(db, ask->index);
+    struct caller *caller = &command->caller;
+
+    if (ask->statement == SQL_END_TOKEN) {
+        caller->organization_id = (struct uuid){{0}};
+        (void)uuid_parse(db_value(rows, 0, ORGANIZATION_ID), &caller->organization_id);
+        (void)uuid_parse(db_value(rows, 0, USER_ID), &caller->user_id);
+        caller->user_email = db_value(rows, 0, USER_EMAIL);
+    }
+    return access_tell(command, db, service);
+}
+
+/* -- session-end-all ------------------------------------------------------------------------- */
+
+static const struct field end_all_fields[] = {INPUT_ID(session, user_id, true)};
+
+enum status session_end_all_judge(struct command *command, void *service)
+{
+    struct access_ask *ask = access_for_organization(command, SQL_END_SESSIONS);
+    struct session body = {0};
+
+    if (ask == NULL)
+        return ST_REFUSED;
+    if (!fields_read_body(command->body, end_all_fields, 1, &body, &command->problems))
+        return command_refuse_all(command, fields_outcome(&command->problems));
+    command->change_target = exact_id(body.user_id);
+    params_add(&ask->params, command->change_target);
+    params_add(&ask->params, STR_NONE);
+    return ST_OK;
+}

@@ -1,0 +1,40 @@
+/*
+ * session - what a password opens.
+ *
+ * What     The commands of the mailbox v1.session: each may take as long as hashing a password or
+ *          two, and is a transaction by itself. They ask twice: who it is, and, when the password
+ *          was right, for what that entitles to.
+ * Threads  Those of the mailbox's actors.
+ */
+#ifndef ACCESS_SESSION_H
+#define ACCESS_SESSION_H
+
+#include "services/access/access.h"
+
+#define SECRET_BYTES 32
+#define SECRET_TEXT  43 /* base64url of them */
+
+/* What is told once and known by its SHA-256 ever after: a session's token, an invitation. Both in
+   the arena; the hash in hex. */
+struct str secret_make(struct arena *arena, struct str *hash);
+
+struct session_of {
+    struct str organization_id, user_id, email, password_hash; /* the one that matched */
+    struct str address, user_agent;
+};
+
+/* Opens a session, writes the reply and says who did so. ST_REFUSED: whose it would be is not
+ * entitled any more. */
+enum status session_open(struct command *command, struct db *db, const struct session_of *of);
+
+enum status sign_in_judge(struct command *command, void *service);
+void sign_in_ask(struct command *command, struct db *db, void *service);
+enum status sign_in_tell(struct command *command, struct db *db, void *service);
+enum status password_judge(struct command *command, void *service);
+void password_ask(struct command *command, struct db *db, void *service);
+enum status password_tell(struct command *command, struct db *db, void *service);
+enum status invitation_judge(struct command *command, void *service);
+void invitation_ask(struct command *command, struct db *db, void *service);
+enum status invitation_tell(struct command *command, struct db *db, void *service);
+
+#endif

@@ -1,0 +1,2 @@
+-- $1 the oldest minute to keep
+DELETE FROM access.attempts WHERE minute < $1::bigint

@@ -1,0 +1,27 @@
+-- Opens a session, unless the password that was right a moment ago has been changed since or the
+-- user removed: who changes a password waits for this and ends the session with the others.
+-- $1 organization, $2 user, $3 hash that the password matched, $4 session, $5 token's hash in hex,
+-- $6 address, $7 user agent -> verdict, JSON; no row: not any more
+WITH subject AS (
+    SELECT organization_id, user_id, email, role
+    FROM access.users
+    WHERE organization_id = $1::uuid AND user_id = $2::uuid AND password_hash = $3
+    FOR SHARE
+), made AS (
+    INSERT INTO access.sessions (organization_id, session_id, user_id, token_hash, address,
+                                 user_agent)
+    SELECT organization_id, $4::uuid, user_id, decode($5, 'hex'), $6, left($7, 255)
+    FROM subject
+    RETURNING created_at, last_seen_at
+)
+SELECT 'ok', row_to_json(answer)
+FROM (
+    SELECT floor(extract(epoch FROM access.session_ends_at(made.created_at, made.last_seen_at)))
+               ::bigint AS expires_at,
+           json_build_object('id', subject.user_id, 'email', subject.email,
+                             'role', subject.role) AS "user",
+           json_build_object('id', o.organization_id, 'name', o.name, 'plan', o.plan)
+               AS organization
+    FROM made, subject
+    JOIN access.organizations o ON o.organization_id = subject.organization_id
+) answer
