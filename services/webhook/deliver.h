@@ -1,12 +1,9 @@
 /*
- * deliver - HTTPS requests on their way out. The only user of libcurl.
+ * deliver - HTTPS requests on their way out, all of them at once.
  *
- * What     One POST for one attempt, on a connection of its own: nothing that is kept alive can
- *          fail at a moment that makes it unclear whether the receiver has seen the request. The
- *          connection goes to the address that was judged and to no other; the certificate must be
- *          good for the host of the URL. HTTP/2 or 1.1; no redirects, no proxy whatever the
- *          environment says, no compression, no name look-ups. An answer is read to 4 KB, then the
- *          connection is closed; its head may have 16 KB.
+ * What     One POST for one attempt (transfer.h), on a connection of its own: nothing that is kept
+ *          alive can fail at a moment that makes it unclear whether the receiver has seen the
+ *          request.
  * Owns     deliver_new() gives what deliver_free() takes back. Attempts stay the caller's; one that
  *          is under way ends with attempt_end() within its time.
  * Threads  The sender's, apart from deliver_wake().
@@ -30,7 +27,7 @@ struct deliver_options {
 struct deliver *deliver_new(const struct deliver_options *options);
 void deliver_free(struct deliver *deliver);
 
-/* attempt->address is where to. The end may be told before this returns. */
+/* attempt->address is where to. */
 void deliver_begin(struct deliver *deliver, struct attempt *attempt);
 /* Breaks it off; nobody is told. */
 void deliver_abandon(struct deliver *deliver, struct attempt *attempt);

@@ -33,6 +33,9 @@ enum failure verdict_of(CURLcode code, const struct attempt *attempt)
     case CURLE_RECV_ERROR:
     case CURLE_PARTIAL_FILE:
         return attempt->tls_us >= 0 ? FAILURE_CLOSED : FAILURE_TLS;
+    case CURLE_OUT_OF_MEMORY:
+        /* It calls a header line too long so; without memory we would not be here. */
+        return attempt->tls_us >= 0 ? FAILURE_PROTOCOL : FAILURE_INTERNAL;
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_HTTP2:

@@ -119,7 +119,12 @@ Test(webhook_answers, answers_without_end_cost_no_memory)
         const char *path, *error;
     } cases[] = {
         {"/endless-head", "protocol"},
+        {"/endless-line", "protocol"},
         {"/endless-100", "protocol"},
+        {"/bad-chunk", "closed"},
+        {"/upgrade", "http_other"},
+        {"/squeezed", "protocol"},
+        {"/full", ""},
         {"/big", ""},
         {"/gzip", ""},
         {"/cut", "closed"},

@@ -172,6 +172,15 @@ static void repeat(struct visit *visit, const char *first, const char *line)
             continue;
 }
 
+static void send_full(struct visit *visit)
+{
+    static const char half[2048 + 1] = {[0 ... 2047] = 'x'};
+
+    say(visit, "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n");
+    if (say(visit, half) && say(visit, half))
+        outwait(visit);
+}
+
 static void send_big(struct visit *visit)
 {
     static const char block[16384];
@@ -201,6 +210,8 @@ static void answer_oddly(struct visit *visit, const char *path)
     else if (begins(path, "/endless-head"))
         repeat(visit, "HTTP/1.1 200 OK\r\n",
                "X-Filler: 0123456789012345678901234567890123456789\r\n");
+    else if (begins(path, "/endless-line"))
+        repeat(visit, "HTTP/1.1 200 OK\r\nX-Filler: ", "0123456789012345678901234567890123456789");
     else if (begins(path, "/endless-100"))
         repeat(visit, "", "HTTP/1.1 100 Continue\r\n\r\n");
     else if (begins(path, "/big"))
@@ -209,10 +220,19 @@ static void answer_oddly(struct visit *visit, const char *path)
         repeat(visit,
                "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 1048576\r\n\r\n",
                "\x1f\x8b\x08\x01\x01\x01\x01\x01\x01\x03\xed\xc1\x01\x0d");
+    else if (begins(path, "/squeezed"))
+        repeat(visit, "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+               "10\r\n\x1f\x8b\x08\x01\x01\x01\x01\x01\x01\x03\xed\xc1\x01\x0d\x01\x01\r\n");
     else if (begins(path, "/half"))
         say(visit, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf");
     else if (begins(path, "/garbage"))
         say(visit, "SSH-2.0-OpenSSH_9.2\r\n\r\n");
+    else if (begins(path, "/bad-chunk"))
+        say(visit, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\nx\r\n");
+    else if (begins(path, "/upgrade"))
+        say(visit, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nhello");
+    else if (begins(path, "/full"))
+        send_full(visit);
     else if (begins(path, "/escape"))
         say(visit, "HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n\x1b[31m<b>\xff\r\nx");
 }

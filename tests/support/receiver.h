@@ -10,6 +10,11 @@
  *              /gzip          200, compressed   /cut           closes instead of answering
  *              /half          half an answer    /garbage       no HTTP
  *              /escape        200, with control characters
+ *              /endless-line  one header line without end
+ *              /full          200 with 4,096 bytes of a longer body, then nothing
+ *              /bad-chunk     200 in chunks, the second of which has no length
+ *              /upgrade       101, which nobody has asked for
+ *              /squeezed      200 whose transfer is compressed
  *              /slow/MS       200 after MS
  *
  *          Whatever follows ("/ok/17") is for the test to tell requests apart.

@@ -30,6 +30,14 @@ Test(verdict, tells_a_lost_connection_from_a_failed_handshake)
     cr_expect_eq(verdict_of(CURLE_GOT_NOTHING, &after), FAILURE_CLOSED);
 }
 
+Test(verdict, takes_what_is_too_long_for_memory_for_the_receivers_fault)
+{
+    const struct attempt before = {.tls_us = -1}, after = {.tls_us = 900};
+
+    cr_expect_eq(verdict_of(CURLE_OUT_OF_MEMORY, &before), FAILURE_INTERNAL);
+    cr_expect_eq(verdict_of(CURLE_OUT_OF_MEMORY, &after), FAILURE_PROTOCOL);
+}
+
 Test(verdict, is_no_success_without_a_whole_answer)
 {
     const struct attempt answered = {.http_status = 200, .tls_us = 900};
