@@ -30,7 +30,8 @@ enum {
     HEALS_WITHIN_US = 5000000,
     BROKER_STOPS_US = 5000000,
     NOTICED_WITHIN_MS = 200,
-    REFUSED_WITHIN_US = 100000,
+    REFUSED_WITHIN_US = 100000, /* but for one in a hundred: the machine may be busy */
+    REFUSED_AT_LAST_US = 1000000,
     RECOVERS_WITHIN_US = 2000000,
 };
 
@@ -148,7 +149,7 @@ Test(outage, killing_the_database_loses_nothing_and_heals)
 /* Requests beside the load, whose threads wait for what was under way when the broker stopped. */
 static int expect_refusals_until(const struct org *org, int64_t until_us)
 {
-    int n = 0;
+    int n = 0, slow = 0;
 
     while (clock_mono_us() < until_us) {
         struct answer *answer =
@@ -159,11 +160,13 @@ static int expect_refusals_until(const struct org *org, int64_t until_us)
                                     n);
 
         expect_error(answer, 503, "service_unavailable", "*");
-        cr_assert_leq(answer->took_us, lenient(REFUSED_WITHIN_US), "refusing took %lld ms",
+        cr_assert_leq(answer->took_us, lenient(REFUSED_AT_LAST_US), "refusing took %lld ms",
                       (long long)answer->took_us / 1000);
+        slow += answer->took_us > lenient(REFUSED_WITHIN_US);
         n++;
         pass(10);
     }
+    cr_assert_leq(slow, 1 + n / 100, "refusing took long %d times of %d", slow, n);
     return n;
 }
 

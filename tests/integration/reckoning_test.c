@@ -74,6 +74,8 @@ static const struct shape shapes[] = {
     {READ, "GET", "/ping", "Accept: text/html", NULL, 406, 0},
     {READ, "POST", "/conversations", NULL, CREATE("denied", "c"), 403, 0},
     {FULL, "POST", "/conversations", "Content-Type: text/plain", CREATE("x", "c"), 415, 0},
+    {FULL, "POST", "/conversations", "Content-Type: application/json\r\nContent-Length: 70000",
+     NULL, 413, 0},
     {FREE, "GET", "/ping", NULL, NULL, 403, 0},
     {LISTED, "GET", "/conversations/@", NULL, NULL, 403, 0},
     {SECURE, "POST", "/conversations", NULL, CREATE("insecure", "c"), 403, 0},
