@@ -14,22 +14,25 @@ function select(element) {
 
 /* Copies what `element` shows: the text is kept nowhere else. */
 export function copyButton(element, what) {
-  const button = h('button', {type: 'button', class: 'button compact', 'aria-label': `Copy ${what}`},
-                   'Copy');
+  const button = h('button', {type: 'button', class: 'button compact'});
 
+  function say(word) {
+    button.textContent = word;
+    button.setAttribute('aria-label', `${word} ${what}`);
+  }
+
+  say('Copy');
   button.addEventListener('click', async () => {
     try {
       await navigator.clipboard.writeText(element.textContent);
-      button.textContent = 'Copied';
+      say('Copied');
       announce(`Copied ${what}`);
     } catch (error) {
       select(element);
-      button.textContent = 'Press Ctrl+C';
+      say('Press Ctrl+C:');
       announce(`Selected ${what}: press Control C to copy`);
     }
-    setTimeout(() => {
-      button.textContent = 'Copy';
-    }, SAID_MS);
+    setTimeout(() => say('Copy'), SAID_MS);
   });
   return button;
 }
@@ -37,7 +40,7 @@ export function copyButton(element, what) {
 /* A block of code under a bar with its name. wrap: break long lines instead of scrolling. */
 export function codeBlock(text, {label, wrap = false}) {
   const pre = h('pre', {tabindex: wrap ? null : '0', 'aria-label': wrap ? null : label,
-                        role: wrap ? null : 'region'}, text);
+                        role: wrap ? null : 'group'}, text);
 
   return h('div', {class: wrap ? 'code wrap' : 'code'},
            h('div', {class: 'code-bar'}, h('span', null, label), copyButton(pre, label)),

@@ -129,7 +129,7 @@ export function plot(given) {
   });
   new ResizeObserver(redraw).observe(canvas);
   return h('figure', {class: 'plot'},
-           h('figcaption', null, h('h3', {id: titleId}, model.title),
+           h('figcaption', null, h('h2', {id: titleId}, model.title),
              model.text && h('p', {class: 'muted small'}, model.text)),
            legend(model.series), canvas, valuesTable(model));
 }

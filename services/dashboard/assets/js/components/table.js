@@ -25,7 +25,7 @@ export function table({caption, columns, rows}) {
 
 /* A plain table of numbers that scrolls sideways: the readable side of a plot. */
 export function numbersTable({caption, heads, rows}) {
-  return h('div', {class: 'numbers', tabindex: '0', role: 'region', 'aria-label': caption},
+  return h('div', {class: 'numbers', tabindex: '0', role: 'group', 'aria-label': caption},
            h('table', null, h('caption', {class: 'unseen'}, caption),
              h('thead', null, h('tr', null, heads.map((head, i) =>
                h('th', {scope: 'col', class: i > 0 && 'number'}, head)))),

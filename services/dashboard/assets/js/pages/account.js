@@ -21,6 +21,9 @@ function passwordForm(onChanged) {
 
   return form({
     fields, submit: 'Change password',
+    /* Tells password managers whose it is. */
+    extra: h('input', {type: 'text', autocomplete: 'username', value: session().user.email, hidden: true,
+                       readonly: true}),
     run: async (values) => {
       samePasswords(values, 'new_password');
       const answer = await post('/data/password',

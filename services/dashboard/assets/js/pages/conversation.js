@@ -148,7 +148,6 @@ function show({conversation, messages, erased}, reload) {
     is('admin') && buttons(one, reload),
     h('div', {class: 'columns'},
       card({title: 'Conversation'}, facts([
-        ['Contact', contactName(one.contact)],
         ['Status', badge(one.status)], ['State', words(one.state)], ['Channel', label(one.channel)],
         ['External id', one.external_id && h('code', null, one.external_id)],
         ['Created', timeExact(one.created_at)], ['Updated', timeExact(one.updated_at)],
@@ -163,15 +162,19 @@ function show({conversation, messages, erased}, reload) {
 }
 
 export function page({params, signal}) {
+  const head = pageHead('Conversation');
   const view = loaded({
     label: 'the conversation', signal,
     load: () => get(path`/data/conversations/${params.id}`, signal),
-    render: (answer) => show(answer, () => view.reload()),
+    render: (answer) => {
+      head.querySelector('h1').textContent = contactName(answer.conversation.contact);
+      return show(answer, () => view.reload());
+    },
   });
 
   return [
     h('p', {class: 'back'}, h('a', {href: '/inbox'}, '← Inbox')),
-    pageHead('Conversation'),
+    head,
     lookingOnly('the conversation'),
     view.element,
   ];

@@ -44,7 +44,7 @@ function askAnyway(values, saved) {
 }
 
 function allowlistForm(policy, reload) {
-  const enabled = checkbox({name: 'ip_allowlist_enabled', label: 'Only these addresses may call the API',
+  const enabled = checkbox({name: 'ip_allowlist_enabled', label: 'Turn the allowlist on',
                             checked: policy.ip_allowlist_enabled});
   const list = textarea({
     name: 'ip_allowlist', label: 'Addresses', hint: 'One in each line',

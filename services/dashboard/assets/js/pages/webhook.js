@@ -112,6 +112,7 @@ function follower(id, signal, place, reload) {
 
 export function page({params, signal}) {
   const {id} = params, outcome = h('div', {role: 'status'});
+  const head = pageHead('Webhook endpoint');
   const log = loaded({
     label: 'deliveries', signal,
     load: () => get(`${path`/data/webhooks/${id}/deliveries`}?limit=${SHOWN}`, signal),
@@ -129,7 +130,10 @@ export function page({params, signal}) {
         throw new Error('There is no such endpoint; it may have been deleted.');
       return found;
     },
-    render: (one) => [is('admin') && buttons(one, {reload, reloadLog: log.reload, follow}), about(one)],
+    render: (one) => {
+      head.querySelector('h1').textContent = new URL(one.url).host;
+      return [is('admin') && buttons(one, {reload, reloadLog: log.reload, follow}), about(one)];
+    },
   });
 
   function reload() {
@@ -143,7 +147,7 @@ export function page({params, signal}) {
 
   return [
     h('p', {class: 'back'}, h('a', {href: '/webhooks'}, '← Webhooks')),
-    pageHead('Webhook endpoint'),
+    head,
     lookingOnly('the endpoint and its deliveries'),
     outcome, endpoint.element,
     card({title: 'Deliveries', text: `The newest ${SHOWN}; kept for 30 days`,
