@@ -73,8 +73,18 @@ $(OUT)/gen/$(notdir $(1))_sql.o: $(OUT)/gen/$(notdir $(1))_sql.c $(OUT)/flags
 endef
 $(foreach d,$(SQL_DIRS),$(eval $(call sql_registry,$(d))))
 
+# The dashboard's files, inside the program.
+ASSETS := $(sort $(shell find services/dashboard/assets -type f 2>/dev/null))
+$(OUT)/gen/dashboard_assets.c: $(ASSETS) $(sort $(dir $(ASSETS))) proto/openapi.yaml tools/embed-assets
+	$(Q)mkdir -p $(@D)
+	@echo "EMBED services/dashboard/assets"
+	$(Q)tools/embed-assets $@ services/dashboard/assets proto/openapi.yaml
+$(OUT)/gen/dashboard_assets.o: $(OUT)/gen/dashboard_assets.c $(OUT)/flags
+	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
+OBJ_dashboard = $(OUT)/gen/dashboard_assets.o
+
 define program
-$(OUT)/bin/$(1): $(patsubst %.c,$(OUT)/%.o,$(wildcard services/$(1)/*.c)) $(if $(wildcard services/$(1)/sql/*.sql),$(OUT)/gen/$(1)_sql.o) $(OUT)/libcommon.a
+$(OUT)/bin/$(1): $(patsubst %.c,$(OUT)/%.o,$(wildcard services/$(1)/*.c)) $(if $(wildcard services/$(1)/sql/*.sql),$(OUT)/gen/$(1)_sql.o) $(OBJ_$(1)) $(OUT)/libcommon.a
 	$$(Q)mkdir -p $$(@D)
 	@echo "LINK $(1)"
 	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(PKG_LIBS)
@@ -110,7 +120,7 @@ UNIT_BIN  = $(UNIT_SRC:%.c=$(OUT)/%)
 # A unit test of services/X/ links that service's objects, main.c apart.
 service_of = $(firstword $(subst /, ,$(patsubst tests/unit/services/%,%,$(filter tests/unit/services/%,$(1)))))
 define unit
-$(OUT)/$(1:.c=): $(OUT)/$(1:.c=.o) $(if $(call service_of,$(1)),$(patsubst %.c,$(OUT)/%.o,$(filter-out %/main.c,$(wildcard services/$(call service_of,$(1))/*.c))) $(if $(wildcard services/$(call service_of,$(1))/sql/*.sql),$(OUT)/gen/$(call service_of,$(1))_sql.o)) $(OUT)/libsupport.a $(OUT)/libcommon.a
+$(OUT)/$(1:.c=): $(OUT)/$(1:.c=.o) $(if $(call service_of,$(1)),$(patsubst %.c,$(OUT)/%.o,$(filter-out %/main.c,$(wildcard services/$(call service_of,$(1))/*.c))) $(if $(wildcard services/$(call service_of,$(1))/sql/*.sql),$(OUT)/gen/$(call service_of,$(1))_sql.o) $(OBJ_$(call service_of,$(1)))) $(OUT)/libsupport.a $(OUT)/libcommon.a
 	@echo "LINK $(1:.c=)"
 	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ -lcriterion $$(PKG_LIBS)
 endef
@@ -158,7 +168,7 @@ endif
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,build/fuzz/bin/%,$(wildcard tests/fuzz/*_fuzz.c))
 SERVICE_OBJ = $(patsubst %.c,$(OUT)/%.o,$(filter-out %/main.c,$(wildcard services/*/*.c)))
 
-$(OUT)/libservices.a: $(SERVICE_OBJ) $(foreach d,$(filter services/%,$(SQL_DIRS)),$(OUT)/gen/$(notdir $(d))_sql.o)
+$(OUT)/libservices.a: $(SERVICE_OBJ) $(foreach d,$(filter services/%,$(SQL_DIRS)),$(OUT)/gen/$(notdir $(d))_sql.o) $(OBJ_dashboard)
 	$(Q)rm -f $@ && ar qcs $@ $^
 
 $(FUZZ_BIN): build/fuzz/bin/%_fuzz: build/fuzz/tests/fuzz/%_fuzz.o build/fuzz/libservices.a build/fuzz/libcommon.a
@@ -214,7 +224,7 @@ format:
 
 # Looked at again when its object is: then the file, a header of it or the flags have changed.
 lint-tidy: $(ALL_C:%.c=$(OUT)/tidy/%.ok)
-$(OUT)/tidy/%.ok: %.c $(OUT)/%.o .clang-tidy tests/.clang-tidy common/edge/.clang-tidy services/gateway/.clang-tidy
+$(OUT)/tidy/%.ok: %.c $(OUT)/%.o .clang-tidy tests/.clang-tidy common/edge/.clang-tidy services/gateway/.clang-tidy services/dashboard/.clang-tidy
 	$(Q)mkdir -p $(@D)
 	@echo "TIDY $<"
 	$(Q)clang-tidy --quiet --warnings-as-errors='*' $< -- $(TIDY_FLAGS) >$@.log 2>/dev/null || \

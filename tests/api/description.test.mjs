@@ -18,7 +18,7 @@ function outcomes() {
   const text = readFileSync(new URL('proto/outcome.def', root), 'utf8');
   const rows = text.matchAll(/^OUTCOME\(\w+, "\w+", (\d+), (?:"(\w+)"|NULL), \w+\)$/gm);
   const operatorsOnly = ['conflict', 'insufficient_role', 'last_owner', 'would_lock_out',
-    'unknown_command'];
+    'forbidden_origin', 'invalid_csrf_token', 'unknown_command'];
   return [...rows]
     .map(([, status, code]) => ({ status, code }))
     .filter(({ code }) => !operatorsOnly.includes(code));

@@ -52,7 +52,10 @@ service_prepare() {
     ;;
   search) settings+=("CURSOR_KEY=${CURSOR_KEY:-$(secret cursor-key)}") ;;
   webhook) settings+=("WEBHOOK_SECRET_KEY=${WEBHOOK_SECRET_KEY:-$(secret webhook-secret-key 32)}") ;;
-  dashboard) settings+=("DASHBOARD_PORT=$(port_of dashboard)") ;;
+  dashboard)
+    settings+=("DASHBOARD_PORT=$(port_of dashboard)"
+      "PUBLIC_BASE_URL=${PUBLIC_BASE_URL:-http://127.0.0.1:$(port_of gateway)/api/v1}")
+    ;;
   esac
   start_script "$name" "$(exports "${settings[@]}")
 exec $(quote "$BIN_DIR/$service")"

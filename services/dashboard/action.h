@@ -1,0 +1,65 @@
+/*
+ * action - what the pages may ask for under /data; table in action.def.
+ *
+ * What     A route is a method and a path, the command that it becomes, the least role that may,
+ * and what the dashboard adds to the command's body. Compares raw bytes (path.h). Owns     Nothing;
+ * the id points into the path. Threads  Any; constant.
+ */
+#ifndef DASHBOARD_ACTION_H
+#define DASHBOARD_ACTION_H
+
+#include "services/dashboard/identity.h"
+#include "services/dashboard/parameters.h"
+
+/* What the dashboard adds to a body. The pages may not: a body that has one of these is refused. */
+enum fill {
+    FILL_ID = 1 << 0,     /* id: that in the path */
+    FILL_USER = 1 << 1,   /* user_id: who asks */
+    FILL_TOKEN = 1 << 2,  /* token_hash: of the session */
+    FILL_KEEP = 1 << 3,   /* keep: the same */
+    FILL_ROLE = 1 << 4,   /* by_role: of who asks */
+    FILL_CALLER = 1 << 5, /* address, user_agent */
+    FILL_EDITOR = 1 << 6, /* editor_address */
+    FILL_RANGE = 1 << 7,  /* since, until, step: from the parameter `range` */
+    HOLD_LIMIT = 1 << 8,  /* rate_limit: is for operators to set, nothing is added */
+};
+
+enum action_kind {
+    ACTION_PASS,       /* the service's answer is the page's */
+    ACTION_SIGN_IN,    /* a session begins; none is needed */
+    ACTION_SHOW,       /* who is signed in: answered by the dashboard itself */
+    ACTION_SIGN_OUT,   /* this session ends */
+    ACTION_EXPORT,     /* streamed, an entry a line */
+    ACTION_EXPORT_CSV, /* streamed, as a table */
+};
+
+enum action_body {
+    BODY_NONE,   /* empty, or an object without members */
+    BODY_FIELDS, /* an object, for the service to judge */
+    BODY_STEP,   /* {position?}: that of the step before, which is the command's whole body */
+    BODY_SECRET, /* with a password in it: wiped when it has been sent */
+};
+
+struct action {
+    const char *method;
+    const char *path;
+    const char *subject;
+    enum role least; /* who may */
+    enum action_kind kind;
+    enum action_body body;
+    unsigned fills;
+    const struct parameter *query;
+};
+
+enum action_end { ACTION_FOUND, ACTION_NO_METHOD, ACTION_UNKNOWN };
+
+struct found {
+    enum action_end end;
+    const struct action *action; /* FOUND */
+    struct str id;               /* in the path, or STR_NONE */
+    char allow[64];              /* NO_METHOD: what Allow lists */
+};
+
+void action_find(struct str method, struct str path, struct found *out);
+
+#endif

@@ -1,0 +1,7 @@
+/* dashboard - the pages by which people look after their organization, and the data behind them. */
+#include "services/dashboard/dashboard.h"
+
+int main(int argc, char **argv)
+{
+    return program_main(argc, argv, &dashboard_program);
+}
