@@ -208,13 +208,13 @@ SCRIPTS := $(shell grep -lE '^#!.*\b(ba)?sh\b' tools/* deploy/local/* deploy/kub
 YAML := $(shell find . -name '*.y*ml' -not -path './build/*' -not -path './.run*' -not -path '*/node_modules/*')
 TIDY_FLAGS = -std=gnu17 -D_GNU_SOURCE -I. -I$(OUT)/gen $(PKG_CFLAGS)
 
-.PHONY: lint lint-all lint-format lint-tidy lint-headers lint-shell lint-yaml lint-tree format
+.PHONY: lint lint-all lint-format lint-tidy lint-headers lint-shell lint-yaml lint-pages lint-tree format
 lint:
 	$(Q)tools/install-packages build test lint
 	$(Q)$(MAKE) -k lint-all
 	@echo "lint: no findings"
 
-lint-all: lint-format lint-tidy lint-headers lint-shell lint-yaml lint-tree
+lint-all: lint-format lint-tidy lint-headers lint-shell lint-yaml lint-pages lint-tree
 
 lint-format:
 	$(Q)clang-format --dry-run -Werror $(ALL_C) $(ALL_H)
@@ -242,6 +242,9 @@ lint-shell:
 
 lint-yaml:
 	$(Q)$(if $(YAML),yamllint -s $(YAML),true)
+
+lint-pages:
+	$(Q)tools/check-pages
 
 lint-tree: build
 	$(Q)tools/check-layers

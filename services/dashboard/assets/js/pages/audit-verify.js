@@ -2,6 +2,7 @@
 import {post} from '../api.js';
 import {h, replace} from '../dom.js';
 import {number, plural} from '../format.js';
+import {is} from '../session.js';
 import {announce} from '../components/announce.js';
 import {facts} from '../components/facts.js';
 import {errorNotice, notice} from '../components/notice.js';
@@ -84,5 +85,6 @@ export function verifyCard(signal) {
     stop.hidden = true;
   });
   return card({title: 'Verify', text: 'Checks every entry against the chain of sealed blocks, and the ' +
-    'chain against its signatures and published heads.', actions: [stop, start]}, place);
+    'chain against its signatures and published heads.', actions: is('admin') && [stop, start]},
+              is('admin') ? place : h('p', {class: 'muted'}, 'An admin or owner can do this.'));
 }
