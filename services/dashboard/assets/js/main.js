@@ -27,7 +27,7 @@ function toTheDoor() {
   framed = null;
   for (const dialog of document.querySelectorAll('dialog'))
     dialog.remove();
-  go(here === '/' || here.startsWith('/sign-in') ? '/sign-in'
+  go(here === HOME || here.startsWith('/sign-in') ? '/sign-in'
     : `/sign-in?next=${encodeURIComponent(here)}`, {replace: true});
 }
 

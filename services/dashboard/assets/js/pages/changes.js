@@ -38,6 +38,12 @@ function openChange(change) {
   });
 }
 
+function target(id) {
+  if (id === null)
+    return h('span', {class: 'muted'}, '–');
+  return h('code', {title: id, class: 'nowrap'}, id.length > 20 ? shortId(id) : id);
+}
+
 function list({changes, pages}, isFirst) {
   if (changes.length === 0)
     return empty('No changes yet', 'Whoever signs in, makes a key, changes the policy or takes over a ' +
@@ -45,10 +51,9 @@ function list({changes, pages}, isFirst) {
   return [
     table({caption: 'Changes by people, newest first', rows: changes, columns: [
       {label: 'Time', cell: (one) => time(one.created_at)},
-      {label: 'Who', cell: (one) => one.who},
-      {label: 'Change', cell: (one) => h('code', null, one.change)},
-      {label: 'Target', cell: (one) => (one.target === null ? h('span', {class: 'muted'}, '–')
-        : h('code', {title: one.target}, one.target.length > 20 ? shortId(one.target) : one.target))},
+      {label: 'Who', cell: (one) => h('span', {class: 'who-cell'}, one.who)},
+      {label: 'Change', cell: (one) => h('code', {class: 'nowrap'}, one.change)},
+      {label: 'Target', cell: (one) => target(one.target)},
       {label: 'Detail', cell: (one) => h('span', {class: 'clipped'}, gist(one))},
       {label: 'Actions', actions: true, cell: (one) => h('button', {
         type: 'button', class: 'button compact', 'aria-label': `Details of ${one.change}`,
