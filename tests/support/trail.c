@@ -1,0 +1,78 @@
+#include "tests/support/trail.h"
+
+#include <criterion/criterion.h>
+
+#include "tests/support/keep.h"
+#include "tests/support/sql.h"
+
+enum { PATIENCE_MS = 20000 };
+
+static bool is_sealed(void *closure)
+{
+    const struct org *org = closure;
+
+    return sql_integer(
+               "SELECT (SELECT count(*) FROM audit.entries WHERE organization_id = $1::uuid)"
+               " - (SELECT coalesce(max(entries), 0) FROM audit.blocks"
+               " WHERE organization_id = $1::uuid)",
+               org->id, NULL) == 0;
+}
+
+void trail_await_seal(struct org *org)
+{
+    cr_assert(stack_wait(is_sealed, org, PATIENCE_MS));
+}
+
+void trail_make(struct trail *trail)
+{
+    org_new(&trail->org);
+    for (int lot = 0; lot < TRAIL_LOTS; lot++) {
+        for (int i = 0; i < TRAIL_LOT; i++) {
+            /* Pings and pages that are not there, in turn: entries that differ. */
+            struct answer *answer = api_get(trail->org.full_key, i % 2 == 0 ? "/ping" : "/none");
+
+            trail->ids[lot * TRAIL_LOT + i] = format("%s", answer->request_id);
+        }
+        trail_await_seal(&trail->org);
+    }
+    cr_assert_geq(sql_integer("SELECT count(*) FROM audit.blocks WHERE organization_id = $1::uuid",
+                              trail->org.id, NULL),
+                  TRAIL_LOTS);
+}
+
+static const char *text_of(const json_t *value)
+{
+    return keep(json_dumps(value, 0));
+}
+
+json_t *trail_verify(const struct trail *trail)
+{
+    return keep(convctl("audit", "verify", "--org", trail->org.id, NULL));
+}
+
+long long trail_integer(const json_t *in, const char *name)
+{
+    const json_t *value = json_object_get(in, name);
+
+    cr_assert(json_is_integer(value), "%s", name);
+    return json_integer_value(value);
+}
+
+void trail_expect_sound(const struct trail *trail)
+{
+    json_t *said = trail_verify(trail);
+
+    cr_assert(json_is_true(json_object_get(said, "ok")), "%s", text_of(said));
+    cr_assert(json_is_null(json_object_get(said, "first")));
+}
+
+void trail_expect_found(const struct trail *trail, const char *kind, const char *id)
+{
+    json_t *said = trail_verify(trail), *first = json_object_get(said, "first");
+    const char *text = text_of(said);
+
+    cr_assert(json_is_false(json_object_get(said, "ok")), "%s", text);
+    cr_assert_str_eq(json_string_value(json_object_get(first, "kind")), kind, "%s", text);
+    if (id != NULL)
+        cr_assert_str_eq(json_string_value(json_object_get(first, "request_id")), id, "%s", text);
+}
