@@ -31,6 +31,7 @@ struct access_ask {
     const char *secret_name;
     struct str secret;
     struct str secret_of_reader; /* instead of it, when the row's third column says read */
+    bool locks;                  /* the organization, before the statement begins */
     size_t index;                /* of the statement in the batch */
 };
 
@@ -49,6 +50,10 @@ enum status key_rotate_judge(struct command *command, void *service);
 enum status key_revoke_judge(struct command *command, void *service);
 enum status policy_get_judge(struct command *command, void *service);
 enum status policy_set_judge(struct command *command, void *service);
+enum status member_list_judge(struct command *command, void *service);
+enum status member_invite_judge(struct command *command, void *service);
+enum status member_set_judge(struct command *command, void *service);
+enum status member_remove_judge(struct command *command, void *service);
 enum status session_check_judge(struct command *command, void *service);
 enum status session_list_judge(struct command *command, void *service);
 enum status session_end_judge(struct command *command, void *service);
@@ -73,6 +78,12 @@ enum status session_end_tell(struct command *command, struct db *db, void *servi
 /* A new ask with the organization as its first parameter; NULL when the header was missing, and the
    command is refused then. */
 struct access_ask *access_for_organization(struct command *command, enum access_sql statement);
+
+/* Whoever else locks it waits until this is committed. */
+void access_lock_organization(struct command *command, struct access_ask *ask);
+/* One number for an organization, never 0: the order in which batches lock them. */
+uint64_t access_lock_order(const struct uuid *organization_id);
+enum status access_refuse_role(struct command *command);
 
 /* For a list: reads the body, {"before"?: id}, and appends that id as a parameter. */
 enum status access_list_before(struct command *command, struct access_ask *ask);

@@ -2,6 +2,8 @@
  * The steps that all commands share: from a judged command to its statement, and from the row that
  * comes back to the reply.
  */
+#include <string.h>
+
 #include "common/base/log.h"
 #include "common/wire/fields.h"
 #include "common/wire/json.h"
@@ -19,6 +21,10 @@ static const struct verdict {
 } verdicts[] = {
     {STR("empty_allowlist"), OUTCOME_PARAMETER_INVALID, "ip_allowlist",
      "must not be empty while the list is on"},
+    {STR("would_lock_out"), OUTCOME_WOULD_LOCK_OUT, "ip_allowlist",
+     "does not hold your own address: confirm that it is to be shut out"},
+    {STR("last_owner"), OUTCOME_LAST_OWNER, NULL, "An organization keeps an owner"},
+    {STR("insufficient_role"), OUTCOME_INSUFFICIENT_ROLE, NULL, "Your role does not allow this"},
     {STR("email_taken"), OUTCOME_CONFLICT, "email", "belongs to another user of the organization"},
 };
 
@@ -35,6 +41,21 @@ struct access_ask *access_for_organization(struct command *command, enum access_
     params_add_id(&ask->params, command->arena, &command->caller.organization_id);
     command->state = ask;
     return ask;
+}
+
+/* The last 8 bytes of an id are random. 0 would mean "no order". */
+uint64_t access_lock_order(const struct uuid *organization_id)
+{
+    uint64_t lock;
+
+    memcpy(&lock, organization_id->b + 8, sizeof(lock));
+    return lock != 0 ? lock : 1;
+}
+
+void access_lock_organization(struct command *command, struct access_ask *ask)
+{
+    command->lock_order = access_lock_order(&command->caller.organization_id);
+    ask->locks = true;
 }
 
 struct list {
@@ -60,6 +81,8 @@ void access_ask(struct command *command, struct db *db, void *service)
 {
     struct access_ask *ask = command->state;
 
+    if (ask->locks)
+        db_add(db, SQL_LOCK_ORGANIZATION, ask->params.at, 1);
     ask->index = db_add(db, (int)ask->statement, ask->params.at, ask->params.n);
 }
 
@@ -98,6 +121,11 @@ static enum status refuse_verdict(struct command *command, struct str name)
                                   verdict->message);
     }
     log_bug("a verdict of the statement's is in the table", __FILE__, __LINE__);
+}
+
+enum status access_refuse_role(struct command *command)
+{
+    return refuse_verdict(command, STR("insufficient_role"));
 }
 
 static enum status tell(struct command *command, struct db *db, enum outcome none,

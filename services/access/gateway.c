@@ -68,15 +68,6 @@ static const struct field quota_fields[] = {
     COUNT_FIELD("organization_limit", organization_limit, 0, INT32_MAX),
 };
 
-/* One number for an organization: its last 8 bytes are random. Never 0, which means "no order". */
-static uint64_t lock_of(const struct uuid *organization_id)
-{
-    uint64_t lock;
-
-    memcpy(&lock, organization_id->b + 8, sizeof(lock));
-    return lock != 0 ? lock : 1;
-}
-
 enum status quota_judge(struct command *command, void *service)
 {
     struct access_ask *ask = ARENA_NEW(command->arena, struct access_ask);
@@ -92,7 +83,7 @@ enum status quota_judge(struct command *command, void *service)
         return command_refuse_all(command, fields_outcome(&command->problems));
 
     /* The statement takes an advisory lock of this number. */
-    command->lock_order = lock_of(&caller->organization_id);
+    command->lock_order = access_lock_order(&caller->organization_id);
     ask->statement = SQL_GRANT_QUOTA;
     params_add_int(&ask->params, command->arena, (int64_t)command->lock_order);
     params_add_id(&ask->params, command->arena, &caller->organization_id);

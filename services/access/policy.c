@@ -1,7 +1,9 @@
 /*
  * policy-get, policy-set - what an organization demands of a request beyond a key.
  *
- * Answer   ok: {require_https, ip_allowlist_enabled, ip_allowlist}; or parameter_invalid, not_found
+ * Answer   ok: {require_https, ip_allowlist_enabled, ip_allowlist}; or parameter_invalid,
+ * not_found, would_lock_out when the list would be on without the editor's address and that has not
+ *          been confirmed
  * Notice   v1.notice.access after a change
  * Retry    idempotent. A list that is given replaces the whole list
  */
@@ -9,13 +11,15 @@
 #include "common/db/array.h"
 #include "common/wire/fields.h"
 #include "services/access/access.h"
+#include "services/access/inputs.h"
 
 #define ADDRESSES_MOST 1000
 
 static void allowlist_read(json_t *value, const char *path, void *slot, struct problems *problems);
 
 struct policy_set {
-    struct field_bool require_https, ip_allowlist_enabled;
+    struct field_bool require_https, ip_allowlist_enabled, confirmed;
+    struct str editor_address;
     struct str ip_allowlist; /* as PostgreSQL writes an array */
 };
 
@@ -30,6 +34,8 @@ static const struct field fields[] = {
      .kind = FIELD_CUSTOM,
      .read = allowlist_read,
      .offset = offsetof(struct policy_set, ip_allowlist)},
+    {.name = "confirmed", .kind = FIELD_BOOL, .offset = offsetof(struct policy_set, confirmed)},
+    INPUT(policy_set, editor_address, address_read, false),
 };
 
 static bool holds(const struct address *list, size_t n, const struct address *address)
@@ -98,10 +104,11 @@ enum status policy_set_judge(struct command *command, void *service)
 
     if (ask == NULL)
         return ST_REFUSED;
-    if (!fields_read_body(command->body, fields, 3, &body, &command->problems))
+    if (!fields_read_body(command->body, fields, 5, &body, &command->problems))
         return command_refuse_all(command, fields_outcome(&command->problems));
     params_add(&ask->params, bool_text(body.require_https));
     params_add(&ask->params, bool_text(body.ip_allowlist_enabled));
     params_add(&ask->params, body.ip_allowlist);
+    params_add(&ask->params, body.confirmed.value ? STR_NONE : body.editor_address);
     return ST_OK;
 }

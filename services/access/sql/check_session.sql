@@ -8,15 +8,20 @@ WITH found AS (
       AND access.session_ends_at(created_at, last_seen_at) > now()
     LIMIT 1
 ), due AS (
-    SELECT s.organization_id, s.session_id
+    SELECT s.organization_id, s.session_id, u.user_id
     FROM access.sessions s
     JOIN found USING (organization_id, session_id)
+    JOIN access.users u ON u.organization_id = s.organization_id AND u.user_id = s.user_id
     WHERE s.last_seen_at < now() - interval '1 minute'
-    FOR NO KEY UPDATE OF s SKIP LOCKED
+    FOR NO KEY UPDATE OF s, u SKIP LOCKED
 ), noted AS (
     UPDATE access.sessions s SET last_seen_at = now()
     FROM due
     WHERE s.organization_id = due.organization_id AND s.session_id = due.session_id
+), noted_user AS (
+    UPDATE access.users u SET last_seen_at = now()
+    FROM due
+    WHERE u.organization_id = due.organization_id AND u.user_id = due.user_id
 )
 SELECT 'ok', row_to_json(answer)
 FROM (

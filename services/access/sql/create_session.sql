@@ -6,13 +6,17 @@ WITH subject AS (
     SELECT organization_id, user_id, email, role
     FROM access.users
     WHERE organization_id = $1::uuid AND user_id = $2::uuid AND password_hash = $3
-    FOR SHARE
+    FOR NO KEY UPDATE
 ), made AS (
     INSERT INTO access.sessions (organization_id, session_id, user_id, token_hash, address,
                                  user_agent)
     SELECT organization_id, $4::uuid, user_id, decode($5, 'hex'), $6, left($7, 255)
     FROM subject
     RETURNING created_at, last_seen_at
+), seen AS (
+    UPDATE access.users u SET last_seen_at = now()
+    FROM subject
+    WHERE u.organization_id = subject.organization_id AND u.user_id = subject.user_id
 )
 SELECT 'ok', row_to_json(answer)
 FROM (

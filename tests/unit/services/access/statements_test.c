@@ -49,6 +49,7 @@ static void start(void)
         "services/access/migrations/0002_key_rotation.sql",
         "services/access/migrations/0003_rotate_again.sql",
         "services/access/migrations/0004_sessions.sql",
+        "services/access/migrations/0005_members.sql",
     };
 
     postgres_server_share(&server);
@@ -193,13 +194,13 @@ Test(statements, keep_the_latest_use_of_a_key, .init = start, .fini = stop)
 Test(statements, never_leave_an_allowlist_empty_while_it_is_on, .init = start, .fini = stop)
 {
     ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter");
-    cr_assert_str_eq(ASK(SQL_CHANGE_POLICY, ORG, NULL, "true", NULL), "empty_allowlist");
-    cr_assert_str_eq(ASK(SQL_CHANGE_POLICY, ORG, NULL, "true", "{10.0.0.1}"),
+    cr_assert_str_eq(ASK(SQL_CHANGE_POLICY, ORG, NULL, "true", NULL, NULL), "empty_allowlist");
+    cr_assert_str_eq(ASK(SQL_CHANGE_POLICY, ORG, NULL, "true", "{10.0.0.1}", NULL),
                      "{\"require_https\":false,\"ip_allowlist_enabled\":true,"
                      "\"ip_allowlist\":[\"10.0.0.1\"]}");
-    cr_assert_str_eq(ASK(SQL_CHANGE_POLICY, ORG, "true", NULL, "{}"), "empty_allowlist");
+    cr_assert_str_eq(ASK(SQL_CHANGE_POLICY, ORG, "true", NULL, "{}", NULL), "empty_allowlist");
     cr_assert(says(ASK(SQL_READ_POLICY, ORG), "\"require_https\":false"), "nothing of it was done");
-    cr_assert_str_eq(ASK(SQL_CHANGE_POLICY, OTHER, NULL, NULL, NULL), "");
+    cr_assert_str_eq(ASK(SQL_CHANGE_POLICY, OTHER, NULL, NULL, NULL, NULL), "");
 }
 
 Test(statements, find_an_email_taken_within_its_organization_only, .init = start, .fini = stop)
@@ -235,8 +236,8 @@ static void *turn_on_and_off(void *closure)
     struct db *mine = connect_as_service();
 
     for (int i = 0; i < 200; i++) {
-        const char *const on[] = {ORG, NULL, i % 2 == 0 ? "true" : "false", NULL};
-        const char *answer = ask_on(mine, SQL_CHANGE_POLICY, on, 4);
+        const char *const on[] = {ORG, NULL, i % 2 == 0 ? "true" : "false", NULL, NULL};
+        const char *answer = ask_on(mine, SQL_CHANGE_POLICY, on, 5);
 
         cr_assert(says(answer, "ip_allowlist") || says(answer, "empty_allowlist"), "%s", answer);
     }
@@ -253,7 +254,7 @@ Test(statements, let_two_operators_change_a_policy_at_once, .init = start, .fini
     cr_assert_eq(pthread_create(&other, NULL, turn_on_and_off, NULL), 0);
     for (int i = 0; i < 200; i++) {
         const char *answer =
-            ASK(SQL_CHANGE_POLICY, ORG, NULL, NULL, i % 2 == 0 ? "{}" : "{192.0.2.1}");
+            ASK(SQL_CHANGE_POLICY, ORG, NULL, NULL, i % 2 == 0 ? "{}" : "{192.0.2.1}", NULL);
 
         emptied += says(answer, "\"ip_allowlist\":[]");
         cr_assert_not(says(answer, "\"ip_allowlist_enabled\":true,\"ip_allowlist\":[]"));

@@ -1,0 +1,117 @@
+/*
+ * member-list, member-invite, member-set, member-remove - the users of an organization.
+ *
+ * Answer   ok: {members: [...]}, or the member, with its invitation when it was just made; or
+ *          parameter_invalid, parameter_not_found, not_found, conflict, insufficient_role,
+ *          last_owner
+ * Retry    member-invite makes another invitation each time, and the one before is void; the others
+ *          are idempotent, but for what is gone being not_found
+ *
+ * `by_role` is the role of who asks. Without it an operator asks, who may do everything.
+ */
+#include "common/base/clock.h"
+#include "services/access/access.h"
+#include "services/access/inputs.h"
+#include "services/access/session.h"
+
+static const char *const roles[] = {"owner", "admin", "member", NULL};
+
+struct member {
+    struct str id, email, role, by_role;
+};
+
+#define INPUT_ROLE(member_, must_be)                                                               \
+    {                                                                                              \
+        .name = #member_, .kind = FIELD_CHOICE, .required = (must_be), .choices = roles,           \
+        .offset = offsetof(struct member, member_)                                                 \
+    }
+
+/* A new ask once the body has been read and `by_role` may do such things at all; else NULL. */
+static struct access_ask *ask_for(struct command *command, enum access_sql statement,
+                                  const struct field *fields, size_t n, struct member *body)
+{
+    struct access_ask *ask = access_for_organization(command, statement);
+
+    *body = (struct member){0};
+    if (ask == NULL)
+        return NULL;
+    if (!fields_read_body(command->body, fields, n, body, &command->problems)) {
+        command_refuse_all(command, fields_outcome(&command->problems));
+        return NULL;
+    }
+    if (str_equal(body->by_role, STR("member")) ||
+        (str_equal(body->by_role, STR("admin")) && str_equal(body->role, STR("owner")))) {
+        access_refuse_role(command);
+        return NULL;
+    }
+    body->id = exact_id(body->id);
+    return ask;
+}
+
+enum status member_list_judge(struct command *command, void *service)
+{
+    return access_for_organization(command, SQL_LIST_MEMBERS) != NULL ? ST_OK : ST_REFUSED;
+}
+
+static const struct field invite_fields[] = {
+    INPUT(member, email, email_read, true),
+    INPUT_ROLE(role, true),
+    INPUT_ROLE(by_role, false),
+};
+
+enum status member_invite_judge(struct command *command, void *service)
+{
+    struct member body;
+    struct access_ask *ask = ask_for(command, SQL_INVITE_MEMBER, invite_fields, 3, &body);
+    const struct uuid id = uuid_v7(clock_us());
+    struct str hash;
+
+    if (ask == NULL)
+        return ST_REFUSED;
+    ask->secret_name = "invitation";
+    ask->secret = secret_make(command->arena, &hash);
+    params_add_id(&ask->params, command->arena, &id);
+    params_add(&ask->params, body.email);
+    params_add(&ask->params, body.role);
+    params_add(&ask->params, hash);
+    params_add(&ask->params, body.by_role);
+    return ST_OK;
+}
+
+static const struct field set_fields[] = {
+    INPUT_ID(member, id, true),
+    INPUT_ROLE(role, true),
+    INPUT_ROLE(by_role, false),
+};
+
+enum status member_set_judge(struct command *command, void *service)
+{
+    struct member body;
+    struct access_ask *ask = ask_for(command, SQL_CHANGE_MEMBER, set_fields, 3, &body);
+
+    if (ask == NULL)
+        return ST_REFUSED;
+    access_lock_organization(command, ask);
+    params_add(&ask->params, body.id);
+    params_add(&ask->params, body.role);
+    params_add(&ask->params, body.by_role);
+    return ST_OK;
+}
+
+static const struct field remove_fields[] = {
+    INPUT_ID(member, id, true),
+    INPUT_ROLE(by_role, false),
+};
+
+enum status member_remove_judge(struct command *command, void *service)
+{
+    struct member body;
+    struct access_ask *ask = ask_for(command, SQL_REMOVE_MEMBER, remove_fields, 2, &body);
+
+    if (ask == NULL)
+        return ST_REFUSED;
+    access_lock_organization(command, ask);
+    params_add(&ask->params, body.id);
+    params_add(&ask->params, body.by_role);
+    return ST_OK;
+}

@@ -1,0 +1,32 @@
+-- Invites somebody, or once more who has not come: the invitation before is void then.
+-- $1 organization, $2 user, $3 email in lower case, $4 role, $5 invitation's hash in hex, $6 role of
+-- who invites, or null: an operator
+-- -> verdict (ok, email_taken, insufficient_role), JSON; no row: no such organization
+WITH invited AS (
+    INSERT INTO access.users AS u (organization_id, user_id, email, role, invitation_hash,
+                                   invitation_expires_at)
+    SELECT organization_id, $2::uuid, $3, $4, decode($5, 'hex'), now() + interval '72 hours'
+    FROM access.organizations
+    WHERE organization_id = $1::uuid
+    ON CONFLICT (organization_id, email) DO UPDATE
+    SET role = excluded.role,
+        invitation_hash = excluded.invitation_hash,
+        invitation_expires_at = excluded.invitation_expires_at
+    WHERE u.password_hash IS NULL
+      AND (u.role <> 'owner' OR coalesce($6, 'owner') = 'owner')
+    RETURNING organization_id, user_id, email, role, invitation_expires_at
+)
+SELECT CASE
+           WHEN invited.user_id IS NOT NULL THEN 'ok'
+           WHEN EXISTS (SELECT FROM access.users u
+                        WHERE u.organization_id = $1::uuid AND u.email = $3
+                          AND u.password_hash IS NULL) THEN 'insufficient_role'
+           ELSE 'email_taken'
+       END,
+       (SELECT row_to_json(answer)
+        FROM (SELECT invited.user_id AS id, invited.email, invited.role,
+                     floor(extract(epoch FROM invited.invitation_expires_at))::bigint
+                         AS expires_at) AS answer)
+FROM access.organizations o
+LEFT JOIN invited ON invited.organization_id = o.organization_id
+WHERE o.organization_id = $1::uuid

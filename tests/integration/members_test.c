@@ -1,0 +1,292 @@
+/* The users of an organization: who may invite, change and remove whom; and who is left. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "proto/subject.h"
+#include "tests/support/api.h"
+#include "tests/support/caller.h"
+#include "tests/support/sql.h"
+#include "tests/support/user.h"
+
+static struct caller_link *dashboard;
+
+static void open_all(void)
+{
+    api_open();
+    dashboard = caller_open();
+}
+
+static void close_all(void)
+{
+    caller_close(dashboard);
+}
+
+TestSuite(members, .init = open_all, .fini = close_all, .timeout = 120);
+
+static enum outcome set(const struct user *user, const char *role, const char *by_role)
+{
+    return caller_ask(dashboard, SUBJECT_ACCESS_MEMBER_SET, user->org.id,
+                      "{\"id\":\"%s\",\"role\":\"%s\",\"by_role\":\"%s\"}", user->id, role, by_role)
+        .outcome;
+}
+
+static enum outcome remove_by(const struct user *user, const char *by_role)
+{
+    return caller_ask(dashboard, SUBJECT_ACCESS_MEMBER_REMOVE, user->org.id,
+                      "{\"id\":\"%s\",\"by_role\":\"%s\"}", user->id, by_role)
+        .outcome;
+}
+
+static struct said invite(const char *org, const char *email, const char *role, const char *by_role)
+{
+    return caller_ask(dashboard, SUBJECT_ACCESS_MEMBER_INVITE, org,
+                      "{\"email\":\"%s\",\"role\":\"%s\",\"by_role\":\"%s\"}", email, role,
+                      by_role);
+}
+
+static struct said accept(const char *invitation, const char *password)
+{
+    return caller_ask(dashboard, SUBJECT_SESSION_ACCEPT_INVITATION, NULL,
+                      "{\"token\":\"%s\",\"password\":\"%s\",\"address\":\"%s\","
+                      "\"user_agent\":\"Browser/1\"}",
+                      invitation, password, user_address());
+}
+
+/* -- invitations ------------------------------------------------------------------------------- */
+
+Test(members, that_are_invited_choose_a_password_and_are_signed_in)
+{
+    struct user ada;
+    struct said said;
+    const char *invitation, *email;
+    json_t *list;
+
+    user_new(dashboard, &ada, "owner");
+    email = format("bob-%s@example.org", ada.org.id);
+    said = invite(ada.org.id, email, "member", "admin");
+    cr_assert_eq(said.outcome, OUTCOME_OK);
+    invitation = said_text(said.body, "invitation");
+    cr_assert_eq(sql_integer("SELECT count(*) FROM access.users u WHERE organization_id = $1::uuid"
+                             " AND u::text ~ $2",
+                             ada.org.id, invitation, NULL),
+                 0, "only its hash is kept");
+    list = caller_get(dashboard, SUBJECT_ACCESS_MEMBER_LIST, ada.org.id, "%s", "");
+    cr_assert_eq(json_array_size(json_object_get(list, "members")), 2);
+    cr_assert(json_is_true(
+        json_object_get(json_array_get(json_object_get(list, "members"), 1), "invited")));
+    cr_assert_eq(user_sign_in(dashboard, &ada, email, "").outcome, OUTCOME_PARAMETER_INVALID);
+    cr_assert_eq(user_sign_in(dashboard, &ada, email, USER_PASSWORD).outcome, OUTCOME_UNAUTHORIZED);
+    said = accept(invitation, USER_PASSWORD);
+    cr_assert_eq(said.outcome, OUTCOME_OK);
+    cr_assert_str_eq(said_text(said.body, "user.role"), "member");
+    cr_assert(user_session_is_good(dashboard, said_text(said.body, "session")));
+    cr_assert_eq(user_sign_in(dashboard, &ada, email, USER_PASSWORD).outcome, OUTCOME_OK);
+    cr_assert_eq(accept(invitation, USER_PASSWORD).outcome, OUTCOME_UNAUTHORIZED, "used");
+    cr_assert_eq(sql_integer("SELECT count(*) FROM audit.changes WHERE organization_id = $1::uuid"
+                             " AND (change = 'invitation.accept' AND who = $2"
+                             " OR change = 'member.invite' AND detail->>'email' = $2"
+                             " AND detail::text !~ $3)",
+                             ada.org.id, email, invitation, NULL),
+                 2);
+}
+
+Test(members, cannot_use_an_invitation_that_is_over_or_replaced)
+{
+    struct org org;
+    struct said first, second;
+
+    org_new(&org);
+    first = invite(org.id, "bob@example.org", "member", "admin");
+    second = invite(org.id, "bob@example.org", "admin", "admin");
+    cr_assert_str_eq(said_text(first.body, "id"), said_text(second.body, "id"));
+    cr_assert_eq(accept(said_text(first.body, "invitation"), USER_PASSWORD).outcome,
+                 OUTCOME_UNAUTHORIZED);
+    sql_text("UPDATE access.users SET invitation_expires_at = now() WHERE user_id = $1::uuid"
+             " RETURNING 'x'",
+             said_text(second.body, "id"), NULL);
+    cr_assert_eq(accept(said_text(second.body, "invitation"), USER_PASSWORD).outcome,
+                 OUTCOME_UNAUTHORIZED);
+}
+
+Test(members, are_invited_only_as_what_the_inviter_may_give)
+{
+    struct user ada;
+    struct said said;
+
+    user_new(dashboard, &ada, "owner");
+    cr_assert_eq(invite(ada.org.id, "x@example.org", "member", "member").outcome,
+                 OUTCOME_INSUFFICIENT_ROLE);
+    cr_assert_eq(invite(ada.org.id, "x@example.org", "owner", "admin").outcome,
+                 OUTCOME_INSUFFICIENT_ROLE);
+    cr_assert_eq(invite(ada.org.id, ada.email, "member", "owner").outcome, OUTCOME_CONFLICT);
+    said = invite(ada.org.id, "x@example.org", "owner", "owner");
+    cr_assert_eq(said.outcome, OUTCOME_OK);
+    cr_assert_eq(invite(ada.org.id, "x@example.org", "member", "admin").outcome,
+                 OUTCOME_INSUFFICIENT_ROLE, "an admin takes the role owner from nobody");
+    cr_assert_eq(remove_by(&ada, "owner"), OUTCOME_LAST_OWNER, "who has not come yet is none");
+    cr_assert_eq(accept(said_text(said.body, "invitation"), USER_PASSWORD).outcome, OUTCOME_OK);
+    cr_assert_eq(remove_by(&ada, "owner"), OUTCOME_OK);
+}
+
+/* -- roles ------------------------------------------------------------------------------------- */
+
+Test(members, change_role_at_once_and_end_when_removed)
+{
+    struct user ada, bob;
+    const char *token;
+    json_t *list;
+
+    user_new(dashboard, &ada, "owner");
+    user_join(dashboard, &ada, &bob, "bob", "admin");
+    token = user_session(dashboard, &bob);
+    cr_assert_eq(set(&bob, "member", "admin"), OUTCOME_OK);
+    cr_assert_str_eq(said_text(user_session_check(dashboard, token).body, "user.role"), "member");
+    list = caller_get(dashboard, SUBJECT_ACCESS_MEMBER_LIST, ada.org.id, "%s", "");
+    cr_assert_gt(said_integer(list, "members.1.last_seen_at"), 0);
+    cr_assert_eq(remove_by(&bob, "admin"), OUTCOME_OK);
+    cr_assert_not(user_session_is_good(dashboard, token));
+    cr_assert_eq(user_sign_in(dashboard, &bob, bob.email, USER_PASSWORD).outcome,
+                 OUTCOME_UNAUTHORIZED);
+    cr_assert_eq(remove_by(&bob, "admin"), OUTCOME_NOT_FOUND);
+}
+
+Test(members, of_the_role_owner_are_owners_business)
+{
+    struct user ada, bob;
+
+    user_new(dashboard, &ada, "owner");
+    user_join(dashboard, &ada, &bob, "bob", "member");
+    cr_expect_eq(set(&bob, "owner", "admin"), OUTCOME_INSUFFICIENT_ROLE);
+    cr_expect_eq(set(&ada, "admin", "admin"), OUTCOME_INSUFFICIENT_ROLE);
+    cr_expect_eq(remove_by(&ada, "admin"), OUTCOME_INSUFFICIENT_ROLE);
+    cr_expect_eq(remove_by(&bob, "member"), OUTCOME_INSUFFICIENT_ROLE);
+    cr_expect_eq(set(&bob, "admin", "member"), OUTCOME_INSUFFICIENT_ROLE);
+    cr_expect_eq(set(&bob, "owner", "owner"), OUTCOME_OK);
+    cr_expect_eq(set(&ada, "admin", "owner"), OUTCOME_OK);
+    cr_expect_eq(set(&bob, "admin", "owner"), OUTCOME_LAST_OWNER);
+    cr_expect_eq(remove_by(&bob, "owner"), OUTCOME_LAST_OWNER);
+}
+
+Test(members, of_other_organizations_are_out_of_reach)
+{
+    struct user ada, eve;
+
+    user_new(dashboard, &ada, "member");
+    user_new(dashboard, &eve, "owner");
+    snprintf(eve.id, sizeof(eve.id), "%s", ada.id);
+    cr_assert_eq(set(&eve, "admin", "owner"), OUTCOME_NOT_FOUND);
+    cr_assert_eq(remove_by(&eve, "owner"), OUTCOME_NOT_FOUND);
+}
+
+/* -- the last owner ---------------------------------------------------------------------------- */
+
+enum { ROUNDS = 12 };
+
+struct attempt {
+    const struct user *user;
+    pthread_barrier_t *both;
+    bool removes;
+    enum outcome outcome;
+};
+
+static void *take_away(void *closure)
+{
+    struct caller_link *mine = caller_open();
+    struct attempt *attempt = closure;
+    const char *subject =
+        attempt->removes ? SUBJECT_ACCESS_MEMBER_REMOVE : SUBJECT_ACCESS_MEMBER_SET;
+
+    pthread_barrier_wait(attempt->both);
+    attempt->outcome =
+        caller_ask(mine, subject, attempt->user->org.id,
+                   attempt->removes ? "{\"id\":\"%s\",\"by_role\":\"owner\"}"
+                                    : "{\"id\":\"%s\",\"role\":\"admin\",\"by_role\":\"owner\"}",
+                   attempt->user->id)
+            .outcome;
+    caller_close(mine);
+    return NULL;
+}
+
+static int64_t owners(const struct user *user)
+{
+    return sql_integer("SELECT count(*) FROM access.users WHERE organization_id = $1::uuid"
+                       " AND role = 'owner'",
+                       user->org.id, NULL);
+}
+
+Test(members, keep_an_owner_when_two_take_the_role_from_each_other_at_once)
+{
+    pthread_barrier_t both;
+    struct user owner[2];
+
+    cr_assert_eq(pthread_barrier_init(&both, NULL, 2), 0);
+    user_new(dashboard, &owner[0], "owner");
+    for (int i = 0; i < ROUNDS; i++) {
+        struct attempt attempts[2] = {{.user = &owner[0], .both = &both, .removes = i % 2 != 0},
+                                      {.user = &owner[1], .both = &both}};
+        pthread_t other;
+
+        user_join(dashboard, &owner[0], &owner[1], format("%d-", i), "owner");
+        cr_assert_eq(pthread_create(&other, NULL, take_away, &attempts[1]), 0);
+        take_away(&attempts[0]);
+        pthread_join(other, NULL);
+        cr_assert_eq(owners(&owner[0]), 1, "one of two");
+        cr_assert_neq(attempts[0].outcome, attempts[1].outcome);
+        for (int j = 0; j < 2; j++)
+            cr_assert(attempts[j].outcome == OUTCOME_OK ||
+                      attempts[j].outcome == OUTCOME_LAST_OWNER);
+        if (attempts[0].outcome == OUTCOME_OK)
+            owner[0] = owner[1];
+    }
+    pthread_barrier_destroy(&both);
+}
+
+Test(members, keep_an_owner_even_in_the_database_itself)
+{
+    static const char check_violation[] = "23514";
+    struct user ada;
+
+    user_new(dashboard, &ada, "owner");
+    cr_expect_str_eq(
+        sql_state_as("conv_access",
+                     format("DELETE FROM access.users WHERE organization_id = '%s'", ada.org.id)),
+        check_violation);
+    cr_expect_str_eq(sql_state_as(NULL, format("UPDATE access.users SET role = 'admin'"
+                                               " WHERE organization_id = '%s'",
+                                               ada.org.id)),
+                     check_violation);
+    cr_expect_eq(owners(&ada), 1);
+}
+
+/* -- the editor of a policy -------------------------------------------------------------------- */
+
+Test(members, are_asked_before_they_lock_themselves_out)
+{
+    struct org org;
+
+    org_new(&org);
+    cr_expect_eq(caller_ask(dashboard, SUBJECT_ACCESS_POLICY_SET, org.id,
+                            "{\"ip_allowlist_enabled\":true,\"ip_allowlist\":[\"192.0.2.1\"],"
+                            "\"editor_address\":\"192.0.2.2\"}")
+                     .outcome,
+                 OUTCOME_WOULD_LOCK_OUT);
+    cr_expect_eq(caller_ask(dashboard, SUBJECT_ACCESS_POLICY_SET, org.id,
+                            "{\"ip_allowlist_enabled\":true,\"editor_address\":\"192.0.2.2\"}")
+                     .outcome,
+                 OUTCOME_PARAMETER_INVALID, "an empty list is refused whoever confirms");
+    cr_expect_eq(caller_ask(dashboard, SUBJECT_ACCESS_POLICY_SET, org.id,
+                            "{\"ip_allowlist\":[\"192.0.2.1\"],\"editor_address\":\"192.0.2.2\"}")
+                     .outcome,
+                 OUTCOME_OK, "it is not on");
+    cr_expect_eq(caller_ask(dashboard, SUBJECT_ACCESS_POLICY_SET, org.id,
+                            "{\"ip_allowlist_enabled\":true,"
+                            "\"editor_address\":\"::ffff:192.0.2.1\"}")
+                     .outcome,
+                 OUTCOME_OK, "one address in two spellings");
+    cr_expect_eq(caller_ask(dashboard, SUBJECT_ACCESS_POLICY_SET, org.id,
+                            "{\"ip_allowlist\":[\"192.0.2.9\"],\"editor_address\":\"192.0.2.2\","
+                            "\"confirmed\":true}")
+                     .outcome,
+                 OUTCOME_OK);
+}
