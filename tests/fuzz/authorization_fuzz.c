@@ -4,9 +4,9 @@
 
 #include "common/base/log.h"
 #include "common/crypto/token.h"
+#include "common/edge/media.h"
 #include "services/gateway/authorization.h"
 #include "services/gateway/head.h"
-#include "common/edge/media.h"
 #include "services/gateway/route.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
