@@ -5,7 +5,8 @@ Makes an organization of its own over the bus, then uses all operations of the A
 trail, and takes a webhook. Where WEBHOOK_ALLOW_CIDRS does not let the deployment send webhooks to
 private addresses, it must refuse this one, and the run says so.
 
-    BASE_URL              of the API
+    BASE_URL              of the API, as its clients reach it
+    GATEWAY               HOST:PORT that leads to every replica of the gateway
     NATS_URL_FILE         the bus, for convctl
     WEBHOOK_SERVICE       host name of the service that sends webhooks
     WEBHOOK_ALLOW_CIDRS   as the deployment has it
@@ -16,8 +17,8 @@ import os
 import time
 import uuid
 
-from client import Api, Mismatch, check, convctl, end
-from receiver import Receiver
+from client import Api, Mismatch, check, convctl, end, replicas
+from receiver import Receiver, own_address
 
 RUN = uuid.uuid4().hex[:8]
 PATIENCE_S = 20
@@ -42,15 +43,15 @@ def new_conversation(number, contact, **more):
 
 
 def try_ping(full, read, organization):
-    for address in full.replicas():
-        answer = full.call("GET", "/ping", address=address)
+    for gateway in replicas(os.environ["GATEWAY"]):
+        answer = Api(f"http://{gateway}/api/v1", full.token, full.trail).call("GET", "/ping")
         check(
             answer.status == 200
             and answer.body["type"] == "ping"
             and answer.body["organization_id"] == organization
             and answer.body["scope"] == "full"
             and int(answer.headers["X-RateLimit-Remaining"]) >= 0,
-            f"ping the gateway at {address}",
+            f"ping the gateway {gateway}",
             answer,
         )
     check(read.call("GET", "/ping").body["scope"] == "read", "ping with the read key")
@@ -138,6 +139,23 @@ def try_search(full, read, conversation):
     )
 
 
+def try_policy(full, organization):
+    """What the front says of the client counts, not what the client says of itself."""
+    change = ("policy", "set", "--org", organization)
+
+    def answers(code, **headers):
+        return until(lambda: full.call("GET", "/ping", **headers).is_error(403, code))
+
+    convctl(*change, "--require-https", "true")
+    check(answers("https_required", X_Forwarded_Proto="https"), "HTTPS is required")
+    own, other = own_address(full.host), "192.0.2.7"
+    convctl(*change, "--require-https", "false", "--ip", other, "--ip-allowlist-enabled", "true")
+    check(answers("ip_not_allowed", X_Forwarded_For=other), "an address that is not listed")
+    convctl(*change, "--ip", own)
+    check(until(lambda: full.call("GET", "/ping").status == 200), "an address that is listed")
+    convctl(*change, "--ip-allowlist-enabled", "false")
+
+
 def try_audit(read, organization, trail):
     expected = dict(trail)
     answer = read.call("GET", "/audit?per_page=100")
@@ -200,6 +218,7 @@ def main():
     try_get_and_update(full, read, conversation)
     try_search(full, read, conversation)
     try_webhook(full, organization)
+    try_policy(full, organization)
     try_audit(read, organization, trail)
     try_revoke(read, organization, keys["read"])
     print("acceptance: passed")

@@ -51,14 +51,10 @@ class Api:
         self.host, self.port, self.prefix = url.hostname, url.port, url.path
         self.token, self.trail = token, trail
 
-    def replicas(self):
-        """The addresses behind the name: one for each replica of the gateway."""
-        found = socket.getaddrinfo(self.host, self.port, socket.AF_INET, socket.SOCK_STREAM)
-        return sorted({address[0] for *_, address in found})
-
-    def call(self, method, path, body=None, address=None):
-        connection = http.client.HTTPConnection(address or self.host, self.port, timeout=30)
-        headers = {"Authorization": "Bearer " + self.token, "Accept": "application/json"}
+    def call(self, method, path, body=None, **headers):
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        headers["Authorization"] = "Bearer " + self.token
         text = None
         if body is not None:
             text = json.dumps(body)
@@ -77,6 +73,13 @@ class Api:
             raise Mismatch(f"headers of every answer: {answer.headers}")
         if answer.status != 401:
             self.trail[request_id] = answer.status
+
+
+def replicas(name):
+    """The addresses behind HOST:PORT, one for each replica."""
+    host, port = name.split(":")
+    found = socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_STREAM)
+    return sorted({f"{address[0]}:{port}" for *_, address in found})
 
 
 def end(problem):
