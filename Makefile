@@ -252,10 +252,11 @@ lint-tree: build
 	$(Q)tools/check-compose
 	$(Q)tools/check-length
 
-# The page of all settings, from what the programs say of themselves.
+# The page of all settings, from what the programs say of themselves; and the users of the bus.
 .PHONY: settings
 settings: build
 	$(Q)tools/describe-settings
+	$(Q)$(OUT)/bin/nats-config >deploy/kubernetes/base/users.conf
 
 .PHONY: help
 help:
