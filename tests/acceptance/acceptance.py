@@ -7,6 +7,7 @@ private addresses, it must refuse this one, and the run says so.
 
     BASE_URL              of the API, as its clients reach it
     GATEWAY               HOST:PORT that leads to every replica of the gateway
+    DASHBOARD_URL         the operators' page
     NATS_URL_FILE         the bus, for convctl
     WEBHOOK_SERVICE       host name of the service that sends webhooks
     WEBHOOK_ALLOW_CIDRS   as the deployment has it
@@ -15,6 +16,7 @@ private addresses, it must refuse this one, and the run says so.
 import ipaddress
 import os
 import time
+import urllib.request
 import uuid
 
 from client import Api, Mismatch, check, convctl, end, replicas
@@ -156,6 +158,12 @@ def try_policy(full, organization):
     convctl(*change, "--ip-allowlist-enabled", "false")
 
 
+def try_dashboard():
+    with urllib.request.urlopen(os.environ["DASHBOARD_URL"], timeout=30) as page:
+        is_page = page.status == 200 and b"<!doctype html>" in page.read(64).lower()
+        check(is_page, "the dashboard serves its page", page.headers)
+
+
 def try_audit(read, organization, trail):
     expected = dict(trail)
     answer = read.call("GET", "/audit?per_page=100")
@@ -219,6 +227,7 @@ def main():
     try_search(full, read, conversation)
     try_webhook(full, organization)
     try_policy(full, organization)
+    try_dashboard()
     try_audit(read, organization, trail)
     try_revoke(read, organization, keys["read"])
     print("acceptance: passed")
