@@ -195,7 +195,10 @@ enum call_answer call_answer(const struct call *call)
     if (strcmp(call->subject, SUBJECT_AUDIT_EXPORT) == 0)
         return ANSWER_LINES;
     if (strcmp(call->subject, SUBJECT_ACCESS_ORG_LIST) == 0 ||
-        strcmp(call->subject, SUBJECT_ACCESS_KEY_LIST) == 0)
+        strcmp(call->subject, SUBJECT_ACCESS_KEY_LIST) == 0 ||
+        strcmp(call->subject, SUBJECT_WEBHOOK_ENDPOINT_LIST) == 0)
         return ANSWER_PAGES;
+    if (strcmp(call->subject, SUBJECT_WEBHOOK_DELIVERIES) == 0)
+        return ANSWER_PART;
     return ANSWER_WHOLE;
 }

@@ -33,7 +33,7 @@ struct argument {
 };
 
 /* What becomes of the answer: see walk.h for all but the first. */
-enum call_answer { ANSWER_WHOLE, ANSWER_LAST, ANSWER_LINES, ANSWER_PAGES };
+enum call_answer { ANSWER_WHOLE, ANSWER_LAST, ANSWER_LINES, ANSWER_PAGES, ANSWER_PART };
 
 #define CALL_ARGUMENTS_MOST 6
 

@@ -25,11 +25,16 @@ static enum status failed(struct failure *failure, const char *code, const char 
     return ST_REFUSED;
 }
 
+static bool is_list(const struct walk *walk)
+{
+    return walk->answer == ANSWER_PAGES || walk->answer == ANSWER_PART;
+}
+
 /* -- what is shown ---------------------------------------------------------------------------- */
 
 static void show_progress(const struct walk *walk, const json_t *value)
 {
-    if (!walk->shows_progress || walk->answer == ANSWER_PAGES)
+    if (!walk->shows_progress || is_list(walk))
         return;
     if (walk->answer == ANSWER_LINES)
         fprintf(stderr, "\r%llu entries", walk->lines);
@@ -78,30 +83,49 @@ static bool print(struct walk *walk, struct str answer, const json_t *value)
         return print_lines(walk, value);
     if (!walk->is_done)
         return true;
-    if (walk->answer == ANSWER_PAGES)
+    if (is_list(walk))
         return print_list(walk);
     return printf("%.*s\n", STR_ARG(answer)) >= 0 && fflush(stdout) == 0;
 }
 
 /* -- steps ------------------------------------------------------------------------------------ */
 
+/* How much of the list is left to be asked for; the service knows how much is usual. */
+static json_int_t left_of_limit(const struct walk *walk, size_t n)
+{
+    const json_t *limit = json_object_get(walk->body, "limit");
+
+    return limit != NULL ? json_integer_value(limit) - (json_int_t)n : 0;
+}
+
+static json_t *go_on_in_list(struct walk *walk, const json_t *page)
+{
+    const size_t n = json_array_size(page);
+    const json_int_t left = left_of_limit(walk, n);
+    json_t *next;
+
+    if (n == 0 || json_array_extend(walk->list, (json_t *)page) != 0 ||
+        (walk->answer == ANSWER_PART && left <= 0))
+        return NULL;
+    next = walk->body != NULL ? json_copy(walk->body) : json_object();
+    json_object_set(next, "before", json_object_get(json_array_get(page, n - 1), "id"));
+    if (walk->answer == ANSWER_PART)
+        json_object_set_new(next, "limit", json_integer(left));
+    return next;
+}
+
 /* The body of the step that goes on behind this answer; NULL: it was the last. */
 static json_t *go_on(struct walk *walk, const json_t *value)
 {
-    size_t n = json_array_size(value);
-
-    if (walk->answer != ANSWER_PAGES)
-        return json_incref(json_object_get(value, "position"));
-    if (n == 0 || json_array_extend(walk->list, (json_t *)value) != 0)
-        return NULL;
-    return json_pack("{s:O}", "before", json_object_get(json_array_get(value, n - 1), "id"));
+    return is_list(walk) ? go_on_in_list(walk, value)
+                         : json_incref(json_object_get(value, "position"));
 }
 
 static enum status step(struct walk *walk, struct arena *arena, struct failure *failure)
 {
     char *body = walk->body != NULL ? json_dumps(walk->body, JSON_COMPACT) : NULL, error[160];
     struct str answer;
-    json_t *value = NULL;
+    json_t *value = NULL, *next;
     enum status st;
 
     walk->request.body = body != NULL ? str_of(body) : STR("");
@@ -111,8 +135,9 @@ static enum status step(struct walk *walk, struct arena *arena, struct failure *
         return st;
     if (!json_read(answer, &value, error))
         return failed(failure, "server_error", "the service's answer is not JSON");
+    next = go_on(walk, value);
     json_decref(walk->body);
-    walk->body = go_on(walk, value);
+    walk->body = next;
     walk->is_done = walk->body == NULL;
     if (!print(walk, answer, value))
         st = failed(failure, "output", "cannot write the answer");

@@ -5,7 +5,7 @@
  *          has none. Either the last answer is printed, or the entries of every answer, one on a
  *          line. On a terminal, standard error shows how far it has come.
  *          Where answers are pages of a list, the next one is asked for with the last id, until
- *          one is empty; all are printed as one array.
+ *          one is empty or as many have come as were asked for; all are printed as one array.
  * Threads  One thread.
  * Fails    ST_REFUSED, with `failure` filled. Lines that were printed are good: its message says
  *          where to go on.

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/buf.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
+#include "common/db/array.h"
 #include "services/webhook/deliver.h"
 #include "services/webhook/guard.h"
 #include "services/webhook/lookup.h"
@@ -219,19 +219,14 @@ struct str attempts_fences(struct attempts *attempts)
     struct buf out;
 
     arena_clear(&attempts->scratch);
-    buf_init(&out, &attempts->scratch, 1024);
-    buf_char(&out, '{');
+    array_open(&out, &attempts->scratch, 1024);
     for (int i = 0; i < attempts->options.slots; i++) {
         const struct attempt *attempt = &attempts->all[i];
 
-        if (attempt->fence.p == NULL || attempt->has_ended)
-            continue;
-        if (out.n > 1)
-            buf_char(&out, ',');
-        buf_add(&out, attempt->fence);
+        if (attempt->fence.p != NULL && !attempt->has_ended)
+            array_add_plain(&out, attempt->fence);
     }
-    buf_char(&out, '}');
-    return buf_str(&out);
+    return array_close(&out);
 }
 
 void attempts_wait(struct attempts *attempts, struct pollfd *fds, size_t n, int timeout_ms)

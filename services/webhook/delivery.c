@@ -14,7 +14,7 @@
 enum { LIMIT_DEFAULT = 50, LIMIT_MOST = 1000, RESENT_MOST = 10000 };
 
 struct delivery_body {
-    struct str id;
+    struct str id, before;
     struct field_int limit, since;
 };
 
@@ -35,6 +35,7 @@ static const struct field list_fields[] = {
      .least = 1,
      .most = LIMIT_MOST,
      .offset = offsetof(struct delivery_body, limit)},
+    {.name = "before", .kind = FIELD_UUID, .offset = offsetof(struct delivery_body, before)},
 };
 
 static const struct field since_fields[] = {
@@ -71,12 +72,13 @@ static struct webhook_ask *read_body(struct command *command, enum webhook_sql s
 enum status deliveries_judge(struct command *command, void *service)
 {
     struct delivery_body body;
-    struct webhook_ask *ask = read_body(command, SQL_LIST_DELIVERIES, list_fields, 2, &body);
+    struct webhook_ask *ask = read_body(command, SQL_LIST_DELIVERIES, list_fields, 3, &body);
 
     if (ask == NULL)
         return ST_REFUSED;
     params_add_int(&ask->params, command->arena,
                    body.limit.given ? body.limit.value : LIMIT_DEFAULT);
+    params_add(&ask->params, body.before);
     return ST_OK;
 }
 

@@ -11,6 +11,7 @@
 
 #include "common/base/clock.h"
 #include "common/crypto/crypto.h"
+#include "common/db/array.h"
 #include "common/wire/fields.h"
 #include "services/webhook/destination.h"
 #include "services/webhook/event_type.h"
@@ -46,16 +47,12 @@ static bool add_event(struct buf *list, struct str name, bool seen[EVENT_TYPES])
 
     if (!event_type_of(name, &type))
         return false;
-    if (!seen[type]) {
-        if (list->n > 1)
-            buf_char(list, ',');
-        buf_add(list, name);
-    }
+    if (!seen[type])
+        array_add_plain(list, name);
     seen[type] = true;
     return true;
 }
 
-/* {a,b}: the names of events hold nothing that would have to be quoted. */
 static void read_events(json_t *value, const char *path, void *slot, struct problems *problems)
 {
     const size_t n = json_array_size(value);
@@ -67,16 +64,14 @@ static void read_events(json_t *value, const char *path, void *slot, struct prob
                      PROBLEMS_MOST);
         return;
     }
-    buf_init(&list, problems->arena, 128);
-    buf_char(&list, '{');
+    array_open(&list, problems->arena, 128);
     for (size_t i = 0; i < n; i++) {
         if (!add_event(&list, json_text(json_array_get(value, i)), seen))
             problems_add(problems, "parameter_invalid",
                          arena_printf(problems->arena, "%s[%zu]", path, i),
                          "must be " EVENT_TYPE_NAMES);
     }
-    buf_char(&list, '}');
-    *(struct str *)slot = buf_str(&list);
+    *(struct str *)slot = array_close(&list);
 }
 
 static const struct field create_fields[] = {
@@ -156,9 +151,26 @@ enum status endpoint_create_judge(struct command *command, void *service)
     return ST_OK;
 }
 
+struct endpoint_list {
+    struct str before;
+};
+
+static const struct field list_fields[] = {
+    {.name = "before", .kind = FIELD_UUID, .offset = offsetof(struct endpoint_list, before)},
+};
+
 enum status endpoint_list_judge(struct command *command, void *service)
 {
-    return webhook_for_organization(command, SQL_LIST_ENDPOINTS) != NULL ? ST_OK : ST_REFUSED;
+    struct webhook_ask *ask = webhook_for_organization(command, SQL_LIST_ENDPOINTS);
+    const struct str text = command->body.n > 0 ? command->body : STR("{}");
+    struct endpoint_list body = {0};
+
+    if (ask == NULL)
+        return ST_REFUSED;
+    if (!fields_read_body(text, list_fields, 1, &body, &command->problems))
+        return command_refuse_all(command, fields_outcome(&command->problems));
+    params_add(&ask->params, body.before);
+    return ST_OK;
 }
 
 struct endpoint_set {

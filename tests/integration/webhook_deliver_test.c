@@ -427,6 +427,45 @@ Test(webhook_deliver, a_delivery_whose_event_is_gone_says_so)
     cr_assert_eq(receiver_count(receiver, "/"), 0);
 }
 
+Test(webhook_deliver, lists_go_on_where_a_message_is_full)
+{
+    enum { ENDPOINTS = 600, DELIVERIES = 300 };
+    struct org org;
+    struct hook hook;
+    const json_t *all;
+
+    org_new(&org);
+    hook_new(&org, "https://127.0.0.1:1024/", "ticket.created", &hook);
+    sql_text(
+        "WITH made AS (INSERT INTO webhook.endpoints (organization_id, id, url, events,"
+        " signing, secret) SELECT $1::uuid, webhook.id_at(now()), repeat('x', 2000), ARRAY['t'],"
+        " true, '' FROM generate_series(2, $2::int) RETURNING id) SELECT count(*) FROM made",
+        org.id, format("%d", ENDPOINTS), NULL);
+    sql_text(
+        "WITH made AS (INSERT INTO webhook.deliveries (organization_id, created_at, id,"
+        " endpoint_id, event_id, event_type, cause, state, finished_at, excerpt)"
+        " SELECT $1::uuid, at, webhook.id_at(at), $2::uuid, $2::uuid, 't', 'event', 'succeeded',"
+        "        now(), repeat('x', 4096) FROM generate_series(1, $3::int) i,"
+        " LATERAL (SELECT date_trunc('milliseconds', now()) - i / 2 * interval '1 ms' AS at) a"
+        " RETURNING id) SELECT count(*) FROM made",
+        org.id, hook.id, format("%d", DELIVERIES), NULL);
+    cr_assert_eq(json_array_size(keep(convctl("webhook", "list", "--org", org.id, NULL))),
+                 ENDPOINTS);
+    all = keep(convctl("webhook", "deliveries", "--org", org.id, hook.id, "--limit", "1000", NULL));
+    cr_assert_eq(json_array_size(all), DELIVERIES);
+    for (size_t i = 1; i < DELIVERIES; i++)
+        cr_assert_lt(strcmp(text_of(json_array_get(all, i), "id"),
+                            text_of(json_array_get(all, i - 1), "id")),
+                     0, "%zu", i);
+    all = keep(convctl("webhook", "deliveries", "--org", org.id, hook.id, "--limit", "250", NULL));
+    cr_assert_eq(json_array_size(all), 250);
+    keep(convctl("webhook", "delete", "--org", org.id, hook.id, NULL));
+    all = keep(convctl("webhook", "deliveries", "--org", org.id, hook.id, "--limit", "1000", NULL));
+    cr_assert_eq(json_array_size(all), DELIVERIES);
+    all = keep(convctl("webhook", "deliveries", "--org", org.id, hook.id, NULL));
+    cr_assert_eq(json_array_size(all), 50);
+}
+
 Test(webhook_deliver, roles_may_do_no_more_than_their_work)
 {
     static const struct {

@@ -16,7 +16,7 @@
 
 #include "common/base/clock.h"
 
-enum { ARGUMENTS_MOST = 32, OUTPUT_MOST = 1 << 20 };
+enum { ARGUMENTS_MOST = 32, OUTPUT_MOST = 4 << 20 };
 
 const char *stack_setting(const char *name)
 {
