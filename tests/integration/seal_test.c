@@ -237,6 +237,19 @@ Test(seal, names_where_a_chain_was_rewritten)
                  1);
 }
 
+/* Times that are none, which no number can be made of, do not keep it from being named. */
+Test(seal, names_a_block_that_was_dated_for_ever)
+{
+    struct trail trail;
+
+    trail_make(&trail);
+    tamper(&trail,
+           "UPDATE audit.blocks SET made_at = 'infinity' WHERE organization_id = $1::uuid AND"
+           " $2::uuid = ANY (request_ids) RETURNING 1",
+           trail.ids[TRAIL_ENTRIES - 1]);
+    trail_expect_found(&trail, "rewritten", NULL);
+}
+
 Test(seal, misses_a_block_with_its_entries)
 {
     struct trail trail;

@@ -12,7 +12,8 @@ WITH grown AS (
 )
 SELECT head.organization_id, head.number, head.entries, head.last_xid,
        encode(head.block_hash, 'hex') AS block_hash,
-       (extract(epoch FROM head.made_at) * 1000000)::bigint AS made_us,
+       CASE WHEN isfinite(head.made_at)
+            THEN (extract(epoch FROM head.made_at) * 1000000)::bigint END AS made_us,
        head.key_id, encode(head.signature, 'hex') AS signature
   FROM grown
  CROSS JOIN LATERAL (SELECT *

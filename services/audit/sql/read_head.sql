@@ -2,7 +2,7 @@
 SELECT number,
        entries,
        encode(block_hash, 'hex') AS block_hash,
-       (extract(epoch FROM made_at) * 1000000)::bigint / 1000000 AS made_at,
+       CASE WHEN isfinite(made_at) THEN floor(extract(epoch FROM made_at))::bigint END AS made_at,
        key_id,
        encode(signature, 'hex') AS signature
   FROM audit.blocks

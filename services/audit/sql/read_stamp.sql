@@ -2,7 +2,7 @@
 -- transaction $1 began: what that one and later ones wrote cannot be older.
 SELECT pg_current_xact_id() AS made_xid,
        (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS made_us,
-       (SELECT (extract(epoch FROM made_at) * 1000000)::bigint
+       (SELECT CASE WHEN isfinite(made_at) THEN (extract(epoch FROM made_at) * 1000000)::bigint END
           FROM audit.blocks
          WHERE made_xid < $1::xid8
          ORDER BY last_xid DESC, organization_id DESC, number DESC
