@@ -12,9 +12,13 @@ import {find} from './routes.js';
 import {forgetSession, loadSession, session} from './session.js';
 import {announce} from './components/announce.js';
 import {errorNotice, notFound} from './components/notice.js';
+import {settled} from './components/section.js';
 import {frame, markCurrent} from './components/shell.js';
 
 const HOME = '/overview';
+/* For so long the page before stays; then the next one is shown as far as it is. */
+const PATIENCE_MS = 400;
+
 const app = document.getElementById('app');
 
 let leaving = new AbortController();
@@ -75,9 +79,11 @@ async function open(found, signal) {
   if (signal.aborted)
     return;
   const context = {params: found.params, query: new URLSearchParams(location.search), signal};
-  const main = place(found.route.door === true);
+  const elements = module.page(context);
 
-  present(main, module.title, module.page(context));
+  await settled(PATIENCE_MS);
+  if (!signal.aborted)
+    present(place(found.route.door === true), module.title, elements);
 }
 
 async function showPage() {

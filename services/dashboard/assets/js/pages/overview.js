@@ -99,6 +99,10 @@ function rangeSwitch(range) {
              h('a', {href: `/overview?range=${name}`, 'aria-current': name === range && 'true'}, label)));
 }
 
+/* Nobody looks into a table there, or walks along a plot. */
+const isAtRest = ({element}) => !document.hidden && !element.contains(document.activeElement) &&
+  element.querySelector('details[open]') === null;
+
 export function page({query, signal}) {
   const asked = query.get('range'), range = Object.hasOwn(RANGES, asked) ? asked : '1h';
   const usage = loaded({label: 'requests', signal, render: (answer) => requestPlots(answer, range),
@@ -109,12 +113,8 @@ export function page({query, signal}) {
   const steps = loaded({label: 'first steps', signal, render: firstSteps,
                         load: () => Promise.all([get('/data/keys', signal),
                                                  get('/data/webhooks', signal)])});
-  const timer = setInterval(() => {
-    if (document.hidden)
-      return;
-    usage.reload();
-    webhooks.reload();
-  }, REFRESH_MS);
+  const timer = setInterval(() => [usage, webhooks].filter(isAtRest).forEach((one) => one.reload()),
+                            REFRESH_MS);
 
   signal.addEventListener('abort', () => clearInterval(timer));
   return [
