@@ -1,9 +1,9 @@
 /*
  * deliveries, resend, resend-failed, test - what became of events, and sending once more.
  *
- * Answer   ok: an array of deliveries, newest first; the new delivery; {id, resent: how many}; or
- *          parameter_invalid, parameter_not_found, not_found, conflict (the endpoint is disabled or
- *          deleted)
+ * Answer   ok: an array of deliveries, newest first; the new delivery; {id, resent: how many,
+ *          left: how many for another time}; or parameter_invalid, parameter_not_found, not_found,
+ *          conflict (the endpoint is disabled or deleted)
  * Notice   v1.notice.events when something is to be sent
  * Retry    resend and test send another one each time; resend-failed leaves out what is queued
  */

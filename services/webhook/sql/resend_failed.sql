@@ -9,15 +9,16 @@ WITH endpoint AS MATERIALIZED (
     FROM webhook.deliveries
    WHERE organization_id = $1 AND endpoint_id = $2 AND created_at >= to_timestamp($3::bigint)
    ORDER BY event_id, created_at DESC, id DESC
-), failed AS MATERIALIZED (
-  SELECT l.event_id, l.event_type, l.id, webhook.id_at(clock_timestamp()) AS new_id
+), missing AS MATERIALIZED (
+  SELECT l.event_id, l.event_type, l.id, l.created_at
     FROM latest l
    WHERE l.state <> 'succeeded' AND (SELECT enabled FROM endpoint)
      AND (SELECT true FROM webhook.events v WHERE v.organization_id = $1 AND v.id = l.event_id)
      AND l.event_id <> ALL (ARRAY(SELECT event_id FROM webhook.queue
                                    WHERE organization_id = $1 AND endpoint_id = $2))
-   ORDER BY l.created_at
-   LIMIT $4::integer
+), failed AS MATERIALIZED (
+  SELECT *, webhook.id_at(clock_timestamp()) AS new_id
+    FROM (SELECT * FROM missing ORDER BY created_at LIMIT $4::integer) AS oldest
 ), queued AS (
   INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id, event_type, cause,
                              previous_id, created_at)
@@ -27,5 +28,6 @@ WITH endpoint AS MATERIALIZED (
    WHERE organization_id = $1 AND id = $2 AND EXISTS (SELECT FROM failed)
 )
 SELECT CASE WHEN enabled THEN 'ok' ELSE 'disabled' END,
-       json_build_object('id', id, 'resent', (SELECT count(*) FROM failed))
+       json_build_object('id', id, 'resent', (SELECT count(*) FROM failed),
+                         'left', (SELECT count(*) FROM missing) - (SELECT count(*) FROM failed))
   FROM endpoint

@@ -210,6 +210,33 @@ static int64_t hand_back(const char *worker, const char *fences)
     return db_value_int(run_all(SQL_HAND_BACK, &params), 0, 0);
 }
 
+static struct str resend_failed(const char *most)
+{
+    static const char *const texts[] = {ORG, ENDPOINT, "0"};
+    struct params params = {0};
+
+    for (size_t i = 0; i < 3; i++)
+        params_add(&params, str_of(texts[i]));
+    params_add(&params, str_of(most));
+    return db_value(run_all(SQL_RESEND_FAILED, &params), 0, 1);
+}
+
+Test(statements, resend_failed_tells_how_many_are_left)
+{
+    make_endpoint(ORG, ENDPOINT);
+    make_events(ORG, 3, 1, true);
+    postgres_do(server.url,
+                "INSERT INTO webhook.deliveries (organization_id, created_at, id, endpoint_id,"
+                " event_id, event_type, cause, state, finished_at)"
+                " SELECT organization_id, now(), webhook.id_at(now()), '" ENDPOINT "', id, type,"
+                "        'event', 'failed', now() FROM webhook.events");
+    cr_assert(str_equal(resend_failed("2"),
+                        STR("{\"id\" : \"" ENDPOINT "\", \"resent\" : 2, \"left\" : 1}")));
+    cr_assert(str_equal(resend_failed("2"),
+                        STR("{\"id\" : \"" ENDPOINT "\", \"resent\" : 1, \"left\" : 0}")));
+    cr_assert_eq(count("SELECT count(DISTINCT event_id) FROM webhook.queue"), 3);
+}
+
 #define CLAIMED "SELECT count(*) FROM webhook.queue WHERE lease_until IS NOT NULL"
 
 Test(statements, hand_back_what_a_worker_claimed_and_does_not_attempt)
