@@ -38,6 +38,14 @@ enum status delete_judge(struct command *command, void *service);
 void delete_ask(struct command *command, struct db *db, void *service);
 enum status delete_tell(struct command *command, struct db *db, void *service);
 
+enum status inbox_judge(struct command *command, void *service);
+void inbox_ask(struct command *command, struct db *db, void *service);
+enum status inbox_tell(struct command *command, struct db *db, void *service);
+
+enum status view_judge(struct command *command, void *service);
+void view_ask(struct command *command, struct db *db, void *service);
+enum status view_tell(struct command *command, struct db *db, void *service);
+
 enum status erase_contact_judge(struct command *command, void *service);
 void erase_contact_ask(struct command *command, struct db *db, void *service);
 enum status erase_contact_tell(struct command *command, struct db *db, void *service);

@@ -14,6 +14,8 @@ static const struct route routes[] = {
     {SUBJECT_CONVERSATION_OPEN, OP_NONE, CHANGE_NONE, true, open_judge, open_ask, open_tell},
     {SUBJECT_CONVERSATION_APPEND, OP_NONE, CHANGE_NONE, true, append_judge, append_ask,
      append_tell},
+    {SUBJECT_CONVERSATION_INBOX, OP_NONE, CHANGE_NONE, false, inbox_judge, inbox_ask, inbox_tell},
+    {SUBJECT_CONVERSATION_VIEW, OP_NONE, CHANGE_NONE, false, view_judge, view_ask, view_tell},
     {SUBJECT_CONVERSATION_SET_STATUS, OP_NONE, CHANGE_CONVERSATION_SET_STATUS, true,
      set_status_judge, set_status_ask, set_status_tell},
     {SUBJECT_CONVERSATION_DELETE, OP_NONE, CHANGE_CONVERSATION_DELETE, true, delete_judge,

@@ -1,21 +1,13 @@
 /* Every change of an operator or of somebody in the dashboard is on record, with its work. */
 #include <criterion/criterion.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "common/base/clock.h"
-#include "common/base/uuid.h"
-#include "common/bus/bus.h"
-#include "proto/headers.h"
-#include "proto/outcome.h"
 #include "proto/subject.h"
-#include "tests/support/api.h"
+#include "tests/support/person.h"
 #include "tests/support/sql.h"
 
 TestSuite(changes, .init = api_open, .timeout = 120);
 
-#define USER "01890a5d-ac96-774b-bcce-b302099a8057"
+#define USER "01890a5d-ac96-774b-bcce-b302099a8057" /* ada */
 
 static int64_t recorded(const struct org *org, const char *condition)
 {
@@ -72,53 +64,14 @@ Test(changes, of_an_operator_are_on_record)
 
 /* -- with somebody's name ---------------------------------------------------------------------- */
 
-struct asked {
-    const char *user, *email, *address;
-};
-
-/* The answer's body, parsed; NULL when it is none. */
-static json_t *call(const struct org *org, const char *subject, const char *body,
-                    const struct asked *by, enum outcome *outcome)
-{
-    struct bus *bus =
-        bus_connect(&(struct bus_options){.url = stack_setting("NATS_URL"), .name = "changes"});
-    struct uuid id = uuid_v7(clock_us());
-    char id_text[UUID_TEXT + 1];
-    const struct bus_header headers[] = {
-        {HEADER_REQUEST_ID, id_text},   {HEADER_ORGANIZATION, org->id}, {HEADER_USER, by->user},
-        {HEADER_USER_EMAIL, by->email}, {HEADER_CLIENT, by->address},
-    };
-    struct bus_message *reply = NULL;
-    json_t *value;
-
-    uuid_format(&id, id_text);
-    while (!bus_is_up(bus))
-        bus_wait(bus, 10);
-    cr_assert_eq(bus_call(bus, subject, headers, 5, str_of(body), 10000, &reply), ST_OK);
-    cr_assert(outcome_of(bus_message_header(reply, HEADER_OUTCOME), outcome));
-    value = json_loadb(bus_message_body(reply).p, bus_message_body(reply).n, 0, NULL);
-    bus_message_free(reply);
-    bus_free(bus);
-    return value;
-}
-
-static enum outcome ask(const struct org *org, const char *subject, const char *body,
-                        const struct asked *by)
-{
-    enum outcome outcome;
-
-    json_decref(call(org, subject, body, by, &outcome));
-    return outcome;
-}
-
 Test(changes, of_somebody_in_the_dashboard_carry_the_name)
 {
-    const struct asked ada = {USER, "ada@example.com", "192.0.2.7"};
     struct org org;
 
     org_new(&org);
-    cr_assert_eq(ask(&org, SUBJECT_ACCESS_KEY_CREATE, "{\"name\":\"n\",\"scope\":\"full\"}", &ada),
-                 OUTCOME_OK);
+    cr_assert_eq(
+        person_gets(&ada, &org, SUBJECT_ACCESS_KEY_CREATE, "{\"name\":\"n\",\"scope\":\"full\"}"),
+        OUTCOME_OK);
     cr_expect_eq(recorded(&org, "change = 'key.create' AND who = 'ada@example.com'"
                                 " AND user_id = '" USER "' AND address = '192.0.2.7'"),
                  1);
@@ -126,18 +79,17 @@ Test(changes, of_somebody_in_the_dashboard_carry_the_name)
 
 Test(changes, that_are_refused_leave_nothing)
 {
-    const struct asked ada = {USER, "ada@example.com", "192.0.2.7"};
     struct org org;
 
     org_new(&org);
-    cr_expect_eq(ask(&org, SUBJECT_ACCESS_KEY_REVOKE, "{\"id\":\"" USER "\"}", &ada),
+    cr_expect_eq(person_gets(&ada, &org, SUBJECT_ACCESS_KEY_REVOKE, "{\"id\":\"" USER "\"}"),
                  OUTCOME_NOT_FOUND);
     cr_expect_eq(recorded(&org, "who <> 'operator'"), 0);
 }
 
 Test(changes, are_not_made_for_somebody_malformed)
 {
-    static const struct asked wrong[] = {
+    static const struct person wrong[] = {
         {"ada", "ada@example.com", "192.0.2.7"},
         {USER, "\xff\xfe", "192.0.2.7"},
         {USER, "ada@example.com", "nowhere"},
@@ -146,8 +98,9 @@ Test(changes, are_not_made_for_somebody_malformed)
 
     org_new(&org);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-        cr_expect_eq(ask(&org, SUBJECT_ACCESS_POLICY_SET, "{\"require_https\":true}", &wrong[i]),
-                     OUTCOME_UNKNOWN_COMMAND, "%zu", i);
+        cr_expect_eq(
+            person_gets(&wrong[i], &org, SUBJECT_ACCESS_POLICY_SET, "{\"require_https\":true}"),
+            OUTCOME_UNKNOWN_COMMAND, "%zu", i);
     cr_expect_eq(recorded(&org, "change = 'policy.set'"), 0);
 }
 
@@ -211,22 +164,21 @@ Test(changes, are_listed_page_by_page_newest_first)
 
 Test(changes, of_one_organization_are_not_shown_to_another)
 {
-    const struct asked ada = {USER, "ada@example.com", "192.0.2.7"};
     struct org org, other;
     enum outcome outcome;
     json_t *page, *theirs;
 
     org_new(&org);
     org_new(&other);
-    page = call(&org, SUBJECT_AUDIT_CHANGES, "{\"per_page\":1}", &ada, &outcome);
+    page = person_asks(&ada, &org, SUBJECT_AUDIT_CHANGES, "{\"per_page\":1}", &outcome);
     cr_assert_eq(outcome, OUTCOME_OK);
-    theirs = call(
-        &other, SUBJECT_AUDIT_CHANGES,
+    theirs = person_asks(
+        &ada, &other, SUBJECT_AUDIT_CHANGES,
         format("{\"per_page\":1,\"starting_after\":\"%s\"}",
                text_of(json_object_get(json_object_get(page, "pages"), "next"), "starting_after")),
-        &ada, &outcome);
+        &outcome);
     cr_expect_eq(outcome, OUTCOME_INVALID_CURSOR);
-    cr_expect_eq(ask(&org, SUBJECT_AUDIT_CHANGES, "{\"per_page\":101}", &ada),
+    cr_expect_eq(person_gets(&ada, &org, SUBJECT_AUDIT_CHANGES, "{\"per_page\":101}"),
                  OUTCOME_PARAMETER_INVALID);
     json_decref(page);
     json_decref(theirs);
@@ -234,7 +186,6 @@ Test(changes, of_one_organization_are_not_shown_to_another)
 
 Test(changes, and_entries_of_the_api_are_read_without_leaving_any)
 {
-    const struct asked ada = {USER, "ada@example.com", "192.0.2.7"};
     struct org org;
     struct answer *ping;
     enum outcome outcome;
@@ -244,7 +195,7 @@ Test(changes, and_entries_of_the_api_are_read_without_leaving_any)
     ping = api_get(org.full_key, "/ping");
     expect_recorded(&org, ping, "ping");
     for (int i = 0; i < 2; i++) {
-        page = call(&org, SUBJECT_AUDIT_ENTRIES, "{\"per_page\":10}", &ada, &outcome);
+        page = person_asks(&ada, &org, SUBJECT_AUDIT_ENTRIES, "{\"per_page\":10}", &outcome);
         cr_assert_eq(outcome, OUTCOME_OK);
         cr_expect_str_eq(text_of(page, "type"), "audit_log.list");
         cr_expect_eq(json_array_size(json_object_get(page, "audit_logs")),
@@ -253,12 +204,13 @@ Test(changes, and_entries_of_the_api_are_read_without_leaving_any)
                                          org.id, NULL));
         json_decref(page);
     }
-    page = call(&org, SUBJECT_AUDIT_ENTRIES, "{\"operation\":\"audit.list\"}", &ada, &outcome);
+    page =
+        person_asks(&ada, &org, SUBJECT_AUDIT_ENTRIES, "{\"operation\":\"audit.list\"}", &outcome);
     cr_expect_eq(json_array_size(json_object_get(page, "audit_logs")),
                  (size_t)sql_integer("SELECT count(*) FROM audit.entries WHERE organization_id"
                                      " = $1::uuid AND operation = 'audit.list'",
                                      org.id, NULL));
     json_decref(page);
-    cr_expect_eq(ask(&org, SUBJECT_AUDIT_ENTRIES, "{\"order\":\"asc\"}", &ada),
+    cr_expect_eq(person_gets(&ada, &org, SUBJECT_AUDIT_ENTRIES, "{\"order\":\"asc\"}"),
                  OUTCOME_PARAMETER_INVALID);
 }

@@ -74,6 +74,8 @@ static void assert_planned_by_key(void)
         const char *const text = conversation_sql[i].text;
         struct buf nulls;
 
+        if (i == SQL_INBOX) /* a walk: inbox_store_test.c */
+            continue;
         buf_init(&nulls, &arena, 64);
         for (int k = parameters_of(text); k > 0; k--)
             buf_printf(&nulls, "NULL%s", k > 1 ? "," : "");

@@ -34,6 +34,9 @@ static const struct route delete = {.judge = delete_judge, .ask = delete_ask, .t
 static const struct route erase = {
     .judge = erase_contact_judge, .ask = erase_contact_ask, .tell = erase_contact_tell};
 
+static const struct route inbox = {.judge = inbox_judge, .ask = inbox_ask, .tell = inbox_tell};
+static const struct route view = {.judge = view_judge, .ask = view_ask, .tell = view_tell};
+
 static struct postgres_server server;
 static struct arena arena;
 static struct db *db, *neighbour;
@@ -81,6 +84,7 @@ static inline void start(void)
     migrate("services/webhook/migrations/0001_events.sql");
     migrate("services/conversation/migrations/0001_conversations.sql");
     migrate("services/conversation/migrations/0002_grants.sql");
+    migrate("services/conversation/migrations/0003_inbox.sql");
     db = connect();
     neighbour = connect();
 }

@@ -1,0 +1,72 @@
+-- One page of an organization's conversations, newest first, from behind one of them.
+--   1 organization  2 the conversation that the page is behind (NULL: it is the first page)
+--   3 rows at most  4 conversations that are looked at, at most
+--   5 status as clients see it  6 channel  (NULL: any)
+--   7 8 9 the contact by its id, external id or email, the first that there is  (NULL: none)
+--  10 the way to go: contact, status, channel or all
+-- What comes back: the columns of a conversation; whether it matches; whether it is the last one
+-- that was looked at. That one comes whether it matches or not: there the next page begins.
+--
+-- Ids are UUIDv7: an index that ends with them gives the newest first. One of the four ways is gone,
+-- the others end before they begin. Filters that the way's index does not hold may match seldom:
+-- hence the bound. By the primary key deleted conversations are looked at as well.
+WITH contact AS MATERIALIZED (
+  (SELECT id FROM conversation.contacts
+    WHERE organization_id = $1::uuid AND id = $7::uuid AND erased_at IS NULL
+    UNION ALL
+   SELECT id FROM conversation.contacts WHERE organization_id = $1 AND external_id = $8::text
+    UNION ALL
+   SELECT id FROM conversation.contacts WHERE organization_id = $1 AND email = $9::text)
+  LIMIT 1
+), near AS NOT MATERIALIZED (
+  (SELECT *
+     FROM conversation.conversations
+    WHERE organization_id = $1 AND contact_id = (SELECT id FROM contact) AND deleted_at IS NULL
+      AND (created_at, id) <
+          (coalesce((SELECT created_at FROM conversation.conversations
+                      WHERE organization_id = $1 AND id = $2::uuid), 'infinity'),
+           coalesce($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff')) AND $10::text = 'contact'
+    ORDER BY created_at DESC, id DESC)
+   UNION ALL
+  (SELECT *
+     FROM conversation.conversations
+    WHERE organization_id = $1 AND status <> 'active' AND deleted_at IS NULL
+      AND CASE status WHEN 'closed' THEN 'resolved' ELSE status END = $5::text
+      AND id < coalesce($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AND $10 = 'status'
+    ORDER BY id DESC)
+   UNION ALL
+  (SELECT *
+     FROM conversation.conversations
+    WHERE organization_id = $1 AND channel <> 'api' AND deleted_at IS NULL AND channel = $6::text
+      AND id < coalesce($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AND $10 = 'channel'
+    ORDER BY id DESC)
+   UNION ALL
+  (SELECT *
+     FROM conversation.conversations
+    WHERE organization_id = $1
+      AND id < coalesce($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AND $10 = 'all'
+    ORDER BY id DESC)
+), page AS NOT MATERIALIZED (
+  SELECT *
+    FROM (SELECT *, row_number() OVER () AS place,
+                 deleted_at IS NULL
+                   AND ($5 IS NULL
+                        OR CASE status WHEN 'closed' THEN 'resolved' ELSE status END = $5)
+                   AND ($6 IS NULL OR channel = $6) AS matches
+            FROM near
+           LIMIT $4::bigint) AS looked_at
+   WHERE matches OR place = $4
+   LIMIT $3::bigint
+)
+SELECT v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint,
+       floor(date_part('epoch', v.updated_at))::bigint,
+       floor(date_part('epoch', v.last_message_at))::bigint,
+       v.channel, v.status, v.custom_attributes, v.message_count,
+       k.id, k.external_id, k.name, k.email, k.phone,
+       v.matches, v.place = $4
+  FROM page AS v
+  LEFT JOIN LATERAL (
+    SELECT id, external_id, name, email, phone
+      FROM conversation.contacts
+     WHERE organization_id = $1 AND id = v.contact_id AND erased_at IS NULL
+    OFFSET 0) AS k ON true

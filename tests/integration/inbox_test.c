@@ -1,0 +1,102 @@
+/* What the dashboard's inbox asks of the conversation service, on the running stack. */
+#include <criterion/criterion.h>
+
+#include "proto/subject.h"
+#include "tests/support/person.h"
+#include "tests/support/sql.h"
+
+TestSuite(inbox, .init = api_open, .timeout = 120);
+
+static const json_t *inside(const json_t *object, const char *name)
+{
+    return json_object_get(object, name);
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    return json_string_value(inside(object, name));
+}
+
+Test(inbox, shows_what_the_api_and_other_channels_made)
+{
+    const char *api, *body;
+    json_t *opened, *page, *view;
+    const json_t *shown;
+    struct org org;
+
+    org_new(&org);
+    api = new_conversation(&org, "c-1", "k-1");
+    opened = convctl("conversation", "open", "--org", org.id, "--channel", "email",
+                     "--contact-email", "Bo@example.com", NULL);
+    json_decref(convctl("conversation", "append", "--org", org.id, text_of(opened, "id"), "--body",
+                        "hello", NULL));
+    page = person_reads(&org, SUBJECT_CONVERSATION_INBOX, "");
+    cr_assert_eq(json_array_size(inside(page, "conversations")), 2);
+    shown = json_array_get(inside(page, "conversations"), 1);
+    cr_expect_str_eq(text_of(shown, "id"), api);
+    cr_expect(json_equal(shown, read_conversation(&org, api)->json), "as the API shows it");
+    json_decref(page);
+
+    page = person_reads(&org, SUBJECT_CONVERSATION_INBOX, "{\"contact\":\"bo@EXAMPLE.com\"}");
+    cr_assert_eq(json_array_size(inside(page, "conversations")), 1);
+    body = format("{\"id\":\"%s\"}", text_of(opened, "id"));
+    view = person_reads(&org, SUBJECT_CONVERSATION_VIEW, body);
+    cr_expect(
+        json_equal(inside(view, "conversation"), json_array_get(inside(page, "conversations"), 0)));
+    cr_expect_str_eq(text_of(json_array_get(inside(view, "messages"), 0), "body"), "hello");
+    cr_expect(json_is_false(inside(view, "erased")));
+    json_decref(page);
+    json_decref(view);
+    json_decref(opened);
+}
+
+Test(inbox, takes_over_erases_and_deletes)
+{
+    const char *conversation, *contact, *body;
+    struct org org;
+    json_t *view;
+
+    org_new(&org);
+    conversation = new_conversation(&org, "c-1", "k-1");
+    contact = text_at(read_conversation(&org, conversation), "contact.id");
+    body = format("{\"id\":\"%s\"}", conversation);
+
+    cr_expect_eq(person_gets(&ada, &org, SUBJECT_CONVERSATION_SET_STATUS,
+                             format("{\"id\":\"%s\",\"status\":\"human_takeover\"}", conversation)),
+                 OUTCOME_OK);
+    cr_expect_eq(sql_integer("SELECT count(*) FROM webhook.events WHERE organization_id = $1::uuid"
+                             " AND type = 'ai.handoff' AND data->>'id' = $2",
+                             org.id, conversation, NULL),
+                 1);
+    cr_expect_eq(person_gets(&ada, &org, SUBJECT_CONTACT_ERASE, format("{\"id\":\"%s\"}", contact)),
+                 OUTCOME_OK);
+    view = person_reads(&org, SUBJECT_CONVERSATION_VIEW, body);
+    cr_expect(json_is_true(inside(view, "erased")));
+    cr_expect(json_is_null(inside(inside(view, "conversation"), "contact")));
+    json_decref(view);
+    cr_expect_eq(person_gets(&ada, &org, SUBJECT_CONVERSATION_DELETE, body), OUTCOME_OK);
+    cr_expect_eq(person_gets(&ada, &org, SUBJECT_CONVERSATION_VIEW, body), OUTCOME_NOT_FOUND);
+    cr_expect_eq(
+        sql_integer("SELECT count(*) FROM audit.changes WHERE organization_id = $1::uuid"
+                    " AND who = 'ada@example.com' AND change IN ('conversation.set-status',"
+                    " 'contact.erase', 'conversation.delete')",
+                    org.id, NULL),
+        3);
+}
+
+Test(inbox, shows_nothing_of_another_organization)
+{
+    struct org org, other;
+    const char *conversation;
+    json_t *page;
+
+    org_new(&org);
+    org_new(&other);
+    conversation = new_conversation(&org, "c-1", "k-1");
+    cr_expect_eq(person_gets(&ada, &other, SUBJECT_CONVERSATION_VIEW,
+                             format("{\"id\":\"%s\"}", conversation)),
+                 OUTCOME_NOT_FOUND);
+    page = person_reads(&other, SUBJECT_CONVERSATION_INBOX, "{\"contact\":\"k-1\"}");
+    cr_expect_eq(json_array_size(inside(page, "conversations")), 0);
+    json_decref(page);
+}
