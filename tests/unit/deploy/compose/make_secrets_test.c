@@ -1,0 +1,72 @@
+/* deploy/compose/make-secrets: what it makes, and that it leaves alone what is there. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+static char folder[] = "/tmp/make-secrets.XXXXXX";
+
+static int shell(const char *command)
+{
+    int status = system(command);
+
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void make(void)
+{
+    cr_assert_eq(shell("umask 077; deploy/compose/make-secrets >/dev/null"), 0);
+}
+
+static void open_folder(void)
+{
+    cr_assert(mkdtemp(folder) != NULL);
+    cr_assert_eq(setenv("SECRETS_DIR", folder, 1), 0);
+    make();
+}
+
+static void remove_folder(void)
+{
+    shell("rm -rf \"$SECRETS_DIR\"");
+}
+
+TestSuite(make_secrets, .init = open_folder, .fini = remove_folder);
+
+Test(make_secrets, closes_the_folder_and_lets_containers_read_its_files)
+{
+    cr_assert_eq(shell("[ \"$(stat -c %a \"$SECRETS_DIR\")\" = 700 ]"), 0);
+    cr_assert_eq(shell("[ \"$(stat -c %a \"$SECRETS_DIR\"/* | sort -u)\" = 644 ]"), 0);
+}
+
+Test(make_secrets, changes_nothing_when_it_is_run_again)
+{
+    cr_assert_eq(shell("cp -r \"$SECRETS_DIR\" \"$SECRETS_DIR.before\""), 0);
+    make();
+    int differ = shell("diff -r \"$SECRETS_DIR.before\" \"$SECRETS_DIR\"");
+    shell("rm -rf \"$SECRETS_DIR.before\"");
+    cr_assert_eq(differ, 0);
+}
+
+Test(make_secrets, gives_every_secret_another_value)
+{
+    cr_assert_eq(shell("cd \"$SECRETS_DIR\" && "
+                       "[ -z \"$(find . -size +0 -type f -exec sha256sum {} + | cut -d' ' -f1 | "
+                       "sort | uniq -d)\" ]"),
+                 0);
+}
+
+Test(make_secrets, carries_a_new_password_into_what_holds_it)
+{
+    cr_assert_eq(shell(": >\"$SECRETS_DIR/database-search\"; : >\"$SECRETS_DIR/nats-audit\""), 0);
+    make();
+    cr_assert_eq(shell("cd \"$SECRETS_DIR\" && "
+                       "grep -q \":$(cat database-search)@\" database-url-search && "
+                       "grep -q \":$(cat nats-audit)@\" nats-url-audit && "
+                       "grep -q \"NATS_AUDIT_PASSWORD: \\\"$(cat nats-audit)\\\"\" nats.conf"),
+                 0);
+}
+
+Test(make_secrets, writes_a_configuration_that_the_bus_takes)
+{
+    cr_assert_eq(shell("nats-server -t -c \"$SECRETS_DIR/nats.conf\" >/dev/null 2>&1"), 0);
+}

@@ -1,0 +1,121 @@
+/* The program, beside an admin listener that is ready, is not, or is not there. */
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/http/admin.h"
+
+enum { OUTPUT_MOST = 1024 };
+
+struct told {
+    int code;
+    char text[OUTPUT_MOST]; /* standard output and error */
+};
+
+static bool says_ready(void *closure, char reason[128])
+{
+    const char *why = closure;
+
+    if (why == NULL)
+        return true;
+    (void)snprintf(reason, 128, "%s", why);
+    return false;
+}
+
+static uint16_t free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    cr_assert_eq(bind(fd, (struct sockaddr *)&address, n), 0);
+    cr_assert_eq(getsockname(fd, (struct sockaddr *)&address, &n), 0);
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
+/* The programs lie in bin/ of the folder that this test was built into. */
+static void program_path(char path[PATH_MAX])
+{
+    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+
+    cr_assert(n > 0);
+    path[n] = '\0';
+    char *end = strstr(path, "/tests/unit/");
+    cr_assert(end != NULL);
+    strcpy(end, "/bin/ready");
+}
+
+static struct told ask(const char *settings)
+{
+    char path[PATH_MAX], command[PATH_MAX + 256];
+    struct told told = {0};
+
+    program_path(path);
+    snprintf(command, sizeof(command), "env -i %s '%s' 2>&1", settings, path);
+    FILE *pipe = popen(command, "r");
+    cr_assert(pipe != NULL);
+    told.text[fread(told.text, 1, sizeof(told.text) - 1, pipe)] = '\0';
+    int status = pclose(pipe);
+    cr_assert(WIFEXITED(status));
+    told.code = WEXITSTATUS(status);
+    return told;
+}
+
+/* Beside a listener on `listens` that is not ready for the reason `why`; NULL = it is. */
+static struct told ask_beside(const char *listens, const char *why)
+{
+    const struct admin_options options = {listens, free_port(), says_ready, (char *)why};
+    struct admin *admin;
+    char settings[128];
+
+    cr_assert_eq(admin_start(&options, &admin), ST_OK);
+    snprintf(settings, sizeof(settings), "ADMIN_ADDRESS=%s ADMIN_PORT=%u", listens, options.port);
+    struct told told = ask(settings);
+    admin_stop(admin);
+    return told;
+}
+
+Test(ready, is_content_with_a_process_that_is_ready)
+{
+    struct told told = ask_beside("127.0.0.1", NULL);
+
+    cr_assert_eq(told.code, 0);
+    cr_assert_str_empty(told.text);
+}
+
+Test(ready, finds_a_listener_on_all_addresses)
+{
+    cr_assert_eq(ask_beside("0.0.0.0", NULL).code, 0);
+}
+
+Test(ready, tells_why_a_process_is_not_ready)
+{
+    struct told told = ask_beside("127.0.0.1", "the bus is out of reach");
+
+    cr_assert_eq(told.code, 1);
+    cr_assert(strstr(told.text, "the bus is out of reach") != NULL, "%s", told.text);
+}
+
+Test(ready, fails_where_nobody_listens)
+{
+    char settings[64];
+
+    snprintf(settings, sizeof(settings), "ADMIN_PORT=%u", free_port());
+    struct told told = ask(settings);
+    cr_assert_eq(told.code, 1);
+    cr_assert(strstr(told.text, "refused") != NULL, "%s", told.text);
+}
+
+Test(ready, needs_a_port_and_an_address_in_digits)
+{
+    cr_assert_eq(ask("").code, 1);
+    cr_assert_eq(ask("ADMIN_PORT=http").code, 1);
+    cr_assert_eq(ask("ADMIN_ADDRESS=localhost ADMIN_PORT=9100").code, 1);
+}
