@@ -240,3 +240,15 @@ void json_add_key(struct buf *buf, const char *key)
     json_add_string(buf, str_of(key));
     buf_char(buf, ':');
 }
+
+void json_add_text(struct buf *buf, const char *key, struct str text)
+{
+    json_add_key(buf, key);
+    json_add_string(buf, text);
+}
+
+void json_add_integer(struct buf *buf, const char *key, int64_t value)
+{
+    json_add_key(buf, key);
+    buf_int(buf, value);
+}

@@ -40,5 +40,8 @@ struct str json_member_text(const json_t *object, const char *key);
 void json_add_string(struct buf *buf, struct str text); /* quoted and escaped; STR_NONE: null */
 /* `"key":`, with a comma before it unless the last byte is an opening bracket. */
 void json_add_key(struct buf *buf, const char *key);
+/* A member: the key and its value. */
+void json_add_text(struct buf *buf, const char *key, struct str text);
+void json_add_integer(struct buf *buf, const char *key, int64_t value);
 
 #endif

@@ -120,3 +120,36 @@ bool text_is_utf8(struct str s)
     }
     return true;
 }
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+bool text_decode_form(struct str raw, char *room, size_t most, struct str *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < raw.n; i++) {
+        char c = raw.p[i] == '+' ? ' ' : raw.p[i];
+
+        if (c == '%') {
+            int high = raw.n - i > 2 ? hex_value(raw.p[i + 1]) : -1;
+            int low = raw.n - i > 2 ? hex_value(raw.p[i + 2]) : -1;
+
+            if (high < 0 || low < 0)
+                return false;
+            c = (char)(high << 4 | low);
+            i += 2;
+        }
+        if (n == most)
+            return false;
+        room[n++] = c;
+    }
+    *out = (struct str){room, n};
+    return text_is_utf8(*out) && !text_has_nul(*out);
+}

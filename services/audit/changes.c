@@ -74,25 +74,18 @@ void audit_changes_ask(struct command *command, struct db *db, void *service)
     changes->page = db_add(db, SQL_LIST_CHANGES, params, 3);
 }
 
-static void add_text(struct buf *out, const char *key, struct str value)
-{
-    json_add_key(out, key);
-    json_add_string(out, value);
-}
-
 static void write_change(struct buf *out, const struct db_rows *rows, size_t row)
 {
     buf_char(out, '{');
-    add_text(out, "id", db_value(rows, row, ID));
-    json_add_key(out, "created_at");
-    buf_int(out, db_value_int(rows, row, CREATED_AT));
-    add_text(out, "who", db_value(rows, row, WHO));
-    add_text(out, "user_id", db_value(rows, row, USER_ID));
-    add_text(out, "change", db_value(rows, row, CHANGE));
-    add_text(out, "target", db_value(rows, row, TARGET));
+    json_add_text(out, "id", db_value(rows, row, ID));
+    json_add_integer(out, "created_at", db_value_int(rows, row, CREATED_AT));
+    json_add_text(out, "who", db_value(rows, row, WHO));
+    json_add_text(out, "user_id", db_value(rows, row, USER_ID));
+    json_add_text(out, "change", db_value(rows, row, CHANGE));
+    json_add_text(out, "target", db_value(rows, row, TARGET));
     json_add_key(out, "detail");
     buf_add(out, db_value(rows, row, DETAIL));
-    add_text(out, "address", db_value(rows, row, ADDRESS));
+    json_add_text(out, "address", db_value(rows, row, ADDRESS));
     buf_char(out, '}');
 }
 

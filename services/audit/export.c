@@ -89,11 +89,9 @@ static void add_position(struct buf *out, const struct export_body *body, struct
 {
     json_add_key(out, "position");
     buf_char(out, '{');
-    json_add_key(out, "from");
-    json_add_string(out, from);
+    json_add_text(out, "from", from);
     if (body->before.given) {
-        json_add_key(out, "before");
-        buf_int(out, body->before.value);
+        json_add_integer(out, "before", body->before.value);
     }
     buf_char(out, '}');
 }

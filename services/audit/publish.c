@@ -27,20 +27,15 @@ static struct str message_of(const struct db_rows *rows, size_t row, struct aren
 
     buf_init(&out, arena, 512);
     buf_char(&out, '{');
-    json_add_key(&out, "organization_id");
-    json_add_string(&out, db_value(rows, row, ORGANIZATION_ID));
+    json_add_text(&out, "organization_id", db_value(rows, row, ORGANIZATION_ID));
     json_add_key(&out, "number");
     buf_add(&out, db_value(rows, row, NUMBER));
     json_add_key(&out, "entries");
     buf_add(&out, db_value(rows, row, ENTRIES));
-    json_add_key(&out, "block_hash");
-    json_add_string(&out, db_value(rows, row, BLOCK_HASH));
-    json_add_key(&out, "made_at");
-    buf_int(&out, db_value_int(rows, row, MADE_US) / 1000000);
-    json_add_key(&out, "key_id");
-    json_add_string(&out, db_value(rows, row, KEY_ID));
-    json_add_key(&out, "signature");
-    json_add_string(&out, db_value(rows, row, SIGNATURE));
+    json_add_text(&out, "block_hash", db_value(rows, row, BLOCK_HASH));
+    json_add_integer(&out, "made_at", db_value_int(rows, row, MADE_US) / 1000000);
+    json_add_text(&out, "key_id", db_value(rows, row, KEY_ID));
+    json_add_text(&out, "signature", db_value(rows, row, SIGNATURE));
     buf_char(&out, '}');
     return buf_str(&out);
 }

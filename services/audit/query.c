@@ -103,38 +103,9 @@ static const struct parameter parameters[] = {
 };
 enum { PARAMETERS = sizeof(parameters) / sizeof(parameters[0]) };
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
-/* False: a percent sign without its two digits, or bytes that are no text. */
 static bool decode(struct str raw, struct arena *arena, struct str *out)
 {
-    struct buf buf;
-
-    buf_init(&buf, arena, raw.n + 1);
-    for (size_t i = 0; i < raw.n; i++) {
-        int high, low;
-
-        if (raw.p[i] != '%') {
-            buf_char(&buf, raw.p[i] == '+' ? ' ' : raw.p[i]);
-            continue;
-        }
-        if (raw.n - i < 3 || (high = hex_value(raw.p[i + 1])) < 0 ||
-            (low = hex_value(raw.p[i + 2])) < 0)
-            return false;
-        buf_char(&buf, (char)(high << 4 | low));
-        i += 2;
-    }
-    *out = buf_str(&buf);
-    return text_is_utf8(*out) && !text_has_nul(*out);
+    return text_decode_form(raw, arena_alloc(arena, raw.n + 1), raw.n, out);
 }
 
 static void complain(struct problems *problems, struct arena *arena, struct str name,

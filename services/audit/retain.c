@@ -59,10 +59,8 @@ enum status audit_retain_tell(struct command *command, struct db *db, void *serv
     struct buf *out = &command->reply;
 
     buf_char(out, '{');
-    json_add_key(out, "organization_id");
-    json_add_string(out, db_value(rows, 0, 0));
-    json_add_key(out, "minimum_months");
-    buf_int(out, db_value_int(rows, 0, 1));
+    json_add_text(out, "organization_id", db_value(rows, 0, 0));
+    json_add_integer(out, "minimum_months", db_value_int(rows, 0, 1));
     buf_char(out, '}');
     return ST_OK;
 }

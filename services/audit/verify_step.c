@@ -2,24 +2,12 @@
 
 #include "common/wire/json.h"
 
-static void add_integer(struct buf *out, const char *key, int64_t value)
-{
-    json_add_key(out, key);
-    buf_int(out, value);
-}
-
-static void add_text(struct buf *out, const char *key, struct str value)
-{
-    json_add_key(out, key);
-    json_add_string(out, value);
-}
-
 static void add_hash(struct buf *out, const char *key, const uint8_t hash[SHA256_BYTES])
 {
     char hex[2 * SHA256_BYTES + 1];
 
     crypto_hex(hash, SHA256_BYTES, hex);
-    add_text(out, key, str_of(hex));
+    json_add_text(out, key, str_of(hex));
 }
 
 static void add_id(struct buf *out, const char *key, const struct uuid *id)
@@ -27,26 +15,26 @@ static void add_id(struct buf *out, const char *key, const struct uuid *id)
     char text[UUID_TEXT + 1];
 
     uuid_format(id, text);
-    add_text(out, key, uuid_is_nil(id) ? STR_NONE : str_of(text));
+    json_add_text(out, key, uuid_is_nil(id) ? STR_NONE : str_of(text));
 }
 
 static void add_position(struct buf *out, const struct verify_step *step)
 {
     json_add_key(out, "position");
     buf_char(out, '{');
-    add_text(out, "phase", step->is_along_entries ? STR("entries") : STR("blocks"));
-    add_integer(out, "block", step->chain.number);
-    add_integer(out, "chained", step->chain.entries);
-    add_integer(out, "expired", step->chain.expired);
+    json_add_text(out, "phase", step->is_along_entries ? STR("entries") : STR("blocks"));
+    json_add_integer(out, "block", step->chain.number);
+    json_add_integer(out, "chained", step->chain.entries);
+    json_add_integer(out, "expired", step->chain.expired);
     add_hash(out, "hash", step->chain.hash);
     if (!uuid_is_nil(&step->after)) {
-        add_integer(out, "after_us", step->after_us);
+        json_add_integer(out, "after_us", step->after_us);
         add_id(out, "after", &step->after);
     }
-    add_integer(out, "entries", step->entries);
-    add_integer(out, "sealed", step->sealed);
+    json_add_integer(out, "entries", step->entries);
+    json_add_integer(out, "sealed", step->sealed);
     if (step->from.head_number.given)
-        add_integer(out, "head_number", step->from.head_number.value);
+        json_add_integer(out, "head_number", step->from.head_number.value);
     if (step->from.head_hash.p != NULL)
         add_hash(out, "head_hash", step->kept_hash);
     buf_char(out, '}');
@@ -60,14 +48,14 @@ static void add_finding(struct buf *out, const struct verify_finding *found)
         return;
     }
     buf_char(out, '{');
-    add_text(out, "kind", str_of(verify_kind_name(found->kind)));
+    json_add_text(out, "kind", str_of(verify_kind_name(found->kind)));
     add_id(out, "request_id", &found->request_id);
     json_add_key(out, "block");
     if (found->block > 0)
         buf_int(out, found->block);
     else
         buf_add(out, STR("null"));
-    add_text(out, "detail", str_of(found->detail));
+    json_add_text(out, "detail", str_of(found->detail));
     buf_char(out, '}');
 }
 
@@ -82,16 +70,16 @@ static void add_head(struct buf *out, const struct db_rows *rows, const struct a
         return;
     }
     buf_char(out, '{');
-    add_integer(out, "number", db_value_int(rows, 0, 0));
-    add_integer(out, "entries", db_value_int(rows, 0, 1));
-    add_text(out, "block_hash", db_value(rows, 0, 2));
-    add_integer(out, "made_at", db_value_int(rows, 0, 3));
-    add_text(out, "key_id", db_value(rows, 0, 4));
+    json_add_integer(out, "number", db_value_int(rows, 0, 0));
+    json_add_integer(out, "entries", db_value_int(rows, 0, 1));
+    json_add_text(out, "block_hash", db_value(rows, 0, 2));
+    json_add_integer(out, "made_at", db_value_int(rows, 0, 3));
+    json_add_text(out, "key_id", db_value(rows, 0, 4));
     by = audit_keys_find(keys, db_value(rows, 0, 4));
     if (by != NULL)
         crypto_hex(by->bytes, sizeof(by->bytes), hex);
-    add_text(out, "public_key", by != NULL ? str_of(hex) : STR_NONE);
-    add_text(out, "signature", db_value(rows, 0, 5));
+    json_add_text(out, "public_key", by != NULL ? str_of(hex) : STR_NONE);
+    json_add_text(out, "signature", db_value(rows, 0, 5));
     buf_char(out, '}');
 }
 
@@ -101,11 +89,11 @@ void verify_write(const struct verify_step *step, const struct db_rows *head,
     buf_char(out, '{');
     json_add_key(out, "ok");
     buf_add(out, step->found.kind == VERIFY_FINE ? STR("true") : STR("false"));
-    add_integer(out, "entries", step->entries);
-    add_integer(out, "sealed", step->sealed);
-    add_integer(out, "unsealed", step->entries - step->sealed);
-    add_integer(out, "expired", step->chain.expired);
-    add_integer(out, "blocks", step->chain.number);
+    json_add_integer(out, "entries", step->entries);
+    json_add_integer(out, "sealed", step->sealed);
+    json_add_integer(out, "unsealed", step->entries - step->sealed);
+    json_add_integer(out, "expired", step->chain.expired);
+    json_add_integer(out, "blocks", step->chain.number);
     add_finding(out, &step->found);
     if (!step->is_done)
         add_position(out, step);

@@ -6,49 +6,13 @@
 
 #include "common/wire/text.h"
 
-static int digit_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* Percent-decoding, with + for a blank as forms write it. */
-static bool decode(struct str in, char out[PARAMETERS_VALUE_MOST], struct str *decoded)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < in.n; i++) {
-        char c = in.p[i];
-
-        if (n == PARAMETERS_VALUE_MOST)
-            return false;
-        if (c == '%') {
-            int high = i + 2 < in.n ? digit_of(in.p[i + 1]) : -1;
-            int low = i + 2 < in.n ? digit_of(in.p[i + 2]) : -1;
-
-            if (high < 0 || low < 0)
-                return false;
-            c = (char)(high << 4 | low);
-            i += 2;
-        } else if (c == '+') {
-            c = ' ';
-        }
-        out[n++] = c;
-    }
-    *decoded = (struct str){out, n};
-    return text_is_utf8(*decoded) && !text_has_nul(*decoded);
-}
-
 static json_t *value_of(const struct parameter *parameter, struct str raw)
 {
     char text[PARAMETERS_VALUE_MOST];
     struct str value;
     uint64_t number;
 
-    if (!decode(raw, text, &value))
+    if (!text_decode_form(raw, text, sizeof(text), &value))
         return NULL;
     if (!parameter->is_number)
         return json_stringn(value.p, value.n);

@@ -56,18 +56,6 @@ void search_ask(struct command *command, struct db *db, void *service)
     state->found = db_add(db, (int)plan.statement, plan.params, plan.n);
 }
 
-static void add_text(struct buf *out, const char *key, struct str value)
-{
-    json_add_key(out, key);
-    json_add_string(out, value);
-}
-
-static void add_integer(struct buf *out, const char *key, int64_t value)
-{
-    json_add_key(out, key);
-    buf_int(out, value);
-}
-
 static void add_next(struct buf *out, const struct search *self, const struct search_state *state,
                      const struct db_rows *rows, size_t last)
 {
@@ -79,7 +67,7 @@ static void add_next(struct buf *out, const struct search *self, const struct se
     place_write(&place, &self->keys, state->binding, clock_us(), text);
     json_add_key(out, "next");
     buf_char(out, '{');
-    add_text(out, "starting_after", str_of(text));
+    json_add_text(out, "starting_after", str_of(text));
     buf_char(out, '}');
 }
 
@@ -88,9 +76,9 @@ static void add_pages(struct buf *out, const struct search *self, const struct s
 {
     json_add_key(out, "pages");
     buf_char(out, '{');
-    add_text(out, "type", STR("pages"));
-    add_integer(out, "page", state->behind.page);
-    add_integer(out, "per_page", state->query.per_page);
+    json_add_text(out, "type", STR("pages"));
+    json_add_integer(out, "page", state->behind.page);
+    json_add_integer(out, "per_page", state->query.per_page);
     if (!is_last)
         add_next(out, self, state, rows, shown);
     buf_char(out, '}');
@@ -166,7 +154,7 @@ enum status search_tell(struct command *command, struct db *db, void *service)
         must(uuid_parse(contact_id, &command->contact_id));
     buf_init(out, command->arena, room_for(rows, shown, contact));
     buf_char(out, '{');
-    add_text(out, "type", STR("conversation.list"));
+    json_add_text(out, "type", STR("conversation.list"));
     json_add_key(out, "conversations");
     buf_char(out, '[');
     for (size_t row = 1; row <= shown; row++) {
@@ -175,7 +163,7 @@ enum status search_tell(struct command *command, struct db *db, void *service)
         add_conversation(out, rows, row, contact);
     }
     buf_char(out, ']');
-    add_integer(out, "total_count", db_value_int(rows, 0, PLAN_TOTAL));
+    json_add_integer(out, "total_count", db_value_int(rows, 0, PLAN_TOTAL));
     add_pages(out, service, state, rows, shown, shown == found);
     buf_char(out, '}');
     return ST_OK;
