@@ -19,7 +19,9 @@ static const struct parameter inbox_query[] = {
     {"per_page", true}, {"starting_after", false}, {NULL, false},
 };
 static const struct parameter export_query[] = {{"after", true}, {"before", true}, {NULL, false}};
-static const struct parameter deliveries_query[] = {{"limit", true}, {NULL, false}};
+static const struct parameter before_query[] = {{"before", false}, {NULL, false}};
+static const struct parameter deliveries_query[] = {
+    {"limit", true}, {"before", false}, {NULL, false}};
 static const struct parameter range_query[] = {{"range", false}, {NULL, false}};
 
 static const struct action actions[] = {
