@@ -75,6 +75,22 @@ async function ask(method, path, body, signal, isDoor) {
 }
 
 export const get = (path, signal) => ask('GET', path, null, signal, false);
+/* Lists without cursors come in pages, too: one that is shorter than this cannot have been cut. */
+const PAGE_LEAST = 200;
+
+/* All of a list; each page is what comes before the last of the page before. */
+export async function getAll(address, signal) {
+  const all = [];
+
+  for (;;) {
+    const page = await get(address + query({before: all.at(-1)?.id}), signal);
+
+    all.push(...page);
+    if (page.length < PAGE_LEAST)
+      return all;
+  }
+}
+
 export const post = (path, body) => ask('POST', path, body, undefined, false);
 export const put = (path, body) => ask('PUT', path, body, undefined, false);
 export const del = (path) => ask('DELETE', path, null, undefined, false);

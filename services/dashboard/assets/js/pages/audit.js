@@ -1,5 +1,5 @@
 /* Audit, first tab: every request made with a key. */
-import {get, query as queryOf} from '../api.js';
+import {get, getAll, query as queryOf} from '../api.js';
 import {h} from '../dom.js';
 import {shortId, words} from '../format.js';
 import {go} from '../router.js';
@@ -135,7 +135,7 @@ export function page({query, signal}) {
     if (query.get(name))
       given[name] = query.get(name);
   }
-  const keys = get('/data/keys', signal);
+  const keys = getAll('/data/keys', signal);
   const controls = loaded({label: 'filters', signal, load: () => keys,
                            render: (all) => filterForm(given, all)});
   const trail = loaded({

@@ -7,13 +7,12 @@ import {time, timeExact} from '../time.js';
 import {badge, label} from '../components/badge.js';
 import {openDialog} from '../components/dialog.js';
 import {facts} from '../components/facts.js';
+import {failureCode, failureWords} from '../components/failures.js';
 import {errorNotice} from '../components/notice.js';
 import {table} from '../components/table.js';
 
 const PHASES = [['dns_ms', 'Name look-up'], ['connect_ms', 'Connect'], ['tls_ms', 'TLS'],
                 ['wait_ms', 'Wait for the answer']];
-
-const result = (delivery) => delivery.http_status ?? delivery.error ?? '–';
 
 function timings(delivery) {
   if (delivery.timings === null)
@@ -60,7 +59,8 @@ function openDelivery(delivery, follow) {
       facts([
         ['State', badge(delivery.state)],
         ['HTTP status', delivery.http_status],
-        ['Error', delivery.error && h('code', null, delivery.error)],
+        ['Error', delivery.error && h('span', null, failureWords(delivery.error), ' ',
+                                      failureCode(delivery.error))],
         ['Address', delivery.address && h('code', null, delivery.address)],
         ['Cause', words(delivery.cause)],
         ['Queued', timeExact(delivery.created_at)],
@@ -81,7 +81,8 @@ export function deliveryTable(deliveries, follow) {
     {label: 'Event', cell: (one) => [h('strong', null, one.event_type),
                                      one.cause !== 'event' && label(words(one.cause))]},
     {label: 'State', cell: (one) => badge(one.state)},
-    {label: 'Result', cell: (one) => h('code', null, String(result(one)))},
+    {label: 'Result', cell: (one) => (one.http_status === null && one.error ? failureCode(one.error)
+      : h('code', null, String(one.http_status ?? '–')))},
     {label: 'Duration', number: true, cell: (one) => milliseconds(one.duration_ms)},
     {label: 'Queued', cell: (one) => time(one.created_at)},
     {label: 'Actions', actions: true, cell: (one) => h('button', {

@@ -40,7 +40,12 @@ function filterForm(given) {
 
 function list({conversations, pages}, given) {
   const {starting_after: cursor, ...narrowing} = given;
+  const turner = pager(pages, (next) => `/inbox${queryOf({...narrowing, starting_after: next})}`,
+                       cursor === undefined);
 
+  /* A page looks at so many conversations at most, and goes on from there. */
+  if (conversations.length === 0 && pages.next)
+    return [empty('Nothing matches so far', 'Older conversations have not been looked at yet.'), turner];
   if (conversations.length === 0 && Object.keys(given).length > 0)
     return empty('Nothing matches', 'No conversation fits these filters.',
                  h('a', {class: 'button', href: '/inbox'}, 'Clear the filters'));
@@ -59,8 +64,7 @@ function list({conversations, pages}, given) {
       {label: 'Messages', number: true, cell: (one) => String(one.message_count)},
       {label: 'Created', cell: (one) => time(one.created_at)},
     ]}),
-    pager(pages, (next) => `/inbox${queryOf({...narrowing, starting_after: next})}`,
-          cursor === undefined),
+    turner,
   ];
 }
 

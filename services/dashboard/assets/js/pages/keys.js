@@ -1,5 +1,5 @@
 /* API keys: where to call, with what, and the keys themselves. */
-import {get} from '../api.js';
+import {getAll} from '../api.js';
 import {h} from '../dom.js';
 import {plural} from '../format.js';
 import {is, session} from '../session.js';
@@ -64,7 +64,7 @@ function createButton(reload) {
 
 export function page({signal}) {
   const base = session().base_url;
-  const keys = loaded({label: 'keys', signal, load: () => get('/data/keys', signal),
+  const keys = loaded({label: 'keys', signal, load: () => getAll('/data/keys', signal),
                        render: (answer) => list(answer, () => keys.reload())});
 
   return [

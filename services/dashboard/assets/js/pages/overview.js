@@ -1,5 +1,5 @@
 /* Overview: how the API and the webhooks are doing, over an hour, a day or a week. */
-import {get} from '../api.js';
+import {get, getAll} from '../api.js';
 import {h} from '../dom.js';
 import {compact, milliseconds, percent, rate} from '../format.js';
 import {session} from '../session.js';
@@ -111,8 +111,8 @@ export function page({query, signal}) {
                            render: (answer) => webhookPlot(answer, range),
                            load: () => get(`/data/webhook-statistics?range=${range}`, signal)});
   const steps = loaded({label: 'first steps', signal, render: firstSteps,
-                        load: () => Promise.all([get('/data/keys', signal),
-                                                 get('/data/webhooks', signal)])});
+                        load: () => Promise.all([getAll('/data/keys', signal),
+                                                 getAll('/data/webhooks', signal)])});
   const timer = setInterval(() => [usage, webhooks].filter(isAtRest).forEach((one) => one.reload()),
                             REFRESH_MS);
 

@@ -1,7 +1,7 @@
 /* Adding and deleting an endpoint, and sending failed deliveries again. */
 import {del, path, post} from '../api.js';
 import {h} from '../dom.js';
-import {plural} from '../format.js';
+import {number, plural} from '../format.js';
 import {go} from '../router.js';
 import {now} from '../time.js';
 import {toast} from '../components/announce.js';
@@ -78,7 +78,8 @@ export function resendFailed(endpoint, reload) {
           const answer = await post(path`/data/webhooks/${endpoint.id}/resend-failed`,
                                     {since: now() - Number(since)});
 
-          toast(`${plural(answer.resent, 'delivery', 'deliveries')} queued again`);
+          toast(`${plural(answer.resent, 'delivery', 'deliveries')} queued again` +
+            (answer.left > 0 ? `; ${number(answer.left)} more another time` : ''));
           close();
           reload();
         },

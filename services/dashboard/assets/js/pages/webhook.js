@@ -1,5 +1,5 @@
 /* One endpoint: its health, what can be done with it, and the log of its deliveries. */
-import {get, path, post, put} from '../api.js';
+import {get, getAll, path, post, put, query as queryOf} from '../api.js';
 import {h, replace} from '../dom.js';
 import {number} from '../format.js';
 import {is} from '../session.js';
@@ -8,15 +8,19 @@ import {toast} from '../components/announce.js';
 import {label} from '../components/badge.js';
 import {confirmDialog} from '../components/dialog.js';
 import {facts} from '../components/facts.js';
+import {failureCode, failureWords} from '../components/failures.js';
 import {empty, errorNotice, lookingOnly, notice} from '../components/notice.js';
 import {card, loaded, pageHead} from '../components/section.js';
+import {pager} from '../components/table.js';
 import {deliveryTable} from './deliveries.js';
 import {deleteEndpoint, resendFailed} from './webhook-dialogs.js';
 import {health} from './webhooks.js';
 
 export const title = 'Webhook endpoint';
 
-const SHOWN = 100;
+const SHOWN = 50;
+/* Long answers may cut a page short, though never below this. */
+const CUT_LEAST = 30;
 const POLL_MS = 700;
 /* An attempt takes 8 seconds at most; one may wait for others before. */
 const POLLS_MOST = 30;
@@ -79,7 +83,8 @@ function about(endpoint) {
     ['Signing', endpoint.signing ? 'On' : 'Off'],
     ['Attempts', number(endpoint.attempts)],
     ['Failures in a row', number(endpoint.consecutive_failures)],
-    ['Last error', endpoint.last_error && h('span', null, h('code', null, endpoint.last_error), ' ',
+    ['Last error', endpoint.last_error && h('span', null, failureWords(endpoint.last_error), ' ',
+                                            failureCode(endpoint.last_error), ' ',
                                             time(endpoint.last_failure_at))],
     ['Last success', endpoint.last_success_at && timeExact(endpoint.last_success_at)],
     ['Created', timeExact(endpoint.created_at)],
@@ -87,6 +92,17 @@ function about(endpoint) {
 }
 
 const isUnderWay = (delivery) => ['pending', 'claimed'].includes(delivery.state);
+
+function outcomeOf(delivery) {
+  const {event_type: type, state} = delivery;
+
+  if (state === 'succeeded')
+    return notice('spaced good', `${type} succeeded: answered ${delivery.http_status}`);
+  if (isUnderWay(delivery))
+    return notice('spaced', `${type} still waits; the log shows when it has ended`);
+  return notice('spaced bad', `${type} ${state}: ${failureWords(delivery.error ?? 'internal')}`,
+                delivery.http_status !== null && ` (${delivery.http_status})`);
+}
 
 /* What the server says of a delivery, until it has ended. */
 function follower(id, signal, place, reload) {
@@ -102,29 +118,36 @@ function follower(id, signal, place, reload) {
 
       last = log.find((one) => one.id === delivery.id) ?? last;
     }
-    const result = last.state === 'succeeded' ? `answered ${last.http_status}` : last.error ?? last.state;
-
-    replace(place, notice(`spaced ${last.state === 'succeeded' ? 'good' : isUnderWay(last) ? '' : 'bad'}`,
-                          `${last.event_type}: ${result}`));
+    replace(place, outcomeOf(last));
     reload();
   };
 }
 
-export function page({params, signal}) {
-  const {id} = params, outcome = h('div', {role: 'status'});
+function showLog(deliveries, follow, address, before) {
+  if (deliveries.length === 0 && before === null)
+    return empty('Nothing has been sent yet', 'Deliveries appear here as events happen. A test event ' +
+      'shows at once whether your receiver answers.');
+  const last = deliveries.length >= CUT_LEAST ? {next: {starting_after: deliveries.at(-1).id}} : {};
+
+  return [
+    deliveries.length > 0 && deliveryTable(deliveries, follow),
+    pager(last, (next) => address + queryOf({before: next}), before === null),
+  ];
+}
+
+export function page({params, query, signal}) {
+  const {id} = params, before = query.get('before');
+  const outcome = h('div', {role: 'status'});
   const head = pageHead('Webhook endpoint');
   const log = loaded({
     label: 'deliveries', signal,
-    load: () => get(`${path`/data/webhooks/${id}/deliveries`}?limit=${SHOWN}`, signal),
-    render: (deliveries) => (deliveries.length === 0
-      ? empty('Nothing has been sent yet', 'Deliveries appear here as events happen. A test event ' +
-          'shows at once whether your receiver answers.')
-      : deliveryTable(deliveries, follow)),
+    load: () => get(path`/data/webhooks/${id}/deliveries` + queryOf({limit: SHOWN, before}), signal),
+    render: (deliveries) => showLog(deliveries, follow, path`/webhooks/${id}`, before),
   });
   const endpoint = loaded({
     label: 'the endpoint', signal,
     load: async () => {
-      const found = (await get('/data/webhooks', signal)).find((one) => one.id === id);
+      const found = (await getAll('/data/webhooks', signal)).find((one) => one.id === id);
 
       if (found === undefined)
         throw new Error('There is no such endpoint; it may have been deleted.');
@@ -150,7 +173,7 @@ export function page({params, signal}) {
     head,
     lookingOnly('the endpoint and its deliveries'),
     outcome, endpoint.element,
-    card({title: 'Deliveries', text: `The newest ${SHOWN}; kept for 30 days`,
+    card({title: 'Deliveries', text: 'Newest first; kept for 30 days',
           actions: h('button', {type: 'button', class: 'button compact', on: {click: reload}},
                      'Refresh')}, log.element),
   ];

@@ -1,10 +1,11 @@
 /* Webhooks: the endpoints that are told of events. */
-import {get} from '../api.js';
+import {getAll} from '../api.js';
 import {h} from '../dom.js';
 import {number} from '../format.js';
 import {is} from '../session.js';
 import {time} from '../time.js';
 import {badge, label} from '../components/badge.js';
+import {failureCode} from '../components/failures.js';
 import {empty, lookingOnly} from '../components/notice.js';
 import {card, loaded, pageHead} from '../components/section.js';
 import {table} from '../components/table.js';
@@ -36,14 +37,14 @@ function list(endpoints, reload) {
     {label: 'Health', cell: health},
     {label: 'Attempts', number: true, cell: (one) => number(one.attempts)},
     {label: 'Last error', cell: (one) => (one.last_error === null ? h('span', {class: 'muted'}, 'None')
-      : [h('code', null, one.last_error), h('span', {class: 'sub'}, time(one.last_failure_at))])},
+      : [failureCode(one.last_error), h('span', {class: 'sub'}, time(one.last_failure_at))])},
     {label: 'Last success', cell: (one) => time(one.last_success_at)},
   ]});
 }
 
 export function page({signal}) {
   const view = loaded({
-    label: 'endpoints', signal, load: () => get('/data/webhooks', signal),
+    label: 'endpoints', signal, load: () => getAll('/data/webhooks', signal),
     render: (endpoints) => list(endpoints, () => view.reload()),
   });
 
@@ -51,6 +52,7 @@ export function page({signal}) {
     pageHead('Webhooks', 'Events are sent once, to each endpoint that listens for them. Whatever ' +
       'failed can be sent again.', is('admin') && createButton(() => view.reload())),
     lookingOnly('endpoints and their deliveries'),
-    card({title: 'Endpoints'}, view.element),
+    card({title: 'Endpoints', text: 'Degraded from 2 failures in a row, failing from 5; one success makes ' +
+      'an endpoint healthy.'}, view.element),
   ];
 }
