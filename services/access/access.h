@@ -40,6 +40,7 @@ struct access_ask {
 enum status authenticate_judge(struct command *command, void *service);
 enum status quota_judge(struct command *command, void *service);
 enum status used_judge(struct command *command, void *service);
+enum status usage_judge(struct command *command, void *service);
 enum status org_create_judge(struct command *command, void *service);
 enum status org_get_judge(struct command *command, void *service);
 enum status org_list_judge(struct command *command, void *service);
@@ -72,6 +73,9 @@ enum status authenticate_tell(struct command *command, struct db *db, void *serv
 enum status session_check_tell(struct command *command, struct db *db, void *service);
 enum status session_end_tell(struct command *command, struct db *db, void *service);
 
+void usage_ask(struct command *command, struct db *db, void *service);
+enum status usage_tell(struct command *command, struct db *db, void *service);
+
 /* -- for the judges
  * ---------------------------------------------------------------------------------- */
 
@@ -92,7 +96,7 @@ enum status access_list_before(struct command *command, struct access_ask *ask);
    NULL. */
 void access_write(struct command *command, struct str object, const char *name, struct str secret);
 
-/* Forgets what is over: windows, attempts, sessions. */
+/* Forgets what is over: windows, attempts, sessions, usage. */
 void access_upkeep(struct db *db, struct arena *arena, void *service);
 
 #endif

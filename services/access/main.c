@@ -24,6 +24,7 @@ static const struct route routes[] = {
      authenticate_tell},
     {SUBJECT_ACCESS_QUOTA, OP_NONE, CHANGE_NONE, true, quota_judge, access_ask, access_tell},
     {SUBJECT_ACCESS_USED, OP_NONE, CHANGE_NONE, true, used_judge, access_ask, NULL},
+    {SUBJECT_ACCESS_USAGE, OP_NONE, CHANGE_NONE, false, usage_judge, usage_ask, usage_tell},
     {SUBJECT_ACCESS_ORG_CREATE, OP_NONE, CHANGE_ORGANIZATION_CREATE, true, org_create_judge,
      access_ask, access_tell_change},
     {SUBJECT_ACCESS_ORG_GET, OP_NONE, CHANGE_NONE, false, org_get_judge, access_ask, access_tell},

@@ -46,6 +46,8 @@ static void send_answer(struct exchange *x, struct answer *answer)
     answer->view = x->has_view ? &x->view : NULL;
     meter_answer(x->route.operation, answer->status, took_us);
     log_answer(x, answer->status, took_us);
+    if (x->has_view)
+        usage_count(x->gateway, x->key, answer->status, took_us);
     x->stage = STAGE_ANSWERED;
     visit_sending(&x->visit);
     answer_send(x->visit.req, answer);

@@ -6,15 +6,14 @@
 #include "common/crypto/crypto.h"
 #include "proto/subject.h"
 #include "services/gateway/exchange.h"
-#include "services/gateway/lookup.h"
 #include "services/gateway/meter.h"
 #include "services/gateway/news.h"
 
 #define USAGE_MS   10000
 #define KEYS_KNOWN 65536
 #define KEYS_OTHER 10000
-/* An exchange awaits one call at a time, a key at most two more. */
-#define CALLS_MOST (3 * EXCHANGES_MOST)
+/* An exchange awaits one call at a time, a key at most two more, usage one. */
+#define CALLS_MOST (3 * EXCHANGES_MOST + 1)
 
 static struct settings settings;
 
@@ -39,6 +38,7 @@ static void on_open(struct edge *edge)
     gateway->throttle = throttle_new((uint32_t)settings.auth_failure_limit, seed);
     h2o_multithread_register_receiver(edge->context.queue, &gateway->news, news_deliver);
     bus_listen(edge->bus, SUBJECT_NOTICE_ACCESS, news_post, gateway);
+    usage_init(&gateway->usage);
     h2o_timeout_init(loop, &gateway->usage_timeout, USAGE_MS);
     gateway->usage_timer.cb = on_usage;
     h2o_timeout_link(loop, &gateway->usage_timeout, &gateway->usage_timer);
@@ -58,7 +58,7 @@ static void on_link_up(struct edge *edge)
 
 static void on_close(struct edge *edge)
 {
-    usage_tell(H2O_STRUCT_FROM_MEMBER(struct gateway, edge, edge));
+    usage_finish(H2O_STRUCT_FROM_MEMBER(struct gateway, edge, edge));
 }
 
 static struct edge *new_loop(void)

@@ -25,6 +25,7 @@ struct gateway {
     struct throttle *throttle;
     struct allowance allowance;
     int64_t withheld_told_us; /* monotonic: latest line in the log about withheld look-ups */
+    struct usage usage;
     h2o_timeout_t usage_timeout;
     h2o_timeout_entry_t usage_timer;
 };

@@ -18,6 +18,7 @@
 #include "common/base/uuid.h"
 #include "common/crypto/crypto.h"
 #include "services/gateway/quota.h"
+#include "services/gateway/usage.h"
 
 #define KEY_ADDRESSES_MOST 10000
 
@@ -61,7 +62,8 @@ struct key {
     h2o_linklist_t short_of; /* exchanges that wait for a lease */
     uint32_t n_short_of;
 
-    int64_t used_s, told_s; /* Unix seconds: latest use, latest use that access was told of */
+    int64_t used_s; /* Unix seconds: latest use */
+    struct tally tally;
 
     /* key_cache's */
     struct key *chain;

@@ -22,7 +22,4 @@ void lease_ahead(struct gateway *gateway, struct key *key);
 /* False: it cannot be asked now; the key's quota has what can be counted here. */
 MUST_CHECK bool lease_wait(struct gateway *gateway, struct key *key, struct waiter *waiter);
 
-/* Tells access which keys were used since it was told last. */
-void usage_tell(struct gateway *gateway);
-
 #endif

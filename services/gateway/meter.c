@@ -61,6 +61,11 @@ void meter_open(void)
                                           "Requests from addresses that failed too often");
     meter.unrecorded = metric_counter(PREFIX "answers_unrecorded_total", NULL,
                                       "Answers given although their audit entry was not confirmed");
+    meter.usage_kept = metric_counter(PREFIX "usage_reports_kept_total", NULL,
+                                      "Reports of use that access did not take, to be sent again");
+    meter.usage_uncertain =
+        metric_counter(PREFIX "usage_reports_uncertain_total", NULL,
+                       "Reports of use of which it is not known whether access took them");
 }
 
 void meter_answer(enum operation operation, int status, int64_t took_us)

@@ -15,6 +15,7 @@ struct meter {
     struct metric *leases, *leases_failed;
     struct metric *auth_failures, *auth_throttled;
     struct metric *unrecorded;
+    struct metric *usage_kept, *usage_uncertain;
 };
 
 extern struct meter meter;

@@ -1,60 +1,243 @@
-/* When keys were last used: v1.access.used, off the path of any request. */
+#include "services/gateway/usage.h"
+
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "common/base/buf.h"
+#include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/wire/json.h"
+#include "proto/headers.h"
+#include "proto/outcome.h"
 #include "proto/subject.h"
-#include "services/gateway/lookup.h"
+#include "services/gateway/gateway.h"
+#include "services/gateway/meter.h"
 
-#define KEYS_MOST 1000 /* a message */
+enum { KEYS_MOST = 250, REPORTS_MOST = 8, REPORT_MOST = 1024 * 1024 };
 
-struct list {
-    struct bus *bus;
+struct report {
+    struct report *next;
     struct arena arena;
     struct buf body;
-    size_t n;
+    size_t n;       /* keys in it */
+    bool is_closed; /* nothing can be added any more */
 };
 
-static void begin(struct list *list)
+/* -- counting -------------------------------------------------------------------------------- */
+
+static bool put(struct usage *usage, const struct key *key);
+
+static struct key *key_of(h2o_linklist_t *node)
 {
-    arena_clear(&list->arena);
-    buf_init(&list->body, &list->arena, 4096);
-    buf_add(&list->body, STR("{\"keys\":["));
-    list->n = 0;
+    return H2O_STRUCT_FROM_MEMBER(struct key, tally.listed, node);
 }
 
-/* Lost when the bus is down: the keys are used again, or the last minute of use is not known. */
-static void dispatch(struct list *list)
+static void reset(struct tally *tally)
 {
-    if (list->n == 0)
-        return;
-    buf_add(&list->body, STR("]}"));
-    if (bus_publish(list->bus, SUBJECT_ACCESS_USED, NULL, NULL, 0, buf_str(&list->body)) != ST_OK)
-        LOG(LOG_DEBUG, "use of keys not told", log_int("keys", (int64_t)list->n));
-    begin(list);
+    memset(tally->outcomes, 0, sizeof(tally->outcomes));
+    memset(tally->latency, 0, sizeof(tally->latency));
 }
 
-static void add(struct key *key, void *closure)
+void usage_init(struct usage *usage)
 {
-    struct list *list = closure;
+    *usage = (struct usage){.first = NULL};
+    h2o_linklist_init_anchor(&usage->used);
+    h2o_linklist_init_anchor(&usage->due);
+}
 
-    if (key->used_s / 60 == key->told_s / 60)
+void usage_count(struct gateway *gateway, struct key *key, int status, int64_t took_us)
+{
+    struct usage *usage = &gateway->usage;
+    struct tally *tally = &key->tally;
+    int64_t minute = key->used_s / 60;
+
+    if (!h2o_linklist_is_linked(&tally->listed)) {
+        key_cache_hold(key);
+        h2o_linklist_insert(&usage->used, &tally->listed);
+        tally->minute = minute;
+    } else if (tally->minute < minute) {
+        if (put(usage, key))
+            reset(tally);
+        tally->minute = minute;
+    }
+    tally->outcomes[usage_outcome_of(status)]++;
+    tally->latency[usage_bucket(took_us)]++;
+}
+
+/* -- reports --------------------------------------------------------------------------------- */
+
+static struct report *add_report(struct usage *usage)
+{
+    struct report *report = calloc(1, sizeof(*report));
+
+    must(report != NULL);
+    arena_init(&report->arena, REPORT_MOST);
+    buf_init(&report->body, &report->arena, 4096);
+    buf_add(&report->body, STR("{\"keys\":["));
+    if (usage->last != NULL)
+        usage->last->next = report;
+    else
+        usage->first = report;
+    usage->last = report;
+    usage->n_reports++;
+    return report;
+}
+
+static void drop_first(struct usage *usage)
+{
+    struct report *report = usage->first;
+
+    usage->first = report->next;
+    if (usage->first == NULL)
+        usage->last = NULL;
+    usage->n_reports--;
+    arena_release(&report->arena);
+    free(report);
+}
+
+/* The one that can be added to; NULL: there are as many as may wait. */
+static struct report *open_report(struct usage *usage)
+{
+    struct report *last = usage->last;
+
+    if (last != NULL && last->n < KEYS_MOST && !last->is_closed)
+        return last;
+    return usage->n_reports < REPORTS_MOST ? add_report(usage) : NULL;
+}
+
+static void add_counts(struct buf *body, const struct tally *tally)
+{
+    for (size_t i = 0; i < USAGE_OUTCOMES; i++)
+        if (tally->outcomes[i] > 0)
+            buf_printf(body, ",\"%s\":%" PRIu32, usage_outcome_name((enum usage_outcome)i),
+                       tally->outcomes[i]);
+    buf_add(body, STR(",\"latency\":["));
+    for (size_t i = 0; i < USAGE_BUCKETS; i++) {
+        if (i > 0)
+            buf_char(body, ',');
+        buf_int(body, tally->latency[i]);
+    }
+    buf_add(body, STR("]}"));
+}
+
+/* False: there is no room for it. */
+static bool put(struct usage *usage, const struct key *key)
+{
+    struct report *report = open_report(usage);
+
+    if (report == NULL)
+        return false;
+    buf_printf(&report->body,
+               "%s{\"organization_id\":\"%s\",\"api_key_id\":\"%s\",\"at\":%" PRId64
+               ",\"minute\":%" PRId64,
+               report->n > 0 ? "," : "", key->record.organization_id, key->record.api_key_id,
+               key->used_s, key->tally.minute);
+    add_counts(&report->body, &key->tally);
+    report->n++;
+    return true;
+}
+
+/* Of the keys that are due, as many as there is room for. */
+static void fill(struct gateway *gateway)
+{
+    struct usage *usage = &gateway->usage;
+
+    while (!h2o_linklist_is_empty(&usage->due)) {
+        struct key *key = key_of(usage->due.next);
+
+        if (!put(usage, key))
+            return;
+        reset(&key->tally);
+        h2o_linklist_unlink(&key->tally.listed);
+        key_cache_put(gateway->keys, key);
+    }
+}
+
+/* -- telling --------------------------------------------------------------------------------- */
+
+static void send_first(struct gateway *gateway);
+
+/* Whether nothing was written, for certain. */
+static bool is_undone(enum call_end end, struct bus_message *message)
+{
+    enum outcome outcome = OUTCOME_UNCERTAIN;
+
+    if (end != CALL_ANSWERED)
+        return end == CALL_NOBODY;
+    (void)outcome_of(bus_message_header(message, HEADER_OUTCOME), &outcome);
+    return outcome_http_status(outcome) == 503;
+}
+
+static void on_end(void *owner, enum call_end end, struct bus_message *message)
+{
+    struct gateway *gateway = owner;
+    struct usage *usage = &gateway->usage;
+
+    usage->asking = false;
+    if (is_undone(end, message)) {
+        metric_add(meter.usage_kept, 1);
+    } else {
+        metric_add(meter.usage_uncertain, end != CALL_ANSWERED);
+        drop_first(usage);
+        fill(gateway);
+        send_first(gateway);
+    }
+    bus_message_free(message);
+}
+
+static struct str body_of(struct report *report)
+{
+    if (!report->is_closed)
+        buf_add(&report->body, STR("]}"));
+    report->is_closed = true;
+    return buf_str(&report->body);
+}
+
+static void send_first(struct gateway *gateway)
+{
+    struct usage *usage = &gateway->usage;
+    char id[UUID_TEXT + 1];
+    struct uuid request_id = uuid_v7(clock_us());
+    struct bus_header headers[CALL_HEADERS_MOST] = {{HEADER_REQUEST_ID, id}};
+    struct call_request request = {.subject = SUBJECT_ACCESS_USED,
+                                   .headers = headers,
+                                   .n_headers = 1,
+                                   .patience = PATIENCE_SHORT,
+                                   .on_end = on_end,
+                                   .owner = gateway};
+    uint64_t token;
+
+    if (usage->asking || usage->first == NULL)
         return;
-    key->told_s = key->used_s;
-    buf_printf(
-        &list->body, "%s{\"organization_id\":\"%s\",\"api_key_id\":\"%s\",\"at\":%" PRId64 "}",
-        list->n > 0 ? "," : "", key->record.organization_id, key->record.api_key_id, key->used_s);
-    if (++list->n == KEYS_MOST)
-        dispatch(list);
+    uuid_format(&request_id, id);
+    request.body = body_of(usage->first);
+    usage->asking = calls_start(&gateway->edge.calls, &request, &token) == ST_OK;
 }
 
 void usage_tell(struct gateway *gateway)
 {
-    struct list list = {.bus = gateway->edge.bus};
+    struct usage *usage = &gateway->usage;
 
-    arena_init(&list.arena, 4 * 1024 * 1024);
-    begin(&list);
-    key_cache_each(gateway->keys, add, &list);
-    dispatch(&list);
-    arena_release(&list.arena);
+    h2o_linklist_insert_list(&usage->due, &usage->used);
+    fill(gateway);
+    /* A report names a key once for a minute. */
+    if (usage->last != NULL)
+        (void)body_of(usage->last);
+    send_first(gateway);
+}
+
+void usage_finish(struct gateway *gateway)
+{
+    struct usage *usage = &gateway->usage;
+
+    h2o_linklist_insert_list(&usage->due, &usage->used);
+    if (usage->asking)
+        drop_first(usage);
+    usage->asking = false;
+    for (fill(gateway); usage->first != NULL; fill(gateway)) {
+        if (bus_publish(gateway->edge.bus, SUBJECT_ACCESS_USED, NULL, NULL, 0,
+                        body_of(usage->first)) != ST_OK)
+            LOG(LOG_INFO, "use of keys not told", log_int("keys", (int64_t)usage->first->n));
+        drop_first(usage);
+    }
 }

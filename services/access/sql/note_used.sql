@@ -1,13 +1,39 @@
--- When keys were last used. A row that somebody else changes at this moment is left out: the next
--- minute tells again.
--- $1 organizations, $2 keys, $3 Unix seconds: arrays of one length
-WITH used AS (
-    SELECT k.organization_id, k.api_key_id, to_timestamp(u.at) AS at
-    FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS u (organization_id, api_key_id, at)
+-- When keys were last used, to the minute, and what for. A key that somebody else changes at this
+-- moment is left out of the former: the next minute tells again. Counts are added to what others
+-- have told of the same minute; rows are locked in one order everywhere.
+-- $1 organizations, $2 keys, $3 Unix seconds, $4 minutes: arrays of one length; of it each, one
+-- behind the other: $5 five outcomes, $6 thirteen buckets
+WITH told AS (
+    SELECT k.organization_id, k.api_key_id, to_timestamp(u.at) AS at, u.minute,
+           ($5::integer[])[5 * u.i - 4 : 5 * u.i] AS outcomes,
+           ($6::integer[])[13 * u.i - 12 : 13 * u.i] AS latency
+    FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[])
+         WITH ORDINALITY AS u (organization_id, api_key_id, at, minute, i)
     JOIN access.api_keys k USING (organization_id, api_key_id)
-    WHERE k.last_used_at IS NULL OR k.last_used_at < to_timestamp(u.at)
+), used AS (
+    SELECT k.organization_id, k.api_key_id, told.at
+    FROM told
+    JOIN access.api_keys k USING (organization_id, api_key_id)
+    WHERE k.last_used_at IS NULL OR k.last_used_at < date_trunc('minute', told.at)
     FOR NO KEY UPDATE OF k SKIP LOCKED
+), noted AS (
+    UPDATE access.api_keys k SET last_used_at = used.at
+    FROM used
+    WHERE k.organization_id = used.organization_id AND k.api_key_id = used.api_key_id
 )
-UPDATE access.api_keys k SET last_used_at = used.at
-FROM used
-WHERE k.organization_id = used.organization_id AND k.api_key_id = used.api_key_id
+INSERT INTO access.usage AS u (organization_id, api_key_id, minute, allowed, denied, rejected,
+                               error, limited, latency)
+SELECT organization_id, api_key_id, minute, outcomes[1], outcomes[2], outcomes[3], outcomes[4],
+       outcomes[5], latency
+FROM told
+WHERE minute IS NOT NULL
+ORDER BY organization_id, minute, api_key_id
+ON CONFLICT (organization_id, minute, api_key_id) DO UPDATE
+SET allowed = u.allowed + excluded.allowed,
+    denied = u.denied + excluded.denied,
+    rejected = u.rejected + excluded.rejected,
+    error = u.error + excluded.error,
+    limited = u.limited + excluded.limited,
+    latency = ARRAY(SELECT a + b
+                    FROM unnest(u.latency, excluded.latency) WITH ORDINALITY AS t (a, b, i)
+                    ORDER BY i)

@@ -61,29 +61,3 @@ Test(gateway, refuses_a_share_that_makes_no_sense)
     judged_refuses(quota_judge, "{" QUOTA ",\"want\":1e9}", INVALID, "want");
     judged_needs_organization(quota_judge, "{" QUOTA ",\"want\":1}");
 }
-
-Test(gateway, tells_when_keys_were_used)
-{
-    struct judged judged;
-
-    judged_accepts(&judged, used_judge,
-                   "{\"keys\":[{\"organization_id\":\"" JUDGED_ORGANIZATION
-                   "\",\"api_key_id\":\"" JUDGED_KEY "\",\"at\":1},"
-                   "{\"organization_id\":\"" JUDGED_KEY "\",\"api_key_id\":\"" JUDGED_ORGANIZATION
-                   "\",\"at\":2}]}");
-    cr_assert_eq(judged.ask->statement, SQL_NOTE_USED);
-    judged_param(&judged, 0, "{" JUDGED_ORGANIZATION "," JUDGED_KEY "}");
-    judged_param(&judged, 1, "{" JUDGED_KEY "," JUDGED_ORGANIZATION "}");
-    judged_param(&judged, 2, "{1,2}");
-    arena_release(&judged.arena);
-}
-
-Test(gateway, is_told_which_of_the_used_keys_is_wrong)
-{
-    judged_refuses(used_judge, "{\"keys\":[]}", INVALID, "keys");
-    judged_refuses(used_judge, "{\"keys\":[{}]}", "parameter_not_found", "keys[0].organization_id");
-    judged_refuses(used_judge,
-                   "{\"keys\":[{\"organization_id\":\"x,y}\",\"api_key_id\":\"" JUDGED_KEY
-                   "\",\"at\":1}]}",
-                   INVALID, "keys[0].organization_id");
-}

@@ -50,6 +50,7 @@ static void start(void)
         "services/access/migrations/0003_rotate_again.sql",
         "services/access/migrations/0004_sessions.sql",
         "services/access/migrations/0005_members.sql",
+        "services/access/migrations/0006_usage.sql",
     };
 
     postgres_server_share(&server);
@@ -182,12 +183,46 @@ Test(statements, show_plan_and_limits_of_the_organization, .init = start, .fini 
     cr_assert_str_eq(ASK(SQL_CHANGE_ORGANIZATION, OTHER, "free", NULL), "");
 }
 
+#define NO_COUNTS "{0,0,0,0,0}", "{0,0,0,0,0,0,0,0,0,0,0,0,0}"
+
+static void note_used(const char *org, const char *at, const char *minute, const char *outcomes,
+                      const char *latency)
+{
+    char time[24], minutes[24], orgs[40];
+
+    snprintf(orgs, sizeof(orgs), "{%s}", org);
+    snprintf(time, sizeof(time), "{%s}", at);
+    snprintf(minutes, sizeof(minutes), "{%s}", minute != NULL ? minute : "NULL");
+    ASK(SQL_NOTE_USED, orgs, "{" KEY "}", time, minutes, outcomes, latency);
+}
+
+Test(statements, add_up_what_gateways_count_of_a_minute, .init = start, .fini = stop)
+{
+    make_key(NULL);
+    for (int i = 0; i < 3; i++)
+        note_used(ORG, "1700000060", "28333334", "{1,2,3,4,5}", "{1,0,0,2,0,0,0,0,0,0,0,0,3}");
+    note_used(ORG, "1700000120", "28333335", "{1,0,0,0,0}", "{1,0,0,0,0,0,0,0,0,0,0,0,0}");
+    note_used(OTHER, "1700000060", "28333334", "{9,9,9,9,9}", "{9,0,0,0,0,0,0,0,0,0,0,0,0}");
+    cr_assert_eq(postgres_integer(server.url, "SELECT count(*) FROM access.usage"), 2,
+                 "a key of somebody else's is nobody's");
+    cr_assert_eq(
+        postgres_integer(server.url,
+                         "SELECT count(*) FROM access.usage WHERE allowed = 3 AND denied = 6 AND"
+                         " rejected = 9 AND error = 12 AND limited = 15 AND"
+                         " latency = '{3,0,0,6,0,0,0,0,0,0,0,0,9}'"),
+        1);
+    cr_assert(says(ASK(SQL_READ_USAGE_OF_KEYS, ORG, "28333332", "28333337", "1", "1667"),
+                   "\"limit_per_minute\" : 10002, \"points\" : [0, 0, 45, 1, 0]"));
+    ASK(SQL_CLEAN_USAGE, "28333335", "100");
+    cr_assert_eq(postgres_integer(server.url, "SELECT min(minute) FROM access.usage"), 28333335);
+}
+
 Test(statements, keep_the_latest_use_of_a_key, .init = start, .fini = stop)
 {
     make_key(NULL);
-    ASK(SQL_NOTE_USED, "{" ORG "}", "{" KEY "}", "{1700000060}");
-    ASK(SQL_NOTE_USED, "{" ORG "}", "{" KEY "}", "{1700000000}");
-    ASK(SQL_NOTE_USED, "{" OTHER "}", "{" KEY "}", "{1800000000}");
+    note_used(ORG, "1700000060", NULL, NO_COUNTS);
+    note_used(ORG, "1700000000", NULL, NO_COUNTS);
+    note_used(OTHER, "1800000000", NULL, NO_COUNTS);
     cr_assert(says(ASK(SQL_LIST_KEYS, ORG, NULL), "\"last_used_at\":1700000060"));
 }
 

@@ -1,0 +1,141 @@
+/* What keys were used for: counted beside the requests, and none of it lost or counted twice. */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "proto/subject.h"
+#include "tests/support/api.h"
+#include "tests/support/caller.h"
+#include "tests/support/replica.h"
+#include "tests/support/sql.h"
+
+static struct caller_link *dashboard;
+
+static void close_all(void)
+{
+    caller_close(dashboard);
+}
+
+TestSuite(usage, .timeout = 180);
+
+static void begin(void)
+{
+    api_open();
+    dashboard = caller_open();
+}
+
+static void begin_alone(void)
+{
+    stack_have_alone();
+    dashboard = caller_open();
+}
+
+static int send(const struct replica *gateway, const char *method, const char *path,
+                const char *key, const char *body)
+{
+    return http_send(
+               &(struct http_request){
+                   .method = method, .base = gateway->base, .path = path, .key = key, .body = body})
+        ->status;
+}
+
+static json_t *usage(const struct org *org)
+{
+    long long now = (long long)(clock_us() / 1000000);
+
+    return caller_get(dashboard, SUBJECT_ACCESS_USAGE, org->id,
+                      "{\"since\":%lld,\"until\":%lld,\"step\":60}", now - 600, now + 60);
+}
+
+static long long sum(const json_t *usage, const char *what)
+{
+    const json_t *points = json_object_get(usage, "points"), *point;
+    long long n = 0;
+    size_t i;
+
+    json_array_foreach(points, i, point) n += json_integer_value(json_object_get(point, what));
+    return n;
+}
+
+Test(usage, is_as_many_of_each_outcome_as_there_were_requests, .init = begin, .fini = close_all)
+{
+    struct org org;
+    struct replica gateway;
+    json_t *told, *keys;
+
+    org_new(&org);
+    replica_start(&gateway, (const char *const[]){NULL});
+    for (int i = 0; i < 7; i++)
+        cr_assert_eq(send(&gateway, "GET", "/ping", org.full_key, NULL), 200);
+    for (int i = 0; i < 5; i++)
+        cr_assert_eq(send(&gateway, "POST", "/conversations", org.read_key, "{}"), 403);
+    for (int i = 0; i < 3; i++)
+        cr_assert_eq(send(&gateway, "GET", "/conversations/none", org.read_key, NULL), 404);
+    json_decref(convctl("org", "set", org.id, "--rate-limit", "1", NULL));
+    api_begin_in_window(6000);
+    int limited = 0, allowed = 7;
+    for (int i = 0; i < 4 || limited == 0; i++)
+        switch (send(&gateway, "GET", "/ping", org.full_key, NULL)) {
+        case 200:
+            allowed++;
+            break;
+        default:
+            limited++;
+        }
+    cr_assert_eq(send(&gateway, "GET", "/ping", "svc_live_nobody", NULL), 401);
+    replica_stop(&gateway); /* tells what it has not told yet */
+
+    told = usage(&org);
+    cr_expect_eq(sum(told, "allowed"), allowed);
+    cr_expect_eq(sum(told, "denied"), 5);
+    cr_expect_eq(sum(told, "rejected"), 3);
+    cr_expect_eq(sum(told, "limited"), limited);
+    cr_expect_eq(sum(told, "error"), 0);
+    keys = json_object_get(told, "keys");
+    cr_assert_eq(json_array_size(keys), 2);
+    cr_expect_eq(said_integer(keys, "0.limit_per_minute"), 6);
+    cr_expect_eq(json_array_size(json_object_get(json_array_get(keys, 0), "points")),
+                 json_array_size(json_object_get(told, "points")));
+    cr_expect_eq(sql_integer("SELECT sum(n) FROM access.usage, unnest(latency) AS n"
+                             " WHERE organization_id = $1::uuid",
+                             org.id, NULL),
+                 allowed + 5 + 3 + limited, "each of them took some time");
+}
+
+/* Keeps access away until the gateway has tried to tell it. */
+static bool is_kept(void *closure)
+{
+    static pid_t killed;
+    pid_t pid = stack_pid("access-0");
+
+    if (pid > 1 && pid != killed && kill(pid, SIGKILL) == 0)
+        killed = pid;
+    return replica_metric(closure, "conversations_gateway_usage_reports_kept_total") > 0;
+}
+
+static bool is_told(void *closure)
+{
+    const struct org *org = closure;
+
+    return sql_integer("SELECT coalesce(sum(allowed), 0) FROM access.usage"
+                       " WHERE organization_id = $1::uuid",
+                       org->id, NULL) > 0;
+}
+
+Test(usage, is_kept_by_gateways_while_access_is_away, .init = begin_alone, .fini = close_all)
+{
+    struct org org;
+    struct replica gateway;
+
+    org_new(&org);
+    replica_start(&gateway, (const char *const[]){NULL});
+    cr_assert_eq(send(&gateway, "GET", "/ping", org.full_key, NULL), 200);
+    stack_signal("access-0", SIGKILL);
+    for (int i = 0; i < 20; i++)
+        cr_assert_eq(send(&gateway, "GET", "/ping", org.full_key, NULL), 200);
+    cr_assert(stack_wait(is_kept, &gateway, 30000));
+    cr_assert(stack_wait(is_told, &org, 40000), "told when it is back");
+    cr_assert_eq(sum(usage(&org), "allowed"), 21);
+    replica_stop(&gateway);
+}
