@@ -208,10 +208,13 @@ struct attempt *const *attempts_ended(const struct attempts *attempts, size_t *n
     return attempts->ended;
 }
 
-void attempts_forget_ended(struct attempts *attempts)
+void attempts_forget_ended(struct attempts *attempts, size_t n)
 {
-    while (attempts->n_ended > 0)
-        attempts->vacant[attempts->n_vacant++] = attempts->ended[--attempts->n_ended];
+    must(n <= attempts->n_ended);
+    memcpy(attempts->vacant + attempts->n_vacant, attempts->ended, n * sizeof(*attempts->ended));
+    attempts->n_vacant += n;
+    attempts->n_ended -= n;
+    memmove(attempts->ended, attempts->ended + n, attempts->n_ended * sizeof(*attempts->ended));
 }
 
 struct str attempts_fences(struct attempts *attempts)

@@ -43,9 +43,9 @@ void attempts_wake(struct attempts *attempts); /* from any thread */
 /* The fences of those under way, as PostgreSQL writes an array; good until the next call. */
 struct str attempts_fences(struct attempts *attempts);
 
-/* Those that wait to be settled, in the order of their ends; and when they are, their slots become
-   vacant. */
+/* Those that wait to be settled, in the order of their ends; and when the first `n` are, their
+   slots become vacant. Until then they do not change, whatever thread looks at them. */
 struct attempt *const *attempts_ended(const struct attempts *attempts, size_t *n);
-void attempts_forget_ended(struct attempts *attempts);
+void attempts_forget_ended(struct attempts *attempts, size_t n);
 
 #endif

@@ -11,30 +11,28 @@
 #include "common/bus/bus.h"
 #include "proto/subject.h"
 #include "services/webhook/attempts.h"
-#include "services/webhook/store.h"
+#include "services/webhook/pace.h"
+#include "services/webhook/turns.h"
 
 enum {
-    POLL_US = 1000 * 1000,    /* the safety net when no doorbell rings */
-    REST_US = 4 * 1000,       /* between turns, at least */
-    REST_LONG_US = 20 * 1000, /* the same, when nobody took what was sent */
-    REST_MOST_US =
-        50 * 1000,         /* and at most: a machine that is short of time must not fall behind */
-    RETRY_US = 100 * 1000, /* after a turn that failed */
     /* A claim that took longer than this to come through is not begun but handed back. */
     STALE_US = 3 * 1000 * 1000,
     STOP_US = 9500 * 1000,
+    WAIT_MS = 1000, /* for a turn's end */
 };
 
 struct sender {
     struct sender_options options;
     struct sender_meters meters;
-    struct store *store;
+    struct turns *turns;
     struct attempts *attempts;
     struct bus *bus;
 
-    bool has_more;   /* the last turn has left something undone */
-    bool has_failed; /* and whether it failed */
-    int64_t turn_due_us, poll_due_us, recovers_from_us; /* clock_mono_us() */
+    struct pace pace;
+    bool is_waiting;          /* for a turn's end */
+    bool has_more;            /* the last turn has left something undone */
+    bool has_failed;          /* and whether it failed */
+    int64_t recovers_from_us; /* clock_mono_us() */
 
     pthread_t thread;
     atomic_bool has_rung, is_stopping, store_is_up;
@@ -88,65 +86,8 @@ static struct store_ask next_ask(struct sender *sender, bool polls)
     return ask;
 }
 
-static void fail_turn(struct sender *sender, enum status st)
-{
-    atomic_store(&sender->store_is_up, false);
-    metric_add(sender->meters.failed_turns, 1);
-    if (!sender->has_failed)
-        LOG(LOG_WARNING, "a turn of the sender failed, trying again",
-            log_str("status", status_name(st)));
-    sender->has_failed = true;
-    sender->has_more = true;
-    sender->turn_due_us = sender->poll_due_us = clock_mono_us() + RETRY_US;
-}
-
-/* As long as the turn took; twice as long when all that was sent failed, or a backlog is being
-   fanned out: no receiver waits for that, while others wait for the database. */
-static int64_t rest_us(const struct store_ask *ask, bool has_more, int64_t took_us)
-{
-    bool is_taken = ask->n_ended == 0 && !has_more;
-    int64_t rest;
-
-    for (size_t i = 0; i < ask->n_ended && !is_taken; i++)
-        is_taken = ask->ended[i]->failure == FAILURE_NONE;
-    rest = is_taken ? took_us : 2 * took_us;
-    if (rest < (is_taken ? REST_US : REST_LONG_US))
-        rest = is_taken ? REST_US : REST_LONG_US;
-    return rest < REST_MOST_US ? rest : REST_MOST_US;
-}
-
-static void take_turn(struct sender *sender)
-{
-    const int64_t began_us = clock_mono_us();
-    const bool polls = began_us >= sender->poll_due_us;
-    const struct store_ask ask = next_ask(sender, polls);
-    struct store_told told;
-    enum status st;
-    int64_t took_us, rest;
-
-    atomic_store(&sender->has_rung, false);
-    st = store_turn(sender->store, &ask, &told);
-    took_us = clock_mono_us() - began_us;
-    metric_observe(sender->meters.turn_seconds, took_us);
-    if (st != ST_OK) {
-        fail_turn(sender, st);
-        return;
-    }
-    sender->has_failed = false;
-    note(sender, &told, ask.n_ended);
-    sender->has_more = told.has_more_events;
-    rest = rest_us(&ask, sender->has_more, took_us);
-    attempts_forget_ended(sender->attempts);
-    for (size_t i = 0; i < told.n_claims && took_us < STALE_US; i++)
-        attempts_begin(sender->attempts, &told.claims[i]);
-    if (polls)
-        sender->poll_due_us = began_us + POLL_US;
-    sender->turn_due_us = clock_mono_us() + rest;
-}
-
-/* -- the thread ------------------------------------------------------------------------------- */
-
-static bool wants_turn(struct sender *sender)
+/* There is something to do besides looking whether there is. */
+static bool has_work(struct sender *sender)
 {
     size_t n_ended;
 
@@ -154,23 +95,89 @@ static bool wants_turn(struct sender *sender)
     return n_ended > 0 || sender->has_more || atomic_load(&sender->has_rung);
 }
 
-static int patience_ms(struct sender *sender)
+static void begin_turn(struct sender *sender)
 {
-    const int64_t due_us = wants_turn(sender) ? sender->turn_due_us : sender->poll_due_us;
-    const int64_t left_us = due_us - clock_mono_us();
+    const int64_t now_us = clock_mono_us();
+    struct store_ask ask;
 
-    return left_us > 0 ? (int)((left_us + 999) / 1000) : 0;
+    if (sender->is_waiting || !pace_is_due(&sender->pace, now_us, has_work(sender)))
+        return;
+    atomic_store(&sender->has_rung, false);
+    ask = next_ask(sender, pace_polls(&sender->pace, now_us));
+    pace_begin(&sender->pace, now_us);
+    sender->is_waiting = true;
+    turns_begin(sender->turns, &ask);
 }
+
+static void fail_turn(struct sender *sender, enum status st)
+{
+    atomic_store(&sender->store_is_up, false);
+    sender->recovers_from_us = INT64_MAX;
+    metric_add(sender->meters.failed_turns, 1);
+    if (!sender->has_failed)
+        LOG(LOG_WARNING, "a turn of the sender failed, trying again",
+            log_str("status", status_name(st)));
+    sender->has_failed = true;
+    sender->has_more = true;
+    pace_retry(&sender->pace, clock_mono_us());
+}
+
+/* All that was sent failed, or a backlog is being fanned out: no receiver waits for that, while
+   others wait for the database. */
+static bool is_idle(const struct store_ask *ask, bool has_more)
+{
+    for (size_t i = 0; i < ask->n_ended; i++) {
+        if (ask->ended[i]->failure == FAILURE_NONE)
+            return false;
+    }
+    return ask->n_ended > 0 || has_more;
+}
+
+static void mind_turn(struct sender *sender, const struct turn *turn)
+{
+    const struct store_told *told = &turn->told;
+
+    if (!atomic_exchange(&sender->store_is_up, true))
+        sender->recovers_from_us = clock_mono_us() + STORE_LEASE_S * INT64_C(1000000);
+    sender->has_failed = false;
+    sender->has_more = told->has_more_events;
+    note(sender, told, turn->ask.n_ended);
+    pace_rest(&sender->pace, clock_mono_us(), turn->took_us,
+              is_idle(&turn->ask, told->has_more_events));
+    attempts_forget_ended(sender->attempts, turn->ask.n_ended);
+    for (size_t i = 0; i < told->n_claims && turn->took_us < STALE_US; i++)
+        attempts_begin(sender->attempts, &told->claims[i]);
+}
+
+static void end_turn(struct sender *sender)
+{
+    struct turn turn;
+
+    if (!sender->is_waiting || !turns_end(sender->turns, &turn))
+        return;
+    sender->is_waiting = false;
+    metric_observe(sender->meters.turn_seconds, turn.took_us);
+    if (turn.st == ST_OK)
+        mind_turn(sender, &turn);
+    else
+        fail_turn(sender, turn.st);
+}
+
+/* -- the thread ------------------------------------------------------------------------------- */
 
 static void wait(struct sender *sender)
 {
     const int socket = bus_socket(sender->bus);
+    const int patience_ms =
+        pace_patience_ms(&sender->pace, clock_mono_us(), has_work(sender) && !sender->is_waiting);
     struct pollfd fds[] = {
         {.fd = bus_changed_fd(sender->bus), .events = POLLIN},
         {.fd = socket, .events = POLLIN},
     };
 
-    attempts_wait(sender->attempts, fds, socket >= 0 ? 2 : 1, patience_ms(sender));
+    /* A turn's end wakes, too. */
+    attempts_wait(sender->attempts, fds, socket >= 0 ? 2 : 1,
+                  sender->is_waiting ? WAIT_MS : patience_ms);
     if (fds[0].revents != 0)
         bus_changed(sender->bus);
     else if (fds[1].revents != 0)
@@ -178,24 +185,11 @@ static void wait(struct sender *sender)
     bus_flush(sender->bus);
 }
 
-static void turn(struct sender *sender)
+static void step(struct sender *sender)
 {
-    bool was_up, is_up;
-    int64_t now;
-
     wait(sender);
-    now = clock_mono_us();
-    if ((now < sender->turn_due_us || !wants_turn(sender)) && now < sender->poll_due_us)
-        return;
-    was_up = atomic_load(&sender->store_is_up);
-    is_up = store_is_up(sender->store);
-    atomic_store(&sender->store_is_up, is_up);
-    if (is_up && !was_up)
-        sender->recovers_from_us = clock_mono_us() + STORE_LEASE_S * INT64_C(1000000);
-    if (is_up)
-        take_turn(sender);
-    else
-        sender->turn_due_us = sender->poll_due_us = clock_mono_us() + RETRY_US;
+    end_turn(sender);
+    begin_turn(sender);
 }
 
 static void *run(void *closure)
@@ -204,11 +198,11 @@ static void *run(void *closure)
     int64_t until_us;
 
     while (!is_stopping(sender))
-        turn(sender);
+        step(sender);
     until_us = clock_mono_us() + STOP_US;
     while (attempts_vacant(sender->attempts) < (size_t)sender->options.slots &&
            clock_mono_us() < until_us)
-        turn(sender);
+        step(sender);
     return NULL;
 }
 
@@ -218,6 +212,14 @@ static void on_doorbell(void *closure, struct bus_message *message)
     struct sender *sender = closure;
 
     atomic_store(&sender->has_rung, true);
+    attempts_wake(sender->attempts);
+}
+
+/* On the thread of turns. */
+static void on_turn(void *closure)
+{
+    struct sender *sender = closure;
+
     attempts_wake(sender->attempts);
 }
 
@@ -234,11 +236,15 @@ static bool open_parts(struct sender *sender)
         .webhook = options->webhook,
         .meters = &sender->meters,
     });
-    sender->store = store_new(&(struct store_options){
+    if (sender->attempts == NULL)
+        return false;
+    sender->turns = turns_new(&(struct turns_options){
         .database_url = options->database_url,
         .name = options->name,
+        .wake = on_turn,
+        .closure = sender,
     });
-    if (sender->attempts == NULL || sender->store == NULL)
+    if (sender->turns == NULL)
         return false;
     sender->bus = bus_connect(&(struct bus_options){
         .url = options->bus_url,
@@ -253,7 +259,7 @@ static bool open_parts(struct sender *sender)
 static void release(struct sender *sender)
 {
     bus_free(sender->bus);
-    store_free(sender->store);
+    turns_free(sender->turns);
     attempts_free(sender->attempts);
     free(sender);
 }
@@ -264,6 +270,7 @@ struct sender *sender_start(const struct sender_options *options)
 
     must(sender != NULL);
     sender->options = *options;
+    sender->recovers_from_us = INT64_MAX;
     sender_meters_init(&sender->meters);
     if (!open_parts(sender)) {
         release(sender);

@@ -1,10 +1,9 @@
 /*
  * sender - brings events to where they are wanted: a thread beside the actors.
  *
- * What     Turns when there is something to settle, when the doorbell rings and once a second
- *          (store.h); between turns it minds look-ups and transfers (lookup.h, deliver.h). It never
- *          waits for a receiver or a name server. After a turn it rests as long as the turn took
- *          or longer: the database belongs to those first who wait for an answer.
+ * What     Turns (turns.h) when there is something to settle, when the doorbell rings and once a
+ *          second (pace.h); all the time it minds look-ups and transfers (attempts.h). It never
+ *          waits for a receiver, a name server or the database.
  * Owns     sender_start() gives what sender_stop() takes back.
  * Threads  Its own; sender_is_ready() from any.
  * Fails    NULL (logged): an option is unusable.

@@ -5,7 +5,7 @@
  *          else this process holds, recovers what a lost worker held, fans events out and claims
  * what can be sent now; in this order, so that slots that became free are claimed in the same turn.
  * Owns     store_new() gives what store_free() takes back. Claims live until the next turn.
- * Threads  The sender's.
+ * Threads  One thread at a time.
  * Fails    store_turn(): as db_commit(). Nothing is claimed then as far as the caller is concerned;
  *          attempts that were to be settled can be handed in again, as often as need be.
  */
