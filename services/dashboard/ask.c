@@ -9,7 +9,7 @@
 #include "services/dashboard/dialog.h"
 #include "services/dashboard/respond.h"
 
-#define USER_AGENT_MOST 256
+#define USER_AGENT_MOST 255 /* as access keeps it */
 
 /* -- what the dashboard adds to a body ------------------------------------------------------- */
 

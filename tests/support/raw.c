@@ -189,7 +189,7 @@ bool raw_read(struct raw *raw, struct raw_answer *out, int timeout_ms)
     if (!read_answer(raw, out, clock_mono_us() + timeout_ms * 1000LL))
         return false;
     /* Which request it answers is not known here. An interim answer (100) is not one yet. */
-    if (out->status >= 200)
+    if (out->status >= 200 && !raw->is_private)
         journal_write(&(struct journal_entry){.head = out->head,
                                               .head_n = strlen(out->head),
                                               .body = out->body,

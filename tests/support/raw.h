@@ -17,7 +17,8 @@ struct raw {
     int fd;
     char *in; /* what came and was not taken yet */
     size_t in_n;
-    bool ended; /* the other side closed */
+    bool ended;      /* the other side closed */
+    bool is_private; /* set after raw_open(): what comes is not the API's, so no journal has it */
 };
 
 struct raw_answer {

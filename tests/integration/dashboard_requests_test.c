@@ -1,0 +1,375 @@
+/* Requests that no page of the dashboard makes, one thing wrong with each: refused, with nothing
+   changed. The seat is an owner's, who may do everything. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/desk.h"
+#include "tests/support/raw.h"
+
+TestSuite(dashboard_requests, .init = api_open, .timeout = 120);
+
+#define KEYS "/data/keys"
+#define KEY  "{\"name\":\"k\",\"scope\":\"read\"}"
+
+struct row {
+    const char *why;
+    struct desk_request sent; /* POST KEY to KEYS unless it says otherwise */
+    int status;
+    const char *code;
+};
+
+static struct org org;
+static struct seat seat;
+
+static void sit_down(void)
+{
+    org_new(&org);
+    desk_sit(&seat, org.id, "owner");
+}
+
+/* @ stands for the dashboard's own address, # for its port. */
+static const char *expand(const char *text)
+{
+    const char *url = stack_setting("DASHBOARD_URL");
+    const char *mark = text != NULL ? strpbrk(text, "@#") : NULL;
+
+    if (mark == NULL)
+        return text;
+    return format("%.*s%s%s", (int)(mark - text), text, *mark == '@' ? url : strrchr(url, ':') + 1,
+                  mark + 1);
+}
+
+static void expect_all(const struct row *rows, size_t n)
+{
+    long long before;
+
+    sit_down();
+    before = desk_changes(org.id);
+    for (size_t i = 0; i < n; i++) {
+        struct desk_request sent = rows[i].sent;
+        struct answer *answer;
+        const char *code;
+
+        sent.seat = &seat;
+        sent.method = sent.method != NULL ? sent.method : "POST";
+        sent.path = sent.path != NULL ? sent.path : KEYS;
+        if (sent.body == NULL && strcmp(sent.method, "GET") != 0)
+            sent.body = KEY;
+        sent.origin = expand(sent.origin);
+        answer = desk_send(&sent);
+        code = json_string_value(at(answer, "errors[0].code"));
+        cr_expect_eq(answer->status, rows[i].status, "%s: %d", rows[i].why, answer->status);
+        cr_expect(code != NULL && strcmp(code, rows[i].code) == 0, "%s: %s", rows[i].why,
+                  answer->body);
+    }
+    cr_assert_eq(desk_changes(org.id), before);
+    cr_assert_eq(json_array_size(desk_get(&seat, KEYS)->json), 2); /* org_new()'s own */
+}
+#define EXPECT_ALL(rows) expect_all((rows), sizeof(rows) / sizeof((rows)[0]))
+
+#define HEADERS(...)                                                                               \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+
+/* -- from another site ------------------------------------------------------------------------ */
+
+#define FOREIGN 403, "forbidden_origin"
+
+static const struct row foreign[] = {
+    {"no Origin", {.origin = ""}, FOREIGN},
+    {"the Origin of a sandboxed frame", {.origin = "null"}, FOREIGN},
+    {"another host", {.origin = "http://evil.example"}, FOREIGN},
+    {"another port of this host", {.origin = "http://127.0.0.1:1"}, FOREIGN},
+    {"this host without its port", {.origin = "http://127.0.0.1"}, FOREIGN},
+    {"this host by another name", {.origin = "http://localhost:#"}, FOREIGN},
+    {"this host by another scheme", {.origin = "https://127.0.0.1:#"}, FOREIGN},
+    {"this host as the front of another", {.origin = "@.evil.example"}, FOREIGN},
+    {"this host as a user", {.origin = "http://127.0.0.1:#@evil.example"}, FOREIGN},
+    {"this host as a path", {.origin = "http://evil.example/@"}, FOREIGN},
+    {"with a path", {.origin = "@/"}, FOREIGN},
+    {"two Origins in one line", {.origin = "@ http://evil.example"}, FOREIGN},
+    {"two Origins", {.headers = HEADERS("Origin: http://evil.example")}, FOREIGN},
+    {"a Referer instead",
+     {.origin = "", .headers = HEADERS("Referer: http://127.0.0.1/")},
+     FOREIGN},
+    {"as the browser itself says", {.headers = HEADERS("Sec-Fetch-Site: cross-site")}, FOREIGN},
+    {"from a sister host", {.headers = HEADERS("Sec-Fetch-Site: same-site")}, FOREIGN},
+    {"as it says beside a lie",
+     {.headers = HEADERS("Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: cross-site")},
+     FOREIGN},
+    {"reading, for a script of another site",
+     {.method = "GET", .origin = "http://evil.example"},
+     FOREIGN},
+    {"reading, into a page of another site",
+     {.method = "GET", .headers = HEADERS("Sec-Fetch-Site: cross-site")},
+     FOREIGN},
+    {"signing in, from another site",
+     {.path = "/data/session", .origin = "http://evil.example"},
+     FOREIGN},
+    {"signing in, from nowhere", {.path = "/data/session", .origin = ""}, FOREIGN},
+    {"signing out, from another site",
+     {.method = "DELETE", .path = "/data/session", .body = "", .origin = "http://evil.example"},
+     FOREIGN},
+    {"accepting an invitation, from another site",
+     {.path = "/data/invitation", .origin = "null"},
+     FOREIGN},
+};
+
+Test(dashboard_requests, of_other_sites_are_refused)
+{
+    EXPECT_ALL(foreign);
+}
+
+/* -- without the session's token --------------------------------------------------------------- */
+
+#define NO_TOKEN 403, "invalid_csrf_token"
+#define ZEROS    "0000000000000000000000000000000000000000000000000000000000000000"
+
+static const struct row tokens[] = {
+    {"none", {.csrf = ""}, NO_TOKEN},
+    {"a made-up one", {.csrf = ZEROS}, NO_TOKEN},
+    {"a short one", {.csrf = "0"}, NO_TOKEN},
+    {"a long one", {.csrf = ZEROS ZEROS}, NO_TOKEN},
+    {"two", {.headers = HEADERS("X-CSRF-Token: " ZEROS)}, NO_TOKEN},
+    {"in the query", {.path = KEYS "?csrf=1", .csrf = ""}, NO_TOKEN},
+    {"none, changing with PUT", {.method = "PUT", .path = "/data/policy", .csrf = ""}, NO_TOKEN},
+    {"none, deleting",
+     {.method = "DELETE", .path = "/data/webhooks/x", .body = "", .csrf = ""},
+     NO_TOKEN},
+    {"none, signing out",
+     {.method = "DELETE", .path = "/data/session", .body = "", .csrf = ""},
+     NO_TOKEN},
+};
+
+Test(dashboard_requests, without_the_sessions_token_are_refused)
+{
+    struct seat other;
+
+    EXPECT_ALL(tokens);
+    desk_sit_again(&seat, &other);
+    expect_error(
+        desk_send(&(struct desk_request){
+            .method = "POST", .path = KEYS, .body = KEY, .seat = &seat, .csrf = other.csrf}),
+        403, "invalid_csrf_token", NULL);
+}
+
+/* -- of another type --------------------------------------------------------------------------- */
+
+#define NOT_JSON 415, "unsupported_media_type"
+
+static const struct row types[] = {
+    {"none", {.type = ""}, NOT_JSON},
+    {"what a form can send", {.type = "text/plain"}, NOT_JSON},
+    {"what a form sends", {.type = "application/x-www-form-urlencoded"}, NOT_JSON},
+    {"what a form with files sends", {.type = "multipart/form-data; boundary=x"}, NOT_JSON},
+    {"JSON in a parameter", {.type = "text/plain; x=application/json"}, NOT_JSON},
+    {"another JSON", {.type = "application/json-patch+json"}, NOT_JSON},
+    {"two", {.headers = HEADERS("Content-Type: text/plain")}, NOT_JSON},
+    {"none, with nothing to say",
+     {.method = "DELETE", .path = "/data/webhooks/x", .body = "", .type = ""},
+     NOT_JSON},
+};
+
+Test(dashboard_requests, of_another_type_are_refused)
+{
+    EXPECT_ALL(types);
+}
+
+/* -- by another method or path ----------------------------------------------------------------- */
+
+#define NO_METHOD 405, "method_not_allowed"
+#define NOTHING   404, "not_found"
+#define AT(path_)                                                                                  \
+    {                                                                                              \
+        .method = "GET", .path = (path_)                                                           \
+    }
+
+static const struct row places[] = {
+    {"a key revoked by a link", AT("/data/keys/a/revoke"), NO_METHOD},
+    {"a sign-out by a link", AT("/data/keys/a/rotate"), NO_METHOD},
+    {"a page asking what it may", {.method = "OPTIONS"}, NO_METHOD},
+    {"PATCH", {.method = "PATCH"}, NO_METHOD},
+    {"TRACE", {.method = "TRACE"}, NO_METHOD},
+    {"a method in lower case", {.method = "post"}, NO_METHOD},
+    {"POST to a page", {.path = "/keys"}, NO_METHOD},
+    {"DELETE of a file", {.method = "DELETE", .path = "/assets/js/main.js"}, NO_METHOD},
+    {"a method in a header",
+     {.method = "PUT", .headers = HEADERS("X-HTTP-Method-Override: POST")},
+     NO_METHOD},
+    {"data without a name", AT("/data"), NOTHING},
+    {"data with an empty name", AT("/data/"), NOTHING},
+    {"a slash behind", AT("/data/keys/"), NOTHING},
+    {"two slashes", AT("/data//keys"), NOTHING},
+    {"two slashes in front", AT("//data/keys"), NOTHING},
+    {"a dot", AT("/data/./keys"), NOTHING},
+    {"a way up", AT("/data/policy/../keys"), NOTHING},
+    {"an escaped letter", AT("/data/%6beys"), NOTHING},
+    {"an escaped slash", AT("/data%2fkeys"), NOTHING},
+    {"capitals", AT("/Data/keys"), NOTHING},
+    {"a path parameter", AT("/data/keys;x=1"), NOTHING},
+    {"an id that leads elsewhere", AT("/data/conversations/..%2fkeys"), NOTHING},
+    {"an id with a dot", AT("/data/conversations/.."), NOTHING},
+    {"an id of 65 letters", AT("/data/conversations/" ZEROS "0"), NOTHING},
+    {"a file above the files", AT("/assets/../../../etc/passwd"), NOTHING},
+    {"the same, escaped", AT("/assets/%2e%2e/%2e%2e/etc/passwd"), NOTHING},
+    {"the same, with backslashes", AT("/assets/..\\..\\etc\\passwd"), NOTHING},
+    {"a folder", AT("/assets/js/"), NOTHING},
+    {"another host as a path", AT("//evil.example"), NOTHING},
+    {"another host as a path, differently", AT("/\\evil.example"), NOTHING},
+    {"an address to go on to", AT("/http://evil.example/"), NOTHING},
+    {"a page below a page", AT("/keys/evil"), NOTHING},
+};
+
+Test(dashboard_requests, by_another_method_or_path_lead_nowhere)
+{
+    EXPECT_ALL(places);
+}
+
+/* -- with other contents ----------------------------------------------------------------------- */
+
+#define INVALID  400, "parameter_invalid"
+#define BAD_JSON 400, "invalid_json"
+
+static const struct row contents[] = {
+    {"a body that is no JSON", {.path = "/data/keys/a/rotate", .body = "name=k"}, BAD_JSON},
+    {"a name twice", {.path = "/data/keys/a/rotate", .body = "{\"a\":1,\"a\":2}"}, BAD_JSON},
+    {"bytes that are no text",
+     {.path = "/data/keys/a/rotate", .body = "{\"a\":\"\xff\"}"},
+     BAD_JSON},
+    {"a list", {.path = "/data/keys/a/rotate", .body = "[]"}, INVALID},
+    {"an id besides that in the path",
+     {.path = "/data/keys/a/rotate", .body = "{\"id\":\"b\"}"},
+     INVALID},
+    {"somebody else's password",
+     {.path = "/data/password",
+      .body = "{\"user_id\":\"b\",\"password\":\"a\",\"new_password\":\"b\"}"},
+     INVALID},
+    {"a role of one's own making",
+     {.path = "/data/members", .body = "{\"email\":\"a@b.example\",\"by_role\":\"owner\"}"},
+     INVALID},
+    {"an address of one's own making",
+     {.path = "/data/session",
+      .body = "{\"email\":\"a@b.example\",\"password\":\"x\",\"address\":\"192.0.2.1\"}"},
+     INVALID},
+    {"an editor's address of one's own making",
+     {.method = "PUT", .path = "/data/policy", .body = "{\"editor_address\":\"192.0.2.1\"}"},
+     INVALID},
+    {"a rate limit of one's own making",
+     {.method = "PUT", .path = "/data/organization", .body = "{\"rate_limit\":1000000}"},
+     INVALID},
+    {"another organization",
+     {.body = "{\"name\":\"k\",\"scope\":\"read\",\"organization_id\":\"b\"}"},
+     INVALID},
+    {"fields where none are taken", {.path = "/data/keys/a/revoke", .body = "{\"a\":1}"}, INVALID},
+    {"a position that is none",
+     {.path = "/data/audit/verify", .body = "{\"position\":1}"},
+     INVALID},
+    {"a position and more",
+     {.path = "/data/audit/verify", .body = "{\"position\":{},\"a\":1}"},
+     INVALID},
+    {"a parameter that is none", AT("/data/audit?organization_id=b"), INVALID},
+    {"a parameter twice", AT("/data/audit?per_page=1&per_page=2"), INVALID},
+    {"a parameter where none is taken", AT("/data/keys?all=1"), INVALID},
+    {"half an escape", AT("/data/audit?operation=%4"), INVALID},
+    {"NUL in a parameter", AT("/data/audit?operation=ping%00"), INVALID},
+    {"no text in a parameter", AT("/data/audit?operation=%ff"), INVALID},
+    {"a negative number", AT("/data/audit?per_page=-1"), INVALID},
+    {"a range that is none", AT("/data/usage?range=1y"), INVALID},
+    {"no range", AT("/data/usage"), INVALID},
+    {"an export without an end", AT("/data/audit/export.csv?after=soon"), INVALID},
+    {"an export from somewhere", AT("/data/audit/export.csv?from=a"), INVALID},
+};
+
+Test(dashboard_requests, with_other_contents_are_refused)
+{
+    EXPECT_ALL(contents);
+}
+
+Test(dashboard_requests, of_any_size_are_bounded)
+{
+    char *large = calloc(1, 65536 + 2);
+    struct answer *answer;
+
+    cr_assert_not_null(large);
+    memset(large, ' ', 65536 + 1);
+    sit_down();
+    expect_error(desk_do(&seat, "POST", KEYS, large), 413, "payload_too_large", NULL);
+    large[20000] = '\0';
+    answer = desk_send(&(struct desk_request){
+        .path = KEYS, .seat = &seat, .headers = HEADERS(format("X-Long: a%sb", large))});
+    cr_assert_eq(answer->status, 400);
+    memset(large, 'a', 1025);
+    large[1025] = '\0';
+    expect_error(desk_get(&seat, format("/data/audit?operation=%s", large)), 400,
+                 "parameter_invalid", "operation");
+    free(large);
+}
+
+/* -- that want to be reflected ----------------------------------------------------------------- */
+
+Test(dashboard_requests, are_not_reflected_in_headers)
+{
+    struct answer *answer;
+
+    sit_down();
+    answer = desk_get(&seat, "/data/audit?starting_after=%0d%0aSet-Cookie:%20session=evil");
+    cr_assert_null(http_header(answer, "Set-Cookie"));
+    answer = desk_get(&seat, "/keys?%0d%0aX-Evil:%201");
+    cr_assert_null(http_header(answer, "X-Evil"));
+    answer = desk_get(NULL, "/sign-in?next=http://evil.example/");
+    expect_status(answer, 200);
+    cr_assert_null(strstr(answer->body, "evil"));
+}
+
+/* A Host of the client's choice is nowhere repeated, and makes no Origin of its own that counts for
+   the session: its cookie belongs to another host. */
+Test(dashboard_requests, do_not_choose_the_host)
+{
+    static const char *const host[] = {"Host: evil.example", "X-Forwarded-Host: evil.example",
+                                       "Forwarded: host=evil.example", NULL};
+    struct answer *answer;
+
+    sit_down();
+    answer =
+        desk_send(&(struct desk_request){.path = "/data/session", .seat = &seat, .headers = host});
+    expect_status(answer, 200);
+    cr_assert_null(strstr(answer->body, "evil"));
+    cr_assert_null(strstr(answer->head, "evil"));
+    expect_error(desk_send(&(struct desk_request){
+                     .method = "POST", .path = KEYS, .body = KEY, .seat = &seat, .headers = host}),
+                 403, "forbidden_origin", NULL);
+}
+
+/* -- with unsound framing ---------------------------------------------------------------------- */
+
+Test(dashboard_requests, with_unsound_framing_end_the_connection)
+{
+    static const char *const unsound[] = {
+        "POST /data/keys HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+        "POST /data/keys HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "GET /keys HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        "GET /keys HTTP/1.1\r\n\r\n",
+        "GET http://evil.example/keys HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /keys HTTP/1.1\nHost: a\n\n",
+        "GET /keys HTTP/1.1\r\nHost: a\r\nX-A: b\r\n c\r\n\r\n",
+    };
+
+    for (size_t i = 0; i < sizeof(unsound) / sizeof(unsound[0]); i++) {
+        static struct raw_answer answer;
+        struct raw raw;
+        char value[256];
+
+        raw_open(&raw, atoi(strrchr(stack_setting("DASHBOARD_URL"), ':') + 1));
+        raw.is_private = true;
+        cr_assert(raw_write(&raw, unsound[i], strlen(unsound[i])));
+        cr_assert(raw_read(&raw, &answer, 5000), "%s", unsound[i]);
+        cr_expect_eq(answer.status, 400, "%s", unsound[i]);
+        cr_expect(raw_header(&answer, "X-Frame-Options", value, sizeof(value)));
+        cr_expect(raw_ends(&raw, 5000), "%s", unsound[i]);
+        raw_close(&raw);
+    }
+}

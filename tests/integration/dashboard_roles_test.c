@@ -1,0 +1,208 @@
+/* Whose the data is: what another organization's ids come to in every path and form, and what each
+   role may not do. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/desk.h"
+#include "tests/support/sql.h"
+
+TestSuite(dashboard_roles, .init = api_open, .timeout = 120);
+
+static struct org org, other;
+static struct seat seat;
+
+static void sit_down(const char *role)
+{
+    org_new(&org);
+    desk_sit(&seat, org.id, role);
+}
+
+/* -- another organization's ids ---------------------------------------------------------------- */
+
+/* What the other organization has, by its kind. */
+struct belongings {
+    const char *key, *endpoint, *delivery, *conversation, *contact, *member, *session;
+};
+
+static const char *id_of(json_t *object)
+{
+    const char *id = format("%s", json_string_value(json_object_get(object, "id")));
+
+    json_decref(object);
+    return id;
+}
+
+static struct belongings belong_to(struct seat *owner)
+{
+    struct belongings has = {.key = other.read_key_id, .member = owner->user_id};
+
+    has.endpoint = id_of(convctl("webhook", "create", "--org", other.id, "--url",
+                                 "https://example.com/hook", "--event", "ticket.created", NULL));
+    has.delivery = sql_text("SELECT gen_random_uuid()::text", NULL);
+    has.conversation = new_conversation(&other, "theirs", "them");
+    has.contact = sql_text("SELECT id::text FROM conversation.contacts"
+                           " WHERE organization_id = $1::uuid",
+                           other.id, NULL);
+    has.session = sql_text("SELECT session_id::text FROM access.sessions"
+                           " WHERE organization_id = $1::uuid",
+                           other.id, NULL);
+    return has;
+}
+
+static void expect_nothing(const char *method, const char *path, const char *body)
+{
+    struct answer *answer = desk_do(&seat, method, path, body);
+
+    cr_expect(answer->status == 404 || (answer->status == 200 && integer_at(answer, "ended") == 0),
+              "%s %s: %d %s", method, path, answer->status, answer->body);
+}
+
+Test(dashboard_roles, end_at_the_organization)
+{
+    struct seat owner;
+    struct belongings has;
+    long long before;
+
+    sit_down("owner");
+    org_new(&other);
+    desk_sit(&owner, other.id, "owner");
+    has = belong_to(&owner);
+    before = desk_changes(other.id);
+    expect_nothing("POST", format("/data/keys/%s/rotate", has.key), "{\"overlap\":\"now\"}");
+    expect_nothing("POST", format("/data/keys/%s/revoke", has.key), NULL);
+    expect_nothing("PUT", format("/data/webhooks/%s", has.endpoint), "{\"enabled\":false}");
+    expect_nothing("DELETE", format("/data/webhooks/%s", has.endpoint), NULL);
+    expect_nothing("GET", format("/data/webhooks/%s/deliveries", has.endpoint), NULL);
+    expect_nothing("POST", format("/data/webhooks/%s/test", has.endpoint), NULL);
+    expect_nothing("POST", format("/data/webhooks/%s/resend-failed", has.endpoint),
+                   "{\"since\":1}");
+    expect_nothing("POST", format("/data/deliveries/%s/resend", has.delivery), NULL);
+    expect_nothing("PUT", format("/data/conversations/%s/status", has.conversation),
+                   "{\"status\":\"resolved\"}");
+    expect_nothing("DELETE", format("/data/conversations/%s", has.conversation), NULL);
+    expect_nothing("POST", format("/data/contacts/%s/erase", has.contact), NULL);
+    expect_nothing("PUT", format("/data/members/%s", has.member), "{\"role\":\"member\"}");
+    expect_nothing("DELETE", format("/data/members/%s", has.member), NULL);
+    expect_nothing("DELETE", format("/data/sessions/%s", has.session), NULL);
+    cr_assert_eq(desk_changes(other.id), before);
+    expect_status(desk_get(&owner, "/data/session"), 200);
+}
+
+/* A header or a member of a body that names another organization changes nothing. */
+Test(dashboard_roles, cannot_be_asked_for_elsewhere)
+{
+    const char *headers[] = {NULL, NULL, NULL};
+    struct answer *answer;
+
+    sit_down("owner");
+    org_new(&other);
+    headers[0] = format("Organization-Id: %s", other.id);
+    headers[1] = format("User-Id: %s", other.id);
+    answer = desk_send(
+        &(struct desk_request){.path = "/data/organization", .seat = &seat, .headers = headers});
+    expect_text(answer, "id", org.id);
+    expect_status(desk_do(&seat, "PUT", "/data/organization",
+                          format("{\"plan\":\"free\",\"organization_id\":\"%s\"}", other.id)),
+                  400);
+    expect_status(
+        desk_do(&seat, "POST", "/data/webhooks",
+                format("{\"url\":\"https://example.com/\",\"events\":[\"ticket.created\"],"
+                       "\"organization_id\":\"%s\"}",
+                       other.id)),
+        400);
+    expect_status(desk_get(&seat, format("/data/keys?organization_id=%s", other.id)), 400);
+    expect_text(desk_get(&seat, "/data/organization"), "plan", "growth");
+}
+
+/* -- what each role may not do ----------------------------------------------------------------- */
+
+struct row {
+    const char *method, *path, *body;
+};
+
+static const struct row for_admins[] = {
+    {"POST", "/data/keys", "{\"name\":\"k\",\"scope\":\"read\"}"},
+    {"POST", "/data/keys/%s/rotate", "{}"},
+    {"POST", "/data/keys/%s/revoke", NULL},
+    {"PUT", "/data/policy", "{\"require_https\":true}"},
+    {"POST", "/data/audit/verify", NULL},
+    {"POST", "/data/webhooks", "{}"},
+    {"PUT", "/data/webhooks/%s", "{\"enabled\":true}"},
+    {"DELETE", "/data/webhooks/%s", NULL},
+    {"POST", "/data/webhooks/%s/test", NULL},
+    {"POST", "/data/webhooks/%s/resend-failed", "{\"since\":1}"},
+    {"POST", "/data/deliveries/%s/resend", NULL},
+    {"PUT", "/data/conversations/%s/status", "{\"status\":\"resolved\"}"},
+    {"DELETE", "/data/conversations/%s", NULL},
+    {"POST", "/data/contacts/%s/erase", NULL},
+    {"POST", "/data/members", "{\"email\":\"a@b.example\",\"role\":\"member\"}"},
+    {"PUT", "/data/members/%s", "{\"role\":\"owner\"}"},
+    {"DELETE", "/data/members/%s", NULL},
+};
+
+/* `%s` becomes an id that is right for a key, so that nothing else is in the way. */
+static const char *with_id(const char *path)
+{
+    const char *mark = strstr(path, "%s");
+
+    return mark == NULL ? path
+                        : format("%.*s%s%s", (int)(mark - path), path, org.read_key_id, mark + 2);
+}
+
+Test(dashboard_roles, let_members_look_and_change_nothing)
+{
+    long long before;
+
+    sit_down("member");
+    before = desk_changes(org.id);
+    for (size_t i = 0; i < sizeof(for_admins) / sizeof(for_admins[0]); i++) {
+        const struct row *row = &for_admins[i];
+
+        expect_error(desk_do(&seat, row->method, with_id(row->path), row->body), 403,
+                     "insufficient_role", NULL);
+    }
+    expect_error(desk_do(&seat, "PUT", "/data/organization", "{\"plan\":\"free\"}"), 403,
+                 "insufficient_role", NULL);
+    cr_assert_eq(desk_changes(org.id), before);
+    expect_status(desk_get(&seat, "/data/keys"), 200);
+    expect_status(desk_get(&seat, "/data/members"), 200);
+    expect_status(desk_get(&seat, "/data/audit"), 200);
+    expect_status(desk_get(&seat, "/data/changes"), 200);
+}
+
+Test(dashboard_roles, keep_what_is_the_owners_from_admins)
+{
+    struct seat owner;
+
+    sit_down("admin");
+    desk_sit(&owner, org.id, "owner");
+    expect_error(desk_do(&seat, "PUT", "/data/organization", "{\"plan\":\"free\"}"), 403,
+                 "insufficient_role", NULL);
+    expect_error(
+        desk_do(&seat, "PUT", format("/data/members/%s", seat.user_id), "{\"role\":\"owner\"}"),
+        403, "insufficient_role", NULL);
+    expect_error(desk_do(&seat, "DELETE", format("/data/members/%s", owner.user_id), NULL), 403,
+                 "insufficient_role", NULL);
+    expect_error(
+        desk_do(&seat, "POST", "/data/members", "{\"email\":\"x@y.example\",\"role\":\"owner\"}"),
+        403, "insufficient_role", NULL);
+    expect_status(desk_do(&seat, "POST", "/data/keys", "{\"name\":\"k\",\"scope\":\"full\"}"), 200);
+}
+
+/* The trail of changes says who, from where and what, and never a secret. */
+Test(dashboard_roles, stand_behind_every_change)
+{
+    struct answer *made, *changes;
+
+    sit_down("admin");
+    made = desk_do(&seat, "POST", "/data/keys", "{\"name\":\"mine\",\"scope\":\"read\"}");
+    expect_status(made, 200);
+    changes = desk_get(&seat, "/data/changes?per_page=1");
+    expect_text(changes, "changes[0].change", "key.create");
+    expect_text(changes, "changes[0].who", seat.email);
+    expect_text(changes, "changes[0].user_id", seat.user_id);
+    expect_text(changes, "changes[0].address", "127.0.0.1");
+    expect_text(changes, "changes[0].target", text_at(made, "id"));
+    cr_assert_null(strstr(changes->body, text_at(made, "token")));
+}
