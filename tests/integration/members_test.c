@@ -1,11 +1,13 @@
 /* The users of an organization: who may invite, change and remove whom; and who is left. */
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "proto/subject.h"
 #include "tests/support/api.h"
 #include "tests/support/caller.h"
+#include "tests/support/keep.h"
 #include "tests/support/sql.h"
 #include "tests/support/user.h"
 
@@ -45,9 +47,9 @@ static struct said invite(const char *org, const char *email, const char *role, 
                       by_role);
 }
 
-static struct said accept(const char *invitation, const char *password)
+static struct said accept(struct caller_link *link, const char *invitation, const char *password)
 {
-    return caller_ask(dashboard, SUBJECT_SESSION_ACCEPT_INVITATION, NULL,
+    return caller_ask(link, SUBJECT_SESSION_ACCEPT_INVITATION, NULL,
                       "{\"token\":\"%s\",\"password\":\"%s\",\"address\":\"%s\","
                       "\"user_agent\":\"Browser/1\"}",
                       invitation, password, user_address());
@@ -77,12 +79,13 @@ Test(members, that_are_invited_choose_a_password_and_are_signed_in)
         json_object_get(json_array_get(json_object_get(list, "members"), 1), "invited")));
     cr_assert_eq(user_sign_in(dashboard, &ada, email, "").outcome, OUTCOME_PARAMETER_INVALID);
     cr_assert_eq(user_sign_in(dashboard, &ada, email, USER_PASSWORD).outcome, OUTCOME_UNAUTHORIZED);
-    said = accept(invitation, USER_PASSWORD);
+    said = accept(dashboard, invitation, USER_PASSWORD);
     cr_assert_eq(said.outcome, OUTCOME_OK);
     cr_assert_str_eq(said_text(said.body, "user.role"), "member");
     cr_assert(user_session_is_good(dashboard, said_text(said.body, "session")));
     cr_assert_eq(user_sign_in(dashboard, &ada, email, USER_PASSWORD).outcome, OUTCOME_OK);
-    cr_assert_eq(accept(invitation, USER_PASSWORD).outcome, OUTCOME_UNAUTHORIZED, "used");
+    cr_assert_eq(accept(dashboard, invitation, USER_PASSWORD).outcome, OUTCOME_UNAUTHORIZED,
+                 "used");
     cr_assert_eq(sql_integer("SELECT count(*) FROM audit.changes WHERE organization_id = $1::uuid"
                              " AND (change = 'invitation.accept' AND who = $2"
                              " OR change = 'member.invite' AND detail->>'email' = $2"
@@ -100,13 +103,46 @@ Test(members, cannot_use_an_invitation_that_is_over_or_replaced)
     first = invite(org.id, "bob@example.org", "member", "admin");
     second = invite(org.id, "bob@example.org", "admin", "admin");
     cr_assert_str_eq(said_text(first.body, "id"), said_text(second.body, "id"));
-    cr_assert_eq(accept(said_text(first.body, "invitation"), USER_PASSWORD).outcome,
+    cr_assert_eq(accept(dashboard, said_text(first.body, "invitation"), USER_PASSWORD).outcome,
                  OUTCOME_UNAUTHORIZED);
     sql_text("UPDATE access.users SET invitation_expires_at = now() WHERE user_id = $1::uuid"
              " RETURNING 'x'",
              said_text(second.body, "id"), NULL);
-    cr_assert_eq(accept(said_text(second.body, "invitation"), USER_PASSWORD).outcome,
+    cr_assert_eq(accept(dashboard, said_text(second.body, "invitation"), USER_PASSWORD).outcome,
                  OUTCOME_UNAUTHORIZED);
+}
+
+static void *accept_too(void *invitation)
+{
+    struct caller_link *mine = caller_open();
+    struct said *said = keep(calloc(1, sizeof(*said)));
+
+    *said = accept(mine, invitation, "another password");
+    caller_close(mine);
+    return said;
+}
+
+Test(members, accept_an_invitation_once_also_when_two_try_at_the_same_time)
+{
+    struct org org;
+    struct said mine, *other;
+    void *joined;
+    pthread_t thread;
+    char *invitation;
+
+    org_new(&org);
+    invitation = format(
+        "%s", said_text(invite(org.id, "b@example.org", "admin", "owner").body, "invitation"));
+    cr_assert_eq(pthread_create(&thread, NULL, accept_too, invitation), 0);
+    mine = accept(dashboard, invitation, USER_PASSWORD);
+    pthread_join(thread, &joined);
+    other = joined;
+    cr_assert_neq(mine.outcome, other->outcome);
+    cr_assert(mine.outcome == OUTCOME_UNAUTHORIZED || other->outcome == OUTCOME_UNAUTHORIZED);
+    cr_assert_eq(sql_integer("SELECT count(*) FROM access.sessions WHERE organization_id ="
+                             " $1::uuid",
+                             org.id, NULL),
+                 1);
 }
 
 Test(members, are_invited_only_as_what_the_inviter_may_give)
@@ -125,7 +161,8 @@ Test(members, are_invited_only_as_what_the_inviter_may_give)
     cr_assert_eq(invite(ada.org.id, "x@example.org", "member", "admin").outcome,
                  OUTCOME_INSUFFICIENT_ROLE, "an admin takes the role owner from nobody");
     cr_assert_eq(remove_by(&ada, "owner"), OUTCOME_LAST_OWNER, "who has not come yet is none");
-    cr_assert_eq(accept(said_text(said.body, "invitation"), USER_PASSWORD).outcome, OUTCOME_OK);
+    cr_assert_eq(accept(dashboard, said_text(said.body, "invitation"), USER_PASSWORD).outcome,
+                 OUTCOME_OK);
     cr_assert_eq(remove_by(&ada, "owner"), OUTCOME_OK);
 }
 

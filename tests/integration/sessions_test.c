@@ -1,5 +1,7 @@
 /* Sessions of the dashboard's users: how they begin, how long they last, what ends them. */
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +99,7 @@ static int by_number(const void *a, const void *b)
 
 Test(sessions, do_not_tell_by_the_time_which_emails_are_known)
 {
-    enum { TRIES = 9 };
+    enum { TRIES = 5 };
     int64_t wrong_us[TRIES], unknown_us[TRIES];
     struct user ada;
     double ratio;
@@ -137,6 +139,39 @@ Test(sessions, let_a_user_of_several_organizations_choose)
     cr_assert_eq(said.outcome, OUTCOME_OK);
     cr_assert_str_eq(said_text(said.body, "organization.id"), other.id);
     cr_assert_str_eq(said_text(said.body, "user.role"), "member");
+}
+
+enum { SIGNING_IN = 8 };
+
+static atomic_int signed_in;
+
+static void *sign_in_once(void *user)
+{
+    struct caller_link *mine = caller_open();
+
+    cr_expect_eq(user_sign_in(mine, user, ((struct user *)user)->email, USER_PASSWORD).outcome,
+                 OUTCOME_OK);
+    atomic_fetch_add(&signed_in, 1);
+    caller_close(mine);
+    return NULL;
+}
+
+Test(sessions, do_not_wait_while_passwords_are_hashed)
+{
+    pthread_t threads[SIGNING_IN];
+    struct user ada;
+    const char *token;
+
+    user_new(dashboard, &ada, "owner");
+    token = user_session(dashboard, &ada);
+    for (int i = 0; i < SIGNING_IN; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, sign_in_once, &ada), 0);
+    while (atomic_load(&signed_in) == 0)
+        cr_assert(user_session_is_good(dashboard, token));
+    cr_assert(user_session_is_good(dashboard, token));
+    cr_assert_lt(atomic_load(&signed_in), SIGNING_IN, "it was answered before them");
+    for (int i = 0; i < SIGNING_IN; i++)
+        pthread_join(threads[i], NULL);
 }
 
 /* -- guessing ---------------------------------------------------------------------------------- */
