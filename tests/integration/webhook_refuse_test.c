@@ -1,5 +1,6 @@
 /* Where deliveries must not go: by their URL, and by what their name resolves to. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/destinations.h"
@@ -42,9 +43,10 @@ Test(webhook_refuse, every_bad_destination_is_refused_at_save)
 
         if (bad->is_loopback)
             continue; /* the stack under test allows it */
-        cr_expect_gt(convctl_fails(code, "webhook", "create", "--org", org.id, "--url", bad->url,
+        cr_expect_eq(convctl_fails(code, "webhook", "create", "--org", org.id, "--url", bad->url,
                                    "--event", "ticket.created", NULL),
-                     0, "%s (%s)", bad->url, bad->why);
+                     1, "%s (%s)", bad->url, bad->why);
+        cr_expect_str_eq(code, "parameter_invalid", "%s (%s): %s", bad->url, bad->why, code);
         refused++;
     }
     cr_assert_geq(refused, 80);
@@ -102,6 +104,61 @@ Test(webhook_refuse, names_that_resolve_badly_are_refused_at_send)
     nameserver_start();
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         expect_blocked(names[i]);
+}
+
+struct ended {
+    const struct org *org;
+    int n;
+};
+
+static bool has_ended_all(void *closure)
+{
+    const struct ended *ended = closure;
+
+    return sql_integer("SELECT count(*) FROM webhook.deliveries WHERE organization_id = $1::uuid",
+                       ended->org->id, NULL) >= ended->n;
+}
+
+/* The ends of every special range, each behind a name of its own. */
+static const char *const inside[] = {
+    "0.0.0.0",         "0.255.255.255",   "10.0.0.0",        "10.255.255.255",  "100.64.0.0",
+    "100.127.255.255", "169.254.0.0",     "169.254.255.255", "172.16.0.0",      "172.31.255.255",
+    "192.0.0.0",       "192.0.0.255",     "192.0.2.0",       "192.0.2.255",     "192.31.196.0",
+    "192.31.196.255",  "192.52.193.0",    "192.52.193.255",  "192.88.99.0",     "192.88.99.255",
+    "192.168.0.0",     "192.168.255.255", "192.175.48.0",    "192.175.48.255",  "198.18.0.0",
+    "198.19.255.255",  "198.51.100.0",    "198.51.100.255",  "203.0.113.0",     "203.0.113.255",
+    "224.0.0.0",       "239.255.255.255", "240.0.0.0",       "255.255.255.254", "255.255.255.255",
+    "100.100.100.200", "168.63.129.16",   "192.0.0.192",
+};
+
+Test(webhook_refuse, no_name_leads_into_a_special_range)
+{
+    enum { EACH = sizeof(inside) / sizeof(inside[0]), ALL = 2 * EACH };
+    struct org org;
+    size_t blocked;
+
+    nameserver_start();
+    org_new(&org);
+    for (size_t i = 0; i < ALL; i++) {
+        char quad[16];
+
+        snprintf(quad, sizeof(quad), "%s", inside[i % EACH]);
+        for (char *p = quad; *p != '\0'; p++)
+            *p = *p == '.' ? '-' : *p;
+        /* Alone, and behind an alias with a public address beside it. */
+        sql_text("INSERT INTO webhook.endpoints (organization_id, id, url, events, signing, secret)"
+                 " VALUES ($1::uuid, gen_random_uuid(), $2, '{ticket.created}', false, '')"
+                 " RETURNING id",
+                 org.id,
+                 format("https://%sa-%s.example.net/", i < EACH ? "" : "cname.a-8-8-8-8.", quad),
+                 NULL);
+    }
+    publish_ticket(&org, "ticket.created", "T-1");
+    cr_assert(stack_wait(has_ended_all, &(struct ended){&org, ALL}, 30000));
+    blocked = (size_t)sql_integer("SELECT count(*) FROM webhook.deliveries WHERE organization_id ="
+                                  " $1::uuid AND error = 'blocked' AND address IS NULL",
+                                  org.id, NULL);
+    cr_assert_eq(blocked, ALL, "%zu of %d", blocked, ALL);
 }
 
 Test(webhook_refuse, a_name_that_rebinds_is_judged_at_every_attempt)
