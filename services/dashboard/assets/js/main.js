@@ -24,13 +24,17 @@ const app = document.getElementById('app');
 let leaving = new AbortController();
 let framed = null;
 
+function closeDialogs() {
+  for (const dialog of document.querySelectorAll('dialog'))
+    dialog.remove();
+}
+
 function toTheDoor() {
   const here = location.pathname + location.search;
 
   forgetSession();
   framed = null;
-  for (const dialog of document.querySelectorAll('dialog'))
-    dialog.remove();
+  closeDialogs();
   go(here === HOME || here.startsWith('/sign-in') ? '/sign-in'
     : `/sign-in?next=${encodeURIComponent(here)}`, {replace: true});
 }
@@ -110,6 +114,18 @@ async function showPage() {
       failed(error);
   }
 }
+
+/* A browser may keep a page that was left and show it again: then without what stood on it. */
+addEventListener('pagehide', (event) => {
+  if (!event.persisted)
+    return;
+  replace(app);
+  closeDialogs();
+});
+addEventListener('pageshow', (event) => {
+  if (event.persisted)
+    location.reload();
+});
 
 whenSignedOut(toTheDoor);
 startRouter(showPage);

@@ -3,6 +3,14 @@
  * to pages of the dashboard are caught here.
  */
 let show = () => {};
+let shown = null;
+
+const here = () => location.pathname + location.search;
+
+function showHere() {
+  shown = here();
+  show();
+}
 
 function isPage(link) {
   return link.origin === location.origin && !link.hasAttribute('download') && link.target === '' &&
@@ -25,12 +33,16 @@ export function go(address, {replace = false} = {}) {
     history.replaceState(null, '', address);
   else
     history.pushState(null, '', address);
-  show();
+  showHere();
 }
 
 export function startRouter(listener) {
   show = listener;
   document.addEventListener('click', onClick);
-  addEventListener('popstate', () => show());
-  show();
+  /* A step to another place of the same page, such as its content, shows nothing new. */
+  addEventListener('popstate', () => {
+    if (here() !== shown)
+      showHere();
+  });
+  showHere();
 }

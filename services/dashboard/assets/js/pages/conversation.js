@@ -167,7 +167,8 @@ export function page({params, signal}) {
     label: 'the conversation', signal,
     load: () => get(path`/data/conversations/${params.id}`, signal),
     render: (answer) => {
-      head.querySelector('h1').textContent = contactName(answer.conversation.contact);
+      head.querySelector('h1').textContent = answer.erased ? 'Erased contact'
+        : contactName(answer.conversation.contact);
       return show(answer, () => view.reload());
     },
   });
