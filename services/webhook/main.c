@@ -76,6 +76,8 @@ static const struct route routes[] = {
      resend_failed_judge, webhook_ask, webhook_tell_work},
     {SUBJECT_WEBHOOK_TEST, OP_NONE, CHANGE_ENDPOINT_TEST, true, test_judge, webhook_ask,
      webhook_tell_work},
+    {SUBJECT_WEBHOOK_STATISTICS, OP_NONE, CHANGE_NONE, false, statistics_judge, webhook_ask,
+     webhook_tell},
     {SUBJECT_WEBHOOK_PUBLISH, OP_NONE, CHANGE_NONE, true, publish_judge, webhook_ask,
      webhook_tell_work},
 };

@@ -17,7 +17,7 @@ static void note_partitions(const struct webhook *self, const struct db_rows *ro
 static enum status tidy(struct db *db, struct arena *arena, const struct webhook *self,
                         bool *has_more)
 {
-    size_t partitions, events, queue;
+    size_t partitions, events, statistics, queue;
     struct params step = {0};
     int64_t expired;
     enum status st;
@@ -26,6 +26,7 @@ static enum status tidy(struct db *db, struct arena *arena, const struct webhook
     db_open_batch(db, clock_us() + PATIENCE_S * 1000000LL);
     partitions = db_add(db, SQL_KEEP_PARTITIONS, NULL, 0);
     events = db_add(db, SQL_DROP_EVENTS, step.at, step.n);
+    statistics = db_add(db, SQL_DROP_STATISTICS, step.at, step.n);
     db_add(db, SQL_LOCK_QUEUE, NULL, 0);
     queue = db_add(db, SQL_EXPIRE_QUEUE, step.at, step.n);
     st = db_commit(db);
@@ -36,7 +37,8 @@ static enum status tidy(struct db *db, struct arena *arena, const struct webhook
     if (expired > 0)
         LOG(LOG_WARNING, "deliveries had waited for 30 days and were skipped",
             log_int("skipped", expired));
-    *has_more = expired == STEP || db_value_int(db_result(db, events), 0, 0) == STEP;
+    *has_more = expired == STEP || db_value_int(db_result(db, events), 0, 0) == STEP ||
+                db_value_int(db_result(db, statistics), 0, 0) == STEP;
     return ST_OK;
 }
 

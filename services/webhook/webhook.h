@@ -58,6 +58,7 @@ enum status deliveries_judge(struct command *command, void *service);
 enum status resend_judge(struct command *command, void *service);
 enum status resend_failed_judge(struct command *command, void *service);
 enum status test_judge(struct command *command, void *service);
+enum status statistics_judge(struct command *command, void *service);
 enum status publish_judge(struct command *command, void *service);
 
 /* -- ask and tell --------------------------------------------------------------------------------

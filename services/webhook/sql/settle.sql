@@ -1,6 +1,6 @@
--- Moves attempted deliveries from the queue to the log and counts them for their endpoints. What
--- another claim has overtaken meanwhile is left alone. Rows are found once and then touched where
--- they lie (spot), see fan_out.sql.
+-- Moves attempted deliveries from the queue to the log and counts them, for their endpoints and by the
+-- minute. What another claim has overtaken meanwhile is left alone. Rows are found once and then
+-- touched where they lie (spot), see fan_out.sql.
 --
 --   1 JSON array of objects, in the order in which the attempts ended
 -- -> how many were settled
@@ -43,6 +43,14 @@ WITH told AS MATERIALIZED (
          state, error, http_status, started_at, finished_at, dns_us, connect_us, tls_us, wait_us,
          total_us, address, excerpt
     FROM settled
+), in_minutes AS (
+  INSERT INTO webhook.statistics AS s (organization_id, minute, delivered, failed)
+  SELECT organization_id, date_trunc('minute', finished_at, 'UTC'),
+         count(*) FILTER (WHERE state = 'succeeded'), count(*) FILTER (WHERE state = 'failed')
+    FROM settled
+   GROUP BY 1, 2
+  ON CONFLICT (organization_id, minute) DO UPDATE
+     SET delivered = s.delivered + excluded.delivered, failed = s.failed + excluded.failed
 ), summed AS MATERIALIZED (
   SELECT (SELECT ctid FROM webhook.endpoints e
            WHERE e.organization_id = s.organization_id AND e.id = s.endpoint_id) AS spot,

@@ -269,3 +269,17 @@ Test(statements, claim_a_delivery_whose_event_is_gone)
     cr_assert_eq(db_rows_count(rows), 1);
     cr_assert_null(db_value(rows, 0, 7).p, "its data");
 }
+
+Test(statements, drop_statistics_of_days_long_gone_in_steps)
+{
+    static const struct params two = {.at = {{"2", 1}}, .n = 1};
+
+    postgres_do(server.url,
+                "INSERT INTO webhook.statistics SELECT '" ORG "'::uuid, now() - interval"
+                " '9 days' + n * interval '1 minute', 1, 1 FROM generate_series(1, 3) n"
+                " UNION ALL SELECT '" ORG "', now() - interval '7 days', 1, 1");
+    cr_expect_eq(db_value_int(run_all(SQL_DROP_STATISTICS, &two), 0, 0), 2);
+    cr_expect_eq(db_value_int(run_all(SQL_DROP_STATISTICS, &two), 0, 0), 1);
+    cr_expect_eq(db_value_int(run_all(SQL_DROP_STATISTICS, &two), 0, 0), 0);
+    cr_expect_eq(postgres_integer(server.url, "SELECT count(*) FROM webhook.statistics"), 1);
+}

@@ -1,0 +1,10 @@
+-- Deletes minutes that are 8 days old.   $1 how many at most -> how many were deleted
+WITH dropped AS (
+  DELETE FROM webhook.statistics
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM webhook.statistics
+                            WHERE minute < now() - interval '8 days'
+                            ORDER BY minute
+                            LIMIT $1::integer))
+  RETURNING 1
+)
+SELECT count(*) FROM dropped

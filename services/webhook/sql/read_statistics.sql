@@ -1,0 +1,16 @@
+-- How many attempts succeeded and failed in each step of a time; steps begin at multiples of theirs.
+-- $1 organization, $2 since and $3 until (Unix seconds), $4 step in seconds -> verdict, JSON
+WITH counted AS (
+  SELECT date_part('epoch', minute)::bigint / $4::bigint * $4 AS at,
+         sum(delivered) AS delivered, sum(failed) AS failed
+    FROM webhook.statistics
+   WHERE organization_id = $1::uuid AND minute >= to_timestamp($2::bigint / $4 * $4)
+     AND minute < to_timestamp($3::bigint)
+   GROUP BY 1
+)
+SELECT 'ok',
+       json_build_object('step', $4, 'points', json_agg(
+         json_build_object('at', at, 'delivered', coalesce(delivered, 0),
+                           'failed', coalesce(failed, 0)) ORDER BY at))
+  FROM generate_series($2 / $4 * $4, $3 - 1, $4) AS at
+  LEFT JOIN counted USING (at)

@@ -1,0 +1,96 @@
+/* How attempts went over time, counted with the verdict. */
+#include <criterion/criterion.h>
+#include <inttypes.h>
+
+#include "common/base/clock.h"
+#include "proto/subject.h"
+#include "tests/support/hooks.h"
+#include "tests/support/person.h"
+#include "tests/support/sql.h"
+
+TestSuite(webhook_statistics, .init = api_open, .timeout = 90);
+
+static const char *body_of(int64_t since, int64_t until, int step)
+{
+    return format("{\"since\":%" PRId64 ",\"until\":%" PRId64 ",\"step\":%d}", since, until, step);
+}
+
+static json_int_t sum(const json_t *statistics, const char *member)
+{
+    const json_t *point;
+    json_int_t n = 0;
+    size_t i;
+
+    json_array_foreach(json_object_get(statistics, "points"), i, point) n +=
+        json_integer_value(json_object_get(point, member));
+    return n;
+}
+
+Test(webhook_statistics, counts_attempts_by_the_minute)
+{
+    static const int steps[] = {60, 900, 3600};
+    const int64_t now = clock_us() / 1000000;
+    struct receiver *receiver = receiver_start("good");
+    struct hook good, bad;
+    struct org org, other;
+    json_t *statistics;
+
+    org_new(&org);
+    org_new(&other);
+    hook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &good);
+    hook_new(&org, receiver_url(receiver, "/status/500"), "ticket.created", &bad);
+    for (int i = 0; i < 3; i++)
+        hook_test(&org, &good);
+    hook_test(&org, &bad);
+    for (size_t i = 0; i < 3; i++) {
+        statistics = person_reads(&org, SUBJECT_WEBHOOK_STATISTICS,
+                                  body_of(now - 7200, now + 120, steps[i]));
+        cr_expect_eq(sum(statistics, "delivered"), 3);
+        cr_expect_eq(sum(statistics, "failed"), 1);
+        cr_expect_eq(json_integer_value(json_object_get(statistics, "step")), steps[i]);
+        json_decref(statistics);
+    }
+    statistics = person_reads(&other, SUBJECT_WEBHOOK_STATISTICS, body_of(now - 60, now, 60));
+    cr_expect_eq(sum(statistics, "delivered"), 0, "what is another's");
+    json_decref(statistics);
+}
+
+/* Steps begin at multiples of theirs, and none is left out. */
+Test(webhook_statistics, shows_every_step)
+{
+    struct org org;
+    json_t *statistics, *expected;
+
+    org_new(&org);
+    sql_text("INSERT INTO webhook.statistics VALUES ($1::uuid, to_timestamp(1700000100), 2, 1),"
+             " ($1, to_timestamp(1700000940), 1, 0), ($1, to_timestamp(1700002800), 7, 0) "
+             "RETURNING 'done'",
+             org.id, NULL);
+    statistics =
+        person_reads(&org, SUBJECT_WEBHOOK_STATISTICS, body_of(1700000200, 1700002800, 900));
+    expected = json_loads("{\"step\":900,\"points\":["
+                          "{\"at\":1700000100,\"delivered\":3,\"failed\":1},"
+                          "{\"at\":1700001000,\"delivered\":0,\"failed\":0},"
+                          "{\"at\":1700001900,\"delivered\":0,\"failed\":0}]}",
+                          0, NULL);
+    cr_expect(json_equal(statistics, expected), "%s", json_dumps(statistics, 0));
+    json_decref(statistics);
+    json_decref(expected);
+}
+
+Test(webhook_statistics, refuses_times_that_make_no_sense)
+{
+    static const struct {
+        int64_t since, until;
+        int step;
+    } wrong[] = {{100, 100, 60}, {200, 100, 60}, {0, 100, 61}, {0, 100, 0}, {0, 1501 * 60, 60}};
+    struct org org;
+
+    org_new(&org);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        cr_expect_eq(person_gets(&ada, &org, SUBJECT_WEBHOOK_STATISTICS,
+                                 body_of(wrong[i].since, wrong[i].until, wrong[i].step)),
+                     OUTCOME_PARAMETER_INVALID, "%zu", i);
+    cr_expect_eq(person_gets(&ada, &org, SUBJECT_WEBHOOK_STATISTICS, "{}"),
+                 OUTCOME_PARAMETER_NOT_FOUND);
+}
