@@ -86,14 +86,17 @@ export function lines({at, series}, area) {
   const x = (i) => area.x + (area.width * (i + 0.5)) / at.length;
 
   return s('g', null, series.map(({values, color}) => {
-    let d = '', isDrawing = false;
+    const known = (i) => (values[i] ?? null) !== null, dots = [];
+    let d = '';
 
     values.forEach((value, i) => {
-      if (value !== null)
-        d += `${isDrawing ? 'L' : 'M'}${x(i).toFixed(2)} ${area.y(value).toFixed(2)}` +
-          (isDrawing || (values[i + 1] ?? null) !== null ? '' : 'h0.01');
-      isDrawing = value !== null;
+      if (!known(i))
+        return;
+      if (!known(i - 1) && !known(i + 1))
+        dots.push(s('circle', {class: `fill-${color}`, cx: x(i), cy: area.y(value), r: 3}));
+      else
+        d += `${known(i - 1) ? 'L' : 'M'}${x(i).toFixed(2)} ${area.y(value).toFixed(2)}`;
     });
-    return s('path', {class: `line stroke-${color}`, d});
+    return [s('path', {class: `line stroke-${color}`, d}), dots];
   }));
 }

@@ -8,7 +8,7 @@ import {card} from '../components/section.js';
 function step(isDone, title, text, more) {
   return h('li', {class: isDone ? 'done' : null},
            h('div', null, h('strong', null, title), h('span', {class: 'unseen'}, isDone ? ' (done)' : ''),
-             h('p', {class: 'muted'}, text), !isDone && more));
+             !isDone && [h('p', {class: 'muted'}, text), more]));
 }
 
 export function firstSteps([keys, endpoints]) {

@@ -30,8 +30,10 @@ function figure(name, value, hint) {
            h('dd', null, h('b', {class: 'figure-number'}, value), hint && h('span', null, hint)));
 }
 
+const allRequests = (points) => OUTCOMES.reduce((n, {field}) => n + total(points, field), 0);
+
 function requestFigures(points) {
-  const all = OUTCOMES.reduce((n, {field}) => n + total(points, field), 0);
+  const all = allRequests(points);
   const slowest = Math.max(...points.map((point) => point?.latency_ms?.p95 ?? 0));
 
   return h('dl', {class: 'figures'},
@@ -45,7 +47,7 @@ function requestFigures(points) {
 function requestPlots(usage, range) {
   const {at, points, step} = onGrid(usage, range), minutes = step / 60;
 
-  if (points.every((point) => point === null))
+  if (allRequests(points) === 0)
     return [
       card({title: 'Requests'}, empty('No requests in this time', 'As soon as a server of yours calls ' +
         'the API, its requests, their latency and the use of its limits are drawn here.',
