@@ -12,7 +12,7 @@ const methods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'tr
 /* HTTP's own; the description speaks of the others. */
 const unspoken = ['connection', 'content-length', 'content-type', 'date', 'transfer-encoding'];
 
-const ajv = new Ajv2020({ strictTypes: false, strictRequired: false, allErrors: true });
+export const ajv = new Ajv2020({ strictTypes: false, strictRequired: false, allErrors: true });
 addFormats(ajv);
 
 export function deref(node) {
@@ -21,9 +21,12 @@ export function deref(node) {
 }
 
 // OpenAPI's place for schemas is none of JSON Schema's: they move to one that is.
-function relocate(schema) {
+export function relocate(schema, to = 'api') {
   const move = (key, at) =>
-    key === '$ref' ? at.replace('#/components/schemas/', 'api#/$defs/') : at;
+    key === '$ref'
+      ? at.replace('./openapi.yaml#/components/schemas/', 'api#/$defs/')
+          .replace('#/components/schemas/', `${to}#/$defs/`)
+      : at;
   return JSON.parse(JSON.stringify(schema, move));
 }
 ajv.addSchema({ $id: 'api', $defs: relocate(description.components.schemas) });

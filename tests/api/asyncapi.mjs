@@ -1,0 +1,52 @@
+// Reads proto/asyncapi.yaml and says what in a message is not as described there.
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { ajv, relocate, root } from './description.mjs';
+
+export const bus = parse(readFileSync(new URL('proto/asyncapi.yaml', root), 'utf8'));
+
+const at = ({ $ref }) => $ref.slice(2).split('/').reduce((node, key) => node[key], bus);
+const resolved = (node) => (node.$ref === undefined ? node : resolved(at(node)));
+
+ajv.addSchema({ $id: 'bus', $defs: relocate(bus.components.schemas, 'bus') });
+
+const compiled = new Map();
+function faults(schema, value) {
+  if (!compiled.has(schema)) compiled.set(schema, ajv.compile(relocate(schema, 'bus')));
+  const validate = compiled.get(schema);
+  if (validate(value)) return [];
+  return validate.errors.map(
+    (e) => `${e.instancePath || '/'} ${e.message} ${JSON.stringify(e.params)}`,
+  );
+}
+
+// Every operation by its subject: { senders, action, message, success, problems }, where the last
+// two are what replies may be; undefined where there is none.
+export const operations = new Map(
+  Object.values(bus.operations).map((operation) => {
+    const channel = at(operation.channel);
+    const [success, problems] = (operation.reply?.messages ?? []).map(resolved);
+    const senders = operation.tags.map((tag) => at(tag).name).sort();
+    const [message] = Object.values(channel.messages).map(resolved);
+    return [channel.address, { senders, action: operation.action, message, success, problems }];
+  }),
+);
+
+function bodyFaults(payload, body) {
+  if (payload === undefined) return ['', '{}'].includes(body) ? [] : ['body: there is to be none'];
+  // To a command it is the same; a reply that has something to say has no such schema.
+  if (body === '' && faults(payload.schema ?? payload, {}).length === 0) return [];
+  let value;
+  try {
+    value = JSON.parse(body);
+  } catch (error) {
+    return [`body: no JSON: ${error.message}`];
+  }
+  return faults(payload.schema ?? payload, value).map((fault) => `body${fault}`);
+}
+
+// A message is { headers: {name: value}, body }. What is wrong with it: texts, none when all is well.
+export function check(described, { headers, body }) {
+  const found = faults(described.headers, headers).map((fault) => `headers${fault}`);
+  return [...found, ...bodyFaults(described.payload, body)];
+}

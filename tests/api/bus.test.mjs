@@ -1,0 +1,162 @@
+// What crosses the bus is as proto/asyncapi.yaml describes it, and nothing else does.
+import assert from 'node:assert/strict';
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { bus, check, operations } from './asyncapi.mjs';
+import { listen } from './bus.mjs';
+import { root } from './description.mjs';
+import { round } from './round.mjs';
+
+const { BIN_DIR, NATS_URL, RUN_DIR } = process.env;
+const run = promisify(execFile);
+
+// -- the description, and the service's own tables --------------------------------------------------
+
+const read = (path) => readFileSync(new URL(path, root), 'utf8');
+
+// What subject.def allows: each subject with the users that may send it.
+function permissions() {
+  const rows = read('proto/subject.def').matchAll(
+    /^(COMMAND|NOTICE)\(\w+, "([^"]+)", ([A-Z| ]+)(?:, [A-Z| ]+)?\)/gm,
+  );
+  const users = (set) => set.split(' | ').map((user) => user.toLowerCase()).sort();
+  return [...rows].map(([, , subject, senders]) => `${subject}: ${users(senders)}`);
+}
+
+test('it has the subjects of proto/subject.def, and who may send them', () => {
+  const described = [...operations].map(([subject, { senders }]) => `${subject}: ${senders}`);
+  assert.ok(described.length > 40);
+  assert.deepEqual(described.sort(), permissions().sort());
+});
+
+test('its refusals are those of proto/outcome.def', () => {
+  const rows = read('proto/outcome.def').matchAll(/^OUTCOME\(\w+, "(\w+)", ([45]\d\d), /gm);
+  const names = [...rows].map(([, name]) => name).sort();
+  const { Outcome } = bus.components.schemas.RefusalHeaders.properties;
+  assert.deepEqual([...Outcome.enum].sort(), names);
+});
+
+test('it has the headers of proto/headers.h', () => {
+  const rows = read('proto/headers.h').matchAll(/^#define HEADER_\w+ +"([^"]+)"/gm);
+  const schemas = Object.entries(bus.components.schemas);
+  const named = schemas
+    .filter(([name]) => name.endsWith('Headers'))
+    .flatMap(([, schema]) => Object.keys(schema.properties ?? {}));
+  assert.deepEqual([...new Set(named)].sort(), [...rows].map(([, name]) => name).sort());
+});
+
+test('redocly has nothing to say about it', () => {
+  const redocly = new URL('node_modules/@redocly/cli/bin/cli.js', import.meta.url).pathname;
+  const args = [redocly, 'lint', '--config=redocly.yaml', '--format=json', '../../proto/asyncapi.yaml'];
+  const out = execFileSync(process.execPath, args, {
+    cwd: new URL('.', import.meta.url),
+    env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  assert.deepEqual(JSON.parse(out).problems, []);
+});
+
+// -- the traffic -----------------------------------------------------------------------------------
+
+// The sample, as the user for other systems.
+async function handIn(organization, ...args) {
+  const program = join(mkdtempSync(join(tmpdir(), 'neighbour-')), 'neighbour');
+  execFileSync('cc', ['-o', program, new URL('docs/samples/neighbour.c', root).pathname, '-lnats']);
+  const url = new URL(NATS_URL);
+  url.username = 'neighbour';
+  url.password = readFileSync(join(RUN_DIR, 'secrets/bus-neighbour'), 'utf8');
+  const env = { ...process.env, NATS_URL: url.href };
+  return (await run(program, [organization, ...args], { env })).stdout;
+}
+
+// The heads of chains are published once a minute, and when an audit service starts: one more.
+function startAudit() {
+  const settings = `eval "$(grep ^export '${RUN_DIR}/start/audit-0')"`;
+  const own = 'export ADMIN_PORT=0 SERVICE_INSTANCE=9';
+  return spawn('bash', ['-c', `${settings}; ${own}; exec '${BIN_DIR}/audit'`], { stdio: 'ignore' });
+}
+
+let tap;
+let handedIn;
+
+// Pairs of what was asked and answered: [{ subject, headers, body, reply }].
+function exchanges() {
+  const replies = new Map(tap.messages.filter((m) => m.to).map((m) => [m.subject, m]));
+  const asked = tap.messages.filter((m) => !m.to);
+  return asked.map((m) => ({ ...m, answer: replies.get(m.reply) }));
+}
+
+const isRefused = ({ answer }) => answer !== undefined && check(
+  operations.get(answer.to).problems, answer,
+).length === 0;
+
+// Bodies are a client's, so only what was accepted has to be as described.
+function faultsOf(exchange) {
+  const { subject, answer } = exchange;
+  const operation = operations.get(subject);
+  if (operation === undefined) return [`${subject} is not described`];
+  const about = (what) => (fault) => `${subject} ${what} ${fault}`;
+  const refused = operation.problems !== undefined && isRefused(exchange);
+  const sent = check(operation.message, exchange).filter((f) => !refused || !f.startsWith('body'));
+  if (operation.success === undefined || answer === undefined) return sent.map(about('sent'));
+  const told = refused ? [] : check(operation.success, answer);
+  return [...sent.map(about('sent')), ...told.map(about('answered'))];
+}
+
+describe('a round through everything', () => {
+  before(async () => {
+    tap = await listen(NATS_URL);
+    const organization = await round();
+    handedIn = await handIn(organization, 'ticket.created', 'T-2');
+    await tap.heard('v1.access.used');
+    const audit = startAudit();
+    await tap.heard('v1.notice.audit-head');
+    audit.kill('SIGTERM');
+    await once(audit, 'exit');
+  });
+  after(() => tap.close());
+
+  test('every message is as described', () => {
+    assert.ok(tap.messages.length > 100, 'too little was heard');
+    assert.deepEqual([...new Set(exchanges().flatMap(faultsOf))], []);
+  });
+
+  test('every subject that is described was used, and answered well', () => {
+    const good = exchanges().filter((e) => operations.has(e.subject) && !isRefused(e));
+    const used = new Set(good.filter((e) => e.answer || !e.reply).map((e) => e.subject));
+    assert.deepEqual([...operations.keys()].filter((subject) => !used.has(subject)), []);
+  });
+
+  test('every command is sent by a program that may', () => {
+    for (const { subject, reply } of exchanges().filter((e) => e.reply?.startsWith('_INBOX.')))
+      assert.ok(operations.get(subject).senders.includes(reply.split('.')[1]), `${reply}: ${subject}`);
+  });
+
+  test('the sample of a neighbour hands in an event', () => {
+    assert.match(handedIn, /^ok \{"id" : "evt_[0-9a-f]{32}", "type" : "ticket.created"\}\n$/);
+  });
+
+  test('the check fails for whatever a body or a header lacks or has too much', () => {
+    let count = 0;
+    for (const exchange of exchanges().filter((e) => e.answer && !isRefused(e))) {
+      const { success } = operations.get(exchange.subject);
+      const { headers, body } = exchange.answer;
+      const fails = (changed, what) => {
+        assert.notDeepEqual(check(success, changed), [], `${exchange.subject} ${what}`);
+        count++;
+      };
+      fails({ headers: {}, body }, 'without headers');
+      fails({ headers: { ...headers, Surplus: '1' }, body }, 'with another header');
+      fails({ headers, body: `${body}{` }, 'with a broken body');
+      if (body === '' || Array.isArray(JSON.parse(body))) continue;
+      const whole = JSON.parse(body);
+      fails({ headers, body: JSON.stringify({ ...whole, surplus: 1 }) }, 'with another member');
+    }
+    assert.ok(count > 100);
+  });
+});
