@@ -21,6 +21,17 @@ enum {
 
 /* -- the links ------------------------------------------------------------------------------- */
 
+/* From here on commands come in. A replica that starts takes none from the others before it can do
+   anything with them. */
+static void open_mailbox(struct actor *actor)
+{
+    const struct service *service = actor->service;
+
+    actor->mailbox = bus_serve(actor->bus, service->mailbox,
+                               service->group != NULL ? service->group : service->name);
+    (void)bus_flush(actor->bus);
+}
+
 static void mind_database(struct actor *actor)
 {
     bool was_up = atomic_load(&actor->database_is_up), is_up;
@@ -29,6 +40,8 @@ static void mind_database(struct actor *actor)
     is_up = db_connect(actor->db, CONNECT_MS) == ST_OK;
     if (is_up == was_up)
         return;
+    if (is_up && actor->mailbox == NULL)
+        open_mailbox(actor);
     atomic_store(&actor->database_is_up, is_up);
     metric_add(actor->meters->database_up, is_up ? 1 : -1);
 }
@@ -37,7 +50,8 @@ static void mind_database(struct actor *actor)
 static void show(struct actor *actor)
 {
     bool bus_up = bus_is_up(actor->bus);
-    int64_t waiting = (int64_t)(actor->ring_n + bus_waiting(actor->mailbox));
+    size_t at_the_bus = actor->mailbox != NULL ? bus_waiting(actor->mailbox) : 0;
+    int64_t waiting = (int64_t)(actor->ring_n + at_the_bus);
 
     metric_add(actor->meters->bus_up, (int64_t)bus_up - (int64_t)actor->showed_bus_up);
     metric_add(actor->meters->waiting, waiting - actor->showed_waiting);
@@ -157,7 +171,8 @@ static void turn(struct actor *actor)
 {
     bus_wait(actor->bus, patience_ms(actor));
     mind_database(actor);
-    gather(actor);
+    if (actor->mailbox != NULL)
+        gather(actor);
     show(actor);
     run_waiting(actor);
     actor->has_unsent = !bus_flush(actor->bus);
@@ -169,6 +184,8 @@ static void finish(struct actor *actor)
 {
     int64_t until_us = clock_mono_us() + FINISH_US;
 
+    if (actor->mailbox == NULL)
+        return;
     bus_stop_serving(actor->mailbox);
     do
         turn(actor);
@@ -180,6 +197,7 @@ static void *run(void *closure)
 {
     struct actor *actor = closure;
 
+    mind_database(actor);
     while (!atomic_load(&actor->is_stopping))
         turn(actor);
     finish(actor);
@@ -226,10 +244,6 @@ static bool open_bus(struct actor *actor)
         .name = actor->options.name,
         .tls = actor->options.bus_tls,
     });
-    if (actor->bus)
-        actor->mailbox =
-            bus_serve(actor->bus, actor->service->mailbox,
-                      actor->service->group ? actor->service->group : actor->service->name);
     return actor->bus != NULL;
 }
 

@@ -360,6 +360,38 @@ Test(actor, answers_at_once_while_the_database_is_down_and_heals_by_itself)
     postgres_server_stop(&own);
 }
 
+/* -- starting -------------------------------------------------------------------------------- */
+
+Test(actor, leaves_commands_to_others_until_its_database_is_there)
+{
+    struct postgres_server own;
+    int64_t until_us;
+
+    actor_free(actor);
+    postgres_server_prepare(&own);
+    postgres_server_start(&own);
+    postgres_do(own.url, toy_schema);
+    postgres_server_crash(&own);
+    actor = actor_start(&(struct actor_options){.service = &toy_service,
+                                                .meters = meters,
+                                                .name = "toy-0",
+                                                .bus_url = nats.url,
+                                                .database_url = own.url});
+    while (!actor_bus_is_up(actor))
+        usleep(1000);
+    until_us = clock_mono_us() + 300000; /* in which it turns more than once */
+    while (clock_mono_us() < until_us)
+        cr_assert_str_eq(asker_ask_one(asker, TOY_PUT, "x", ASKER_NORMAL), "no responders");
+    postgres_server_start(&own);
+    while (strcmp(asker_ask_one(asker, TOY_PUT, "x", ASKER_NORMAL), "no responders") == 0)
+        usleep(1000);
+    cr_assert(actor_database_is_up(actor));
+    cr_assert_str_eq(asker_ask_one(asker, TOY_PUT, "y", ASKER_NORMAL), "created y");
+    actor_free(actor);
+    actor = NULL;
+    postgres_server_stop(&own);
+}
+
 /* -- stopping -------------------------------------------------------------------------------- */
 
 Test(actor, finishes_what_waits_when_it_is_stopped)
