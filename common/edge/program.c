@@ -37,6 +37,16 @@ static const struct setting edge_settings[] = {
      .least = 1,
      .most = 1000000,
      .meaning = "Open connections an event loop; further ones wait to be accepted"},
+    {.name = "SHUTDOWN_DELAY_MS",
+     .type = SETTING_INT,
+     AT(shutdown_delay_ms),
+     .fallback = "0",
+     .least = 0,
+     .most = 60000,
+     .meaning =
+         "Milliseconds after SIGTERM for which it goes on serving while /readyz says that it "
+         "is shutting down, so that whoever spreads the load can turn to others; a second "
+         "signal ends them"},
     {.name = "NATS_URL",
      .type = SETTING_STRING,
      AT(nats_url),
@@ -194,8 +204,12 @@ static void serve(const sigset_t *ends)
     LOG(LOG_INFO, "serving", log_int("port", options.port), log_int("tls_port", options.tls_port),
         log_int("threads", (int64_t)n_loops));
     must(sigwait(ends, &signal_number) == 0);
-    LOG(LOG_INFO, "stopping", log_str("signal", strsignal(signal_number)));
+    LOG(LOG_INFO, "stopping", log_str("signal", strsignal(signal_number)),
+        log_int("delay_ms", config.shutdown_delay_ms));
     atomic_store(&is_stopping, true);
+    (void)sigtimedwait(ends, NULL,
+                       &(struct timespec){.tv_sec = config.shutdown_delay_ms / 1000,
+                                          .tv_nsec = config.shutdown_delay_ms % 1000 * 1000000});
     for (size_t i = 0; i < n_loops; i++)
         edge_stop(loops[i]);
     for (size_t i = 0; i < n_loops; i++)

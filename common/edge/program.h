@@ -2,10 +2,10 @@
  * program - the main() of a program that speaks HTTP at the edge and asks services over the bus.
  *
  * What     Reads the settings (those of struct edge_config and the program's own), opens the log,
- *          the metrics and the admin listener, starts the loops and waits for SIGTERM or SIGINT;
- *          then stops them and exits 0. --print-config, --describe-config and --help answer and
- *          exit.
- * Threads  program_main() is the main thread.
+ *          the metrics and the admin listener, starts the loops and waits for SIGTERM or SIGINT.
+ *          Then it is not ready any more, serves on for SHUTDOWN_DELAY_MS, stops the loops when
+ *          what they have begun is answered, and exits 0. --print-config, --describe-config and
+ * --help answer and exit. Threads  program_main() is the main thread.
  */
 #ifndef COMMON_EDGE_PROGRAM_H
 #define COMMON_EDGE_PROGRAM_H
@@ -20,6 +20,7 @@ struct edge_config {
     const char *trusted_proxies;
     int64_t command_timeout_ms;
     int64_t max_connections;
+    int64_t shutdown_delay_ms;
     const char *nats_url;
     struct bus_tls nats_tls;
     const char *admin_address;
