@@ -11,10 +11,11 @@
 #include "common/base/clock.h"
 #include "tests/support/sql.h"
 
-enum { THREADS = 16, RECORDS_MOST = 20000, KEYS = 20 };
+enum { THREADS = 16, RECORDS_MOST = 20000, KEYS = 20, CONTACTS = 50 };
 
 struct load {
     struct org org;
+    const char *base; /* NULL = BASE_URL */
     int64_t pause_us;
     atomic_bool stopping;
     atomic_int n;
@@ -31,14 +32,17 @@ struct worker {
 static const char *create_body(int number)
 {
     return format("{\"external_id\":\"load-%d\",\"from\":{\"external_id\":\"c%d\"}}", number,
-                  number % 50);
+                  number % CONTACTS);
 }
 
 static struct answer *send(const struct load *load, const struct load_record *record)
 {
     const char *own = format("/conversations/%s", load->conversations[record->thread]);
-    struct http_request request = {
-        .method = "GET", .path = "/ping", .key = load->org.full_key, .may_fail = true};
+    struct http_request request = {.method = "GET",
+                                   .base = load->base,
+                                   .path = "/ping",
+                                   .key = load->org.full_key,
+                                   .may_fail = true};
 
     switch (record->kind) {
     case LOAD_CREATE:
@@ -54,6 +58,13 @@ static struct answer *send(const struct load *load, const struct load_record *re
         break;
     case LOAD_GET:
         request.path = own;
+        break;
+    case LOAD_SEARCH:
+        request.method = "POST";
+        request.path = "/conversations/search";
+        request.body = format("{\"query\":{\"field\":\"contact.external_id\",\"operator\":\"=\","
+                              "\"value\":\"c%d\"},\"pagination\":{\"per_page\":5}}",
+                              record->number % CONTACTS);
         break;
     case LOAD_PING:
     case LOAD_KINDS:
@@ -94,13 +105,14 @@ static void *work(void *closure)
     return NULL;
 }
 
-struct load *load_start(const struct org *org, int per_second)
+struct load *load_start_at(const char *base, const struct org *org, int per_second)
 {
     static struct load *load; /* reachable until the end */
 
     load = calloc(1, sizeof(*load));
     cr_assert_not_null(load);
     load->org = *org;
+    load->base = base;
     load->pause_us = 1000000LL * THREADS / per_second;
     for (int i = 0; i < THREADS; i++)
         load->conversations[i] = new_conversation(org, format("of-thread-%d", i), "threads");
@@ -111,6 +123,11 @@ struct load *load_start(const struct org *org, int per_second)
         cr_assert_eq(pthread_create(&load->threads[i], NULL, work, worker), 0);
     }
     return load;
+}
+
+struct load *load_start(const struct org *org, int per_second)
+{
+    return load_start_at(NULL, org, per_second);
 }
 
 void load_stop(struct load *load)

@@ -1,8 +1,8 @@
 /*
  * load - a steady stream of requests beside what a test does to the stack, and a reckoning after.
  *
- * What     Threads send creates, updates, reads and pings in turn, paced to a rate, and write down
- *          every answer. The reckoning holds what was answered against the database: a success is
+ * What     Threads send creates, updates, reads, searches and pings in turn, paced to a rate, and
+ * write down every answer. The reckoning holds what was answered against the database: a success is
  *          there once and with one entry in the trail, a 503 has left nothing, and whatever else
  *          was written has its one entry too.
  * Owns     load_start() gives a load that lives until the test's process ends.
@@ -18,7 +18,7 @@
 
 struct load;
 
-enum load_kind { LOAD_CREATE, LOAD_UPDATE, LOAD_GET, LOAD_PING, LOAD_KINDS };
+enum load_kind { LOAD_CREATE, LOAD_UPDATE, LOAD_GET, LOAD_SEARCH, LOAD_PING, LOAD_KINDS };
 
 struct load_record {
     enum load_kind kind;
@@ -31,6 +31,8 @@ struct load_record {
 };
 
 struct load *load_start(const struct org *org, int per_second);
+/* The same through another base than BASE_URL. */
+struct load *load_start_at(const char *base, const struct org *org, int per_second);
 void load_stop(struct load *load);
 
 /* Valid after load_stop(). */
