@@ -47,6 +47,7 @@ static void add_routes(struct meters *meters)
 
     for (at = first; at != NULL; at = at->beside)
         n += at->n_routes;
+    must(n > 0);
     meters->routes = calloc(n, sizeof(*meters->routes));
     must(meters->routes != NULL);
     for (at = first; at != NULL; at = at->beside)

@@ -30,16 +30,16 @@ void attempts_of_user(struct attempts *attempts, struct arena *arena, struct str
     add(attempts, arena, "user", user_id, ATTEMPTS_OF_EMAIL);
 }
 
-void attempts_of_address(struct attempts *attempts, struct arena *arena, struct str text)
+void attempts_of_address(struct attempts *attempts, struct arena *arena, struct str address)
 {
     static const uint8_t v4[12] = {[10] = 0xff, 0xff};
-    struct address address = {{0}};
-    char counted[2 * sizeof(address.b) + 1];
+    struct address parsed = {{0}};
+    char counted[2 * sizeof(parsed.b) + 1];
     bool is_v4;
 
-    (void)address_parse(text, &address); /* it is well-formed */
-    is_v4 = crypto_equal(address.b, v4, sizeof(v4));
-    crypto_hex(address.b, is_v4 ? sizeof(address.b) : sizeof(address.b) / 2, counted);
+    (void)address_parse(address, &parsed); /* it is well-formed */
+    is_v4 = crypto_equal(parsed.b, v4, sizeof(v4));
+    crypto_hex(parsed.b, is_v4 ? sizeof(parsed.b) : sizeof(parsed.b) / 2, counted);
     add(attempts, arena, "address", str_of(counted), ATTEMPTS_OF_ADDRESS);
 }
 

@@ -99,7 +99,7 @@ static int by_number(const void *a, const void *b)
 
 Test(sessions, do_not_tell_by_the_time_which_emails_are_known)
 {
-    enum { TRIES = 5 };
+    enum { TRIES = 5, MIDDLE = TRIES / 2 };
     int64_t wrong_us[TRIES], unknown_us[TRIES];
     struct user ada;
     double ratio;
@@ -112,9 +112,9 @@ Test(sessions, do_not_tell_by_the_time_which_emails_are_known)
     }
     qsort(wrong_us, TRIES, sizeof(wrong_us[0]), by_number);
     qsort(unknown_us, TRIES, sizeof(unknown_us[0]), by_number);
-    ratio = (double)wrong_us[TRIES / 2] / (double)unknown_us[TRIES / 2];
-    cr_assert(ratio > 0.5 && ratio < 2, "medians of %ld and %ld us", (long)wrong_us[TRIES / 2],
-              (long)unknown_us[TRIES / 2]);
+    ratio = (double)wrong_us[MIDDLE] / (double)unknown_us[MIDDLE];
+    cr_assert(ratio > 0.5 && ratio < 2, "medians of %ld and %ld us", (long)wrong_us[MIDDLE],
+              (long)unknown_us[MIDDLE]);
     cr_assert_gt(unknown_us[0], 10000, "a password was hashed");
 }
 
