@@ -8,7 +8,7 @@ static bool is_formula(struct str text)
 
     while (i < text.n && text.p[i] == ' ')
         i++;
-    return i < text.n && memchr("=+-@\t\r\n", text.p[i], 7) != NULL;
+    return i < text.n && text.p[i] != '\0' && strchr("=+-@\t\r\n", text.p[i]) != NULL;
 }
 
 void csv_add_cell(struct buf *out, struct str text)

@@ -11,7 +11,7 @@ static bool is_of_id(char c)
 bool path_matches(struct str path, const char *pattern, struct str *id)
 {
     const char *star = strchr(pattern, '*');
-    struct str rest = path;
+    struct str rest;
     size_t n = 0;
 
     *id = STR_NONE;

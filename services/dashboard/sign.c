@@ -100,15 +100,13 @@ static void on_signed_in(void *owner, enum call_end end, struct bus_message *mes
     json_t *answer = NULL;
     char error[160];
 
-    if (outcome != OUTCOME_OK && outcome != OUTCOME_CREATED) {
+    if (outcome != OUTCOME_OK) {
         metric_add(dashboard_meter.sign_ins_refused, 1);
         ask_pass_on(dialog, outcome, body);
         return;
     }
-    if (!json_read(body, &answer, error))
-        respond_refusal(&dialog->visit, OUTCOME_UNCERTAIN, NULL);
-    else if (json_object_get(answer, "session") == NULL) /* which organization is meant? */
-        ask_pass_on(dialog, outcome, body);
+    if (json_read(body, &answer, error) && json_object_get(answer, "session") == NULL)
+        ask_pass_on(dialog, outcome, body); /* which organization is meant? */
     else if (begin_session(dialog, answer))
         end_old(dialog);
     else

@@ -12,9 +12,8 @@ struct item {
     char organization_id[UUID_TEXT + 1];
 };
 
-void news_post(void *closure, struct bus_message *message)
+void news_post(void *gateway, struct bus_message *message)
 {
-    struct gateway *gateway = closure;
     struct str id = bus_message_header(message, HEADER_ORGANIZATION);
     struct item *item;
 
@@ -23,7 +22,7 @@ void news_post(void *closure, struct bus_message *message)
     item = calloc(1, sizeof(*item));
     must(item != NULL);
     memcpy(item->organization_id, id.p, UUID_TEXT);
-    h2o_multithread_send_message(&gateway->news, &item->super);
+    h2o_multithread_send_message(&((struct gateway *)gateway)->news, &item->super);
 }
 
 void news_deliver(h2o_multithread_receiver_t *news, h2o_linklist_t *messages)
