@@ -2,8 +2,6 @@
  * The steps that all commands share: from a judged command to its statement, and from the row that
  * comes back to the reply.
  */
-#include <string.h>
-
 #include "common/base/log.h"
 #include "common/wire/json.h"
 #include "proto/headers.h"
@@ -21,13 +19,6 @@ static const struct verdict {
     {STR("disabled"), "The endpoint is disabled; enable it first"},
     {STR("gone"), "The endpoint has been deleted"},
 };
-
-void webhook_context(const struct uuid *organization_id, const struct uuid *endpoint_id,
-                     uint8_t context[WEBHOOK_CONTEXT])
-{
-    memcpy(context, organization_id->b, sizeof(organization_id->b));
-    memcpy(context + sizeof(organization_id->b), endpoint_id->b, sizeof(endpoint_id->b));
-}
 
 struct webhook_ask *webhook_for_organization(struct command *command, enum webhook_sql statement)
 {

@@ -108,25 +108,18 @@ static void look_up(struct attempts *attempts, struct attempt *attempt)
 /* False: the key that the secret was sealed with is not ours. */
 static bool sign(const struct attempts *attempts, struct attempt *attempt, struct str sealed_hex)
 {
-    const struct webhook *webhook = attempts->options.webhook;
-    uint8_t sealed[WEBHOOK_SECRET_TEXT + SEAL_OVERHEAD], context[WEBHOOK_CONTEXT];
-    char secret[WEBHOOK_SECRET_TEXT];
     struct uuid organization, endpoint;
-    bool opened = false;
+    char secret[SECRET_TEXT];
 
-    if (!crypto_unhex(sealed_hex, sealed, sizeof(sealed)) ||
-        !uuid_parse(attempt->organization_id, &organization) ||
-        !uuid_parse(attempt->endpoint_id, &endpoint))
+    if (!uuid_parse(attempt->organization_id, &organization) ||
+        !uuid_parse(attempt->endpoint_id, &endpoint) ||
+        !secret_open(&attempts->options.webhook->keys, &organization, &endpoint, sealed_hex,
+                     secret))
         return false;
-    webhook_context(&organization, &endpoint, context);
-    for (int i = 0; i < webhook->n_keys && !opened; i++)
-        opened = seal_open(&webhook->keys[i], (struct str){(char *)context, sizeof(context)},
-                           sealed, sizeof(sealed), secret);
-    if (opened)
-        payload_sign(&attempt->arena, (struct str){secret, sizeof(secret)}, attempt->timestamp,
-                     attempt->body, attempt->signature);
+    payload_sign(&attempt->arena, (struct str){secret, sizeof(secret)}, attempt->timestamp,
+                 attempt->body, attempt->signature);
     crypto_wipe(secret, sizeof(secret));
-    return opened;
+    return true;
 }
 
 /* The arena and nothing else survives from the attempt before. */

@@ -7,21 +7,13 @@
  * Retry    endpoint-create makes another endpoint each time; one whose answer was lost is of no use
  *          to anybody and can be deleted. The others are idempotent
  */
-#include <string.h>
-
 #include "common/base/clock.h"
-#include "common/crypto/crypto.h"
 #include "common/db/array.h"
 #include "common/wire/fields.h"
 #include "services/webhook/destination.h"
 #include "services/webhook/event_type.h"
 #include "services/webhook/guard.h"
 #include "services/webhook/webhook.h"
-
-#define SECRET_PREFIX "whsec_"
-#define SECRET_BYTES  32
-
-_Static_assert(WEBHOOK_SECRET_TEXT == sizeof(SECRET_PREFIX) - 1 + 2 * SECRET_BYTES, "its form");
 
 struct endpoint_create {
     struct str url;
@@ -99,30 +91,6 @@ static bool is_reachable(const struct webhook *self, const struct destination *d
     return guard_allows(&guard, &destination->address);
 }
 
-static struct str new_secret(struct arena *arena)
-{
-    char *text = arena_alloc(arena, WEBHOOK_SECRET_TEXT + 1);
-    uint8_t bytes[SECRET_BYTES];
-
-    crypto_random(bytes, sizeof(bytes));
-    memcpy(text, SECRET_PREFIX, sizeof(SECRET_PREFIX));
-    crypto_hex(bytes, sizeof(bytes), text + sizeof(SECRET_PREFIX) - 1);
-    crypto_wipe(bytes, sizeof(bytes));
-    return str_of(text);
-}
-
-static struct str sealed(const struct webhook *self, struct command *command, const struct uuid *id,
-                         struct str secret)
-{
-    uint8_t context[WEBHOOK_CONTEXT], bytes[WEBHOOK_SECRET_TEXT + SEAL_OVERHEAD];
-    char *text = arena_alloc(command->arena, 2 * sizeof(bytes) + 1);
-
-    webhook_context(&command->caller.organization_id, id, context);
-    seal(&self->keys[0], (struct str){(const char *)context, sizeof(context)}, secret, bytes);
-    crypto_hex(bytes, sizeof(bytes), text);
-    return str_of(text);
-}
-
 enum status endpoint_create_judge(struct command *command, void *service)
 {
     const struct webhook *self = service;
@@ -140,13 +108,14 @@ enum status endpoint_create_judge(struct command *command, void *service)
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "url",
                               "must lead to a public address");
     signs = !body.signing.given || body.signing.value;
-    ask->secret = new_secret(command->arena);
+    ask->secret = secret_new(command->arena);
     params_add_id(&ask->params, command->arena, &id);
     params_add(&ask->params, body.url);
     command_note(command, "host", destination.host); /* the rest of a URL can hold a secret */
     params_add(&ask->params, body.events);
     params_add_bool(&ask->params, signs);
-    params_add(&ask->params, sealed(self, command, &id, ask->secret));
+    params_add(&ask->params, secret_seal(&self->keys, command->arena,
+                                         &command->caller.organization_id, &id, ask->secret));
     params_add_int(&ask->params, command->arena, WEBHOOK_ENDPOINTS_MOST);
     return ST_OK;
 }

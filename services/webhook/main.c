@@ -94,22 +94,12 @@ static struct service webhook_service = {
     .on_idle = webhook_upkeep,
 };
 
-static bool read_keys(const struct webhook_config *config)
-{
-    webhook.n_keys = 1;
-    if (!seal_key_read(str_of(config->secret_key), &webhook.keys[0]))
-        return false;
-    if (config->secret_key_previous[0] == '\0')
-        return true;
-    webhook.n_keys = 2;
-    return seal_key_read(str_of(config->secret_key_previous), &webhook.keys[1]);
-}
-
 static enum status open_webhook(struct service *service, void *closure)
 {
     const struct webhook_config *config = closure;
 
-    if (!read_keys(config)) {
+    if (!secret_keys_read(str_of(config->secret_key), str_of(config->secret_key_previous),
+                          &webhook.keys)) {
         LOG(LOG_ERROR, "WEBHOOK_SECRET_KEY and WEBHOOK_SECRET_KEY_PREVIOUS must be 64 hex digits");
         return ST_REFUSED;
     }

@@ -14,18 +14,16 @@
 #include "common/actor/actor.h"
 #include "common/base/metrics.h"
 #include "common/base/network.h"
-#include "common/crypto/seal.h"
 #include "common/db/params.h"
+#include "services/webhook/secret.h"
 #include "webhook_sql.h"
 
 #define WEBHOOK_ENDPOINTS_MOST 2000 /* of an organization */
-#define WEBHOOK_SECRET_TEXT    70   /* "whsec_" and 64 hex digits */
 
 #define WEBHOOK_HEALTHS 3 /* healthy, degraded, failing */
 
 struct webhook {
-    struct seal_key keys[2]; /* the first one seals; the second one, if any, opens as well */
-    int n_keys;
+    struct secret_keys keys;
     struct networks allowed;
     int64_t upkeep_due_us; /* clock_mono_us() */
     struct metric *stray;  /* deliveries for which no partition was made */
@@ -41,11 +39,6 @@ struct webhook_ask {
     struct str secret; /* told to the caller this once; STR_NONE = there is none */
     size_t index;      /* of the statement in the batch */
 };
-
-/* What a secret is sealed for: it opens for no other endpoint. */
-#define WEBHOOK_CONTEXT (2 * 16)
-void webhook_context(const struct uuid *organization_id, const struct uuid *endpoint_id,
-                     uint8_t context[WEBHOOK_CONTEXT]);
 
 /* -- judge: one a subject ------------------------------------------------------------------------
  */

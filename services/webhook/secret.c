@@ -1,0 +1,67 @@
+#include "services/webhook/secret.h"
+
+#include <string.h>
+
+#include "common/crypto/crypto.h"
+
+#define PREFIX "whsec_"
+
+enum { RANDOM = 32, SEALED = SECRET_TEXT + SEAL_OVERHEAD };
+
+_Static_assert(SECRET_TEXT == sizeof(PREFIX) - 1 + 2 * RANDOM, "its form");
+
+struct context {
+    struct uuid organization_id, endpoint_id;
+};
+
+static struct str bytes_of(const struct context *context)
+{
+    return (struct str){(const char *)context, sizeof(*context)};
+}
+
+bool secret_keys_read(struct str current, struct str previous, struct secret_keys *out)
+{
+    out->n = previous.n > 0 ? 2 : 1;
+    return seal_key_read(current, &out->at[0]) &&
+           (previous.n == 0 || seal_key_read(previous, &out->at[1]));
+}
+
+struct str secret_new(struct arena *arena)
+{
+    char *text = arena_alloc(arena, SECRET_TEXT + 1);
+    uint8_t bytes[RANDOM];
+
+    crypto_random(bytes, sizeof(bytes));
+    memcpy(text, PREFIX, sizeof(PREFIX));
+    crypto_hex(bytes, sizeof(bytes), text + sizeof(PREFIX) - 1);
+    crypto_wipe(bytes, sizeof(bytes));
+    return str_of(text);
+}
+
+struct str secret_seal(const struct secret_keys *keys, struct arena *arena,
+                       const struct uuid *organization_id, const struct uuid *endpoint_id,
+                       struct str secret)
+{
+    const struct context context = {*organization_id, *endpoint_id};
+    char *text = arena_alloc(arena, 2 * SEALED + 1);
+    uint8_t bytes[SEALED];
+
+    seal(&keys->at[0], bytes_of(&context), secret, bytes);
+    crypto_hex(bytes, sizeof(bytes), text);
+    return str_of(text);
+}
+
+bool secret_open(const struct secret_keys *keys, const struct uuid *organization_id,
+                 const struct uuid *endpoint_id, struct str sealed_hex, char secret[SECRET_TEXT])
+{
+    const struct context context = {*organization_id, *endpoint_id};
+    uint8_t sealed[SEALED];
+
+    if (!crypto_unhex(sealed_hex, sealed, sizeof(sealed)))
+        return false;
+    for (int i = 0; i < keys->n; i++) {
+        if (seal_open(&keys->at[i], bytes_of(&context), sealed, sizeof(sealed), secret))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,36 @@
+/*
+ * secret - what an endpoint's deliveries are signed with: made, sealed for storage, opened.
+ *
+ * What     "whsec_" and 64 hex digits, the key of the HMAC as it stands. Sealed, it is bound to its
+ *          organization and endpoint: it opens for no other one.
+ * Owns     Texts live in the arena; whoever opens a secret wipes it.
+ * Threads  Any; pure, but for the random numbers.
+ */
+#ifndef SERVICES_WEBHOOK_SECRET_H
+#define SERVICES_WEBHOOK_SECRET_H
+
+#include "common/base/arena.h"
+#include "common/base/uuid.h"
+#include "common/crypto/seal.h"
+
+#define SECRET_TEXT 70
+
+/* The first one seals; the second one, if any, opens as well. */
+struct secret_keys {
+    struct seal_key at[2];
+    int n;
+};
+
+/* 64 hex digits each; `previous` may be empty. */
+bool secret_keys_read(struct str current, struct str previous, struct secret_keys *out);
+
+struct str secret_new(struct arena *arena);
+/* In hex. */
+struct str secret_seal(const struct secret_keys *keys, struct arena *arena,
+                       const struct uuid *organization_id, const struct uuid *endpoint_id,
+                       struct str secret);
+/* False: it was sealed with none of the keys, or for another endpoint. */
+bool secret_open(const struct secret_keys *keys, const struct uuid *organization_id,
+                 const struct uuid *endpoint_id, struct str sealed_hex, char secret[SECRET_TEXT]);
+
+#endif
