@@ -283,6 +283,26 @@ Test(sessions, are_noted_as_seen_once_a_minute)
     cr_assert_str_eq(sql_text(seen, ada.id, NULL), before);
 }
 
+Test(sessions, are_a_hundred_a_user_at_most)
+{
+    struct user ada;
+    const char *first, *latest;
+
+    user_new(dashboard, &ada, "admin");
+    first = user_session(dashboard, &ada);
+    sql_text("INSERT INTO access.sessions (organization_id, session_id, user_id, token_hash,"
+             " address, user_agent) SELECT $1::uuid, gen_random_uuid(), $2::uuid,"
+             " sha256(n::text::bytea), '::1', '' FROM generate_series(1, 99) AS n",
+             ada.org.id, ada.id, NULL);
+    cr_assert(user_session_is_good(dashboard, first));
+    latest = user_session(dashboard, &ada);
+    cr_assert_eq(
+        sql_integer("SELECT count(*) FROM access.sessions WHERE user_id = $1::uuid", ada.id, NULL),
+        100);
+    cr_assert(user_session_is_good(dashboard, latest));
+    cr_assert_not(user_session_is_good(dashboard, first), "unused for longest");
+}
+
 /* -- what ends them ---------------------------------------------------------------------------- */
 
 Test(sessions, end_one_by_one_or_all_at_once)

@@ -1,5 +1,6 @@
 -- Opens a session, unless the password that was right a moment ago has been changed since or the
--- user removed: who changes a password waits for this and ends the session with the others.
+-- user removed: who changes a password waits for this and ends the session with the others. A user
+-- has a hundred sessions at most: those unused for longest make room.
 -- $1 organization, $2 user, $3 hash that the password matched, $4 session, $5 token's hash in hex,
 -- $6 address, $7 user agent -> verdict, JSON; no row: not any more
 WITH subject AS (
@@ -13,6 +14,14 @@ WITH subject AS (
     SELECT organization_id, $4::uuid, user_id, decode($5, 'hex'), $6, left($7, 255)
     FROM subject
     RETURNING created_at, last_seen_at
+), crowded AS (
+    DELETE FROM access.sessions s
+    USING subject
+    WHERE s.organization_id = subject.organization_id
+      AND s.session_id IN (SELECT session_id FROM access.sessions
+                           WHERE organization_id = $1::uuid AND user_id = $2::uuid
+                           ORDER BY last_seen_at DESC, session_id DESC
+                           OFFSET 99)
 ), seen AS (
     UPDATE access.users u SET last_seen_at = now()
     FROM subject
