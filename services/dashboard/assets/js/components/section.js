@@ -34,12 +34,28 @@ export function settled(milliseconds) {
   ]);
 }
 
+const nameOf = (control) => control.getAttribute('aria-label') ?? control.textContent;
+
+/* Puts other content into an element. Who stood on a control in there stands on its successor then,
+   or at the place itself. */
+function swap(element, content) {
+  const active = document.activeElement, wasInside = element.contains(active);
+  const name = wasInside && nameOf(active);
+
+  replace(element, content);
+  if (!wasInside)
+    return;
+  const successor = [...element.querySelectorAll('a, button, summary')].find((one) => nameOf(one) === name);
+
+  (successor ?? element).focus({preventScroll: true});
+}
+
 /*
  * load() answers with data, render(data) makes elements of it. What was there stays until the next
  * answer is. {element, reload}
  */
 export function loaded({label, signal, load, render}) {
-  const element = h('div', {'aria-busy': 'true'}, loading(label));
+  const element = h('div', {'aria-busy': 'true', tabindex: '-1'}, loading(label));
 
   async function reload() {
     element.setAttribute('aria-busy', 'true');
@@ -47,16 +63,16 @@ export function loaded({label, signal, load, render}) {
       const data = await load();
 
       if (!signal.aborted)
-        replace(element, render(data));
+        swap(element, render(data));
     } catch (error) {
       if (!signal.aborted)
-        replace(element, errorNotice(error, retry));
+        swap(element, errorNotice(error, retry));
     }
     element.setAttribute('aria-busy', 'false');
   }
 
   function retry() {
-    replace(element, loading(label));
+    swap(element, loading(label));
     reload();
   }
 

@@ -102,8 +102,12 @@ function rangeSwitch(range) {
 }
 
 /* Nobody looks into a table there, or walks along a plot. */
-const isAtRest = ({element}) => !document.hidden && !element.contains(document.activeElement) &&
-  element.querySelector('details[open]') === null;
+function isAtRest({element}) {
+  const active = document.activeElement;
+
+  return !document.hidden && (active === element || !element.contains(active)) &&
+    element.querySelector('details[open]') === null;
+}
 
 export function page({query, signal}) {
   const asked = query.get('range'), range = Object.hasOwn(RANGES, asked) ? asked : '1h';
