@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/edge/program.h"
 #include "services/dashboard/dashboard_meter.h"
 
 static const char *reason_of(int status)
@@ -88,6 +90,20 @@ static const struct {
     {"permissions-policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"},
 };
 
+/* Failures are worth a line; a path holds ids and no secrets. */
+static void log_response(const struct visit *visit, int status)
+{
+    struct str path = {visit->req->input.path.base, visit->req->input.path.len};
+    char client[ADDRESS_TEXT];
+
+    if (status < 500 && !program_facts.logs_all)
+        return;
+    address_format(&visit->client, client);
+    LOG(status >= 500 ? LOG_WARNING : LOG_DEBUG, "answer", log_str("request_id", visit->id),
+        log_slice("path", str_cut(&path, '?')), log_int("status", status),
+        log_int("took_us", clock_mono_us() - visit->started_us), log_str("client", client));
+}
+
 /* What every response has, whatever it is. */
 static void begin(struct visit *visit, int status, const char *type, const char *caching)
 {
@@ -103,8 +119,9 @@ static void begin(struct visit *visit, int status, const char *type, const char 
     for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
         add(visit, always[i].name, str_of(always[i].value));
     if (visit->is_https)
-        add(visit, "strict-transport-security", STR("max-age=63072000; includeSubDomains"));
+        add(visit, "strict-transport-security", STR("max-age=63072000"));
     dashboard_meter_response(visit, status);
+    log_response(visit, status);
     visit_sending(visit);
 }
 

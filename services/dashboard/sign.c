@@ -92,6 +92,16 @@ static bool begin_session(struct dialog *dialog, json_t *answer)
     return true;
 }
 
+static void note_refusal(const struct dialog *dialog, enum outcome outcome)
+{
+    char client[ADDRESS_TEXT];
+
+    address_format(&dialog->visit.client, client);
+    metric_add(dashboard_meter.sign_ins_refused, 1);
+    LOG(LOG_INFO, "sign-in refused", log_str("request_id", dialog->visit.id),
+        log_str("client", client), log_str("outcome", outcome_name(outcome)));
+}
+
 static void on_signed_in(void *owner, enum call_end end, struct bus_message *message)
 {
     struct dialog *dialog = owner;
@@ -101,7 +111,7 @@ static void on_signed_in(void *owner, enum call_end end, struct bus_message *mes
     char error[160];
 
     if (outcome != OUTCOME_OK) {
-        metric_add(dashboard_meter.sign_ins_refused, 1);
+        note_refusal(dialog, outcome);
         ask_pass_on(dialog, outcome, body);
         return;
     }

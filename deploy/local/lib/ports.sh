@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154
 # TCP ports: free ones are picked once and kept in $RUN_DIR/ports, a line "NAME PORT" each.
-#     postgres nats gateway dashboard   where these listen (gateway: its first replica)
+#     postgres nats gateway dashboard   where these listen (of the last two the first replica)
 #     NAME of a process                 its admin listener: /livez /readyz /metrics
 declare -A PORTS=()
 

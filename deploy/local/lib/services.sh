@@ -53,7 +53,7 @@ service_prepare() {
   search) settings+=("CURSOR_KEY=${CURSOR_KEY:-$(secret cursor-key)}") ;;
   webhook) settings+=("WEBHOOK_SECRET_KEY=${WEBHOOK_SECRET_KEY:-$(secret webhook-secret-key 32)}") ;;
   dashboard)
-    settings+=("DASHBOARD_PORT=$(port_of dashboard)"
+    settings+=("DASHBOARD_PORT=$(($(port_of dashboard) + i))"
       "PUBLIC_BASE_URL=${PUBLIC_BASE_URL:-http://127.0.0.1:$(port_of gateway)/api/v1}")
     ;;
   esac
@@ -78,7 +78,7 @@ services_prepare() {
     [[ ! -x $BIN_DIR/$service ]] || present+=("$service")
   done
   port_choose gateway "${GATEWAY_PORT:-8080}" "$(replicas_of gateway)"
-  port_choose dashboard "${DASHBOARD_PORT:-8081}"
+  port_choose dashboard "${DASHBOARD_PORT:-8081}" "$(replicas_of dashboard)"
   for service in "${present[@]}"; do
     n=$(replicas_of "$service")
     [[ $n =~ ^[0-9]{1,2}$ ]] || die "REPLICAS_${service^^} must be a number from 0 to 99"
