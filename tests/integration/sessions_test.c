@@ -292,7 +292,7 @@ Test(sessions, are_a_hundred_a_user_at_most)
     first = user_session(dashboard, &ada);
     sql_text("INSERT INTO access.sessions (organization_id, session_id, user_id, token_hash,"
              " address, user_agent) SELECT $1::uuid, gen_random_uuid(), $2::uuid,"
-             " sha256(n::text::bytea), '::1', '' FROM generate_series(1, 99) AS n",
+             " sha256(n::text::bytea), '::1', '' FROM generate_series(1, 99) AS n RETURNING 'x'",
              ada.org.id, ada.id, NULL);
     cr_assert(user_session_is_good(dashboard, first));
     latest = user_session(dashboard, &ada);
