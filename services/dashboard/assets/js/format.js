@@ -18,11 +18,14 @@ export function milliseconds(ms) {
   return `${Number(ms.toPrecision(ms >= 100 ? 3 : 2))} ms`;
 }
 
-/* Never "100 %" unless it is all of them. */
+/* Never "100 %" unless it is all of them, nor "0 %" unless it is none. */
 export function percent(part, all) {
   if (all === 0)
     return '–';
   const share = (part / all) * 100;
+
+  if (share > 0 && share < 0.1)
+    return '< 0.1 %';
   const shown = share >= 99 && share < 100 ? Math.floor(share * 10) / 10 : Math.round(share * 10) / 10;
 
   return `${shown} %`;

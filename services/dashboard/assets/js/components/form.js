@@ -100,7 +100,7 @@ function showProblems(error, fields, place) {
     first ??= field;
   }
   if (rest.length > 0)
-    replace(place, errorNotice(Object.assign(error, {message: rest[0].message})));
+    replace(place, errorNotice(Object.assign(error, {message: rest[0].message, errors: rest})));
   first?.control.focus();
 }
 

@@ -6,12 +6,19 @@ export function notice(kind, ...children) {
   return h('div', {class: `notice ${kind}`}, children);
 }
 
+/* A sentence: problems of a field are written to follow its name. */
+function sentence({message, errors}) {
+  const field = errors?.[0].field;
+
+  return `${field ? `${field} ` : ''}${message}`.replace(/([^.!?])$/, '$1.');
+}
+
 /* What the server said, and what to quote when asking for help. */
 export function errorNotice(error, retry) {
   const waits = error.retryAfter ? ` Try again in ${error.retryAfter} seconds.` : '';
 
   return h('div', {class: 'notice bad', role: 'alert'},
-           h('p', null, error.message.replace(/([^.!?])$/, '$1.'), waits),
+           h('p', null, sentence(error), waits),
            error.requestId && h('p', {class: 'small'}, 'Request ', h('code', null, error.requestId)),
            retry && h('div', {class: 'actions'},
                       h('button', {type: 'button', class: 'button compact', on: {click: retry}},
