@@ -93,7 +93,7 @@ static void run(const char *service, char *const *environment)
     _exit(127);
 }
 
-static struct answer *ask_admin(const struct replica *replica, const char *path)
+struct answer *replica_ask(const struct replica *replica, const char *path)
 {
     return http_send(
         &(struct http_request){.method = "GET",
@@ -108,15 +108,16 @@ static bool is_ready(void *closure)
     const struct replica *replica = closure;
 
     cr_assert_eq(waitpid(replica->pid, NULL, WNOHANG), 0, "the replica ended at once");
-    return ask_admin(replica, "/readyz")->status == 200;
+    return replica_ask(replica, "/readyz")->status == 200;
 }
 
-void replica_start_of(struct replica *replica, const char *service, const char *const *settings)
+void replica_launch_of(struct replica *replica, const char *service, const char *const *settings)
 {
     struct environment *environment = inherit(service);
 
     choose_ports(replica);
     put(environment->at, format("GATEWAY_PORT=%d", replica->port));
+    put(environment->at, format("DASHBOARD_PORT=%d", replica->port));
     put(environment->at, format("ADMIN_PORT=%d", replica->admin_port));
     put(environment->at, format("GATEWAY_TLS_PORT=0"));
     put(environment->at, format("SERVICE_INSTANCE=test-%d", replica->port));
@@ -128,7 +129,17 @@ void replica_start_of(struct replica *replica, const char *service, const char *
     if (replica->pid == 0)
         run(service, environment->at);
     free(environment);
+}
+
+void replica_await(struct replica *replica)
+{
     cr_assert(stack_wait(is_ready, replica, READY_WITHIN_MS), "the replica is not ready");
+}
+
+void replica_start_of(struct replica *replica, const char *service, const char *const *settings)
+{
+    replica_launch_of(replica, service, settings);
+    replica_await(replica);
 }
 
 void replica_start(struct replica *replica, const char *const *settings)
@@ -136,22 +147,28 @@ void replica_start(struct replica *replica, const char *const *settings)
     replica_start_of(replica, "gateway", settings);
 }
 
-void replica_stop(struct replica *replica)
+int replica_await_end(struct replica *replica)
 {
     int status;
 
-    if (replica->pid == 0)
-        return;
-    kill(replica->pid, SIGTERM);
     while (waitpid(replica->pid, &status, 0) < 0)
         cr_assert_eq(errno, EINTR);
     replica->pid = 0;
-    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the replica ended badly: %x", status);
+    cr_assert(WIFEXITED(status), "the replica ended badly: %x", status);
+    return WEXITSTATUS(status);
+}
+
+void replica_stop(struct replica *replica)
+{
+    if (replica->pid == 0)
+        return;
+    kill(replica->pid, SIGTERM);
+    cr_assert_eq(replica_await_end(replica), 0);
 }
 
 const char *replica_metrics(const struct replica *replica)
 {
-    struct answer *answer = ask_admin(replica, "/metrics");
+    struct answer *answer = replica_ask(replica, "/metrics");
 
     cr_assert_eq(answer->status, 200);
     return answer->body;

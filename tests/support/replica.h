@@ -13,6 +13,8 @@
 
 #include <sys/types.h>
 
+#include "tests/support/http.h"
+
 struct replica {
     pid_t pid;
     int port, admin_port;
@@ -24,6 +26,14 @@ void replica_start(struct replica *replica, const char *const *settings);
 /* The same of another service. */
 void replica_start_of(struct replica *replica, const char *service, const char *const *settings);
 void replica_stop(struct replica *replica);
+
+/* The same in two steps: it runs, ready or not; and the wait for it. */
+void replica_launch_of(struct replica *replica, const char *service, const char *const *settings);
+void replica_await(struct replica *replica);
+/* What it says at a path of its admin listener; status 0 while nobody listens there. */
+struct answer *replica_ask(const struct replica *replica, const char *path);
+/* Waits for its end; its exit status. */
+int replica_await_end(struct replica *replica);
 
 /* A metric by its name with labels, as /metrics has it; fails when there is none. */
 long long replica_metric(const struct replica *replica, const char *series);
