@@ -204,10 +204,11 @@ struct attempt *const *attempts_ended(const struct attempts *attempts, size_t *n
 void attempts_forget_ended(struct attempts *attempts, size_t n)
 {
     must(n <= attempts->n_ended);
-    memcpy(attempts->vacant + attempts->n_vacant, attempts->ended, n * sizeof(*attempts->ended));
-    attempts->n_vacant += n;
+    for (size_t i = 0; i < n; i++)
+        attempts->vacant[attempts->n_vacant++] = attempts->ended[i];
+    for (size_t i = n; i < attempts->n_ended; i++)
+        attempts->ended[i - n] = attempts->ended[i];
     attempts->n_ended -= n;
-    memmove(attempts->ended, attempts->ended + n, attempts->n_ended * sizeof(*attempts->ended));
 }
 
 struct str attempts_fences(struct attempts *attempts)
