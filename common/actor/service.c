@@ -12,7 +12,7 @@
 #include "common/bus/settings.h"
 #include "common/http/admin.h"
 
-enum { ACTORS_MOST = 32, SETTINGS_MOST = 32, MAILBOXES_MOST = 2, ALL_ACTORS_MOST = 64 };
+enum { ACTORS_MOST = 32, SETTINGS_MOST = 32, MAILBOXES_MOST = 4, ALL_ACTORS_MOST = 128 };
 
 struct base_config {
     const char *bus_url, *database_url;

@@ -24,7 +24,6 @@ static const struct route routes[] = {
      authenticate_tell},
     {SUBJECT_ACCESS_QUOTA, OP_NONE, CHANGE_NONE, true, quota_judge, access_ask, access_tell},
     {SUBJECT_ACCESS_USED, OP_NONE, CHANGE_NONE, true, used_judge, access_ask, NULL},
-    {SUBJECT_ACCESS_USAGE, OP_NONE, CHANGE_NONE, false, usage_judge, usage_ask, usage_tell},
     {SUBJECT_ACCESS_ORG_CREATE, OP_NONE, CHANGE_ORGANIZATION_CREATE, true, org_create_judge,
      access_ask, access_tell_change},
     {SUBJECT_ACCESS_ORG_GET, OP_NONE, CHANGE_NONE, false, org_get_judge, access_ask, access_tell},
@@ -60,6 +59,23 @@ static const struct route routes[] = {
      access_ask, access_tell},
 };
 
+static const struct route usage_routes[] = {
+    {SUBJECT_USAGE_READ, OP_NONE, CHANGE_NONE, false, usage_judge, usage_ask, usage_tell},
+};
+
+static struct service usage_service = {
+    .name = "usage",
+    .group = "access", /* as the bus knows the whole process */
+    .mailbox = SUBJECT_USAGE,
+    .routes = usage_routes,
+    .n_routes = sizeof(usage_routes) / sizeof(usage_routes[0]),
+    .statements = access_sql,
+    .n_statements = ACCESS_SQL_COUNT,
+    .self = &access_state,
+    .batch_most = 8,
+    .actors = 1,
+};
+
 static const struct route session_routes[] = {
     {SUBJECT_SESSION_SIGN_IN, OP_NONE, CHANGE_SESSION_SIGN_IN, true, sign_in_judge, sign_in_ask,
      sign_in_tell},
@@ -75,7 +91,7 @@ static const struct route session_routes[] = {
    locked in an order that only holds for one of them. */
 static struct service session_service = {
     .name = "session",
-    .group = "access", /* as the bus knows the whole process */
+    .group = "access",
     .mailbox = SUBJECT_SESSION,
     .routes = session_routes,
     .n_routes = sizeof(session_routes) / sizeof(session_routes[0]),
@@ -85,6 +101,7 @@ static struct service session_service = {
     .ledger = &trail,
     .batch_most = 1,
     .actors = 1,
+    .beside = &usage_service,
 };
 
 static struct service access_service = {

@@ -1,9 +1,12 @@
 /*
- * usage - what an organization's keys were used for, over time.
+ * read - what an organization's keys were used for, over time.
  *
  * Answer   ok: {step, points: [...], keys: [...]}; or parameter_invalid, parameter_not_found,
  *          not_found
  * Retry    reads only
+ *
+ * Served by a mailbox of its own, v1.usage: much may have to be read, and gateways do not wait for
+ * it.
  */
 #include <inttypes.h>
 
@@ -12,9 +15,10 @@
 #include "services/access/access.h"
 #include "services/access/percentile.h"
 
-#define POINTS_MOST  1500 /* a day by the minute, and some */
-#define MINUTE_S     60
-#define SECONDS_MOST (INT32_MAX * INT64_C(2))
+#define POINTS_MOST     1500 /* a day by the minute, and some */
+#define QUARTER_MINUTES 15   /* kept by the minute and by the quarter of an hour */
+#define MINUTE_S        60
+#define SECONDS_MOST    (INT32_MAX * INT64_C(2))
 
 enum column { AT, OUTCOMES, LATENCY = OUTCOMES + USAGE_OUTCOMES };
 
@@ -66,6 +70,8 @@ enum status usage_judge(struct command *command, void *service)
     params_add_int(&usage->params, command->arena, usage->first);
     params_add_int(&usage->params, command->arena, usage->end);
     params_add_int(&usage->params, command->arena, usage->step_minutes);
+    params_add_int(&usage->params, command->arena,
+                   usage->step_minutes < QUARTER_MINUTES ? 1 : QUARTER_MINUTES);
     params_add_int(&usage->params, command->arena, self->rate_limit_default);
     command->state = usage;
     return ST_OK;
@@ -75,8 +81,8 @@ void usage_ask(struct command *command, struct db *db, void *service)
 {
     struct usage *usage = command->state;
 
-    usage->of_all = db_add(db, SQL_READ_USAGE, usage->params.at, 4);
-    usage->of_keys = db_add(db, SQL_READ_USAGE_OF_KEYS, usage->params.at, 5);
+    usage->of_all = db_add(db, SQL_READ_USAGE, usage->params.at, 5);
+    usage->of_keys = db_add(db, SQL_READ_USAGE_OF_KEYS, usage->params.at, 6);
 }
 
 /* -- the answer ------------------------------------------------------------------------------ */

@@ -44,7 +44,7 @@ static json_t *usage(const struct org *org)
 {
     long long now = (long long)(clock_us() / 1000000);
 
-    return caller_get(dashboard, SUBJECT_ACCESS_USAGE, org->id,
+    return caller_get(dashboard, SUBJECT_USAGE_READ, org->id,
                       "{\"since\":%lld,\"until\":%lld,\"step\":60}", now - 600, now + 60);
 }
 

@@ -1,5 +1,10 @@
--- A step at a time.
+-- A step at a time; of quarters there are fewer.
 -- $1 the oldest minute to keep, $2 rows at most
+WITH quarters AS (
+    DELETE FROM access.usage_quarters
+    WHERE ctid = ANY (ARRAY(SELECT ctid FROM access.usage_quarters WHERE minute < $1::bigint
+                            ORDER BY minute LIMIT $2::bigint))
+)
 DELETE FROM access.usage
 WHERE ctid = ANY (ARRAY(SELECT ctid FROM access.usage WHERE minute < $1::bigint
                         ORDER BY minute LIMIT $2::bigint))

@@ -20,6 +20,28 @@ WITH told AS (
     UPDATE access.api_keys k SET last_used_at = used.at
     FROM used
     WHERE k.organization_id = used.organization_id AND k.api_key_id = used.api_key_id
+), quarters AS (
+    INSERT INTO access.usage_quarters AS u (organization_id, api_key_id, minute, allowed, denied,
+                                            rejected, error, limited, latency)
+    SELECT organization_id, api_key_id, minute / 15 * 15 AS minute, sum(outcomes[1]),
+           sum(outcomes[2]), sum(outcomes[3]), sum(outcomes[4]), sum(outcomes[5]),
+           ARRAY[sum(latency[1]), sum(latency[2]), sum(latency[3]), sum(latency[4]),
+                 sum(latency[5]), sum(latency[6]), sum(latency[7]), sum(latency[8]),
+                 sum(latency[9]), sum(latency[10]), sum(latency[11]), sum(latency[12]),
+                 sum(latency[13])]
+    FROM told
+    WHERE minute IS NOT NULL
+    GROUP BY 1, 2, 3
+    ORDER BY 1, 3, 2
+    ON CONFLICT (organization_id, minute, api_key_id) DO UPDATE
+    SET allowed = u.allowed + excluded.allowed,
+        denied = u.denied + excluded.denied,
+        rejected = u.rejected + excluded.rejected,
+        error = u.error + excluded.error,
+        limited = u.limited + excluded.limited,
+        latency = ARRAY(SELECT a + b
+                        FROM unnest(u.latency, excluded.latency) WITH ORDINALITY AS t (a, b, i)
+                        ORDER BY i)
 )
 INSERT INTO access.usage AS u (organization_id, api_key_id, minute, allowed, denied, rejected,
                                error, limited, latency)

@@ -1,9 +1,10 @@
 -- The twenty keys that were used most, with their requests in each step.
--- $1 organization, $2 first minute, $3 the minute behind the last, $4 minutes in a step, $5 limit
--- where the organization has none of its own -> verdict, JSON array; no row: no such organization
+-- $1 organization, $2 first minute, $3 the minute behind the last, $4 minutes in a step,
+-- $5 minutes in a row that is read: 1 or 15, $6 limit where the organization has none of its own
+-- -> verdict, JSON array; no row: no such organization
 WITH busiest AS (
     SELECT api_key_id, sum(allowed + denied + rejected + error + limited) AS n
-    FROM access.usage
+    FROM access.usage_by($5::integer)
     WHERE organization_id = $1::uuid AND minute >= $2::bigint AND minute < $3::bigint
     GROUP BY api_key_id
     ORDER BY n DESC, api_key_id
@@ -11,7 +12,7 @@ WITH busiest AS (
 ), steps AS (
     SELECT api_key_id, minute / $4::bigint AS step,
            sum(allowed + denied + rejected + error + limited) AS n
-    FROM access.usage
+    FROM access.usage_by($5::integer)
     WHERE organization_id = $1::uuid AND minute >= $2::bigint AND minute < $3::bigint
       AND api_key_id IN (SELECT api_key_id FROM busiest)
     GROUP BY 1, 2
@@ -25,7 +26,7 @@ WITH busiest AS (
 SELECT 'ok',
        (SELECT coalesce(json_agg(json_build_object(
                    'id', k.api_key_id, 'name', k.name,
-                   'limit_per_minute', coalesce(o.rate_limit, $5::bigint) * 6,
+                   'limit_per_minute', coalesce(o.rate_limit, $6::bigint) * 6,
                    'points', points.points) ORDER BY points.n DESC, k.api_key_id), '[]'::json)
         FROM points
         JOIN access.api_keys k ON k.organization_id = $1::uuid

@@ -51,6 +51,7 @@ static void start(void)
         "services/access/migrations/0004_sessions.sql",
         "services/access/migrations/0005_members.sql",
         "services/access/migrations/0006_usage.sql",
+        "services/access/migrations/0007_usage_quarters.sql",
     };
 
     postgres_server_share(&server);
@@ -211,8 +212,11 @@ Test(statements, add_up_what_gateways_count_of_a_minute, .init = start, .fini = 
                          " rejected = 9 AND error = 12 AND limited = 15 AND"
                          " latency = '{3,0,0,6,0,0,0,0,0,0,0,0,9}'"),
         1);
-    cr_assert(says(ASK(SQL_READ_USAGE_OF_KEYS, ORG, "28333332", "28333337", "1", "1667"),
+    cr_assert(says(ASK(SQL_READ_USAGE_OF_KEYS, ORG, "28333332", "28333337", "1", "1", "1667"),
                    "\"limit_per_minute\" : 10002, \"points\" : [0, 0, 45, 1, 0]"));
+    cr_assert(says(ASK(SQL_READ_USAGE_OF_KEYS, ORG, "28333320", "28333365", "15", "15", "1667"),
+                   "\"points\" : [45, 1, 0]"),
+              "a quarter ends between the two minutes");
     ASK(SQL_CLEAN_USAGE, "28333335", "100");
     cr_assert_eq(postgres_integer(server.url, "SELECT min(minute) FROM access.usage"), 28333335);
 }
