@@ -251,6 +251,9 @@ enum outcome ask_outcome(struct dialog *dialog, enum call_end end, struct bus_me
     /* A success without its resource is none that can be vouched for. */
     if (outcome_code(outcome) == NULL && body->n == 0)
         outcome = OUTCOME_UNCERTAIN;
+    /* What only reads has changed nothing, whatever became of it. */
+    if (outcome == OUTCOME_UNCERTAIN && str_equal(str_of(dialog->found.action->method), STR("GET")))
+        outcome = OUTCOME_UNAVAILABLE;
     return outcome;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "tests/support/client.h"
 #include "tests/support/desk.h"
@@ -116,6 +117,82 @@ Test(dashboard_export, ends_with_the_connection_where_there_are_no_chunks)
     cr_assert(raw_read(&raw, &answer, 5000));
     cr_assert_eq(answer.status, 200);
     cr_assert_eq(count_lines(answer.body), 3);
+    raw_close(&raw);
+}
+
+/* -- while the browser takes its time ---------------------------------------------------------- */
+
+/* As many as no socket's buffers hold. */
+static void fill_trail(int n)
+{
+    cr_assert_eq(
+        sql_integer("WITH made AS (INSERT INTO audit.entries (organization_id, created_at,"
+                    " request_id, api_key_id, operation, http_status, outcome)"
+                    " SELECT $1::uuid, to_timestamp(ms / 1000.0),"
+                    "  (lpad(to_hex(ms), 12, '0') || '7' || right(md5($1::text || n::text), 19))::uuid,"
+                    "  $1::uuid, 'ping', 200, 'allowed'"
+                    " FROM generate_series(1, $2::integer) AS n,"
+                    "  (SELECT (extract(epoch FROM now()) * 1000)::bigint AS ms) AS at"
+                    " RETURNING 1) SELECT count(*) FROM made",
+                    org.id, format("%d", n), NULL),
+        n);
+}
+
+/* All that still comes; true when it ends as a whole answer does. */
+static bool drain(int fd, size_t *total)
+{
+    static char bytes[65536];
+    char last[5] = "";
+    ssize_t n;
+
+    *total = 0;
+    while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0) {
+        *total += (size_t)n;
+        if (n >= 5)
+            memcpy(last, bytes + n - 5, 5);
+        else {
+            memmove(last, last + n, 5 - (size_t)n);
+            memcpy(last + 5 - n, bytes, (size_t)n);
+        }
+    }
+    return memcmp(last, "0\r\n\r\n", 5) == 0;
+}
+
+/* Begins an export and takes the front of it. */
+static void begin_export(struct raw *raw)
+{
+    const char *request = format("GET /data/audit/export.ndjson HTTP/1.1\r\nHost: a\r\n"
+                                 "Cookie: session=%s\r\nConnection: close\r\n\r\n",
+                                 seat.token);
+    char front[1024];
+    int room = 65536;
+
+    raw_open(raw, atoi(strrchr(stack_setting("DASHBOARD_URL"), ':') + 1));
+    cr_assert_eq(setsockopt(raw->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)), 0);
+    cr_assert(raw_write(raw, request, strlen(request)));
+    cr_assert_gt(recv(raw->fd, front, sizeof(front), MSG_WAITALL), 0);
+    cr_assert(strncmp(front, "HTTP/1.1 200 ", 13) == 0);
+}
+
+Test(dashboard_export, waits_for_the_browser_and_stops_when_its_session_ends)
+{
+    const size_t whole = 40000UL * 250;
+    struct seat again;
+    struct raw raw;
+    size_t total;
+
+    make_entries(0);
+    fill_trail(40000);
+    begin_export(&raw);
+    cr_assert(drain(raw.fd, &total));
+    cr_assert_gt(total, whole);
+    raw_close(&raw);
+
+    desk_sit_again(&seat, &again);
+    begin_export(&raw);
+    expect_status(desk_do(&again, "DELETE", "/data/sessions", NULL), 200);
+    cr_assert_not(drain(raw.fd, &total));
+    cr_assert_lt(total, whole);
     raw_close(&raw);
 }
 
