@@ -23,7 +23,8 @@ export function openDialog({title, body, wide = false, sticky = false, onClose =
   const cross = h('button', {type: 'button', class: 'close', 'aria-label': 'Close',
                              on: {click: () => close()}}, '×');
   const dialog = h('dialog', {class: wide && 'wide', 'aria-labelledby': id},
-                   h('div', {class: 'dialog-head'}, heading, cross), place);
+                   h('div', {class: 'dialog-head'}, heading, cross), place,
+                   h('div', {class: 'announcer unseen', role: 'status'}));
   let isSticky = false;
 
   function close() {
