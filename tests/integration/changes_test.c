@@ -87,6 +87,44 @@ Test(changes, that_are_refused_leave_nothing)
     cr_expect_eq(recorded(&org, "who <> 'operator'"), 0);
 }
 
+/* A row of that organization's is refused by the table itself for the while. */
+static void refuse_records(const struct org *org, bool on)
+{
+    const char *name = format("refuse_%.8s", org->id + 24);
+    const char *state = sql_state_as(
+        NULL, on ? format("ALTER TABLE audit.changes ADD CONSTRAINT %s CHECK (organization_id <>"
+                          " '%s') NOT VALID",
+                          name, org->id)
+                 : format("ALTER TABLE audit.changes DROP CONSTRAINT %s", name));
+
+    cr_assert_str_eq(state, "00000");
+}
+
+Test(changes, that_cannot_be_recorded_are_not_made)
+{
+    struct org org;
+    const char *conversation;
+    int64_t keys;
+
+    org_new(&org);
+    conversation = new_conversation(&org, "c-1", "k-1");
+    keys = sql_integer("SELECT count(*) FROM access.api_keys WHERE organization_id = $1::uuid",
+                       org.id, NULL);
+    refuse_records(&org, true);
+    cr_expect_eq(person_gets(&ada, &org, SUBJECT_CONVERSATION_SET_STATUS,
+                             format("{\"id\":\"%s\",\"status\":\"waiting\"}", conversation)),
+                 OUTCOME_SERVER_ERROR);
+    cr_expect_eq(
+        person_gets(&ada, &org, SUBJECT_ACCESS_KEY_CREATE, "{\"name\":\"n\",\"scope\":\"full\"}"),
+        OUTCOME_SERVER_ERROR);
+    refuse_records(&org, false);
+    expect_text(read_conversation(&org, conversation), "status", "active");
+    cr_expect_eq(
+        sql_integer("SELECT count(*) FROM access.api_keys WHERE organization_id = $1::uuid", org.id,
+                    NULL),
+        keys);
+}
+
 Test(changes, are_not_made_for_somebody_malformed)
 {
     static const struct person wrong[] = {
