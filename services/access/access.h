@@ -3,7 +3,8 @@
  *
  * What     Each command is one statement that answers with a verdict and the finished JSON, or with
  *          no row when the organization or the thing named in it does not exist. So a command is
- *          little more than its judge(); asking and telling are the same for all.
+ *          little more than its judge(); asking and telling are the same for all, those apart that
+ *          hash a password (session.h).
  * Threads  struct access is read-only after start, except for what access_upkeep() keeps, which
  * only the first actor's thread touches.
  */
