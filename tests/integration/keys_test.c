@@ -136,7 +136,7 @@ Test(keys, end_at_the_very_second)
     org_new(&org);
     json_decref(convctl("org", "set", org.id, "--rate-limit", "100000", NULL));
     key = convctl("key", "create", "--org", org.id, "--name", "short", "--scope", "read",
-                  "--expires-in", "3", NULL);
+                  "--expires-in", "5", NULL);
     end_us = integer_of(key, "expires_at") * 1000000;
     do {
         sent_us = clock_us();
