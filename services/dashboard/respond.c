@@ -6,35 +6,8 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/edge/program.h"
+#include "common/edge/reason.h"
 #include "services/dashboard/dashboard_meter.h"
-
-static const char *reason_of(int status)
-{
-    static const struct {
-        int status;
-        const char *reason;
-    } reasons[] = {
-        {200, "OK"},
-        {201, "Created"},
-        {304, "Not Modified"},
-        {400, "Bad Request"},
-        {401, "Unauthorized"},
-        {403, "Forbidden"},
-        {404, "Not Found"},
-        {405, "Method Not Allowed"},
-        {409, "Conflict"},
-        {413, "Content Too Large"},
-        {415, "Unsupported Media Type"},
-        {417, "Expectation Failed"},
-        {429, "Too Many Requests"},
-        {503, "Service Unavailable"},
-    };
-
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-        if (reasons[i].status == status)
-            return reasons[i].reason;
-    return "Internal Server Error";
-}
 
 static const char *message_of(enum outcome outcome)
 {

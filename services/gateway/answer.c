@@ -3,43 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NUMBER_ROOM 24
+#include "common/edge/reason.h"
 
-static const char *reason_of(int status)
-{
-    switch (status) {
-    case 200:
-        return "OK";
-    case 201:
-        return "Created";
-    case 400:
-        return "Bad Request";
-    case 401:
-        return "Unauthorized";
-    case 403:
-        return "Forbidden";
-    case 404:
-        return "Not Found";
-    case 405:
-        return "Method Not Allowed";
-    case 406:
-        return "Not Acceptable";
-    case 409:
-        return "Conflict";
-    case 413:
-        return "Content Too Large";
-    case 415:
-        return "Unsupported Media Type";
-    case 417:
-        return "Expectation Failed";
-    case 429:
-        return "Too Many Requests";
-    case 503:
-        return "Service Unavailable";
-    default:
-        return "Internal Server Error";
-    }
-}
+#define NUMBER_ROOM 24
 
 /* `name` is a literal in lower case, `shown` the same as it goes out. */
 static void add(h2o_req_t *req, struct str name, const char *shown, const char *value, size_t n)
