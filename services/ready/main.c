@@ -89,7 +89,7 @@ int main(void)
     static char answer[ANSWER_MOST + 1];
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                                    .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
-    struct ready_config config;
+    static struct ready_config config; /* its texts live until the process ends */
     struct addrinfo *address = NULL;
     char error[256];
     int fd;
