@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 const { BASE_URL, DASHBOARD_URL, BIN_DIR } = process.env;
@@ -82,6 +83,16 @@ async function converse({ org, token }) {
   return { id, contact: contact.id, other: other.id };
 }
 
+// Only what has left the queue can be sent again.
+async function finishedDelivery(org, endpoint) {
+  for (;;) {
+    const deliveries = await ctl('webhook', 'deliveries', '--org', org, endpoint);
+    const finished = deliveries.find(({ finished_at: at }) => at !== null);
+    if (finished) return finished.id;
+    await setTimeout(20);
+  }
+}
+
 async function hook({ org }) {
   const url = 'https://127.0.0.1:1024/'; // where nobody takes anything
   const events = ['ticket.created', 'ai.handoff'].flatMap((event) => ['--event', event]);
@@ -91,8 +102,7 @@ async function hook({ org }) {
   const data = JSON.stringify({ id: 'T-1', status: 'open' });
   await ctl('event', 'publish', '--org', org, '--type', 'ticket.created', '--data', data);
   await ctl('webhook', 'list', '--org', org);
-  const [delivery] = await ctl('webhook', 'deliveries', '--org', org, id);
-  await ctl('webhook', 'resend', '--org', org, delivery.id);
+  await ctl('webhook', 'resend', '--org', org, await finishedDelivery(org, id));
   await ctl('webhook', 'resend-failed', '--org', org, id, '--since', '1');
   await ctl('webhook', 'delete', '--org', org, id);
 }
