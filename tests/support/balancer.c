@@ -1,6 +1,5 @@
 #include "tests/support/balancer.h"
 
-#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -10,23 +9,11 @@
 #include <unistd.h>
 
 #include "tests/support/api.h"
+#include "tests/support/port.h"
 
 enum { READY_WITHIN_MS = 20000 };
 
 static char *origin; /* http://127.0.0.1:PORT */
-
-static int free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t n = sizeof(address);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    cr_assert_eq(bind(fd, (struct sockaddr *)&address, n), 0);
-    cr_assert_eq(getsockname(fd, (struct sockaddr *)&address, &n), 0);
-    close(fd);
-    return ntohs(address.sin_port);
-}
 
 static void write_config(const char *path, int port, const struct balanced *gateways, int n)
 {
@@ -63,7 +50,7 @@ static bool answers(void *closure)
 
 const char *balancer_start(const struct balanced *gateways, int n)
 {
-    const int port = free_port();
+    const int port = port_free();
     char *base;
     char *config = format("%s/haproxy.cfg", stack_setting("RUN_DIR"));
     pid_t pid;

@@ -15,6 +15,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "tests/support/port.h"
 
 enum { START_MS = 10000, RETRY_MS = 5 };
 
@@ -24,20 +25,9 @@ static struct sockaddr_in loopback(uint16_t port)
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
-static uint16_t free_port(void)
-{
-    struct sockaddr_in address = loopback(0);
-    socklen_t n = sizeof(address);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    must(fd >= 0 && bind(fd, (struct sockaddr *)&address, n) == 0);
-    must(getsockname(fd, (struct sockaddr *)&address, &n) == 0);
-    close(fd);
-    return ntohs(address.sin_port);
-}
-
 void nats_server_prepare(struct nats_server *server, const char *config)
 {
-    *server = (struct nats_server){.port = free_port()};
+    *server = (struct nats_server){.port = port_free()};
     (void)snprintf(server->url, sizeof(server->url), "nats://127.0.0.1:%u", server->port);
     if (config == NULL)
         return;

@@ -1,0 +1,134 @@
+/* The bus as a cluster of three servers: one of them is killed under load. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#include "common/base/clock.h"
+#include "tests/support/api.h"
+#include "tests/support/lenient.h"
+#include "tests/support/load.h"
+#include "tests/support/nats_server.h"
+#include "tests/support/port.h"
+#include "tests/support/replica.h"
+
+TestSuite(cluster, .init = stack_have_alone, .timeout = 120);
+
+enum { NODES = 3, RATE = 100, LOAD_MS = 1500, HEALS_WITHIN_US = 1000000 };
+
+static const char *const services[] = {"access", "conversation", "search", "audit"};
+enum { N_SERVICES = sizeof(services) / sizeof(services[0]) };
+
+static struct nats_server nodes[NODES];
+
+static void start_cluster(void)
+{
+    int routes[NODES];
+
+    for (int i = 0; i < NODES; i++)
+        routes[i] = port_free();
+    for (int i = 0; i < NODES; i++)
+        nats_server_prepare(&nodes[i],
+                            format("max_payload: 8MB\nserver_name: node-%d\n"
+                                   "cluster { name: tests, listen: \"127.0.0.1:%d\", routes: ["
+                                   "\"nats://127.0.0.1:%d\", \"nats://127.0.0.1:%d\"] }\n",
+                                   i, routes[i], routes[(i + 1) % NODES], routes[(i + 2) % NODES]));
+    for (int i = 0; i < NODES; i++)
+        nats_server_start(&nodes[i]);
+}
+
+/* Who connects tries them in any order. */
+static const char *url_of_cluster(void)
+{
+    return format("NATS_URL=%s,%s,%s", nodes[0].url, nodes[1].url, nodes[2].url);
+}
+
+static bool has_passed(void *closure)
+{
+    return clock_mono_us() >= *(const int64_t *)closure;
+}
+
+static void let_run(int ms)
+{
+    int64_t until_us = clock_mono_us() + ms * 1000LL;
+
+    stack_wait(has_passed, &until_us, ms + 1000);
+}
+
+static bool serves(void *closure)
+{
+    const struct org *org = ((void **)closure)[0];
+    const struct replica *gateway = ((void **)closure)[1];
+
+    return http_send(&(struct http_request){.method = "GET",
+                                            .base = gateway->base,
+                                            .path = "/ping",
+                                            .key = org->full_key,
+                                            .may_fail = true})
+               ->status == 200;
+}
+
+/* Of the requests that were sent after a kill and before `until_us`, how many failed; and how long
+   after it the last of them was sent. */
+static int count_failures(const struct load *load, int64_t killed_us, int64_t until_us,
+                          int64_t *last_us)
+{
+    int n = 0;
+
+    *last_us = 0;
+    for (int i = 0; i < load_count(load); i++) {
+        const struct load_record *record = load_record(load, i);
+
+        if (record->sent_us < killed_us || record->sent_us >= until_us ||
+            (record->status >= 200 && record->status < 300))
+            continue;
+        n++;
+        if (record->sent_us - killed_us > *last_us)
+            *last_us = record->sent_us - killed_us;
+    }
+    return n;
+}
+
+static void expect_healing(const struct load *load, const int64_t killed_us[NODES + 1])
+{
+    for (int i = 0; i < NODES; i++) {
+        int64_t last_us;
+        int n = count_failures(load, killed_us[i], killed_us[i + 1], &last_us);
+
+        fprintf(stderr, "server %d killed: %d failures, the last one %lld ms later\n", i, n,
+                (long long)last_us / 1000);
+        cr_assert_leq(last_us, lenient(HEALS_WITHIN_US));
+    }
+}
+
+Test(cluster, lives_on_when_one_of_three_servers_dies)
+{
+    struct replica gateway, replicas[N_SERVICES];
+    struct org org;
+    struct load *load;
+    int64_t killed_us[NODES + 1];
+
+    org_new(&org);
+    json_decref(convctl("org", "set", org.id, "--rate-limit", "100000", NULL));
+    start_cluster();
+    for (int i = 0; i < N_SERVICES; i++)
+        replica_start_of(&replicas[i], services[i], (const char *const[]){url_of_cluster(), NULL});
+    replica_start(&gateway, (const char *const[]){url_of_cluster(), NULL});
+    cr_assert(stack_wait(serves, (void *[]){&org, &gateway}, 10000));
+    load = load_start_at(gateway.base, &org, RATE);
+    let_run(LOAD_MS / 2);
+    for (int i = 0; i < NODES; i++) {
+        killed_us[i] = clock_mono_us();
+        nats_server_kill(&nodes[i]);
+        let_run(LOAD_MS);
+        nats_server_start(&nodes[i]);
+        let_run(LOAD_MS / 2);
+    }
+    killed_us[NODES] = clock_mono_us();
+    load_stop(load);
+    expect_healing(load, killed_us);
+    load_reckon(load);
+    replica_stop(&gateway);
+    for (int i = 0; i < N_SERVICES; i++)
+        replica_stop(&replicas[i]);
+    for (int i = 0; i < NODES; i++)
+        nats_server_stop(&nodes[i]);
+}
