@@ -9,7 +9,7 @@ import {ApiError, whenSignedOut} from './api.js';
 import {h, replace} from './dom.js';
 import {startRouter, go} from './router.js';
 import {find} from './routes.js';
-import {forgetSession, loadSession, session} from './session.js';
+import {forgetSession, refreshSession, session} from './session.js';
 import {announce} from './components/announce.js';
 import {errorNotice, notFound} from './components/notice.js';
 import {settled} from './components/section.js';
@@ -75,13 +75,15 @@ function failed(error) {
 }
 
 async function open(found, signal) {
-  const [module] = await Promise.all([
+  const [module, isSame] = await Promise.all([
     found.route.load(),
-    found.route.door || session() !== null ? null : loadSession(),
+    found.route.door || refreshSession(),
   ]);
 
   if (signal.aborted)
     return;
+  if (!isSame)
+    framed = null;
   const context = {params: found.params, query: new URLSearchParams(location.search), signal};
   const elements = module.page(context);
 

@@ -1,18 +1,32 @@
 /*
- * session - who is signed in, as the server last said. Asked for once a visit; roles decide what is
- * shown, never what is allowed: that is the server's part.
+ * session - who is signed in, as the server last said. Roles decide what is shown, never what is
+ * allowed: that is the server's part.
  */
 import {setCsrf, whoIsThere} from './api.js';
 
 const RANK = {member: 0, admin: 1, owner: 2};
 
+/* A role may change while somebody is signed in: so long it may look otherwise. */
+const FRESH_MS = 30000;
+
 let current = null;
+let askedAt = 0;
 
 /* Throws what the server answers when nobody is signed in. */
 export async function loadSession() {
+  askedAt = Date.now();
   current = await whoIsThere();
   setCsrf(current.csrf);
-  return current;
+}
+
+/* Whether who is signed in, and as what, is the same as before. */
+export async function refreshSession() {
+  const before = current;
+
+  if (before !== null && Date.now() - askedAt < FRESH_MS)
+    return true;
+  await loadSession();
+  return before?.user.id === current.user.id && before.user.role === current.user.role;
 }
 
 export function forgetSession() {
