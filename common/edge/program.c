@@ -8,76 +8,10 @@
 #include <sys/resource.h>
 
 #include "common/base/log.h"
-#include "common/bus/settings.h"
 #include "common/http/admin.h"
 #include "common/http/framing.h"
 
 enum { LOOPS_MOST = 64, SETTINGS_MOST = 32, REQUEST_MS = 10000 };
-
-#define AT(member) .offset = offsetof(struct edge_config, member)
-
-static const struct setting edge_settings[] = {
-    {.name = "TRUSTED_PROXIES",
-     .type = SETTING_STRING,
-     AT(trusted_proxies),
-     .fallback = "",
-     .meaning = "Networks (CIDR, separated by commas) whose X-Forwarded-For and X-Forwarded-Proto "
-                "are believed"},
-    {.name = "COMMAND_TIMEOUT_MS",
-     .type = SETTING_INT,
-     AT(command_timeout_ms),
-     .fallback = "3000",
-     .least = 100,
-     .most = 25000,
-     .meaning = "Milliseconds within which a service must have begun and ended a command"},
-    {.name = "MAX_CONNECTIONS",
-     .type = SETTING_INT,
-     AT(max_connections),
-     .fallback = "10000",
-     .least = 1,
-     .most = 1000000,
-     .meaning = "Open connections an event loop; further ones wait to be accepted"},
-    {.name = "SHUTDOWN_DELAY_MS",
-     .type = SETTING_INT,
-     AT(shutdown_delay_ms),
-     .fallback = "0",
-     .least = 0,
-     .most = 60000,
-     .meaning =
-         "Milliseconds after SIGTERM for which it goes on serving while /readyz says that it "
-         "is shutting down, so that whoever spreads the load can turn to others; a second "
-         "signal ends them"},
-    {.name = "NATS_URL",
-     .type = SETTING_STRING,
-     AT(nats_url),
-     .fallback = NULL,
-     .secret = true,
-     .meaning = "The bus, with user and password"},
-    BUS_TLS_SETTINGS(struct edge_config, nats_tls),
-    {.name = "ADMIN_ADDRESS",
-     .type = SETTING_STRING,
-     AT(admin_address),
-     .fallback = "127.0.0.1",
-     .meaning = "Address of the listener for /livez, /readyz and /metrics"},
-    {.name = "ADMIN_PORT",
-     .type = SETTING_INT,
-     AT(admin_port),
-     .fallback = "0",
-     .least = 0,
-     .most = 65535,
-     .meaning = "Port of that listener; 0 = none"},
-    {.name = "LOG_LEVEL",
-     .type = SETTING_STRING,
-     AT(log_level),
-     .fallback = "info",
-     .meaning = "debug, info, warning or error"},
-    {.name = "SERVICE_INSTANCE",
-     .type = SETTING_STRING,
-     AT(instance),
-     .fallback = "0",
-     .meaning = "Tells replicas apart in the log and on the bus"},
-};
-enum { N_EDGE_SETTINGS = sizeof(edge_settings) / sizeof(edge_settings[0]) };
 
 struct program_facts program_facts;
 
@@ -109,7 +43,7 @@ static bool read_settings(const struct program *program)
     char error[256] = "";
 
     if (config_load(program->settings, program->n_settings, program->config, error) != ST_OK ||
-        config_load(edge_settings, N_EDGE_SETTINGS, &config, error) != ST_OK) {
+        config_load(edge_settings, EDGE_SETTINGS, &config, error) != ST_OK) {
         fprintf(stderr, "%s: %s\n", program->name, error);
         return false;
     }
@@ -131,10 +65,10 @@ static void describe(const struct program *program)
 {
     struct setting all[SETTINGS_MOST];
 
-    must(program->n_settings + N_EDGE_SETTINGS <= SETTINGS_MOST);
+    must(program->n_settings + EDGE_SETTINGS <= SETTINGS_MOST);
     memcpy(all, program->settings, program->n_settings * sizeof(*all));
     memcpy(all + program->n_settings, edge_settings, sizeof(edge_settings));
-    config_describe(all, program->n_settings + N_EDGE_SETTINGS, program->name);
+    config_describe(all, program->n_settings + EDGE_SETTINGS, program->name);
 }
 
 /* -- the process ----------------------------------------------------------------------------- */
@@ -296,7 +230,7 @@ int program_main(int argc, char **argv, const struct program *program)
         return EXIT_FAILURE;
     if (argc > 1) {
         config_print(program->settings, program->n_settings, program->config);
-        config_print(edge_settings, N_EDGE_SETTINGS, &config);
+        config_print(edge_settings, EDGE_SETTINGS, &config);
         return 0;
     }
     return run(program);

@@ -10,24 +10,10 @@
 #ifndef COMMON_EDGE_PROGRAM_H
 #define COMMON_EDGE_PROGRAM_H
 
-#include "common/base/config.h"
 #include "common/base/network.h"
 #include "common/edge/edge.h"
+#include "common/edge/edge_config.h"
 #include "proto/permission.h"
-
-/* The settings that all such programs read, as texts and numbers of the environment. */
-struct edge_config {
-    const char *trusted_proxies;
-    int64_t command_timeout_ms;
-    int64_t max_connections;
-    int64_t shutdown_delay_ms;
-    const char *nats_url;
-    struct bus_tls nats_tls;
-    const char *admin_address;
-    int64_t admin_port;
-    const char *log_level;
-    const char *instance;
-};
 
 struct program {
     const char *name;

@@ -126,15 +126,16 @@ Test(dashboard_export, ends_with_the_connection_where_there_are_no_chunks)
 static void fill_trail(int n)
 {
     cr_assert_eq(
-        sql_integer("WITH made AS (INSERT INTO audit.entries (organization_id, created_at,"
-                    " request_id, api_key_id, operation, http_status, outcome)"
-                    " SELECT $1::uuid, to_timestamp(ms / 1000.0),"
-                    "  (lpad(to_hex(ms), 12, '0') || '7' || right(md5($1::text || n::text), 19))::uuid,"
-                    "  $1::uuid, 'ping', 200, 'allowed'"
-                    " FROM generate_series(1, $2::integer) AS n,"
-                    "  (SELECT (extract(epoch FROM now()) * 1000)::bigint AS ms) AS at"
-                    " RETURNING 1) SELECT count(*) FROM made",
-                    org.id, format("%d", n), NULL),
+        sql_integer(
+            "WITH made AS (INSERT INTO audit.entries (organization_id, created_at,"
+            " request_id, api_key_id, operation, http_status, outcome)"
+            " SELECT $1::uuid, to_timestamp(ms / 1000.0),"
+            "  (lpad(to_hex(ms), 12, '0') || '7' || right(md5($1::text || n::text), 19))::uuid,"
+            "  $1::uuid, 'ping', 200, 'allowed'"
+            " FROM generate_series(1, $2::integer) AS n,"
+            "  (SELECT (extract(epoch FROM now()) * 1000)::bigint AS ms) AS at"
+            " RETURNING 1) SELECT count(*) FROM made",
+            org.id, format("%d", n), NULL),
         n);
 }
 
