@@ -251,6 +251,7 @@ lint-tree: build
 	$(Q)tools/describe-settings --check
 	$(Q)tools/check-compose
 	$(Q)tools/check-length
+	$(Q)tools/check-kubernetes
 
 # The page of all settings, from what the programs say of themselves; and the users of the bus.
 .PHONY: settings
