@@ -1,6 +1,5 @@
 #include "tests/support/postgres_server.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <libpq-fe.h>
@@ -13,30 +12,18 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "tests/support/port.h"
 
 #define INITDB   "/usr/lib/postgresql/15/bin/initdb"
 #define POSTGRES "/usr/lib/postgresql/15/bin/postgres"
 
 enum { START_US = 30 * 1000 * 1000, AWAIT_US = 10 * 1000 * 1000, RETRY_MS = 5 };
-
-static uint16_t free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof(address);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    must(fd >= 0 && bind(fd, (struct sockaddr *)&address, n) == 0);
-    must(getsockname(fd, (struct sockaddr *)&address, &n) == 0);
-    close(fd);
-    return ntohs(address.sin_port);
-}
 
 /* PostgreSQL refuses to run as root. The death signal is set last: a change of user clears it. */
 static void become_postgres(void)
@@ -105,7 +92,7 @@ void postgres_server_prepare(struct postgres_server *server)
 {
     const char *template = getenv("POSTGRES_TEMPLATE");
 
-    *server = (struct postgres_server){.port = free_port()};
+    *server = (struct postgres_server){.port = port_free()};
     snprintf(server->folder, sizeof(server->folder), "/tmp/postgres-test-XXXXXX");
     must(mkdtemp(server->folder) != NULL);
     give_to_postgres(server->folder);
