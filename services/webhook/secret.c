@@ -65,3 +65,21 @@ bool secret_open(const struct secret_keys *keys, const struct uuid *organization
     }
     return false;
 }
+
+struct str secret_reseal(const struct secret_keys *keys, struct arena *arena,
+                         const struct uuid *organization_id, const struct uuid *endpoint_id,
+                         struct str sealed_hex)
+{
+    struct secret_keys first = *keys;
+    struct str anew = STR_NONE;
+    char secret[SECRET_TEXT];
+
+    first.n = 1;
+    if (!secret_open(&first, organization_id, endpoint_id, sealed_hex, secret) &&
+        secret_open(keys, organization_id, endpoint_id, sealed_hex, secret))
+        anew = secret_seal(keys, arena, organization_id, endpoint_id,
+                           (struct str){secret, sizeof(secret)});
+    crypto_wipe(secret, sizeof(secret));
+    crypto_wipe((char *)&first, sizeof(first));
+    return anew;
+}

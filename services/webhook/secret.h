@@ -32,5 +32,10 @@ struct str secret_seal(const struct secret_keys *keys, struct arena *arena,
 /* False: it was sealed with none of the keys, or for another endpoint. */
 bool secret_open(const struct secret_keys *keys, const struct uuid *organization_id,
                  const struct uuid *endpoint_id, struct str sealed_hex, char secret[SECRET_TEXT]);
+/* The same secret sealed with the first key, in hex. STR_NONE: it is already, or no key opens it.
+ */
+struct str secret_reseal(const struct secret_keys *keys, struct arena *arena,
+                         const struct uuid *organization_id, const struct uuid *endpoint_id,
+                         struct str sealed_hex);
 
 #endif

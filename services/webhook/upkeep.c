@@ -49,6 +49,7 @@ void webhook_upkeep(struct db *db, struct arena *arena, void *service)
     enum status st;
 
     webhook_survey(db, self);
+    webhook_reseal(db, arena, self);
     if (clock_mono_us() < self->upkeep_due_us || !db_is_up(db))
         return;
     st = tidy(db, arena, self, &has_more);

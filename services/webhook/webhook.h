@@ -29,6 +29,11 @@ struct webhook {
     struct metric *stray;  /* deliveries for which no partition was made */
     int64_t survey_due_us; /* clock_mono_us() */
     struct metric *outbox_age, *endpoints[WEBHOOK_HEALTHS];
+    struct webhook_reseal {
+        bool is_done;
+        struct uuid organization_id, endpoint_id; /* the last one that was looked at */
+        int64_t resealed;
+    } reseal;
 };
 
 /* A judged command: what to ask the database, and what its answer alone does not hold. */
@@ -74,6 +79,9 @@ void webhook_param_id(struct webhook_ask *ask, struct arena *arena, struct str t
 /* Once an hour: partitions made ahead and dropped in time, old events and old waits let go. What is
    much goes in steps, one every time that the actor is idle. */
 void webhook_upkeep(struct db *db, struct arena *arena, void *service);
+
+/* While there is a key that was used before: a step in sealing anew what that one sealed. */
+void webhook_reseal(struct db *db, struct arena *arena, struct webhook *self);
 
 /* Gauges over all organizations, renewed every few seconds. */
 void webhook_survey_open(struct webhook *self);

@@ -75,3 +75,19 @@ Test(secret, needs_keys_of_64_hex_digits)
     cr_assert_not(secret_keys_read(STR("00"), STR(""), &out));
     cr_assert_not(secret_keys_read(STR(KEY), STR("x"), &out));
 }
+
+Test(secret, is_sealed_anew_only_when_another_key_sealed_it)
+{
+    const struct secret_keys old = keys(KEY, ""), both = keys(OTHER, KEY), latest = keys(OTHER, "");
+    const struct str secret = secret_new(&arena);
+    const struct str sealed = secret_seal(&old, &arena, &acme, &here, secret);
+    const struct str anew = secret_reseal(&both, &arena, &acme, &here, sealed);
+    char opened[SECRET_TEXT];
+
+    cr_assert_not_null(anew.p);
+    cr_assert(secret_open(&latest, &acme, &here, anew, opened));
+    cr_assert_eq(memcmp(opened, secret.p, SECRET_TEXT), 0);
+    cr_assert_null(secret_reseal(&both, &arena, &acme, &here, anew).p, "it is already");
+    cr_assert_null(secret_reseal(&old, &arena, &acme, &here, anew).p, "no key opens it");
+    cr_assert_null(secret_reseal(&both, &arena, &acme, &there, sealed).p, "it is another's");
+}

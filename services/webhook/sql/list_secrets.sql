@@ -1,0 +1,6 @@
+-- $1 organization, $2 endpoint: those behind it, $3 most -> sealed secrets, to be sealed anew
+SELECT organization_id, id, encode(secret, 'hex')
+  FROM webhook.endpoints
+ WHERE (organization_id, id) > ($1::uuid, $2::uuid)
+ ORDER BY organization_id, id
+ LIMIT $3::bigint
