@@ -1,0 +1,159 @@
+/* Secrets of a deployment are changed while it serves, in the steps of docs/operations.md. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/api.h"
+#include "tests/support/load.h"
+#include "tests/support/sql.h"
+#include "tests/support/twin.h"
+
+TestSuite(rotation, .init = stack_have_alone, .timeout = 180);
+
+#define NEW_KEY "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+/* A setting of a process of the stack, such as its WEBHOOK_SECRET_KEY. */
+static const char *setting_of(const char *process, const char *name)
+{
+    char *text = calloc(1, 65536);
+    FILE *file = fopen(format("/proc/%d/environ", (int)stack_pid(process)), "re");
+    size_t n;
+
+    cr_assert(text != NULL && file != NULL);
+    n = fread(text, 1, 65535, file);
+    fclose(file);
+    for (const char *at = text; at < text + n; at += strlen(at) + 1)
+        if (strncmp(at, name, strlen(name)) == 0 && at[strlen(name)] == '=')
+            return at + strlen(name) + 1;
+    cr_assert_fail("%s has no %s", process, name);
+    return NULL;
+}
+
+/* -- the key that endpoints' secrets are sealed with ---------------------------------------------
+ */
+
+static const struct twin *twin;
+static const char *endpoint;
+
+static const char *sealed_now(void)
+{
+    return format("%lld", (long long)postgres_integer(
+                              twin_database_url(twin, "postgres"),
+                              format("SELECT hashtextextended(encode(secret, 'hex'), 0)"
+                                     "  FROM webhook.endpoints WHERE id = '%s'",
+                                     endpoint)));
+}
+
+static bool is_sealed_anew(void *closure)
+{
+    return strcmp(sealed_now(), closure) != 0;
+}
+
+struct outcome {
+    const struct org *org;
+    char error[64];
+};
+
+static bool has_ended(void *closure)
+{
+    struct outcome *outcome = closure;
+    json_t *deliveries = convctl("--nats", twin->bus.url, "webhook", "deliveries", "--org",
+                                 outcome->org->id, endpoint, NULL);
+    const char *error = json_string_value(json_object_get(json_array_get(deliveries, 0), "error"));
+
+    if (error != NULL)
+        snprintf(outcome->error, sizeof(outcome->error), "%s", error);
+    json_decref(deliveries);
+    return error != NULL;
+}
+
+/* What becomes of a test event: nobody is at the other end, so it is sent or could not be signed.
+ */
+static const char *try_to_send(const struct org *org)
+{
+    static struct outcome outcome;
+
+    outcome = (struct outcome){.org = org};
+    json_decref(
+        convctl("--nats", twin->bus.url, "webhook", "test", "--org", org->id, endpoint, NULL));
+    cr_assert(stack_wait(has_ended, &outcome, 20000));
+    return outcome.error;
+}
+
+Test(rotation, of_the_webhook_key_seals_all_secrets_anew)
+{
+    const char *old = setting_of("webhook-0", "WEBHOOK_SECRET_KEY");
+    struct twin made;
+    struct replica webhook;
+    struct org org;
+    json_t *created;
+
+    org_new(&org);
+    created = convctl("webhook", "create", "--org", org.id, "--url",
+                      "https://127.0.0.1:1024/nobody", "--event", "conversation.created", NULL);
+    endpoint = json_string_value(json_object_get(created, "id"));
+    twin_open(&made);
+    twin = &made;
+
+    twin_start(twin, &webhook, "webhook", "WEBHOOK_SECRET_KEY=" NEW_KEY, NULL);
+    cr_assert_str_eq(try_to_send(&org), "internal", "the new key alone opens nothing yet");
+    replica_stop(&webhook);
+    postgres_do(twin_database_url(twin, "postgres"), "TRUNCATE webhook.deliveries");
+
+    {
+        const char *before = sealed_now();
+
+        twin_start(twin, &webhook, "webhook", "WEBHOOK_SECRET_KEY=" NEW_KEY,
+                   format("WEBHOOK_SECRET_KEY_PREVIOUS=%s", old));
+        cr_assert(stack_wait(is_sealed_anew, (void *)before, 20000));
+        replica_stop(&webhook);
+    }
+    twin_start(twin, &webhook, "webhook", "WEBHOOK_SECRET_KEY=" NEW_KEY, NULL);
+    cr_assert_str_eq(try_to_send(&org), "connect");
+    replica_stop(&webhook);
+    twin_close(&made);
+    json_decref(created);
+}
+
+/* -- a password of the database ------------------------------------------------------------------
+ */
+
+static void migrate_with(const char *password)
+{
+    const char *bin = getenv("BIN_DIR");
+
+    cr_assert_eq(system(format("CONVERSATION_DB_PASSWORD='%s' %s/migrate >/dev/null 2>&1", password,
+                               bin != NULL ? bin : "build/bin")),
+                 0);
+}
+
+/* The same URL with another password. */
+static const char *url_with(const char *url, const char *password)
+{
+    const char *user = strstr(url, "://"), *at = strrchr(url, '@');
+
+    cr_assert(user != NULL && at != NULL);
+    return format("DATABASE_URL=postgresql://conv_conversation:%s%s", password, at);
+}
+
+Test(rotation, of_a_password_of_the_database_costs_no_request)
+{
+    const char *url = setting_of("conversation-0", "DATABASE_URL");
+    char old[128] = "";
+    struct replica second;
+    struct org org;
+    struct load *load;
+
+    cr_assert_eq(sscanf(url, "postgresql://conv_conversation:%127[^@]@", old), 1);
+    org_new(&org);
+    json_decref(convctl("org", "set", org.id, "--rate-limit", "100000", NULL));
+    load = load_start(&org, 60);
+    migrate_with("changed");
+    replica_start_of(&second, "conversation",
+                     (const char *const[]){url_with(url, "changed"), NULL});
+    replica_stop(&second);
+    migrate_with(old);
+    load_stop(load);
+    cr_assert_eq(load_last_failure_us(load), 0);
+    load_reckon(load);
+}
