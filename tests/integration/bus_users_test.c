@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "proto/permission.h"
 #include "proto/subject.h"
@@ -68,6 +70,33 @@ Test(bus_users, let_a_service_answer_each_message_once_where_it_asked)
     busline_close(&gateway);
     busline_close(&search);
     nats_server_stop(&server);
+}
+
+/* Its exit status with that as the administrator's password. */
+static int status_with(const char *password)
+{
+    char *stem = format("%s/test-", stack_setting("RUN_DIR"));
+    FILE *file = fopen(format("%sadmin", stem), "we");
+    int status;
+
+    cr_assert(file != NULL && fputs(password, file) >= 0);
+    fclose(file);
+    status = system(
+        format("%s/nats-config --passwords '%s' >/dev/null 2>&1", stack_setting("BIN_DIR"), stem));
+    unlink(format("%sadmin", stem));
+    return WEXITSTATUS(status);
+}
+
+Test(bus_users, have_no_passwords_that_would_end_the_quotes)
+{
+    cr_expect_eq(status_with("x\", permissions: {}"), 1);
+    cr_expect_eq(status_with("back\\slash"), 1);
+    cr_expect_eq(status_with("\n"), 1);
+    cr_expect_eq(status_with("good"), 1, "the others have none");
+    cr_expect_eq(
+        WEXITSTATUS(system(format("%s/nats-config --passwords '%s/secrets/bus-' >/dev/null",
+                                  stack_setting("BIN_DIR"), stack_setting("RUN_DIR")))),
+        0);
 }
 
 static bool second_signs_in(void *port)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/metrics.h"
 #include "tests/support/lenient.h"
 #include "tests/support/nats_server.h"
 
@@ -637,12 +638,25 @@ Test(bus_faults, goes_on_after_it_was_refused_at_first_and_later)
     free_ends();
 }
 
+static bool metrics_say(const char *line)
+{
+    struct arena arena;
+    struct buf out;
+    arena_init(&arena, 1024 * 1024);
+    buf_init(&out, &arena, 4096);
+    metrics_render(&out);
+    bool found = memmem(out.p, out.n, line, strlen(line)) != NULL;
+    arena_release(&arena);
+    return found;
+}
+
 Test(bus_faults, counts_what_this_user_may_not_do_and_keeps_to_its_own_inbox)
 {
     struct replies replies = {0};
     nats_server_prepare(&server, "authorization {users: [{user: a, password: b, permissions: {"
                                  "publish: [\"v1.mine.>\"], subscribe: [\"_INBOX_a.>\"]}}]}");
     nats_server_start(&server);
+    bus_meter_open();
     struct bus *bus = connect_as("a:b", "_INBOX_a");
     bus_open_inbox(bus, on_reply, &replies);
     cr_assert(EVENTUALLY(bus_is_up(bus)));
@@ -654,6 +668,7 @@ Test(bus_faults, counts_what_this_user_may_not_do_and_keeps_to_its_own_inbox)
     cr_assert(EVENTUALLY(bus_permission_violations(bus) == 1));
     (void)bus_serve(bus, "v1.others.*", "x");
     cr_assert(EVENTUALLY(bus_permission_violations(bus) == 2));
+    cr_assert(EVENTUALLY(metrics_say("\nconversations_bus_permission_violations_total 2\n")));
     cr_assert(bus_is_up(bus));
     free_ends();
 }
