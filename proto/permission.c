@@ -59,6 +59,14 @@ bool bus_user_asks(enum bus_user user)
     return false;
 }
 
+const char *const bus_discovery_verbs[BUS_DISCOVERY_VERBS] = {"$SRV.PING", "$SRV.INFO",
+                                                              "$SRV.STATS"};
+
+bool bus_user_discovers(enum bus_user user)
+{
+    return user == BUS_USER_OPERATOR;
+}
+
 bool bus_user_answers(enum bus_user user)
 {
     for (size_t i = 0; i < n_bus_permissions; i++)

@@ -39,6 +39,11 @@ extern const size_t n_bus_permissions;
 const char *bus_user_name(enum bus_user user);
 const char *bus_user_inbox(enum bus_user user); /* its bus_options.inbox_prefix */
 bool bus_user_asks(enum bus_user user);         /* sends commands: has an inbox */
-bool bus_user_answers(enum bus_user user);      /* has a mailbox: replies to what comes there */
+/* Has a mailbox: replies to what comes there, and is found by service discovery. */
+bool bus_user_answers(enum bus_user user);
+bool bus_user_discovers(enum bus_user user); /* asks $SRV.VERB, .NAME and .NAME.ID at will */
+
+#define BUS_DISCOVERY_VERBS 3
+extern const char *const bus_discovery_verbs[BUS_DISCOVERY_VERBS]; /* "$SRV.PING" and so on */
 
 #endif

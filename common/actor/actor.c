@@ -29,6 +29,8 @@ static void open_mailbox(struct actor *actor)
 
     actor->mailbox = bus_serve(actor->bus, service->mailbox,
                                service->group != NULL ? service->group : service->name);
+    if (actor->options.is_first && service == actor->meters->service)
+        discovery_open(&actor->discovery, actor->bus, actor->meters, actor->options.name);
     (void)bus_flush(actor->bus);
 }
 
@@ -175,6 +177,7 @@ static void turn(struct actor *actor)
         gather(actor);
     show(actor);
     run_waiting(actor);
+    discovery_answer(&actor->discovery, &actor->arena);
     actor->has_unsent = !bus_flush(actor->bus);
     do_upkeep(actor);
 }

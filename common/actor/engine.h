@@ -5,6 +5,7 @@
  *     work.c     a message becomes a command; its handlers are called
  *     settle.c   commands become a transaction, one by one where that fails
  *     answer.c   a settled command becomes a reply
+ *     discovery.c   answers who asks what services there are
  *
  * Threads  The actor's, the atomics apart.
  */
@@ -15,6 +16,7 @@
 #include <stdatomic.h>
 
 #include "common/actor/actor.h"
+#include "common/actor/discovery.h"
 #include "common/actor/meters.h"
 #include "common/bus/bus.h"
 
@@ -31,6 +33,7 @@ struct actor {
     struct route_meters *route_meters; /* in the order of the service's routes */
     struct bus *bus;
     struct bus_mailbox *mailbox;
+    struct discovery discovery; /* opened by the first actor of the process */
     struct db *db;
     struct db_statement *statements; /* the service's, and the ledger's behind them */
     struct arena arena;              /* cleared after every batch */

@@ -119,6 +119,11 @@ void metric_set(struct metric *metric, int64_t value)
     atomic_store_explicit(&metric->value, value, memory_order_relaxed);
 }
 
+int64_t metric_read(const struct metric *metric)
+{
+    return atomic_load_explicit(&metric->value, memory_order_relaxed);
+}
+
 void metric_observe(struct metric *metric, int64_t value)
 {
     const struct scale *scale = metric->scale;

@@ -29,6 +29,8 @@ void metric_add(struct metric *metric, int64_t n);
 void metric_set(struct metric *metric, int64_t value);
 void metric_observe(struct metric *metric, int64_t value); /* microseconds, or a count */
 
+int64_t metric_read(const struct metric *metric); /* of a histogram: the sum of what it saw */
+
 void metrics_render(struct buf *out); /* Prometheus text exposition format 0.0.4 */
 
 #endif

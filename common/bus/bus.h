@@ -86,7 +86,8 @@ bool bus_flush(struct bus *bus);
 
 /* -- serving --------------------------------------------------------------------------------- */
 
-/* Subscribes to `subject` (may end in a wildcard) as a member of `group`. Survives reconnects. */
+/* Subscribes to `subject` (may hold wildcards) as a member of `group`; NULL = by itself, so that
+   others who do get every message too. Survives reconnects. */
 struct bus_mailbox *bus_serve(struct bus *bus, const char *subject, const char *group);
 /* The oldest waiting message, or NULL. Never blocks. */
 struct bus_message *bus_take(struct bus_mailbox *mailbox);

@@ -99,9 +99,26 @@ static void print_publish(enum bus_user user)
     for (size_t i = 0; i < n_bus_permissions; i++)
         if (bus_permissions[i].senders >> user & 1)
             print_item(&n, bus_permissions[i].subject, "");
+    if (bus_user_discovers(user))
+        print_item(&n, "$SRV", ".>");
     if (bus_user_asks(user))
         print_item(&n, bus_user_inbox(user), ".>"); /* to hear whether the server is alive */
     close_list(n);
+}
+
+/* All services are asked for, all of one name, or one process of it. No wildcard ends a subject but
+   the last: to nats-server 2.9 "$SRV.>" is one of "$SRV.*". */
+static void print_discovery(enum bus_user user, int *n)
+{
+    const char *name = bus_user_name(user);
+    char subject[64];
+
+    for (size_t i = 0; i < BUS_DISCOVERY_VERBS; i++)
+        print_item(n, bus_discovery_verbs[i], "");
+    snprintf(subject, sizeof(subject), ".%s", name);
+    print_item(n, "$SRV.*", subject);
+    snprintf(subject, sizeof(subject), ".%s.*", name);
+    print_item(n, "$SRV.*", subject);
 }
 
 /* "SUBJECT GROUP" allows that queue group alone. */
@@ -116,6 +133,8 @@ static void print_subscribe(enum bus_user user)
         if (bus_permissions[i].listeners >> user & 1)
             print_item(&n, bus_permissions[i].subject,
                        bus_permissions[i].kind == BUS_MAILBOX ? group : "");
+    if (bus_user_answers(user))
+        print_discovery(user, &n);
     if (bus_user_asks(user))
         print_item(&n, bus_user_inbox(user), ".>");
     close_list(n);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "proto/subject.h"
+#include "services/convctl/roll_call.h"
 
 #define EVENTS "ticket.created|ticket.resolved|ai.handoff"
 #define PLANS  "free|starter|growth|enterprise"
@@ -166,6 +167,9 @@ const struct call calls[] = {
       NEEDED("--email", "EMAIL", "email", ARGUMENT_TEXT),
       NEEDED("--role", "owner|admin|member", "role", ARGUMENT_CHOICE),
       {.option = "--password-stdin", .field = "password", .kind = ARGUMENT_STDIN}}, 4},
+
+    {"service", "list", ROLL_CALL, "list the processes of the services that are alive",
+     {{0}}, 0},
 };
 /* clang-format on */
 const size_t calls_count = sizeof(calls) / sizeof(calls[0]);
@@ -200,5 +204,5 @@ enum call_answer call_answer(const struct call *call)
         return ANSWER_PAGES;
     if (strcmp(call->subject, SUBJECT_WEBHOOK_DELIVERIES) == 0)
         return ANSWER_PART;
-    return ANSWER_WHOLE;
+    return strcmp(call->subject, ROLL_CALL) == 0 ? ANSWER_ROLL : ANSWER_WHOLE;
 }

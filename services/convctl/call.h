@@ -32,8 +32,16 @@ struct argument {
     bool repeated; /* may be given more than once: the field is an array */
 };
 
-/* What becomes of the answer: see walk.h for all but the first. */
-enum call_answer { ANSWER_WHOLE, ANSWER_LAST, ANSWER_LINES, ANSWER_PAGES, ANSWER_PART };
+/* What becomes of the answer: see walk.h for all but the first and the last, which is for
+   roll_call.h. */
+enum call_answer {
+    ANSWER_WHOLE,
+    ANSWER_LAST,
+    ANSWER_LINES,
+    ANSWER_PAGES,
+    ANSWER_PART,
+    ANSWER_ROLL
+};
 
 #define CALL_ARGUMENTS_MOST 6
 

@@ -12,6 +12,7 @@
 #include "common/wire/json.h"
 #include "services/convctl/arguments.h"
 #include "services/convctl/help.h"
+#include "services/convctl/roll_call.h"
 #include "services/convctl/talk.h"
 #include "services/convctl/walk.h"
 
@@ -77,6 +78,18 @@ static struct str body_text(json_t *body, struct arena *arena)
     return copy;
 }
 
+static enum status ask(const struct talk_request *request, const struct call *call,
+                       struct arena *arena, struct str *answer, struct failure *failure)
+{
+    return call_answer(call) == ANSWER_ROLL ? roll_call(request, arena, answer, failure)
+                                            : talk(request, arena, answer, failure);
+}
+
+static bool walks(enum call_answer answer)
+{
+    return answer != ANSWER_WHOLE && answer != ANSWER_ROLL;
+}
+
 static int run(const struct arguments *arguments, const struct convctl_config *config,
                struct arena *arena)
 {
@@ -93,13 +106,13 @@ static int run(const struct arguments *arguments, const struct convctl_config *c
         return usage(arena, "the bus is not named: NATS_URL or --nats URL");
     if (arguments->stdin_field != NULL && !read_line(arguments->body, arguments->stdin_field))
         return usage(arena, "standard input holds no line of text in UTF-8");
-    if (call_answer(arguments->call) != ANSWER_WHOLE)
+    if (walks(call_answer(arguments->call)))
         return walk(&request, arguments->body, call_answer(arguments->call), arena, &failure) ==
                        ST_OK
                    ? 0
                    : fail(EXIT_REFUSED, arena, &failure);
     request.body = body_text(arguments->body, arena);
-    if (talk(&request, arena, &answer, &failure) != ST_OK)
+    if (ask(&request, arguments->call, arena, &answer, &failure) != ST_OK)
         return fail(EXIT_REFUSED, arena, &failure);
     printf("%.*s\n", STR_ARG(answer));
     if (fflush(stdout) != 0)

@@ -13,6 +13,7 @@
 #include "proto/permission.h"
 
 #define PATIENCE_MS 5000
+#define QUIET_MS    500 /* after which nobody else is expected to answer */
 
 struct talk {
     struct bus *bus;
@@ -124,6 +125,45 @@ enum status talk_ask(struct talk *talk, const struct talk_request *request, stru
                     answer, failure);
     bus_message_free(reply);
     return st;
+}
+
+/* What has come; how many. */
+static size_t hear_all(struct bus_mailbox *answers, void (*hear)(void *closure, struct str body),
+                       void *closure)
+{
+    struct bus_message *message;
+    size_t n = 0;
+
+    while ((message = bus_take(answers)) != NULL) {
+        hear(closure, bus_message_body(message));
+        bus_message_free(message);
+        n++;
+    }
+    return n;
+}
+
+enum status talk_ask_all(struct talk *talk, const char *subject,
+                         void (*hear)(void *closure, struct str body), void *closure,
+                         struct failure *failure)
+{
+    int64_t now_us = clock_mono_us(), last_us = now_us, until_us = now_us + PATIENCE_MS * 1000;
+    struct uuid id = uuid_v7(clock_us());
+    char id_text[UUID_TEXT + 1], inbox[128];
+    struct bus_mailbox *answers;
+
+    uuid_format(&id, id_text);
+    snprintf(inbox, sizeof(inbox), "%s.%s", bus_user_inbox(BUS_USER_OPERATOR), id_text);
+    answers = bus_serve(talk->bus, inbox, NULL);
+    if (bus_publish(talk->bus, subject, inbox, NULL, 0, STR("")) != ST_OK)
+        return failed(failure, "service_unavailable", "the bus is out of reach");
+    (void)bus_flush(talk->bus);
+    while (now_us < until_us && now_us - last_us < QUIET_MS * INT64_C(1000)) {
+        bus_wait(talk->bus, QUIET_MS / 5);
+        now_us = clock_mono_us();
+        if (hear_all(answers, hear, closure) > 0)
+            last_us = now_us;
+    }
+    return ST_OK;
 }
 
 struct talk *talk_open(const struct talk_request *request, struct failure *failure)

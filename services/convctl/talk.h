@@ -34,7 +34,12 @@ void talk_close(struct talk *talk);
 MUST_CHECK enum status talk_ask(struct talk *talk, const struct talk_request *request,
                                 struct arena *arena, struct str *answer, struct failure *failure);
 
-/* The same, with a link of its own. */
+/* Asks everybody at once; `hear` gets each body until nothing more has come for a while. */
+MUST_CHECK enum status talk_ask_all(struct talk *talk, const char *subject,
+                                    void (*hear)(void *closure, struct str body), void *closure,
+                                    struct failure *failure);
+
+/* One request, with a link of its own. */
 MUST_CHECK enum status talk(const struct talk_request *request, struct arena *arena,
                             struct str *answer, struct failure *failure);
 

@@ -159,6 +159,38 @@ Test(permissions, end_where_the_table_ends)
     }
 }
 
+static void try_discovery(struct busline *line, enum bus_user user, enum bus_user of)
+{
+    static const char *const verbs[] = {"PING", "INFO", "STATS"};
+    const char *name = bus_user_name(user), *other = bus_user_name(of);
+    const bool asks = user == BUS_USER_OPERATOR, answers = bus_user_answers(user);
+
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        const char *all = format("$SRV.%s", verbs[i]), *named = format("%s.%s", all, other);
+
+        cr_expect_eq(busline_may_publish(line, all), asks, "%s asks %s", name, all);
+        cr_expect_eq(busline_may_publish(line, named), asks, "%s asks %s", name, named);
+        cr_expect_eq(busline_may_subscribe(line, all, NULL), answers, "%s hears %s", name, all);
+        cr_expect_eq(busline_may_subscribe(line, named, NULL), answers && of == user, "%s hears %s",
+                     name, named);
+        cr_expect_eq(busline_may_subscribe(line, format("%s.id", named), NULL),
+                     answers && of == user, "%s hears %s.id", name, named);
+    }
+}
+
+Test(permissions, let_services_be_discovered_by_the_operator)
+{
+    for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
+        struct busline line;
+
+        open_as(&line, user);
+        for (enum bus_user of = 0; of < BUS_USER_COUNT; of++)
+            try_discovery(&line, user, of);
+        cr_expect_not(busline_may_subscribe(&line, "$SRV.>", NULL), "%s", bus_user_name(user));
+        busline_close(&line);
+    }
+}
+
 /* What the table must never come to say. */
 Test(permissions, keep_the_services_apart)
 {

@@ -1,0 +1,171 @@
+#include "common/actor/discovery.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/actor/meters.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/bus/bus.h"
+#include "common/wire/json.h"
+#include "proto/permission.h"
+
+#define VERSION "1.0.0" /* of the commands: v1 */
+
+/* -- what the answers say -------------------------------------------------------------------- */
+
+static void add_separator(struct buf *out)
+{
+    if (out->p[out->n - 1] != '[')
+        buf_char(out, ',');
+}
+
+static void add_identity(const struct discovery *discovery, const char *type, struct buf *out)
+{
+    buf_char(out, '{');
+    json_add_key(out, "type");
+    buf_printf(out, "\"io.nats.micro.v1.%s_response\"", type);
+    json_add_text(out, "name", str_of(discovery->meters->service->name));
+    json_add_text(out, "id", str_of(discovery->id));
+    json_add_text(out, "version", STR(VERSION));
+    json_add_key(out, "metadata");
+    buf_char(out, '{');
+    json_add_text(out, "instance", str_of(discovery->instance));
+    buf_char(out, '}');
+}
+
+/* The object is left open. */
+static void add_endpoint(const struct service *service, const struct route *route, struct buf *out)
+{
+    const char *group = service->group != NULL ? service->group : service->name;
+
+    add_separator(out);
+    buf_char(out, '{');
+    json_add_text(out, "name", str_of(strrchr(route->subject, '.') + 1));
+    json_add_text(out, "subject", str_of(route->subject));
+    json_add_text(out, "queue_group", str_of(group));
+}
+
+static void add_figures(const struct route_meters *meters, struct buf *out)
+{
+    int64_t requests = 0, errors = 0, ns = metric_read(meters->seconds) * 1000;
+
+    for (int outcome = 0; outcome < OUTCOME_COUNT; outcome++) {
+        int64_t n = metric_read(meters->outcomes[outcome]);
+
+        requests += n;
+        if (outcome_http_status((enum outcome)outcome) >= 500)
+            errors += n;
+    }
+    json_add_integer(out, "num_requests", requests);
+    json_add_integer(out, "num_errors", errors);
+    json_add_text(out, "last_error", STR(""));
+    json_add_integer(out, "processing_time", ns);
+    json_add_integer(out, "average_processing_time", requests > 0 ? ns / requests : 0);
+}
+
+static void add_endpoints(const struct discovery *discovery, bool with_figures, struct buf *out)
+{
+    const struct meters *meters = discovery->meters;
+
+    json_add_key(out, "endpoints");
+    buf_char(out, '[');
+    for (const struct service *at = meters->service; at != NULL; at = at->beside) {
+        const struct route_meters *of = meters_of(meters, at);
+
+        for (size_t i = 0; i < at->n_routes; i++) {
+            add_endpoint(at, &at->routes[i], out);
+            if (with_figures)
+                add_figures(&of[i], out);
+            buf_char(out, '}');
+        }
+    }
+    buf_char(out, ']');
+}
+
+static void write_ping(const struct discovery *discovery, struct buf *out)
+{
+    add_identity(discovery, "ping", out);
+}
+
+static void write_info(const struct discovery *discovery, struct buf *out)
+{
+    add_identity(discovery, "info", out);
+    json_add_key(out, "description");
+    buf_printf(out, "\"The %s service of conversations\"", discovery->meters->service->name);
+    add_endpoints(discovery, false, out);
+}
+
+static void write_stats(const struct discovery *discovery, struct buf *out)
+{
+    time_t seconds = discovery->started_us / 1000000;
+    char started[32];
+    struct tm tm;
+
+    gmtime_r(&seconds, &tm);
+    strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    add_identity(discovery, "stats", out);
+    json_add_text(out, "started", str_of(started));
+    add_endpoints(discovery, true, out);
+}
+
+static const struct {
+    struct str verb;
+    void (*write)(const struct discovery *discovery, struct buf *out);
+} verbs[] = {{{"PING", 4}, write_ping}, {{"INFO", 4}, write_info}, {{"STATS", 5}, write_stats}};
+
+/* -- asking and answering -------------------------------------------------------------------- */
+
+void discovery_open(struct discovery *discovery, struct bus *bus, const struct meters *meters,
+                    const char *instance)
+{
+    const char *name = meters->service->name;
+    struct uuid id = uuid_v7(clock_us());
+    char subject[128];
+    size_t n = 0;
+
+    *discovery = (struct discovery){
+        .meters = meters, .instance = instance, .bus = bus, .started_us = clock_us()};
+    uuid_format(&id, discovery->id);
+    for (; n < BUS_DISCOVERY_VERBS; n++)
+        discovery->asked[n] = bus_serve(bus, bus_discovery_verbs[n], NULL);
+    snprintf(subject, sizeof(subject), "$SRV.*.%s", name);
+    discovery->asked[n++] = bus_serve(bus, subject, NULL);
+    snprintf(subject, sizeof(subject), "$SRV.*.%s.%s", name, discovery->id);
+    discovery->asked[n++] = bus_serve(bus, subject, NULL);
+    must(n == DISCOVERY_SUBJECTS);
+}
+
+static void answer(const struct discovery *discovery, const struct bus_message *message,
+                   struct arena *arena)
+{
+    struct str rest = bus_message_subject(message), reply_to = bus_message_reply_to(message), verb;
+    struct buf out;
+
+    (void)str_cut(&rest, '.');
+    verb = str_cut(&rest, '.');
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        if (!str_equal(verb, verbs[i].verb) || reply_to.p == NULL)
+            continue;
+        buf_init(&out, arena, 1024);
+        verbs[i].write(discovery, &out);
+        buf_char(&out, '}');
+        if (bus_publish(discovery->bus, arena_cstr(arena, reply_to), NULL, NULL, 0,
+                        buf_str(&out)) != ST_OK)
+            metric_add(discovery->meters->lost_replies, 1);
+    }
+}
+
+void discovery_answer(struct discovery *discovery, struct arena *arena)
+{
+    for (size_t i = 0; i < DISCOVERY_SUBJECTS && discovery->asked[i] != NULL; i++) {
+        struct bus_message *message;
+
+        while ((message = bus_take(discovery->asked[i])) != NULL) {
+            answer(discovery, message, arena);
+            bus_message_free(message);
+            arena_clear(arena);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+/* NATS's own service discovery, asked as stock tools do. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/bus/bus.h"
+#include "proto/permission.h"
+#include "tests/support/api.h"
+#include "tests/support/keep.h"
+
+/* Alone: what this asks is no command, and those who listen to all of the bus know none but these.
+ */
+TestSuite(discovery, .init = stack_have_alone, .timeout = 60);
+
+enum { PATIENCE_US = 10 * 1000 * 1000, TURN_MS = 20 };
+
+static const char *const services[] = {"access", "audit", "conversation", "search", "webhook"};
+enum { SERVICES = sizeof(services) / sizeof(services[0]) };
+
+static struct bus *bus;
+static struct bus_mailbox *inbox;
+
+static void open_bus(void)
+{
+    bus = bus_connect(&(struct bus_options){.url = stack_setting("NATS_URL"), .name = "discovery"});
+    inbox = bus_serve(bus, "_INBOX.discovery", NULL);
+    while (!bus_is_up(bus))
+        bus_wait(bus, TURN_MS);
+}
+
+/* As many answers as there must be. */
+static json_t *ask(const char *subject, size_t n)
+{
+    json_t *answers = keep(json_array());
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+
+    if (bus == NULL)
+        open_bus();
+    cr_assert_eq(bus_publish(bus, subject, "_INBOX.discovery", NULL, 0, STR("")), ST_OK);
+    (void)bus_flush(bus);
+    while (json_array_size(answers) < n) {
+        struct bus_message *message;
+
+        cr_assert_lt(clock_mono_us(), until_us, "%s: too few answer", subject);
+        bus_wait(bus, TURN_MS);
+        while ((message = bus_take(inbox)) != NULL) {
+            struct str body = bus_message_body(message);
+            json_t *answer = json_loadb(body.p, body.n, 0, NULL);
+
+            cr_assert_not_null(answer, "%s: %.*s", subject, STR_ARG(body));
+            json_array_append_new(answers, answer);
+            bus_message_free(message);
+        }
+    }
+    return answers;
+}
+
+static const char *member(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+
+    cr_assert_not_null(text, "%s", name);
+    return text;
+}
+
+static const json_t *of_name(const json_t *answers, const char *name)
+{
+    const json_t *found = NULL;
+
+    for (size_t i = 0; i < json_array_size(answers); i++)
+        if (strcmp(member(json_array_get(answers, i), "name"), name) == 0)
+            found = json_array_get(answers, i);
+    cr_assert_not_null(found, "%s does not answer", name);
+    return found;
+}
+
+/* NULL: it has none of that subject. */
+static const json_t *find_endpoint(const json_t *answer, const char *subject)
+{
+    const json_t *all = json_object_get(answer, "endpoints");
+
+    for (size_t i = 0; i < json_array_size(all); i++)
+        if (strcmp(member(json_array_get(all, i), "subject"), subject) == 0)
+            return json_array_get(all, i);
+    return NULL;
+}
+
+static const json_t *endpoint(const json_t *answer, const char *subject)
+{
+    const json_t *found = find_endpoint(answer, subject);
+
+    cr_assert_not_null(found, "%s is no endpoint", subject);
+    return found;
+}
+
+Test(discovery, finds_every_service)
+{
+    json_t *answers = ask("$SRV.PING", SERVICES);
+
+    for (size_t i = 0; i < SERVICES; i++) {
+        const json_t *answer = of_name(answers, services[i]);
+
+        expect_members(answer, "type name id version metadata");
+        cr_expect_str_eq(member(answer, "type"), "io.nats.micro.v1.ping_response");
+        cr_expect_str_eq(member(answer, "version"), "1.0.0");
+        cr_expect_str_eq(member(json_object_get(answer, "metadata"), "instance"),
+                         format("%s-0", services[i]));
+    }
+}
+
+Test(discovery, asks_all_of_a_name_or_one_process)
+{
+    static const char *const verbs[] = {"PING", "INFO", "STATS"};
+
+    for (size_t i = 0; i < SERVICES; i++) {
+        const char *id = NULL;
+
+        for (size_t v = 0; v < sizeof(verbs) / sizeof(verbs[0]); v++) {
+            const json_t *named = ask(format("$SRV.%s.%s", verbs[v], services[i]), 1), *one;
+            const char *own = member(of_name(named, services[i]), "id");
+
+            cr_expect(id == NULL || strcmp(id, own) == 0, "a process has one id");
+            id = own;
+            one = ask(format("$SRV.%s.%s.%s", verbs[v], services[i], id), 1);
+            cr_expect_eq(json_array_size(one), 1);
+            cr_expect_str_eq(member(of_name(one, services[i]), "id"), id);
+        }
+    }
+}
+
+Test(discovery, says_which_commands_a_service_takes)
+{
+    const json_t *answers = ask("$SRV.INFO", SERVICES);
+    const json_t *sign_in = endpoint(of_name(answers, "access"), "v1.session.sign-in");
+
+    expect_members(of_name(answers, "audit"),
+                   "type name id version metadata description endpoints");
+    cr_expect_str_eq(member(of_name(answers, "audit"), "type"), "io.nats.micro.v1.info_response");
+    expect_members(sign_in, "name subject queue_group");
+    cr_expect_str_eq(member(sign_in, "name"), "sign-in");
+    cr_expect_str_eq(member(sign_in, "queue_group"), "access");
+    for (size_t i = 0; i < n_bus_permissions; i++) {
+        size_t n = 0;
+
+        for (size_t at = 0; at < json_array_size(answers); at++)
+            n += find_endpoint(json_array_get(answers, at), bus_permissions[i].subject) != NULL;
+        cr_expect_eq(n, bus_permissions[i].kind == BUS_COMMAND, "%s", bus_permissions[i].subject);
+    }
+}
+
+static json_int_t figure(const char *subject, const char *name)
+{
+    const json_t *answer = of_name(ask("$SRV.STATS.conversation", 1), "conversation");
+
+    expect_members(answer, "type name id version metadata started endpoints");
+    expect_members(endpoint(answer, subject), "name subject queue_group num_requests num_errors "
+                                              "last_error processing_time average_processing_time");
+    return json_integer_value(json_object_get(endpoint(answer, subject), name));
+}
+
+Test(discovery, counts_what_was_asked_and_how_long_it_took)
+{
+    static const char create[] = "v1.conversation.create";
+    json_int_t requests = figure(create, "num_requests"), time = figure(create, "processing_time");
+    struct org org;
+
+    org_new(&org);
+    (void)new_conversation(&org, "found-1", "somebody");
+    cr_expect_eq(figure(create, "num_requests"), requests + 1);
+    cr_expect_eq(figure(create, "num_errors"), 0);
+    cr_expect_gt(figure(create, "processing_time"), time);
+}
+
+Test(discovery, is_what_convctl_lists_services_by)
+{
+    const json_t *list = keep(convctl("service", "list", NULL));
+
+    cr_assert_eq(json_array_size(list), SERVICES);
+    for (size_t i = 0; i < SERVICES; i++) {
+        const json_t *line = json_array_get(list, i);
+
+        expect_members(line, "name instance id version started requests errors");
+        cr_expect_str_eq(member(line, "name"), services[i]);
+        expect_uuid(member(line, "id"));
+    }
+}
