@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "tests/support/api.h"
+#include "tests/support/sql.h"
 
 #define PG "/usr/lib/postgresql/15/bin/"
 
@@ -36,6 +37,10 @@ static void restore(const struct twin *twin)
 void twin_open(struct twin *twin)
 {
     postgres_server_prepare(&twin->database);
+    postgres_server_raise(&twin->database,
+                          (uint64_t)sql_integer("SELECT coalesce(max(last_xid::text::bigint), 0)"
+                                                "  FROM audit.blocks",
+                                                NULL));
     postgres_server_start(&twin->database);
     restore(twin);
     nats_server_prepare(&twin->bus, "max_payload: 8MB\n");
