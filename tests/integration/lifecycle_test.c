@@ -1,10 +1,14 @@
 /* How processes start without what they need, grow in number, and end. */
 #include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/api.h"
 #include "tests/support/load.h"
 #include "tests/support/nats_server.h"
+#include "tests/support/postgres_server.h"
 #include "tests/support/replica.h"
 
 TestSuite(lifecycle, .init = stack_have_alone, .timeout = 240);
@@ -39,7 +43,7 @@ static void expect_unready(const struct replica *replica, const char *reason)
               replica_ask(replica, "/readyz")->body);
 }
 
-Test(lifecycle, without_a_bus_everything_waits_for_it)
+Test(lifecycle, without_a_bus_everything_waits_for_it_and_still_ends_when_told)
 {
     struct nats_server bus;
     struct replica replicas[COUNT(all)];
@@ -53,9 +57,9 @@ Test(lifecycle, without_a_bus_everything_waits_for_it)
     nats_server_start(&bus);
     for (size_t i = 0; i < COUNT(all); i++)
         replica_await(&replicas[i]);
+    nats_server_stop(&bus);
     for (size_t i = 0; i < COUNT(all); i++)
         replica_stop(&replicas[i]);
-    nats_server_stop(&bus);
 }
 
 Test(lifecycle, without_a_database_services_say_so_and_still_end_when_told)
@@ -72,15 +76,108 @@ Test(lifecycle, without_a_database_services_say_so_and_still_end_when_told)
         replica_stop(&replicas[i]);
 }
 
-Test(lifecycle, a_setting_that_is_wrong_ends_a_program_at_once)
+Test(lifecycle, a_dashboard_that_is_told_to_end_serves_until_others_have_noticed)
+{
+    struct replica dashboard;
+
+    replica_start_of(&dashboard, "dashboard",
+                     (const char *const[]){"SHUTDOWN_DELAY_MS=2000", NULL});
+    kill(dashboard.pid, SIGTERM);
+    expect_unready(&dashboard, "shutting down");
+    expect_status(
+        http_send(&(struct http_request){.method = "GET",
+                                         .base = format("http://127.0.0.1:%d", dashboard.port),
+                                         .path = "/sign-in",
+                                         .skip_checks = true}),
+        200);
+    cr_assert_eq(replica_await_end(&dashboard), 0);
+}
+
+/* Of DATABASE_URL as the administrator has it: another database, another user. */
+static const char *url_of(const char *database, const char *user, const char *password)
+{
+    const char *at = strchr(stack_setting("DATABASE_URL"), '@');
+
+    return format("postgresql://%s:%s%.*s/%s", user, password, (int)strcspn(at, "/"), at, database);
+}
+
+static const char *password_of(const char *secret)
+{
+    char *password = format("%256s", "");
+    FILE *file = fopen(format("%s/secrets/%s", stack_setting("RUN_DIR"), secret), "re");
+
+    cr_assert(file != NULL && fgets(password, 256, file) != NULL, "%s", secret);
+    fclose(file);
+    return password;
+}
+
+Test(lifecycle, on_an_older_schema_services_wait_for_the_migrations)
+{
+    const char *admin = stack_setting("DATABASE_URL");
+    struct nats_server bus; /* so that nobody asks these anything */
+    struct replica replicas[COUNT(with_database)];
+
+    postgres_do(admin, "CREATE DATABASE unmigrated");
+    nats_server_prepare(&bus, NULL);
+    nats_server_start(&bus);
+    for (size_t i = 0; i < COUNT(with_database); i++) {
+        const char *user = format("conv_%s", with_database[i]);
+        const char *password = password_of(format("database-%s", user));
+
+        replica_launch_of(
+            &replicas[i], with_database[i],
+            (const char *const[]){format("NATS_URL=%s", bus.url),
+                                  format("DATABASE_URL=%s", url_of("unmigrated", user, password)),
+                                  NULL});
+    }
+    for (size_t i = 0; i < COUNT(with_database); i++)
+        expect_unready(&replicas[i], "database");
+    cr_assert_eq(
+        system(format("DATABASE_URL='%.*s/unmigrated' %s/migrate >/dev/null 2>&1",
+                      (int)(strrchr(admin, '/') - admin), admin, stack_setting("BIN_DIR"))),
+        0);
+    for (size_t i = 0; i < COUNT(with_database); i++)
+        replica_await(&replicas[i]);
+    for (size_t i = 0; i < COUNT(with_database); i++)
+        replica_stop(&replicas[i]);
+    nats_server_stop(&bus);
+    postgres_do(admin, "DROP DATABASE unmigrated");
+}
+
+/* -- what cannot start ------------------------------------------------------------------------- */
+
+/* With that setting the program ends with 1 and says why on standard error. */
+static void expect_end(const char *program, const char *setting, const char *reason)
+{
+    struct replica replica;
+
+    replica_launch_of(&replica, program, (const char *const[]){setting, NULL});
+    cr_assert_eq(replica_await_end(&replica), 1, "%s with %s", program, setting);
+    cr_assert_eq(system(format("grep -qF '%s' '%s/log/%s-of-tests.log'", reason,
+                               stack_setting("RUN_DIR"), program)),
+                 0, "%s with %s does not say: %s", program, setting, reason);
+}
+
+Test(lifecycle, a_setting_that_is_wrong_or_missing_ends_a_program_at_once)
 {
     for (size_t i = 0; i < COUNT(all); i++) {
-        struct replica replica;
-
-        replica_launch_of(&replica, all[i], (const char *const[]){"ADMIN_PORT=many", NULL});
-        cr_assert_eq(replica_await_end(&replica), 1, "%s", all[i]);
+        expect_end(all[i], "ADMIN_PORT=many", "setting ADMIN_PORT must be");
+        expect_end(all[i], "NATS_URL=", "setting NATS_URL is required");
     }
 }
+
+Test(lifecycle, a_port_that_is_taken_ends_a_program_at_once)
+{
+    const int taken = stack_gateway_port();
+    const char *reason = format("\"port\":%d", taken);
+
+    for (size_t i = 0; i < COUNT(all); i++)
+        expect_end(all[i], format("ADMIN_PORT=%d", taken), reason);
+    expect_end("gateway", format("GATEWAY_PORT=%d", taken), reason);
+    expect_end("dashboard", format("DASHBOARD_PORT=%d", taken), reason);
+}
+
+/* -- in numbers -------------------------------------------------------------------------------- */
 
 Test(lifecycle, growing_to_five_and_back_costs_no_request)
 {

@@ -1,6 +1,7 @@
 /*
  * Every process is restarted under load, one after the other, with two of each and a load balancer
- * before the gateways: no request fails, and the trail has them all.
+ * before the gateways: no request fails, and the trail has them all. (How a dashboard ends is in
+ * lifecycle_test.c.)
  */
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -37,11 +38,11 @@ static bool is_another(void *closure)
 }
 
 /* The stack's supervisor starts it again under its name. */
-static void restart(const char *name)
+static void restart(const char *name, int by)
 {
     struct incarnation before = {name, stack_pid(name)};
 
-    stack_signal(name, SIGTERM);
+    stack_signal(name, by);
     cr_assert(stack_wait(is_another, &before, READY_WITHIN_MS), "%s did not end", name);
     cr_assert(health_await(READY_WITHIN_MS), "%s did not come back", name);
 }
@@ -97,16 +98,17 @@ Test(rolling, restarts_of_every_process_cost_no_request)
     began_us = clock_mono_us();
     load = load_start_at(base, &org, lenient(1) == 1 ? RATE : RATE_SANITIZED);
     for (int i = 0; i < N_SERVICES; i++) {
-        restart(format("%s-0", services[i]));
+        restart(format("%s-0", services[i]), SIGTERM);
         replica_stop(&seconds[i]);
         replica_start_of(&seconds[i], services[i], as_they_are);
         fprintf(stderr, "%s restarted at %lld ms\n", services[i],
                 (long long)(clock_mono_us() - began_us) / 1000);
     }
-    restart("gateway-0");
+    restart("gateway-0", SIGTERM);
     balancer_await_all();
-    restart("gateway-1");
+    restart("gateway-1", SIGTERM);
     balancer_await_all();
+    restart("dashboard-0", SIGKILL); /* no request needs it */
     load_stop(load);
     fprintf(stderr, "%d requests in %lld ms\n", load_count(load),
             (long long)(clock_mono_us() - began_us) / 1000);

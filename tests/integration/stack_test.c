@@ -1,9 +1,9 @@
-/* `make up` on a stack that runs already. */
+/* `make up` on a stack that runs already, and beside one. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdlib.h>
 
-#include "tests/support/stack.h"
+#include "tests/support/api.h"
 
 TestSuite(stack, .init = stack_have_alone, .timeout = 120);
 
@@ -21,4 +21,16 @@ Test(stack, up_leaves_a_running_stack_alone_when_it_waits_in_vain)
     cr_assert_eq(stack_pid("access-0"), hung);
     cr_assert_eq(system("deploy/local/stack up >/dev/null 2>&1"), 0);
     cr_assert_eq(stack_pid("gateway-0"), gateway);
+}
+
+Test(stack, up_proposes_another_port_when_one_is_taken)
+{
+    const char *folder = format("%s-other", stack_setting("RUN_DIR"));
+    int status =
+        system(format("RUN_DIR='%s' deploy/local/stack up 2>&1 |"
+                      " grep -qE 'port %d is in use; choose another .* GATEWAY_PORT=[0-9]+'",
+                      folder, stack_gateway_port()));
+
+    cr_assert_eq(system(format("rm -r '%s'", folder)), 0);
+    cr_assert_eq(status, 0);
 }
