@@ -122,11 +122,13 @@ void bus_stop_serving(struct bus_mailbox *mailbox)
         (void)natsSubscription_DrainTimeout(mailbox->nats, DRAIN_MS);
 }
 
+/* Without a link nothing comes any more, and there is nobody to confirm it. */
 bool bus_is_drained(struct bus_mailbox *mailbox)
 {
     return mailbox->nats == NULL ||
            (bus_waiting(mailbox) == 0 &&
-            natsSubscription_DrainCompletionStatus(mailbox->nats) != NATS_ILLEGAL_STATE);
+            (!bus_is_up(mailbox->bus) ||
+             natsSubscription_DrainCompletionStatus(mailbox->nats) != NATS_ILLEGAL_STATE));
 }
 
 /* -- messages -------------------------------------------------------------------------------- */
