@@ -18,7 +18,7 @@
 #define HEADER_USER         "User-Id"         /* UUID; who is signed in to the dashboard */
 #define HEADER_USER_EMAIL   "User-Email"      /* the same user's; absent when nobody is signed in */
 #define HEADER_CLIENT       "Client-Address"  /* IP address from which the user asks */
-#define HEADER_TRACEPARENT  "traceparent"     /* W3C trace context, passed on as it came */
+#define HEADER_TRACEPARENT  "traceparent"     /* W3C trace context: whose part of a trace asks */
 
 #define HEADER_OUTCOME "Outcome" /* a name from proto/outcome.def */
 

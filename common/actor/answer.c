@@ -58,7 +58,8 @@ static void publish(struct actor *actor, struct bus_message *message, const stru
     /* The asker's time will run out, and it will call the outcome uncertain, as it should. */
     metric_add(actor->meters->lost_replies, 1);
     LOG(LOG_WARNING, "reply was not taken by the bus", log_str("status", status_name(st)),
-        log_slice("request_id", bus_message_header(message, HEADER_REQUEST_ID)));
+        log_slice("request_id", bus_message_header(message, HEADER_REQUEST_ID)),
+        log_trace(bus_message_header(message, HEADER_TRACEPARENT)));
 }
 
 static void ring_doorbell(struct actor *actor, const struct command *command)
@@ -91,6 +92,23 @@ static void count(struct actor *actor, const struct command *command, int64_t to
         metric_add(actor->meters->uncertain, 1);
 }
 
+static void end_span(struct work *work, const char *outcome, bool has_failed, int64_t took_us)
+{
+    const struct command *command = &work->command;
+    struct span *span = &work->span;
+
+    if (!span->context.is_sampled)
+        return;
+    span->name = command->route ? command->route->subject : "unknown";
+    span->start_us = command->received_us;
+    span->end_us = command->received_us + took_us;
+    span->outcome = outcome;
+    span->has_failed = has_failed;
+    span->request_id = command->caller.request_id;
+    span->organization_id = command->caller.organization_id;
+    span_end(span);
+}
+
 void work_answer(struct actor *actor, struct work *work)
 {
     struct command *command = &work->command;
@@ -108,8 +126,11 @@ void work_answer(struct actor *actor, struct work *work)
         count(actor, command, took_us);
         LOG(outcome_http_status(command->outcome) >= 500 ? LOG_WARNING : LOG_DEBUG, "command",
             log_str("route", command->route->subject), log_slice("request_id", work->request_id),
-            log_str("outcome", outcome_name(command->outcome)), log_int("took_us", took_us));
+            log_trace(work->traceparent), log_str("outcome", outcome_name(command->outcome)),
+            log_int("took_us", took_us));
     }
+    end_span(work, outcome_name(command->outcome), outcome_http_status(command->outcome) >= 500,
+             took_us);
     work_drop(work);
 }
 
@@ -122,8 +143,9 @@ void work_drop(struct work *work)
 void work_expire(struct actor *actor, struct work *work)
 {
     metric_add(actor->meters->expired, 1);
+    end_span(work, "expired", true, clock_us() - work->command.received_us);
     LOG(LOG_DEBUG, "deadline has passed, not run", log_str("route", work->command.route->subject),
-        log_slice("request_id", work->request_id));
+        log_slice("request_id", work->request_id), log_trace(work->traceparent));
     work_drop(work);
 }
 

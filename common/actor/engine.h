@@ -19,6 +19,7 @@
 #include "common/actor/discovery.h"
 #include "common/actor/meters.h"
 #include "common/bus/bus.h"
+#include "common/trace/trace.h"
 
 /* A message that has been taken from the bus and not begun. */
 struct waiting {
@@ -57,7 +58,8 @@ struct actor {
 /* A command on its way through a batch. */
 struct work {
     struct command command;
-    struct str request_id; /* as sent, for the log */
+    struct str request_id, traceparent; /* as sent, for the log */
+    struct span span;
     size_t arrival;
     enum status verdict; /* of its handlers so far: ST_OK, ST_REFUSED or ST_RETRY when settled */
 };

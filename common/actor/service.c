@@ -11,6 +11,7 @@
 #include "common/base/log.h"
 #include "common/bus/settings.h"
 #include "common/http/admin.h"
+#include "common/trace/trace.h"
 
 enum { ACTORS_MOST = 32, SETTINGS_MOST = 32, MAILBOXES_MOST = 4, ALL_ACTORS_MOST = 128 };
 
@@ -19,6 +20,7 @@ struct base_config {
     struct bus_tls bus_tls;
     const char *admin_address, *log_level, *instance;
     int64_t admin_port, actors;
+    struct trace_settings trace;
 };
 
 #define STRING(field_, name_, fallback_, secret_, meaning_)                                        \
@@ -45,6 +47,7 @@ static const struct setting base_settings[] = {
            "Least level that is logged: debug, info, warning or error"),
     STRING(instance, "SERVICE_INSTANCE", "0", false,
            "Tells replicas apart where the bus and the database list their clients"),
+    TRACE_SETTINGS(struct base_config, trace),
 };
 enum { N_BASE_SETTINGS = sizeof(base_settings) / sizeof(base_settings[0]) };
 
@@ -232,6 +235,7 @@ static void stop(struct process *process)
         process->extra->stop();
     for (size_t i = 0; i < process->n_actors; i++)
         actor_free(process->actors[i]);
+    trace_close();
     meters_free(process->meters);
 }
 
@@ -263,7 +267,8 @@ static int run(struct process *process)
     snprintf(process->name, sizeof(process->name), "%s-%s", service->name,
              process->config.instance);
     process->meters = meters_new(service);
-    is_started = start(process);
+    is_started =
+        trace_open(&process->config.trace, service->name, process->name) == ST_OK && start(process);
     if (is_started) {
         LOG(LOG_INFO, "started", log_str("name", process->name),
             log_int("actors", process->config.actors));

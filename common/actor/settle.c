@@ -136,7 +136,8 @@ static bool is_recorded_already(const struct actor *actor)
 static void drop_recorded(struct work *work)
 {
     LOG(LOG_INFO, "request has been answered and recorded already, not run",
-        log_str("route", work->command.route->subject), log_slice("request_id", work->request_id));
+        log_str("route", work->command.route->subject), log_slice("request_id", work->request_id),
+        log_trace(work->traceparent));
     work_drop(work);
 }
 

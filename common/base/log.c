@@ -110,6 +110,8 @@ static void add_field(struct line *line, const struct log_field *field)
 {
     size_t before = line->n;
 
+    if (field->key == NULL)
+        return;
     if (!(add(line, STR(",")) && add_string(line, str_of(field->key)) && add(line, STR(":")) &&
           add_value(line, field)))
         line->n = before;

@@ -22,7 +22,7 @@
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
 
 struct log_field {
-    const char *key;
+    const char *key; /* NULL: it is left out of the line */
     enum { LOG_FIELD_STR, LOG_FIELD_INT, LOG_FIELD_BOOL } kind;
     struct str s;
     int64_t i;

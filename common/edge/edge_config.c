@@ -64,4 +64,5 @@ const struct setting edge_settings[EDGE_SETTINGS] = {
      AT(instance),
      .fallback = "0",
      .meaning = "Tells replicas apart in the log and on the bus"},
+    TRACE_SETTINGS(struct edge_config, trace),
 };

@@ -9,6 +9,7 @@
 
 #include "common/base/config.h"
 #include "common/bus/bus.h"
+#include "common/trace/settings.h"
 
 struct edge_config {
     const char *trusted_proxies;
@@ -21,9 +22,10 @@ struct edge_config {
     int64_t admin_port;
     const char *log_level;
     const char *instance;
+    struct trace_settings trace;
 };
 
-#define EDGE_SETTINGS 13
+#define EDGE_SETTINGS 17
 extern const struct setting edge_settings[EDGE_SETTINGS];
 
 #endif

@@ -10,6 +10,7 @@
 #include "common/base/log.h"
 #include "common/http/admin.h"
 #include "common/http/framing.h"
+#include "common/trace/trace.h"
 
 enum { LOOPS_MOST = 64, SETTINGS_MOST = 32, REQUEST_MS = 10000 };
 
@@ -195,11 +196,12 @@ static int run(const struct program *program)
                                     .connections_most = (size_t)config.max_connections,
                                     .calls_most = program->calls_most,
                                     .http = &http};
-    if (!program->open(&options) || !start_loops(program) ||
-        admin_start(&admin_options, &admin) != ST_OK)
+    if (!program->open(&options) || trace_open(&config.trace, program->name, name) != ST_OK ||
+        !start_loops(program) || admin_start(&admin_options, &admin) != ST_OK)
         return EXIT_FAILURE;
     serve(&ends);
     admin_stop(admin);
+    trace_close();
     return EXIT_SUCCESS;
 }
 

@@ -73,6 +73,30 @@ void visit_meet(struct visit *visit, const struct str *forwarded_for, size_t n,
                                       trusted, forwarded_proto);
 }
 
+void visit_trace(struct visit *visit, struct str traceparent)
+{
+    struct trace_context context;
+
+    if (span_begin(&visit->span, traceparent, true))
+        trace_context_format(&visit->span.context, visit->traceparent);
+    else if (trace_context_parse(traceparent, &context))
+        trace_context_format(&context, visit->traceparent);
+}
+
+void visit_end_span(struct visit *visit, int status)
+{
+    struct span *span = &visit->span;
+
+    if (!span->context.is_sampled)
+        return;
+    span->end_us = clock_us();
+    span->start_us = span->end_us - (clock_mono_us() - visit->started_us);
+    span->http_status = status;
+    span->has_failed = status >= 500;
+    (void)uuid_parse(str_of(visit->id), &span->request_id);
+    span_end(span);
+}
+
 enum status visit_call(struct visit *visit, struct call_request *request)
 {
     enum status st = calls_start(&visit->edge->calls, request, &visit->call);

@@ -13,6 +13,7 @@
 #include "common/edge/client.h"
 #include "common/edge/edge.h"
 #include "common/http/framing.h"
+#include "common/trace/trace.h"
 
 struct visit {
     struct edge *edge;
@@ -23,8 +24,10 @@ struct visit {
     enum framing_fault fault; /* not sound: the connection closes after the answer */
     struct address client;
     bool is_https;
-    bool called;   /* a call was started, which may have ended since */
-    uint64_t call; /* the latest */
+    bool called;                            /* a call was started, which may have ended since */
+    uint64_t call;                          /* the latest */
+    char traceparent[TRACEPARENT_TEXT + 1]; /* for whom we ask, and the log; "" = no trace */
+    struct span span;                       /* the program fills name, outcome and organization */
     h2o_timeout_entry_t send_timer;
 };
 
@@ -35,6 +38,12 @@ struct visit *visit_begin(h2o_req_t *req, size_t size, void (*on_end)(struct vis
 /* Who is there, from the peer and what trusted proxies say; see client.h. */
 void visit_meet(struct visit *visit, const struct str *forwarded_for, size_t n,
                 struct str forwarded_proto);
+
+/* Which trace it belongs to. `traceparent` is the header as it came, STR_NONE unless it came once;
+   without one a trace may begin here. */
+void visit_trace(struct visit *visit, struct str traceparent);
+/* Call when the answer is known; does nothing when its span is not recorded. */
+void visit_end_span(struct visit *visit, int status);
 
 /* Starts a call, which is cancelled if the request ends first. One at a time. */
 MUST_CHECK enum status visit_call(struct visit *visit, struct call_request *request);

@@ -197,6 +197,9 @@ bool ask_try(struct dialog *dialog, const char *subject, struct str body, call_f
     address_format(&dialog->visit.client, client);
     headers[request.n_headers++] = (struct bus_header){HEADER_REQUEST_ID, dialog->visit.id};
     headers[request.n_headers++] = (struct bus_header){HEADER_CLIENT, client};
+    if (dialog->visit.traceparent[0] != '\0')
+        headers[request.n_headers++] =
+            (struct bus_header){HEADER_TRACEPARENT, dialog->visit.traceparent};
     if (dialog->who.answer != NULL) {
         headers[request.n_headers++] =
             (struct bus_header){HEADER_ORGANIZATION, dialog->who.organization_id};

@@ -53,6 +53,8 @@ enum outcome dialog_learn(struct dialog *dialog, enum call_end end, struct bus_m
         return OUTCOME_UNAVAILABLE;
     identity_release(&dialog->who);
     dialog->who = who;
+    if (dialog->visit.span.context.is_sampled)
+        (void)uuid_parse(str_of(who.organization_id), &dialog->visit.span.organization_id);
     return who.role < dialog->found.action->least ? OUTCOME_INSUFFICIENT_ROLE : OUTCOME_OK;
 }
 
@@ -130,7 +132,8 @@ static void note_foreign(const struct dialog *dialog, enum outcome outcome)
     address_format(&dialog->visit.client, client);
     metric_add(dashboard_meter.foreign, 1);
     LOG(LOG_INFO, "request that no page of ours has made", log_str("request_id", dialog->visit.id),
-        log_str("reason", outcome_code(outcome)), log_str("client", client));
+        log_trace(str_of(dialog->visit.traceparent)), log_str("reason", outcome_code(outcome)),
+        log_str("client", client));
 }
 
 static void read_token(struct dialog *dialog)
@@ -158,6 +161,7 @@ static void begin_data(struct dialog *dialog, struct str method, struct str path
         respond_no_method(&dialog->visit, dialog->found.allow);
         return;
     }
+    dialog->visit.span.name = dialog->found.action->path;
     read_token(dialog);
     outcome = judge(dialog);
     note_foreign(dialog, outcome);
@@ -206,6 +210,10 @@ int dialog_begin(h2o_handler_t *handler, h2o_req_t *req)
     lines_read(req, &dialog->lines);
     visit_meet(visit, dialog->lines.forwarded_for, dialog->lines.n_forwarded_for,
                dialog->lines.forwarded_proto.value);
+    visit_trace(visit, dialog->lines.traceparent.n == 1
+                           ? str_trim_ows(dialog->lines.traceparent.value)
+                           : STR_NONE);
+    visit->span.name = "page";
     if (visit->fault != FRAMING_SOUND) {
         respond_fault(visit);
         return 0;

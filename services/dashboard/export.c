@@ -153,7 +153,7 @@ static void fail(struct export *export, enum outcome outcome, struct str body)
     }
     metric_add(dashboard_meter.exports_broken, 1);
     LOG(LOG_WARNING, "export broken off", log_str("request_id", dialog->visit.id),
-        log_str("outcome", outcome_name(outcome)));
+        log_trace(str_of(dialog->visit.traceparent)), log_str("outcome", outcome_name(outcome)));
     dialog->visit.req->http1_is_persistent = 0;
     h2o_send(dialog->visit.req, NULL, 0, H2O_SEND_STATE_ERROR);
 }

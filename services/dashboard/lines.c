@@ -11,6 +11,7 @@ static const struct {
     {"user-agent", offsetof(struct lines, user_agent)},
     {"accept-encoding", offsetof(struct lines, accept_encoding)},
     {"if-none-match", offsetof(struct lines, if_none_match)},
+    {"traceparent", offsetof(struct lines, traceparent)},
     {"x-forwarded-proto", offsetof(struct lines, forwarded_proto)},
 };
 

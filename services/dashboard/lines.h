@@ -21,7 +21,7 @@ struct line {
 
 struct lines {
     struct line content_type, origin, csrf, fetch_site, user_agent;
-    struct line accept_encoding, if_none_match, forwarded_proto;
+    struct line traceparent, accept_encoding, if_none_match, forwarded_proto;
     struct str cookies[LINES_MOST];
     size_t n_cookies;
     struct str forwarded_for[LINES_MOST];

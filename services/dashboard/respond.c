@@ -73,8 +73,9 @@ static void log_response(const struct visit *visit, int status)
         return;
     address_format(&visit->client, client);
     LOG(status >= 500 ? LOG_WARNING : LOG_DEBUG, "answer", log_str("request_id", visit->id),
-        log_slice("path", str_cut(&path, '?')), log_int("status", status),
-        log_int("took_us", clock_mono_us() - visit->started_us), log_str("client", client));
+        log_trace(str_of(visit->traceparent)), log_slice("path", str_cut(&path, '?')),
+        log_int("status", status), log_int("took_us", clock_mono_us() - visit->started_us),
+        log_str("client", client));
 }
 
 /* What every response has, whatever it is. */
@@ -95,6 +96,7 @@ static void begin(struct visit *visit, int status, const char *type, const char 
         add(visit, "strict-transport-security", STR("max-age=63072000"));
     dashboard_meter_response(visit, status);
     log_response(visit, status);
+    visit_end_span(visit, status);
     visit_sending(visit);
 }
 

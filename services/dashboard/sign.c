@@ -99,7 +99,8 @@ static void note_refusal(const struct dialog *dialog, enum outcome outcome)
     address_format(&dialog->visit.client, client);
     metric_add(dashboard_meter.sign_ins_refused, 1);
     LOG(LOG_INFO, "sign-in refused", log_str("request_id", dialog->visit.id),
-        log_str("client", client), log_str("outcome", outcome_name(outcome)));
+        log_trace(str_of(dialog->visit.traceparent)), log_str("client", client),
+        log_str("outcome", outcome_name(outcome)));
 }
 
 static void on_signed_in(void *owner, enum call_end end, struct bus_message *message)

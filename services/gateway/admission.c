@@ -83,7 +83,8 @@ static void refuse_key(struct exchange *x, enum outcome outcome, const char *rea
     address_format(&x->visit.client, client);
     metric_add(meter.auth_failures, 1);
     LOG(LOG_INFO, "authentication failed", log_str("request_id", x->visit.id),
-        log_str("client", client), log_str("reason", reason));
+        log_trace(str_of(x->visit.traceparent)), log_str("client", client),
+        log_str("reason", reason));
     if (throttle_note(gateway->throttle, &x->visit.client, x->visit.started_us))
         LOG(LOG_WARNING, "address failed to authenticate too often; refused until the minute ends",
             log_str("client", client));

@@ -32,7 +32,8 @@ static void add_caller(struct headers *headers, const struct exchange *x)
     add(headers, HEADER_REQUEST_ID, x->visit.id);
     add(headers, HEADER_ORGANIZATION, x->key->record.organization_id);
     add(headers, HEADER_API_KEY, x->key->record.api_key_id);
-    add_text(headers, &x->visit.req->pool, HEADER_TRACEPARENT, x->traceparent);
+    if (x->visit.traceparent[0] != '\0')
+        add(headers, HEADER_TRACEPARENT, x->visit.traceparent);
 }
 
 static enum status start(struct exchange *x, const char *subject, struct headers *headers,
@@ -106,7 +107,7 @@ static void answer_unrecorded(struct exchange *x)
 {
     metric_add(meter.unrecorded, 1);
     LOG(LOG_WARNING, "answer without a confirmed audit entry", log_str("request_id", x->visit.id),
-        log_str("outcome", outcome_name(x->outcome)),
+        log_trace(str_of(x->visit.traceparent)), log_str("outcome", outcome_name(x->outcome)),
         log_str("organization_id", x->key->record.organization_id));
     if (outcome_http_status(x->outcome) != 500)
         x->outcome = OUTCOME_UNAVAILABLE;

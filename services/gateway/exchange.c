@@ -31,10 +31,24 @@ static void log_answer(const struct exchange *x, int status, int64_t took_us)
         return;
     address_format(&x->visit.client, client);
     LOG(status >= 500 ? LOG_WARNING : LOG_DEBUG, "answer", log_str("request_id", x->visit.id),
+        log_trace(str_of(x->visit.traceparent)),
         log_str("operation", operation_name(x->route.operation)), log_int("status", status),
         log_str("outcome", outcome_name(x->outcome)), log_int("took_us", took_us),
         log_str("organization_id", x->key != NULL ? x->key->record.organization_id : NULL),
         log_str("client", client));
+}
+
+static void end_span(struct exchange *x, int status)
+{
+    struct span *span = &x->visit.span;
+
+    if (!span->context.is_sampled)
+        return;
+    span->name = x->route.operation != OP_NONE ? operation_name(x->route.operation) : "outside";
+    span->outcome = outcome_name(x->outcome);
+    if (x->key != NULL)
+        (void)uuid_parse(str_of(x->key->record.organization_id), &span->organization_id);
+    visit_end_span(&x->visit, status);
 }
 
 static void send_answer(struct exchange *x, struct answer *answer)
@@ -46,6 +60,7 @@ static void send_answer(struct exchange *x, struct answer *answer)
     answer->view = x->has_view ? &x->view : NULL;
     meter_answer(x->route.operation, answer->status, took_us);
     log_answer(x, answer->status, took_us);
+    end_span(x, answer->status);
     if (x->has_view)
         usage_count(x->gateway, x->key, answer->status, took_us);
     x->stage = STAGE_ANSWERED;
@@ -112,7 +127,6 @@ static void read_request(struct exchange *x, const struct head *head)
                           (struct str){req->input.path.base, req->input.path.len});
     x->accepts_json = media_accepts_json(head->accept, head->n_accept);
     x->sends_json = head->n_content_type == 1 && media_is_json(head->content_type);
-    x->traceparent = head->traceparent;
 }
 
 int exchange_begin(h2o_handler_t *handler, h2o_req_t *req)
@@ -125,6 +139,7 @@ int exchange_begin(h2o_handler_t *handler, h2o_req_t *req)
     x->waiter.resume = exchange_resume;
     head_read(req, &head);
     visit_meet(visit, head.forwarded_for, head.n_forwarded_for, head.forwarded_proto);
+    visit_trace(visit, head.traceparent);
     if (visit->fault != FRAMING_SOUND && visit->fault != FRAMING_BODY_TOO_LARGE) {
         answer_fault(x, visit->fault);
         return 0;

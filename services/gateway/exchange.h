@@ -45,7 +45,6 @@ struct exchange {
     enum stage stage;
     struct route route;
     bool accepts_json, sends_json;
-    struct str traceparent;
 
     struct key *key; /* held; NULL before IDENTIFY */
     struct waiter waiter;

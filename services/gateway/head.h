@@ -23,12 +23,10 @@ struct head {
     struct str forwarded_for[HEAD_LINES_MOST];
     size_t n_forwarded_for;
     struct str forwarded_proto; /* the last line */
-    struct str traceparent;     /* STR_NONE unless well-formed */
+    struct str traceparent;     /* STR_NONE unless it came once */
+    size_t n_traceparent;
 };
 
 void head_read(const h2o_req_t *req, struct head *head);
-
-/* `00-` 32 hex `-` 16 hex `-` 2 hex, ids not all zero; or a later version that begins like that. */
-bool head_is_traceparent(struct str value);
 
 #endif

@@ -6,7 +6,6 @@
 #include "common/crypto/token.h"
 #include "common/edge/media.h"
 #include "services/gateway/authorization.h"
-#include "services/gateway/head.h"
 #include "services/gateway/route.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -41,6 +40,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     check_route(value);
     (void)media_accepts_json(&value, 1);
     (void)media_is_json(value);
-    (void)head_is_traceparent(value);
     return 0;
 }

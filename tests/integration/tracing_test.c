@@ -1,0 +1,260 @@
+/* One trace through the programs: spans at a collector, ids in the logs. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/api.h"
+#include "tests/support/collector.h"
+#include "tests/support/desk.h"
+#include "tests/support/keep.h"
+#include "tests/support/replica.h"
+
+TestSuite(tracing, .init = api_open, .timeout = 120);
+
+#define CALLER "00f067aa0ba902b7"
+/* Commands go to the stack's process or to ours: one in a million times none of these to ours. */
+enum { REQUESTS = 20 };
+
+static struct collector *collector;
+static struct replica gateway, conversation;
+
+static void start_traced(struct replica *replica, const char *service)
+{
+    replica_start_of(
+        replica, service,
+        (const char *const[]){format("OTEL_EXPORTER_OTLP_ENDPOINT=%s", collector_url(collector)),
+                              "LOG_LEVEL=debug", NULL});
+}
+
+static void start_all(void)
+{
+    collector = collector_start(200);
+    start_traced(&conversation, "conversation");
+    start_traced(&gateway, "gateway");
+}
+
+static void stop_all(void)
+{
+    replica_stop(&gateway);
+    replica_stop(&conversation);
+}
+
+/* Logs outlive a test: none is to meet the traces of another. */
+static const char *trace_id(int i)
+{
+    return format("%08x%08x4bf92f3577b34da6", (unsigned)getpid(), (unsigned)i + 1);
+}
+
+static struct answer *send_to(const struct replica *at, const char *key, const char *path,
+                              const char *body, const char *traceparent)
+{
+    return http_send(&(struct http_request){
+        .method = body != NULL ? "POST" : "GET",
+        .base = at->base,
+        .path = path,
+        .key = key,
+        .body = body,
+        .headers = traceparent == NULL
+                       ? NULL
+                       : (const char *const[]){format("traceparent: %s", traceparent), NULL}});
+}
+
+static struct answer *ask_dashboard(const struct replica *dashboard, const struct seat *seat,
+                                    const char *trace)
+{
+    return http_send(&(struct http_request){
+        .method = "GET",
+        .base = format("http://127.0.0.1:%d", dashboard->port),
+        .path = "/data/keys",
+        .headers = (const char *const[]){format("Cookie: session=%s", seat->token),
+                                         format("traceparent: 00-%s-" CALLER "-01", trace), NULL},
+        .skip_checks = true});
+}
+
+static const char *text(const json_t *span, const char *name)
+{
+    return json_string_value(json_object_get(span, name));
+}
+
+/* -- the logs --------------------------------------------------------------------------------- */
+
+/* The line of a replica's log about that request with that message. */
+static const json_t *line_of(const char *service, const char *request_id, const char *message)
+{
+    FILE *file = fopen(format("%s/log/%s-of-tests.log", stack_setting("RUN_DIR"), service), "re");
+    json_t *found = NULL;
+    char line[4200];
+
+    cr_assert_not_null(file, "%s", service);
+    while (found == NULL && fgets(line, sizeof(line), file) != NULL)
+        if (strstr(line, request_id) != NULL && strstr(line, message) != NULL)
+            found = keep(json_loads(line, 0, NULL));
+    fclose(file);
+    cr_assert_not_null(found, "%s says nothing of %s", service, request_id);
+    return found;
+}
+
+static void expect_logged(const char *service, const char *message, const char *request_id,
+                          const char *trace)
+{
+    const json_t *line = line_of(service, request_id, message);
+    const char *logged = text(line, "trace_id");
+
+    cr_expect_str_eq(text(line, "request_id"), request_id);
+    cr_expect(trace == NULL ? logged == NULL : logged != NULL && strcmp(logged, trace) == 0,
+              "%s: %s", service, logged);
+}
+
+/* -- the tests -------------------------------------------------------------------------------- */
+
+static void expect_child(const json_t *child, const char *parent_id, const char *name)
+{
+    cr_assert_not_null(child, "%s", name);
+    cr_expect_str_eq(text(child, "name"), name);
+    cr_expect_str_eq(text(child, "parentSpanId"), parent_id);
+    cr_expect_leq(strtoll(text(child, "startTimeUnixNano"), NULL, 10),
+                  strtoll(text(child, "endTimeUnixNano"), NULL, 10));
+}
+
+static bool holds(const json_t *span, const char *what)
+{
+    const char *dump = keep(json_dumps(span, 0));
+
+    cr_assert_not_null(dump);
+    return strstr(dump, what) != NULL;
+}
+
+static void expect_about(const json_t *span, const struct org *org, const struct answer *answer)
+{
+    cr_expect_not(holds(span, "traced-"), "nothing of the customer's");
+    cr_expect_not(holds(span, org->full_key));
+    cr_expect_str_eq(span_attribute(span, "conversations.outcome"), "created");
+    cr_expect_str_eq(span_attribute(span, "conversations.request_id"), answer->request_id);
+    cr_expect_str_eq(span_attribute(span, "conversations.organization_id"), org->id);
+}
+
+static const char *outer_service = "gateway", *inner_service = "conversation";
+
+/* The first request of which our service took a command; -1 = none yet. */
+static int find_linked(void)
+{
+    for (int i = 0; i < REQUESTS; i++)
+        if (span_of(collector_spans(collector, trace_id(i)), inner_service) != NULL)
+            return i;
+    return -1;
+}
+
+static bool is_linked(void *closure)
+{
+    int i = find_linked();
+
+    return i >= 0 && span_of(collector_spans(collector, trace_id(i)), outer_service) != NULL;
+}
+
+Test(tracing, links_a_request_with_the_command_that_became_of_it)
+{
+    struct answer *answers[REQUESTS];
+    const json_t *spans, *outer, *inner;
+    struct org org;
+    int i;
+
+    start_all();
+    org_new(&org);
+    for (i = 0; i < REQUESTS; i++) {
+        answers[i] = send_to(&gateway, org.full_key, "/conversations",
+                             format("{\"external_id\": \"traced-%d\", \"from\": {\"external_id\": "
+                                    "\"traced-user\"}}",
+                                    i),
+                             format("00-%s-" CALLER "-01", trace_id(i)));
+        expect_status(answers[i], 201);
+    }
+    cr_assert(stack_wait(is_linked, NULL, 20000), "no trace has both spans");
+    i = find_linked();
+    spans = collector_spans(collector, trace_id(i));
+    cr_expect_eq(json_array_size(spans), 2);
+    outer = span_of(spans, "gateway");
+    inner = span_of(spans, "conversation");
+    expect_child(outer, CALLER, "conversation.create");
+    expect_child(inner, text(outer, "spanId"), "v1.conversation.create");
+    cr_expect_str_eq(span_attribute(outer, "http.response.status_code"), "201");
+    expect_about(outer, &org, answers[i]);
+    expect_about(inner, &org, answers[i]);
+    expect_logged("gateway", "\"answer\"", answers[i]->request_id, trace_id(i));
+    expect_logged("conversation", "\"command\"", answers[i]->request_id, trace_id(i));
+    stop_all();
+}
+
+Test(tracing, begins_where_no_trace_came_and_stays_out_where_none_is_wanted)
+{
+    struct answer *fresh, *unwanted, *malformed;
+    const json_t *spans;
+    struct org org;
+
+    start_all();
+    org_new(&org);
+    unwanted =
+        send_to(&gateway, org.full_key, "/ping", NULL, format("00-%s-" CALLER "-00", trace_id(0)));
+    fresh = send_to(&gateway, org.full_key, "/ping", NULL, NULL);
+    malformed = send_to(&gateway, org.full_key, "/ping", NULL, "00-" CALLER "-01");
+    stop_all();
+    spans = collector_spans(collector, "");
+    cr_assert_eq(json_array_size(spans), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *span = json_array_get(spans, i);
+
+        cr_expect_str_eq(text(span, "name"), "ping");
+        cr_expect_null(text(span, "parentSpanId"));
+        expect_logged("gateway", "\"answer\"", (i == 0 ? fresh : malformed)->request_id,
+                      text(span, "traceId"));
+    }
+    expect_logged("gateway", "\"answer\"", unwanted->request_id, trace_id(0));
+}
+
+Test(tracing, is_in_the_log_without_a_collector_too)
+{
+    struct answer *with, *without;
+    struct org org;
+
+    replica_start_of(&gateway, "gateway", (const char *const[]){"LOG_LEVEL=debug", NULL});
+    org_new(&org);
+    with =
+        send_to(&gateway, org.full_key, "/ping", NULL, format("00-%s-" CALLER "-01", trace_id(0)));
+    without = send_to(&gateway, org.full_key, "/ping", NULL, NULL);
+    replica_stop(&gateway);
+    expect_logged("gateway", "\"answer\"", with->request_id, trace_id(0));
+    expect_logged("gateway", "\"answer\"", without->request_id, NULL);
+}
+
+Test(tracing, covers_what_the_dashboard_asks_of_services)
+{
+    struct replica dashboard, access;
+    const json_t *spans, *outer, *inner;
+    struct seat seat;
+    struct org org;
+    int i;
+
+    collector = collector_start(200);
+    start_traced(&access, "access");
+    start_traced(&dashboard, "dashboard");
+    org_new(&org);
+    desk_sit(&seat, org.id, "owner");
+    for (i = 0; i < REQUESTS; i++)
+        expect_status(ask_dashboard(&dashboard, &seat, trace_id(i)), 200);
+    outer_service = "dashboard";
+    inner_service = "access";
+    cr_assert(stack_wait(is_linked, NULL, 20000), "no trace has both spans");
+    i = find_linked();
+    spans = collector_spans(collector, trace_id(i));
+    outer = span_of(spans, "dashboard");
+    inner = span_of(spans, "access");
+    expect_child(outer, CALLER, "/data/keys");
+    cr_expect_str_eq(span_attribute(outer, "conversations.organization_id"), org.id);
+    cr_assert_not_null(inner);
+    expect_child(inner, text(outer, "spanId"), text(inner, "name"));
+    cr_expect_eq(strncmp(text(inner, "name"), "v1.access.", 10), 0);
+    cr_expect_str_eq(span_attribute(inner, "conversations.outcome"), "ok");
+    replica_stop(&dashboard);
+    replica_stop(&access);
+}
