@@ -31,7 +31,8 @@ struct sealer {
     struct retire retire;
     struct meters meters;
     bool was_adrift;
-    int64_t publish_due_us; /* clock_mono_us() */
+    int64_t sealed_until_us; /* clock_us(): what is older was sealed when that was seen last */
+    int64_t publish_due_us;  /* clock_mono_us() */
     atomic_bool is_stopping;
     pthread_t thread;
 };
@@ -45,8 +46,7 @@ static void show(struct sealer *self)
     metric_add(self->meters.entries, (int64_t)pass->sealed);
     metric_add(self->meters.blocks, (int64_t)pass->blocks);
     metric_add(self->meters.implausible, (int64_t)pass->implausible);
-    metric_set(self->meters.lag,
-               pass->oldest_us > 0 ? (clock_us() - pass->oldest_us) / 1000000 : 0);
+    self->sealed_until_us = pass->oldest_us > 0 ? pass->oldest_us : clock_us();
     if (pass->is_adrift && !self->was_adrift)
         LOG(LOG_ERROR, "the trail is from another database cluster: its transactions are ahead of "
                        "this one's, and nothing is sealed");
@@ -71,6 +71,7 @@ static bool step(struct sealer *self)
     else
         LOG(LOG_WARNING, "could not seal the trail, trying again in a second",
             log_str("status", status_name(st)));
+    metric_set(self->meters.lag, (clock_us() - self->sealed_until_us) / 1000000);
     return st == ST_OK;
 }
 
@@ -179,6 +180,7 @@ enum status sealer_start(const struct service_process *process, struct signing_k
     }
     self->pass.key = key;
     self->retire.months = retention_months;
+    self->sealed_until_us = clock_us();
     self->meters = meters_make();
     must(pthread_create(&self->thread, NULL, run, self) == 0);
     sealer = self;

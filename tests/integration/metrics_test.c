@@ -7,6 +7,7 @@
 
 #include "tests/support/api.h"
 #include "tests/support/http.h"
+#include "tests/support/postgres_server.h"
 
 TestSuite(metrics, .init = api_open, .timeout = 60);
 
@@ -157,15 +158,20 @@ Test(metrics, of_the_rules_have_a_test_each_and_all_alerts_are_explained)
 
 /* -- gauges over all organizations ------------------------------------------------------------- */
 
-static long long endpoints_now(void)
+static long long value_now(const char *series)
 {
     struct all_metrics all = {0};
     const char *line;
 
     each_process(append, &all);
-    line = strstr(all.text, "\nconversations_webhook_endpoints{health=\"healthy\"} ");
-    cr_assert_not_null(line);
-    return strtoll(strchr(line, '}') + 1, NULL, 10);
+    line = strstr(all.text, format("\n%s ", series));
+    cr_assert_not_null(line, "%s", series);
+    return strtoll(line + strlen(series) + 2, NULL, 10);
+}
+
+static long long endpoints_now(void)
+{
+    return value_now("conversations_webhook_endpoints{health=\"healthy\"}");
 }
 
 static bool has_more(void *closure)
@@ -185,4 +191,36 @@ Test(metrics, count_the_endpoints_of_all_organizations)
                         "https://receiver.example.com/hook", "--event", "conversation.created",
                         NULL));
     cr_assert(stack_wait(has_more, &before, 25000));
+}
+
+/* -- what must not stand still ----------------------------------------------------------------- */
+
+#define LAG "conversations_audit_seal_lag_seconds"
+
+static void let_seal(void)
+{
+    postgres_do(stack_setting("DATABASE_URL"), "GRANT INSERT ON audit.blocks TO conv_audit");
+}
+
+static bool lags(void *closure)
+{
+    return value_now(LAG) >= 3;
+}
+
+static bool is_sealed(void *closure)
+{
+    return value_now(LAG) <= 1;
+}
+
+Test(metrics, tell_the_lag_of_the_seal_when_sealing_fails, .fini = let_seal)
+{
+    struct org org;
+
+    org_new(&org);
+    cr_assert(stack_wait(is_sealed, NULL, 20000));
+    postgres_do(stack_setting("DATABASE_URL"), "REVOKE INSERT ON audit.blocks FROM conv_audit");
+    expect_status(api_get(org.full_key, "/ping"), 200);
+    cr_assert(stack_wait(lags, NULL, 20000));
+    let_seal();
+    cr_assert(stack_wait(is_sealed, NULL, 20000));
 }
