@@ -126,8 +126,8 @@ void work_answer(struct actor *actor, struct work *work)
         count(actor, command, took_us);
         LOG(outcome_http_status(command->outcome) >= 500 ? LOG_WARNING : LOG_DEBUG, "command",
             log_str("route", command->route->subject), log_slice("request_id", work->request_id),
-            log_trace(work->traceparent), log_str("outcome", outcome_name(command->outcome)),
-            log_int("took_us", took_us));
+            log_trace(work->command.traceparent),
+            log_str("outcome", outcome_name(command->outcome)), log_int("took_us", took_us));
     }
     end_span(work, outcome_name(command->outcome), outcome_http_status(command->outcome) >= 500,
              took_us);
@@ -145,7 +145,7 @@ void work_expire(struct actor *actor, struct work *work)
     metric_add(actor->meters->expired, 1);
     end_span(work, "expired", true, clock_us() - work->command.received_us);
     LOG(LOG_DEBUG, "deadline has passed, not run", log_str("route", work->command.route->subject),
-        log_slice("request_id", work->request_id), log_trace(work->traceparent));
+        log_slice("request_id", work->request_id), log_trace(work->command.traceparent));
     work_drop(work);
 }
 

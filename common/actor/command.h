@@ -37,6 +37,7 @@ struct command {
     struct str resource_id; /* the id in the path as sent, or STR_NONE */
     struct str query;       /* the raw query string, or STR_NONE */
     struct str body;
+    struct str traceparent;           /* as sent, for the log: see log_trace() */
     int64_t received_us, deadline_us; /* clock_us(); a command without a deadline gets 5 s */
     struct arena *arena;
 

@@ -58,7 +58,7 @@ struct actor {
 /* A command on its way through a batch. */
 struct work {
     struct command command;
-    struct str request_id, traceparent; /* as sent, for the log */
+    struct str request_id; /* as sent, for the log */
     struct span span;
     size_t arrival;
     enum status verdict; /* of its handlers so far: ST_OK, ST_REFUSED or ST_RETRY when settled */

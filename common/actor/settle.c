@@ -137,7 +137,7 @@ static void drop_recorded(struct work *work)
 {
     LOG(LOG_INFO, "request has been answered and recorded already, not run",
         log_str("route", work->command.route->subject), log_slice("request_id", work->request_id),
-        log_trace(work->traceparent));
+        log_trace(work->command.traceparent));
     work_drop(work);
 }
 

@@ -93,24 +93,24 @@ bool work_read(struct actor *actor, const struct waiting *from, struct work *wor
     const struct route *route = find_route(actor->service, bus_message_subject(from->message));
 
     work->request_id = bus_message_header(from->message, HEADER_REQUEST_ID);
-    work->traceparent = bus_message_header(from->message, HEADER_TRACEPARENT);
-    (void)span_begin(&work->span, work->traceparent, false);
     *command = (struct command){
         .route = route,
         .message = from->message,
         .resource_id = bus_message_header(from->message, HEADER_RESOURCE),
         .query = bus_message_header(from->message, HEADER_QUERY),
         .body = bus_message_body(from->message),
+        .traceparent = bus_message_header(from->message, HEADER_TRACEPARENT),
         .received_us = from->received_us,
         .arena = &actor->arena,
     };
+    (void)span_begin(&work->span, command->traceparent, false);
     if (route && read_caller(command) && read_deadline(command) &&
         (route->operation == OP_NONE || is_identified(&command->caller)))
         return true;
 
     LOG(LOG_WARNING, route ? "headers are missing or malformed" : "unknown command",
         log_slice("subject", bus_message_subject(from->message)),
-        log_slice("request_id", work->request_id), log_trace(work->traceparent));
+        log_slice("request_id", work->request_id), log_trace(work->command.traceparent));
     work_fail(work, OUTCOME_UNKNOWN_COMMAND);
     return false;
 }
@@ -162,7 +162,7 @@ void work_tell(struct actor *actor, struct work *work)
         work->verdict = command->route->tell(command, actor->db, actor->service->self);
     if (work->verdict == ST_OK && command->reply.n > REPLY_MOST) {
         LOG(LOG_ERROR, "reply is too large for the bus", log_str("route", command->route->subject),
-            log_slice("request_id", work->request_id), log_trace(work->traceparent),
+            log_slice("request_id", work->request_id), log_trace(work->command.traceparent),
             log_int("bytes", (int64_t)command->reply.n));
         work->verdict = ST_INTERNAL;
     }

@@ -8,8 +8,9 @@
  * What     A span is recorded when the traceparent says that its trace is, or, where a trace may
  *          begin, for the share of requests that OTEL_TRACES_SAMPLER_ARG names. Ended spans are
  *          kept, SPANS_MOST at a time, until a thread of its own has sent them to the collector
- *          (OTLP/HTTP, JSON), about once a second. What it does not take within seconds is lost and
- *          counted: spans are a help, not a record, and nobody waits for them.
+ *          (OTLP/HTTP, JSON), once a second or when half of them are used. What it does not
+ *          take within seconds is lost and counted: spans are a help, not a record, and nobody
+ *          waits for them.
  *          Without an endpoint nothing of this exists: span_begin() is one look at a bool.
  * Owns     trace_open() what trace_close() gives back, after it has sent what is left for at most a
  *          second. Names and outcomes in spans are literals.

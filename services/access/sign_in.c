@@ -12,6 +12,7 @@
  */
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
+#include "common/trace/trace.h"
 #include "common/wire/json.h"
 #include "services/access/attempts.h"
 #include "services/access/inputs.h"
@@ -91,6 +92,15 @@ static enum status tell_choice(struct command *command, const struct db_rows *ro
     return ST_OK;
 }
 
+static void log_failure(const struct command *command, const struct sign_in *body)
+{
+    char request_id[UUID_TEXT + 1];
+
+    uuid_format(&command->caller.request_id, request_id);
+    LOG(LOG_INFO, "sign-in failed", log_str("request_id", request_id),
+        log_trace(command->traceparent), log_slice("client", body->address));
+}
+
 enum status sign_in_tell(struct command *command, struct db *db, void *service)
 {
     const struct access *self = service;
@@ -102,7 +112,7 @@ enum status sign_in_tell(struct command *command, struct db *db, void *service)
         return ST_REFUSED;
     n = match(body, rows, self->no_password_hash, command->arena, fits);
     if (n == 0) {
-        LOG(LOG_INFO, "sign-in failed", log_slice("client", body->address));
+        log_failure(command, body);
         return command_refuse(command, OUTCOME_UNAUTHORIZED, NULL, "Email or password is wrong");
     }
     attempts_forgive(&body->attempts, command->arena, db);

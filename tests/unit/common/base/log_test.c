@@ -47,7 +47,7 @@ Test(log, writes_one_object_with_its_fields)
     json_t *object;
 
     LOG(LOG_WARNING, "link lost", log_str("a", "x"), log_int("b", INT64_MIN), log_bool("c", true),
-        log_str("d", NULL), log_slice("e", STR("yz")));
+        log_str("d", NULL), log_slice("e", STR("yz")), log_str(NULL, "left out"));
     object = written();
     cr_assert_str_eq(text(object, "level"), "warning");
     cr_assert_str_eq(text(object, "service"), "testing");
