@@ -105,7 +105,7 @@ static void kill_under_load(const char *name)
     pass(1000);
     killed_us = clock_mono_us();
     stack_signal(name, SIGKILL);
-    pass(8000);
+    pass(HEALS_WITHIN_US / 1000 + 1000);
     load_stop(load);
     print_summary(name, load, killed_us);
     cr_assert_neq(stack_pid(name), before, "%s was not killed", name);
@@ -119,6 +119,11 @@ static void kill_under_load(const char *name)
 Test(outage, killing_the_conversation_service_loses_nothing_and_heals)
 {
     kill_under_load("conversation-0");
+}
+
+Test(outage, killing_the_search_service_loses_nothing_and_heals)
+{
+    kill_under_load("search-0");
 }
 
 Test(outage, killing_the_audit_service_loses_nothing_and_heals)

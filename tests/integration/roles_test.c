@@ -1,6 +1,6 @@
 /*
- * What each service may do in the database, tried by signing in as it: every role at every table,
- * view and sequence that there is. A table that is added is covered by itself.
+ * What each service may do in the database, tried by signing in as it: every role at every table
+ * and view that there is. What is added is covered by itself.
  */
 #include <criterion/criterion.h>
 #include <libpq-fe.h>
@@ -180,6 +180,36 @@ Test(roles, reach_no_table_but_their_own_and_what_is_listed)
     PQclear(all);
     cr_expect_gt(n, 300);
     fprintf(stderr, "%d attempts were refused\n", n);
+}
+
+/* What a service may do besides tables, as "schema.name" of sequences and of functions that act as
+   their owner, the administrator: its own schema's and nothing else. */
+static const char of_others[] =
+    "SELECT format('%s: %s.%s', r.rolname, n.nspname, o.name)"
+    "  FROM (SELECT relnamespace AS schema, relname AS name, oid, true AS is_sequence"
+    "          FROM pg_class WHERE relkind = 'S'"
+    "         UNION ALL SELECT pronamespace, proname, oid, false FROM pg_proc WHERE prosecdef) o"
+    "  JOIN pg_namespace n ON n.oid = o.schema, pg_roles r"
+    " WHERE r.rolname LIKE 'conv\\_%' AND has_schema_privilege(r.oid, n.oid, 'USAGE')"
+    "   AND CASE WHEN o.is_sequence THEN has_sequence_privilege(r.oid, o.oid, 'USAGE, UPDATE')"
+    "            ELSE has_function_privilege(r.oid, o.oid, 'EXECUTE') END"
+    "   AND (r.rolname = 'conv_' || n.nspname) = $1::boolean";
+
+Test(roles, use_no_sequence_and_no_function_of_the_administrator_but_their_own)
+{
+    for (int is_own = 0; is_own < 2; is_own++) {
+        PGconn *conn = PQconnectdb(stack_setting("DATABASE_URL"));
+        PGresult *result =
+            PQexecParams(conn, of_others, 1, NULL, (const char *const[]){is_own ? "true" : "false"},
+                         NULL, NULL, 0);
+
+        cr_assert_eq(PQresultStatus(result), PGRES_TUPLES_OK, "%s", PQerrorMessage(conn));
+        for (int row = 0; !is_own && row < PQntuples(result); row++)
+            cr_expect_fail("%s", PQgetvalue(result, row, 0));
+        cr_expect(!is_own || PQntuples(result) > 5);
+        PQclear(result);
+        PQfinish(conn);
+    }
 }
 
 /* -- everything else ----------------------------------------------------------------------------
