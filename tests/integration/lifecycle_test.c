@@ -81,7 +81,7 @@ Test(lifecycle, a_dashboard_that_is_told_to_end_serves_until_others_have_noticed
     struct replica dashboard;
 
     replica_start_of(&dashboard, "dashboard",
-                     (const char *const[]){"SHUTDOWN_DELAY_MS=2000", NULL});
+                     (const char *const[]){"SHUTDOWN_DELAY_MS=60000", NULL});
     kill(dashboard.pid, SIGTERM);
     expect_unready(&dashboard, "shutting down");
     expect_status(
@@ -90,7 +90,7 @@ Test(lifecycle, a_dashboard_that_is_told_to_end_serves_until_others_have_noticed
                                          .path = "/sign-in",
                                          .skip_checks = true}),
         200);
-    cr_assert_eq(replica_await_end(&dashboard), 0);
+    replica_stop(&dashboard); /* a second signal ends the delay */
 }
 
 /* Of DATABASE_URL as the administrator has it: another database, another user. */

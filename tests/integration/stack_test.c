@@ -27,9 +27,9 @@ Test(stack, up_proposes_another_port_when_one_is_taken)
 {
     const char *folder = format("%s-other", stack_setting("RUN_DIR"));
     int status =
-        system(format("RUN_DIR='%s' deploy/local/stack up 2>&1 |"
+        system(format("RUN_DIR='%s' GATEWAY_PORT=%d deploy/local/stack up 2>&1 |"
                       " grep -qE 'port %d is in use; choose another .* GATEWAY_PORT=[0-9]+'",
-                      folder, stack_gateway_port()));
+                      folder, stack_gateway_port(), stack_gateway_port()));
 
     cr_assert_eq(system(format("rm -r '%s'", folder)), 0);
     cr_assert_eq(status, 0);
