@@ -11,6 +11,7 @@
  * DIR/start/NAME   the shell script that becomes the process; it ends with `exec`
  * DIR/pids/NAME    pid of each service while it runs
  * DIR/log/NAME.log standard output and error
+ * DIR/failed       NAME and how it ended: who ended last with a status other than 0, untold
  * DIR/lock         locked as long as the supervisor lives; holds its pid
  *
  * SIGTERM, SIGINT and SIGHUP stop everything. What dies is started again at once, and after 200 ms,
@@ -133,18 +134,35 @@ static bool read_plan(struct supervisor *self)
 /* -- one process ---------------------------------------------------------------------------------
  */
 
-/* Written aside and renamed: a reader sees a whole pid or none. */
-static void write_pid(const struct supervisor *self, const struct process *p)
+/* Written aside and renamed: a reader sees a whole line or none. */
+static void put_line(const struct supervisor *self, const char *path, const char *line)
 {
-    char path[4096], fresh[4096];
+    char fresh[4096];
     FILE *file;
 
-    path_of(self, path, "pids", p->name, "");
-    path_of(self, fresh, "pids", ".new", "");
+    snprintf(fresh, sizeof(fresh), "%s/pids/.new", self->dir);
     file = fopen(fresh, "we");
-    if (file == NULL || fprintf(file, "%d\n", (int)p->pid) < 0 || fclose(file) != 0 ||
+    if (file == NULL || fprintf(file, "%s\n", line) < 0 || fclose(file) != 0 ||
         rename(fresh, path) != 0)
-        say("%s: cannot write its pid: %s", p->name, strerror(errno));
+        say("%s: cannot be written: %s", path, strerror(errno));
+}
+
+static void write_pid(const struct supervisor *self, const struct process *p)
+{
+    char path[4096], line[16];
+
+    path_of(self, path, "pids", p->name, "");
+    snprintf(line, sizeof(line), "%d", (int)p->pid);
+    put_line(self, path, line);
+}
+
+static void write_failure(const struct supervisor *self, const struct process *p, const char *end)
+{
+    char path[4096], line[128];
+
+    snprintf(path, sizeof(path), "%s/failed", self->dir);
+    snprintf(line, sizeof(line), "%s %s", p->name, end);
+    put_line(self, path, line);
 }
 
 _Noreturn static void become(const struct supervisor *self, const struct process *p, pid_t parent)
@@ -196,11 +214,17 @@ static void start(const struct supervisor *self, struct process *p)
 static void on_exit_of(struct supervisor *self, struct process *p, int wait_status)
 {
     bool by_signal = WIFSIGNALED(wait_status);
-    int value = by_signal ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-    char path[4096];
+    char path[4096], end[32];
 
+    if (by_signal)
+        snprintf(end, sizeof(end), "ended by signal %d", WTERMSIG(wait_status));
+    else
+        snprintf(end, sizeof(end), "exited with status %d", WEXITSTATUS(wait_status));
     p->pid = 0;
-    say("%s: %s %d", p->name, by_signal ? "ended by signal" : "exited with status", value);
+    say("%s: %s", p->name, end);
+    /* Others kill a service for reasons of their own; a task has to succeed. */
+    if (wait_status != 0 && !self->is_stopping && (p->is_task || !by_signal))
+        write_failure(self, p, end);
     if (p->is_task) {
         self->has_failed = wait_status != 0;
         self->next += wait_status == 0;

@@ -240,6 +240,30 @@ Test(supervisor, a_task_that_fails_ends_everything_with_status_1)
     cr_assert(exit_status(start_supervisor()) == 1);
     cr_assert(pid_of("a") == 0 && pid_of("never") == 0);
     cr_assert(wait_for_text("supervisor.log", "t: exited with status 7"));
+    cr_assert(wait_for_text("failed", "t exited with status 7\n"));
+}
+
+Test(supervisor, names_the_service_that_failed_last_and_how)
+{
+    plan("service a TERM KILL 5\n", "a", "exit 3\n");
+    supervisor = start_supervisor();
+    cr_assert(wait_for_text("failed", "a exited with status 3\n"));
+}
+
+Test(supervisor, does_not_call_it_a_failure_when_a_service_is_killed_or_told_to_stop)
+{
+    char text[64];
+    pid_t pid;
+
+    plan("service a TERM KILL 5\n", "a",
+         "trap 'exit 9' TERM; echo set; while :; do sleep 0.1; done\n");
+    supervisor = start_supervisor();
+    pid = wait_for_pid("a", 0);
+    kill(pid, SIGKILL);
+    cr_assert(wait_for_pid("a", pid) > 0);
+    cr_assert(wait_for_text("log/a.log", "set"));
+    cr_assert_eq(stop_supervisor(), 0);
+    cr_assert_str_empty(read_file("failed", text, sizeof(text)));
 }
 
 Test(supervisor, stops_in_reverse_order_and_removes_the_pid_files)
