@@ -23,6 +23,26 @@ Test(stack, up_leaves_a_running_stack_alone_when_it_waits_in_vain)
     cr_assert_eq(stack_pid("gateway-0"), gateway);
 }
 
+/* Of a second stack, on ports of ours that nobody uses; 0 when it says `said` and fails. */
+static int fails(const char *settings, const char *said)
+{
+    const char *folder = format("%s-other", stack_setting("RUN_DIR"));
+    const int port = stack_gateway_port() + 6;
+    const char *up = format("RUN_DIR='%s' GATEWAY_TLS_PORT= REPLICAS_GATEWAY=1 GATEWAY_PORT=%d"
+                            " DASHBOARD_PORT=%d %s timeout 60 deploy/local/stack up >'%s.log' 2>&1",
+                            folder, port, port + 1, settings, folder);
+    const bool failed = WEXITSTATUS(system(up)) == 1;
+    const int status = system(format("grep -qE '%s' '%s.log'", said, folder));
+
+    cr_assert_eq(system(format("rm -rf '%s'", folder)), 0);
+    return failed ? status : -1;
+}
+
+Test(stack, up_says_at_once_which_setting_a_program_does_not_take)
+{
+    cr_assert_eq(fails("TRUSTED_PROXIES=foo", "^[a-z]+: TRUSTED_PROXIES must be networks"), 0);
+}
+
 Test(stack, up_proposes_another_port_when_one_is_taken)
 {
     const char *folder = format("%s-other", stack_setting("RUN_DIR"));
