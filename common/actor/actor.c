@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "actor_sql.h"
 #include "common/actor/engine.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -222,12 +223,16 @@ static bool open_database(struct actor *actor)
     const struct service *service = actor->service;
     size_t n = service->n_statements;
 
-    actor->statements = zeroed(n + LEDGER_STATEMENTS, sizeof(*actor->statements));
+    actor->statements = zeroed(n + LEDGER_STATEMENTS + 1, sizeof(*actor->statements));
     for (size_t i = 0; i < n; i++)
         actor->statements[i] = service->statements[i];
     if (service->ledger) {
         actor->statements[n++] = *service->ledger->entries;
         actor->statements[n++] = *service->ledger->changes;
+    }
+    if (service->looks_up_organizations) {
+        actor->find_organizations = (int)n;
+        actor->statements[n++] = actor_sql[SQL_FIND_ORGANIZATIONS];
     }
     actor->db = db_new(&(struct db_options){
         .url = actor->options.database_url,

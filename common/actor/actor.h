@@ -66,6 +66,9 @@ struct service {
     void *self; /* the service's own state, shared by its actors: read-only after start */
     const struct ledger *ledger; /* &trail, or NULL where nothing is recorded */
     size_t batch_most;           /* 0 = 128; less where replies are large: a batch is held whole */
+    /* Whether an organization exists is looked up for what has an ask and is no operation of the
+       API: who sends it names the organization. not_found where there is none. */
+    bool looks_up_organizations;
     /* Queues the statements of a batch's commands that have a tell but no ask: all at once, in lock
        order, behind those of the others; `n` is at least 1. NULL where no route needs it. One
        statement for many commands costs PostgreSQL half of what as many statements do. */

@@ -3,6 +3,7 @@
  *
  *     actor.c    the thread: wait, mind the links, take in
  *     work.c     a message becomes a command; its handlers are called
+ *     organizations.c   operators' commands for organizations that there are not
  *     settle.c   commands become a transaction, one by one where that fails
  *     answer.c   a settled command becomes a reply
  *     discovery.c   answers who asks what services there are
@@ -36,7 +37,8 @@ struct actor {
     struct bus_mailbox *mailbox;
     struct discovery discovery; /* opened by the first actor of the process */
     struct db *db;
-    struct db_statement *statements; /* the service's, and the ledger's behind them */
+    struct db_statement *statements; /* the service's, the ledger's, and the next behind them */
+    int find_organizations;          /* its number, where the service looks them up */
     struct arena arena;              /* cleared after every batch */
 
     struct waiting *ring; /* mailbox_most places */
@@ -75,6 +77,12 @@ void work_ask(struct actor *actor, struct work *work);
 void work_tell(struct actor *actor, struct work *work);
 /* Empties the answer and makes it one of the actor's own failures. */
 void work_fail(struct work *work, enum outcome outcome);
+
+/* -- organizations.c ------------------------------------------------------------------------- */
+
+/* Refuses those judged works whose organization does not exist, in a round trip of its own where
+   there are any to look up. Anything but ST_OK is db_run()'s. */
+enum status works_look_up(struct actor *actor, struct work *const *works, size_t n);
 
 /* -- settle.c -------------------------------------------------------------------------------- */
 

@@ -89,6 +89,9 @@ static enum status run_together(struct actor *actor, struct work **works, size_t
     qsort(works, n, sizeof(struct work *), by_lock_order);
 
     db_open_batch(actor->db, latest_deadline(works, n));
+    st = works_look_up(actor, works, n);
+    if (st != ST_OK)
+        return st;
     ask(actor, works, n);
     st = db_run(actor->db);
     if (st != ST_OK)

@@ -98,6 +98,7 @@ static struct service audit_service = {
     .statements = audit_sql,
     .n_statements = SQL_RECORD_ENTRIES,
     .self = &audit,
+    .looks_up_organizations = true,
     .ledger = &audit_ledger,
     .on_idle = audit_upkeep,
 };

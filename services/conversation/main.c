@@ -32,6 +32,7 @@ static struct service conversation_service = {
     .statements = conversation_sql,
     .n_statements = CONVERSATION_SQL_COUNT,
     .ledger = &trail,
+    .looks_up_organizations = true,
     .ask_together = create_ask, /* create is the one route without an ask of its own */
 };
 

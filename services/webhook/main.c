@@ -90,6 +90,7 @@ static struct service webhook_service = {
     .statements = webhook_sql,
     .n_statements = WEBHOOK_SQL_COUNT,
     .self = &webhook,
+    .looks_up_organizations = true,
     .ledger = &trail,
     .on_idle = webhook_upkeep,
 };

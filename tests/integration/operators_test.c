@@ -75,6 +75,47 @@ Test(operators, cannot_leave_an_empty_list_on_even_in_the_database_itself)
         "23502");
 }
 
+/* -- of no organization ------------------------------------------------------------------------ */
+
+static int64_t rows_of(const char *organization)
+{
+    return sql_integer(
+        "SELECT (SELECT count(*) FROM audit.minimums WHERE organization_id = $1::uuid)"
+        " + (SELECT count(*) FROM audit.changes WHERE organization_id = $1::uuid)"
+        " + (SELECT count(*) FROM webhook.endpoints WHERE organization_id = $1::uuid)"
+        " + (SELECT count(*) FROM webhook.events WHERE organization_id = $1::uuid)"
+        " + (SELECT count(*) FROM conversation.conversations"
+        "     WHERE organization_id = $1::uuid)",
+        organization, NULL);
+}
+
+Test(operators, are_told_of_an_organization_that_does_not_exist_and_write_nothing)
+{
+    static const char nobody[] = "01890a5d-ac96-774b-bcce-b302099a8057";
+    static const char *const calls[][6] = {
+        {"audit", "verify"},
+        {"audit", "export"},
+        {"audit", "changes"},
+        {"audit", "retain", "--months", "9"},
+        {"conversation", "open", "--channel", "widget"},
+        {"webhook", "create", "--url", "https://hooks.example.com/a", "--event", "ai.handoff"},
+        {"webhook", "list"},
+        {"event", "publish", "--type", "ticket.created", "--data",
+         "{\"id\":\"t-1\",\"status\":\"open\"}"},
+    };
+    char code[64];
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        const char *const *call = calls[i];
+
+        cr_expect_eq(convctl_fails(code, call[0], call[1], "--org", nobody, call[2], call[3],
+                                   call[4], call[5], NULL),
+                     1, "%s %s", call[0], call[1]);
+        cr_expect_str_eq(code, "not_found", "%s %s", call[0], call[1]);
+    }
+    cr_expect_eq(rows_of(nobody), 0);
+}
+
 /* -- at the same time -------------------------------------------------------------------------- */
 
 struct person {

@@ -24,6 +24,9 @@ static const struct grant {
     {"conversation", "audit.changes", "INSERT"},
     {"webhook", "audit.changes", "INSERT"},
     {"conversation", "webhook.events", "INSERT"},
+    {"audit", "access.organizations", "SELECT"}, /* the id alone, see below */
+    {"conversation", "access.organizations", "SELECT"},
+    {"webhook", "access.organizations", "SELECT"},
     {"search", "conversation.conversations", "SELECT"},
     {"search", "conversation.contacts", "SELECT"},
 };
@@ -208,6 +211,21 @@ Test(roles, use_no_sequence_and_no_function_of_the_administrator_but_their_own)
             cr_expect_fail("%s", PQgetvalue(result, row, 0));
         cr_expect(!is_own || PQntuples(result) > 5);
         PQclear(result);
+        PQfinish(conn);
+    }
+}
+
+Test(roles, see_of_organizations_whether_they_exist_and_nothing_else)
+{
+    static const char *const columns[] = {"*", "name", "plan", "ip_allowlist", "ctid"};
+
+    for (size_t s = 0; s < N_SERVICES; s++) {
+        PGconn *conn = connected(services[s]);
+
+        for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++)
+            if (strcmp(services[s], "access") != 0)
+                expect_denied(conn, services[s],
+                              format("SELECT %s FROM access.organizations LIMIT 1", columns[c]));
         PQfinish(conn);
     }
 }
