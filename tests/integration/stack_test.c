@@ -43,12 +43,17 @@ Test(stack, up_says_at_once_which_setting_a_program_does_not_take)
     cr_assert_eq(fails("TRUSTED_PROXIES=foo", "^[a-z]+: TRUSTED_PROXIES must be networks"), 0);
 }
 
+Test(stack, up_refuses_a_port_that_is_no_number_before_anything_starts)
+{
+    cr_assert_eq(fails("GATEWAY_PORT=abc", "^stack: GATEWAY_PORT must be a number"), 0);
+}
+
 Test(stack, up_proposes_another_port_when_one_is_taken)
 {
     const char *folder = format("%s-other", stack_setting("RUN_DIR"));
     int status =
         system(format("RUN_DIR='%s' GATEWAY_PORT=%d deploy/local/stack up 2>&1 |"
-                      " grep -qE 'port %d is in use; choose another .* GATEWAY_PORT=[0-9]+'",
+                      " grep -qE 'port %d is in use; choose another, as in GATEWAY_PORT=[0-9]+'",
                       folder, stack_gateway_port(), stack_gateway_port()));
 
     cr_assert_eq(system(format("rm -r '%s'", folder)), 0);

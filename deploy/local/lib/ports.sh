@@ -1,8 +1,11 @@
 # shellcheck shell=bash disable=SC2154
 # TCP ports: free ones are picked once and kept in $RUN_DIR/ports, a line "NAME PORT" each.
-#     postgres nats gateway dashboard   where these listen (of the last two the first replica)
-#     NAME of a process                 its admin listener: /livez /readyz /metrics
-declare -A PORTS=()
+#     postgres nats                   where these listen
+#     gateway gateway_tls dashboard   where their first replica does; replica i adds i
+#     NAME of a process               its admin listener: /livez /readyz /metrics
+#
+# CLAIMED says of each port of this start whose it is.
+declare -A PORTS=() CLAIMED=()
 
 ports_open() {
   local name port
@@ -32,13 +35,22 @@ port_is_free() {
   ! grep -qE ":$hex [0-9A-F]+:0000 0A " /proc/net/tcp /proc/net/tcp6 2>/dev/null
 }
 
-# Below the range that the kernel hands out to clients, so that none takes it meanwhile.
+# The COUNT ports from FIRST on: nobody listens there, nor will by what was claimed so far.
+ports_are_free() {
+  local first=$1 count=$2 port
+  for ((port = first; port < first + count; port++)); do
+    [[ -z ${CLAIMED[$port]-} ]] && port_is_free "$port" || return 1
+  done
+}
+
+# Below the range that the kernel hands out to clients, so that none takes it meanwhile; and none that
+# a process of ours had before.
 free_port() {
   local count=${1:-1} first i
   while :; do
     first=$((20000 + RANDOM % 12000))
+    ports_are_free "$first" "$count" || continue
     for ((i = 0; i < count; i++)); do
-      port_is_free $((first + i)) || continue 2
       [[ " ${PORTS[*]-} " != *" $((first + i)) "* ]] || continue 2
     done
     echo "$first"
@@ -46,17 +58,70 @@ free_port() {
   done
 }
 
-# Settles the port of NAME: what the operator asks for must be free; else the one it had, if that
-# still is; else a new one.
-port_choose() {
-  local name=$1 asked=${2-} count=${3:-1} i
-  if [[ -n $asked ]]; then
-    for ((i = 0; i < count; i++)); do
-      port_is_free $((asked + i)) ||
-        die "port $((asked + i)) is in use; choose another for $name, as in ${name^^}_PORT=$(free_port "$count")"
+# Gives NAME the COUNT ports from FIRST on, if the operator asks for any: they must be possible, or
+# nothing starts. A leading zero would mean octal further on.
+ports_claim() {
+  local name=$1 first=$2 count=$3 setting=${1^^}_PORT port
+  [[ -n $first ]] || return 0
+  [[ $first =~ ^[1-9][0-9]{0,4}$ && $first -le 65535 ]] ||
+    die "$setting must be a number from 1 to 65535"
+  [[ $((first + count)) -le 65536 ]] || die "$setting leaves no room for $count replicas below 65536"
+  for ((port = first; port < first + count; port++)); do
+    [[ -z ${CLAIMED[$port]-} ]] ||
+      die "$setting and ${CLAIMED[$port]} overlap at port $port (replica i takes the port + i)"
+    port_is_free "$port" ||
+      die "port $port is in use; choose another, as in $setting=$(free_port "$count")"
+    CLAIMED[$port]=$setting
+  done
+  PORTS[$name]=$first
+}
+
+# Where nobody says, the dashboard makes way for what others were given.
+dashboard_claim() {
+  local count first=8081 port owner=
+  count=$(replicas_of dashboard)
+  for ((port = first; port < first + count; port++)); do
+    [[ -z ${CLAIMED[$port]-} ]] || owner=${CLAIMED[$port]} first=$((port + 1))
+  done
+  if [[ -n $owner ]]; then
+    until ports_are_free "$first" "$count"; do
+      first=$((first + 1))
     done
-    PORTS[$name]=$asked
-  elif [[ -z ${PORTS[$name]-} ]] || ! port_is_free "${PORTS[$name]}"; then
+    echo "the dashboard listens on port $first, as $owner takes its usual one"
+  fi
+  ports_claim dashboard "$first" "$count"
+}
+
+# Gives NAME, for which nobody asked, the port that it had, if that still is free, else a new one.
+port_keep() {
+  local name=$1
+  if [[ -z ${PORTS[$name]-} ]] || ! ports_are_free "${PORTS[$name]}" 1; then
     PORTS[$name]=$(free_port)
   fi
+  CLAIMED[${PORTS[$name]}]=$name
+}
+
+# Settles who listens where. What is asked for comes first, so that nothing else gets in its way.
+ports_settle() {
+  local service gateways i n
+  ports_open
+  replicas_check
+  CLAIMED=()
+  unset "PORTS[gateway_tls]"
+  gateways=$(replicas_of gateway)
+  ports_claim gateway "${GATEWAY_PORT:-8080}" "$gateways"
+  [[ ${GATEWAY_TLS_PORT-} == 0 ]] || ports_claim gateway_tls "${GATEWAY_TLS_PORT-}" "$gateways"
+  ports_claim dashboard "${DASHBOARD_PORT-}" "$(replicas_of dashboard)"
+  ports_claim postgres "${POSTGRES_PORT-}" 1
+  ports_claim nats "${NATS_PORT-}" 1
+  [[ -n ${DASHBOARD_PORT-} ]] || dashboard_claim
+  [[ -n ${POSTGRES_PORT-} ]] || port_keep postgres
+  [[ -n ${NATS_PORT-} ]] || port_keep nats
+  for service in "${SERVICES[@]}"; do
+    n=$(replicas_of "$service")
+    for ((i = 0; i < n; i++)); do
+      port_keep "$service-$i"
+    done
+  done
+  ports_save
 }

@@ -76,8 +76,6 @@ shared_buffers_mb() {
 
 # Durability is PostgreSQL's default: fsync and synchronous_commit are on.
 postgres_prepare() {
-  postgres_wait_gone
-  port_choose postgres "${POSTGRES_PORT-}"
   secret database-admin >/dev/null
   [[ -d $RUN_DIR/postgres/data ]] || postgres_create
   cat >"$RUN_DIR/postgres/data/postgresql.conf" <<END
@@ -120,7 +118,6 @@ nats_users() {
 
 nats_prepare() {
   mkdir -p "$RUN_DIR/nats"
-  port_choose nats "${NATS_PORT-}"
   # A page of 100 conversations with as many and as long attributes as may be is 7 MB.
   (
     umask 077

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # The plan: which programs run, how often and with which settings. A program that BIN_DIR does not
 # have is left out. The gateways come last, so they are the first to stop.
 WITH_DATABASE=(access conversation search audit webhook)
@@ -25,9 +25,22 @@ exports() {
   done
 }
 
+# Of a program that is there.
 replicas_of() {
   local variable=REPLICAS_${1^^}
-  echo "${!variable:-1}"
+  if [[ -x $BIN_DIR/$1 ]]; then
+    echo "${!variable:-1}"
+  else
+    echo 0
+  fi
+}
+
+replicas_check() {
+  local service
+  for service in "${SERVICES[@]}"; do
+    [[ $(replicas_of "$service") =~ ^(0|[1-9][0-9]?)$ ]] ||
+      die "REPLICAS_${service^^} must be a number from 0 to 99"
+  done
 }
 
 service_prepare() {
@@ -44,7 +57,8 @@ service_prepare() {
   case $service in
   gateway)
     settings+=("GATEWAY_PORT=$(($(port_of gateway) + i))")
-    [[ -z ${GATEWAY_TLS_PORT-} ]] || settings+=("GATEWAY_TLS_PORT=$((GATEWAY_TLS_PORT + i))")
+    [[ -z ${PORTS[gateway_tls]-} ]] ||
+      settings+=("GATEWAY_TLS_PORT=$(($(port_of gateway_tls) + i))")
     ;;
   audit)
     settings+=("CURSOR_KEY=${CURSOR_KEY:-$(secret cursor-key)}"
@@ -73,22 +87,9 @@ exec $(quote "$BIN_DIR/migrate")"
 }
 
 services_prepare() {
-  local service i n present=()
-  for service in "${SERVICES[@]}"; do
-    [[ ! -x $BIN_DIR/$service ]] || present+=("$service")
-  done
-  port_choose gateway "${GATEWAY_PORT:-8080}" "$(replicas_of gateway)"
-  port_choose dashboard "${DASHBOARD_PORT:-8081}" "$(replicas_of dashboard)"
-  for service in "${present[@]}"; do
-    n=$(replicas_of "$service")
-    [[ $n =~ ^[0-9]{1,2}$ ]] || die "REPLICAS_${service^^} must be a number from 0 to 99"
-    for ((i = 0; i < n; i++)); do
-      port_choose "$service-$i"
-    done
-  done
-  ports_save
+  local service i n
   migrate_prepare
-  for service in "${present[@]}"; do
+  for service in "${SERVICES[@]}"; do
     n=$(replicas_of "$service")
     for ((i = 0; i < n; i++)); do
       service_prepare "$service" "$i"

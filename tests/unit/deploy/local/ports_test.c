@@ -1,0 +1,113 @@
+/* deploy/local/lib/ports.sh: who listens where, with nobody else on the machine. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char folder[] = "/tmp/ports.XXXXXX";
+
+static void open_folder(void)
+{
+    static const char *const settings[] = {
+        "GATEWAY_PORT", "DASHBOARD_PORT",   "POSTGRES_PORT",     "GATEWAY_TLS_PORT",
+        "NATS_PORT",    "REPLICAS_GATEWAY", "REPLICAS_DASHBOARD"};
+
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+        unsetenv(settings[i]);
+    cr_assert(mkdtemp(folder) != NULL);
+    cr_assert_eq(setenv("FOLDER", folder, 1), 0);
+    cr_assert_eq(system("touch $FOLDER/gateway $FOLDER/dashboard; chmod +x $FOLDER/*"), 0);
+}
+
+static void remove_folder(void)
+{
+    cr_assert_eq(system("rm -r $FOLDER"), 0);
+}
+
+TestSuite(ports, .init = open_folder, .fini = remove_folder);
+
+/* What a start with these settings says, then the first ports of gateway, its TLS and dashboard. */
+static const char *settle(const char *settings)
+{
+    static char said[512];
+    char command[1024];
+    FILE *shell;
+    size_t n;
+
+    snprintf(command, sizeof(command),
+             "%s RUN_DIR=$FOLDER BIN_DIR=$FOLDER bash -uc '"
+             "die() { echo \"$*\"; exit 1; };"
+             ". deploy/local/lib/ports.sh; . deploy/local/lib/services.sh;"
+             "port_is_free() { [[ $1 != ${STRANGER-} ]]; };"
+             "ports_settle;"
+             "echo ${PORTS[gateway]} ${PORTS[gateway_tls]-none} ${PORTS[dashboard]}' 2>&1",
+             settings);
+    shell = popen(command, "re");
+    cr_assert_not_null(shell);
+    n = fread(said, 1, sizeof(said) - 1, shell);
+    said[n] = '\0';
+    pclose(shell);
+    return said;
+}
+
+Test(ports, are_the_usual_ones_when_nobody_asks)
+{
+    cr_expect_str_eq(settle(""), "8080 none 8081\n");
+    cr_expect_str_eq(settle("GATEWAY_TLS_PORT=0"), "8080 none 8081\n");
+    cr_expect_str_eq(settle("GATEWAY_TLS_PORT=8443"), "8080 8443 8081\n");
+}
+
+Test(ports, are_numbers_from_1_to_65535)
+{
+    static const char *const wrong[] = {"abc", "80800", "0", "-1", "08080", "8080x", "65536"};
+    char setting[64];
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        snprintf(setting, sizeof(setting), "GATEWAY_PORT=%s", wrong[i]);
+        cr_expect_str_eq(settle(setting), "GATEWAY_PORT must be a number from 1 to 65535\n");
+    }
+    cr_expect_str_eq(settle("GATEWAY_PORT=65535"), "65535 none 8081\n");
+    cr_expect_str_eq(settle("GATEWAY_TLS_PORT=abc"),
+                     "GATEWAY_TLS_PORT must be a number from 1 to 65535\n");
+    cr_expect_str_eq(settle("NATS_PORT=abc"), "NATS_PORT must be a number from 1 to 65535\n");
+    cr_expect_str_eq(settle("GATEWAY_PORT=65535 REPLICAS_GATEWAY=2"),
+                     "GATEWAY_PORT leaves no room for 2 replicas below 65536\n");
+    cr_expect_str_eq(settle("REPLICAS_GATEWAY=two"),
+                     "REPLICAS_GATEWAY must be a number from 0 to 99\n");
+}
+
+Test(ports, of_the_dashboard_make_way_for_the_gateways)
+{
+    cr_expect_str_eq(settle("REPLICAS_GATEWAY=3"),
+                     "the dashboard listens on port 8083, as GATEWAY_PORT takes its usual one\n"
+                     "8080 none 8083\n");
+    cr_expect_str_eq(settle("REPLICAS_GATEWAY=3 REPLICAS_DASHBOARD=2 STRANGER=8084"),
+                     "the dashboard listens on port 8085, as GATEWAY_PORT takes its usual one\n"
+                     "8080 none 8085\n");
+    cr_expect_str_eq(settle("GATEWAY_TLS_PORT=8081"),
+                     "the dashboard listens on port 8082, as GATEWAY_TLS_PORT takes its usual one\n"
+                     "8080 8081 8082\n");
+}
+
+Test(ports, that_are_asked_for_twice_are_refused)
+{
+    cr_expect_str_eq(settle("REPLICAS_GATEWAY=2 DASHBOARD_PORT=8081"),
+                     "DASHBOARD_PORT and GATEWAY_PORT overlap at port 8081 (replica i takes the "
+                     "port + i)\n");
+    cr_expect_str_eq(settle("REPLICAS_GATEWAY=2 GATEWAY_TLS_PORT=8079"),
+                     "GATEWAY_TLS_PORT and GATEWAY_PORT overlap at port 8080 (replica i takes the "
+                     "port + i)\n");
+}
+
+Test(ports, of_strangers_are_refused_and_others_proposed)
+{
+    const char *said = settle("GATEWAY_TLS_PORT=8442 REPLICAS_GATEWAY=2 STRANGER=8443");
+
+    cr_expect(
+        strstr(said, "port 8443 is in use; choose another, as in GATEWAY_TLS_PORT=2") == said ||
+            strstr(said, "port 8443 is in use; choose another, as in GATEWAY_TLS_PORT=3") == said,
+        "%s", said);
+    said = settle("STRANGER=8081");
+    cr_expect(strstr(said, "port 8081 is in use; choose another, as in DASHBOARD_PORT=") == said,
+              "%s", said);
+}
