@@ -32,7 +32,10 @@ static void read_text(const struct field *field, const json_t *value, const char
     if (text_has_nul(text)) {
         problems_add(problems, INVALID, path, "must not contain U+0000");
     } else if (length < (size_t)field->least || length > (size_t)field->most) {
-        if (field->least == 0)
+        if (field->least == field->most)
+            problems_add(problems, INVALID, path, "must be exactly %" PRId64 " characters long",
+                         field->least);
+        else if (field->least == 0)
             problems_add(problems, INVALID, path, "must be at most %" PRId64 " characters long",
                          field->most);
         else
@@ -131,6 +134,8 @@ static void read_field(const struct field *field, json_t *value, const char *pat
     if (json_is_null(value)) {
         if (!field->nullable)
             problems_add(problems, INVALID, path, "must not be null");
+        else if (field->kind == FIELD_INT)
+            *(struct field_int *)slot = (struct field_int){.is_null = true};
         return;
     }
     switch (field->kind) {

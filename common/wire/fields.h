@@ -41,6 +41,7 @@ enum field_kind {
 /* Optional strings need no such thing: absent is STR_NONE. */
 struct field_int {
     bool given;
+    bool is_null; /* nullable, and null */
     int64_t value;
 };
 

@@ -61,7 +61,7 @@ enum status org_list_judge(struct command *command, void *service)
 
 struct org_set {
     struct str plan;
-    struct field_int rate_limit;
+    struct field_int rate_limit; /* null: back to the default */
 };
 
 static const struct field set_fields[] = {
@@ -71,6 +71,7 @@ static const struct field set_fields[] = {
      .offset = offsetof(struct org_set, plan)},
     {.name = "rate_limit",
      .kind = FIELD_INT,
+     .nullable = true,
      .least = 1,
      .most = ACCESS_RATE_LIMIT_MOST,
      .offset = offsetof(struct org_set, rate_limit)},
@@ -85,10 +86,16 @@ enum status org_set_judge(struct command *command, void *service)
         return ST_REFUSED;
     if (!fields_read_body(command->body, set_fields, 2, &body, &command->problems))
         return command_refuse_all(command, fields_outcome(&command->problems));
+    if (body.plan.p == NULL && !body.rate_limit.given && !body.rate_limit.is_null)
+        return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, NULL,
+                              "plan or rate_limit is required");
     params_add(&ask->params, body.plan);
     if (body.rate_limit.given)
         params_add_int(&ask->params, command->arena, body.rate_limit.value);
     else
         params_add(&ask->params, STR_NONE);
+    params_add(&ask->params, body.rate_limit.is_null ? STR("true") : STR("false"));
+    if (body.rate_limit.is_null)
+        command_note(command, "rate_limit", STR("default"));
     return ST_OK;
 }

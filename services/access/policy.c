@@ -106,6 +106,10 @@ enum status policy_set_judge(struct command *command, void *service)
         return ST_REFUSED;
     if (!fields_read_body(command->body, fields, 5, &body, &command->problems))
         return command_refuse_all(command, fields_outcome(&command->problems));
+    if (!body.require_https.given && !body.ip_allowlist_enabled.given &&
+        body.ip_allowlist.p == NULL)
+        return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, NULL,
+                              "require_https, ip_allowlist_enabled or ip_allowlist is required");
     params_add(&ask->params, bool_text(body.require_https));
     params_add(&ask->params, bool_text(body.ip_allowlist_enabled));
     params_add(&ask->params, body.ip_allowlist);

@@ -53,11 +53,20 @@ static bool is_uuid(const char *text)
     return uuid_parse(str_of(text), &id);
 }
 
+/* NULL when it is no integer. */
+static json_t *integer_of(const char *text)
+{
+    const bool is_negative = text[0] == '-';
+    uint64_t count;
+
+    if (!str_to_u64(str_of(text + is_negative), INT64_MAX, &count))
+        return NULL;
+    return json_integer(is_negative ? -(json_int_t)count : (json_int_t)count);
+}
+
 /* The value as JSON; NULL when it is malformed. */
 static json_t *value_of(const struct argument *argument, const char *text)
 {
-    uint64_t count;
-
     switch (argument->kind) {
     case ARGUMENT_CHOICE:
         return is_choice(argument->label, text) ? json_string(text) : NULL;
@@ -66,15 +75,17 @@ static json_t *value_of(const struct argument *argument, const char *text)
             return NULL;
         return json_boolean(str_equal(str_of(text), STR("true")));
     case ARGUMENT_COUNT:
-        if (!str_to_u64(str_of(text), INT64_MAX, &count))
-            return NULL;
-        return json_integer((json_int_t)count);
+        return integer_of(text);
+    case ARGUMENT_COUNT_OR_DEFAULT:
+        return strcmp(text, "default") == 0 ? json_null() : integer_of(text);
     case ARGUMENT_UUID:
         return is_uuid(text) ? json_string(text) : NULL;
     case ARGUMENT_JSON:
         return json_loads(text, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
     case ARGUMENT_OFF:
         return json_false();
+    case ARGUMENT_EMPTY:
+        return json_array();
     case ARGUMENT_TEXT:
     case ARGUMENT_ORGANIZATION:
     case ARGUMENT_STDIN:
@@ -91,6 +102,8 @@ static const char *expected(const struct argument *argument)
         return argument->label;
     case ARGUMENT_COUNT:
         return "an integer";
+    case ARGUMENT_COUNT_OR_DEFAULT:
+        return "an integer or default";
     case ARGUMENT_UUID:
     case ARGUMENT_ORGANIZATION:
         return "a UUID in lower case";
@@ -98,6 +111,7 @@ static const char *expected(const struct argument *argument)
         return "JSON";
     case ARGUMENT_TEXT:
     case ARGUMENT_OFF:
+    case ARGUMENT_EMPTY:
     case ARGUMENT_STDIN:
         break;
     }
@@ -120,13 +134,28 @@ static void put(struct arguments *into, const struct argument *argument, json_t 
     json_array_append_new(list, value);
 }
 
+/* Another option that was given for the same member; NULL = none. */
+static const struct argument *rival_of(const struct reader *reader, size_t index)
+{
+    const struct argument *all = reader->into->call->arguments;
+
+    for (size_t i = 0; i < reader->into->call->n; i++)
+        if (i != index && reader->given[i] && all[i].field != NULL && all[index].field != NULL &&
+            strcmp(all[i].field, all[index].field) == 0)
+            return &all[i];
+    return NULL;
+}
+
 static enum status take(struct reader *reader, size_t index, const char *text)
 {
     const struct argument *argument = &reader->into->call->arguments[index];
+    const struct argument *rival = rival_of(reader, index);
     json_t *value;
 
     if (reader->given[index] && !argument->repeated)
         return wrong(reader, "%s is given twice", name_of(argument));
+    if (rival != NULL)
+        return wrong(reader, "%s and %s exclude each other", name_of(rival), name_of(argument));
     reader->given[index] = true;
     if (argument->kind == ARGUMENT_ORGANIZATION) {
         if (!is_uuid(text))
@@ -172,7 +201,7 @@ static enum status read_switch(struct reader *reader, size_t index, const char *
 
     if (strchr(word, '=') != NULL)
         return wrong(reader, "%s takes no value", argument->option);
-    if (argument->kind == ARGUMENT_OFF)
+    if (argument->kind != ARGUMENT_STDIN)
         return take(reader, index, "");
     reader->into->stdin_field = argument->field;
     return ST_OK;
@@ -191,7 +220,8 @@ static enum status read_option(struct reader *reader, const char *word)
 
         if (argument->option == NULL || !is_option(word, argument->option))
             continue;
-        if (argument->kind == ARGUMENT_STDIN || argument->kind == ARGUMENT_OFF)
+        if (argument->kind == ARGUMENT_STDIN || argument->kind == ARGUMENT_OFF ||
+            argument->kind == ARGUMENT_EMPTY)
             return read_switch(reader, i, word);
         st = option_value(reader, word, &value);
         return st == ST_OK ? take(reader, i, value) : st;
@@ -259,6 +289,8 @@ static enum status check_complete(struct reader *reader)
         if (into->call->arguments[i].required && !reader->given[i])
             return wrong(reader, "%s is missing", name_of(&into->call->arguments[i]));
     }
+    if (call_sets(into->call) && json_object_size(into->body) == 0)
+        return wrong(reader, "nothing is to be changed, see convctl %s --help", into->group);
     return ST_OK;
 }
 

@@ -40,10 +40,10 @@ const struct call calls[] = {
     {"org", "list", SUBJECT_ACCESS_ORG_LIST, "list organizations, newest first",
      {{0}}, 0},
     {"org", "set", SUBJECT_ACCESS_ORG_SET,
-     "change the plan, or the requests per window of 10 seconds and key",
+     "change the plan, or the requests per window of 10 seconds and key (the default: RATE_LIMIT_DEFAULT)",
      {ORG_POSITION,
       OPTION("--plan", PLANS, "plan", ARGUMENT_CHOICE),
-      OPTION("--rate-limit", "N", "rate_limit", ARGUMENT_COUNT)}, 3},
+      OPTION("--rate-limit", "N|default", "rate_limit", ARGUMENT_COUNT_OR_DEFAULT)}, 3},
 
     {"key", "create", SUBJECT_ACCESS_KEY_CREATE, "make an API key; its token is shown this once",
      {ORG_OPTION,
@@ -63,12 +63,13 @@ const struct call calls[] = {
     {"policy", "get", SUBJECT_ACCESS_POLICY_GET, "show what is demanded of requests",
      {ORG_OPTION}, 1},
     {"policy", "set", SUBJECT_ACCESS_POLICY_SET,
-     "change it; --ip given at all replaces the whole list",
+     "change it; --ip given at all replaces the whole list, --no-ip empties it",
      {ORG_OPTION,
       OPTION("--require-https", "true|false", "require_https", ARGUMENT_BOOL),
       OPTION("--ip-allowlist-enabled", "true|false", "ip_allowlist_enabled", ARGUMENT_BOOL),
       {.option = "--ip", .label = "ADDRESS", .field = "ip_allowlist", .kind = ARGUMENT_TEXT,
-       .repeated = true}}, 4},
+       .repeated = true},
+      OPTION("--no-ip", NULL, "ip_allowlist", ARGUMENT_EMPTY)}, 5},
 
     {"webhook", "create", SUBJECT_WEBHOOK_ENDPOINT_CREATE,
      "send events to a URL; its secret is shown this once",
@@ -190,6 +191,11 @@ bool call_has_group(const char *group)
             return true;
     }
     return false;
+}
+
+bool call_sets(const struct call *call)
+{
+    return strcmp(call->verb, "set") == 0;
 }
 
 enum call_answer call_answer(const struct call *call)

@@ -13,12 +13,14 @@
 
 enum argument_kind {
     ARGUMENT_TEXT,
-    ARGUMENT_CHOICE, /* one of the words in `label`, which stand between bars */
-    ARGUMENT_COUNT,  /* an integer from 0 */
-    ARGUMENT_BOOL,   /* "true" or "false" */
+    ARGUMENT_CHOICE,           /* one of the words in `label`, which stand between bars */
+    ARGUMENT_COUNT,            /* an integer; its range is the service's to judge */
+    ARGUMENT_COUNT_OR_DEFAULT, /* the same, or the word "default": null */
+    ARGUMENT_BOOL,             /* "true" or "false" */
     ARGUMENT_UUID,
     ARGUMENT_JSON,         /* any JSON value */
     ARGUMENT_OFF,          /* no value follows: the member becomes false */
+    ARGUMENT_EMPTY,        /* no value follows: the member becomes [] */
     ARGUMENT_ORGANIZATION, /* a UUID that goes into the header, not into the body */
     ARGUMENT_STDIN,        /* no value follows: it is the first line of standard input */
 };
@@ -59,6 +61,8 @@ extern const size_t calls_count;
 /* NULL when there is no such call. */
 const struct call *call_find(const char *group, const char *verb);
 bool call_has_group(const char *group);
+/* Its options say what is to be changed: one of them at least must be given. */
+bool call_sets(const struct call *call);
 enum call_answer call_answer(const struct call *call);
 
 #endif

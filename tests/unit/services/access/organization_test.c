@@ -40,6 +40,7 @@ Test(organization, refuses_bodies_that_break_the_contract)
     judged_refuses(org_set_judge, "{\"rate_limit\":1000001}", INVALID, "rate_limit");
     judged_refuses(org_set_judge, "{\"rate_limit\":1.5}", INVALID, "rate_limit");
     judged_refuses(org_set_judge, "{\"name\":\"b\"}", INVALID, "name");
+    judged_refuses(org_set_judge, "{}", "parameter_not_found", NULL);
 }
 
 Test(organization, counts_the_length_of_a_name_in_code_points)
@@ -65,6 +66,11 @@ Test(organization, changes_only_what_is_given)
     judged_param(&judged, 0, JUDGED_ORGANIZATION);
     judged_param(&judged, 1, NULL);
     judged_param(&judged, 2, "42");
+    judged_param(&judged, 3, "false");
+    arena_release(&judged.arena);
+    judged_accepts(&judged, org_set_judge, "{\"rate_limit\":null}");
+    judged_param(&judged, 2, NULL);
+    judged_param(&judged, 3, "true");
     arena_release(&judged.arena);
 }
 

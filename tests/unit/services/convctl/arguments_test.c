@@ -51,7 +51,7 @@ Test(arguments, make_no_body_where_the_call_takes_none)
 
 Test(arguments, make_an_empty_object_when_every_option_is_left_out)
 {
-    cr_assert_eq(READ("policy", "set", "--org", ORG), ST_OK, "%s", error);
+    cr_assert_eq(READ("audit", "export", "--org", ORG), ST_OK, "%s", error);
     expect_body("{}");
 }
 
@@ -107,6 +107,20 @@ Test(arguments, turn_off_what_an_option_without_a_value_names)
     cr_assert_str_eq(error, "--no-signing takes no value");
 }
 
+Test(arguments, say_that_something_is_to_be_empty_or_the_default)
+{
+    cr_assert_eq(READ("policy", "set", "--org", ORG, "--no-ip"), ST_OK, "%s", error);
+    expect_body("{\"ip_allowlist\":[]}");
+    cr_assert_eq(READ("org", "set", ORG, "--rate-limit", "default"), ST_OK, "%s", error);
+    expect_body("{\"rate_limit\":null}");
+}
+
+Test(arguments, leave_the_range_of_a_number_to_the_service)
+{
+    cr_assert_eq(READ("audit", "retain", "--org", ORG, "--months", "-1"), ST_OK, "%s", error);
+    expect_body("{\"months\":-1}");
+}
+
 Test(arguments, pass_json_on_as_a_value)
 {
     cr_assert_eq(
@@ -147,6 +161,13 @@ Test(arguments, name_what_is_wrong)
     WRONG("no verb is named, see convctl org --help", "org");
     WRONG("unknown verb of org, see convctl org --help", "org", "make");
     WRONG("--name is missing", "org", "create");
+    WRONG("nothing is to be changed, see convctl policy --help", "policy", "set", "--org", ORG);
+    WRONG("nothing is to be changed, see convctl org --help", "org", "set", ORG);
+    WRONG("--no-ip and --ip exclude each other", "policy", "set", "--org", ORG, "--no-ip", "--ip",
+          "::1");
+    WRONG("--ip and --no-ip exclude each other", "policy", "set", "--org", ORG, "--ip", "::1",
+          "--no-ip");
+    WRONG("--rate-limit must be an integer or default", "org", "set", ORG, "--rate-limit", "no");
     WRONG("--name needs a value", "org", "create", "--name");
     WRONG("--name is given twice", "org", "create", "--name", "a", "--name", "b");
     WRONG("--plan must be free|starter|growth|enterprise", "org", "create", "--plan", "gold");
@@ -157,8 +178,7 @@ Test(arguments, name_what_is_wrong)
     WRONG("ORG must be a UUID in lower case", "org", "get", "7");
     WRONG("ORG is missing", "org", "get");
     WRONG("one argument too many", "org", "get", ORG, ORG);
-    WRONG("--rate-limit must be an integer", "org", "set", ORG, "--rate-limit", "-1");
-    WRONG("--rate-limit must be an integer", "org", "set", ORG, "--rate-limit", "");
+    WRONG("--rate-limit must be an integer or default", "org", "set", ORG, "--rate-limit", "");
     WRONG("KEY_ID must be a UUID in lower case", "key", "revoke", "--org", ORG, "x");
     WRONG("--require-https must be true|false", "policy", "set", "--require-https", "yes");
     WRONG("--password-stdin takes no value", "user", "create", "--password-stdin=secret");
