@@ -52,6 +52,7 @@ struct command {
 
     /* For the trail of changes, what neither request nor reply says as proto/change.def has it:
        STR_NONE and empty unless the handler says otherwise. */
+    bool is_no_change; /* everything stood as it was asked for: the trail has nothing to say */
     struct str change_target;
     struct buf change_detail; /* see command_note() */
 

@@ -126,6 +126,7 @@ static void empty_answer(struct command *command)
     buf_init(&command->reply, command->arena, 0);
     problems_init(&command->problems, command->arena);
     command->conversation_id = command->contact_id = (struct uuid){{0}};
+    command->is_no_change = false;
     command->change_target = STR_NONE;
     command->change_detail = (struct buf){0};
     command->state = NULL;

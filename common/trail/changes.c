@@ -92,7 +92,7 @@ struct change_entry change_entry_of(const struct command *command, struct arena 
 static bool is_change(const struct command *command)
 {
     return command->route->change != CHANGE_NONE && outcome_code(command->outcome) == NULL &&
-           !uuid_is_nil(&command->caller.organization_id);
+           !command->is_no_change && !uuid_is_nil(&command->caller.organization_id);
 }
 
 static void add_row(struct buf columns[COLUMNS], const struct command *command, struct arena *arena)

@@ -13,7 +13,8 @@
 
 enum column { VERDICT, ANSWER, SCOPE };
 
-/* What a statement found instead of doing its work. */
+/* What a statement found instead of doing its work; besides these there are "ok" and "same", which
+   found it done. */
 static const struct verdict {
     struct str name;
     enum outcome outcome;
@@ -138,7 +139,8 @@ static enum status tell(struct command *command, struct db *db, enum outcome non
     if (db_rows_count(rows) == 0)
         return command_refuse(command, none, NULL, "%s", none_message);
     verdict = db_value(rows, 0, VERDICT);
-    if (!str_equal(verdict, STR("ok")))
+    command->is_no_change = str_equal(verdict, STR("same"));
+    if (!str_equal(verdict, STR("ok")) && !command->is_no_change)
         return refuse_verdict(command, verdict);
     write_answer(command, ask, rows);
     return ST_OK;

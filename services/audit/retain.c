@@ -58,6 +58,7 @@ enum status audit_retain_tell(struct command *command, struct db *db, void *serv
     const struct db_rows *rows = db_result(db, retain->added);
     struct buf *out = &command->reply;
 
+    command->is_no_change = !db_value_bool(rows, 0, 2);
     buf_char(out, '{');
     json_add_text(out, "organization_id", db_value(rows, 0, 0));
     json_add_integer(out, "minimum_months", db_value_int(rows, 0, 1));

@@ -69,7 +69,9 @@ enum status set_status_tell(struct command *command, struct db *db, void *servic
     if (db_value_bool(rows, 0, COLUMN_IS_MOVED)) {
         if (str_equal(set->status, STR("human_takeover")))
             command->doorbell = SUBJECT_NOTICE_EVENTS;
-    } else if (!status_is_same(was, set->status)) {
+    } else if (status_is_same(was, set->status)) {
+        command->is_no_change = true;
+    } else {
         return command_refuse(command, OUTCOME_CONFLICT, "status", "must not go from %.*s to %.*s",
                               STR_ARG(was), STR_ARG(set->status));
     }

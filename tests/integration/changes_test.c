@@ -62,6 +62,32 @@ Test(changes, of_an_operator_are_on_record)
     cr_expect_eq(recorded(&org, "detail::text ~ 'svc_live|svc_read|whsec|token|secret'"), 0);
 }
 
+Test(changes, that_change_nothing_leave_nothing)
+{
+    struct org org;
+    const char *conversation;
+    char code[64];
+    int64_t before;
+
+    org_new(&org);
+    conversation = new_conversation(&org, "c-1", "k-1");
+    json_decref(convctl("audit", "retain", "--org", org.id, "--months", "6", NULL));
+    json_decref(convctl("key", "revoke", "--org", org.id, org.read_key_id, NULL));
+    before = recorded(&org, "true");
+    json_decref(convctl("audit", "retain", "--org", org.id, "--months", "1", NULL));
+    json_decref(convctl("audit", "retain", "--org", org.id, "--months", "6", NULL));
+    json_decref(convctl("key", "revoke", "--org", org.id, org.read_key_id, NULL));
+    json_decref(
+        convctl("conversation", "set-status", "--org", org.id, conversation, "active", NULL));
+    cr_expect_eq(convctl_fails(code, "policy", "set", "--org", org.id, NULL), 2);
+    cr_expect_eq(convctl_fails(code, "org", "set", org.id, NULL), 2);
+    cr_expect_eq(person_gets(&ada, &org, SUBJECT_ACCESS_POLICY_SET, "{\"confirmed\":true}"),
+                 OUTCOME_PARAMETER_NOT_FOUND);
+    cr_expect_eq(person_gets(&ada, &org, SUBJECT_ACCESS_ORG_SET, "{}"),
+                 OUTCOME_PARAMETER_NOT_FOUND);
+    cr_expect_eq(recorded(&org, "true"), before);
+}
+
 /* -- with somebody's name ---------------------------------------------------------------------- */
 
 Test(changes, of_somebody_in_the_dashboard_carry_the_name)

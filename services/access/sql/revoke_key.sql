@@ -1,12 +1,19 @@
 -- Revoking again changes nothing.
--- $1 organization, $2 key -> verdict, JSON; no row: no such key
-WITH revoked AS (
-    UPDATE access.api_keys
-    SET revoked_at = coalesce(revoked_at, now())
+-- $1 organization, $2 key -> verdict (ok, same), JSON; no row: no such key
+WITH found AS (
+    SELECT revoked_at
+    FROM access.api_keys
     WHERE organization_id = $1::uuid AND api_key_id = $2::uuid
-    RETURNING api_key_id AS id, name, scope, prefix, last_four,
+    FOR NO KEY UPDATE
+), revoked AS (
+    UPDATE access.api_keys k
+    SET revoked_at = coalesce(found.revoked_at, now())
+    FROM found
+    WHERE k.organization_id = $1::uuid AND k.api_key_id = $2::uuid
+    RETURNING k.api_key_id AS id, name, scope, prefix, last_four,
               floor(extract(epoch FROM created_at))::bigint AS created_at,
               floor(extract(epoch FROM expires_at))::bigint AS expires_at,
-              floor(extract(epoch FROM revoked_at))::bigint AS revoked_at
+              floor(extract(epoch FROM k.revoked_at))::bigint AS revoked_at
 )
-SELECT 'ok', row_to_json(revoked) FROM revoked
+SELECT CASE WHEN found.revoked_at IS NULL THEN 'ok' ELSE 'same' END, row_to_json(revoked)
+FROM found, revoked

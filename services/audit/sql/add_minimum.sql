@@ -1,10 +1,16 @@
--- Lengthens how long an organization's entries are kept; returns how long that is now.
+-- Lengthens how long an organization's entries are kept; returns how long that is now, and whether it
+-- was shorter before.
 --   $1 organization   $2 months
-WITH added AS (
+WITH before AS (
+  SELECT coalesce(max(months), 0) AS months
+    FROM audit.minimums
+   WHERE organization_id = $1::uuid
+), added AS (
   INSERT INTO audit.minimums (organization_id, months)
-  VALUES ($1::uuid, $2::integer)
+  SELECT $1, $2::integer
+    FROM before
+   WHERE $2 > months
       ON CONFLICT DO NOTHING
 )
-SELECT $1::uuid AS organization_id,
-       greatest($2::integer, (SELECT max(months) FROM audit.minimums
-                               WHERE organization_id = $1::uuid)) AS months
+SELECT $1 AS organization_id, greatest($2, months) AS months, $2 > months
+  FROM before
