@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/support/api.h"
+#include "tests/support/trail.h"
 #include "tests/support/twin.h"
 
 TestSuite(backup, .init = stack_have_alone, .timeout = 180);
@@ -46,7 +47,7 @@ Test(backup, brings_everything_back_on_another_server)
     org_new(&org);
     id = new_conversation(&org, "kept", "ada");
     before = read_conversation(&org, id);
-    json_decref(convctl("audit", "verify", "--org", org.id, NULL)); /* returns once all is sealed */
+    trail_await_seal(&org);
     twin_open(&twin);
     for (int i = 0; i < N_SERVICES; i++)
         twin_start(&twin, &replicas[i], services[i], NULL, NULL);

@@ -157,3 +157,67 @@ Test(rotation, of_a_password_of_the_database_costs_no_request)
     cr_assert_eq(load_last_failure_us(load), 0);
     load_reckon(load);
 }
+
+/* -- the key that blocks of the trail are signed with --------------------------------------------
+ */
+
+/* What `convctl audit verify` finds on the twin; `key` gets the public key of the last block. */
+static bool is_whole(const struct org *org, char key[65])
+{
+    json_t *verdict = convctl("--nats", twin->bus.url, "audit", "verify", "--org", org->id, NULL);
+    const char *found =
+        json_string_value(json_object_get(json_object_get(verdict, "head"), "public_key"));
+    bool is_ok = json_is_true(json_object_get(verdict, "ok"));
+
+    snprintf(key, 65, "%s", found != NULL ? found : "");
+    json_decref(verdict);
+    return is_ok;
+}
+
+struct signer {
+    const struct org *org;
+    const char *before;
+};
+
+static bool has_another_signer(void *closure)
+{
+    const struct signer *signer = closure;
+    char now[65];
+
+    cr_assert(is_whole(signer->org, now));
+    return strcmp(now, signer->before) != 0;
+}
+
+Test(rotation, of_the_signing_key_leaves_the_trail_whole)
+{
+    struct replica audit, access, gateway;
+    struct twin made;
+    struct org org;
+    char old[65], now[65];
+
+    org_new(&org);
+    expect_status(api_get(org.full_key, "/ping"), 200);
+    twin_open(&made);
+    twin = &made;
+    twin_start(twin, &audit, "audit", NULL, NULL);
+    cr_assert(stack_wait(has_another_signer, &(struct signer){&org, ""}, 20000));
+    cr_assert(is_whole(&org, old));
+    replica_stop(&audit);
+
+    twin_start(twin, &audit, "audit", "AUDIT_SIGNING_KEY=" NEW_KEY, NULL);
+    cr_assert_not(is_whole(&org, now), "it is not known who signed the old blocks");
+    replica_stop(&audit);
+
+    twin_start(twin, &audit, "audit", "AUDIT_SIGNING_KEY=" NEW_KEY,
+               format("AUDIT_PUBLIC_KEYS=%s", old));
+    twin_start(twin, &access, "access", NULL, NULL);
+    twin_start(twin, &gateway, "gateway", NULL, NULL);
+    expect_status(http_send(&(struct http_request){
+                      .method = "GET", .base = gateway.base, .path = "/ping", .key = org.full_key}),
+                  200);
+    cr_assert(stack_wait(has_another_signer, &(struct signer){&org, old}, 20000));
+    replica_stop(&gateway);
+    replica_stop(&access);
+    replica_stop(&audit);
+    twin_close(&made);
+}
