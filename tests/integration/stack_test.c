@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/support/api.h"
 
@@ -21,6 +22,22 @@ Test(stack, up_leaves_a_running_stack_alone_when_it_waits_in_vain)
     cr_assert_eq(stack_pid("access-0"), hung);
     cr_assert_eq(system("deploy/local/stack up >/dev/null 2>&1"), 0);
     cr_assert_eq(stack_pid("gateway-0"), gateway);
+}
+
+Test(stack, up_refuses_other_settings_than_those_that_it_runs_with)
+{
+    static const char *const others[] = {"WEBHOOK_ALLOW_CIDRS=", "REPLICAS_SEARCH=3",
+                                         "GATEWAY_PORT=8080", "RATE_LIMIT_DEFAULT=7"};
+    const pid_t gateway = stack_pid("gateway-0");
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        cr_expect_eq(system(format("%s deploy/local/stack up 2>&1 | grep -qxF 'stack: already"
+                                   " running with other settings (%.*s): make down first'",
+                                   others[i], (int)strcspn(others[i], "="), others[i])),
+                     0, "%s", others[i]);
+    cr_expect_neq(system("REPLICAS_AUDIT=2 deploy/local/stack up >/dev/null 2>&1"), 0);
+    cr_expect_eq(system("REPLICAS_SEARCH=1 deploy/local/stack up >/dev/null 2>&1"), 0);
+    cr_expect_eq(stack_pid("gateway-0"), gateway);
 }
 
 /* Of a second stack, on ports of ours that nobody uses; 0 when it says `said` and fails. */
