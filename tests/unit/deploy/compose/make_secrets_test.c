@@ -47,6 +47,16 @@ Test(make_secrets, changes_nothing_when_it_is_run_again)
     cr_assert_eq(differ, 0);
 }
 
+Test(make_secrets, says_how_it_is_used_and_makes_nothing_then)
+{
+    cr_assert_eq(shell("rm -r \"$SECRETS_DIR\""), 0);
+    cr_expect_eq(shell("deploy/compose/make-secrets --help | grep -q SECRETS_DIR"), 0);
+    cr_expect_eq(shell("deploy/compose/make-secrets --force 2>/dev/null"), 2);
+    cr_expect_eq(shell("deploy/kubernetes/make-secrets --help | grep -q 'make-secrets DIR'"), 0);
+    cr_expect_eq(shell("deploy/kubernetes/make-secrets --force 2>/dev/null"), 2);
+    cr_expect_eq(shell("[ ! -e \"$SECRETS_DIR\" ] && [ ! -e ./--force ]"), 0);
+}
+
 Test(make_secrets, gives_every_secret_another_value)
 {
     cr_assert_eq(shell("cd \"$SECRETS_DIR\" && "
