@@ -3,6 +3,7 @@
  * the browser has taken the one before; whose session it is, is asked again before each.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "common/base/log.h"
@@ -12,13 +13,15 @@
 #include "services/dashboard/dialog.h"
 #include "services/dashboard/respond.h"
 
-#define EXPORTS_MOST 8
-#define SLICE_MOST   (64 * 1024)        /* sent at once, within the time that an answer may take */
-#define MEMORY_MOST  (32 * 1024 * 1024) /* several times what the bus lets through */
+#define EXPORTS_MOST            8
+#define EXPORTS_OF_ORGANIZATION 2           /* so that none takes all the places */
+#define SLICE_MOST              (64 * 1024) /* sent at once, within the time that an answer may take */
+#define MEMORY_MOST             (32 * 1024 * 1024) /* several times what the bus lets through */
 
 struct export
 {
     h2o_generator_t generator; /* first: what h2o calls us by */
+    struct export **place;
     struct dialog *dialog;
     json_t *body; /* of the next step; NULL = there is none */
     struct arena arena;
@@ -27,7 +30,7 @@ struct export
     bool has_begun;
 };
 
-static size_t n_exports; /* the program has one loop */
+static struct export *running[EXPORTS_MOST]; /* the program has one loop */
 
 /* -- lines ----------------------------------------------------------------------------------- */
 
@@ -207,12 +210,28 @@ static void ask_step(struct export *export)
 
 /* -- beginning and end ----------------------------------------------------------------------- */
 
+/* NULL: there are enough, or enough of the organization's. */
+static struct export **find_place(const char *organization_id)
+{
+    struct export **place = NULL;
+    size_t own = 0;
+
+    for (size_t i = 0; i < EXPORTS_MOST; i++) {
+        if (running[i] == NULL)
+            place = &running[i];
+        else if (strcmp(running[i]->dialog->who.organization_id, organization_id) == 0)
+            own++;
+    }
+    return own < EXPORTS_OF_ORGANIZATION ? place : NULL;
+}
+
 void export_begin(struct dialog *dialog)
 {
+    struct export **place = find_place(dialog->who.organization_id);
     struct export *export;
     json_t *body;
 
-    if (n_exports >= EXPORTS_MOST) {
+    if (place == NULL) {
         respond_refusal(&dialog->visit, OUTCOME_BUSY, NULL);
         return;
     }
@@ -221,10 +240,11 @@ void export_begin(struct dialog *dialog)
         return;
     export = calloc(1, sizeof(*export));
     must(export != NULL);
-    *export = (struct export){.generator = {.proceed = on_taken}, .dialog = dialog, .body = body};
+    *export = (struct export){
+        .generator = {.proceed = on_taken}, .place = place, .dialog = dialog, .body = body};
     arena_init(&export->arena, MEMORY_MOST);
     dialog->export = export;
-    n_exports++;
+    *place = export;
     ask_step(export);
 }
 
@@ -234,6 +254,6 @@ void export_release(struct export *export)
         return;
     json_free(export->body);
     arena_release(&export->arena);
+    *export->place = NULL;
     free(export);
-    n_exports--;
 }

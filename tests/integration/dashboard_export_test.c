@@ -197,6 +197,30 @@ Test(dashboard_export, waits_for_the_browser_and_stops_when_its_session_ends)
     raw_close(&raw);
 }
 
+static bool is_free(void *closure)
+{
+    return desk_get(&seat, "/data/audit/export.ndjson?before=1")->status == 200;
+}
+
+Test(dashboard_export, leaves_places_for_other_organizations)
+{
+    struct seat first;
+    struct raw one, two;
+
+    make_entries(0);
+    fill_trail(40000);
+    first = seat;
+    begin_export(&one);
+    begin_export(&two);
+    expect_error(desk_get(&seat, "/data/audit/export.csv"), 503, "service_unavailable", NULL);
+    make_entries(0);
+    expect_status(desk_get(&seat, "/data/audit/export.csv"), 200);
+    raw_close(&one);
+    seat = first;
+    cr_assert(stack_wait(is_free, NULL, 5000));
+    raw_close(&two);
+}
+
 /* -- the pages' files -------------------------------------------------------------------------- */
 
 static const char *const packed[] = {"Accept-Encoding: gzip", NULL};
