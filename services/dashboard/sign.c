@@ -96,6 +96,8 @@ static void note_refusal(const struct dialog *dialog, enum outcome outcome)
 {
     char client[ADDRESS_TEXT];
 
+    if (outcome != OUTCOME_UNAUTHORIZED && outcome != OUTCOME_RATE_LIMITED)
+        return;
     address_format(&dialog->visit.client, client);
     metric_add(dashboard_meter.sign_ins_refused, 1);
     LOG(LOG_INFO, "sign-in refused", log_str("request_id", dialog->visit.id),
@@ -137,12 +139,13 @@ static void on_signed_out(void *owner, enum call_end end, struct bus_message *me
     struct dialog *dialog = owner;
     struct str body;
     enum outcome outcome = ask_outcome(dialog, end, message, &body);
-    char cookie[COOKIE_TEXT];
+    char *cookie;
 
     if (outcome != OUTCOME_OK) {
         ask_pass_on(dialog, outcome, body);
         return;
     }
+    cookie = h2o_mem_alloc_pool(&dialog->visit.req->pool, COOKIE_TEXT);
     cookie_write(STR_NONE, dialog->visit.is_https, cookie);
     respond(&dialog->visit,
             &(struct response){.status = 200, .body = body, .cookie = cookie, .forgets = true});
