@@ -9,7 +9,7 @@ const PROPERTIES = new Set(['value', 'checked', 'disabled', 'selected', 'hidden'
 
 /* Links lead to paths of this site and to places on this page, nowhere else. */
 function isOwnAddress(address) {
-  return /^(\/(?!\/)|#)/.test(address);
+  return /^[/#]/.test(address) && new URL(address, location.origin).origin === location.origin;
 }
 
 function set(element, name, value) {

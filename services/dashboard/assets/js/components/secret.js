@@ -5,9 +5,7 @@
 import {h} from '../dom.js';
 import {copyButton} from './copy.js';
 
-/*
- * Fills `dialog`. more: further elements below; done(): after it was closed.
- */
+/* Fills `dialog`. more: further elements below. */
 export function showSecret(dialog, {title, text, label, secret, more = null}) {
   const pre = h('pre', {'data-secret': true}, secret);
 
