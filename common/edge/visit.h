@@ -3,8 +3,10 @@
  *
  * What     Its id, its time, who is at the other end, and the one call on the bus that it awaits.
  *          A client that does not take its answer is cut off after a while: h2o would wait for
- * ever. Owns     Itself, as the first member of a program's own struct: that lives in the request's
- * pool and is disposed of with it, whatever it waits for. Threads  The loop's.
+ *          ever.
+ * Owns     Itself, as the first member of a program's own struct: that lives in the request's pool
+ *          and is disposed of with it, whatever it waits for.
+ * Threads  The loop's.
  */
 #ifndef COMMON_EDGE_VISIT_H
 #define COMMON_EDGE_VISIT_H

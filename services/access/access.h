@@ -62,8 +62,7 @@ enum status session_end_judge(struct command *command, void *service);
 enum status session_end_all_judge(struct command *command, void *service);
 enum status user_create_judge(struct command *command, void *service);
 
-/* -- ask and tell
- * ------------------------------------------------------------------------------------ */
+/* -- ask and tell ---------------------------------------------------------------------------- */
 
 void access_ask(struct command *command, struct db *db, void *service);
 enum status access_tell(struct command *command, struct db *db, void *service);
@@ -77,8 +76,7 @@ enum status session_end_tell(struct command *command, struct db *db, void *servi
 void usage_ask(struct command *command, struct db *db, void *service);
 enum status usage_tell(struct command *command, struct db *db, void *service);
 
-/* -- for the judges
- * ---------------------------------------------------------------------------------- */
+/* -- for the judges -------------------------------------------------------------------------- */
 
 /* A new ask with the organization as its first parameter; NULL when the header was missing, and the
    command is refused then. */

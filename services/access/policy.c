@@ -2,8 +2,8 @@
  * policy-get, policy-set - what an organization demands of a request beyond a key.
  *
  * Answer   ok: {require_https, ip_allowlist_enabled, ip_allowlist}; or parameter_invalid,
- * not_found, would_lock_out when the list would be on without the editor's address and that has not
- *          been confirmed
+ *          not_found, would_lock_out when the list would be on without the editor's address and
+ *          that has not been confirmed
  * Notice   v1.notice.access after a change
  * Retry    idempotent. A list that is given replaces the whole list
  */

@@ -2,8 +2,9 @@
  * action - what the pages may ask for under /data; table in action.def.
  *
  * What     A route is a method and a path, the command that it becomes, the least role that may,
- * and what the dashboard adds to the command's body. Compares raw bytes (path.h). Owns     Nothing;
- * the id points into the path. Threads  Any; constant.
+ *          and what the dashboard adds to the command's body. Compares raw bytes (path.h).
+ * Owns     Nothing; the id points into the path.
+ * Threads  Any; constant.
  */
 #ifndef DASHBOARD_ACTION_H
 #define DASHBOARD_ACTION_H

@@ -13,8 +13,6 @@
 
 /* -- what the dashboard adds to a body ------------------------------------------------------- */
 
-static const char *const role_names[] = {"member", "admin", "owner"};
-
 /* What a browser calls itself, as plain text. */
 static json_t *user_agent_of(const struct dialog *dialog)
 {
@@ -52,7 +50,7 @@ static json_t *token_hash_of(const struct dialog *dialog)
 
 static json_t *role_of(const struct dialog *dialog)
 {
-    return json_string(role_names[dialog->who.role]);
+    return json_string(dialog->who.role_name);
 }
 
 static const struct {

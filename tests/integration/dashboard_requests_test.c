@@ -189,7 +189,7 @@ Test(dashboard_requests, of_another_type_are_refused)
 
 static const struct row places[] = {
     {"a key revoked by a link", AT("/data/keys/a/revoke"), NO_METHOD},
-    {"a sign-out by a link", AT("/data/keys/a/rotate"), NO_METHOD},
+    {"a key rotated by a link", AT("/data/keys/a/rotate"), NO_METHOD},
     {"a page asking what it may", {.method = "OPTIONS"}, NO_METHOD},
     {"PATCH", {.method = "PATCH"}, NO_METHOD},
     {"TRACE", {.method = "TRACE"}, NO_METHOD},
