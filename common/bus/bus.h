@@ -61,6 +61,8 @@ struct bus *bus_connect(const struct bus_options *options);
 /* What was published before reaches the server, unless that takes longer than half a second. */
 void bus_free(struct bus *bus);
 bool bus_is_up(const struct bus *bus);
+/* The last attempt to connect failed because the server does not know this user or password. */
+bool bus_is_turned_away(const struct bus *bus);
 
 /* -- driving the connection ------------------------------------------------------------------ */
 
@@ -133,7 +135,8 @@ MUST_CHECK enum status bus_pulse(struct bus *bus, uint64_t token);
 
 /* -- requests that block: for command-line programs only ------------------------------------- */
 
-/* ST_UNAVAILABLE: no responders, or not connected. ST_UNCERTAIN: no answer in time. */
+/* ST_UNAVAILABLE: no responders, or not connected. ST_REFUSED: this user may not publish there.
+   ST_UNCERTAIN: no answer in time. */
 MUST_CHECK enum status bus_call(struct bus *bus, const char *subject,
                                 const struct bus_header *headers, size_t n_headers, struct str body,
                                 int timeout_ms, struct bus_message **reply);

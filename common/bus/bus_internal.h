@@ -72,7 +72,8 @@ struct bus {
     atomic_bool adopted;      /* `nats` is set and its subscriptions are made */
     atomic_bool ended;        /* nats.c gave this connection up for good */
     atomic_bool closing;      /* because we wanted it */
-    atomic_uint_least64_t violations;
+    atomic_bool turned_away;  /* by the last attempt to connect */
+    atomic_uint_least64_t violations, unpublished; /* all of them; those of publishing */
     sem_t closed; /* posted by the last callback that a connection makes */
 
     pthread_mutex_t link_lock; /* keeps on_link() calls in order */

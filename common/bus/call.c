@@ -26,6 +26,7 @@ enum status bus_call(struct bus *bus, const char *subject, const struct bus_head
                      size_t n_headers, struct str body, int timeout_ms, struct bus_message **reply)
 {
     int64_t until_us = clock_mono_us() + (int64_t)timeout_ms * 1000;
+    const uint64_t unpublished = atomic_load(&bus->unpublished);
     struct bus_call *call = &bus->call;
 
     if (bus->inbox.on_reply == NULL)
@@ -38,11 +39,12 @@ enum status bus_call(struct bus *bus, const char *subject, const struct bus_head
     enum status st = bus_request(bus, subject, call->token, headers, n_headers, body);
     if (st != ST_OK)
         return st;
-    while (!call->answered && left_ms(until_us) > 0)
+    while (!call->answered && atomic_load(&bus->unpublished) == unpublished &&
+           left_ms(until_us) > 0)
         bus_wait(bus, left_ms(until_us));
     if (!call->answered) {
         call->token++;
-        return ST_UNCERTAIN;
+        return atomic_load(&bus->unpublished) == unpublished ? ST_UNCERTAIN : ST_REFUSED;
     }
     if (call->reply == NULL)
         return ST_UNAVAILABLE;

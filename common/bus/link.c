@@ -7,6 +7,7 @@
  * one refuses the user twice. Here neither ends anything.
  */
 #include <poll.h>
+#include <string.h>
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -104,6 +105,9 @@ static void note_violation(struct bus *bus)
     const char *text = nats_GetLastError(NULL);
 
     atomic_fetch_add(&bus->violations, 1);
+    if (text != NULL && strcasestr(text, "for publish") != NULL)
+        atomic_fetch_add(&bus->unpublished, 1);
+    bus_wake(bus); /* for who waits for an answer */
     if (violations != NULL)
         metric_add(violations, 1);
     LOG(LOG_ERROR, "bus refused what this user may not do",
@@ -146,6 +150,9 @@ static void *dial(void *arg)
             LOG(LOG_WARNING, "bus out of reach, trying again",
                 log_str("error", natsStatus_GetText(s)));
         reported = s;
+        atomic_store(&bus->turned_away, s == NATS_CONNECTION_AUTH_FAILED);
+        if (s == NATS_CONNECTION_AUTH_FAILED)
+            bus_wake(bus);
         struct pollfd stop = {.fd = bus->stop_dialing_fd, .events = POLLIN};
         int jitter_ms = (int)(clock_mono_us() % RECONNECT_JITTER_MS);
         if (poll(&stop, 1, RECONNECT_WAIT_MS + jitter_ms) > 0)
@@ -209,6 +216,11 @@ void bus_link_step(struct bus *bus)
 bool bus_is_up(const struct bus *bus)
 {
     return atomic_load(&bus->adopted) && atomic_load(&bus->socket) >= 0;
+}
+
+bool bus_is_turned_away(const struct bus *bus)
+{
+    return atomic_load(&bus->turned_away);
 }
 
 bool bus_can_call(const struct bus *bus)

@@ -193,6 +193,16 @@ bool call_has_group(const char *group)
     return false;
 }
 
+bool call_reads(const struct call *call)
+{
+    static const char *const verbs[] = {"get", "list", "deliveries", "verify", "export", "changes"};
+
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+        if (strcmp(call->verb, verbs[i]) == 0)
+            return true;
+    return false;
+}
+
 bool call_sets(const struct call *call)
 {
     return strcmp(call->verb, "set") == 0;
@@ -200,6 +210,8 @@ bool call_sets(const struct call *call)
 
 enum call_answer call_answer(const struct call *call)
 {
+    if (strcmp(call->subject, SUBJECT_ACCESS_MEMBER_LIST) == 0)
+        return ANSWER_MEMBERS;
     if (strcmp(call->subject, SUBJECT_AUDIT_VERIFY) == 0)
         return ANSWER_LAST;
     if (strcmp(call->subject, SUBJECT_AUDIT_EXPORT) == 0)

@@ -34,10 +34,11 @@ struct argument {
     bool repeated; /* may be given more than once: the field is an array */
 };
 
-/* What becomes of the answer: see walk.h for all but the first and the last, which is for
-   roll_call.h. */
+/* What becomes of the answer: see walk.h for all but the first two and the last, which is
+   for roll_call.h. */
 enum call_answer {
     ANSWER_WHOLE,
+    ANSWER_MEMBERS, /* the array in the object's member `members` */
     ANSWER_LAST,
     ANSWER_LINES,
     ANSWER_PAGES,
@@ -61,6 +62,8 @@ extern const size_t calls_count;
 /* NULL when there is no such call. */
 const struct call *call_find(const char *group, const char *verb);
 bool call_has_group(const char *group);
+/* It changes nothing. */
+bool call_reads(const struct call *call);
 /* Its options say what is to be changed: one of them at least must be given. */
 bool call_sets(const struct call *call);
 enum call_answer call_answer(const struct call *call);

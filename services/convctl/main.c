@@ -78,16 +78,32 @@ static struct str body_text(json_t *body, struct arena *arena)
     return copy;
 }
 
-static enum status ask(const struct talk_request *request, const struct call *call,
+/* Lists of things are printed as arrays. */
+static struct str unwrapped(struct str answer, const char *member, struct arena *arena)
+{
+    json_t *object = json_loadb(answer.p, answer.n, 0, NULL);
+    const struct str text = body_text(json_object_get(object, member), arena);
+
+    json_decref(object);
+    return text.n > 0 ? text : answer;
+}
+
+static enum status ask(const struct talk_request *request, enum call_answer kind,
                        struct arena *arena, struct str *answer, struct failure *failure)
 {
-    return call_answer(call) == ANSWER_ROLL ? roll_call(request, arena, answer, failure)
-                                            : talk(request, arena, answer, failure);
+    enum status st;
+
+    if (kind == ANSWER_ROLL)
+        return roll_call(request, arena, answer, failure);
+    st = talk(request, arena, answer, failure);
+    if (st == ST_OK && kind == ANSWER_MEMBERS)
+        *answer = unwrapped(*answer, "members", arena);
+    return st;
 }
 
 static bool walks(enum call_answer answer)
 {
-    return answer != ANSWER_WHOLE && answer != ANSWER_ROLL;
+    return answer != ANSWER_WHOLE && answer != ANSWER_MEMBERS && answer != ANSWER_ROLL;
 }
 
 static int run(const struct arguments *arguments, const struct convctl_config *config,
@@ -100,6 +116,7 @@ static int run(const struct arguments *arguments, const struct convctl_config *c
         .bus_tls = &config->bus_tls,
         .subject = arguments->call->subject,
         .organization = arguments->organization,
+        .only_reads = call_reads(arguments->call),
     };
 
     if (request.nats_url[0] == '\0')
@@ -112,7 +129,7 @@ static int run(const struct arguments *arguments, const struct convctl_config *c
                    ? 0
                    : fail(EXIT_REFUSED, arena, &failure);
     request.body = body_text(arguments->body, arena);
-    if (ask(&request, arguments->call, arena, &answer, &failure) != ST_OK)
+    if (ask(&request, call_answer(arguments->call), arena, &answer, &failure) != ST_OK)
         return fail(EXIT_REFUSED, arena, &failure);
     printf("%.*s\n", STR_ARG(answer));
     if (fflush(stdout) != 0)

@@ -14,6 +14,7 @@
 
 #define PATIENCE_MS 5000
 #define QUIET_MS    500 /* after which nobody else is expected to answer */
+#define NOT_ALLOWED "the bus does not let this user ask for that; nothing was done"
 
 struct talk {
     struct bus *bus;
@@ -90,14 +91,14 @@ static bool wait_for_link(struct bus *bus)
 {
     int64_t until_us = clock_mono_us() + PATIENCE_MS * INT64_C(1000);
 
-    while (!bus_is_up(bus)) {
+    while (!bus_is_up(bus) && !bus_is_turned_away(bus)) {
         int64_t left_ms = (until_us - clock_mono_us()) / 1000;
 
         if (left_ms <= 0)
             return false;
         bus_wait(bus, (int)left_ms);
     }
-    return true;
+    return bus_is_up(bus);
 }
 
 enum status talk_ask(struct talk *talk, const struct talk_request *request, struct arena *arena,
@@ -119,8 +120,12 @@ enum status talk_ask(struct talk *talk, const struct talk_request *request, stru
                   request->body, PATIENCE_MS, &reply);
     if (st == ST_UNAVAILABLE)
         return failed(failure, "service_unavailable", "no service answers; nothing was done");
+    if (st == ST_REFUSED)
+        return failed(failure, "forbidden", NOT_ALLOWED);
     if (st != ST_OK)
-        return failed(failure, "server_error", "no answer came in time; it may have been done");
+        return failed(failure, "server_error",
+                      request->only_reads ? "no answer came in time"
+                                          : "no answer came in time; it may have been done");
     st = talk_judge(bus_message_header(reply, HEADER_OUTCOME), bus_message_body(reply), arena,
                     answer, failure);
     bus_message_free(reply);
@@ -163,6 +168,8 @@ enum status talk_ask_all(struct talk *talk, const char *subject,
         if (hear_all(answers, hear, closure) > 0)
             last_us = now_us;
     }
+    if (bus_permission_violations(talk->bus) > 0)
+        return failed(failure, "forbidden", NOT_ALLOWED);
     return ST_OK;
 }
 
@@ -180,9 +187,13 @@ struct talk *talk_open(const struct talk_request *request, struct failure *failu
     talk->bus = bus_connect(&options);
     if (talk->bus != NULL && wait_for_link(talk->bus))
         return talk;
-    (void)failed(failure, "service_unavailable",
-                 talk->bus != NULL ? "the bus is out of reach; nothing was done"
-                                   : "the bus's URL cannot be used");
+    if (talk->bus == NULL)
+        (void)failed(failure, "service_unavailable", "the bus's URL cannot be used");
+    else if (bus_is_turned_away(talk->bus))
+        (void)failed(failure, "unauthorized",
+                     "the bus refused the user or the password; nothing was done");
+    else
+        (void)failed(failure, "service_unavailable", "the bus is out of reach; nothing was done");
     talk_close(talk);
     return NULL;
 }

@@ -18,6 +18,7 @@ struct talk_request {
     const char *subject;
     const char *organization; /* NULL = none */
     struct str body;
+    bool only_reads; /* without an answer there is nothing to worry about */
 };
 
 struct failure {

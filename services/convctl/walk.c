@@ -6,6 +6,8 @@
 
 #include "common/wire/json.h"
 
+/* As many as a double holds of what was written in decimals. */
+#define DIGITS           15
 #define STEP_MEMORY_MOST (64 * 1024 * 1024)
 
 struct walk {
@@ -70,7 +72,7 @@ static bool print_lines(struct walk *walk, const json_t *value)
 
 static bool print_list(const struct walk *walk)
 {
-    char *text = json_dumps(walk->list, JSON_COMPACT);
+    char *text = json_dumps(walk->list, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
     bool is_written = text != NULL && puts(text) >= 0 && fflush(stdout) == 0;
 
     free(text);
@@ -171,9 +173,10 @@ enum status walk(const struct talk_request *request, json_t *body, enum call_ans
         st = step(&walk, &step_arena, failure);
     } while (st == ST_OK && !walk.is_done);
     if (st != ST_OK)
-        failure->message = walk.last[0] != '\0' ? arena_printf(arena, "%s; go on with --from %s",
-                                                               failure->message, walk.last)
-                                                : arena_printf(arena, "%s", failure->message);
+        failure->message = walk.last[0] != '\0'
+                               ? arena_printf(arena, "%s; incomplete, go on with --from %s",
+                                              failure->message, walk.last)
+                               : arena_printf(arena, "%s", failure->message);
     failure->code = st != ST_OK ? arena_printf(arena, "%s", failure->code) : NULL;
     arena_release(&step_arena);
     json_decref(walk.body);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "proto/permission.h"
 #include "proto/subject.h"
 #include "tests/support/api.h"
@@ -69,6 +70,30 @@ Test(bus_users, let_a_service_answer_each_message_once_where_it_asked)
     cr_expect_not(busline_may_publish(&search, "_INBOX.gateway.a.1.1"));
     busline_close(&gateway);
     busline_close(&search);
+    nats_server_stop(&server);
+}
+
+/* convctl's error code as that user, who may be nobody. */
+static const char *convctl_as(const struct nats_server *server, const char *who)
+{
+    static char code[64];
+    const int64_t start_us = clock_mono_us();
+
+    cr_expect_eq(convctl_fails(code, "--nats", format("nats://%s@127.0.0.1:%d", who, server->port),
+                               "org", "list", NULL),
+                 1);
+    cr_expect_lt(clock_mono_us() - start_us, INT64_C(3000000), "%s: at once", who);
+    return code;
+}
+
+Test(bus_users, are_told_by_convctl_what_they_lack)
+{
+    struct nats_server server;
+
+    start_private(&server);
+    cr_expect_str_eq(convctl_as(&server, "operator:wrong"), "unauthorized");
+    cr_expect_str_eq(convctl_as(&server, "neighbour:first"), "forbidden");
+    cr_expect_str_eq(convctl_as(&server, "operator:first"), "service_unavailable");
     nats_server_stop(&server);
 }
 

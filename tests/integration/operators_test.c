@@ -75,6 +75,36 @@ Test(operators, cannot_leave_an_empty_list_on_even_in_the_database_itself)
         "23502");
 }
 
+Test(operators, can_take_back_what_they_have_set)
+{
+    struct org org;
+    char code[64];
+
+    org_new(&org);
+    json_decref(convctl("org", "set", org.id, "--rate-limit", "7", NULL));
+    cr_expect(json_is_null(json_object_get(
+        keep(convctl("org", "set", org.id, "--rate-limit", "default", NULL)), "rate_limit")));
+    json_decref(convctl("policy", "set", "--org", org.id, "--ip", "192.0.2.1",
+                        "--ip-allowlist-enabled", "true", NULL));
+    cr_expect_eq(convctl_fails(code, "policy", "set", "--org", org.id, "--no-ip", NULL), 1);
+    cr_expect_str_eq(code, "parameter_invalid", "not while the list is on");
+    cr_expect_eq(
+        json_array_size(json_object_get(keep(convctl("policy", "set", "--org", org.id, "--no-ip",
+                                                     "--ip-allowlist-enabled", "false", NULL)),
+                                        "ip_allowlist")),
+        0);
+}
+
+Test(operators, see_members_as_an_array_like_any_list)
+{
+    struct org org;
+
+    org_new(&org);
+    json_decref(
+        convctl("user", "create", "--org", org.id, "--email", "a@b.c", "--role", "owner", NULL));
+    cr_expect_eq(json_array_size(keep(convctl("member", "list", "--org", org.id, NULL))), 1);
+}
+
 /* -- of no organization ------------------------------------------------------------------------ */
 
 static int64_t rows_of(const char *organization)
@@ -126,7 +156,7 @@ struct person {
     enum outcome outcome;
 };
 
-/* One policy-set, as convctl sends it; convctl itself cannot ask for an empty list. */
+/* One policy-set, as convctl sends it. */
 static enum outcome set_policy(const struct person *person)
 {
     struct uuid id = uuid_v7(clock_us());
