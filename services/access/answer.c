@@ -26,6 +26,7 @@ static const struct verdict {
      "does not hold your own address: confirm that it is to be shut out"},
     {STR("last_owner"), OUTCOME_LAST_OWNER, NULL, "An organization keeps an owner"},
     {STR("insufficient_role"), OUTCOME_INSUFFICIENT_ROLE, NULL, "Your role does not allow this"},
+    {STR("key_ended"), OUTCOME_CONFLICT, NULL, "The key has ended: it was revoked or has expired"},
     {STR("email_taken"), OUTCOME_CONFLICT, "email", "belongs to another user of the organization"},
 };
 

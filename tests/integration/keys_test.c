@@ -105,7 +105,7 @@ Test(keys, that_are_rotated_with_no_overlap_are_refused_within_a_second)
     expect_status(api_get(text_of(successor, "token"), "/ping"), 200);
     json_decref(successor);
     cr_assert_eq(convctl_fails(code, "key", "rotate", "--org", org.id, org.full_key_id, NULL), 1);
-    cr_assert_str_eq(code, "not_found", "what has ended has no successor");
+    cr_assert_str_eq(code, "conflict", "what has ended has no successor");
 }
 
 Test(keys, of_others_and_overlaps_of_ones_own_choice_are_refused)

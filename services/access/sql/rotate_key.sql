@@ -2,7 +2,7 @@
 -- it had and the one asked for. A key that was made for so long has a successor for as long.
 -- $1 organization, $2 old key, $3 successor, $4 seconds that both are good for; of the successor's
 -- token: $5 hash and $6 last four if it may write, $7 hash and $8 last four if it may only read
--- -> verdict, JSON, scope; no row: no such key, or it has ended
+-- -> verdict (ok, key_ended), JSON, scope; no row: no such key
 WITH old AS (
     SELECT name, scope, prefix,
            CASE WHEN replaced_at IS NULL THEN expires_at - date_trunc('second', created_at)
@@ -34,3 +34,7 @@ WITH old AS (
 )
 SELECT 'ok', row_to_json(answer), answer.scope
 FROM (SELECT created.*, (SELECT row_to_json(ended) FROM ended) AS replaces FROM created) answer
+UNION ALL
+SELECT 'key_ended', NULL, NULL
+FROM access.api_keys
+WHERE organization_id = $1::uuid AND api_key_id = $2::uuid AND NOT EXISTS (SELECT FROM old)
