@@ -37,7 +37,8 @@ static const char *read_operation(struct str value, struct audit_query *out)
     enum operation operation;
 
     if (value.n == 0 || !operation_of(value, &operation))
-        return "must be an operation of the API such as conversation.create";
+        return "must be ping, conversation.create, conversation.get, conversation.update, "
+               "conversation.search, audit.list or unknown";
     out->operation = value;
     return NULL;
 }

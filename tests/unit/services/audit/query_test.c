@@ -238,3 +238,11 @@ Test(audit_query, refuses_what_is_no_query_in_a_body)
     expect_refused("{\"api_key_id\":\"01890000-0000-7000-8000-00000000000A\"}", "parameter_invalid",
                    "api_key_id");
 }
+
+Test(audit_query, names_every_operation_to_who_asks_for_another)
+{
+    cr_assert_not(reads("operation=x"));
+    for (enum operation operation = OP_NONE + 1; operation < OPERATION_COUNT; operation++)
+        cr_expect_not_null(strstr(problems.at[0].message, operation_name(operation)), "%s",
+                           operation_name(operation));
+}
