@@ -17,6 +17,7 @@ const OUTCOMES = [
   {field: 'denied', name: 'Denied', color: 2},
   {field: 'rejected', name: 'Rejected', color: 3},
   {field: 'error', name: 'Error', color: 4},
+  {field: 'limited', name: 'Limited', color: 6},
 ];
 const PERCENTILES = [
   {field: 'p99', name: 'p99', color: 4},
