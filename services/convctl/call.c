@@ -152,7 +152,7 @@ const struct call calls[] = {
     {"member", "list", SUBJECT_ACCESS_MEMBER_LIST, "list the users of the dashboard",
      {ORG_OPTION}, 1},
     {"member", "invite", SUBJECT_ACCESS_MEMBER_INVITE,
-     "invite somebody to the dashboard; the invitation is shown this once and good for 72 hours",
+     "invite somebody: DASHBOARD_URL/invitation#INVITATION, shown this once and good for 72 hours",
      {ORG_OPTION,
       NEEDED("--email", "EMAIL", "email", ARGUMENT_TEXT),
       NEEDED("--role", "owner|admin|member", "role", ARGUMENT_CHOICE)}, 3},
