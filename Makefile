@@ -151,6 +151,16 @@ $(API_MODULES): tests/api/package.json tests/api/package-lock.json
 test-api: $(API_MODULES)
 	$(Q)cd tests/api && node --test --test-reporter=tap
 
+# The dashboard in a real browser, on a stack that runs: tools/run-tests starts one.
+BROWSER_MODULES = tests/browser/node_modules/.package-lock.json
+$(BROWSER_MODULES): tests/browser/package.json tests/browser/package-lock.json
+	@echo "NPM  tests/browser"
+	$(Q)cd tests/browser && npm ci --ignore-scripts --prefer-offline --loglevel=error
+	$(Q)touch $@
+.PHONY: test-browser
+test-browser: $(BROWSER_MODULES)
+	$(Q)cd tests/browser && node --test --test-reporter=tap
+
 # Criterion does not start under TSan: there the programs are built with it and the tests are not.
 .PHONY: test
 test:
@@ -160,7 +170,7 @@ ifeq ($(PROFILE),tsan)
 	$(Q)$(MAKE) build integration-binaries $(API_MODULES) PROFILE=release
 	$(Q)tools/run-tests tsan $(patsubst %.c,build/release/%,$(INTEGRATION_SRC))
 else
-	$(Q)$(MAKE) build unit-binaries integration-binaries $(API_MODULES)
+	$(Q)$(MAKE) build unit-binaries integration-binaries $(API_MODULES) $(BROWSER_MODULES)
 	$(Q)tools/run-tests $(PROFILE) $(UNIT_BIN) $(INTEGRATION_BIN)
 endif
 

@@ -1,0 +1,136 @@
+// Who looks after an organization, and what each may do.
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import {
+  at, button, confirm, gone, heading, nav, person, row, seen, signIn, takeSecret, visitor,
+} from './browser.mjs';
+import { answers, converse, ctl, key, organization, user } from './stack.mjs';
+
+const PASSWORD = 'correct horse battery staple';
+
+let who;
+before(async () => {
+  who = await organization();
+});
+
+async function invite(page, email, role) {
+  await button(page, 'Invite').click();
+  await page.getByLabel('Email').fill(email);
+  await page.getByRole('radio', { name: role }).check();
+  await confirm(page, 'Create invitation');
+  return takeSecret(page, 'Invitation link');
+}
+
+async function accept(link) {
+  const page = await visitor();
+  await page.goto(link);
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await page.getByLabel('Password, again').fill(PASSWORD);
+  await button(page, 'Accept and sign in').click();
+  await at(page, '/overview');
+  return page;
+}
+
+async function setRole(page, email, role) {
+  await button(page, `Change role of ${email}`).click();
+  await page.getByRole('radio', { name: role }).check();
+  await confirm(page, 'Change role');
+}
+
+test('somebody is invited, comes in, changes role at once, and is removed at once', async () => {
+  const owner = await person(who, '/members');
+  const email = 'grace@example.com';
+  const link = await invite(owner, email, 'Member');
+  await seen(row(owner, email).getByText('Invited'));
+  const grace = await accept(link);
+  assert.ok(!grace.url().includes('#'), 'the address forgets the invitation');
+
+  await nav(grace, 'API keys').click();
+  await seen(grace.getByText(/You are a member/));
+  assert.equal(await button(grace, 'Create key').count(), 0);
+
+  await setRole(owner, email, 'Admin');
+  await seen(row(owner, email).getByText('Admin'));
+  await grace.reload();
+  await button(grace, 'Create key').first().click();
+  await setRole(owner, email, 'Member');
+  await seen(row(owner, email).getByText('Member'));
+  // Her page still has the dialog of an admin; the server knows better.
+  await grace.getByLabel('Name', { exact: true }).fill('too late');
+  await confirm(grace, 'Create key');
+  await seen(grace.getByRole('dialog').getByRole('alert').getByText(/role/));
+  await grace.reload();
+  await seen(grace.getByText('No key works yet'));
+
+  await button(owner, `Remove ${email}`).click();
+  await confirm(owner, 'Remove member');
+  await gone(row(owner, email));
+  await nav(grace, 'Inbox').click();
+  await at(grace, '/sign-in?next=%2Finbox');
+  await signIn(grace, { email, password: PASSWORD });
+  await seen(grace.getByRole('alert'));
+});
+
+test('an invitation is good once', async () => {
+  const owner = await person(who, '/members');
+  const link = await invite(owner, 'alan@example.com', 'Admin');
+  await accept(link);
+  const late = await visitor();
+  await late.goto(link);
+  await late.getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await late.getByLabel('Password, again').fill(PASSWORD);
+  await button(late, 'Accept and sign in').click();
+  await seen(late.getByRole('alert'));
+  assert.deepEqual(await late.context().cookies(), []);
+});
+
+test('the last owner stays owner', async () => {
+  const page = await person(who, '/members');
+  await setRole(page, who.email, 'Admin');
+  await seen(page.getByRole('dialog').getByText(/owner/).last());
+  await confirm(page, 'Cancel');
+  await seen(row(page, who.email).getByText('Owner'));
+});
+
+test('the owner changes the plan, and the API follows', async () => {
+  const token = await key(who.org);
+  const page = await person(who, '/members');
+  await page.getByLabel('Change the plan').selectOption('Free: no access to the API');
+  await button(page, 'Save plan').click();
+  await seen(page.getByText('The plan is now Free'));
+  await answers(token, 403, 'api_plan_restricted');
+  await page.getByLabel('Change the plan').selectOption('Growth');
+  await button(page, 'Save plan').click();
+  await answers(token, 200);
+});
+
+test('an admin has neither the plan nor owners to change', async () => {
+  const page = await person(await user(who.org, 'admin'), '/members');
+  await seen(page.getByText('Owners change the plan.'));
+  assert.equal(await button(page, 'Save plan').count(), 0);
+  assert.equal(await button(page, `Change role of ${who.email}`).count(), 0);
+  await button(page, 'Invite').click();
+  assert.equal(await page.getByRole('radio', { name: /^Owner/ }).count(), 0);
+});
+
+test('a member sees every page and can change nothing but their own', async () => {
+  const token = await key(who.org);
+  const { id } = await converse(token, { from: { external_id: 'user-7', name: 'Ada' } });
+  const { id: hook } = await ctl('webhook', 'create', '--org', who.org, '--url',
+    'https://127.0.0.1:1024/', '--event', 'ai.handoff');
+  const page = await person(await user(who.org, 'member'));
+  const pages = {
+    [`/inbox/${id}`]: 'Ada', '/keys': 'API keys', [`/webhooks/${hook}`]: '127.0.0.1:1024',
+    '/webhooks': 'Webhooks', '/security': 'Security', '/members': 'Members and plan',
+    '/audit': 'Audit',
+  };
+  for (const [path, name] of Object.entries(pages)) {
+    await page.goto(path);
+    await seen(heading(page, name));
+    await gone(page.locator('[aria-busy=true]'));
+    const buttons = await page.getByRole('main').getByRole('button').allTextContents();
+    const changing = buttons.filter((text) =>
+      !/^(Copy|Details|Refresh|Sign out everywhere|Apply filters|End)$/.test(text));
+    assert.deepEqual(changing, [], path);
+  }
+});

@@ -1,0 +1,74 @@
+// The first page: what to do first, and then how it goes. And the reference.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { at, heading, person, seen } from './browser.mjs';
+import { DASHBOARD_URL, call, converse, ctl, key, organization, receiver, until } from './stack.mjs';
+
+test('a new organization is told what to do first', async () => {
+  const page = await person(await organization());
+  await seen(heading(page, 'First steps'));
+  await seen(page.getByText('No requests in this time'));
+  await seen(page.getByText('No deliveries in this time'));
+  const steps = page.getByRole('list').filter({ hasText: 'Create an API key' });
+  assert.equal(await steps.getByRole('listitem').count(), 3);
+  await steps.getByRole('link', { name: 'API keys' }).click();
+  await at(page, '/keys');
+});
+
+const figure = (page, name) =>
+  page.getByRole('term').filter({ hasText: new RegExp(`^${name}$`) }).locator('+ dd b');
+
+test('requests, limits and deliveries are drawn, over an hour, a day and a week', async () => {
+  const who = await organization();
+  const token = await key(who.org, 'full', 'shop');
+  const server = await receiver();
+  await ctl('webhook', 'create', '--org', who.org, '--url', server.url,
+    '--event', 'conversation.created');
+  for (let i = 0; i < 5; i++) await call(token, 'GET', '/ping');
+  await call(token, 'GET', '/nothing');
+  await converse(token, { from: { external_id: 'user-1' } });
+  await until(() => server.taken.length > 0, 'a delivery');
+  server.close();
+
+  const page = await person(who);
+  await until(async () => {
+    await page.reload();
+    await seen(heading(page, 'Overview'));
+    return await figure(page, 'Requests').count() === 1 &&
+      await figure(page, 'Requests').textContent() === '7' &&
+      await heading(page, 'Webhook deliveries').locator('+ p').textContent() ===
+        '100 % delivered: 1 of 1';
+  }, 'all are counted', 40);
+  assert.equal(await figure(page, 'Allowed').textContent(), '85.7 %');
+  assert.equal(await figure(page, 'Errors').textContent(), '0');
+  const plot = page.getByRole('figure').filter({ has: heading(page, 'Requests a minute') });
+  assert.match(await plot.getByRole('img').getAttribute('aria-label'),
+    /^Requests a minute, 60 points\. .*Rejected: at most 1/);
+  await plot.getByText('Show as a table').click();
+  assert.equal(await plot.getByRole('row').count(), 61);
+  await seen(page.getByRole('row').filter({ hasText: 'shop' }).getByText('of') .or(
+    page.getByRole('row').filter({ hasText: 'shop' })));
+
+  for (const [range, points] of [['1 day', 96], ['7 days', 168]]) {
+    const name = range === '1 day' ? '24 hours' : range;
+    await page.getByRole('link', { name, exact: true }).click();
+    await seen(page.getByRole('img', { name: new RegExp(`^Latency, ${points} points`) }));
+    assert.equal(await figure(page, 'Requests').textContent(), '7');
+  }
+});
+
+test('the reference has every operation of the description', async () => {
+  const page = await person(await organization(), '/reference');
+  const api = await (await fetch(`${DASHBOARD_URL}/openapi.json`)).json();
+  const operations = Object.values(api.paths).flatMap((item) =>
+    ['get', 'post', 'put', 'delete'].flatMap((method) => item[method] ?? []));
+  assert.ok(operations.length >= 6);
+  for (const { operationId, summary, responses } of operations) {
+    const section = page.getByRole('region', { name: summary, exact: true });
+    await seen(section);
+    assert.equal(await section.getAttribute('id'), operationId);
+    assert.match(await section.getByRole('group', { name: 'curl' }).textContent(), /^curl /);
+    for (const status of Object.keys(responses))
+      await seen(section.locator('summary').filter({ hasText: status }));
+  }
+});

@@ -1,0 +1,97 @@
+// Coming in and going out.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { at, button, heading, person, seen, signIn, visitor } from './browser.mjs';
+import { BIN_DIR, DASHBOARD_URL, organization } from './stack.mjs';
+
+const WRONG = 'Email or password is wrong.';
+
+test('who signs in comes to the page that was asked for', async () => {
+  const page = await visitor();
+  await page.goto('/audit?outcome=denied');
+  await seen(page.getByText('Sign in to go on to the page you asked for.'));
+  await signIn(page, await organization());
+  await at(page, '/audit?outcome=denied');
+  await seen(heading(page, 'Audit'));
+  const [cookie, ...others] = await page.context().cookies();
+  assert.deepEqual(others, []);
+  assert.equal(cookie.name, 'session');
+  assert.equal(cookie.httpOnly, true);
+  assert.equal(cookie.sameSite, 'Strict');
+  assert.equal(cookie.path, '/');
+  assert.equal(await page.evaluate(() => document.cookie), '');
+});
+
+test('a wrong password and an unknown address are told the same', async () => {
+  const { email } = await organization();
+  const page = await visitor();
+  await page.goto('/sign-in');
+  const told = [];
+  for (const one of [email, `${randomUUID()}@example.com`]) {
+    await signIn(page, { email: one, password: 'not the password' });
+    told.push(await page.getByRole('alert').locator('p').first().textContent());
+    assert.equal(told.at(-1), WRONG);
+    await page.reload();
+  }
+  assert.equal(told[0], told[1]);
+  assert.deepEqual(await page.context().cookies(), []);
+});
+
+test('who guesses passwords is told to wait, and the right one does not open meanwhile', async () => {
+  const { email, password } = await organization();
+  const page = await visitor();
+  await page.goto('/sign-in');
+  for (let i = 0; i < 10; i++) {
+    const answer = page.waitForResponse('/data/session');
+    await signIn(page, { email, password: `guess ${i}` });
+    assert.equal((await answer).status(), 401);
+    await seen(page.getByRole('alert').getByText(WRONG));
+  }
+  await signIn(page, { email, password });
+  await seen(page.getByRole('alert').getByText(/Try again in \d+ seconds/));
+  assert.deepEqual(await page.context().cookies(), []);
+});
+
+test('signing out ends the session and leaves nothing behind', async () => {
+  const page = await person(await organization(), '/members');
+  const [cookie] = await page.context().cookies();
+  await button(page, 'Sign out').click();
+  await at(page, '/sign-in');
+  assert.deepEqual(await page.context().cookies(), []);
+  await page.goBack();
+  await at(page, '/sign-in?next=%2Fmembers');
+  await seen(heading(page, 'Sign in'));
+  const headers = { Cookie: `${cookie.name}=${cookie.value}` };
+  assert.equal((await fetch(`${DASHBOARD_URL}/data/session`, { headers })).status, 401);
+});
+
+test('a theme that was chosen outlasts signing out', async () => {
+  const page = await person(await organization());
+  await page.getByLabel('Theme').selectOption('Dark');
+  await button(page, 'Sign out').click();
+  await at(page, '/sign-in');
+  await page.reload();
+  await seen(heading(page, 'Sign in'));
+  assert.equal(await page.getByLabel('Theme').inputValue(), 'dark');
+  assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme), 'dark');
+});
+
+test('one password for several organizations lets choose', async () => {
+  const email = `${randomUUID()}@example.com`, password = randomUUID();
+  for (const name of ['First', 'Second']) {
+    const { org } = await organization({ name });
+    const made = spawnSync(join(BIN_DIR, 'convctl'), ['user', 'create', '--org', org, '--email', email,
+      '--role', 'owner', '--password-stdin'], { input: password });
+    assert.equal(made.status, 0, String(made.stderr));
+  }
+  const page = await visitor();
+  await page.goto('/sign-in');
+  await signIn(page, { email, password });
+  await page.getByLabel('Second').check();
+  await button(page, 'Continue').click();
+  await at(page, '/overview');
+  await seen(page.getByRole('main').getByText('Second'));
+});

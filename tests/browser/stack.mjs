@@ -1,0 +1,85 @@
+// The stack that tools/run-tests has started, and what others do with it while people use the
+// dashboard: operators by convctl, servers by the API, receivers of webhooks.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+export const { BASE_URL, DASHBOARD_URL, BIN_DIR, WEBHOOK_CERTIFICATES } = process.env;
+export const lenience = Number(process.env.TEST_LENIENCE ?? 1);
+export const run = promisify(execFile);
+
+export async function convctl(...args) {
+  return (await run(join(BIN_DIR, 'convctl'), args)).stdout;
+}
+export const ctl = async (...args) => JSON.parse(await convctl(...args));
+
+// An organization of its own for a test, with its owner: {org, name, email, password}.
+export async function organization({ name = 'Example', plan = 'growth' } = {}) {
+  const { id: org } = await ctl('org', 'create', '--name', name, '--plan', plan);
+  return { org, name, ...(await user(org, 'owner')) };
+}
+
+export async function user(org, role) {
+  const email = `${role}-${randomUUID()}@example.com`;
+  const { id, password } = await ctl('user', 'create', '--org', org, '--email', email, '--role', role);
+  return { id, email, password };
+}
+
+export const key = async (org, scope = 'full', name = scope) =>
+  (await ctl('key', 'create', '--org', org, '--name', name, '--scope', scope)).token;
+
+// What a server of theirs asks of the API: {status, body}.
+export async function call(token, method, path, body) {
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  const answer = await fetch(BASE_URL + path, { method, headers, body: body && JSON.stringify(body) });
+  return { status: answer.status, body: await answer.json() };
+}
+
+export async function converse(token, body) {
+  const { status, body: made } = await call(token, 'POST', '/conversations',
+    { external_id: randomUUID(), ...body });
+  assert.equal(status, 201, JSON.stringify(made));
+  return made;
+}
+
+// Looks until it is so: what becomes true on other machines tells nobody here.
+export async function until(isSo, what, seconds = 15) {
+  const end = Date.now() + seconds * 1000 * lenience;
+  for (;;) {
+    if (await isSo()) return;
+    assert.ok(Date.now() < end, `not within ${seconds} s: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+}
+
+export const answers = (token, status, code) =>
+  until(async () => {
+    const answer = await call(token, 'GET', '/ping');
+    return answer.status === status && answer.body.errors?.[0].code === code;
+  }, `${status} ${code ?? ''}`);
+
+// A receiver of webhooks: keeps what arrives, and answers with `status`.
+export async function receiver() {
+  const tls = {
+    cert: readFileSync(join(WEBHOOK_CERTIFICATES, 'good.pem')),
+    key: readFileSync(join(WEBHOOK_CERTIFICATES, 'server.key')),
+  };
+  const taken = [];
+  const self = { status: 204, answer: '', taken };
+  const server = createServer(tls, async (request, response) => {
+    const body = Buffer.concat(await request.toArray());
+    taken.push({ headers: request.headers, body });
+    response.writeHead(self.status).end(self.status === 204 ? undefined : self.answer);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  server.unref(); // a test that failed before it closed it is over all the same
+  self.url = `https://127.0.0.1:${server.address().port}/hooks`;
+  self.close = () => server.closeAllConnections() ?? server.close();
+  return self;
+}

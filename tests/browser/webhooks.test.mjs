@@ -1,0 +1,143 @@
+// Webhook endpoints, with a receiver that takes what is sent.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { verified } from '../../docs/samples/webhooks/verify.mjs';
+import {
+  at, button, confirm, dialog, fact, gone, heading, person, row, seen, shut, takeSecret,
+} from './browser.mjs';
+import { converse, key, organization, receiver, until } from './stack.mjs';
+
+let who, token, server;
+before(async () => {
+  who = await organization();
+  token = await key(who.org);
+  server = await receiver();
+});
+after(() => server.close());
+
+const eventOf = ({ headers, body }, secret) =>
+  verified(secret, headers['x-service-timestamp'], headers['x-service-signature'], body);
+
+async function addEndpoint(page, url, ...events) {
+  await button(page, 'Add endpoint').first().click();
+  await page.getByLabel('URL').fill(url);
+  for (const name of events) await page.getByRole('checkbox', { name }).check();
+  await confirm(page, 'Add endpoint');
+}
+
+// Adds it and opens its page: its secret.
+async function openNew(page, path = '') {
+  const url = server.url + path;
+  await addEndpoint(page, url, 'ai.handoff');
+  const secret = await takeSecret(page, 'Signing secret');
+  await page.getByRole('link', { name: url, exact: true }).click();
+  await seen(heading(page, new URL(url).host));
+  return secret;
+}
+
+async function sendTest(page, outcome) {
+  await button(page, 'Send test event').click();
+  await seen(page.getByText(outcome));
+}
+
+const health = (page, word) => seen(fact(page, 'Health').getByText(word, { exact: true }));
+
+test('an endpoint takes signed events, and its log shows them', async () => {
+  const page = await person(who, '/webhooks');
+  await seen(page.getByText('No endpoints yet'));
+  const secret = await openNew(page);
+  const before = server.taken.length;
+  const { id } = await converse(token, { from: { external_id: 'user-7' } });
+  await until(() => server.taken.length > before, 'a delivery');
+  const event = eventOf(server.taken.at(-1), secret);
+  assert.equal(event.type, 'conversation.created');
+  assert.equal(event.data.id, id);
+  assert.equal(eventOf(server.taken.at(-1), `${secret}x`), null);
+
+  await until(async () => {
+    await button(page, 'Refresh').click();
+    return button(page, 'Details of conversation.created, succeeded').isVisible();
+  }, 'the log has the delivery');
+  await button(page, 'Details of conversation.created, succeeded').click();
+  const open = dialog(page, 'Delivery of conversation.created');
+  assert.equal(await fact(open, 'HTTP status').textContent(), '204');
+  assert.equal(await fact(open, 'Event').textContent(), event.id);
+  assert.match(await fact(open, 'TLS').textContent(), /ms/);
+  await shut(page);
+  await health(page, 'Healthy');
+});
+
+test('a receiver that breaks shows as degraded, then failing, then healthy again', async () => {
+  const page = await person(who, '/webhooks');
+  await openNew(page, '/broken');
+  Object.assign(server, { status: 503, answer: 'out of order' });
+  await sendTest(page, /failed: The receiver failed \(503\)/);
+  await health(page, 'Healthy');
+  await sendTest(page, /failed: The receiver failed/);
+  await health(page, 'Degraded');
+  for (let i = 3; i <= 5; i++) {
+    await sendTest(page, /failed: The receiver failed/);
+    await seen(fact(page, 'Failures in a row').getByText(String(i), { exact: true }));
+  }
+  await health(page, 'Failing');
+  assert.match(await fact(page, 'Last error').textContent(), /http_5xx/);
+  await page.getByRole('link', { name: '← Webhooks' }).click();
+  await seen(row(page, '/broken').getByText('Failing'));
+  await page.goBack();
+  await button(page, 'Details of webhook.test, failed').first().click();
+  await seen(dialog(page, 'Delivery of webhook.test').getByText('out of order'));
+  await shut(page);
+
+  Object.assign(server, { status: 204 });
+  await sendTest(page, 'webhook.test succeeded: answered 204');
+  await health(page, 'Healthy');
+  assert.equal(await fact(page, 'Failures in a row').textContent(), '0');
+});
+
+test('what failed is sent again, one or all', async () => {
+  const page = await person(who, '/webhooks');
+  const secret = await openNew(page, '/again');
+  server.status = 500;
+  const failed = [];
+  for (let i = 0; i < 3; i++) {
+    await sendTest(page, /failed: The receiver failed/);
+    failed.push(eventOf(server.taken.at(-1), secret).id);
+  }
+  server.status = 204;
+  await button(page, 'Details of webhook.test, failed').first().click();
+  await confirm(page, 'Resend');
+  await seen(page.getByText('webhook.test succeeded: answered 204'));
+  assert.equal(eventOf(server.taken.at(-1), secret).id, failed[2]);
+
+  const before = server.taken.length;
+  await button(page, 'Resend failed').click();
+  await page.getByLabel('That failed').selectOption('In the last hour');
+  await confirm(page, 'Resend all');
+  await seen(page.getByText('2 deliveries queued again'));
+  await until(() => server.taken.length === before + 2, 'two more deliveries');
+  const again = server.taken.slice(-2).map((one) => eventOf(one, secret).id);
+  assert.deepEqual(again.sort(), failed.slice(0, 2).sort());
+});
+
+test('a disabled endpoint is told nothing, an enabled one again, a deleted one is gone', async () => {
+  const page = await person(who, '/webhooks');
+  await openNew(page, '/switch');
+  await button(page, 'Disable').click();
+  await confirm(page, 'Disable endpoint');
+  await seen(button(page, 'Enable'));
+  assert.equal(await button(page, 'Send test event').count(), 0);
+  await health(page, 'Disabled');
+  await button(page, 'Enable').click();
+  await sendTest(page, 'webhook.test succeeded: answered 204');
+  await button(page, 'Delete endpoint').click();
+  await confirm(page, 'Delete endpoint');
+  await at(page, '/webhooks');
+  await gone(row(page, '/switch'));
+});
+
+test('an endpoint that nobody may have is refused at its field', async () => {
+  const page = await person(who, '/webhooks');
+  await addEndpoint(page, 'https://localhost/hooks');
+  await seen(page.getByRole('dialog').getByText('needs a host name with a domain'));
+  assert.equal(await page.getByLabel('URL').getAttribute('aria-invalid'), 'true');
+});
