@@ -47,7 +47,7 @@ enum status statistics_judge(struct command *command, void *service)
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "step",
                               "must be %d, %d or %d seconds", MINUTE, QUARTER, HOUR);
     if (body.until.value <= body.since.value ||
-        (body.until.value - body.since.value) / step > STEPS_MOST)
+        (body.until.value + step - 1) / step - body.since.value / step > STEPS_MOST)
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "until",
                               "must be later than since, by %d steps at most", STEPS_MOST);
     params_add_int(&ask->params, command->arena, body.since.value);

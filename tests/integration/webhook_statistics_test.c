@@ -83,7 +83,8 @@ Test(webhook_statistics, refuses_times_that_make_no_sense)
     static const struct {
         int64_t since, until;
         int step;
-    } wrong[] = {{100, 100, 60}, {200, 100, 60}, {0, 100, 61}, {0, 100, 0}, {0, 1501 * 60, 60}};
+    } wrong[] = {{100, 100, 60}, {200, 100, 60},     {0, 100, 61},
+                 {0, 100, 0},    {0, 1501 * 60, 60}, {59, 1500 * 60 + 1, 60}};
     struct org org;
 
     org_new(&org);
