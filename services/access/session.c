@@ -5,12 +5,11 @@
  *          an object; the others: ok: {ended: n}; all: parameter_invalid, parameter_not_found
  * Retry    all are idempotent
  */
-#include "common/base/log.h"
 #include "common/wire/fields.h"
 #include "services/access/access.h"
 #include "services/access/inputs.h"
 
-enum column { ORGANIZATION_ID = 2, USER_ID, USER_EMAIL }; /* of end_token; end_session has one */
+enum column { ORGANIZATION_ID = 2, USER_ID, USER_EMAIL }; /* of end_token */
 
 struct session {
     struct str token_hash, user_id, id;
@@ -96,20 +95,16 @@ enum status session_end_judge(struct command *command, void *service)
     return ST_OK;
 }
 
-/* Whose it was: of a token's session only the row knows. Where there was none, it is nobody's, and
-   no change. */
+/* Of a token's session only the row knows whose it was. */
 enum status session_end_tell(struct command *command, struct db *db, void *service)
 {
     const struct access_ask *ask = command->state;
     const struct db_rows *rows = db_result(db, ask->index);
     struct caller *caller = &command->caller;
-    struct str organization = db_value(rows, 0, ORGANIZATION_ID);
 
-    if (organization.n == 0)
-        caller->organization_id = (struct uuid){{0}};
-    if (ask->statement == SQL_END_TOKEN && organization.n > 0) {
-        must(uuid_parse(organization, &caller->organization_id) &&
-             uuid_parse(db_value(rows, 0, USER_ID), &caller->user_id));
+    if (ask->statement == SQL_END_TOKEN &&
+        uuid_parse(db_value(rows, 0, ORGANIZATION_ID), &caller->organization_id)) {
+        (void)uuid_parse(db_value(rows, 0, USER_ID), &caller->user_id);
         caller->user_email = db_value(rows, 0, USER_EMAIL);
     }
     return access_tell(command, db, service);

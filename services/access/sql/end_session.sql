@@ -1,7 +1,8 @@
--- $1 organization, $2 user, $3 session -> verdict, JSON; organization where there was a session
+-- $1 organization, $2 user, $3 session -> verdict (ok, same), JSON
 WITH ended AS (
     DELETE FROM access.sessions
     WHERE organization_id = $1::uuid AND user_id = $2::uuid AND session_id = $3::uuid
-    RETURNING organization_id
+    RETURNING session_id
 )
-SELECT 'ok', json_build_object('ended', count(*)), min(organization_id::text) FROM ended
+SELECT CASE WHEN count(*) > 0 THEN 'ok' ELSE 'same' END, json_build_object('ended', count(*))
+FROM ended
