@@ -20,7 +20,8 @@ SELECT CASE
            WHEN invited.user_id IS NOT NULL THEN 'ok'
            WHEN EXISTS (SELECT FROM access.users u
                         WHERE u.organization_id = $1::uuid AND u.email = $3
-                          AND u.password_hash IS NULL) THEN 'insufficient_role'
+                          AND u.password_hash IS NULL AND u.role = 'owner')
+               AND $6 <> 'owner' THEN 'insufficient_role'
            ELSE 'email_taken'
        END,
        (SELECT row_to_json(answer)
