@@ -39,15 +39,20 @@ export function brand(organization) {
              organization && h('span', null, organization.name)));
 }
 
+/* Ends the sessions that `address` names, this one among them. */
+export async function leaveBy(address) {
+  await del(address);
+  forgetSession();
+  chooseTheme(chosenTheme()); /* signing out cleared what the browser kept */
+  go('/sign-in');
+}
+
 async function signOut(event) {
   const button = event.currentTarget;
 
   button.disabled = true;
   try {
-    await del('/data/session');
-    forgetSession();
-    chooseTheme(chosenTheme()); /* signing out cleared what the browser kept */
-    go('/sign-in');
+    await leaveBy('/data/session');
   } catch (error) {
     button.disabled = false;
     toast(`You are still signed in: ${error.message}`);

@@ -1,13 +1,12 @@
 /* sessions - where the reader is signed in, and how to end that. */
 import {del, get, path} from '../api.js';
 import {h} from '../dom.js';
-import {go} from '../router.js';
-import {forgetSession} from '../session.js';
 import {time} from '../time.js';
 import {toast} from '../components/announce.js';
 import {badge} from '../components/badge.js';
 import {confirmDialog} from '../components/dialog.js';
 import {card, loaded} from '../components/section.js';
+import {leaveBy} from '../components/shell.js';
 import {table} from '../components/table.js';
 
 const BROWSERS = [[/Edg\//, 'Edge'], [/OPR\//, 'Opera'], [/Firefox\//, 'Firefox'],
@@ -43,11 +42,7 @@ function endAll() {
     title: 'Sign out everywhere?',
     text: 'Every session of yours ends, this one too. You sign in again afterwards.',
     action: 'Sign out everywhere',
-    run: async () => {
-      await del('/data/sessions');
-      forgetSession();
-      go('/sign-in');
-    },
+    run: () => leaveBy('/data/sessions'),
   });
 }
 
