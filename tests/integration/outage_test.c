@@ -214,6 +214,7 @@ Test(outage, a_service_that_hangs_is_answered_500_and_its_late_work_is_dropped)
     id = new_conversation(&org, "e", "c");
     stack_halt("conversation-0");
     answer = api_create(org.full_key, "{\"external_id\":\"f\",\"from\":{\"external_id\":\"c\"}}");
+    expect_status(api_get(org.read_key, "/ping"), 200); /* whoever is not asked goes on */
     stack_signal("conversation-0", SIGCONT);
     expect_error(answer, 500, "server_error", "*");
     expect_recorded(&org, answer, "conversation.create");
