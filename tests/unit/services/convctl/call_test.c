@@ -44,9 +44,9 @@ Test(call, describes_every_argument_whole)
 
             cr_expect(argument->option != NULL || argument->label != NULL);
             cr_expect_eq(argument->field == NULL, argument->kind == ARGUMENT_ORGANIZATION);
-            cr_expect_eq(argument->label == NULL,
-                         argument->kind == ARGUMENT_STDIN || argument->kind == ARGUMENT_OFF ||
-                             argument->kind == ARGUMENT_EMPTY);
+            cr_expect_eq(argument->label == NULL, argument->kind == ARGUMENT_STDIN ||
+                                                      argument->kind == ARGUMENT_OFF ||
+                                                      argument->kind == ARGUMENT_EMPTY);
             cr_expect(argument->option != NULL || argument->required,
                       "a position that may be left out moves those behind it");
         }
