@@ -2,9 +2,9 @@
  * changes - the trail of changes (table audit.changes): who changed what, when and how.
  *
  * What     One row for every command that succeeded, whose route names a change and that changed
- *          something, written in the transaction of the work. It takes its target and detail from the request and the reply
- *          as proto/change.def has it, and from what the handler noted (command_note()). Without
- *          User-Email it was an operator, by convctl.
+ *          something, written in the transaction of the work. It takes its target and detail from
+ *          the request and the reply as proto/change.def has it, and from what the handler noted
+ *          (command_note()). Without User-Email it was an operator, by convctl.
  * Owns     Everything is made in the arena.
  * Threads  The actor's.
  * Fails    Never. A value that is too long for a detail is put down as its size.

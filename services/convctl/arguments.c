@@ -210,7 +210,7 @@ static enum status read_switch(struct reader *reader, size_t index, const char *
 static enum status read_option(struct reader *reader, const char *word)
 {
     const struct call *call = reader->into->call;
-    const char *value = NULL;
+    const char *value = "";
     enum status st;
 
     if (is_option(word, "--nats"))
