@@ -58,7 +58,7 @@ struct field {
     const char *name;
     enum field_kind kind;
     bool required;
-    bool nullable; /* null means the same as leaving it out */
+    bool nullable; /* null means the same as leaving it out; an integer says which it was */
     int64_t least, most;
     const char *const *choices; /* ends with NULL */
     field_read_fn read;         /* FIELD_CUSTOM only */

@@ -11,6 +11,14 @@ static bool is_denied(void *closure)
     return api_get(closure, "/ping")->status == 403;
 }
 
+static bool is_shut_out(void *closure)
+{
+    const struct answer *answer = api_get(closure, "/ping");
+
+    return answer->status == 403 &&
+           strcmp(text_at(answer, "errors[0].code"), "ip_not_allowed") == 0;
+}
+
 static bool is_served(void *closure)
 {
     return api_get(closure, "/ping")->status == 200;
@@ -122,6 +130,7 @@ Test(policy, forwarded_headers_of_a_stranger_do_not_count)
                  403, "https_required", "*");
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "false", "--ip",
                         "192.0.2.1", "--ip-allowlist-enabled", "true", NULL));
+    cr_assert(stack_wait(is_shut_out, org.full_key, 1000));
     expect_error(http_send(&(struct http_request){
                      .method = "GET", .path = "/ping", .key = org.full_key, .headers = headers}),
                  403, "ip_not_allowed", "*");

@@ -148,3 +148,27 @@ Test(fields, stop_at_the_tenth_problem)
     cr_assert_str_eq(problems.at[9].field, "j");
     cr_assert_not(target.was_read);
 }
+
+Test(fields, say_exactly_where_there_is_one_length_and_tell_null_from_absent)
+{
+    static const struct field own[] = {
+        {.name = "text",
+         .kind = FIELD_TEXT,
+         .least = 3,
+         .most = 3,
+         .offset = offsetof(struct target, text)},
+        {.name = "count",
+         .kind = FIELD_INT,
+         .nullable = true,
+         .most = 9,
+         .offset = offsetof(struct target, count)},
+    };
+    struct target into = {0};
+
+    cr_expect(fields_read_body(STR("{\"text\":\"abc\"}"), own, 2, &into, &problems));
+    cr_expect_not(into.count.is_null || into.count.given);
+    cr_expect(fields_read_body(STR("{\"count\":null}"), own, 2, &into, &problems));
+    cr_expect(into.count.is_null && !into.count.given);
+    cr_expect_not(fields_read_body(STR("{\"text\":\"x\"}"), own, 2, &into, &problems));
+    cr_expect_str_eq(problems.at[0].message, "must be exactly 3 characters long");
+}
