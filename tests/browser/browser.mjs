@@ -64,7 +64,9 @@ export async function person(who, path = '/overview', options) {
   return page;
 }
 
-export const at = (page, path) => page.waitForURL((url) => url.pathname + url.search === path);
+// A page of this dashboard is there when its address is: nothing is loaded anew.
+export const at = (page, path) =>
+  page.waitForURL((url) => url.pathname + url.search === path, { waitUntil: 'commit' });
 export const button = (where, name) => where.getByRole('button', { name, exact: true });
 export const dialog = (page, name) => page.getByRole('dialog', { name, exact: true });
 export const heading = (page, name) => page.getByRole('heading', { name, exact: true });
