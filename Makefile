@@ -211,8 +211,8 @@ bench:
 	$(Q)tools/bench
 
 # -- lint ------------------------------------------------------------------------------------------
-ALL_C := $(sort $(shell find common proto services deploy tests -name '*.c'))
-ALL_H := $(sort $(shell find common proto services deploy tests -name '*.h'))
+ALL_C := $(sort $(shell find common proto services deploy tests -name node_modules -prune -o -name '*.c' -print))
+ALL_H := $(sort $(shell find common proto services deploy tests -name node_modules -prune -o -name '*.h' -print))
 SCRIPTS := $(shell grep -lE '^#!.*\b(ba)?sh\b' tools/* deploy/local/* deploy/kubernetes/* deploy/compose/* .ci/* \
              docs/samples/* 2>/dev/null) $(wildcard deploy/local/lib/*.sh)
 YAML := $(shell find . -name '*.y*ml' -not -path './build/*' -not -path './.run*' -not -path '*/node_modules/*')
