@@ -1,5 +1,5 @@
 # What an operator types:   run up down test build bench fuzz lint
-# What a developer adds:    format clean test-api unit-binaries integration-binaries fuzz-binaries
+# What a developer adds:    format clean test-api screenshots unit-binaries integration-binaries fuzz-binaries
 # Settings: PROFILE=release|asan|tsan, V=1 shows commands, ONLY=PATTERN narrows the tests.
 MAKEFLAGS += -rR --no-print-directory
 ifeq ($(MAKELEVEL),0)
@@ -161,6 +161,12 @@ $(BROWSER_MODULES): tests/browser/package.json tests/browser/package-lock.json
 test-browser: $(BROWSER_MODULES)
 	$(Q)cd tests/browser && node --test --test-reporter=tap
 
+.PHONY: screenshots
+screenshots:
+	$(Q)tools/install-packages build run screenshots
+	$(Q)$(MAKE) build $(BROWSER_MODULES)
+	$(Q)tools/screenshots
+
 # Criterion does not start under TSan: there the programs are built with it and the tests are not.
 .PHONY: test
 test:
@@ -278,6 +284,7 @@ help:
 	@echo 'make lint      formatting and static analysis; make format mends the former'
 	@echo 'make bench     requests a second and CPU a request'
 	@echo 'make fuzz      every parser of untrusted input (FUZZ_SECONDS)'
+	@echo 'make screenshots  docs/screenshots anew'
 	@echo 'make settings  docs/settings.md anew'
 	@echo 'Settings are in docs/settings.md, such as GATEWAY_PORT and RUN_DIR.'
 

@@ -9,8 +9,8 @@ async function conversations(org, token) {
     external_id: 'order-1042', custom_attributes: { plan: 'pro', seats: 5, vip: true },
     from: { external_id: 'user-7', name: 'Ada Lovelace', email: 'ada@shop.example' },
   });
-  for (const [name, user] of [['Grace Hopper', 'user-8'], ['Katherine Johnson', 'user-9']])
-    await converse(token, { from: { external_id: user, name } });
+  for (const [i, name] of ['Grace Hopper', 'Katherine Johnson'].entries())
+    await converse(token, { external_id: `order-${1043 + i}`, from: { external_id: `user-${8 + i}`, name } });
   const { id: widget } = await ctl('conversation', 'open', '--org', org, '--channel', 'widget',
     '--contact-email', 'alan@shop.example', '--status', 'waiting');
   for (const text of ['Hello, is my order on its way?', 'It left us this morning.'])

@@ -24,8 +24,7 @@ export async function organization({ name = 'Example', plan = 'growth' } = {}) {
   return { org, name, ...(await user(org, 'owner')) };
 }
 
-export async function user(org, role) {
-  const email = `${role}-${randomUUID()}@example.com`;
+export async function user(org, role, email = `${role}-${randomUUID()}@example.com`) {
   const { id, password } = await ctl('user', 'create', '--org', org, '--email', email, '--role', role);
   return { id, email, password };
 }

@@ -13,6 +13,9 @@ export const title = 'API reference';
 
 const METHODS = ['get', 'post', 'put', 'delete'];
 
+/* A path that is wrapped behind its slashes. */
+const breakable = (path) => path.split(/(?<=\/)/).flatMap((part) => [part, h('wbr')]);
+
 /* Every operation with what its path says of all of them. */
 function operations(api) {
   return Object.entries(api.paths).flatMap(([path, item]) =>
@@ -88,7 +91,7 @@ function jump(event) {
 function contents(all) {
   return h('nav', {class: 'contents', 'aria-label': 'Operations'}, h('ul', null, all.map((one) =>
     h('li', null, h('a', {href: `#${one.operationId}`, on: {click: jump}},
-      methodMark(one.method), h('span', null, one.path))))));
+      methodMark(one.method), h('span', null, breakable(one.path)))))));
 }
 
 function show(api) {

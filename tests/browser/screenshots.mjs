@@ -1,0 +1,58 @@
+// Pictures of every page, in both themes and on a phone, into the folder that SCREENSHOTS names.
+// Run by tools/screenshots.
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { PHONE, WIDE, person, visitor } from './browser.mjs';
+import { doors, furnish, pagesOf, visit } from './furnished.mjs';
+import { ctl, organization, run, user } from './stack.mjs';
+
+const { SCREENSHOTS, DATABASE_URL } = process.env;
+// As much of a page as is worth a look.
+const HEIGHT_MOST = { wide: 1500, phone: 1300 };
+
+let places;
+before(async () => {
+  await mkdir(SCREENSHOTS, { recursive: true });
+  const { id: org } = await ctl('org', 'create', '--name', 'Example Shop', '--plan', 'growth');
+  await ctl('org', 'set', org, '--rate-limit', '150');
+  const who = { org, ...await user(org, 'owner', 'ada@shop.example') };
+  await user(org, 'member', 'katherine@shop.example');
+  const signedIn = async (one) => (await person(one)).context().storageState();
+  const pages = pagesOf(await furnish(who));
+  await run('psql', [DATABASE_URL, '-qX', '-v', 'ON_ERROR_STOP=1', '-v', `org=${org}`, '-f', 'past.sql']);
+  const state = await signedIn(who);
+  const fresh = await signedIn(await organization({ name: 'Brand New Ltd' }));
+  places = [
+    ...doors.map((place) => ({ place })),
+    { place: { name: 'first-steps', path: '/overview', title: 'First steps' }, state: fresh },
+    ...pages.map((place) => ({ place, state })),
+  ];
+});
+
+// The window grows with the page, so that what fills the window is whole; behind a dialog it stays.
+async function shoot(place, options, name) {
+  const page = await visitor(options);
+  await visit(page, place);
+  await page.evaluate(() => document.activeElement.blur());
+  if (!place.open) {
+    const { width, height } = options.viewport;
+    const all = await page.evaluate(() => document.documentElement.scrollHeight);
+    const most = HEIGHT_MOST[name.split('-').at(-1)];
+    await page.setViewportSize({ width, height: Math.max(height, Math.min(all, most)) });
+  }
+  await page.screenshot({ path: join(SCREENSHOTS, `${place.name}-${name}.png`) });
+  await page.context().close();
+}
+
+for (const colorScheme of ['light', 'dark']) {
+  for (const [size, viewport] of Object.entries({ wide: WIDE, phone: PHONE })) {
+    test(`pictures: ${colorScheme}, ${size}`, async () => {
+      for (const { place, state } of places) {
+        const options = { storageState: state, colorScheme, viewport };
+        if (size === 'phone') Object.assign(options, { isMobile: true, hasTouch: true });
+        await shoot(place, options, `${colorScheme}-${size}`);
+      }
+    });
+  }
+}
