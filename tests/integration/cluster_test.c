@@ -12,7 +12,7 @@
 
 TestSuite(cluster, .init = stack_have_alone, .timeout = 120);
 
-enum { NODES = 3, RATE = 100, LOAD_MS = 1500, HEALS_WITHIN_US = 1000000 };
+enum { NODES = 3, RATE = 100, LOAD_MS = 1500, COSTS_MOST = RATE / 5 };
 
 static const char *const services[] = {"access", "conversation", "search", "audit"};
 enum { N_SERVICES = sizeof(services) / sizeof(services[0]) };
@@ -95,7 +95,8 @@ static void expect_healing(const struct load *load, const int64_t killed_us[NODE
 
         fprintf(stderr, "server %d killed: %d failures, the last one %lld ms later\n", i, n,
                 (long long)last_us / 1000);
-        cr_assert_leq(last_us, lenient(HEALS_WITHIN_US));
+        /* What was on its way, and a stall or two of a busy machine; an outage would cost all. */
+        cr_assert_leq(n, lenient(COSTS_MOST));
     }
 }
 
