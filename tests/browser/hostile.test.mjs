@@ -259,6 +259,20 @@ for (const [what, make] of Object.entries(secrets)) {
   });
 }
 
+test('a dialog with a secret does not outlast its page', async () => {
+  const page = await person(await organization());
+  await page.getByRole('link', { name: 'API keys' }).first().click();
+  await at(page, '/keys');
+  await button(page, 'Create key').first().click();
+  await page.getByLabel('Name', { exact: true }).fill('web');
+  await confirm(page, 'Create key');
+  const secret = await copied(page, 'API key');
+  await page.goBack();
+  await seen(heading(page, 'Overview'));
+  await gone(page.getByRole('dialog'));
+  assert.ok(!await keeps(page, secret));
+});
+
 test('after signing out, no page that was seen shows anything', async () => {
   const who = await organization({ name: 'Secretive Ltd' });
   const token = await key(who.org, 'full', 'hidden key');

@@ -24,9 +24,12 @@ const app = document.getElementById('app');
 let leaving = new AbortController();
 let framed = null;
 
+/* Closed first: that wipes what stands in them. */
 function closeDialogs() {
-  for (const dialog of document.querySelectorAll('dialog'))
+  for (const dialog of document.querySelectorAll('dialog')) {
+    dialog.close();
     dialog.remove();
+  }
 }
 
 function toTheDoor() {
@@ -98,6 +101,7 @@ async function showPage() {
   const found = find(location.pathname);
 
   leaving.abort();
+  closeDialogs();
   leaving = new AbortController();
   const {signal} = leaving;
 
