@@ -145,10 +145,6 @@ static void serve(const sigset_t *ends)
     (void)sigtimedwait(ends, NULL,
                        &(struct timespec){.tv_sec = config.shutdown_delay_ms / 1000,
                                           .tv_nsec = config.shutdown_delay_ms % 1000 * 1000000});
-    for (size_t i = 0; i < n_loops; i++)
-        edge_stop(loops[i]);
-    for (size_t i = 0; i < n_loops; i++)
-        edge_join(loops[i]);
 }
 
 static void prepare_process(sigset_t *ends)
@@ -177,12 +173,21 @@ static bool start_loops(const struct program *program)
     return true;
 }
 
+static void stop_loops(void)
+{
+    for (size_t i = 0; i < n_loops; i++)
+        edge_stop(loops[i]);
+    for (size_t i = 0; i < n_loops; i++)
+        edge_join(loops[i]);
+}
+
 static int run(const struct program *program)
 {
     static char name[64];
     const struct admin_options admin_options = {
         .address = config.admin_address, .port = (uint16_t)config.admin_port, .is_ready = is_ready};
     struct admin *admin = NULL;
+    bool is_started;
     sigset_t ends;
 
     prepare_process(&ends);
@@ -196,13 +201,15 @@ static int run(const struct program *program)
                                     .connections_most = (size_t)config.max_connections,
                                     .calls_most = program->calls_most,
                                     .http = &http};
-    if (!program->open(&options) || trace_open(&config.trace, program->name, name) != ST_OK ||
-        !start_loops(program) || admin_start(&admin_options, &admin) != ST_OK)
+    if (!program->open(&options) || trace_open(&config.trace, program->name, name) != ST_OK)
         return EXIT_FAILURE;
-    serve(&ends);
+    is_started = start_loops(program) && admin_start(&admin_options, &admin) == ST_OK;
+    if (is_started)
+        serve(&ends);
+    stop_loops();
     admin_stop(admin);
     trace_close();
-    return EXIT_SUCCESS;
+    return is_started ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static int usage(FILE *to, const char *name, int code)
