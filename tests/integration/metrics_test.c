@@ -7,6 +7,7 @@
 
 #include "tests/support/api.h"
 #include "tests/support/http.h"
+#include "tests/support/keep.h"
 #include "tests/support/postgres_server.h"
 
 TestSuite(metrics, .init = api_open, .timeout = 60);
@@ -80,7 +81,7 @@ static void append(const char *process, const char *metrics, void *closure)
 static char *read_file(const char *path)
 {
     FILE *file = fopen(path, "re");
-    char *text = calloc(1, 1 << 20);
+    char *text = keep(calloc(1, 1 << 20));
 
     cr_assert(file != NULL && text != NULL, "%s", path);
     cr_assert_lt(fread(text, 1, (1 << 20) - 1, file), (1 << 20) - 1);
@@ -135,6 +136,7 @@ Test(metrics, that_alerts_and_the_board_speak_of_exist)
     each_process(append, &all);
     cr_assert_gt(look_for_names("deploy/monitoring/alerts.yaml", &all), 20);
     cr_assert_gt(look_for_names("deploy/monitoring/grafana.json", &all), 30);
+    free(all.text);
 }
 
 Test(metrics, of_the_rules_have_a_test_each_and_all_alerts_are_explained)
@@ -162,11 +164,14 @@ static long long value_now(const char *series)
 {
     struct all_metrics all = {0};
     const char *line;
+    long long value;
 
     each_process(append, &all);
     line = strstr(all.text, format("\n%s ", series));
     cr_assert_not_null(line, "%s", series);
-    return strtoll(line + strlen(series) + 2, NULL, 10);
+    value = strtoll(line + strlen(series) + 2, NULL, 10);
+    free(all.text);
+    return value;
 }
 
 static long long endpoints_now(void)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/support/api.h"
+#include "tests/support/keep.h"
 #include "tests/support/load.h"
 #include "tests/support/sql.h"
 #include "tests/support/twin.h"
@@ -15,7 +16,7 @@ TestSuite(rotation, .init = stack_have_alone, .timeout = 180);
 /* A setting of a process of the stack, such as its WEBHOOK_SECRET_KEY. */
 static const char *setting_of(const char *process, const char *name)
 {
-    char *text = calloc(1, 65536);
+    char *text = keep(calloc(1, 65536));
     FILE *file = fopen(format("/proc/%d/environ", (int)stack_pid(process)), "re");
     size_t n;
 
