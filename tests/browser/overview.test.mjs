@@ -45,7 +45,7 @@ test('requests, limits and deliveries are drawn, over an hour, a day and a week'
   assert.match(await plot.getByRole('img').getAttribute('aria-label'),
     /^Requests a minute, 60 points\. .*Rejected: at most 1/);
   await plot.getByText('Show as a table').click();
-  assert.equal(await plot.getByRole('row').count(), 61);
+  await until(async () => await plot.getByRole('row').count() === 61, 'a row a minute and a head');
   await seen(page.getByRole('row').filter({ hasText: 'shop' }).getByText('of') .or(
     page.getByRole('row').filter({ hasText: 'shop' })));
 
