@@ -39,6 +39,7 @@ test('the newest come first, and filters narrow them down', async () => {
   await lists(page, ['Ada Lovelace']);
   await page.getByRole('link', { name: 'Clear' }).click();
   await at(page, '/inbox');
+  await lists(page, ['alan@example.com', 'Grace Hopper', 'Ada Lovelace']);
   await filter(page, { channel: 'widget' });
   await at(page, '/inbox?channel=widget');
   await lists(page, ['alan@example.com']);
