@@ -100,7 +100,11 @@ test('what failed is sent again, one or all', async () => {
   server.status = 500;
   const failed = [];
   for (let i = 0; i < 3; i++) {
+    const sent = server.taken.length;
     await sendTest(page, /failed: The receiver failed/);
+    await until(() => server.taken.length > sent, 'a test event'); // words may be of the last
+    await until(async () => await fact(page, 'Failures in a row').textContent() === `${i + 1}`,
+      'counted');
     failed.push(eventOf(server.taken.at(-1), secret).id);
   }
   server.status = 204;
