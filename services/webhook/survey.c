@@ -5,9 +5,10 @@
  */
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/db/once.h"
 #include "services/webhook/webhook.h"
 
-enum { EVERY_S = 10, PATIENCE_S = 5 };
+enum { EVERY_S = 10, PATIENCE_US = 5 * 1000 * 1000 };
 enum column { OUTBOX_AGE, HEALTHY };
 
 void webhook_survey_open(struct webhook *self)
@@ -24,21 +25,19 @@ void webhook_survey_open(struct webhook *self)
 
 void webhook_survey(struct db *db, struct webhook *self)
 {
+    const struct params none = {0};
     const struct db_rows *rows;
-    size_t index;
     enum status st;
 
     if (clock_mono_us() < self->survey_due_us || !db_is_up(db))
         return;
     self->survey_due_us = clock_mono_us() + EVERY_S * 1000000LL;
-    db_open_batch(db, clock_us() + PATIENCE_S * 1000000LL);
-    index = db_add(db, SQL_SURVEY, NULL, 0);
-    st = db_commit(db);
+    st = db_once(db, SQL_SURVEY, &none, PATIENCE_US);
     if (st != ST_OK) {
         LOG(LOG_WARNING, "could not survey the outbox", log_str("status", status_name(st)));
         return;
     }
-    rows = db_result(db, index);
+    rows = db_result(db, 0);
     metric_set(self->outbox_age, db_value_int(rows, 0, OUTBOX_AGE));
     for (int i = 0; i < WEBHOOK_HEALTHS; i++)
         metric_set(self->endpoints[i], db_value_int(rows, 0, HEALTHY + i));
