@@ -14,6 +14,8 @@
 
 enum { STRING_MOST = 1000 };
 
+static const char *const level_names[] = {"debug", "info", "warning", "error"}; /* enum log_level */
+
 static const char *service_name;
 static enum log_level least_level = LOG_INFO;
 static atomic_uint_fast64_t dropped;
@@ -55,7 +57,8 @@ static struct str escape_one(struct str s, char out[8], size_t *taken)
     }
     if (code == '\n')
         return STR("\\n");
-    if (code < 0x20) {
+    /* C0, DEL and C1: a terminal obeys them. */
+    if (code < 0x20 || (code >= 0x7F && code < 0xA0)) {
         out[0] = '\\';
         out[1] = 'u';
         out[2] = out[3] = '0';
@@ -142,6 +145,16 @@ static void write_out(const struct line *line)
         atomic_fetch_add_explicit(&dropped, 1, memory_order_relaxed);
 }
 
+bool log_level_parse(const char *text, enum log_level *out)
+{
+    for (size_t i = 0; i < sizeof(level_names) / sizeof(level_names[0]); i++)
+        if (strcmp(text, level_names[i]) == 0) {
+            *out = (enum log_level)i;
+            return true;
+        }
+    return false;
+}
+
 void log_open(const char *service, enum log_level least)
 {
     service_name = service;
@@ -150,7 +163,6 @@ void log_open(const char *service, enum log_level least)
 
 void log_write(enum log_level level, const char *message, const struct log_field *fields, size_t n)
 {
-    static const char *const names[] = {"debug", "info", "warning", "error"};
     int saved_errno = errno;
     struct line line;
 
@@ -158,7 +170,7 @@ void log_write(enum log_level level, const char *message, const struct log_field
         return;
     line.n = 0;
     add_time(&line);
-    add_field(&line, &(struct log_field){.key = "level", .s = str_of(names[level])});
+    add_field(&line, &(struct log_field){.key = "level", .s = str_of(level_names[level])});
     add_field(&line, &(struct log_field){
                          .key = "service",
                          .s = str_of(service_name ? service_name : program_invocation_short_name)});

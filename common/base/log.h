@@ -14,6 +14,7 @@
 #ifndef COMMON_BASE_LOG_H
 #define COMMON_BASE_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,9 @@ struct log_field log_str(const char *key, const char *value); /* NULL becomes JS
 struct log_field log_slice(const char *key, struct str value);
 struct log_field log_int(const char *key, int64_t value);
 struct log_field log_bool(const char *key, bool value);
+
+/* From debug, info, warning or error; false: it is none of them. */
+bool log_level_parse(const char *text, enum log_level *out);
 
 /* Once, before threads start. `service` is kept, not copied. */
 void log_open(const char *service, enum log_level least);

@@ -129,6 +129,8 @@ void metric_observe(struct metric *metric, int64_t value)
     const struct scale *scale = metric->scale;
     size_t bucket = 0;
 
+    if (value < 0)
+        value = 0;
     while (bucket < scale->n && value > scale->most[bucket])
         bucket++;
     atomic_fetch_add_explicit(&metric->in[bucket], 1, memory_order_relaxed);

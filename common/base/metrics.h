@@ -27,7 +27,8 @@ struct metric *metric_histogram_count(const char *name, const char *labels, cons
 
 void metric_add(struct metric *metric, int64_t n);
 void metric_set(struct metric *metric, int64_t value);
-void metric_observe(struct metric *metric, int64_t value); /* microseconds, or a count */
+/* Microseconds, or a count; below zero is none. */
+void metric_observe(struct metric *metric, int64_t value);
 
 int64_t metric_read(const struct metric *metric); /* of a histogram: the sum of what it saw */
 

@@ -25,18 +25,6 @@ static atomic_bool is_stopping;
 
 /* -- settings -------------------------------------------------------------------------------- */
 
-static bool read_log_level(const char *text, enum log_level *out)
-{
-    static const char *const names[] = {"debug", "info", "warning", "error"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(text, names[i]) == 0) {
-            *out = (enum log_level)i;
-            return true;
-        }
-    return false;
-}
-
 /* False: said why on standard error. */
 static bool read_settings(const struct program *program)
 {
@@ -48,7 +36,7 @@ static bool read_settings(const struct program *program)
         fprintf(stderr, "%s: %s\n", program->name, error);
         return false;
     }
-    if (!read_log_level(config.log_level, &level)) {
+    if (!log_level_parse(config.log_level, &level)) {
         fprintf(stderr, "%s: LOG_LEVEL must be debug, info, warning or error\n", program->name);
         return false;
     }

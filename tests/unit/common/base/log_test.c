@@ -86,6 +86,14 @@ Test(log, escapes_whatever_is_in_a_string)
     json_decref(object);
 }
 
+/* A terminal that shows the log would obey them: U+009B is what ESC [ is. */
+Test(log, escapes_the_control_characters_of_all_ranges)
+{
+    LOG(LOG_INFO, "m", log_str("s", "\x1B[2J \x7F \xC2\x9B, \xC2\xA0"));
+    json_decref(written());
+    cr_assert(strstr(line, "\"\\u001b[2J \\u007f \\u009b, \xC2\xA0\""), "%s", line);
+}
+
 Test(log, cuts_long_strings_between_characters)
 {
     static char wide[3001];

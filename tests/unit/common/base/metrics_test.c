@@ -61,6 +61,16 @@ Test(metrics, durations_are_observed_in_microseconds_and_shown_in_seconds)
                "t_wait_seconds_count{op=\"x\"} 3\n");
 }
 
+/* A clock that others set may go back meanwhile; the text must stay one that can be read. */
+Test(metrics, a_duration_below_zero_is_none)
+{
+    struct metric *m = metric_histogram_seconds("t_back_seconds", NULL, "Back.");
+
+    metric_observe(m, -1500000);
+    metric_observe(m, 1);
+    assert_has("t_back_seconds_sum 0.000001\nt_back_seconds_count 2\n");
+}
+
 Test(metrics, counts_fall_into_powers_of_two)
 {
     struct metric *m = metric_histogram_count("t_batch", NULL, "Batch.");
