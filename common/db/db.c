@@ -19,7 +19,7 @@ struct db {
 };
 
 /* libpq quotes a string it cannot parse, password and all: so we ask beforehand and say nothing. */
-static bool url_is_sound(const char *url)
+bool db_url_is_sound(const char *url)
 {
     PQconninfoOption *parsed = PQconninfoParse(url, NULL);
 
@@ -31,7 +31,7 @@ struct db *db_new(const struct db_options *options)
 {
     struct db *db;
 
-    if (!url_is_sound(options->url))
+    if (!db_url_is_sound(options->url))
         return NULL;
     db = calloc(1, sizeof(*db));
     must(db != NULL);

@@ -6,7 +6,7 @@
  *          transaction. After a failed statement the whole batch is rolled back.
  *
  *              db_open_batch(db, deadline);
- *              i = db_add(db, SQL_READ_CONVERSATION, params, n);  queue as many as there are
+ *              i = db_add(db, SQL_READ_CONVERSATIONS, params, n); queue as many as there are
  *              st = db_run(db);                                   one round trip, then results
  *              rows = db_result(db, i);
  *              j = db_add(db, ...); st = db_run(db);              a further round, if need be
@@ -55,6 +55,9 @@ struct db_options {
 
 /* A bound parameter in text format; STR_NONE is SQL NULL. */
 typedef struct str db_param;
+
+/* Whether libpq can parse it. */
+bool db_url_is_sound(const char *url);
 
 /* Keeps what the options point to. NULL: the URL cannot be parsed. */
 struct db *db_new(const struct db_options *options);

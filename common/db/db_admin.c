@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
+#include "common/db/db.h"
 
 struct db_admin {
     PGconn *link;
@@ -27,14 +28,6 @@ static void copy_line(char *to, size_t room, const char *text)
 }
 
 /* libpq quotes the text when it cannot parse it, password and all, so it is asked beforehand. */
-static bool url_is_sound(const char *url)
-{
-    PQconninfoOption *options = PQconninfoParse(url, NULL);
-
-    PQconninfoFree(options);
-    return options != NULL;
-}
-
 enum status db_admin_open(const char *url, const char *name, int timeout_s, struct db_admin **out,
                           char error[256])
 {
@@ -44,7 +37,7 @@ enum status db_admin_open(const char *url, const char *name, int timeout_s, stru
     struct db_admin *admin;
     PGconn *link;
 
-    if (!url_is_sound(url)) {
+    if (!db_url_is_sound(url)) {
         snprintf(error, 256, "the database's URL cannot be parsed");
         return ST_INTERNAL;
     }

@@ -15,8 +15,12 @@ enum {
 };
 
 /* The URL may set these otherwise: a statement's time, and how soon the server notices that we
-   have gone while a statement waits for a lock. */
-#define SESSION_OPTIONS "-c statement_timeout=10000 -c client_connection_check_interval=1000"
+   have gone: while a statement waits for a lock, and between two statements, where a machine that
+   was lost would else keep the locks of its open transaction for hours. */
+#define SESSION_OPTIONS                                                                            \
+    "-c statement_timeout=10000 -c client_connection_check_interval=1000"                          \
+    " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"             \
+    " -c tcp_user_timeout=5000"
 
 /* Between statements the server says good-bye in a notice. */
 static void on_notice(void *closure, const PGresult *notice)

@@ -2,7 +2,6 @@
    serves all tests of the file; each has a database of its own. */
 #include "common/db/db.h"
 
-#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,9 +12,10 @@
 
 #include "common/base/clock.h"
 #include "tests/support/lenient.h"
+#include "tests/support/port.h"
 #include "tests/support/postgres_server.h"
 
-enum { INSERT, INSERT_DEFERRED, COUNT, ECHO, SLEEP, INSERT_SLOW_COMMIT };
+enum { INSERT, INSERT_DEFERRED, COUNT, ECHO, SLEEP, INSERT_SLOW_COMMIT, VANISHED };
 
 static const struct db_statement statements[] = {
     {"insert", "INSERT INTO item (id) VALUES ($1::int)"},
@@ -24,6 +24,9 @@ static const struct db_statement statements[] = {
     {"echo", "SELECT $1::text, $2::text, true, 42"},
     {"sleep", "SELECT pg_sleep($1::float8)"},
     {"insert_slow_commit", "INSERT INTO slow (id) VALUES ($1::int)"},
+    {"vanished", "SELECT current_setting('tcp_keepalives_idle')::int"
+                 " + current_setting('tcp_keepalives_interval')::int"
+                 " * current_setting('tcp_keepalives_count')::int"},
 };
 
 static const char schema[] =
@@ -342,6 +345,16 @@ Test(db, frees_the_locks_of_a_batch_whose_link_it_dropped)
                         " WHERE wait_event = 'PgSleep' AND datname = current_database()");
 }
 
+/* Its machine has lost power with a batch under way: no word comes, and no end of the link. */
+Test(db, has_the_server_drop_a_client_that_vanished_within_seconds)
+{
+    open_batch();
+    db_add(db, VANISHED, NULL, 0);
+    cr_assert_eq(db_run(db), ST_OK);
+    cr_assert_leq(db_value_int(db_result(db, 0), 0, 0), 15);
+    db_abandon(db);
+}
+
 Test(db, notices_between_batches_that_the_server_has_gone)
 {
     int64_t until_us = clock_mono_us() + 5000000;
@@ -382,16 +395,14 @@ Test(db, connects_once_the_schema_fits_its_statements)
 
 Test(db, does_not_wait_for_a_server_that_never_answers)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof(address);
-    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    uint16_t port;
+    int listener = port_bound(&port);
     int64_t start_us;
     struct db *deaf;
     char to[96];
 
-    cr_assert(bind(listener, (struct sockaddr *)&address, n) == 0 && listen(listener, 1) == 0);
-    cr_assert_eq(getsockname(listener, (struct sockaddr *)&address, &n), 0);
-    snprintf(to, sizeof(to), "postgresql://u@127.0.0.1:%d/d", ntohs(address.sin_port));
+    cr_assert_eq(listen(listener, 1), 0);
+    snprintf(to, sizeof(to), "postgresql://u@127.0.0.1:%d/d", port);
     deaf = db_to(to);
     start_us = clock_mono_us();
     cr_assert_eq(db_connect(deaf, 50), ST_UNAVAILABLE);

@@ -1,7 +1,6 @@
 /* The admin listener over a raw socket. */
 #include "common/http/admin.h"
 
-#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,22 +13,12 @@
 #include "common/base/clock.h"
 #include "common/base/metrics.h"
 #include "tests/support/lenient.h"
+#include "tests/support/port.h"
 #include "tests/support/raw.h"
 
 enum { PATIENCE_MS = 5000 };
 
 static struct raw_answer got;
-
-static int bound_socket(uint16_t *port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof(address);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    cr_assert_eq(bind(fd, (struct sockaddr *)&address, n), 0);
-    cr_assert_eq(getsockname(fd, (struct sockaddr *)&address, &n), 0);
-    *port = ntohs(address.sin_port);
-    return fd;
-}
 
 struct subject {
     struct admin *admin;
@@ -48,7 +37,7 @@ static bool is_ready(void *closure, char reason[128])
 
 static void start(struct subject *subject)
 {
-    close(bound_socket(&subject->port));
+    subject->port = port_free();
     struct admin_options options = {"127.0.0.1", subject->port, is_ready, subject};
     cr_assert_eq(admin_start(&options, &subject->admin), ST_OK);
 }
@@ -223,7 +212,7 @@ Test(admin, needs_no_listener_and_reports_a_port_in_use)
     cr_assert_null(admin);
     admin_stop(admin);
 
-    int taken = bound_socket(&options.port);
+    int taken = port_bound(&options.port);
     cr_assert_eq(listen(taken, 1), 0);
     cr_assert_eq(admin_start(&options, &admin), ST_UNAVAILABLE);
     cr_assert_null(admin);
