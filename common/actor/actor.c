@@ -13,54 +13,13 @@ enum {
     ARENA_MOST = 1024 * 1024 * 1024, /* a batch of the largest replies several times over */
     IDLE_MS = 1000,
     IDLE_US = IDLE_MS * 1000,
-    CONNECT_MS = 50, /* how long a turn waits for the database: commands wait behind it */
-    RETRY_MS = 100,  /* how long a turn without a database sleeps */
+    RETRY_MS = 100, /* how long a turn without a database sleeps */
     UNSENT_MS = 1,
-    FINISH_MS = 10, /* how long a turn of the last ones sleeps */
+    DRAIN_MS = 10, /* how long a turn sleeps that waits for the last ones */
     FINISH_US = 10 * 1000 * 1000,
 };
 
-/* -- the links ------------------------------------------------------------------------------- */
-
-/* From here on commands come in. A replica that starts takes none from the others before it can do
-   anything with them. */
-static void open_mailbox(struct actor *actor)
-{
-    const struct service *service = actor->service;
-
-    actor->mailbox = bus_serve(actor->bus, service->mailbox,
-                               service->group != NULL ? service->group : service->name);
-    if (actor->options.is_first && service == actor->meters->service)
-        discovery_open(&actor->discovery, actor->bus, actor->meters, actor->options.name);
-    (void)bus_flush(actor->bus);
-}
-
-static void mind_database(struct actor *actor)
-{
-    bool was_up = atomic_load(&actor->database_is_up), is_up;
-
-    db_check(actor->db);
-    is_up = db_connect(actor->db, CONNECT_MS) == ST_OK;
-    if (is_up == was_up)
-        return;
-    if (is_up && actor->mailbox == NULL)
-        open_mailbox(actor);
-    atomic_store(&actor->database_is_up, is_up);
-    metric_add(actor->meters->database_up, is_up ? 1 : -1);
-}
-
-/* Gauges that all actors of the process share move by what this one's part has moved. */
-static void show(struct actor *actor)
-{
-    bool bus_up = bus_is_up(actor->bus);
-    size_t at_the_bus = actor->mailbox != NULL ? bus_waiting(actor->mailbox) : 0;
-    int64_t waiting = (int64_t)(actor->ring_n + at_the_bus);
-
-    metric_add(actor->meters->bus_up, (int64_t)bus_up - (int64_t)actor->showed_bus_up);
-    metric_add(actor->meters->waiting, waiting - actor->showed_waiting);
-    actor->showed_bus_up = bus_up;
-    actor->showed_waiting = waiting;
-}
+/* -- the mailbox ----------------------------------------------------------------------------- */
 
 static int patience_ms(const struct actor *actor)
 {
@@ -69,26 +28,27 @@ static int patience_ms(const struct actor *actor)
     if (actor->has_unsent)
         return UNSENT_MS;
     if (atomic_load(&actor->is_stopping))
-        return FINISH_MS;
-    return db_is_up(actor->db) ? IDLE_MS : RETRY_MS;
+        return DRAIN_MS;
+    if (!db_is_up(actor->db))
+        return RETRY_MS;
+    return actor->has_left ? DRAIN_MS : IDLE_MS;
 }
-
-/* -- the mailbox ----------------------------------------------------------------------------- */
 
 static void take_in(struct actor *actor)
 {
     struct bus_message *message;
-    int64_t now = clock_us();
+    int64_t now = clock_us(), since = clock_mono_us();
 
     while ((message = bus_take(actor->mailbox)) != NULL) {
         size_t room = actor->options.mailbox_most;
 
         if (actor->ring_n == room) {
+            metric_add(actor->meters->busy, 1);
             turn_away(actor, message);
             continue;
         }
         actor->ring[(actor->ring_first + actor->ring_n++) % room] =
-            (struct waiting){.message = message, .received_us = now};
+            (struct waiting){.message = message, .received_us = now, .since_us = since};
     }
 }
 
@@ -123,9 +83,12 @@ static bool begin(struct actor *actor, const struct waiting *from, struct work *
         work_answer(actor, work);
     } else if (work_is_expired(work)) {
         work_expire(actor, work);
-    } else if (!db_is_up(actor->db)) {
+    } else if (actor->has_left || !db_is_up(actor->db)) {
         work_fail(work, OUTCOME_UNAVAILABLE);
         work_answer(actor, work);
+    } else if (work_is_hopeless(actor, work)) {
+        metric_add(actor->meters->expired, 1);
+        turn_away(actor, from->message);
     } else {
         return true;
     }
@@ -134,7 +97,7 @@ static bool begin(struct actor *actor, const struct waiting *from, struct work *
 
 static void run_waiting(struct actor *actor)
 {
-    size_t most = actor->options.batch_most, n = 0;
+    size_t most = actor->batch_now, n = 0;
     struct work *all, **works;
 
     if (actor->ring_n == 0)
@@ -173,10 +136,10 @@ static void do_upkeep(struct actor *actor)
 static void turn(struct actor *actor)
 {
     bus_wait(actor->bus, patience_ms(actor));
-    mind_database(actor);
+    links_mind(actor);
     if (actor->mailbox != NULL)
         gather(actor);
-    show(actor);
+    links_show(actor);
     run_waiting(actor);
     discovery_answer(&actor->discovery, &actor->arena);
     actor->has_unsent = !bus_flush(actor->bus);
@@ -201,7 +164,7 @@ static void *run(void *closure)
 {
     struct actor *actor = closure;
 
-    mind_database(actor);
+    links_mind(actor);
     while (!atomic_load(&actor->is_stopping))
         turn(actor);
     finish(actor);
@@ -278,6 +241,7 @@ struct actor *actor_start(const struct actor_options *options)
         actor->options.batch_most = BATCH_MOST;
     if (actor->options.mailbox_most == 0)
         actor->options.mailbox_most = MAILBOX_MOST;
+    actor->batch_now = actor->options.batch_most;
     actor->service = options->service;
     actor->meters = options->meters;
     actor->route_meters = meters_of(options->meters, options->service);

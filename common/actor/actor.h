@@ -13,10 +13,14 @@
  *
  *          When the batch fails, its commands are run again one by one, so one bad command never
  *          harms its neighbours; a command that lost a race (ST_RETRY) is run again up to 3 times.
+ *          A batch that missed a deadline is followed by smaller ones, and what has waited so long
+ *          that it would miss its own is answered `busy`.
  * Threads  Handlers run on the actor's thread, one at a time, straight through.
  * Fails    Handlers return ST_OK, ST_REFUSED (they filled the refusal: see command_refuse()) or
  *          ST_RETRY from tell (their statements wrote nothing; run me again). Anything that goes
  *          wrong in the database is the actor's business: unavailable, uncertain or server_error.
+ *          An actor that has been without its database for a quarter of a second leaves the queue
+ *          group to those that have theirs, and joins it again when it has: see links.c.
  */
 #ifndef COMMON_ACTOR_ACTOR_H
 #define COMMON_ACTOR_ACTOR_H
@@ -34,12 +38,15 @@ struct route {
     /* Parses and judges the bytes. ST_REFUSED skips the other two. Runs again, on a command as it
        came, when the command is run again. */
     enum status (*judge)(struct command *command, void *service);
-    /* Queues statements with db_add() and keeps their indexes in command->state. NULL = none, or,
-       where there is a tell, that the service asks for all of a batch together (ask_together). */
+    /* Queues statements with db_add() and keeps their indexes in command->state; NULL = none. */
     void (*ask)(struct command *command, struct db *db, void *service);
     /* Reads the results; builds the reply. NULL = the reply is there already. May ask for more with
        db_add() and db_run(); when that fails, it returns what db_run() said. */
     enum status (*tell)(struct command *command, struct db *db, void *service);
+    /* In place of ask: queues the statements of all the route's commands of a batch at once, in
+       lock order, behind those of the routes that ask one by one; `n` is at least 1. One statement
+       for many commands costs PostgreSQL half of what as many statements do. */
+    void (*ask_together)(struct command *const *commands, size_t n, struct db *db, void *service);
 };
 
 /* What is written beside the work of every command, in the same transaction: one statement for all
@@ -69,10 +76,6 @@ struct service {
     /* Whether an organization exists is looked up for what has an ask and is no operation of the
        API: who sends it names the organization. not_found where there is none. */
     bool looks_up_organizations;
-    /* Queues the statements of a batch's commands that have a tell but no ask: all at once, in lock
-       order, behind those of the others; `n` is at least 1. NULL where no route needs it. One
-       statement for many commands costs PostgreSQL half of what as many statements do. */
-    void (*ask_together)(struct command *const *commands, size_t n, struct db *db, void *service);
     /* Called about once a second on the first actor's thread between batches; NULL = nothing.
        For upkeep such as partitions made ahead. */
     void (*on_idle)(struct db *db, struct arena *arena, void *self);

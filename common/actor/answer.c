@@ -114,7 +114,7 @@ void work_answer(struct actor *actor, struct work *work)
     struct command *command = &work->command;
     const struct headers headers = headers_of(actor, command);
     bool is_success = outcome_code(command->outcome) == NULL;
-    int64_t took_us = clock_us() - command->received_us;
+    int64_t took_us = clock_mono_us() - work->since_us;
 
     if (!is_success) {
         buf_init(&command->reply, command->arena, 256);
@@ -143,7 +143,7 @@ void work_drop(struct work *work)
 void work_expire(struct actor *actor, struct work *work)
 {
     metric_add(actor->meters->expired, 1);
-    end_span(work, "expired", true, clock_us() - work->command.received_us);
+    end_span(work, "expired", true, clock_mono_us() - work->since_us);
     LOG(LOG_DEBUG, "deadline has passed, not run", log_str("route", work->command.route->subject),
         log_slice("request_id", work->request_id), log_trace(work->command.traceparent));
     work_drop(work);
@@ -153,7 +153,6 @@ void turn_away(struct actor *actor, struct bus_message *message)
 {
     struct headers headers = {.n = 0};
 
-    metric_add(actor->meters->busy, 1);
     add(&headers, HEADER_OUTCOME, outcome_name(OUTCOME_BUSY));
     publish(actor, message, &headers,
             STR("[{\"code\":\"service_unavailable\",\"message\":\"The service is busy; nothing was "

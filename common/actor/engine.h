@@ -1,7 +1,8 @@
 /*
  * engine - the parts of an actor and how they hand a command on. Private to common/actor.
  *
- *     actor.c    the thread: wait, mind the links, take in
+ *     actor.c    the thread: wait, take in
+ *     links.c    the database's, and by it the place in the queue group
  *     work.c     a message becomes a command; its handlers are called
  *     organizations.c   operators' commands for organizations that there are not
  *     settle.c   commands become a transaction, one by one where that fails
@@ -25,7 +26,8 @@
 /* A message that has been taken from the bus and not begun. */
 struct waiting {
     struct bus_message *message;
-    int64_t received_us;
+    int64_t received_us; /* as the command will have it */
+    int64_t since_us;    /* the same moment, monotonic */
 };
 
 struct actor {
@@ -34,8 +36,10 @@ struct actor {
     struct meters *meters;
     struct route_meters *route_meters; /* in the order of the service's routes */
     struct bus *bus;
-    struct bus_mailbox *mailbox;
-    struct discovery discovery; /* opened by the first actor of the process */
+    struct bus_mailbox *mailbox; /* NULL until the database is there for the first time */
+    bool has_left;               /* the queue group, for want of the database */
+    int64_t lost_us;             /* when the database was lost last, by clock_mono_us() */
+    struct discovery discovery;  /* opened by the first actor of the process */
     struct db *db;
     struct db_statement *statements; /* the service's, the ledger's, and the next behind them */
     int find_organizations;          /* its number, where the service looks them up */
@@ -43,6 +47,8 @@ struct actor {
 
     struct waiting *ring; /* mailbox_most places */
     size_t ring_first, ring_n;
+    size_t batch_now; /* how many it takes at once: fewer after what was too much */
+    int64_t batch_us; /* how long the latest batch took */
 
     int64_t idle_due_us; /* by clock_mono_us() */
     bool has_unsent;     /* the bus' socket did not take everything */
@@ -63,14 +69,23 @@ struct work {
     struct str request_id; /* as sent, for the log */
     struct span span;
     size_t arrival;
+    int64_t since_us;    /* monotonic: when it was received */
     enum status verdict; /* of its handlers so far: ST_OK, ST_REFUSED or ST_RETRY when settled */
 };
+
+/* -- links.c --------------------------------------------------------------------------------- */
+
+/* A step of connecting, of joining the queue group or of leaving it; takes 50 ms at most. */
+void links_mind(struct actor *actor);
+void links_show(struct actor *actor); /* in the gauges */
 
 /* -- work.c ---------------------------------------------------------------------------------- */
 
 /* False: not a command of ours, or not well-formed; the outcome says so. */
 bool work_read(struct actor *actor, const struct waiting *from, struct work *work);
 bool work_is_expired(const struct work *work);
+/* It has waited for most of its time, and the rest is too short for a batch like the latest. */
+bool work_is_hopeless(const struct actor *actor, const struct work *work);
 /* Each takes a fresh work one step further and leaves the result in its verdict. */
 void work_judge(struct actor *actor, struct work *work);
 void work_ask(struct actor *actor, struct work *work);

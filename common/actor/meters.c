@@ -69,8 +69,9 @@ struct meters *meters_new(const struct service *service)
     meters->commit_seconds = metric_histogram_seconds("conversations_commit_seconds", NULL,
                                                       "Round trip that ends in a commit");
     meters->waiting = metric_gauge("conversations_mailbox_waiting", NULL, "Commands not begun");
-    meters->expired = metric_counter("conversations_commands_expired_total", NULL,
-                                     "Commands dropped because their deadline had passed");
+    meters->expired =
+        metric_counter("conversations_commands_expired_total", NULL,
+                       "Commands not run because their deadline had passed, or would have");
     meters->busy = metric_counter("conversations_commands_busy_total", NULL,
                                   "Commands turned away because the mailbox was full");
     meters->uncertain =

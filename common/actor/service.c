@@ -68,18 +68,6 @@ struct process {
 
 /* -- settings -------------------------------------------------------------------------------- */
 
-static bool parse_level(const char *text, enum log_level *out)
-{
-    static const char *const names[] = {"debug", "info", "warning", "error"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(text, names[i]) == 0) {
-            *out = (enum log_level)i;
-            return true;
-        }
-    return false;
-}
-
 static bool load(struct process *process)
 {
     const struct service_extra *extra = process->extra;
@@ -88,7 +76,7 @@ static bool load(struct process *process)
     bool is_sound = config_load(base_settings, N_BASE_SETTINGS, &process->config, error) == ST_OK &&
                     (!extra || config_load(extra->settings, extra->n_settings, extra->config,
                                            error) == ST_OK) &&
-                    parse_level(process->config.log_level, &level);
+                    log_level_parse(process->config.log_level, &level);
 
     log_open(process->service->name, level);
     if (!is_sound)

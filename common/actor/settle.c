@@ -47,21 +47,28 @@ static void record(struct actor *actor, struct work *const *works, size_t n)
                     &actor->arena);
 }
 
-static void ask(struct actor *actor, struct work *const *works, size_t n)
+static void ask_together(struct actor *actor, const struct route *route, struct work *const *works,
+                         size_t n)
 {
-    const struct service *service = actor->service;
     struct command **together = ARENA_ARRAY(&actor->arena, struct command *, n);
     size_t n_together = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        const struct route *route = works[i]->command.route;
-
-        work_ask(actor, works[i]);
-        if (works[i]->verdict == ST_OK && route->tell && !route->ask)
+    for (size_t i = 0; i < n; i++)
+        if (works[i]->command.route == route && works[i]->verdict == ST_OK)
             together[n_together++] = &works[i]->command;
-    }
-    if (n_together > 0 && service->ask_together)
-        service->ask_together(together, n_together, actor->db, service->self);
+    if (n_together > 0)
+        route->ask_together(together, n_together, actor->db, actor->service->self);
+}
+
+static void ask(struct actor *actor, struct work *const *works, size_t n)
+{
+    const struct service *service = actor->service;
+
+    for (size_t i = 0; i < n; i++)
+        work_ask(actor, works[i]);
+    for (size_t i = 0; i < service->n_routes; i++)
+        if (service->routes[i].ask_together)
+            ask_together(actor, &service->routes[i], works, n);
 }
 
 /* The ledger's statements go out with the commit: one round trip for all. */
@@ -221,7 +228,7 @@ static void settle_one_by_one(struct actor *actor, struct work **works, size_t n
         settle_alone(actor, works[i]);
 }
 
-void works_settle(struct actor *actor, struct work **works, size_t n)
+static void settle(struct actor *actor, struct work **works, size_t n)
 {
     enum status st = ST_OK;
 
@@ -239,4 +246,28 @@ void works_settle(struct actor *actor, struct work **works, size_t n)
     }
     for (size_t i = 0; i < n; i++)
         answer_lost(actor, works[i], st);
+}
+
+static int64_t earliest_deadline(struct work *const *works, size_t n)
+{
+    int64_t earliest_us = INT64_MAX;
+
+    for (size_t i = 0; i < n; i++)
+        if (works[i]->command.deadline_us < earliest_us)
+            earliest_us = works[i]->command.deadline_us;
+    return earliest_us;
+}
+
+/* Who is answered too late is not helped: when a batch took longer than a command in it had, half
+   as many are taken from now on, and with every full batch that is in time one more. */
+void works_settle(struct actor *actor, struct work **works, size_t n)
+{
+    const int64_t deadline_us = earliest_deadline(works, n), start_us = clock_mono_us();
+
+    settle(actor, works, n);
+    actor->batch_us = clock_mono_us() - start_us;
+    if (deadline_us <= clock_us())
+        actor->batch_now = (n + 1) / 2;
+    else if (n >= actor->batch_now && n < actor->options.batch_most)
+        actor->batch_now = n + 1;
 }

@@ -93,6 +93,7 @@ bool work_read(struct actor *actor, const struct waiting *from, struct work *wor
     const struct route *route = find_route(actor->service, bus_message_subject(from->message));
 
     work->request_id = bus_message_header(from->message, HEADER_REQUEST_ID);
+    work->since_us = from->since_us;
     *command = (struct command){
         .route = route,
         .message = from->message,
@@ -118,6 +119,14 @@ bool work_read(struct actor *actor, const struct waiting *from, struct work *wor
 bool work_is_expired(const struct work *work)
 {
     return work->command.deadline_us <= clock_us();
+}
+
+bool work_is_hopeless(const struct actor *actor, const struct work *work)
+{
+    const struct command *command = &work->command;
+    int64_t left_us = command->deadline_us - clock_us();
+
+    return left_us < (command->deadline_us - command->received_us) / 2 && left_us < actor->batch_us;
 }
 
 static void empty_answer(struct command *command)

@@ -95,9 +95,12 @@ struct bus_mailbox *bus_serve(struct bus *bus, const char *subject, const char *
 struct bus_message *bus_take(struct bus_mailbox *mailbox);
 size_t bus_waiting(struct bus_mailbox *mailbox);
 /* No more messages are routed here. Those that wait or are under way can still be taken: keep
-   turning until bus_is_drained(), which takes 5 s at most. */
+   turning until bus_is_drained(), which takes 5 s at most. Doing it again does no harm, and helps
+   where the link was just lost. */
 void bus_stop_serving(struct bus_mailbox *mailbox);
 bool bus_is_drained(struct bus_mailbox *mailbox);
+/* Subscribes anew after that; what is not taken by then is lost. */
+void bus_serve_again(struct bus_mailbox *mailbox);
 
 struct str bus_message_subject(const struct bus_message *message);
 struct str bus_message_body(const struct bus_message *message);

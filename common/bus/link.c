@@ -141,6 +141,7 @@ static void *dial(void *arg)
     for (;;) {
         natsConnection *nats = NULL;
         natsStatus s = natsConnection_Connect(&nats, bus->options);
+        atomic_store(&bus->turned_away, s == NATS_CONNECTION_AUTH_FAILED);
         if (s == NATS_OK) {
             atomic_store(&bus->dialed, nats);
             bus_wake(bus);
@@ -150,7 +151,6 @@ static void *dial(void *arg)
             LOG(LOG_WARNING, "bus out of reach, trying again",
                 log_str("error", natsStatus_GetText(s)));
         reported = s;
-        atomic_store(&bus->turned_away, s == NATS_CONNECTION_AUTH_FAILED);
         if (s == NATS_CONNECTION_AUTH_FAILED)
             bus_wake(bus);
         struct pollfd stop = {.fd = bus->stop_dialing_fd, .events = POLLIN};

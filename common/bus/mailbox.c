@@ -131,6 +131,14 @@ bool bus_is_drained(struct bus_mailbox *mailbox)
              natsSubscription_DrainCompletionStatus(mailbox->nats) != NATS_ILLEGAL_STATE));
 }
 
+void bus_serve_again(struct bus_mailbox *mailbox)
+{
+    bus_mailbox_detach(mailbox);
+    mailbox->stopped = false;
+    if (mailbox->bus->nats != NULL)
+        bus_mailbox_attach(mailbox);
+}
+
 /* -- messages -------------------------------------------------------------------------------- */
 
 struct str bus_message_subject(const struct bus_message *message)

@@ -91,9 +91,11 @@ void trail_add(struct db *db, int statement, const struct trail_entry *entries, 
 
 /* -- the ledger ------------------------------------------------------------------------------ */
 
-static struct trail_entry entry_of(const struct command *command)
+bool trail_entry_of(const struct command *command, struct trail_entry *out)
 {
-    return (struct trail_entry){
+    if (command->route->operation == OP_NONE || !outcome_is_audited(command->outcome))
+        return false;
+    *out = (struct trail_entry){
         .organization_id = command->caller.organization_id,
         .request_id = command->caller.request_id,
         .api_key_id = command->caller.api_key_id,
@@ -103,22 +105,29 @@ static struct trail_entry entry_of(const struct command *command)
         .conversation_id = command->conversation_id,
         .contact_id = command->contact_id,
     };
+    return true;
 }
 
-static void add_commands(struct db *db, int statement, struct command *const *commands, size_t n,
-                         struct arena *arena)
+void trail_record(struct db *db, int statement, struct command *const *commands, size_t n,
+                  struct arena *arena, trail_entry_fn entry_of)
 {
     struct trail_entry *entries = ARENA_ARRAY(arena, struct trail_entry, n);
     size_t n_entries = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (commands[i]->route->operation != OP_NONE && outcome_is_audited(commands[i]->outcome))
-            entries[n_entries++] = entry_of(commands[i]);
+        if (entry_of(commands[i], &entries[n_entries]))
+            n_entries++;
     if (n_entries > 0)
         trail_add(db, statement, entries, n_entries, arena);
     changes_add(db, statement + 1, commands, n, arena);
 }
 
+static void add(struct db *db, int statement, struct command *const *commands, size_t n,
+                struct arena *arena)
+{
+    trail_record(db, statement, commands, n, arena, trail_entry_of);
+}
+
 const struct ledger trail = {.entries = &trail_sql[SQL_APPEND_ENTRIES],
                              .changes = &trail_sql[SQL_APPEND_CHANGES],
-                             .add = add_commands};
+                             .add = add};

@@ -46,4 +46,11 @@ const char *trail_outcome(int http_status);
 void trail_add(struct db *db, int statement, const struct trail_entry *entries, size_t n,
                struct arena *arena);
 
+/* What a command is recorded as; false = it has no entry. */
+typedef bool (*trail_entry_fn)(const struct command *command, struct trail_entry *out);
+bool trail_entry_of(const struct command *command, struct trail_entry *out);
+/* A ledger's `add`: the entries that `entry_of` makes, and the changes. */
+void trail_record(struct db *db, int statement, struct command *const *commands, size_t n,
+                  struct arena *arena, trail_entry_fn entry_of);
+
 #endif

@@ -84,10 +84,11 @@ static const struct field set_fields[] = {
     INPUT_ROLE(by_role, false),
 };
 
-enum status member_set_judge(struct command *command, void *service)
+/* Without a role the member is removed. */
+static enum status judge_change(struct command *command, const struct field *fields, size_t n)
 {
     struct member body;
-    struct access_ask *ask = ask_for(command, SQL_CHANGE_MEMBER, set_fields, 3, &body);
+    struct access_ask *ask = ask_for(command, SQL_CHANGE_MEMBER, fields, n, &body);
 
     if (ask == NULL)
         return ST_REFUSED;
@@ -98,6 +99,11 @@ enum status member_set_judge(struct command *command, void *service)
     return ST_OK;
 }
 
+enum status member_set_judge(struct command *command, void *service)
+{
+    return judge_change(command, set_fields, 3);
+}
+
 static const struct field remove_fields[] = {
     INPUT_ID(member, id, true),
     INPUT_ROLE(by_role, false),
@@ -105,13 +111,5 @@ static const struct field remove_fields[] = {
 
 enum status member_remove_judge(struct command *command, void *service)
 {
-    struct member body;
-    struct access_ask *ask = ask_for(command, SQL_REMOVE_MEMBER, remove_fields, 2, &body);
-
-    if (ask == NULL)
-        return ST_REFUSED;
-    access_lock_organization(command, ask);
-    params_add(&ask->params, body.id);
-    params_add(&ask->params, body.by_role);
-    return ST_OK;
+    return judge_change(command, remove_fields, 2);
 }

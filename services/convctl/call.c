@@ -126,7 +126,7 @@ const struct call calls[] = {
     {"conversation", "delete", SUBJECT_CONVERSATION_DELETE, "delete a conversation",
      {ORG_OPTION, POSITION("ID", "id", ARGUMENT_UUID)}, 2},
 
-    {"contact", "erase", SUBJECT_CONTACT_ERASE, "remove everything known of a contact",
+    {"contact", "erase", SUBJECT_CONTACT_ERASE, "take name, ids, email and phone off a contact, for good",
      {ORG_OPTION, POSITION("CONTACT_ID", "id", ARGUMENT_UUID)}, 2},
 
     {"audit", "verify", SUBJECT_AUDIT_VERIFY,
@@ -163,7 +163,7 @@ const struct call calls[] = {
     {"member", "remove", SUBJECT_ACCESS_MEMBER_REMOVE, "remove somebody, sessions and all",
      {ORG_OPTION, POSITION("USER_ID", "id", ARGUMENT_UUID)}, 2},
     {"user", "create", SUBJECT_SESSION_USER_CREATE,
-     "let somebody sign in to the dashboard; the password is shown this once",
+     "let somebody sign in to the dashboard; the password is shown this once, or is the line on standard input",
      {ORG_OPTION,
       NEEDED("--email", "EMAIL", "email", ARGUMENT_TEXT),
       NEEDED("--role", "owner|admin|member", "role", ARGUMENT_CHOICE),

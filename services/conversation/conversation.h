@@ -14,7 +14,7 @@ void create_ask(struct command *const *commands, size_t n, struct db *db, void *
 enum status create_tell(struct command *command, struct db *db, void *service);
 
 enum status get_judge(struct command *command, void *service);
-void get_ask(struct command *command, struct db *db, void *service);
+void get_ask(struct command *const *commands, size_t n, struct db *db, void *service);
 enum status get_tell(struct command *command, struct db *db, void *service);
 
 enum status update_judge(struct command *command, void *service);

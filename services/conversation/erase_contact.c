@@ -47,9 +47,11 @@ void erase_contact_ask(struct command *command, struct db *db, void *service)
 enum status erase_contact_tell(struct command *command, struct db *db, void *service)
 {
     const struct erase *const erase = command->state;
+    const struct db_rows *rows = db_result(db, erase->result);
 
-    if (db_rows_count(db_result(db, erase->result)) == 0)
+    if (db_rows_count(rows) == 0)
         return refuse_unknown(command);
+    command->is_no_change = db_value_bool(rows, 0, 0);
     buf_init(&command->reply, command->arena, 64);
     buf_printf(&command->reply, "{\"id\":\"%.*s\",\"erased\":true}", STR_ARG(erase->id));
     return ST_OK;

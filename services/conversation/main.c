@@ -6,22 +6,23 @@
 
 static const struct route routes[] = {
     {SUBJECT_CONVERSATION_CREATE, OP_CONVERSATION_CREATE, CHANGE_NONE, true, create_judge, NULL,
-     create_tell},
-    {SUBJECT_CONVERSATION_GET, OP_CONVERSATION_GET, CHANGE_NONE, false, get_judge, get_ask,
-     get_tell},
+     create_tell, create_ask},
+    {SUBJECT_CONVERSATION_GET, OP_CONVERSATION_GET, CHANGE_NONE, false, get_judge, NULL, get_tell,
+     get_ask},
     {SUBJECT_CONVERSATION_UPDATE, OP_CONVERSATION_UPDATE, CHANGE_NONE, true, update_judge,
-     update_ask, update_tell},
-    {SUBJECT_CONVERSATION_OPEN, OP_NONE, CHANGE_NONE, true, open_judge, open_ask, open_tell},
-    {SUBJECT_CONVERSATION_APPEND, OP_NONE, CHANGE_NONE, true, append_judge, append_ask,
-     append_tell},
-    {SUBJECT_CONVERSATION_INBOX, OP_NONE, CHANGE_NONE, false, inbox_judge, inbox_ask, inbox_tell},
-    {SUBJECT_CONVERSATION_VIEW, OP_NONE, CHANGE_NONE, false, view_judge, view_ask, view_tell},
+     update_ask, update_tell, NULL},
+    {SUBJECT_CONVERSATION_OPEN, OP_NONE, CHANGE_NONE, true, open_judge, open_ask, open_tell, NULL},
+    {SUBJECT_CONVERSATION_APPEND, OP_NONE, CHANGE_NONE, true, append_judge, append_ask, append_tell,
+     NULL},
+    {SUBJECT_CONVERSATION_INBOX, OP_NONE, CHANGE_NONE, false, inbox_judge, inbox_ask, inbox_tell,
+     NULL},
+    {SUBJECT_CONVERSATION_VIEW, OP_NONE, CHANGE_NONE, false, view_judge, view_ask, view_tell, NULL},
     {SUBJECT_CONVERSATION_SET_STATUS, OP_NONE, CHANGE_CONVERSATION_SET_STATUS, true,
-     set_status_judge, set_status_ask, set_status_tell},
+     set_status_judge, set_status_ask, set_status_tell, NULL},
     {SUBJECT_CONVERSATION_DELETE, OP_NONE, CHANGE_CONVERSATION_DELETE, true, delete_judge,
-     delete_ask, delete_tell},
+     delete_ask, delete_tell, NULL},
     {SUBJECT_CONTACT_ERASE, OP_NONE, CHANGE_CONTACT_ERASE, true, erase_contact_judge,
-     erase_contact_ask, erase_contact_tell},
+     erase_contact_ask, erase_contact_tell, NULL},
 };
 
 static struct service conversation_service = {
@@ -33,7 +34,6 @@ static struct service conversation_service = {
     .n_statements = CONVERSATION_SQL_COUNT,
     .ledger = &trail,
     .looks_up_organizations = true,
-    .ask_together = create_ask, /* create is the one route without an ask of its own */
 };
 
 int main(int argc, char **argv)

@@ -10,7 +10,8 @@
 
 enum column { VERDICT, ANSWER };
 
-/* What a statement found instead of doing its work. */
+/* What a statement found instead of doing its work; besides these there are "ok" and "same", which
+   found it done. */
 static const struct verdict {
     struct str name;
     const char *message;
@@ -86,7 +87,8 @@ enum status webhook_tell(struct command *command, struct db *db, void *service)
     if (db_rows_count(rows) == 0)
         return command_refuse(command, OUTCOME_NOT_FOUND, NULL, "There is nothing of that id");
     verdict = db_value(rows, 0, VERDICT);
-    if (!str_equal(verdict, STR("ok")))
+    command->is_no_change = str_equal(verdict, STR("same"));
+    if (!str_equal(verdict, STR("ok")) && !command->is_no_change)
         return refuse_verdict(command, verdict);
     write_answer(command, ask, db_value(rows, 0, ANSWER));
     return ST_OK;

@@ -19,6 +19,9 @@ enum {
     STALE_US = 3 * 1000 * 1000,
     STOP_US = 9500 * 1000,
     WAIT_MS = 1000, /* for a turn's end */
+    /* Turns that have failed for as long are worth a line in the log: a start and a blip are not.
+     */
+    COMPLAIN_US = 2 * 1000 * 1000,
 };
 
 struct sender {
@@ -31,7 +34,8 @@ struct sender {
     struct pace pace;
     bool is_waiting;          /* for a turn's end */
     bool has_more;            /* the last turn has left something undone */
-    bool has_failed;          /* and whether it failed */
+    int64_t failing_since_us; /* clock_mono_us(); 0 = the last turn has not failed */
+    bool has_complained;      /* of that */
     int64_t recovers_from_us; /* clock_mono_us() */
 
     pthread_t thread;
@@ -111,15 +115,20 @@ static void begin_turn(struct sender *sender)
 
 static void fail_turn(struct sender *sender, enum status st)
 {
+    const int64_t now_us = clock_mono_us();
+
     atomic_store(&sender->store_is_up, false);
     sender->recovers_from_us = INT64_MAX;
     metric_add(sender->meters.failed_turns, 1);
-    if (!sender->has_failed)
-        LOG(LOG_WARNING, "a turn of the sender failed, trying again",
+    if (sender->failing_since_us == 0)
+        sender->failing_since_us = now_us;
+    if (!sender->has_complained && now_us - sender->failing_since_us >= COMPLAIN_US) {
+        LOG(LOG_WARNING, "turns of the sender fail, trying again",
             log_str("status", status_name(st)));
-    sender->has_failed = true;
+        sender->has_complained = true;
+    }
     sender->has_more = true;
-    pace_retry(&sender->pace, clock_mono_us());
+    pace_retry(&sender->pace, now_us);
 }
 
 /* All that was sent failed, or a backlog is being fanned out: no receiver waits for that, while
@@ -139,7 +148,8 @@ static void mind_turn(struct sender *sender, const struct turn *turn)
 
     if (!atomic_exchange(&sender->store_is_up, true))
         sender->recovers_from_us = clock_mono_us() + STORE_LEASE_S * INT64_C(1000000);
-    sender->has_failed = false;
+    sender->failing_since_us = 0;
+    sender->has_complained = false;
     sender->has_more = told->has_more_events;
     note(sender, told, turn->ask.n_ended);
     pace_rest(&sender->pace, clock_mono_us(), turn->took_us,

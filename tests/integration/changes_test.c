@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "proto/subject.h"
+#include "tests/support/keep.h"
 #include "tests/support/person.h"
 #include "tests/support/sql.h"
 
@@ -25,7 +26,7 @@ Test(changes, of_an_operator_are_on_record)
 
     org_new(&org);
     conversation = new_conversation(&org, "c-1", "k-1");
-    json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "false", NULL));
+    json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", NULL));
     json_decref(
         convctl("key", "rotate", "--org", org.id, org.read_key_id, "--overlap", "1h", NULL));
     json_decref(convctl("key", "revoke", "--org", org.id, org.read_key_id, NULL));
@@ -48,7 +49,7 @@ Test(changes, of_an_operator_are_on_record)
     cr_expect_eq(recorded(&org, format("change = 'key.revoke' AND target = '%s'", org.read_key_id)),
                  1);
     cr_expect_eq(recorded(&org, "change = 'policy.set' AND target IS NULL"
-                                " AND detail::text = '{\"require_https\":false}'"),
+                                " AND detail::text = '{\"require_https\":true}'"),
                  1);
     cr_expect_eq(recorded(&org, format("change = 'conversation.set-status' AND target = '%s' AND"
                                        " detail::text ="
@@ -62,30 +63,62 @@ Test(changes, of_an_operator_are_on_record)
     cr_expect_eq(recorded(&org, "detail::text ~ 'svc_live|svc_read|whsec|token|secret'"), 0);
 }
 
+/* Everything that sets something, each twice: the second time all stands as it is asked for. */
+static void set_all(const struct org *org, const char *const ids[4])
+{
+    json_decref(convctl("audit", "retain", "--org", org->id, "--months", "6", NULL));
+    json_decref(convctl("key", "revoke", "--org", org->id, org->read_key_id, NULL));
+    json_decref(convctl("conversation", "set-status", "--org", org->id, ids[0], "waiting", NULL));
+    json_decref(convctl("contact", "erase", "--org", org->id, ids[1], NULL));
+    json_decref(convctl("org", "set", org->id, "--plan", "growth", "--rate-limit", "100", NULL));
+    json_decref(convctl("policy", "set", "--org", org->id, "--require-https", "true", "--ip",
+                        "192.0.2.1", "--ip", "192.0.2.2", "--ip-allowlist-enabled", "true", NULL));
+    cr_expect_eq(person_gets(&ada, org, SUBJECT_ACCESS_MEMBER_SET,
+                             format("{\"id\":\"%s\",\"role\":\"admin\"}", ids[2])),
+                 OUTCOME_OK);
+    cr_expect_eq(person_gets(&ada, org, SUBJECT_WEBHOOK_ENDPOINT_SET,
+                             format("{\"id\":\"%s\",\"enabled\":false}", ids[3])),
+                 OUTCOME_OK);
+}
+
+static const char *id_of(json_t *object)
+{
+    return json_string_value(json_object_get(keep(object), "id"));
+}
+
 Test(changes, that_change_nothing_leave_nothing)
 {
     struct org org;
-    const char *conversation;
+    const char *conversation, *ids[4];
     char code[64];
     int64_t before;
 
     org_new(&org);
     conversation = new_conversation(&org, "c-1", "k-1");
-    json_decref(convctl("audit", "retain", "--org", org.id, "--months", "6", NULL));
-    json_decref(convctl("key", "revoke", "--org", org.id, org.read_key_id, NULL));
+    ids[0] = conversation;
+    ids[1] = text_at(read_conversation(&org, conversation), "contact.id");
+    ids[2] = id_of(convctl("user", "create", "--org", org.id, "--email", "a@example.com", "--role",
+                           "member", NULL));
+    ids[3] = id_of(convctl("webhook", "create", "--org", org.id, "--url",
+                           "https://hooks.example.com/", "--event", "ai.handoff", NULL));
     before = recorded(&org, "true");
+    json_decref(convctl("webhook", "resend-failed", "--org", org.id, ids[3], "--since", "0", NULL));
+    set_all(&org, ids);
+    cr_expect_eq(recorded(&org, "true"), before + 8);
+    set_all(&org, ids);
     json_decref(convctl("audit", "retain", "--org", org.id, "--months", "1", NULL));
-    json_decref(convctl("audit", "retain", "--org", org.id, "--months", "6", NULL));
-    json_decref(convctl("key", "revoke", "--org", org.id, org.read_key_id, NULL));
-    json_decref(
-        convctl("conversation", "set-status", "--org", org.id, conversation, "active", NULL));
+    json_decref(convctl("org", "set", org.id, "--plan", "growth", NULL));
+    json_decref(convctl("policy", "set", "--org", org.id, "--ip-allowlist-enabled", "true", NULL));
     cr_expect_eq(convctl_fails(code, "policy", "set", "--org", org.id, NULL), 2);
     cr_expect_eq(convctl_fails(code, "org", "set", org.id, NULL), 2);
     cr_expect_eq(person_gets(&ada, &org, SUBJECT_ACCESS_POLICY_SET, "{\"confirmed\":true}"),
                  OUTCOME_PARAMETER_NOT_FOUND);
     cr_expect_eq(person_gets(&ada, &org, SUBJECT_ACCESS_ORG_SET, "{}"),
                  OUTCOME_PARAMETER_NOT_FOUND);
-    cr_expect_eq(recorded(&org, "true"), before);
+    cr_expect_eq(recorded(&org, "true"), before + 8);
+    json_decref(convctl("org", "set", org.id, "--rate-limit", "default", NULL));
+    json_decref(convctl("org", "set", org.id, "--rate-limit", "default", NULL));
+    cr_expect_eq(recorded(&org, "true"), before + 9);
 }
 
 /* -- with somebody's name ---------------------------------------------------------------------- */
@@ -199,7 +232,7 @@ Test(changes, are_listed_page_by_page_newest_first)
     size_t n = 0;
 
     org_new(&org);
-    json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "false", NULL));
+    json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", NULL));
     json_decref(convctl("key", "revoke", "--org", org.id, org.read_key_id, NULL));
     do {
         const char *cursor =

@@ -41,18 +41,6 @@ static const char *url_of_cluster(void)
     return format("NATS_URL=%s,%s,%s", nodes[0].url, nodes[1].url, nodes[2].url);
 }
 
-static bool has_passed(void *closure)
-{
-    return clock_mono_us() >= *(const int64_t *)closure;
-}
-
-static void let_run(int ms)
-{
-    int64_t until_us = clock_mono_us() + ms * 1000LL;
-
-    stack_wait(has_passed, &until_us, ms + 1000);
-}
-
 static bool serves(void *closure)
 {
     const struct org *org = ((void **)closure)[0];
@@ -115,13 +103,13 @@ Test(cluster, lives_on_when_one_of_three_servers_dies)
     replica_start(&gateway, (const char *const[]){url_of_cluster(), NULL});
     cr_assert(stack_wait(serves, (void *[]){&org, &gateway}, 10000));
     load = load_start_at(gateway.base, &org, RATE);
-    let_run(LOAD_MS / 2);
+    stack_let_run(LOAD_MS / 2);
     for (int i = 0; i < NODES; i++) {
         killed_us[i] = clock_mono_us();
         nats_server_kill(&nodes[i]);
-        let_run(LOAD_MS);
+        stack_let_run(LOAD_MS);
         nats_server_start(&nodes[i]);
-        let_run(LOAD_MS / 2);
+        stack_let_run(LOAD_MS / 2);
     }
     killed_us[NODES] = clock_mono_us();
     load_stop(load);

@@ -93,43 +93,22 @@ Test(lifecycle, a_dashboard_that_is_told_to_end_serves_until_others_have_noticed
     replica_stop(&dashboard); /* a second signal ends the delay */
 }
 
-/* Of DATABASE_URL as the administrator has it: another database, another user. */
-static const char *url_of(const char *database, const char *user, const char *password)
-{
-    const char *at = strchr(stack_setting("DATABASE_URL"), '@');
-
-    return format("postgresql://%s:%s%.*s/%s", user, password, (int)strcspn(at, "/"), at, database);
-}
-
-static const char *password_of(const char *secret)
-{
-    char *password = format("%256s", "");
-    FILE *file = fopen(format("%s/secrets/%s", stack_setting("RUN_DIR"), secret), "re");
-
-    cr_assert(file != NULL && fgets(password, 256, file) != NULL, "%s", secret);
-    fclose(file);
-    return password;
-}
-
 Test(lifecycle, on_an_older_schema_services_wait_for_the_migrations)
 {
-    const char *admin = stack_setting("DATABASE_URL");
+    const char *admin = stack_setting("DATABASE_URL"), *at = strchr(admin, '@') + 1;
+    const char *place = format("%.*s/unmigrated", (int)strcspn(at, "/"), at);
     struct nats_server bus; /* so that nobody asks these anything */
     struct replica replicas[COUNT(with_database)];
 
     postgres_do(admin, "CREATE DATABASE unmigrated");
     nats_server_prepare(&bus, NULL);
     nats_server_start(&bus);
-    for (size_t i = 0; i < COUNT(with_database); i++) {
-        const char *user = format("conv_%s", with_database[i]);
-        const char *password = password_of(format("database-%s", user));
-
+    for (size_t i = 0; i < COUNT(with_database); i++)
         replica_launch_of(
             &replicas[i], with_database[i],
-            (const char *const[]){format("NATS_URL=%s", bus.url),
-                                  format("DATABASE_URL=%s", url_of("unmigrated", user, password)),
-                                  NULL});
-    }
+            (const char *const[]){
+                format("NATS_URL=%s", bus.url),
+                format("DATABASE_URL=%s", replica_database_url(with_database[i], place)), NULL});
     for (size_t i = 0; i < COUNT(with_database); i++)
         expect_unready(&replicas[i], "database");
     cr_assert_eq(

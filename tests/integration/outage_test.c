@@ -35,19 +35,6 @@ enum {
     RECOVERS_WITHIN_US = 2000000,
 };
 
-static bool is_over(void *closure)
-{
-    return clock_mono_us() >= *(const int64_t *)closure;
-}
-
-/* Lets the load run on. */
-static void pass(int ms)
-{
-    int64_t until_us = clock_mono_us() + ms * 1000LL;
-
-    stack_wait(is_over, &until_us, ms + 1000);
-}
-
 static int count_between(const struct load *load, int64_t from_us, int64_t to_us, bool succeeded)
 {
     int count = 0;
@@ -102,10 +89,10 @@ static void kill_under_load(const char *name)
 
     org_without_limit(&org);
     load = load_start(&org, RATE);
-    pass(1000);
+    stack_let_run(1000);
     killed_us = clock_mono_us();
     stack_signal(name, SIGKILL);
-    pass(HEALS_WITHIN_US / 1000 + 1000);
+    stack_let_run(HEALS_WITHIN_US / 1000 + 1000);
     load_stop(load);
     print_summary(name, load, killed_us);
     cr_assert_neq(stack_pid(name), before, "%s was not killed", name);
@@ -169,7 +156,7 @@ static int expect_refusals_until(const struct org *org, int64_t until_us)
                       (long long)answer->took_us / 1000);
         slow += answer->took_us > lenient(REFUSED_WITHIN_US);
         n++;
-        pass(10);
+        stack_let_run(10);
     }
     cr_assert_leq(slow, 1 + n / 100, "refusing took long %d times of %d", slow, n);
     return n;
@@ -184,14 +171,14 @@ Test(outage, a_broker_that_hangs_for_five_seconds_is_refused_at_once_and_leaves_
 
     org_without_limit(&org);
     load = load_start(&org, RATE);
-    pass(1000);
+    stack_let_run(1000);
     stack_halt("nats");
     stopped_us = clock_mono_us();
-    pass(NOTICED_WITHIN_MS);
+    stack_let_run(NOTICED_WITHIN_MS);
     refused = expect_refusals_until(&org, stopped_us + BROKER_STOPS_US);
     stack_signal("nats", SIGCONT);
     continued_us = clock_mono_us();
-    pass(4000);
+    stack_let_run(4000);
     load_stop(load);
     print_summary("nats, stopped", load, continued_us);
     cr_assert_gt(refused, RATE / 2, "only %d requests were refused", refused);

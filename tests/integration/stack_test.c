@@ -1,12 +1,13 @@
 /* `make up` on a stack that runs already, and beside one. */
 #include <criterion/criterion.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/api.h"
 
-TestSuite(stack, .init = stack_have_alone, .timeout = 120);
+TestSuite(stack, .init = stack_have_alone, .timeout = 300);
 
 Test(stack, up_leaves_a_running_stack_alone_when_it_waits_in_vain)
 {
@@ -75,4 +76,87 @@ Test(stack, up_proposes_another_port_when_one_is_taken)
 
     cr_assert_eq(system(format("rm -r '%s'", folder)), 0);
     cr_assert_eq(status, 0);
+}
+
+/* -- a stack beside the one that the tests share ---------------------------------------------- */
+
+static const char *const promised[] = {"BASE_URL", "DASHBOARD_URL", "DATABASE_URL",
+                                       "NATS_URL", "ORG_ID",        "FULL_KEY",
+                                       "READ_KEY", "OWNER_EMAIL",   "OWNER_PASSWORD"};
+static const char *const processes[] = {"postgres",  "nats",      "access-0",
+                                        "gateway-0", "search-0",  "conversation-0",
+                                        "audit-0",   "webhook-0", "dashboard-0"};
+enum { PROMISED = sizeof(promised) / sizeof(promised[0]) };
+enum { PROCESSES = sizeof(processes) / sizeof(processes[0]) };
+
+static void stack_do(const char *verb)
+{
+    const char *folder = stack_setting("RUN_DIR");
+
+    cr_assert_eq(system(format("deploy/local/stack %s >>'%s.log' 2>&1", verb, folder)), 0, "%s",
+                 verb);
+}
+
+/* From here on this process speaks to the other stack, as a shell does that has sourced its env. */
+static void take_env(void)
+{
+    for (size_t i = 0; i < PROMISED; i++) {
+        FILE *shell = popen(
+            format(". '%s/env' && printf %%s \"$%s\"", stack_setting("RUN_DIR"), promised[i]), "r");
+        char value[1024] = "";
+
+        cr_assert_not_null(shell);
+        cr_assert_gt(fread(value, 1, sizeof(value) - 1, shell), 0, "%s", promised[i]);
+        cr_assert_eq(pclose(shell), 0);
+        setenv(promised[i], value, 1);
+    }
+}
+
+static void move_beside(void)
+{
+    const int port = stack_gateway_port() + 6;
+
+    setenv("RUN_DIR", format("%s-other", stack_setting("RUN_DIR")), 1);
+    setenv("GATEWAY_PORT", format("%d", port), 1);
+    setenv("DASHBOARD_PORT", format("%d", port + 1), 1);
+    setenv("REPLICAS_GATEWAY", "1", 1);
+    setenv("GATEWAY_TLS_PORT", "", 1);
+}
+
+static void remove_other(void)
+{
+    stack_do("down");
+    cr_assert_eq(system(format("rm -r '%s'", stack_setting("RUN_DIR"))), 0);
+}
+
+Test(stack, down_leaves_no_process_and_the_next_up_finds_the_data, .fini = remove_other)
+{
+    const char *shared = format("%s", stack_setting("BASE_URL"));
+    const char *shared_key = format("%s", stack_setting("FULL_KEY"));
+    const struct answer *made;
+    pid_t pids[PROCESSES];
+    const char *key;
+
+    move_beside();
+    stack_do("up");
+    take_env();
+    key = format("%s", stack_setting("FULL_KEY"));
+    made = api_create(key, "{\"external_id\":\"kept\",\"from\":{\"external_id\":\"a\"}}");
+    expect_status(made, 201);
+    expect_status(http_send(&(struct http_request){
+                      .method = "GET", .base = shared, .path = "/ping", .key = shared_key}),
+                  200);
+    for (size_t i = 0; i < PROCESSES; i++) {
+        pids[i] = stack_pid(processes[i]);
+        cr_assert_gt(pids[i], 0, "%s", processes[i]);
+    }
+    stack_do("down");
+    for (size_t i = 0; i < PROCESSES; i++) {
+        cr_expect_eq(kill(pids[i], 0), -1, "%s", processes[i]);
+        cr_expect_eq(stack_pid(processes[i]), 0, "%s", processes[i]);
+    }
+    stack_do("up");
+    take_env();
+    cr_expect_str_eq(stack_setting("FULL_KEY"), key);
+    expect_status(api_get(key, format("/conversations/%s", text_at(made, "id"))), 200);
 }

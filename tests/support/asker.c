@@ -78,7 +78,7 @@ void asker_send(struct asker *asker, const char *subject, const char *body,
                 enum asker_manner manner)
 {
     char deadline[24];
-    int64_t patience_ms = manner == ASKER_EXPIRED ? -1 : 10000;
+    int64_t patience_ms = manner == ASKER_EXPIRED ? -1 : manner == ASKER_HASTY ? 2000 : 10000;
     const struct uuid id = uuid_v7(clock_us());
     struct bus_header headers[] = {
         {HEADER_REQUEST_ID, asker->request_id},

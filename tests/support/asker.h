@@ -13,6 +13,7 @@ enum asker_manner {
     ASKER_ANONYMOUS,    /* no API key asks */
     ASKER_READS,        /* with a key that may only read */
     ASKER_SAME_REQUEST, /* the request id of the one before */
+    ASKER_HASTY,        /* the deadline is near */
 };
 
 struct asker;

@@ -1,6 +1,5 @@
 #include "tests/support/collector.h"
 
-#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -11,11 +10,13 @@
 
 #include "tests/support/api.h"
 #include "tests/support/keep.h"
+#include "tests/support/port.h"
 
 enum { REQUEST_MOST = 4 * 1024 * 1024, PATIENCE_MS = 20000 };
 
 struct collector {
-    int fd, port, status;
+    int fd, status;
+    uint16_t port;
     pthread_mutex_t lock;
     json_t *spans;
     char head[4096];
@@ -128,20 +129,14 @@ static void *accept_all(void *closure)
 
 struct collector *collector_start(int status)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET};
     struct collector *collector = keep(calloc(1, sizeof(*collector)));
-    socklen_t n = sizeof(address);
     pthread_t thread;
 
     collector->status = status;
     collector->spans = keep(json_array());
     pthread_mutex_init(&collector->lock, NULL);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    collector->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    cr_assert_eq(bind(collector->fd, (struct sockaddr *)&address, n), 0);
-    cr_assert_eq(getsockname(collector->fd, (struct sockaddr *)&address, &n), 0);
+    collector->fd = port_bound(&collector->port);
     cr_assert_eq(listen(collector->fd, 64), 0);
-    collector->port = ntohs(address.sin_port);
     cr_assert_eq(pthread_create(&thread, NULL, accept_all, collector), 0);
     pthread_detach(thread);
     return collector;

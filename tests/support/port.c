@@ -6,15 +6,22 @@
 
 #include "common/base/log.h"
 
-uint16_t port_free(void)
+int port_bound(uint16_t *port)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof(address);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     must(fd >= 0 && bind(fd, (struct sockaddr *)&address, n) == 0);
     must(getsockname(fd, (struct sockaddr *)&address, &n) == 0);
-    close(fd);
-    return ntohs(address.sin_port);
+    *port = ntohs(address.sin_port);
+    return fd;
+}
+
+uint16_t port_free(void)
+{
+    uint16_t port;
+
+    close(port_bound(&port));
+    return port;
 }

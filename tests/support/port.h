@@ -1,5 +1,5 @@
 /*
- * port - a port of the loopback interface where nobody listens just now.
+ * port - ports of the loopback interface that nobody else has.
  *
  * Threads  Any.
  * Fails    Fails the test.
@@ -9,6 +9,9 @@
 
 #include <stdint.h>
 
+/* A TCP socket on a port that was free; the caller's, to listen on and to close. */
+int port_bound(uint16_t *port);
+/* One where nobody listens just now. */
 uint16_t port_free(void);
 
 #endif

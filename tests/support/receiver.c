@@ -1,6 +1,5 @@
 #include "tests/support/receiver.h"
 
-#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <openssl/ssl.h>
 #include <poll.h>
@@ -18,13 +17,15 @@
 #include "common/base/clock.h"
 #include "tests/support/api.h"
 #include "tests/support/keep.h"
+#include "tests/support/port.h"
 #include "tests/support/stack.h"
 
 enum { REQUEST_MOST = 64 * 1024, STACK = 256 * 1024, DRIP_MS = 100, BIG = 100 * 1024 * 1024 };
 
 struct receiver {
     SSL_CTX *tls; /* NULL: plain */
-    int fd, port;
+    int fd;
+    uint16_t port;
     pthread_mutex_t lock;
     struct received *all;
     size_t n, room, connections, now, most;
@@ -336,18 +337,13 @@ static SSL_CTX *tls_with(const char *certificate)
 struct receiver *receiver_start(const char *certificate)
 {
     struct receiver *receiver = keep(calloc(1, sizeof(*receiver)));
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof(to);
     pthread_t thread;
 
     signal(SIGPIPE, SIG_IGN);
     receiver->tls = strcmp(certificate, "plain") == 0 ? NULL : tls_with(certificate);
     pthread_mutex_init(&receiver->lock, NULL);
-    receiver->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    cr_assert_eq(bind(receiver->fd, (struct sockaddr *)&to, sizeof(to)), 0);
+    receiver->fd = port_bound(&receiver->port);
     cr_assert_eq(listen(receiver->fd, 4096), 0);
-    cr_assert_eq(getsockname(receiver->fd, (struct sockaddr *)&to, &n), 0);
-    receiver->port = ntohs(to.sin_port);
     cr_assert_eq(pthread_create(&thread, NULL, accept_all, receiver), 0);
     pthread_detach(thread);
     return receiver;

@@ -1,6 +1,5 @@
 #include "tests/support/replica.h"
 
-#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,32 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/api.h"
+#include "tests/support/port.h"
 
 enum { ENVIRONMENT_MOST = 256 * 1024, VARIABLES_MOST = 512, READY_WITHIN_MS = 20000 };
 
 /* Two sockets at once, so that the ports differ. */
 static void choose_ports(struct replica *replica)
 {
-    int *const ports[] = {&replica->port, &replica->admin_port};
-    int fds[2];
+    uint16_t port, admin_port;
+    int fds[] = {port_bound(&port), port_bound(&admin_port)};
 
-    for (int i = 0; i < 2; i++) {
-        struct sockaddr_in address = {.sin_family = AF_INET};
-        socklen_t n = sizeof(address);
-
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        cr_assert_eq(bind(fds[i], (struct sockaddr *)&address, n), 0);
-        cr_assert_eq(getsockname(fds[i], (struct sockaddr *)&address, &n), 0);
-        *ports[i] = ntohs(address.sin_port);
-    }
     close(fds[0]);
     close(fds[1]);
+    replica->port = port;
+    replica->admin_port = admin_port;
 }
 
 static bool is_same_name(const char *a, const char *b)
@@ -77,6 +68,20 @@ static struct environment *inherit(const char *service)
     for (char *at = text; at < text + n; at += strlen(at) + 1)
         put(environment->at, at);
     return environment;
+}
+
+const char *replica_database_url(const char *service, const char *place)
+{
+    struct environment *environment = inherit(service);
+    const char *url = NULL;
+
+    for (size_t i = 0; environment->at[i] != NULL; i++)
+        if (is_same_name(environment->at[i], "DATABASE_URL="))
+            url = strchr(environment->at[i], '=') + 1;
+    cr_assert(url != NULL && strchr(url, '@') != NULL, "%s has no DATABASE_URL", service);
+    url = format("%.*s@%s", (int)strcspn(url, "@"), url, place);
+    free(environment);
+    return url;
 }
 
 static void run(const char *service, char *const *environment)

@@ -30,6 +30,10 @@ void replica_stop(struct replica *replica);
 /* The same in two steps: it runs, ready or not; and the wait for it. */
 void replica_launch_of(struct replica *replica, const char *service, const char *const *settings);
 void replica_await(struct replica *replica);
+/* The DATABASE_URL of the stack's first process of a service, but at another place:
+   "HOST:PORT/DATABASE". */
+const char *replica_database_url(const char *service, const char *place);
+
 /* What it says at a path of its admin listener; status 0 while nobody listens there. */
 struct answer *replica_ask(const struct replica *replica, const char *path);
 /* Waits for its end; its exit status. */

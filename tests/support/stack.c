@@ -240,3 +240,11 @@ bool stack_wait(bool (*holds)(void *closure), void *closure, int timeout_ms)
     }
     return true;
 }
+
+void stack_let_run(int64_t ms)
+{
+    const int64_t until_us = clock_mono_us() + ms * 1000;
+
+    for (int64_t left_us = ms * 1000; left_us > 0; left_us = until_us - clock_mono_us())
+        poll(NULL, 0, (int)(left_us / 1000) + 1);
+}

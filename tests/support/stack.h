@@ -13,6 +13,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 const char *stack_setting(const char *name); /* an environment variable that must be there */
@@ -34,5 +35,7 @@ void stack_halt(const char *name);
 
 /* Waits until a condition holds, looking every few milliseconds; false when the time is over. */
 bool stack_wait(bool (*holds)(void *closure), void *closure, int timeout_ms);
+/* Lets whatever is under way go on for so long. */
+void stack_let_run(int64_t ms);
 
 #endif

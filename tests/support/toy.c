@@ -24,7 +24,8 @@ enum { PUT, BLOCK, COUNT, STATEMENTS };
 
 static const struct db_statement statements[STATEMENTS] = {
     {"put", "INSERT INTO toy (id) SELECT $1::text"
-            " WHERE CASE WHEN $1::text = 'bad' THEN 1 / (length($1::text) - 3) ELSE 1 END = 1"},
+            " WHERE CASE $1::text WHEN 'bad' THEN 1 / (length($1::text) - 3) = 1"
+            " WHEN 'long' THEN pg_sleep(0.6) IS NOT NULL ELSE true END"},
     {"block", "SELECT pg_advisory_xact_lock(1)"},
     {"count", "SELECT count(*) FROM toy"},
 };
@@ -111,9 +112,9 @@ static enum status count_tell(struct command *command, struct db *db, void *serv
 }
 
 static const struct route routes[] = {
-    {TOY_PUT, OP_CONVERSATION_CREATE, CHANGE_NONE, true, put_judge, put_ask, put_tell},
-    {TOY_BLOCK, OP_CONVERSATION_UPDATE, CHANGE_NONE, true, NULL, block_ask, put_tell},
-    {TOY_COUNT, OP_CONVERSATION_GET, CHANGE_NONE, false, NULL, count_ask, count_tell},
+    {TOY_PUT, OP_CONVERSATION_CREATE, CHANGE_NONE, true, put_judge, put_ask, put_tell, NULL},
+    {TOY_BLOCK, OP_CONVERSATION_UPDATE, CHANGE_NONE, true, NULL, block_ask, put_tell, NULL},
+    {TOY_COUNT, OP_CONVERSATION_GET, CHANGE_NONE, false, NULL, count_ask, count_tell, NULL},
 };
 
 const struct service toy_service = {

@@ -1,23 +1,32 @@
--- Runs behind lock_organization.
--- $1 organization, $2 user, $3 role, $4 role of who changes it, or null: an operator
--- -> verdict (ok, insufficient_role, last_owner), JSON; no row: no such user
+-- Another role, or none: then the user is gone, and sessions with it. Runs behind lock_organization.
+-- $1 organization, $2 user, $3 role or null, $4 role of who asks, or null: an operator
+-- -> verdict (ok, same, insufficient_role, last_owner), JSON; no row: no such user
 WITH member AS (
     SELECT CASE
                WHEN (u.role = 'owner' OR $3 = 'owner') AND $4 <> 'owner' THEN 'insufficient_role'
-               WHEN u.role = 'owner' AND $3 <> 'owner' AND u.password_hash IS NOT NULL
+               WHEN u.role = 'owner' AND $3 IS DISTINCT FROM 'owner' AND u.password_hash IS NOT NULL
                     AND NOT EXISTS (SELECT FROM access.users other
                                     WHERE other.organization_id = u.organization_id
                                       AND other.user_id <> u.user_id
                                       AND other.role = 'owner'
                                       AND other.password_hash IS NOT NULL) THEN 'last_owner'
+               WHEN u.role = $3 THEN 'same'
                ELSE 'ok'
            END AS verdict
     FROM access.users u
     WHERE u.organization_id = $1::uuid AND u.user_id = $2::uuid
 ), changed AS (
     UPDATE access.users SET role = $3
-    WHERE organization_id = $1::uuid AND user_id = $2::uuid
-      AND (SELECT verdict FROM member) = 'ok'
+    WHERE organization_id = $1::uuid AND user_id = $2::uuid AND $3 IS NOT NULL
+      AND (SELECT verdict FROM member) IN ('ok', 'same')
     RETURNING user_id AS id, email, role
+), removed AS (
+    DELETE FROM access.users
+    WHERE organization_id = $1::uuid AND user_id = $2::uuid AND $3 IS NULL
+      AND (SELECT verdict FROM member) = 'ok'
+    RETURNING user_id AS id, email, true AS deleted
 )
-SELECT verdict, (SELECT row_to_json(changed) FROM changed) FROM member
+SELECT verdict,
+       coalesce((SELECT row_to_json(changed) FROM changed),
+                (SELECT row_to_json(removed) FROM removed))
+FROM member

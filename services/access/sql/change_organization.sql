@@ -1,11 +1,23 @@
 -- $1 organization, $2 plan or null, $3 rate limit or null, $4 whether it goes back to the default
--- -> verdict, JSON
-WITH changed AS (
-    UPDATE access.organizations
-    SET plan = coalesce($2, plan),
-        rate_limit = CASE WHEN $4::boolean THEN NULL ELSE coalesce($3::integer, rate_limit) END
+-- -> verdict (ok, same), JSON; no row: no such organization
+WITH found AS (
+    SELECT plan, rate_limit
+    FROM access.organizations
     WHERE organization_id = $1::uuid
-    RETURNING organization_id AS id, name, plan, rate_limit,
-              floor(extract(epoch FROM created_at))::bigint AS created_at
+    FOR NO KEY UPDATE
+), changed AS (
+    UPDATE access.organizations o
+    SET plan = coalesce($2, found.plan),
+        rate_limit =
+            CASE WHEN $4::boolean THEN NULL ELSE coalesce($3::integer, found.rate_limit) END
+    FROM found
+    WHERE o.organization_id = $1::uuid
+    RETURNING o.organization_id AS id, o.name, o.plan, o.rate_limit,
+              floor(extract(epoch FROM o.created_at))::bigint AS created_at
 )
-SELECT 'ok', row_to_json(changed) FROM changed
+SELECT CASE WHEN (changed.plan, changed.rate_limit)
+                     IS NOT DISTINCT FROM (found.plan, found.rate_limit) THEN 'same'
+            ELSE 'ok'
+       END,
+       row_to_json(changed)
+FROM found, changed

@@ -1,27 +1,35 @@
 -- Refuses to leave the list empty while it is on, and to leave out the editor who would be shut out.
 -- $1 organization; what to change, or null: $2 HTTPS required, $3 list is on, $4 list; $5 address of
 -- an editor who has not agreed to be shut out, or null
--- -> verdict (ok, empty_allowlist, would_lock_out), JSON; no row: no such organization
-WITH changed AS (
-    UPDATE access.organizations
-    SET require_https = coalesce($2::boolean, require_https),
-        ip_allowlist_enabled = coalesce($3::boolean, ip_allowlist_enabled),
-        ip_allowlist = coalesce($4::text[], ip_allowlist)
+-- -> verdict (ok, same, empty_allowlist, would_lock_out), JSON; no row: no such organization
+WITH found AS (
+    SELECT require_https, ip_allowlist_enabled, ip_allowlist
+    FROM access.organizations
     WHERE organization_id = $1::uuid
-      AND (NOT coalesce($3::boolean, ip_allowlist_enabled)
-           OR (cardinality(coalesce($4::text[], ip_allowlist)) > 0
-               AND ($5::text IS NULL OR $5 = ANY (coalesce($4::text[], ip_allowlist)))))
-    RETURNING organization_id, require_https, ip_allowlist_enabled, ip_allowlist
+    FOR NO KEY UPDATE
+), wanted AS (
+    SELECT coalesce($2::boolean, require_https) AS require_https,
+           coalesce($3::boolean, ip_allowlist_enabled) AS ip_allowlist_enabled,
+           coalesce($4::text[], ip_allowlist) AS ip_allowlist
+    FROM found
+), judged AS (
+    SELECT CASE
+               WHEN wanted.ip_allowlist_enabled AND cardinality(wanted.ip_allowlist) = 0
+                   THEN 'empty_allowlist'
+               WHEN wanted.ip_allowlist_enabled AND $5::text <> ALL (wanted.ip_allowlist)
+                   THEN 'would_lock_out'
+               WHEN wanted = found THEN 'same'
+               ELSE 'ok'
+           END AS verdict
+    FROM found, wanted
+), changed AS (
+    UPDATE access.organizations o
+    SET require_https = wanted.require_https,
+        ip_allowlist_enabled = wanted.ip_allowlist_enabled,
+        ip_allowlist = wanted.ip_allowlist
+    FROM wanted, judged
+    WHERE o.organization_id = $1::uuid AND judged.verdict IN ('ok', 'same')
+    RETURNING o.require_https, o.ip_allowlist_enabled, o.ip_allowlist
 )
-SELECT CASE
-           WHEN changed.organization_id IS NOT NULL THEN 'ok'
-           WHEN $5::text IS NULL OR cardinality(coalesce($4::text[], o.ip_allowlist)) = 0
-               THEN 'empty_allowlist'
-           ELSE 'would_lock_out'
-       END,
-       (SELECT row_to_json(policy)
-        FROM (SELECT changed.require_https, changed.ip_allowlist_enabled, changed.ip_allowlist)
-             AS policy)
-FROM access.organizations o
-LEFT JOIN changed ON changed.organization_id = o.organization_id
-WHERE o.organization_id = $1::uuid
+SELECT verdict, (SELECT row_to_json(changed) FROM changed)
+FROM judged

@@ -1,7 +1,7 @@
 -- Queues every event once more whose latest delivery to the endpoint, of those since a time, has not
 -- succeeded, and which is not queued already.
 -- $1 organization, $2 endpoint, $3 since, Unix seconds, $4 how many at most
--- -> verdict (ok, disabled), JSON; no row: no such endpoint
+-- -> verdict (ok, same, disabled), JSON; no row: no such endpoint
 WITH endpoint AS MATERIALIZED (
   SELECT id, enabled FROM webhook.endpoints WHERE organization_id = $1::uuid AND id = $2::uuid
 ), latest AS MATERIALIZED (
@@ -27,7 +27,10 @@ WITH endpoint AS MATERIALIZED (
   UPDATE webhook.endpoints SET has_work = true
    WHERE organization_id = $1 AND id = $2 AND EXISTS (SELECT FROM failed)
 )
-SELECT CASE WHEN enabled THEN 'ok' ELSE 'disabled' END,
+SELECT CASE WHEN NOT enabled THEN 'disabled'
+            WHEN EXISTS (SELECT FROM failed) THEN 'ok'
+            ELSE 'same'
+       END,
        json_build_object('id', id, 'resent', (SELECT count(*) FROM failed),
                          'left', (SELECT count(*) FROM missing) - (SELECT count(*) FROM failed))
   FROM endpoint

@@ -1,10 +1,15 @@
 -- Enables or disables an endpoint. What waits for one that is disabled is put on record as skipped.
--- $1 organization, $2 endpoint, $3 enabled -> verdict, JSON; no row: no such endpoint
-WITH changed AS (
-  UPDATE webhook.endpoints
-     SET enabled = $3::boolean, has_work = has_work AND $3, updated_at = now()
+-- $1 organization, $2 endpoint, $3 enabled -> verdict (ok, same), JSON; no row: no such endpoint
+WITH found AS (
+  SELECT enabled FROM webhook.endpoints
    WHERE organization_id = $1::uuid AND id = $2::uuid
-  RETURNING *
+     FOR NO KEY UPDATE
+), changed AS (
+  UPDATE webhook.endpoints e
+     SET enabled = $3::boolean, has_work = has_work AND $3, updated_at = now()
+    FROM found
+   WHERE organization_id = $1 AND id = $2
+  RETURNING e.*
 ), dropped AS (
   DELETE FROM webhook.queue
    WHERE organization_id = $1 AND endpoint_id = $2 AND lease_until IS NULL AND NOT $3
@@ -16,4 +21,6 @@ WITH changed AS (
          'skipped', 'endpoint_disabled', clock_timestamp()
     FROM dropped
 )
-SELECT 'ok', webhook.shown(ROW(changed.*)::webhook.endpoints) FROM changed
+SELECT CASE WHEN found.enabled = $3 THEN 'same' ELSE 'ok' END,
+       webhook.shown(ROW(changed.*)::webhook.endpoints)
+  FROM found, changed

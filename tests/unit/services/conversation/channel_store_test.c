@@ -74,7 +74,8 @@ Test(channel_store, moves_the_status_by_the_rules_and_announces_a_takeover_once)
 
 Test(channel_store, keeps_the_external_id_of_a_deleted_conversation)
 {
-    struct command *const made = run_create(CREATE("e1", USER("u1")));
+    struct command *const made = run_create("{\"external_id\":\"e1\",\"from\":{\"external_id\":"
+                                            "\"u1\"},\"custom_attributes\":{\"a\":1}}");
 
     run_with_id(&append, &made->conversation_id, "");
     assert_reply_has(run_with_id(&delete, &made->conversation_id, ""), "\"deleted\":true");
@@ -85,6 +86,9 @@ Test(channel_store, keeps_the_external_id_of_a_deleted_conversation)
     assert_outcome(run_create(CREATE("e1", USER("u1"))), OUTCOME_EXTERNAL_ID_CONFLICT,
                    "external_id");
     cr_assert_eq(count("SELECT count(*) FROM conversation.messages"), 0);
+    cr_assert_eq(count("SELECT count(*) FROM conversation.conversations"
+                       " WHERE custom_attributes <> '{}'"),
+                 0);
 }
 
 Test(channel_store, erases_a_contact_and_frees_what_it_held)

@@ -121,17 +121,6 @@ Test(create_store, keeps_organizations_apart)
                    OUTCOME_NOT_FOUND, NULL);
 }
 
-/* Judges all, asks for them together, and tells each. */
-static void run_batch(struct command *const *commands, size_t n)
-{
-    db_open_batch(db, clock_us() + 10 * 1000 * 1000);
-    create_ask(commands, n, db, NULL);
-    cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
-    for (size_t i = 0; i < n; i++)
-        cr_assert_neq(create_tell(commands[i], db, NULL), ST_RETRY);
-    cr_assert_eq(db_commit(db), ST_OK);
-}
-
 Test(create_store, tells_every_request_of_a_batch_its_own_answer)
 {
     struct command *const known = run_create(CREATE("e0", USER("u0") ",\"email\":\"a@x\""));

@@ -23,8 +23,9 @@
 #define CREATE(external_id, from) "{\"external_id\":\"" external_id "\",\"from\":{" from "}}"
 #define USER(id)                  "\"external_id\":\"" id "\""
 
-static const struct route create = {.judge = create_judge, .tell = create_tell};
-static const struct route get = {.judge = get_judge, .ask = get_ask, .tell = get_tell};
+static const struct route create = {
+    .judge = create_judge, .ask_together = create_ask, .tell = create_tell};
+static const struct route get = {.judge = get_judge, .ask_together = get_ask, .tell = get_tell};
 static const struct route update = {.judge = update_judge, .ask = update_ask, .tell = update_tell};
 static const struct route open_ = {.judge = open_judge, .ask = open_ask, .tell = open_tell};
 static const struct route append = {.judge = append_judge, .ask = append_ask, .tell = append_tell};
@@ -123,9 +124,9 @@ static inline struct command *begin(struct db *on, struct arena *in, struct ask 
 
     if (command->problems.n > 0)
         return command;
-    if (ask.route == &create)
-        create_ask(&command, 1, on, NULL);
-    else
+    if (ask.route->ask_together)
+        ask.route->ask_together(&command, 1, on, NULL);
+    else if (ask.route->ask)
         ask.route->ask(command, on, NULL);
     return command;
 }
@@ -142,6 +143,19 @@ static inline struct command *run(struct ask ask)
         cr_assert_neq(command->route->tell(command, db, NULL), ST_RETRY);
     cr_assert_eq(db_commit(db), ST_OK);
     return command;
+}
+
+/* Runs commands of one route in one transaction, as a batch that asks for them together. */
+static inline void run_batch(struct command *const *commands, size_t n)
+{
+    const struct route *const route = commands[0]->route;
+
+    db_open_batch(db, clock_us() + 10 * 1000 * 1000);
+    route->ask_together(commands, n, db, NULL);
+    cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
+    for (size_t i = 0; i < n; i++)
+        cr_assert_neq(route->tell(commands[i], db, NULL), ST_RETRY);
+    cr_assert_eq(db_commit(db), ST_OK);
 }
 
 static inline struct command *run_create(const char *body)

@@ -18,6 +18,36 @@ Test(update_store, finds_nothing_under_ids_that_are_not_canonical)
     assert_outcome(run((struct ask){&get, ORG, NOBODY, NULL}), OUTCOME_NOT_FOUND, NULL);
 }
 
+Test(update_store, tells_every_reader_of_a_batch_its_own_conversation)
+{
+    struct command *const first = run_create(CREATE("e1", USER("u1") ",\"name\":\"Ann\""));
+    struct command *const second = run_create(CREATE("e2", USER("u2")));
+    struct command *const foreign =
+        run((struct ask){&create, OTHER, NULL, CREATE("e1", USER("u1"))});
+    const struct {
+        const char *organization;
+        const struct uuid *id;
+        const struct command *shown; /* NULL: not found */
+    } reads[] = {
+        {ORG, &second->conversation_id, second}, {ORG, &foreign->conversation_id, NULL},
+        {ORG, &first->conversation_id, first},   {OTHER, &foreign->conversation_id, foreign},
+        {OTHER, &first->conversation_id, NULL},  {ORG, &second->conversation_id, second},
+        {ORG, &first->contact_id, NULL},
+    };
+    enum { N = sizeof(reads) / sizeof(reads[0]) };
+    struct command *commands[N];
+
+    for (size_t i = 0; i < N; i++)
+        commands[i] =
+            judge(&arena, (struct ask){&get, reads[i].organization, text_of(reads[i].id), NULL});
+    run_batch(commands, N);
+    for (size_t i = 0; i < N; i++) {
+        assert_outcome(commands[i], reads[i].shown ? OUTCOME_OK : OUTCOME_NOT_FOUND, NULL);
+        if (reads[i].shown)
+            cr_expect_str_eq(reply_of(commands[i]), reply_of(reads[i].shown));
+    }
+}
+
 Test(update_store, merges_attributes_and_removes_nulls)
 {
     struct command *const made = run_create(

@@ -1,15 +1,14 @@
 /* The program, beside an admin listener that is ready, is not, or is not there. */
-#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/http/admin.h"
+#include "tests/support/port.h"
 
 enum { OUTPUT_MOST = 1024 };
 
@@ -26,18 +25,6 @@ static bool says_ready(void *closure, char reason[128])
         return true;
     (void)snprintf(reason, 128, "%s", why);
     return false;
-}
-
-static uint16_t free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof(address);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    cr_assert_eq(bind(fd, (struct sockaddr *)&address, n), 0);
-    cr_assert_eq(getsockname(fd, (struct sockaddr *)&address, &n), 0);
-    close(fd);
-    return ntohs(address.sin_port);
 }
 
 /* The programs lie in bin/ of the folder that this test was built into. */
@@ -71,7 +58,7 @@ static struct told ask(const char *settings)
 /* Beside a listener on `listens` that is not ready for the reason `why`; NULL = it is. */
 static struct told ask_beside(const char *listens, const char *why)
 {
-    const struct admin_options options = {listens, free_port(), says_ready, (char *)why};
+    const struct admin_options options = {listens, port_free(), says_ready, (char *)why};
     struct admin *admin;
     char settings[128];
 
@@ -107,7 +94,7 @@ Test(ready, fails_where_nobody_listens)
 {
     char settings[64];
 
-    snprintf(settings, sizeof(settings), "ADMIN_PORT=%u", free_port());
+    snprintf(settings, sizeof(settings), "ADMIN_PORT=%u", port_free());
     struct told told = ask(settings);
     cr_assert_eq(told.code, 1);
     cr_assert(strstr(told.text, "refused") != NULL, "%s", told.text);

@@ -1,0 +1,24 @@
+-- Conversations with their contacts. For each that is asked for one row comes back, in their order;
+-- all of it is NULL when it is absent or deleted.
+--
+-- Arrays with one element for each:
+--   1 organization  2 id
+--
+-- OFFSET 0 keeps look-ups apart: joined, they may be planned by organization alone.
+SELECT v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint,
+       floor(date_part('epoch', v.updated_at))::bigint,
+       floor(date_part('epoch', v.last_message_at))::bigint,
+       v.channel, v.status, v.custom_attributes, v.message_count,
+       k.id, k.external_id, k.name, k.email, k.phone
+  FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS asked (organization_id, id, n)
+  LEFT JOIN LATERAL (
+    SELECT *
+      FROM conversation.conversations
+     WHERE organization_id = asked.organization_id AND id = asked.id AND deleted_at IS NULL
+    OFFSET 0) AS v ON true
+  LEFT JOIN LATERAL (
+    SELECT id, external_id, name, email, phone
+      FROM conversation.contacts
+     WHERE organization_id = asked.organization_id AND id = v.contact_id AND erased_at IS NULL
+    OFFSET 0) AS k ON true
+ ORDER BY n

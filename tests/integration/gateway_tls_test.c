@@ -1,0 +1,106 @@
+/* Operator interface: GATEWAY_TLS_PORT terminates TLS 1.2 and 1.3, and carries HTTP/1.1 alone. */
+#include <criterion/criterion.h>
+#include <openssl/ssl.h>
+#include <string.h>
+
+#include "tests/support/api.h"
+
+TestSuite(gateway_tls, .init = api_open, .timeout = 120);
+
+/* What a client is ready for. */
+struct offer {
+    int version;           /* this one alone */
+    const char *protocols; /* ALPN: each with its length in front, NULL = none */
+};
+
+struct line {
+    SSL_CTX *context;
+    SSL *tls;
+};
+
+static void hang_up(struct line *line)
+{
+    SSL_free(line->tls);
+    SSL_CTX_free(line->context);
+}
+
+/* Whether the handshake succeeds. */
+static bool call(const struct offer *offer, struct line *line)
+{
+    const char *address = format("127.0.0.1:%s", stack_setting("GATEWAY_TLS_PORT"));
+    BIO *bio = BIO_new_connect(address);
+
+    line->context = SSL_CTX_new(TLS_client_method());
+    cr_assert_eq(
+        SSL_CTX_load_verify_locations(line->context, stack_setting("GATEWAY_TLS_CERT"), NULL), 1);
+    SSL_CTX_set_verify(line->context, SSL_VERIFY_PEER, NULL);
+    /* So that it is not the client's library that refuses the old ones. */
+    cr_assert_eq(SSL_CTX_set_cipher_list(line->context, "ALL:@SECLEVEL=0"), 1);
+    cr_assert_eq(SSL_CTX_set_min_proto_version(line->context, offer->version), 1);
+    cr_assert_eq(SSL_CTX_set_max_proto_version(line->context, offer->version), 1);
+    if (offer->protocols != NULL)
+        cr_assert_eq(SSL_CTX_set_alpn_protos(line->context, (const unsigned char *)offer->protocols,
+                                             (unsigned)strlen(offer->protocols)),
+                     0);
+    line->tls = SSL_new(line->context);
+    cr_assert_eq(BIO_do_connect(bio), 1, "nobody at %s", address);
+    SSL_set_bio(line->tls, bio, bio);
+    return SSL_connect(line->tls) == 1;
+}
+
+Test(gateway_tls, is_of_version_1_2_or_1_3)
+{
+    static const struct {
+        int version;
+        bool is_taken;
+    } versions[] = {{TLS1_VERSION, false},
+                    {TLS1_1_VERSION, false},
+                    {TLS1_2_VERSION, true},
+                    {TLS1_3_VERSION, true}};
+
+    for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+        struct line line;
+
+        cr_assert_eq(call(&(struct offer){.version = versions[i].version}, &line),
+                     versions[i].is_taken, "version %x", (unsigned)versions[i].version);
+        hang_up(&line);
+    }
+}
+
+static void expect_chosen(const char *protocols, const char *expected)
+{
+    const unsigned char *chosen;
+    struct line line;
+    unsigned n;
+
+    cr_assert(call(&(struct offer){TLS1_3_VERSION, protocols}, &line));
+    SSL_get0_alpn_selected(line.tls, &chosen, &n);
+    cr_assert_eq(n, strlen(expected));
+    cr_assert(n == 0 || memcmp(chosen, expected, n) == 0);
+    hang_up(&line);
+}
+
+Test(gateway_tls, carries_http_1_1_whatever_else_is_offered)
+{
+    expect_chosen("\x02h2\x08http/1.1", "http/1.1");
+    expect_chosen("\x02h2", "");
+}
+
+Test(gateway_tls, answers_the_preface_of_http_2_as_any_request_that_is_unsound)
+{
+    static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    struct line line;
+    char answer[2048];
+    size_t n = 0;
+    int got;
+
+    cr_assert(call(&(struct offer){TLS1_3_VERSION, "\x02h2"}, &line));
+    cr_assert_eq(SSL_write(line.tls, preface, sizeof(preface) - 1), (int)sizeof(preface) - 1);
+    while (n < sizeof(answer) - 1 &&
+           (got = SSL_read(line.tls, answer + n, (int)(sizeof(answer) - 1 - n))) > 0)
+        n += (size_t)got;
+    answer[n] = '\0';
+    cr_assert_eq(strncmp(answer, "HTTP/1.1 400 ", 13), 0, "%s", answer);
+    cr_assert_not_null(strstr(answer, "\"type\":\"error.list\""), "%s", answer);
+    hang_up(&line);
+}

@@ -1,0 +1,193 @@
+/* What becomes of a connection: requests that hide in others or come at once, in pieces or too
+   large, and clients that leave early. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/api.h"
+#include "tests/support/raw.h"
+#include "tests/support/sql.h"
+
+TestSuite(raw_connection, .init = api_open, .timeout = 120);
+
+enum { PATIENCE_MS = 5000 };
+
+static struct raw_answer answer;
+
+/* A request with a key, whatever follows the headers included. */
+static char *request(const struct org *org, const char *line, const char *rest)
+{
+    return format("%s\r\nHost: x\r\nAuthorization: Bearer %s\r\n%s", line, org->full_key, rest);
+}
+
+Test(raw_connection, a_request_hidden_in_another_is_never_run)
+{
+    static const char *const carriers[] = {
+        "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n%s",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n0\r\n\r\n%s",
+        "Content-Length: 0\r\nContent-Length: 200\r\n\r\n%s",
+        "Content-Length: 0\n\r\n\r\n%s",
+        "X: y\r\n Content-Length: 0\r\n\r\n%s",
+    };
+    struct org org;
+
+    org_new(&org);
+    for (size_t i = 0; i < sizeof(carriers) / sizeof(carriers[0]); i++) {
+        const char *before = carriers[i], *place = strstr(before, "%s");
+        const char *hidden = request(&org, "POST /api/v1/conversations HTTP/1.1",
+                                     "Content-Type: application/json\r\nContent-Length: 49\r\n\r\n"
+                                     "{\"external_id\":\"h\",\"from\":{\"external_id\":\"h\"}}   ");
+        const char *bytes = request(&org, "POST /api/v1/conversations HTTP/1.1",
+                                    format("Content-Type: application/json\r\n%.*s%s",
+                                           (int)(place - before), before, hidden));
+        struct raw raw;
+
+        raw_open(&raw, stack_gateway_port());
+        raw_write(&raw, bytes, strlen(bytes));
+        cr_assert(raw_read(&raw, &answer, PATIENCE_MS), "carrier %zu", i);
+        cr_assert_eq(answer.status, 400, "carrier %zu: %d", i, answer.status);
+        raw_shut_writing(&raw);
+        cr_assert(raw_ends(&raw, PATIENCE_MS), "carrier %zu: %s", i, raw.in);
+        raw_close(&raw);
+    }
+    cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
+                             " WHERE organization_id = $1::uuid",
+                             org.id, NULL),
+                 0);
+}
+
+Test(raw_connection, requests_sent_at_once_are_answered_in_order)
+{
+    struct org org;
+    struct raw raw;
+    static const int statuses[] = {200, 404, 405, 200};
+    const char *bytes;
+
+    org_new(&org);
+    bytes = format("%s%s%s%s", request(&org, "GET /api/v1/ping HTTP/1.1", "\r\n"),
+                   request(&org, "GET /api/v1/nothing HTTP/1.1", "\r\n"),
+                   request(&org, "DELETE /api/v1/ping HTTP/1.1", "\r\n"),
+                   request(&org, "GET /api/v1/ping HTTP/1.1", "\r\n"));
+    raw_open(&raw, stack_gateway_port());
+    raw_write(&raw, bytes, strlen(bytes));
+    for (int i = 0; i < 4; i++) {
+        cr_assert(raw_read(&raw, &answer, PATIENCE_MS), "answer %d", i);
+        cr_assert_eq(answer.status, statuses[i], "answer %d: %d", i, answer.status);
+    }
+    raw_close(&raw);
+}
+
+Test(raw_connection, a_request_may_arrive_byte_by_byte)
+{
+    struct org org;
+    struct raw raw;
+    const char *bytes;
+
+    org_new(&org);
+    bytes = request(&org, "POST /api/v1/conversations HTTP/1.1",
+                    "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    "18\r\n{\"external_id\":\"slow\",\"f\r\n19;ext=1\r\n"
+                    "rom\":{\"external_id\":\"c\"}}\r\n0\r\nTrailer: x\r\n\r\n");
+    raw_open(&raw, stack_gateway_port());
+    for (size_t i = 0; i < strlen(bytes); i++)
+        cr_assert(raw_write(&raw, bytes + i, 1));
+    cr_assert(raw_read(&raw, &answer, PATIENCE_MS));
+    cr_assert_eq(answer.status, 201, "%d: %s", answer.status, answer.body);
+    raw_close(&raw);
+}
+
+Test(raw_connection, who_waits_to_be_told_to_go_on_is_told)
+{
+    struct org org;
+    struct raw raw;
+    const char *head, *body = "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}";
+
+    org_new(&org);
+    head = request(&org, "POST /api/v1/conversations HTTP/1.1",
+                   format("Content-Type: application/json\r\nExpect: 100-continue\r\n"
+                          "Content-Length: %zu\r\n\r\n",
+                          strlen(body)));
+    raw_open(&raw, stack_gateway_port());
+    raw_write(&raw, head, strlen(head));
+    cr_assert(raw_read(&raw, &answer, PATIENCE_MS));
+    cr_assert_eq(answer.status, 100);
+    raw_write(&raw, body, strlen(body));
+    cr_assert(raw_read(&raw, &answer, PATIENCE_MS));
+    cr_assert_eq(answer.status, 201, "%d: %s", answer.status, answer.body);
+    raw_close(&raw);
+}
+
+Test(raw_connection, headers_beyond_16_kib_or_a_hundred_are_refused)
+{
+    struct org org;
+
+    org_new(&org);
+    for (int i = 0; i < 3; i++) {
+        char *rest = calloc(1, 200000), *line = calloc(1, 100000);
+        struct raw raw;
+        const char *bytes;
+
+        strcpy(line, "GET /api/v1/ping");
+        if (i == 0) {
+            strcpy(rest, "X-Long: ");
+            memset(rest + strlen(rest), 'a', 100000);
+        } else if (i == 1) {
+            for (int h = 0; h < 120; h++)
+                sprintf(rest + strlen(rest), "X-%d: y\r\n", h);
+            rest[strlen(rest) - 2] = '\0';
+        } else {
+            strcat(line, "?");
+            memset(line + strlen(line), 'q', 20000);
+            strcpy(rest, "X: y");
+        }
+        strcat(line, " HTTP/1.1");
+        strcat(rest, "\r\n\r\n");
+        bytes = request(&org, line, rest);
+        raw_open(&raw, stack_gateway_port());
+        raw_write(&raw, bytes, strlen(bytes));
+        cr_assert(raw_read(&raw, &answer, PATIENCE_MS), "case %d", i);
+        cr_assert_eq(answer.status, 400, "case %d: %d", i, answer.status);
+        cr_assert_not_null(strstr(answer.body, "\"error.list\""), "case %d: %s", i, answer.body);
+        cr_assert(answer.says_close);
+        raw_shut_writing(&raw);
+        cr_assert(raw_ends(&raw, PATIENCE_MS), "case %d", i);
+        raw_close(&raw);
+        free(rest);
+        free(line);
+    }
+}
+
+Test(raw_connection, a_client_that_leaves_early_harms_nobody)
+{
+    static const char *const beginnings[] = {
+        "",
+        "G",
+        "GET /api/v1/pi",
+        "GET /api/v1/ping HTTP/1.1\r\nHost: x\r\n",
+        "POST /api/v1/conversations HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{",
+    };
+    pid_t gateway = stack_pid("gateway-0");
+    struct org org;
+
+    org_new(&org);
+    for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
+        struct raw raw;
+
+        raw_open(&raw, stack_gateway_port());
+        raw_write(&raw, beginnings[i], strlen(beginnings[i]));
+        raw_shut_writing(&raw);
+        raw_ends(&raw, 1000);
+        raw_close(&raw);
+    }
+    for (int i = 0; i < 50; i++) {
+        struct raw raw;
+        const char *bytes = request(&org, "GET /api/v1/ping HTTP/1.1", "\r\n");
+
+        raw_open(&raw, stack_gateway_port());
+        raw_write(&raw, bytes, strlen(bytes));
+        raw_close(&raw);
+    }
+    expect_status(api_get(org.full_key, "/ping"), 200);
+    cr_assert_eq(stack_pid("gateway-0"), gateway);
+}

@@ -1,0 +1,172 @@
+/* An actor whose database comes and goes. */
+#include "common/base/clock.h"
+#include "tests/support/lenient.h"
+#include "tests/unit/common/actor/acting.h"
+
+#define KILL_BACKEND                                                                               \
+    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"                                \
+    " WHERE application_name = 'toy-0' AND datname = current_database()"
+
+TestSuite(actor_links, .init = setup, .fini = teardown, .timeout = 60);
+
+Test(actor_links, writes_nothing_of_a_batch_whose_backend_is_killed)
+{
+    hold_back();
+    asker_round_trip(asker);
+    postgres_do(url, KILL_BACKEND);
+    asker_await(asker, 1);
+    open_gate();
+    cr_assert_eq(asker_count(asker, "unavailable"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 0);
+    while (strcmp(asker_ask_one(asker, TOY_PUT, "then", ASKER_NORMAL), "created then") != 0)
+        continue;
+    cr_assert_eq(count("SELECT count(*) FROM toy"), 1);
+}
+
+Test(actor_links, is_uncertain_only_of_what_may_have_been_written)
+{
+    hold_back();
+    asker_send(asker, TOY_PUT, "slow-commit", ASKER_NORMAL);
+    asker_send(asker, TOY_PUT, "", ASKER_NORMAL);
+    asker_send(asker, TOY_COUNT, "", ASKER_NORMAL);
+    let_go();
+    postgres_await(url, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'toy-0'"
+                        " AND wait_event = 'PgSleep' AND datname = current_database()");
+    postgres_do(url, KILL_BACKEND);
+    asker_await(asker, 4);
+    cr_assert_eq(asker_count(asker, "uncertain"), 1);
+    cr_assert_eq(asker_count(asker, "unavailable"), 2);
+}
+
+static bool has_answer(const char *answer)
+{
+    return strstr(asker_ask_one(asker, TOY_PUT, "x", ASKER_NORMAL), answer) != NULL;
+}
+
+Test(actor_links, answers_at_once_while_the_database_is_down_and_heals_by_itself)
+{
+    struct postgres_server own;
+    int64_t start_us;
+
+    actor_free(actor);
+    postgres_server_prepare(&own);
+    postgres_server_start(&own);
+    postgres_do(own.url, toy_schema);
+    snprintf(database.url, sizeof(database.url), "%s", own.url);
+    start_actor(0);
+
+    postgres_server_crash(&own);
+    while (actor_database_is_up(actor))
+        cr_assert(has_answer("unavailable "));
+    start_us = clock_mono_us();
+    while (!has_answer("no responders"))
+        cr_assert_lt(clock_mono_us() - start_us, lenient(1000000));
+    for (int i = 0; i < 5; i++) {
+        start_us = clock_mono_us();
+        cr_assert(has_answer("no responders"));
+        cr_assert_lt(clock_mono_us() - start_us, lenient(500000));
+    }
+    asker_forget(asker);
+    postgres_server_start(&own);
+    start_us = clock_mono_us();
+    while (!has_answer("created x")) {
+        cr_assert_lt(clock_mono_us() - start_us, lenient(2000000));
+        asker_forget(asker);
+    }
+    cr_assert(actor_database_is_up(actor));
+    cr_assert_eq(count("SELECT count(*) FROM toy"), 1);
+    PQfinish(gate);
+    gate = NULL;
+    actor_free(actor);
+    actor = NULL;
+    postgres_server_stop(&own);
+}
+
+/* A backend that is killed is no reason: it is there again within milliseconds. */
+Test(actor_links, stays_in_the_queue_group_while_its_link_is_made_anew)
+{
+    for (int i = 0; i < 20; i++) {
+        const char *answer;
+        int64_t start_us = clock_mono_us();
+
+        postgres_do(url, KILL_BACKEND);
+        answer = asker_ask_one(asker, TOY_PUT, "x", ASKER_NORMAL);
+        if (clock_mono_us() - start_us < 250000)
+            cr_assert_str_neq(answer, "no responders");
+    }
+}
+
+Test(actor_links, leaves_commands_to_others_while_its_database_is_away)
+{
+    struct postgres_server own;
+    struct actor *cut;
+    int64_t until_us;
+
+    postgres_server_prepare(&own);
+    postgres_server_start(&own);
+    postgres_do(own.url, toy_schema);
+    cut = actor_start(&(struct actor_options){.service = &toy_service,
+                                              .meters = meters,
+                                              .name = "toy-1",
+                                              .bus_url = nats.url,
+                                              .database_url = own.url});
+    for (int round = 0; round < 3; round++) {
+        int64_t before;
+
+        if (round > 0)
+            postgres_server_start(&own);
+        before = postgres_integer(own.url, "SELECT count(*) FROM toy");
+        while (postgres_integer(own.url, "SELECT count(*) FROM toy") == before)
+            cr_assert(has_answer("created x"));
+        postgres_server_crash(&own);
+        while (actor_database_is_up(cut))
+            cr_assert_not(has_answer("no responders"));
+        until_us = clock_mono_us() + lenient(500000); /* LEAVE_US, and two turns */
+        while (clock_mono_us() < until_us) {
+            cr_assert_not(has_answer("no responders"));
+            asker_forget(asker);
+        }
+        for (int i = 0; i < 100; i++)
+            cr_assert(has_answer("created x"));
+        asker_forget(asker);
+    }
+    until_us = clock_mono_us() + lenient(1000000);
+    actor_free(cut);
+    cr_assert_lt(clock_mono_us(), until_us, "it does not end without its database");
+    postgres_server_stop(&own);
+}
+
+/* -- starting -------------------------------------------------------------------------------- */
+
+Test(actor_links, leaves_commands_to_others_until_its_database_is_there)
+{
+    struct postgres_server own;
+    int64_t until_us;
+
+    actor_free(actor);
+    postgres_server_prepare(&own);
+    postgres_server_start(&own);
+    postgres_do(own.url, toy_schema);
+    postgres_server_crash(&own);
+    actor = actor_start(&(struct actor_options){.service = &toy_service,
+                                                .meters = meters,
+                                                .name = "toy-0",
+                                                .bus_url = nats.url,
+                                                .database_url = own.url});
+    while (!actor_bus_is_up(actor))
+        usleep(1000);
+    until_us = clock_mono_us() + 300000; /* in which it turns more than once */
+    while (clock_mono_us() < until_us) {
+        asker_forget(asker);
+        cr_assert_str_eq(asker_ask_one(asker, TOY_PUT, "x", ASKER_NORMAL), "no responders");
+    }
+    postgres_server_start(&own);
+    do
+        asker_forget(asker);
+    while (strcmp(asker_ask_one(asker, TOY_PUT, "x", ASKER_NORMAL), "no responders") == 0);
+    cr_assert(actor_database_is_up(actor));
+    cr_assert_str_eq(asker_ask_one(asker, TOY_PUT, "y", ASKER_NORMAL), "created y");
+    actor_free(actor);
+    actor = NULL;
+    postgres_server_stop(&own);
+}

@@ -1,0 +1,196 @@
+/* Requests over the bus and what comes back for them, against a real nats-server. */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "tests/unit/common/bus/ends.h"
+
+TestSuite(bus_requests, .init = start_server, .fini = stop_server, .timeout = 60);
+
+Test(bus_requests, carries_a_request_and_its_reply_with_their_headers)
+{
+    struct bus *client = open_end(0), *service = open_end(1);
+    struct bus_mailbox *mailbox = bus_serve(service, "v1.thing.*", "thing");
+    struct replies replies = {0};
+    bus_open_inbox(client, on_reply, &replies);
+    cr_assert(EVENTUALLY(bus_is_up(client) && bus_is_up(service)));
+    turn(); /* the subscription leaves */
+
+    struct bus_header headers[] = {{"Request-Id", "r1"}, {"Deadline", "17"}};
+    struct bus_message *request = NULL;
+    while (request == NULL) { /* the two connections are not ordered against each other */
+        cr_assert_eq(
+            bus_request(client, "v1.thing.get", 0xfeedULL << 48 | 7, headers, 2, STR(BODY)), ST_OK);
+        cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL || atomic_load(&replies.n) > 0));
+        if (request == NULL)
+            atomic_store(&replies.n, 0);
+    }
+    cr_assert(is(bus_message_subject(request), "v1.thing.get"));
+    cr_assert(is(bus_message_body(request), BODY));
+    cr_assert(is(bus_message_header(request, "Request-Id"), "r1"));
+    cr_assert(is(bus_message_header(request, "Deadline"), "17"));
+    cr_assert_null(bus_message_header(request, "Scope").p);
+
+    char reply_to[128];
+    (void)snprintf(reply_to, sizeof(reply_to), "%.*s", STR_ARG(bus_message_reply_to(request)));
+    bus_message_free(request);
+    struct bus_header outcome = {"Outcome", "ok"};
+    cr_assert_eq(bus_publish(service, reply_to, NULL, &outcome, 1, STR("done")), ST_OK);
+    cr_assert(EVENTUALLY(atomic_load(&replies.n) == 1));
+    cr_assert_eq(replies.kind[0], BUS_REPLY);
+    cr_assert_eq(replies.token[0], 0xfeedULL << 48 | 7);
+    cr_assert(is(bus_message_body(replies.message[0]), "done"));
+    cr_assert(is(bus_message_header(replies.message[0], "Outcome"), "ok"));
+    cr_assert_null(bus_message_reply_to(replies.message[0]).p);
+    bus_message_free(replies.message[0]);
+    free_ends();
+}
+
+Test(bus_requests, names_the_request_that_has_no_responders)
+{
+    struct bus *both = open_end(0);
+    struct bus_mailbox *mailbox = bus_serve(both, "v1.thing.*", "thing");
+    struct replies replies = {0};
+    bus_open_inbox(both, on_reply, &replies);
+    cr_assert(EVENTUALLY(bus_is_up(both)));
+    cr_assert_eq(bus_request(both, "v1.thing.get", 1, NULL, 0, STR("")), ST_OK);
+    cr_assert_eq(bus_request(both, "v1.nobody.get", 2, NULL, 0, STR("")), ST_OK);
+    cr_assert(EVENTUALLY(atomic_load(&replies.n) == 1 && bus_waiting(mailbox) == 1));
+    cr_assert_eq(replies.token[0], 2);
+    cr_assert_eq(replies.kind[0], BUS_NO_RESPONDERS);
+    cr_assert_null(replies.message[0]);
+    bus_message_free(bus_take(mailbox));
+    free_ends();
+}
+
+Test(bus_requests, brings_a_pulse_back_to_its_inbox)
+{
+    struct bus *bus = open_end(0);
+    struct replies replies = {0};
+    bus_open_inbox(bus, on_reply, &replies);
+    cr_assert(EVENTUALLY(bus_is_up(bus)));
+    cr_assert_eq(bus_pulse(bus, 11), ST_OK);
+    cr_assert(EVENTUALLY(atomic_load(&replies.n) == 1));
+    cr_assert_eq(replies.token[0], 11);
+    cr_assert_eq(replies.kind[0], BUS_REPLY);
+    bus_message_free(replies.message[0]);
+    free_ends();
+}
+
+Test(bus_requests, does_not_wait_for_a_reply_for_ever)
+{
+    struct bus *impatient = ends[0] = bus_connect(
+        &(struct bus_options){.url = server.url, .name = "test", .reply_patience_ms = 100});
+    struct bus *other = open_end(1);
+    struct bus_mailbox *mailbox = bus_serve(impatient, "v1.thing.*", "thing");
+    struct bus_message *request = NULL;
+    struct replies replies = {0}, others = {0};
+    bus_open_inbox(impatient, on_reply, &replies);
+    bus_open_inbox(other, on_reply, &others);
+    cr_assert(EVENTUALLY(bus_is_up(impatient) && bus_is_up(other)));
+    cr_assert_eq(bus_request(impatient, "v1.thing.get", 1, NULL, 0, STR("")), ST_OK);
+    cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL));
+    int64_t over_us = clock_mono_us() + 400 * 1000;
+    cr_assert(EVENTUALLY(clock_mono_us() > over_us));
+
+    /* The server knows nobody any more who would take it. */
+    cr_assert_eq(bus_request(other, bus_message_reply_to(request).p, 2, NULL, 0, STR("")), ST_OK);
+    cr_assert(EVENTUALLY(atomic_load(&others.n) == 1));
+    cr_assert_eq(others.kind[0], BUS_NO_RESPONDERS);
+    cr_assert_eq(atomic_load(&replies.n), 0);
+    bus_message_free(request);
+    free_ends();
+}
+
+Test(bus_requests, tells_an_empty_reply_from_no_responders)
+{
+    struct bus *both = open_end(0);
+    struct bus_mailbox *mailbox = bus_serve(both, "v1.thing.*", "thing");
+    struct bus_message *request = NULL;
+    struct replies replies = {0};
+    bus_open_inbox(both, on_reply, &replies);
+    cr_assert(EVENTUALLY(bus_is_up(both)));
+    cr_assert_eq(bus_request(both, "v1.thing.get", 1, NULL, 0, STR("")), ST_OK);
+    cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL));
+    cr_assert_eq(bus_publish(both, bus_message_reply_to(request).p, NULL, NULL, 0, STR("")), ST_OK);
+    cr_assert(EVENTUALLY(atomic_load(&replies.n) == 1));
+    cr_assert_eq(replies.kind[0], BUS_REPLY);
+    bus_message_free(replies.message[0]);
+    bus_message_free(request);
+    free_ends();
+}
+
+Test(bus_requests, drops_a_second_reply_rather_than_take_it_for_the_next_request_s)
+{
+    struct bus *both = open_end(0);
+    struct bus_mailbox *mailbox = bus_serve(both, "v1.thing.*", "thing");
+    struct bus_message *request = NULL;
+    struct replies replies = {0};
+    char reply_to[2][128];
+    bus_open_inbox(both, on_reply, &replies);
+    cr_assert(EVENTUALLY(bus_is_up(both)));
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(bus_request(both, "v1.thing.get", (uint64_t)i, NULL, 0, STR("")), ST_OK);
+        cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL));
+        (void)snprintf(reply_to[i], sizeof(reply_to[i]), "%.*s",
+                       STR_ARG(bus_message_reply_to(request)));
+        bus_message_free(request);
+        cr_assert_eq(bus_publish(both, reply_to[0], NULL, NULL, 0, STR("first")), ST_OK);
+        if (i == 1)
+            cr_assert_eq(bus_publish(both, reply_to[1], NULL, NULL, 0, STR("second")), ST_OK);
+        cr_assert(EVENTUALLY(atomic_load(&replies.n) == i + 1));
+    }
+    cr_assert_str_neq(reply_to[0], reply_to[1]);
+    cr_assert(is(bus_message_body(replies.message[0]), "first"));
+    cr_assert_eq(replies.token[1], 1);
+    cr_assert(is(bus_message_body(replies.message[1]), "second"));
+    bus_message_free(replies.message[0]);
+    bus_message_free(replies.message[1]);
+    free_ends();
+}
+
+/* -- calls that block ------------------------------------------------------------------------ */
+
+struct echo {
+    pthread_t thread;
+    atomic_bool stop;
+    atomic_bool ready;
+};
+
+static void *echo(void *arg)
+{
+    struct echo *e = arg;
+    struct bus *bus = connect_to(server.url);
+    struct bus_mailbox *mailbox = bus_serve(bus, "v1.echo.*", "echo");
+    while (!atomic_load(&e->stop)) {
+        bus_wait(bus, 5);
+        atomic_store(&e->ready, bus_is_up(bus));
+        for (struct bus_message *m; (m = bus_take(mailbox)) != NULL; bus_message_free(m)) {
+            if (!is(bus_message_subject(m), "v1.echo.silence"))
+                cr_assert_eq(
+                    bus_publish(bus, bus_message_reply_to(m).p, NULL, NULL, 0, bus_message_body(m)),
+                    ST_OK);
+        }
+    }
+    bus_free(bus);
+    return NULL;
+}
+
+Test(bus_requests, calls_and_tells_an_answer_from_nobody_and_from_silence)
+{
+    struct echo e = {0};
+    struct bus_message *reply = NULL;
+    struct bus *client = connect_to(server.url);
+    cr_assert_eq(bus_call(client, "v1.echo.say", NULL, 0, STR(BODY), 2000, &reply), ST_UNAVAILABLE);
+    cr_assert_eq(pthread_create(&e.thread, NULL, echo, &e), 0);
+    enum status st = ST_UNAVAILABLE;
+    for (int64_t until_us = clock_mono_us() + 5000000;
+         st == ST_UNAVAILABLE && clock_mono_us() < until_us;)
+        st = bus_call(client, "v1.echo.say", NULL, 0, STR(BODY), 2000, &reply);
+    cr_assert_eq(st, ST_OK);
+    cr_assert(is(bus_message_body(reply), BODY));
+    bus_message_free(reply);
+    cr_assert_eq(bus_call(client, "v1.echo.silence", NULL, 0, STR(BODY), 50, &reply), ST_UNCERTAIN);
+    atomic_store(&e.stop, true);
+    pthread_join(e.thread, NULL);
+    bus_free(client);
+}
