@@ -1,13 +1,10 @@
-// What every page owes everybody: read by assistive technology, on a phone, in the dark, and soon.
+// What every page owes everybody: read by assistive technology, on a phone, and in the dark.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import AxeBuilder from '@axe-core/playwright';
 import { PHONE, WIDE, person, visitor } from './browser.mjs';
-import { doors, furnish, pagesOf, settled, visit } from './furnished.mjs';
-import { lenience, organization } from './stack.mjs';
-
-const BYTES_MOST = 200 * 1024;
-const PAINT_MS = 500 * lenience;
+import { doors, furnish, pagesOf, visit } from './furnished.mjs';
+import { organization } from './stack.mjs';
 
 let pages, signedIn, signedInEmpty;
 before(async () => {
@@ -51,38 +48,4 @@ test('no page has a fault that axe finds, or scrolls sideways, in both themes an
   await t.test('overview without data', () =>
     look(signedInEmpty, { name: 'overview without data', path: '/overview', title: 'First steps' }));
   for (const place of pages) await t.test(place.name, () => look(signedIn, place));
-});
-
-// Opened for the first time, by a browser that has nothing of it yet: {bytes, paint}.
-async function load(storageState, { path, title }) {
-  const page = await visitor({ storageState });
-  await page.goto(path);
-  await settled(page, title);
-  const measured = await page.evaluate(() => ({
-    bytes: [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
-      .reduce((sum, entry) => sum + entry.transferSize, 0),
-    paint: performance.getEntriesByName('first-paint')[0].startTime,
-  }));
-  await page.context().close();
-  return measured;
-}
-
-test('every page is small, and painted soon', async (t) => {
-  const all = [...doors.map((place) => [undefined, place]), ...pages.filter(({ open }) => !open)
-    .map((place) => [signedIn, place])];
-  for (const [state, place] of all) {
-    await t.test(place.name, async (one) => {
-      let bytes, paint;
-      // Again, should others have had the machine.
-      for (let round = 0; round < 3 && !(paint < PAINT_MS); round++) {
-        const loads = [];
-        for (let i = 0; i < 3; i++) loads.push(await load(state, place));
-        bytes = Math.max(...loads.map((each) => each.bytes));
-        paint = loads.map((each) => each.paint).sort((a, b) => a - b)[1];
-      }
-      one.diagnostic(`${Math.ceil(bytes / 1024)} KB, first paint after ${Math.round(paint)} ms`);
-      assert.ok(bytes > 10_000 && bytes < BYTES_MOST, `${bytes} bytes`);
-      assert.ok(paint < PAINT_MS, `${paint} ms`);
-    });
-  }
 });

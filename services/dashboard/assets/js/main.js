@@ -8,14 +8,13 @@
 import {ApiError, whenSignedOut} from './api.js';
 import {h, replace} from './dom.js';
 import {startRouter, go} from './router.js';
-import {find} from './routes.js';
-import {forgetSession, refreshSession, session} from './session.js';
+import {HOME, destination, find} from './routes.js';
+import {endSession, forgetSession, refreshSession, session, whenTabsTell} from './session.js';
 import {announce} from './components/announce.js';
 import {errorNotice, notFound} from './components/notice.js';
 import {settled} from './components/section.js';
 import {frame, markCurrent} from './components/shell.js';
 
-const HOME = '/overview';
 /* For so long the page before stays; then the next one is shown as far as it is. */
 const PATIENCE_MS = 400;
 
@@ -32,12 +31,18 @@ function closeDialogs() {
   }
 }
 
+function clear() {
+  framed = null;
+  replace(app);
+  closeDialogs();
+  document.querySelector('.toasts')?.remove();
+}
+
 function toTheDoor() {
   const here = location.pathname + location.search;
 
-  forgetSession();
-  framed = null;
-  closeDialogs();
+  endSession();
+  clear();
   go(here === HOME || here.startsWith('/sign-in') ? '/sign-in'
     : `/sign-in?next=${encodeURIComponent(here)}`, {replace: true});
 }
@@ -123,15 +128,28 @@ async function showPage() {
 
 /* A browser may keep a page that was left and show it again: then without what stood on it. */
 addEventListener('pagehide', (event) => {
-  if (!event.persisted)
-    return;
-  replace(app);
-  closeDialogs();
+  if (event.persisted)
+    clear();
 });
 addEventListener('pageshow', (event) => {
   if (event.persisted)
     location.reload();
 });
 
+/*
+ * Another tab's word: what stands here may be somebody else's by now. So it goes at once, and then the
+ * server says who is signed in. A tab that waits at the door follows one that went in.
+ */
+function onTabs(what) {
+  if (session() !== null) {
+    forgetSession();
+    clear();
+    showPage();
+  } else if (what === 'begun' && location.pathname === '/sign-in') {
+    go(destination(new URLSearchParams(location.search).get('next')), {replace: true});
+  }
+}
+
 whenSignedOut(toTheDoor);
+whenTabsTell(onTabs);
 startRouter(showPage);

@@ -2,6 +2,8 @@
  * routes - every page: its path, its module, and where it stands in the navigation. Modules are
  * fetched when their page is first opened. `door`: to be seen without being signed in.
  */
+export const HOME = '/overview';
+
 export const routes = [
   {path: '/sign-in', door: true, load: () => import('./pages/sign-in.js')},
   {path: '/invitation', door: true, load: () => import('./pages/invitation.js')},
@@ -62,4 +64,11 @@ export function find(path) {
       return {route, params};
   }
   return null;
+}
+
+/* Where a sign-in leads: to `next` if that is a page behind the door, whatever the address says. */
+export function destination(next) {
+  const found = find((next ?? '').split('?')[0]);
+
+  return found !== null && !found.route.door ? next : HOME;
 }

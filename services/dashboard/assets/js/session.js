@@ -9,11 +9,14 @@ const RANK = {member: 0, admin: 1, owner: 2};
 /* A role may change while somebody is signed in: so long it may look otherwise. */
 const FRESH_MS = 30000;
 
+/* The tabs of a browser share one session: each says here when it has begun or ended. */
+const tabs = new BroadcastChannel('session');
+
 let current = null;
 let askedAt = 0;
 
 /* Throws what the server answers when nobody is signed in. */
-export async function loadSession() {
+async function loadSession() {
   askedAt = Date.now();
   current = await whoIsThere();
   setCsrf(current.csrf);
@@ -32,6 +35,23 @@ export async function refreshSession() {
 export function forgetSession() {
   current = null;
   setCsrf(null);
+}
+
+/* Somebody has just signed in. */
+export async function beginSession() {
+  await loadSession();
+  tabs.postMessage('begun');
+}
+
+/* The server has ended it, or says that it has ended. */
+export function endSession() {
+  forgetSession();
+  tabs.postMessage('ended');
+}
+
+/* Called with 'begun' or 'ended' when another tab has said so. */
+export function whenTabsTell(listener) {
+  tabs.addEventListener('message', (event) => listener(event.data));
 }
 
 export function session() {

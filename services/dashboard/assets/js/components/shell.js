@@ -4,7 +4,7 @@ import {h} from '../dom.js';
 import {words} from '../format.js';
 import {go} from '../router.js';
 import {navigation} from '../routes.js';
-import {forgetSession} from '../session.js';
+import {endSession} from '../session.js';
 import {toast} from './announce.js';
 import {icon, mark} from './icons.js';
 
@@ -42,7 +42,7 @@ export function brand(organization) {
 /* Ends the sessions that `address` names, this one among them. */
 export async function leaveBy(address) {
   await del(address);
-  forgetSession();
+  endSession();
   chooseTheme(chosenTheme()); /* signing out cleared what the browser kept */
   go('/sign-in');
 }
@@ -54,6 +54,8 @@ async function signOut(event) {
   try {
     await leaveBy('/data/session');
   } catch (error) {
+    if (error.status === 401)
+      return; /* it had ended before, and the sign-in page stands here */
     button.disabled = false;
     toast(`You are still signed in: ${error.message}`);
   }

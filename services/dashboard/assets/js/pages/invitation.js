@@ -5,7 +5,7 @@ import {form} from '../components/form.js';
 import {brand, themeSwitch} from '../components/shell.js';
 import {passwordFields, samePasswords} from '../components/password.js';
 import {go} from '../router.js';
-import {loadSession} from '../session.js';
+import {beginSession} from '../session.js';
 
 export const title = 'Accept an invitation';
 
@@ -28,7 +28,7 @@ function welcome(token) {
       run: async (values) => {
         samePasswords(values, 'password');
         await knock('/data/invitation', {token, password: values.password});
-        await loadSession();
+        await beginSession();
         go('/overview', {replace: true});
       },
     }),

@@ -4,20 +4,13 @@ import {h, replace} from '../dom.js';
 import {form, input, radios} from '../components/form.js';
 import {brand, themeSwitch} from '../components/shell.js';
 import {go} from '../router.js';
-import {find} from '../routes.js';
-import {loadSession} from '../session.js';
+import {destination} from '../routes.js';
+import {beginSession} from '../session.js';
 
 export const title = 'Sign in';
 
-/* Where to go on: a page of this dashboard or none, whatever the address says. */
-function destination(next) {
-  const path = (next ?? '').split('?')[0];
-
-  return find(path) !== null && !find(path).route.door ? next : '/overview';
-}
-
 async function enter(next) {
-  await loadSession();
+  await beginSession();
   go(next, {replace: true});
 }
 
