@@ -7,15 +7,24 @@
 set -euo pipefail
 customer=${1-user-7}
 
+answer=$(mktemp)
+trap 'rm -f "$answer"' EXIT
+
 # The key goes in by standard input: among the arguments everybody on the machine could read it.
-# curl waits as Retry-After says, otherwise 1, 2, 4 ... seconds.
+# Broken connections, 429 and 5xx are tried again, after Retry-After or else 1, 2, 4 ... seconds. The
+# body goes to a file, which curl begins anew with each attempt.
 api() {
-  local method=$1 path=$2 body=${3-}
-  curl --silent --show-error --fail-with-body --max-time 30 \
-    --retry 5 --retry-connrefused \
+  local method=$1 path=$2 body=${3-} status
+  status=$(curl --silent --show-error --max-time 30 --retry 5 --retry-all-errors \
+    --output "$answer" --write-out '%{http_code}' \
     --request "$method" "$BASE_URL$path" \
     --header 'Content-Type: application/json' ${body:+--data "$body"} \
-    --config - <<<"header = \"Authorization: Bearer $FULL_KEY\""
+    --config - <<<"header = \"Authorization: Bearer $FULL_KEY\"")
+  if [[ $status != 2?? ]]; then
+    echo "$status $(<"$answer")" >&2
+    return 1
+  fi
+  cat "$answer"
 }
 
 create() {

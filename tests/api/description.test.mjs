@@ -86,6 +86,18 @@ test('every object of an answer is closed', () => {
   assert.deepEqual(open, ['Attributes', 'AttributeChanges']);
 });
 
+// Every schema that describes members twice: beside themselves, in one of several alternatives.
+function* twice(node, where = '#') {
+  if (node === null || typeof node !== 'object') return;
+  const beside = [node.allOf, node.oneOf, node.anyOf].flat().filter(Boolean);
+  if (node.properties && beside.some((schema) => schema.properties)) yield where;
+  for (const [key, child] of Object.entries(node)) yield* twice(child, `${where}/${key}`);
+}
+
+test('each member has one type for those who generate a client', () => {
+  assert.deepEqual([...twice(description.components.schemas)], []);
+});
+
 test('every answer has a request id and must not be stored', () => {
   for (const status of ['200', '201', ...sorted(outcomes().map((o) => o.status)), '417'])
     for (const { headers } of responsesOf(status))

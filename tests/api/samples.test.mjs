@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { root } from './description.mjs';
@@ -17,6 +18,34 @@ const read = (name) => readFileSync(new URL(name, samples), 'utf8');
 // The second words of the lines that begin with a word.
 const words = (out, first) =>
   out.split('\n').filter((l) => l.startsWith(`${first} `)).map((l) => l.split(' ')[1]);
+
+// In front of the service: the first attempt gets 503, the third no answer, all others go through.
+async function stumbling(use) {
+  let attempts = 0;
+  const server = createServer((from, to) => {
+    attempts += 1;
+    if (attempts === 1) {
+      to.writeHead(503, { 'Content-Type': 'application/json' }).end('{"id": "not this one"}');
+    } else if (attempts === 3) {
+      from.socket.destroy();
+    } else {
+      const { method, headers } = from;
+      const onward = new URL(from.url, process.env.BASE_URL);
+      from.pipe(request(onward, { method, headers }, (answer) => {
+        to.writeHead(answer.statusCode, answer.headers);
+        answer.pipe(to);
+      }));
+    }
+  });
+  await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  try {
+    await use(`http://127.0.0.1:${server.address().port}/api/v1`);
+    assert.ok(attempts > 3, `${attempts}`);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
 
 for (const name of Object.values(programs)) {
   const sample = (customer, env = process.env) =>
@@ -38,6 +67,13 @@ for (const name of Object.values(programs)) {
     const [first, second] = [await sample(customer), await sample(customer)];
     assert.equal(second.stdout, first.stdout);
   });
+
+  test(`${name} tries again what failed in passing`, () => stumbling(async (BASE_URL) => {
+    const customer = `sample-${randomUUID()}`;
+    const { stdout } = await sample(customer, { ...process.env, BASE_URL });
+    const { stdout: again } = await sample(customer);
+    assert.equal(stdout, again);
+  }));
 
   test(`${name} ends with an error when it is refused`, async () => {
     const env = { ...process.env, FULL_KEY: process.env.READ_KEY };
