@@ -218,6 +218,7 @@ static bool open_all(struct edge *edge)
         return false;
     calls_init(&edge->calls, loop, edge->bus, &edge->pulse, options->calls_most,
                options->command_timeout_ms);
+    pulse_init(&edge->pulse, options->bus_patience_ms);
     h2o_timeout_init(loop, &edge->pulse_timeout, PULSE_MS);
     edge->pulse_timer.cb = on_pulse;
     h2o_timeout_link(loop, &edge->pulse_timeout, &edge->pulse_timer);

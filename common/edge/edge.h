@@ -38,6 +38,7 @@ struct edge_options {
     const struct bus_tls *nats_tls;
     const char *inbox_prefix; /* of our user on the bus */
     int64_t command_timeout_ms;
+    unsigned bus_patience_ms; /* after so long without a sign of life requests are refused */
     size_t connections_most, calls_most;
     const char *address;
     uint16_t port, tls_port;

@@ -186,6 +186,7 @@ static int run(const struct program *program)
                                     .nats_tls = &config.nats_tls,
                                     .inbox_prefix = bus_user_inbox(program->user),
                                     .command_timeout_ms = config.command_timeout_ms,
+                                    .bus_patience_ms = program->bus_patience_ms,
                                     .connections_most = (size_t)config.max_connections,
                                     .calls_most = program->calls_most,
                                     .http = &http};

@@ -1,5 +1,10 @@
 #include "common/edge/pulse.h"
 
+void pulse_init(struct pulse *pulse, unsigned patience_ms)
+{
+    *pulse = (struct pulse){.patience = patience_ms / PULSE_MS};
+}
+
 bool pulse_turn(struct pulse *pulse)
 {
     if (pulse->awaited) {
@@ -24,5 +29,5 @@ void pulse_lost(struct pulse *pulse)
 
 bool pulse_is_silent(const struct pulse *pulse)
 {
-    return pulse->missed > PULSE_MISSED_MOST;
+    return pulse->missed >= pulse->patience;
 }

@@ -11,14 +11,16 @@
 
 #include <stdbool.h>
 
-#define PULSE_MS          25
-#define PULSE_MISSED_MOST 3  /* one more and the bus is silent */
-#define PULSE_AGAIN       40 /* turns after which a beat counts as lost and is followed by another */
+#define PULSE_MS    25
+#define PULSE_AGAIN 40 /* turns after which a beat counts as lost and is followed by another */
 
 struct pulse {
+    unsigned patience; /* turns without an answer that make the bus silent */
     bool awaited;
     unsigned missed; /* turns since the beat was sent, its own not counted */
 };
+
+void pulse_init(struct pulse *pulse, unsigned patience_ms);
 
 /* A turn of the timer; true: send a beat now. */
 bool pulse_turn(struct pulse *pulse);

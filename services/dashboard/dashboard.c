@@ -6,6 +6,9 @@
 #include "services/dashboard/dashboard_meter.h"
 #include "services/dashboard/dialog.h"
 
+/* People rather wait a moment than read that something failed. */
+#define BUS_PATIENCE_MS 1500
+
 #define AT(member) .offset = offsetof(struct dashboard_settings, member)
 
 static const struct setting settings[] = {
@@ -54,6 +57,7 @@ const struct program dashboard_program = {
     .config = &dashboard_settings,
     .on_request = dialog_begin,
     .calls_most = DIALOGS_MOST,
+    .bus_patience_ms = BUS_PATIENCE_MS,
     .open = open_program,
     .new_loop = new_loop,
 };

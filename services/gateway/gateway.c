@@ -10,6 +10,8 @@
 #include "services/gateway/news.h"
 
 #define USAGE_MS   10000
+/* Servers rather hear at once that they are to try again. */
+#define BUS_PATIENCE_MS 100
 #define KEYS_KNOWN 65536
 #define KEYS_OTHER 10000
 /* An exchange awaits one call at a time, a key at most two more, usage one. */
@@ -98,6 +100,7 @@ const struct program gateway_program = {
     .config = &settings,
     .on_request = exchange_begin,
     .calls_most = CALLS_MOST,
+    .bus_patience_ms = BUS_PATIENCE_MS,
     .open = open_program,
     .count_loops = count_loops,
     .new_loop = new_loop,

@@ -4,8 +4,9 @@
 
 Test(pulse, sends_one_beat_at_a_time)
 {
-    struct pulse pulse = {0};
+    struct pulse pulse;
 
+    pulse_init(&pulse, 4 * PULSE_MS);
     cr_expect(pulse_turn(&pulse));
     cr_expect_not(pulse_turn(&pulse));
     pulse_heard(&pulse);
@@ -14,10 +15,11 @@ Test(pulse, sends_one_beat_at_a_time)
 
 Test(pulse, is_silent_after_four_turns_without_an_answer)
 {
-    struct pulse pulse = {0};
+    struct pulse pulse;
 
+    pulse_init(&pulse, 4 * PULSE_MS);
     cr_expect(pulse_turn(&pulse));
-    for (int i = 0; i < PULSE_MISSED_MOST; i++) {
+    for (int i = 0; i < 3; i++) {
         cr_expect_not(pulse_turn(&pulse));
         cr_expect_not(pulse_is_silent(&pulse));
     }
@@ -25,10 +27,24 @@ Test(pulse, is_silent_after_four_turns_without_an_answer)
     cr_expect(pulse_is_silent(&pulse));
 }
 
+Test(pulse, waits_for_a_second_beat_where_there_is_patience_for_it)
+{
+    struct pulse pulse;
+
+    pulse_init(&pulse, 60 * PULSE_MS);
+    cr_expect(pulse_turn(&pulse));
+    for (int i = 1; i < 60; i++)
+        cr_expect_eq(pulse_turn(&pulse), i == PULSE_AGAIN);
+    cr_expect_not(pulse_is_silent(&pulse));
+    cr_expect_not(pulse_turn(&pulse));
+    cr_expect(pulse_is_silent(&pulse));
+}
+
 Test(pulse, tries_again_when_a_beat_was_lost_but_stays_silent)
 {
-    struct pulse pulse = {0};
+    struct pulse pulse;
 
+    pulse_init(&pulse, 4 * PULSE_MS);
     cr_expect(pulse_turn(&pulse));
     for (int i = 1; i < PULSE_AGAIN; i++)
         cr_expect_not(pulse_turn(&pulse));
@@ -39,7 +55,7 @@ Test(pulse, tries_again_when_a_beat_was_lost_but_stays_silent)
 
 Test(pulse, is_back_with_the_first_beat)
 {
-    struct pulse pulse = {.awaited = true, .missed = 100};
+    struct pulse pulse = {.patience = 4, .awaited = true, .missed = 100};
 
     cr_assert(pulse_is_silent(&pulse));
     pulse_heard(&pulse);
@@ -49,8 +65,9 @@ Test(pulse, is_back_with_the_first_beat)
 
 Test(pulse, does_not_wait_for_a_beat_that_went_down_with_the_link)
 {
-    struct pulse pulse = {0};
+    struct pulse pulse;
 
+    pulse_init(&pulse, 4 * PULSE_MS);
     cr_expect(pulse_turn(&pulse));
     pulse_lost(&pulse);
     cr_expect(pulse_turn(&pulse));

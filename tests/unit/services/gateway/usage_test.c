@@ -23,6 +23,7 @@ static void set_up(void)
 
     meter_open();
     edge->bus = bus_connect(&(struct bus_options){.url = "nats://127.0.0.1:1", .name = "test"});
+    pulse_init(&edge->pulse, 100);
     calls_init(&edge->calls, h2o_evloop_create(), edge->bus, &edge->pulse, 16, 1000);
     gateway.keys = key_cache_new(10, 10);
     usage_init(&gateway.usage);
