@@ -88,6 +88,22 @@ test('when one tab finds the session ended, all leave', async () => {
   await isAtTheDoor(keys, '/keys');
 });
 
+test('two answers that the session has ended lead to one door, and from there to the page', async () => {
+  const page = await person(who);
+  // What was asked is answered, whether the page still waits for it or not.
+  await page.evaluate(() => {
+    const ask = window.fetch;
+    window.fetch = (path, { signal, ...options }) => ask(path, options);
+  });
+  await signOutEverywhere();
+  const answers = ['/data/members', '/data/organization'].map((path) => page.waitForResponse(path));
+  await nav(page, 'Members and plan').click();
+  for (const answer of await Promise.all(answers)) await answer.finished();
+  await isAtTheDoor(page, '/members');
+  await signIn(page, who);
+  await at(page, '/members');
+});
+
 test('who signs in as somebody else in one tab is who the others show', async () => {
   const other = await organization({ name: 'Another one' });
   const page = await person(who), keys = await keysTab(page);

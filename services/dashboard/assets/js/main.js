@@ -38,13 +38,15 @@ function clear() {
   document.querySelector('.toasts')?.remove();
 }
 
+/* Several answers may say at once that nobody is signed in: the first one's page is gone back to. */
 function toTheDoor() {
   const here = location.pathname + location.search;
 
+  if (location.pathname === '/sign-in')
+    return;
   endSession();
   clear();
-  go(here === HOME || here.startsWith('/sign-in') ? '/sign-in'
-    : `/sign-in?next=${encodeURIComponent(here)}`, {replace: true});
+  go(here === HOME ? '/sign-in' : `/sign-in?next=${encodeURIComponent(here)}`, {replace: true});
 }
 
 /* The element that the page goes into. */
