@@ -64,17 +64,29 @@ export async function person(who, path = '/overview', options) {
   return page;
 }
 
+// Who waited in vain is told what was there instead.
+async function orTell(page, awaited) {
+  try {
+    return await awaited;
+  } catch (error) {
+    const text = await page.locator('body').innerText({ timeout: 1000 }).catch(() => 'no page');
+    error.message += `\n${page.url()} shows: ${text.replace(/\s+/g, ' ').slice(0, 600)}`;
+    throw error;
+  }
+}
+
 // A page of this dashboard is there when its address is: nothing is loaded anew.
-export const at = (page, path) =>
-  page.waitForURL((url) => url.pathname + url.search === path, { waitUntil: 'commit' });
+export const at = (page, path) => orTell(page, page.waitForURL(
+  (url) => url.pathname + url.search === path, { waitUntil: 'commit' }));
 export const button = (where, name) => where.getByRole('button', { name, exact: true });
 export const dialog = (page, name) => page.getByRole('dialog', { name, exact: true });
 export const heading = (page, name) => page.getByRole('heading', { name, exact: true });
 export const nav = (page, name) =>
   page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true });
 export const row = (page, text) => page.getByRole('row').filter({ hasText: text });
-export const seen = (locator) => locator.first().waitFor();
-export const gone = (locator) => locator.first().waitFor({ state: 'detached' });
+export const seen = (locator) => orTell(locator.page(), locator.first().waitFor());
+export const gone = (locator) =>
+  orTell(locator.page(), locator.first().waitFor({ state: 'detached' }));
 
 // Presses the button of a dialog, whose name may stand on the page behind it as well.
 export const confirm = (page, name) => button(page.getByRole('dialog'), name).click();

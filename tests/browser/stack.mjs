@@ -32,11 +32,15 @@ export async function user(org, role, email = `${role}-${randomUUID()}@example.c
 export const key = async (org, scope = 'full', name = scope) =>
   (await ctl('key', 'create', '--org', org, '--name', name, '--scope', scope)).token;
 
-// What a server of theirs asks of the API: {status, body}.
-export async function call(token, method, path, body) {
+// What a server of theirs asks of the API: {status, body}. As they should, it asks again when nothing
+// was done: where browsers have the processors, the bus may have to wait for one.
+export async function call(token, method, path, body, tries = 5) {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   const answer = await fetch(BASE_URL + path, { method, headers, body: body && JSON.stringify(body) });
-  return { status: answer.status, body: await answer.json() };
+  const told = { status: answer.status, body: await answer.json() };
+  if (told.status !== 503 || tries === 1) return told;
+  await new Promise((resolve) => setTimeout(resolve, answer.headers.get('Retry-After') * 1000));
+  return call(token, method, path, body, tries - 1);
 }
 
 export async function converse(token, body) {
