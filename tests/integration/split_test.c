@@ -135,7 +135,7 @@ static void split_under_load(size_t n, void (*cut_off_by)(struct relay *),
     cr_assert(stack_wait(have_all_answered, &standing, WITHIN_MS), "one of them does nothing");
     cut_us = clock_mono_us();
     cut_off_by(&side.relay);
-    cr_assert(stack_wait(are_unready, &side, lenient(seen_within_ms)),
+    cr_assert(stack_wait(are_unready, &side, (int)lenient(seen_within_ms)),
               "one of them notices nothing");
     pass(lenient(LEFT_MS));
     left_us = clock_mono_us();
