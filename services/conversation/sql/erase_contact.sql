@@ -5,7 +5,7 @@
 WITH found AS (
   SELECT erased_at FROM conversation.contacts
    WHERE organization_id = $1::uuid AND id = $2::uuid
-     FOR UPDATE
+     FOR NO KEY UPDATE
 )
 UPDATE conversation.contacts c
    SET external_id = NULL, name = NULL, email = NULL, phone = NULL,

@@ -116,6 +116,26 @@ Test(race, leaves_an_erased_contact_without_profile_when_a_create_comes_crosswis
     arena_release(&theirs.arena);
 }
 
+/* A create takes its contact by the foreign key alone. Did it wait for an erasing, then two batches
+   that erase a contact each and create for the other's would wait for each other. */
+Test(race, creates_beside_an_erasing_of_the_contact)
+{
+    struct command *const made = run_create(CREATE("e1", USER("u1")));
+    const char *const body = arena_printf(&arena, "{\"id\":\"%s\"}", text_of(&made->contact_id));
+    struct command *command;
+
+    db_open_batch(db, clock_us() + 10 * 1000 * 1000);
+    (void)begin(db, &arena, (struct ask){&erase, ORG, NULL, body});
+    cr_assert_eq(db_run(db), ST_OK);
+    db_open_batch(neighbour, clock_us());
+    command = begin(neighbour, &arena, (struct ask){&create, ORG, NULL, CREATE("e2", USER("u1"))});
+    cr_assert_eq(db_run(neighbour), ST_OK, "it waits");
+    cr_assert_eq(command->route->tell(command, neighbour, NULL), ST_OK);
+    cr_assert_eq(db_commit(neighbour), ST_OK);
+    cr_assert_eq(db_commit(db), ST_OK);
+    assert_reply_has(read_back(command), "\"contact\":null");
+}
+
 Test(race, asks_to_be_run_again_when_a_neighbour_deleted_the_conversation)
 {
     struct command *const made = run_create(CREATE("e1", USER("u1")));
