@@ -48,7 +48,8 @@ static enum status read_step(struct db *db, struct arena *arena, const struct we
     return st;
 }
 
-/* All of a step in one transaction. */
+/* All of a step in one transaction, with the lock of the queue: the sender's statements touch
+   endpoints where they found them, and an update moves them. */
 static enum status write_step(struct db *db, struct arena *arena, struct webhook *self,
                               const struct found *found, size_t n)
 {
@@ -56,6 +57,7 @@ static enum status write_step(struct db *db, struct arena *arena, struct webhook
     enum status st;
 
     db_open_batch(db, clock_us() + PATIENCE_US);
+    db_add(db, SQL_LOCK_QUEUE, NULL, 0);
     for (size_t i = 0; i < n; i++) {
         struct params params = {0};
         struct str anew = secret_reseal(&self->keys, arena, &found[i].organization_id,
