@@ -13,6 +13,7 @@ struct reader {
     int argc, next;
     bool only_positions; /* "--" was seen */
     bool given[CALL_ARGUMENTS_MOST];
+    const struct argument *list; /* the repeated option before this word, which goes on; or NULL */
     struct arguments *into;
     char *error;
 };
@@ -213,6 +214,7 @@ static enum status read_option(struct reader *reader, const char *word)
     const char *value = "";
     enum status st;
 
+    reader->list = NULL;
     if (is_option(word, "--nats"))
         return option_value(reader, word, &reader->into->nats_url);
     for (size_t i = 0; call != NULL && i < call->n; i++) {
@@ -224,6 +226,7 @@ static enum status read_option(struct reader *reader, const char *word)
             argument->kind == ARGUMENT_EMPTY)
             return read_switch(reader, i, word);
         st = option_value(reader, word, &value);
+        reader->list = argument->repeated ? argument : NULL;
         return st == ST_OK ? take(reader, i, value) : st;
     }
     return wrong(reader, "unknown option %.*s", (int)strcspn(word, "="), word);
@@ -237,6 +240,8 @@ static enum status read_position(struct reader *reader, const char *word)
         if (call->arguments[i].option == NULL && !reader->given[i])
             return take(reader, i, word);
     }
+    if (reader->list != NULL)
+        return take(reader, (size_t)(reader->list - call->arguments), word);
     return wrong(reader, "one argument too many");
 }
 
@@ -260,12 +265,14 @@ static enum status read_word(struct reader *reader, const char *word)
     struct arguments *into = reader->into;
 
     if (!reader->only_positions && strncmp(word, "--", 2) == 0) {
-        if (word[2] == '\0')
+        if (word[2] == '\0') {
             reader->only_positions = true;
-        else if (strcmp(word, "--help") == 0)
+            reader->list = NULL;
+        } else if (strcmp(word, "--help") == 0) {
             into->help = true;
-        else
+        } else {
             return read_option(reader, word);
+        }
         return ST_OK;
     }
     if (into->group == NULL) {

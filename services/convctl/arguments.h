@@ -2,7 +2,8 @@
  * arguments - from a command line to a request.
  *
  * What     Options and positions may come in any order; "--name=X" is "--name X"; behind "--"
- *          everything is a position. --nats URL may stand anywhere.
+ *          everything is a position. --nats URL may stand anywhere. An option that may be repeated
+ *          also takes several values in a row.
  * Owns     The body is the caller's, to be given back with arguments_release(), also after a
  *          failure.
  * Threads  Any; reads nothing but its arguments.

@@ -72,7 +72,7 @@ const struct call calls[] = {
       OPTION("--no-ip", NULL, "ip_allowlist", ARGUMENT_EMPTY)}, 5},
 
     {"webhook", "create", SUBJECT_WEBHOOK_ENDPOINT_CREATE,
-     "send events to a URL; its secret is shown this once",
+     "send events of one or several types to a URL; its secret is shown this once",
      {ORG_OPTION,
       NEEDED("--url", "URL", "url", ARGUMENT_TEXT),
       {.option = "--event", .label = "conversation.created|" EVENTS, .field = "events",

@@ -73,6 +73,15 @@ Test(arguments, collect_what_may_be_repeated_in_an_array)
     expect_body("{\"ip_allowlist\":[\"10.0.0.1\",\"::1\"],\"require_https\":false}");
 }
 
+Test(arguments, take_several_values_in_a_row_where_one_may_be_repeated)
+{
+    cr_assert_eq(READ("webhook", "create", "--org", ORG, "--event", "ticket.created", "ai.handoff",
+                      "--url", "https://h.example", "--event", "ticket.resolved"),
+                 ST_OK, "%s", error);
+    expect_body("{\"events\":[\"ticket.created\",\"ai.handoff\",\"ticket.resolved\"],"
+                "\"url\":\"https://h.example\"}");
+}
+
 Test(arguments, take_a_value_that_looks_like_an_option)
 {
     cr_assert_eq(READ("org", "create", "--name", "--plan"), ST_OK, "%s", error);
@@ -178,6 +187,8 @@ Test(arguments, name_what_is_wrong)
     WRONG("ORG must be a UUID in lower case", "org", "get", "7");
     WRONG("ORG is missing", "org", "get");
     WRONG("one argument too many", "org", "get", ORG, ORG);
+    WRONG("one argument too many", "webhook", "create", "--event", "a", "--url", "b", "c");
+    WRONG("one argument too many", "policy", "set", "--ip", "10.0.0.1", "--", "10.0.0.2");
     WRONG("--rate-limit must be an integer or default", "org", "set", ORG, "--rate-limit", "");
     WRONG("KEY_ID must be a UUID in lower case", "key", "revoke", "--org", ORG, "x");
     WRONG("--require-https must be true|false", "policy", "set", "--require-https", "yes");
