@@ -44,6 +44,12 @@ bool calls_can_start(const struct calls *calls)
     return bus_is_up(calls->bus) && !pulse_is_silent(calls->pulse);
 }
 
+bool calls_may_wait(const struct calls *calls)
+{
+    return bus_is_up(calls->bus) && pulse_is_silent(calls->pulse) &&
+           !pulse_is_given_up(calls->pulse);
+}
+
 static void end(struct calls *calls, uint64_t token, enum call_end how, struct bus_message *message)
 {
     struct call *call;

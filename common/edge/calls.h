@@ -59,6 +59,8 @@ void calls_init(struct calls *calls, h2o_loop_t *loop, struct bus *bus, const st
 void calls_release(struct calls *calls);
 
 bool calls_can_start(const struct calls *calls);
+/* They cannot, but may in a moment: edge_hooks.on_bus_settled tells. */
+bool calls_may_wait(const struct calls *calls);
 /* ST_UNAVAILABLE: nothing was sent. *token names the call until its end. */
 MUST_CHECK enum status calls_start(struct calls *calls, struct call_request *request,
                                    uint64_t *token);

@@ -22,6 +22,8 @@ static void note_bus(struct edge *edge)
 {
     bool ready = calls_can_start(&edge->calls);
 
+    if (edge->options->hooks.on_bus_settled != NULL && !calls_may_wait(&edge->calls))
+        edge->options->hooks.on_bus_settled(edge);
     if (ready == atomic_load(&edge->ready))
         return;
     atomic_store(&edge->ready, ready);
@@ -118,6 +120,7 @@ static void on_reply(void *closure, uint64_t token, enum bus_reply_kind kind,
         return;
     }
     pulse_heard(&edge->pulse);
+    note_bus(edge);
     bus_message_free(message);
 }
 

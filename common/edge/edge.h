@@ -28,7 +28,8 @@ struct edge;
 struct edge_hooks {
     void (*on_open)(struct edge *edge);    /* the bus is being connected, nobody has asked yet */
     void (*on_link_up)(struct edge *edge); /* what failed before may succeed now */
-    void (*on_close)(struct edge *edge);   /* all requests are done with, the bus is still there */
+    void (*on_bus_settled)(struct edge *edge); /* often: calls can start or had better not wait */
+    void (*on_close)(struct edge *edge); /* all requests are done with, the bus is still there */
 };
 
 /* Constant after the start. */

@@ -31,3 +31,8 @@ bool pulse_is_silent(const struct pulse *pulse)
 {
     return pulse->missed >= pulse->patience;
 }
+
+bool pulse_is_given_up(const struct pulse *pulse)
+{
+    return pulse->missed >= pulse->patience + PULSE_HOPE;
+}

@@ -13,6 +13,7 @@
 
 #define PULSE_MS    25
 #define PULSE_AGAIN 40 /* turns after which a beat counts as lost and is followed by another */
+#define PULSE_HOPE  3  /* turns of silence in which it may well be a lack of processors */
 
 struct pulse {
     unsigned patience; /* turns without an answer that make the bus silent */
@@ -28,5 +29,7 @@ void pulse_heard(struct pulse *pulse);
 /* The beat could not be sent, or went down with the link. */
 void pulse_lost(struct pulse *pulse);
 bool pulse_is_silent(const struct pulse *pulse);
+/* Silent for so long that nobody should wait for it. */
+bool pulse_is_given_up(const struct pulse *pulse);
 
 #endif

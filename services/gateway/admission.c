@@ -183,8 +183,17 @@ void exchange_resume(struct waiter *waiter)
 {
     struct exchange *x = H2O_STRUCT_FROM_MEMBER(struct exchange, waiter, waiter);
 
-    if (x->stage == STAGE_ADMIT)
+    switch (x->stage) {
+    case STAGE_ADMIT:
         admit(x);
-    else
+        return;
+    case STAGE_COMMAND:
+        exchange_command(x);
+        return;
+    case STAGE_RECORD:
+        exchange_record(x);
+        return;
+    default:
         identify(x);
+    }
 }

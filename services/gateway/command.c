@@ -50,6 +50,17 @@ static enum status start(struct exchange *x, const char *subject, struct headers
     return visit_call(&x->visit, &request);
 }
 
+/* True: the bus may only have been kept waiting for a processor. The stage begins anew when that is
+   known, which is within 75 ms. */
+static bool hold(struct exchange *x)
+{
+    if (!calls_may_wait(&x->visit.edge->calls))
+        return false;
+    metric_add(meter.held, 1);
+    waiter_wait(&x->waiter, &x->gateway->held);
+    return true;
+}
+
 /* -- command --------------------------------------------------------------------------------- */
 
 static void end_command(struct exchange *x, enum outcome outcome, struct str body)
@@ -96,7 +107,7 @@ void exchange_command(struct exchange *x)
         add_text(&headers, &x->visit.req->pool, HEADER_QUERY, route->query);
     if (route->has_body)
         body = (struct str){x->visit.req->entity.base, x->visit.req->entity.len};
-    if (start(x, route->subject, &headers, body, on_reply) != ST_OK)
+    if (start(x, route->subject, &headers, body, on_reply) != ST_OK && !hold(x))
         end_command(x, OUTCOME_UNAVAILABLE, STR_NONE);
 }
 
@@ -157,6 +168,6 @@ void exchange_record(struct exchange *x)
     if (uuid_parse(x->route.resource_id, &conversation))
         add_text(&headers, &x->visit.req->pool, HEADER_RESOURCE, x->route.resource_id);
     add_contact(&headers, x);
-    if (start(x, SUBJECT_AUDIT_APPEND, &headers, STR(""), on_recorded) != ST_OK)
+    if (start(x, SUBJECT_AUDIT_APPEND, &headers, STR(""), on_recorded) != ST_OK && !hold(x))
         answer_unrecorded(x);
 }

@@ -61,7 +61,7 @@ int exchange_begin(h2o_handler_t *handler, h2o_req_t *req);
 
 /* From here on for these three files only. */
 void exchange_authorize(struct exchange *x, const struct head *head);
-void exchange_resume(struct waiter *waiter); /* the key or the lease is there */
+void exchange_resume(struct waiter *waiter); /* the key, the lease or the bus is there, or not */
 void exchange_command(struct exchange *x);
 void exchange_record(struct exchange *x);
 void exchange_answer(struct exchange *x); /* with outcome and body */

@@ -8,12 +8,13 @@
 #include "services/gateway/exchange.h"
 #include "services/gateway/meter.h"
 #include "services/gateway/news.h"
+#include "services/gateway/waiter.h"
 
-#define USAGE_MS   10000
+#define USAGE_MS 10000
 /* Servers rather hear at once that they are to try again. */
 #define BUS_PATIENCE_MS 100
-#define KEYS_KNOWN 65536
-#define KEYS_OTHER 10000
+#define KEYS_KNOWN      65536
+#define KEYS_OTHER      10000
 /* An exchange awaits one call at a time, a key at most two more, usage one. */
 #define CALLS_MOST (3 * EXCHANGES_MOST + 1)
 
@@ -37,6 +38,7 @@ static void on_open(struct edge *edge)
 
     crypto_random(&seed, sizeof(seed));
     gateway->keys = key_cache_new(KEYS_KNOWN, KEYS_OTHER);
+    h2o_linklist_init_anchor(&gateway->held);
     gateway->throttle = throttle_new((uint32_t)settings.auth_failure_limit, seed);
     h2o_multithread_register_receiver(edge->context.queue, &gateway->news, news_deliver);
     bus_listen(edge->bus, SUBJECT_NOTICE_ACCESS, news_post, gateway);
@@ -56,6 +58,11 @@ static void on_link_up(struct edge *edge)
     struct gateway *gateway = H2O_STRUCT_FROM_MEMBER(struct gateway, edge, edge);
 
     key_cache_each(gateway->keys, forget_failure, NULL);
+}
+
+static void on_bus_settled(struct edge *edge)
+{
+    waiters_resume(&H2O_STRUCT_FROM_MEMBER(struct gateway, edge, edge)->held);
 }
 
 static void on_close(struct edge *edge)
@@ -83,8 +90,10 @@ static bool open_program(struct edge_options *options)
     meter_open();
     options->address = settings.address;
     options->port = (uint16_t)settings.port;
-    options->hooks =
-        (struct edge_hooks){.on_open = on_open, .on_link_up = on_link_up, .on_close = on_close};
+    options->hooks = (struct edge_hooks){.on_open = on_open,
+                                         .on_link_up = on_link_up,
+                                         .on_bus_settled = on_bus_settled,
+                                         .on_close = on_close};
     if (settings.tls_port == 0)
         return true;
     options->tls_port = (uint16_t)settings.tls_port;

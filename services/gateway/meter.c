@@ -59,6 +59,8 @@ void meter_open(void)
         metric_counter(PREFIX "authentication_failures_total", NULL, "Requests without a good key");
     meter.auth_throttled = metric_counter(PREFIX "authentication_throttled_total", NULL,
                                           "Requests from addresses that failed too often");
+    meter.held = metric_counter(PREFIX "calls_held_total", NULL,
+                                "Commands that waited for a bus that was silent for a moment");
     meter.unrecorded = metric_counter(PREFIX "answers_unrecorded_total", NULL,
                                       "Answers given although their audit entry was not confirmed");
     meter.usage_kept = metric_counter(PREFIX "usage_reports_kept_total", NULL,

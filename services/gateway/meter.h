@@ -14,7 +14,7 @@ struct meter {
     struct metric *key_hits, *key_misses, *lookups, *lookups_failed, *lookups_withheld;
     struct metric *leases, *leases_failed;
     struct metric *auth_failures, *auth_throttled;
-    struct metric *unrecorded;
+    struct metric *held, *unrecorded;
     struct metric *usage_kept, *usage_uncertain;
 };
 

@@ -9,6 +9,8 @@
 #include "tests/support/health.h"
 #include "tests/support/lenient.h"
 #include "tests/support/load.h"
+#include "tests/support/raw.h"
+#include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
 /* However a test ends, nobody is left standing still, and whoever comes next finds all well. */
@@ -30,6 +32,7 @@ enum {
     HEALS_WITHIN_US = 5000000,
     BROKER_STOPS_US = 5000000,
     NOTICED_WITHIN_MS = 200,
+    MOMENTS = 30,               /* the machine may make some of them longer */
     REFUSED_WITHIN_US = 100000, /* but for one in a hundred: the machine may be busy */
     REFUSED_AT_LAST_US = 1000000,
     RECOVERS_WITHIN_US = 2000000,
@@ -189,6 +192,52 @@ Test(outage, a_broker_that_hangs_for_five_seconds_is_refused_at_once_and_leaves_
                              org.id, NULL),
                  0, "a 503 was executed later");
     load_reckon(load);
+}
+
+static bool feels_silence(void *gateway)
+{
+    return replica_ask(gateway, "/readyz")->status == 503;
+}
+
+/* Whether the broker was held up so that a request was held, and so briefly that it succeeded. */
+static bool outlast_a_moment(const struct replica *gateway, const struct org *org)
+{
+    static const char *const held = "conversations_gateway_calls_held_total";
+    static struct raw_answer answer;
+    const long long before = replica_metric(gateway, held);
+    const char *request = format("GET /api/v1/ping HTTP/1.1\r\nHost: localhost\r\n"
+                                 "Authorization: Bearer %s\r\n\r\n",
+                                 org->full_key);
+    struct raw raw;
+
+    raw_open(&raw, gateway->port);
+    cr_assert(raw_write(&raw, request, strlen(request))); /* now the key is known */
+    cr_assert(raw_read(&raw, &answer, 20000));
+    stack_halt("nats");
+    cr_assert(stack_wait(feels_silence, (void *)gateway, 5000));
+    cr_assert(raw_write(&raw, request, strlen(request)));
+    stack_let_run(10);
+    stack_signal("nats", SIGCONT);
+    cr_assert(raw_read(&raw, &answer, 20000));
+    raw_close(&raw);
+    cr_assert(answer.status == 200 || answer.status == 503 || answer.status == 500, "%d",
+              answer.status);
+    return answer.status == 200 && replica_metric(gateway, held) > before;
+}
+
+Test(outage, a_broker_that_is_held_up_for_a_moment_costs_no_request)
+{
+    struct replica gateway;
+    struct org org;
+    int i = 0;
+
+    org_without_limit(&org);
+    replica_start(&gateway, (const char *const[]){NULL});
+    while (i < MOMENTS && !outlast_a_moment(&gateway, &org))
+        i++;
+    fprintf(stderr, "outlasted after %d others\n", i);
+    cr_assert_lt(i, MOMENTS);
+    replica_stop(&gateway);
 }
 
 Test(outage, a_service_that_hangs_is_answered_500_and_its_late_work_is_dropped)

@@ -27,6 +27,21 @@ Test(pulse, is_silent_after_four_turns_without_an_answer)
     cr_expect(pulse_is_silent(&pulse));
 }
 
+Test(pulse, is_given_up_some_turns_after_it_fell_silent)
+{
+    struct pulse pulse = {.patience = 4, .awaited = true, .missed = 4};
+
+    cr_assert(pulse_is_silent(&pulse));
+    for (int i = 1; i < PULSE_HOPE; i++) {
+        (void)pulse_turn(&pulse);
+        cr_expect_not(pulse_is_given_up(&pulse));
+    }
+    (void)pulse_turn(&pulse);
+    cr_expect(pulse_is_given_up(&pulse));
+    pulse_heard(&pulse);
+    cr_expect_not(pulse_is_given_up(&pulse));
+}
+
 Test(pulse, waits_for_a_second_beat_where_there_is_patience_for_it)
 {
     struct pulse pulse;
