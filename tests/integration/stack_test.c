@@ -129,6 +129,31 @@ static void remove_other(void)
     cr_assert_eq(system(format("rm -r '%s'", stack_setting("RUN_DIR"))), 0);
 }
 
+Test(stack, up_shows_nothing_that_an_earlier_start_logged, .fini = remove_other)
+{
+    const char *log;
+
+    move_beside();
+    log = format("%s.log", stack_setting("RUN_DIR"));
+    cr_assert_neq(system("AUTH_FAILURE_LIMIT=abc deploy/local/stack up >/dev/null 2>&1"), 0);
+    cr_assert_neq(system(format("GATEWAY_THREADS=abc deploy/local/stack up >'%s' 2>&1", log)), 0);
+    cr_expect_eq(system(format("grep -q GATEWAY_THREADS '%s'", log)), 0);
+    cr_expect_neq(system(format("grep -q AUTH_FAILURE_LIMIT '%s'", log)), 0);
+}
+
+Test(stack, run_ends_well_when_down_stops_it, .fini = remove_other)
+{
+    const char *log;
+
+    move_beside();
+    log = format("%s.log", stack_setting("RUN_DIR"));
+    cr_assert_eq(system(format(": >'%s'; deploy/local/stack run >'%s' 2>&1 & run=$!;"
+                               " timeout 120 tail -n +1 -f --pid=$run '%s' | grep -qm1 Ctrl-C &&"
+                               " deploy/local/stack down && wait $run",
+                               log, log, log)),
+                 0);
+}
+
 Test(stack, down_leaves_no_process_and_the_next_up_finds_the_data, .fini = remove_other)
 {
     const char *shared = format("%s", stack_setting("BASE_URL"));
