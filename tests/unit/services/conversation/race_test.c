@@ -127,7 +127,7 @@ Test(race, creates_beside_an_erasing_of_the_contact)
     db_open_batch(db, clock_us() + 10 * 1000 * 1000);
     (void)begin(db, &arena, (struct ask){&erase, ORG, NULL, body});
     cr_assert_eq(db_run(db), ST_OK);
-    db_open_batch(neighbour, clock_us());
+    db_open_batch(neighbour, clock_us() + 5 * 1000 * 1000);
     command = begin(neighbour, &arena, (struct ask){&create, ORG, NULL, CREATE("e2", USER("u1"))});
     cr_assert_eq(db_run(neighbour), ST_OK, "it waits");
     cr_assert_eq(command->route->tell(command, neighbour, NULL), ST_OK);
