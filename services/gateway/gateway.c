@@ -10,7 +10,6 @@
 #include "services/gateway/news.h"
 #include "services/gateway/waiter.h"
 
-#define USAGE_MS 10000
 /* Servers rather hear at once that they are to try again. */
 #define BUS_PATIENCE_MS 100
 #define KEYS_KNOWN      65536
@@ -43,7 +42,7 @@ static void on_open(struct edge *edge)
     h2o_multithread_register_receiver(edge->context.queue, &gateway->news, news_deliver);
     bus_listen(edge->bus, SUBJECT_NOTICE_ACCESS, news_post, gateway);
     usage_init(&gateway->usage);
-    h2o_timeout_init(loop, &gateway->usage_timeout, USAGE_MS);
+    h2o_timeout_init(loop, &gateway->usage_timeout, (uint64_t)settings.usage_interval_ms);
     gateway->usage_timer.cb = on_usage;
     h2o_timeout_link(loop, &gateway->usage_timeout, &gateway->usage_timer);
 }

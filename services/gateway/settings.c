@@ -46,4 +46,12 @@ const struct setting gateway_settings[GATEWAY_SETTINGS] = {
      .least = 1,
      .most = 64,
      .meaning = "Event loops, each with its own listener and bus connection"},
+    {.name = "USAGE_INTERVAL_MS",
+     .type = SETTING_INT,
+     AT(usage_interval_ms),
+     .fallback = "10000",
+     .least = 100,
+     .most = 60000,
+     .meaning = "Milliseconds after which access is told what keys were used for, which the "
+                "dashboard draws"},
 };

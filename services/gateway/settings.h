@@ -15,9 +15,10 @@ struct settings {
     const char *tls_cert, *tls_key;
     int64_t auth_failure_limit;
     int64_t threads;
+    int64_t usage_interval_ms;
 };
 
-#define GATEWAY_SETTINGS 7
+#define GATEWAY_SETTINGS 8
 extern const struct setting gateway_settings[GATEWAY_SETTINGS];
 
 #endif
