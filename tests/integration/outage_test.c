@@ -36,6 +36,7 @@ enum {
     REFUSED_WITHIN_US = 100000, /* but for one in a hundred: the machine may be busy */
     REFUSED_AT_LAST_US = 1000000,
     RECOVERS_WITHIN_US = 2000000,
+    WAITS_MS = 30000, /* for what is timed otherwise */
 };
 
 static int count_between(const struct load *load, int64_t from_us, int64_t to_us, bool succeeded)
@@ -82,23 +83,37 @@ static void org_without_limit(struct org *org)
     json_decref(convctl("org", "set", org->id, "--rate-limit", "100000", NULL));
 }
 
+struct killed {
+    const char *name;
+    pid_t pid;
+};
+
+static bool has_successor(void *closure)
+{
+    const struct killed *killed = closure;
+    pid_t pid = stack_pid(killed->name);
+
+    return pid > 1 && pid != killed->pid && kill(pid, 0) == 0;
+}
+
 /* Kills a process under load and holds the stack to its promise. */
 static void kill_under_load(const char *name)
 {
     struct org org;
     struct load *load;
-    pid_t before = stack_pid(name);
+    struct killed killed = {name, stack_pid(name)};
     int64_t killed_us;
 
     org_without_limit(&org);
     load = load_start(&org, RATE);
-    stack_let_run(1000);
+    cr_assert(load_await_served(load, RATE, WAITS_MS));
     killed_us = clock_mono_us();
     stack_signal(name, SIGKILL);
-    stack_let_run(HEALS_WITHIN_US / 1000 + 1000);
+    cr_assert(stack_wait(has_successor, &killed, WAITS_MS), "%s was not started again", name);
+    cr_assert(health_await(WAITS_MS));
+    cr_assert(load_await_served(load, RATE, WAITS_MS), "it does not heal");
     load_stop(load);
     print_summary(name, load, killed_us);
-    cr_assert_neq(stack_pid(name), before, "%s was not killed", name);
     expect_known_answers(load);
     cr_assert_gt(count_between(load, 0, killed_us, true), RATE / 2, "there was hardly any load");
     cr_assert_eq(count_between(load, 0, killed_us - 100000, false), 0, "failures before the kill");
@@ -174,14 +189,14 @@ Test(outage, a_broker_that_hangs_for_five_seconds_is_refused_at_once_and_leaves_
 
     org_without_limit(&org);
     load = load_start(&org, RATE);
-    stack_let_run(1000);
+    cr_assert(load_await_served(load, RATE, WAITS_MS));
     stack_halt("nats");
     stopped_us = clock_mono_us();
     stack_let_run(NOTICED_WITHIN_MS);
     refused = expect_refusals_until(&org, stopped_us + BROKER_STOPS_US);
     stack_signal("nats", SIGCONT);
     continued_us = clock_mono_us();
-    stack_let_run(4000);
+    cr_assert(load_await_served(load, RATE, WAITS_MS), "it does not recover");
     load_stop(load);
     print_summary("nats, stopped", load, continued_us);
     cr_assert_gt(refused, RATE / 2, "only %d requests were refused", refused);

@@ -19,6 +19,7 @@ struct load {
     int64_t pause_us;
     atomic_bool stopping;
     atomic_int n;
+    atomic_int served; /* successes since the last other answer */
     pthread_t threads[THREADS];
     const char *conversations[THREADS]; /* each thread updates one of its own */
     struct load_record records[RECORDS_MOST];
@@ -28,6 +29,11 @@ struct worker {
     struct load *load;
     int thread;
 };
+
+static bool is_success(const struct load_record *record)
+{
+    return record->status >= 200 && record->status < 300;
+}
 
 static const char *create_body(int number)
 {
@@ -96,6 +102,10 @@ static void *work(void *closure)
         record->status = answer->status;
         record->took_us = answer->took_us;
         memcpy(record->request_id, answer->request_id, sizeof(record->request_id));
+        if (is_success(record))
+            atomic_fetch_add(&load->served, 1);
+        else
+            atomic_store(&load->served, 0);
         /* Who fell behind does not catch up in a burst. */
         due_us += load->pause_us;
         if (due_us < clock_mono_us())
@@ -130,6 +140,24 @@ struct load *load_start(const struct org *org, int per_second)
     return load_start_at(NULL, org, per_second);
 }
 
+struct awaited {
+    struct load *load;
+    int answers;
+};
+
+static bool is_served(void *closure)
+{
+    const struct awaited *awaited = closure;
+
+    return atomic_load(&awaited->load->served) >= awaited->answers;
+}
+
+bool load_await_served(struct load *load, int answers, int timeout_ms)
+{
+    atomic_store(&load->served, 0);
+    return stack_wait(is_served, &(struct awaited){load, answers}, timeout_ms);
+}
+
 void load_stop(struct load *load)
 {
     load->stopping = true;
@@ -145,11 +173,6 @@ int load_count(const struct load *load)
 const struct load_record *load_record(const struct load *load, int i)
 {
     return &load->records[i];
-}
-
-static bool is_success(const struct load_record *record)
-{
-    return record->status >= 200 && record->status < 300;
 }
 
 int64_t load_last_failure_us(const struct load *load)

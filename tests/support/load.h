@@ -2,8 +2,8 @@
  * load - a steady stream of requests beside what a test does to the stack, and a reckoning after.
  *
  * What     Threads send creates, updates, reads, searches and pings in turn, paced to a rate, and
- * write down every answer. The reckoning holds what was answered against the database: a success is
- *          there once and with one entry in the trail, a 503 has left nothing, and whatever else
+ *          write down every answer. The reckoning holds what was answered against the database: a
+ * success is there once and with one entry in the trail, a 503 has left nothing, and whatever else
  *          was written has its one entry too.
  * Owns     load_start() gives a load that lives until the test's process ends.
  * Threads  Its own, between start and stop; all else belongs to the test's.
@@ -12,6 +12,7 @@
 #ifndef TESTS_SUPPORT_LOAD_H
 #define TESTS_SUPPORT_LOAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tests/support/api.h"
@@ -33,6 +34,9 @@ struct load_record {
 struct load *load_start(const struct org *org, int per_second);
 /* The same through another base than BASE_URL. */
 struct load *load_start_at(const char *base, const struct org *org, int per_second);
+/* Waits until so many answers in a row, from now on, were successes; false when the time is over.
+ */
+bool load_await_served(struct load *load, int answers, int timeout_ms);
 void load_stop(struct load *load);
 
 /* Valid after load_stop(). */
