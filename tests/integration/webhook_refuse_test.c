@@ -12,19 +12,17 @@
 
 TestSuite(webhook_refuse, .init = stack_have_alone, .timeout = 120);
 
-static const json_t *send_to_name(const char *name)
+static const json_t *send_to_name(const struct org *org, const char *name)
 {
-    struct org org;
     struct hook hook;
 
-    org_new(&org);
-    hook_new(&org, format("https://%s/ok", name), "ticket.created", &hook);
-    return hook_test(&org, &hook);
+    hook_new(org, format("https://%s/ok", name), "ticket.created", &hook);
+    return hook_test(org, &hook);
 }
 
-static void expect_blocked(const char *name)
+static void expect_blocked(const struct org *org, const char *name)
 {
-    const json_t *delivery = send_to_name(name);
+    const json_t *delivery = send_to_name(org, name);
 
     cr_expect_str_eq(text_of(delivery, "error"), "blocked", "%s: %s", name,
                      text_of(delivery, "error"));
@@ -100,10 +98,12 @@ Test(webhook_refuse, names_that_resolve_badly_are_refused_at_send)
         "aaaa-20010000000000000000000000000001.example.net",
         "aaaa-fd000ec2000000000000000000000254.example.net",
     };
+    struct org org;
 
     nameserver_start();
+    org_new(&org);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        expect_blocked(names[i]);
+        expect_blocked(&org, names[i]);
 }
 
 struct ended {
@@ -205,9 +205,12 @@ Test(webhook_refuse, a_good_name_is_connected_to_and_its_certificate_checked)
 
 Test(webhook_refuse, names_without_an_answer_fail_as_dns)
 {
+    struct org org;
+
     nameserver_start();
-    cr_expect_str_eq(text_of(send_to_name("nobody.example.net"), "error"), "dns");
-    cr_expect_str_eq(text_of(send_to_name("servfail.a-1-2-3-4.example.net"), "error"), "dns");
+    org_new(&org);
+    cr_expect_str_eq(text_of(send_to_name(&org, "nobody.example.net"), "error"), "dns");
+    cr_expect_str_eq(text_of(send_to_name(&org, "servfail.a-1-2-3-4.example.net"), "error"), "dns");
 }
 
 Test(webhook_refuse, a_name_server_that_keeps_silent_delays_nobody_else)
