@@ -37,15 +37,16 @@ function watch(page) {
   });
 }
 
-// Somebody with a browser of their own: a page, nobody signed in, no cookies. Closed after the test.
-export async function visitor(options = {}) {
+// Somebody with a browser of their own: a page, nobody signed in, no cookies. Closed after the test,
+// or the subtest, unless they stay for all of them.
+export async function visitor({ stays = false, ...options } = {}) {
   const context = await browser.newContext({
     baseURL: DASHBOARD_URL, viewport: WIDE, reducedMotion: 'reduce', acceptDownloads: true,
     permissions: ['clipboard-read', 'clipboard-write'], ...options,
   });
   context.setDefaultTimeout(20_000 * lenience);
   context.on('page', watch);
-  people.add(context);
+  if (!stays) people.add(context);
   return context.newPage();
 }
 
@@ -55,12 +56,14 @@ export async function signIn(page, { email, password }) {
   await button(page, 'Sign in').click();
 }
 
-// The same, signed in, on the page of that path.
-export async function person(who, path = '/overview', options) {
+// The same, signed in, on the page of that path. They have not seen the door: that is what
+// sign-in.test.mjs is about.
+export async function person({ email, password }, path = '/overview', options) {
   const page = await visitor(options);
-  await page.goto(path === '/overview' ? '/sign-in' : path);
-  await signIn(page, who);
-  await at(page, path);
+  const answer = await page.request.post('/data/session',
+    { data: { email, password }, headers: { Origin: DASHBOARD_URL } });
+  assert.equal(answer.status(), 200, await answer.text());
+  await page.goto(path);
   return page;
 }
 

@@ -50,8 +50,10 @@ test('every page is small, and painted soon', async (t) => {
       let bytes, paint;
       // Again, should others have had the machine.
       for (let round = 0; round < 3 && !(paint < PAINT_MS); round++) {
-        const loads = [];
-        for (let i = 0; i < 3; i++) loads.push(await load(state, place));
+        const loads = [await load(state, place), await load(state, place)];
+        // Of three the one in the middle: the third counts if the two do not agree.
+        if ((loads[0].paint < PAINT_MS) !== (loads[1].paint < PAINT_MS))
+          loads.push(await load(state, place));
         bytes = Math.max(...loads.map((each) => each.bytes));
         paint = loads.map((each) => each.paint).sort((a, b) => a - b)[1];
       }
