@@ -140,8 +140,8 @@ $(INTEGRATION_BIN): %: %.o $(OUT)/libsupport.a $(OUT)/libcommon.a
 unit-binaries: $(UNIT_BIN)
 integration-binaries: $(INTEGRATION_BIN)
 
-# The tests in JavaScript; they want what a stack's env file says in their environment. The file is
-# the last that npm writes.
+# The tests in JavaScript; they want what a stack's env file says in their environment. They mostly
+# wait, so two files run side by side. The file is the last that npm writes.
 API_MODULES = tests/api/node_modules/.package-lock.json
 $(API_MODULES): tests/api/package.json tests/api/package-lock.json
 	@echo "NPM  tests/api"
@@ -149,7 +149,7 @@ $(API_MODULES): tests/api/package.json tests/api/package-lock.json
 
 .PHONY: test-api
 test-api: $(API_MODULES)
-	$(Q)cd tests/api && node --test --test-reporter=tap
+	$(Q)cd tests/api && node --test --test-concurrency=2 --test-reporter=tap
 
 # The dashboard in a real browser, on a stack that runs: tools/run-tests starts one. Tests mostly wait,
 # so two files run side by side; what is measured has the machine to itself.
