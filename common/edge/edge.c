@@ -9,6 +9,7 @@
 #include "common/http/recycle.h"
 
 #define SEND_MS     10000
+#define HELD_MOST   ((size_t)64 * 1024 * 1024)
 #define FAREWELL_MS 500
 #define STOP_MS     8000
 #define TURN_MS     100
@@ -217,6 +218,7 @@ static bool open_all(struct edge *edge)
     clients_init(&edge->clients, options->connections_most);
     linger_init(&edge->lingerers, loop);
     h2o_timeout_init(loop, &edge->send_timeout, SEND_MS);
+    held_init(&edge->held, HELD_MOST);
     if (!open_listeners(edge) || !open_bus(edge))
         return false;
     calls_init(&edge->calls, loop, edge->bus, &edge->pulse, options->calls_most,

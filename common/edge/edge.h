@@ -19,6 +19,7 @@
 #include <stdatomic.h>
 
 #include "common/edge/calls.h"
+#include "common/edge/held.h"
 #include "common/edge/linger.h"
 #include "common/edge/listener.h"
 
@@ -70,6 +71,7 @@ struct edge {
     struct calls calls;
 
     h2o_timeout_t send_timeout; /* an answer that is not taken for so long is given up */
+    struct held held;           /* answers that are being taken */
     size_t requests;            /* those that are not done with */
     bool stopping;
 };

@@ -19,6 +19,7 @@ static void on_dispose(void *self)
     if (visit->on_end != NULL)
         visit->on_end(visit);
     h2o_timeout_unlink(&visit->send_timer);
+    held_drop(&visit->edge->held, &visit->held);
     if (visit->called)
         calls_cancel(&visit->edge->calls, visit->call);
     if (visit->fault != FRAMING_SOUND)
@@ -27,12 +28,15 @@ static void on_dispose(void *self)
     metric_add(edge_meter.in_flight, -1);
 }
 
-static void on_send_timeout(h2o_timeout_entry_t *timer)
+static void cut_off(struct visit *visit)
 {
-    struct visit *visit = H2O_STRUCT_FROM_MEMBER(struct visit, send_timer, timer);
-
     metric_add(edge_meter.slow_readers, 1);
     (void)shutdown(h2o_socket_get_fd(socket_of(visit)), SHUT_RDWR);
+}
+
+static void on_send_timeout(h2o_timeout_entry_t *timer)
+{
+    cut_off(H2O_STRUCT_FROM_MEMBER(struct visit, send_timer, timer));
 }
 
 struct visit *visit_begin(h2o_req_t *req, size_t size, void (*on_end)(struct visit *visit))
@@ -111,4 +115,19 @@ void visit_sending(struct visit *visit)
         visit->req->http1_is_persistent = 0;
     h2o_timeout_unlink(&visit->send_timer);
     h2o_timeout_link(visit->edge->context.loop, &visit->edge->send_timeout, &visit->send_timer);
+}
+
+void visit_sending_whole(struct visit *visit, size_t n)
+{
+    struct held *held = &visit->edge->held;
+    struct held_answer *excess;
+
+    visit_sending(visit);
+    held_add(held, &visit->held, n);
+    while ((excess = held_excess(held)) != NULL) {
+        struct visit *slowest = H2O_STRUCT_FROM_MEMBER(struct visit, held, excess);
+
+        h2o_timeout_unlink(&slowest->send_timer);
+        cut_off(slowest);
+    }
 }

@@ -31,6 +31,7 @@ struct visit {
     char traceparent[TRACEPARENT_TEXT + 1]; /* for whom we ask, and the log; "" = no trace */
     struct span span;                       /* the program fills name, outcome and organization */
     h2o_timeout_entry_t send_timer;
+    struct held_answer held;
 };
 
 /* Call first thing in the handler. `size` bytes that begin with the visit, zeroed. `on_end`, which
@@ -52,5 +53,8 @@ MUST_CHECK enum status visit_call(struct visit *visit, struct call_request *requ
 
 /* Call when the answer is about to be sent, and again whenever a part of it has been taken. */
 void visit_sending(struct visit *visit);
+/* The same, of an answer that is sent as a whole and occupies `n` bytes until it has been taken:
+   too much of that, and whoever takes nothing for longest is cut off earlier. */
+void visit_sending_whole(struct visit *visit, size_t n);
 
 #endif

@@ -64,7 +64,7 @@ static void send_answer(struct exchange *x, struct answer *answer)
     if (x->has_view)
         usage_count(x->gateway, x->key, answer->status, took_us);
     x->stage = STAGE_ANSWERED;
-    visit_sending(&x->visit);
+    visit_sending_whole(&x->visit, answer->body.n);
     answer_send(x->visit.req, answer);
 }
 
