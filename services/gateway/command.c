@@ -57,7 +57,7 @@ static bool hold(struct exchange *x)
     if (!calls_may_wait(&x->visit.edge->calls))
         return false;
     metric_add(meter.held, 1);
-    waiter_wait(&x->waiter, &x->gateway->held);
+    waiter_wait(&x->waiter, &x->gateway->on_hold);
     return true;
 }
 

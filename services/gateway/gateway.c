@@ -37,7 +37,7 @@ static void on_open(struct edge *edge)
 
     crypto_random(&seed, sizeof(seed));
     gateway->keys = key_cache_new(KEYS_KNOWN, KEYS_OTHER);
-    h2o_linklist_init_anchor(&gateway->held);
+    h2o_linklist_init_anchor(&gateway->on_hold);
     gateway->throttle = throttle_new((uint32_t)settings.auth_failure_limit, seed);
     h2o_multithread_register_receiver(edge->context.queue, &gateway->news, news_deliver);
     bus_listen(edge->bus, SUBJECT_NOTICE_ACCESS, news_post, gateway);
@@ -61,7 +61,7 @@ static void on_link_up(struct edge *edge)
 
 static void on_bus_settled(struct edge *edge)
 {
-    waiters_resume(&H2O_STRUCT_FROM_MEMBER(struct gateway, edge, edge)->held);
+    waiters_resume(&H2O_STRUCT_FROM_MEMBER(struct gateway, edge, edge)->on_hold);
 }
 
 static void on_close(struct edge *edge)

@@ -24,7 +24,7 @@ struct gateway {
     struct key_cache *keys;
     struct throttle *throttle;
     struct allowance allowance;
-    h2o_linklist_t held;      /* exchanges that wait for the bus to settle */
+    h2o_linklist_t on_hold;   /* exchanges that wait for the bus to settle */
     int64_t withheld_told_us; /* monotonic: latest line in the log about withheld look-ups */
     struct usage usage;
     h2o_timeout_t usage_timeout;

@@ -1,5 +1,6 @@
 /*
- * usage - what keys were used for: counted beside the requests, told to access every USAGE_INTERVAL_MS.
+ * usage - what keys were used for: counted beside the requests, told to access every
+ * USAGE_INTERVAL_MS.
  *
  * What     A key that was used is held and listed until access has been told. Its counts are those
  *          of one minute. A report that certainly did not arrive is sent again; while as many wait
