@@ -2,10 +2,11 @@
 // browser's, hurt the content security policy or ask another server for anything.
 import assert from 'node:assert/strict';
 import { after, afterEach } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import { DASHBOARD_URL, lenience } from './stack.mjs';
 
-export const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium';
+export const EXECUTABLE = fileURLToPath(new URL('chromium', import.meta.url));
 export const ARGUMENTS = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync',
   '--disable-background-networking', '--disable-component-update',
