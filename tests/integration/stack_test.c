@@ -66,6 +66,17 @@ Test(stack, up_refuses_a_port_that_is_no_number_before_anything_starts)
     cr_assert_eq(fails("GATEWAY_PORT=abc", "^stack: GATEWAY_PORT must be a number"), 0);
 }
 
+static long free_port(const char *count)
+{
+    char text[16] = "";
+    FILE *out = popen(format("deploy/local/stack free-port %s", count), "re");
+
+    cr_assert_not_null(out);
+    cr_assert_not_null(fgets(text, sizeof(text), out));
+    cr_assert_eq(pclose(out), 0);
+    return strtol(text, NULL, 10);
+}
+
 Test(stack, up_proposes_another_port_when_one_is_taken)
 {
     const char *folder = format("%s-other", stack_setting("RUN_DIR"));
@@ -76,6 +87,15 @@ Test(stack, up_proposes_another_port_when_one_is_taken)
 
     cr_assert_eq(system(format("rm -r '%s'", folder)), 0);
     cr_assert_eq(status, 0);
+}
+
+/* Else one of a row, kept for later, could be given to a process meanwhile. */
+Test(stack, single_free_ports_are_never_of_a_row)
+{
+    for (int i = 0; i < 10; i++) {
+        cr_expect_lt(free_port("12"), 20000 - 12);
+        cr_expect_geq(free_port("1"), 20000);
+    }
 }
 
 /* -- a stack beside the one that the tests share ---------------------------------------------- */

@@ -44,11 +44,13 @@ ports_are_free() {
 }
 
 # Below the range that the kernel hands out to clients, so that none takes it meanwhile; and none that
-# a process of ours had before.
+# a process of ours had before. Several in a row have a range of their own: who asked for them may use
+# them later, when single ones have been given away.
 free_port() {
-  local count=${1:-1} first i
+  local count=${1:-1} least=20000 first i
+  ((count == 1)) || least=11000 # browsers refuse 10080
   while :; do
-    first=$((20000 + RANDOM % 12000))
+    first=$((least + RANDOM % 8900))
     ports_are_free "$first" "$count" || continue
     for ((i = 0; i < count; i++)); do
       [[ " ${PORTS[*]-} " != *" $((first + i)) "* ]] || continue 2
