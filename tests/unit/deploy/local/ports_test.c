@@ -103,10 +103,9 @@ Test(ports, of_strangers_are_refused_and_others_proposed)
 {
     const char *said = settle("GATEWAY_TLS_PORT=8442 REPLICAS_GATEWAY=2 STRANGER=8443");
 
-    cr_expect(
-        strstr(said, "port 8443 is in use; choose another, as in GATEWAY_TLS_PORT=2") == said ||
-            strstr(said, "port 8443 is in use; choose another, as in GATEWAY_TLS_PORT=3") == said,
-        "%s", said);
+    /* Two in a row: those have the range from 11000 on. */
+    cr_expect(strstr(said, "port 8443 is in use; choose another, as in GATEWAY_TLS_PORT=1") == said,
+              "%s", said);
     said = settle("STRANGER=8081");
     cr_expect(strstr(said, "port 8081 is in use; choose another, as in DASHBOARD_PORT=") == said,
               "%s", said);
