@@ -36,6 +36,8 @@ void postgres_server_stop(struct postgres_server *server);  /* and forget its da
 void postgres_server_share(struct postgres_server *server);
 /* Roles are the whole server's: this one may be there already, from another test. */
 void postgres_have_role(const struct postgres_server *server, const char *name);
+/* Runs a service's migrations, in the order of their names; the roles that they name are there. */
+void postgres_migrate(const struct postgres_server *server, const char *folder);
 void postgres_url_as(const struct postgres_server *server, const char *role,
                      char url[POSTGRES_URL_MOST]);
 

@@ -2,6 +2,7 @@
    process of its own, so what they need to know of the server is in the environment. */
 #include <criterion/criterion.h>
 #include <criterion/hooks.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,4 +59,30 @@ void postgres_url_as(const struct postgres_server *server, const char *role,
 
     must(at != NULL);
     snprintf(url, POSTGRES_URL_MOST, "postgresql://%s%s", role, at);
+}
+
+static void migrate(const char *url, const char *path)
+{
+    static char text[65536];
+    FILE *file = fopen(path, "re");
+    size_t n;
+
+    cr_assert_not_null(file, "%s", path);
+    n = fread(text, 1, sizeof(text) - 1, file);
+    cr_assert(n > 0 && feof(file), "%s", path);
+    fclose(file);
+    text[n] = '\0';
+    postgres_do(url, text);
+}
+
+void postgres_migrate(const struct postgres_server *server, const char *folder)
+{
+    char pattern[128];
+    glob_t migrations;
+
+    snprintf(pattern, sizeof(pattern), "%s/*.sql", folder);
+    cr_assert_eq(glob(pattern, 0, NULL, &migrations), 0, "%s", pattern);
+    for (size_t i = 0; i < migrations.gl_pathc; i++)
+        migrate(server->url, migrations.gl_pathv[i]);
+    globfree(&migrations);
 }

@@ -1,6 +1,5 @@
 /* Secrets are sealed anew while the sender works. */
 #include <criterion/criterion.h>
-#include <glob.h>
 #include <libpq-fe.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -20,20 +19,6 @@ static struct postgres_server server;
 static struct db *actors, *senders;
 static struct arena arena;
 static struct webhook webhook;
-
-static void migrate(const char *path)
-{
-    static char text[65536];
-    FILE *file = fopen(path, "re");
-    size_t n;
-
-    cr_assert_not_null(file, "%s", path);
-    n = fread(text, 1, sizeof(text) - 1, file);
-    cr_assert(n > 0 && feof(file), "%s", path);
-    fclose(file);
-    text[n] = '\0';
-    postgres_do(server.url, text);
-}
 
 static struct db *connect(void)
 {
@@ -66,16 +51,12 @@ static void make_endpoint(const struct secret_keys *before, const char *text)
 static void start(void)
 {
     struct secret_keys before;
-    glob_t migrations;
 
     arena_init(&arena, 16 << 20);
     postgres_server_share(&server);
     postgres_have_role(&server, "conv_conversation");
     postgres_have_role(&server, "conv_webhook");
-    cr_assert_eq(glob("services/webhook/migrations/*.sql", 0, NULL, &migrations), 0);
-    for (size_t i = 0; i < migrations.gl_pathc; i++)
-        migrate(migrations.gl_pathv[i]);
-    globfree(&migrations);
+    postgres_migrate(&server, "services/webhook/migrations");
     actors = connect();
     senders = connect();
     cr_assert(secret_keys_read(STR(KEY), STR(""), &before));

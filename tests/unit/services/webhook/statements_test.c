@@ -1,6 +1,5 @@
 /* The service's statements on a real database, run as its own role. */
 #include <criterion/criterion.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,32 +15,14 @@
 static struct postgres_server server;
 static struct db *db;
 
-static void migrate(const char *path)
-{
-    static char text[65536];
-    FILE *file = fopen(path, "re");
-    size_t n;
-
-    cr_assert_not_null(file, "%s", path);
-    n = fread(text, 1, sizeof(text) - 1, file);
-    cr_assert(n > 0 && feof(file), "%s", path);
-    fclose(file);
-    text[n] = '\0';
-    postgres_do(server.url, text);
-}
-
 static void start(void)
 {
     static char role_url[POSTGRES_URL_MOST];
-    glob_t migrations;
 
     postgres_server_share(&server);
     postgres_have_role(&server, "conv_conversation");
     postgres_have_role(&server, "conv_webhook");
-    cr_assert_eq(glob("services/webhook/migrations/*.sql", 0, NULL, &migrations), 0);
-    for (size_t i = 0; i < migrations.gl_pathc; i++)
-        migrate(migrations.gl_pathv[i]);
-    globfree(&migrations);
+    postgres_migrate(&server, "services/webhook/migrations");
     postgres_url_as(&server, "conv_webhook", role_url);
     db = db_new(&(struct db_options){.url = role_url,
                                      .name = "test",
