@@ -56,7 +56,7 @@ struct db_options {
 /* A bound parameter in text format; STR_NONE is SQL NULL. */
 typedef struct str db_param;
 
-/* Whether libpq can parse it. */
+/* Whether libpq can parse it. Ask first: its complaint quotes the URL, password and all. */
 bool db_url_is_sound(const char *url);
 
 /* Keeps what the options point to. NULL: the URL cannot be parsed. */

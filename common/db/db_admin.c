@@ -27,7 +27,6 @@ static void copy_line(char *to, size_t room, const char *text)
     snprintf(to, room, "%.*s", (int)n, text);
 }
 
-/* libpq quotes the text when it cannot parse it, password and all, so it is asked beforehand. */
 enum status db_admin_open(const char *url, const char *name, int timeout_s, struct db_admin **out,
                           char error[256])
 {

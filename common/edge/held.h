@@ -2,8 +2,9 @@
  * held - what large answers occupy in memory until their clients have taken them.
  *
  * What     One bound for all of a loop. A client that takes nothing has seconds before it is given
- * up, and in seconds a few of them could be owed more than there is memory: beyond the bound, those
- * who have waited longest are given up first. Answers that sockets take at once are not counted.
+ *          up, and in seconds a few of them could be owed more than there is memory: beyond the
+ *          bound, those who have waited longest are given up first. Small answers, which sockets
+ *          take at once, are not counted.
  * Owns     Nothing: an answer lives in its visit, zeroed before its first use.
  * Threads  The loop's.
  */
