@@ -73,6 +73,7 @@ async function converse({ org, token }) {
   await api(token, 'GET', `/conversations/${id}`);
   await api(token, 'PUT', `/conversations/${id}`, { custom_attributes: { seats: 5 } });
   await api(token, 'PUT', `/conversations/${id}`, { custom_attributes: 1 }); // refused
+  await api(token, 'PUT', `/conversations/${id}`, { '': 1 }); // and a field without a name too
   const query = { field: 'contact.external_id', operator: '=', value: 'user-7' };
   await api(token, 'POST', '/conversations/search', { query });
   await api(token, 'GET', '/audit?per_page=2');
