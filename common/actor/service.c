@@ -5,11 +5,12 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "common/actor/meters.h"
 #include "common/base/log.h"
+#include "common/base/process.h"
 #include "common/bus/settings.h"
+#include "common/crypto/crypto.h"
 #include "common/http/admin.h"
 #include "common/trace/trace.h"
 
@@ -227,20 +228,6 @@ static void stop(struct process *process)
     meters_free(process->meters);
 }
 
-/* Threads inherit the mask: the signals wait for sigwait(). Memory holds secrets, hence no cores.
- */
-static void prepare_process(sigset_t *ends)
-{
-    const struct rlimit no_core = {0, 0};
-
-    setrlimit(RLIMIT_CORE, &no_core);
-    signal(SIGPIPE, SIG_IGN);
-    sigemptyset(ends);
-    sigaddset(ends, SIGTERM);
-    sigaddset(ends, SIGINT);
-    pthread_sigmask(SIG_BLOCK, ends, NULL);
-}
-
 static int run(struct process *process)
 {
     struct service *service = process->service;
@@ -249,7 +236,8 @@ static int run(struct process *process)
     int signal_number = 0;
     bool is_started;
 
-    prepare_process(&ends);
+    process_prepare(&ends);
+    crypto_open();
     if (extra && extra->open && extra->open(service, extra->config) != ST_OK)
         return 1;
     snprintf(process->name, sizeof(process->name), "%s-%s", service->name,

@@ -25,6 +25,13 @@ static const EVP_MD *get_sha256(void)
     return sha256;
 }
 
+void crypto_open(void)
+{
+    bool done = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL) == 1;
+
+    must(done);
+}
+
 void crypto_sha256(struct str data, uint8_t digest[SHA256_BYTES])
 {
     bool done = EVP_Digest(data.p, data.n, digest, NULL, get_sha256(), NULL) == 1;

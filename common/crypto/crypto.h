@@ -16,6 +16,11 @@
 
 #define SHA256_BYTES 32
 
+/* Before anything else uses OpenSSL in a process that has a bus: OpenSSL is not torn down at exit.
+   nats.c releases the last of a TLS connection on a thread of its own, which nobody can wait for,
+   and which may still be at it then. */
+void crypto_open(void);
+
 void crypto_sha256(struct str data, uint8_t digest[SHA256_BYTES]);
 void crypto_hmac_sha256(struct str key, struct str data, uint8_t mac[SHA256_BYTES]);
 void crypto_random(void *out, size_t n);

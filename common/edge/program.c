@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 
 #include "common/base/log.h"
+#include "common/base/process.h"
+#include "common/crypto/crypto.h"
 #include "common/http/admin.h"
 #include "common/http/framing.h"
 #include "common/trace/trace.h"
@@ -88,14 +90,6 @@ static void raise_descriptor_limit(void)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Memory holds keys of customers on their way. */
-static void forbid_core_dumps(void)
-{
-    const struct rlimit none = {0, 0};
-
-    (void)setrlimit(RLIMIT_CORE, &none);
-}
-
 /* A loop that wakes others (clients, the bus) goes on until it has nothing to do, rather than be
    displaced by each of them: so what comes in meanwhile is handled together. */
 static void prefer_batches(void)
@@ -137,12 +131,8 @@ static void serve(const sigset_t *ends)
 
 static void prepare_process(sigset_t *ends)
 {
-    sigemptyset(ends);
-    sigaddset(ends, SIGTERM);
-    sigaddset(ends, SIGINT);
-    must(pthread_sigmask(SIG_BLOCK, ends, NULL) == 0);
-    (void)signal(SIGPIPE, SIG_IGN);
-    forbid_core_dumps();
+    process_prepare(ends);
+    crypto_open();
     raise_descriptor_limit();
     prefer_batches();
 }

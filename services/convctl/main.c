@@ -159,6 +159,7 @@ int main(int argc, char **argv)
     struct arena arena;
     int code;
 
+    crypto_open();
     arena_init(&arena, MEMORY_MOST);
     /* Standard error is for the one JSON object; what the bus has to tell ends up there anyway. */
     log_open("convctl", LOG_ERROR + 1);

@@ -1,0 +1,18 @@
+#include "common/base/process.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include "common/base/log.h"
+
+void process_prepare(sigset_t *ends)
+{
+    const struct rlimit none = {0, 0};
+
+    (void)setrlimit(RLIMIT_CORE, &none);
+    (void)signal(SIGPIPE, SIG_IGN);
+    sigemptyset(ends);
+    sigaddset(ends, SIGTERM);
+    sigaddset(ends, SIGINT);
+    must(pthread_sigmask(SIG_BLOCK, ends, NULL) == 0);
+}

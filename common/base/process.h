@@ -1,0 +1,16 @@
+/*
+ * process - what every long-running program does before its first thread.
+ *
+ * Threads  The main thread, before any other exists: they inherit what is set here.
+ * Fails    Never; what the system refuses is left as it was.
+ */
+#ifndef COMMON_BASE_PROCESS_H
+#define COMMON_BASE_PROCESS_H
+
+#include <signal.h>
+
+/* No core dumps, for memory holds secrets; no SIGPIPE, for a peer that is gone is an error of
+   write(). SIGTERM and SIGINT, put into *ends, are held back until somebody waits for them. */
+void process_prepare(sigset_t *ends);
+
+#endif
