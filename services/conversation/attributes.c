@@ -9,6 +9,7 @@
 enum {
     KEY_MOST = 64,
     STRING_MOST = 500,
+    NAMED_MOST = 200, /* bytes of a path that a message quotes: a key may fill a body */
 };
 
 static bool is_letter(char c)
@@ -61,6 +62,21 @@ static const char *value_problem(const json_t *value)
     return NULL;
 }
 
+/* The message names the path as well, because the contract says so (7). */
+static void refuse(struct problems *problems, const char *path, const char *problem)
+{
+    const size_t n = strlen(path);
+    size_t named = n;
+
+    if (n > NAMED_MOST) {
+        named = NAMED_MOST;
+        while (((unsigned char)path[named] & 0xC0) == 0x80) /* amid a character */
+            named--;
+    }
+    problems_add(problems, INVALID, path, "%.*s%s %s", (int)named, path, named < n ? "..." : "",
+                 problem);
+}
+
 void attributes_read(json_t *value, const char *path, void *slot, struct problems *problems)
 {
     struct attributes *const attributes = slot;
@@ -68,7 +84,7 @@ void attributes_read(json_t *value, const char *path, void *slot, struct problem
     json_t *member;
 
     if (!json_is_object(value)) {
-        problems_add(problems, INVALID, path, "must be an object");
+        refuse(problems, path, "must be an object");
         return;
     }
     attributes->given = true;
@@ -79,7 +95,7 @@ void attributes_read(json_t *value, const char *path, void *slot, struct problem
         if (problem == NULL)
             problem = value_problem(member);
         if (problem != NULL)
-            problems_add(problems, INVALID, fields_path(problems->arena, path, key), "%s", problem);
+            refuse(problems, fields_path(problems->arena, path, key), problem);
         if (!json_is_null(member) && ++attributes->n_values == ATTRIBUTES_MOST + 1)
             problems_add(problems, INVALID, path, ATTRIBUTES_TOO_MANY);
         if (problems->n == PROBLEMS_MOST)

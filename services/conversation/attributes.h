@@ -21,6 +21,6 @@ struct attributes {
 void attributes_read(json_t *value, const char *path, void *slot, struct problems *problems);
 
 /* What a caller is told whose change would make them too many. */
-#define ATTRIBUTES_TOO_MANY "must not hold more than 20 keys"
+#define ATTRIBUTES_TOO_MANY "custom_attributes must not hold more than 20 keys"
 
 #endif

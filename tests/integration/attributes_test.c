@@ -110,6 +110,15 @@ static const struct wrong wrongs[] = {
     {"true", "parameter_invalid", "custom_attributes"},
 };
 
+/* The message begins with the path, as section 7 says. */
+static void expect_named(const struct answer *answer)
+{
+    const char *const start = format("%s must ", text_at(answer, "errors[0].field"));
+    const char *const message = text_at(answer, "errors[0].message");
+
+    cr_assert_eq(strncmp(message, start, strlen(start)), 0, "%s", message);
+}
+
 Test(attributes, what_breaks_a_rule_is_refused_by_its_path)
 {
     struct org org;
@@ -126,6 +135,8 @@ Test(attributes, what_breaks_a_rule_is_refused_by_its_path)
             if (strcmp(code, "*") == 0)
                 code = text_at(answer, "errors[0].code");
             expect_error(answer, 400, code, wrongs[i].field);
+            if (strcmp(code, "parameter_invalid") == 0)
+                expect_named(answer);
         }
     }
     expect_json(read_conversation(&org, id), "custom_attributes", "{}");

@@ -118,6 +118,7 @@ Test(update, twenty_keys_fit_and_the_next_one_changes_nothing)
     expect_status(full, 200);
     refused = update_conversation(&org, id, "{\"custom_attributes\":{\"k0\":99,\"new\":1}}");
     expect_error(refused, 400, "parameter_invalid", "custom_attributes");
+    expect_text(refused, "errors[0].message", "custom_attributes must not hold more than 20 keys");
     expect_recorded(&org, refused, "conversation.update");
     cr_assert(json_equal(at(read_conversation(&org, id), "custom_attributes"),
                          at(full, "custom_attributes")));

@@ -233,6 +233,42 @@ Test(body, holds_at_most_20_attributes_and_nulls_are_none)
     cr_assert_eq(out.custom_attributes.n_values, 20);
     cr_assert_not(update_body_read(many_attributes(25, ""), &out, &problems));
     cr_assert_str_eq(problems_text(), "invalid custom_attributes");
+    cr_assert_str_eq(problems.at[0].message, "custom_attributes must not hold more than 20 keys");
+}
+
+#define KEY_RULE "must begin with a letter and consist of letters, digits, '_', '-' and '.'"
+#define E10      "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
+#define E90      E10 E10 E10 E10 E10 E10 E10 E10 E10
+
+/* What the message says of the first problem. */
+static const struct {
+    const char *body, *message;
+} attribute_messages[] = {
+    {ATTR("\"plan\":\"" X500 "1\""), "custom_attributes.plan must be at most 500 characters long"},
+    {ATTR("\"a\":[1]"), "custom_attributes.a must be a string, a number, true, false or null"},
+    {ATTR("\"a\":\"x\\u0000\""), "custom_attributes.a must not contain U+0000"},
+    {ATTR("\"a%s b\":1"), "custom_attributes.a%s b " KEY_RULE},
+    {ATTR("\"\":1"), "custom_attributes. " KEY_RULE},
+    {ATTR("\"service_tier\":1"),
+     "custom_attributes.service_tier must not use the reserved prefix service_"},
+    {ATTR("\"" X50 "123456789012345\":1"),
+     "custom_attributes." X50 "123456789012345 must be a key of at most 64 characters"},
+    {ROOT("\"custom_attributes\":[]"), "custom_attributes must be an object"},
+    /* a key may fill a body: what is quoted of it is bounded, and stays whole characters */
+    {ATTR("\"" X500 "\":1"),
+     "custom_attributes." X50 X50 X50 X10 X10 X10 "xx... must be a key of at most 64 characters"},
+    {ATTR("\"x" E90 E10 "\":1"), "custom_attributes.x" E90 "... " KEY_RULE},
+};
+
+Test(body, a_refused_attribute_is_named_by_the_message)
+{
+    struct create_body out;
+
+    for (size_t i = 0; i < COUNT(attribute_messages); i++) {
+        problems_init(&problems, &arena);
+        cr_assert_not(create_body_read(str_of(attribute_messages[i].body), &out, &problems));
+        cr_expect_str_eq(problems.at[0].message, attribute_messages[i].message);
+    }
 }
 
 Test(body, gives_a_profile_as_it_is_stored)
