@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/support/api.h"
+#include "tests/support/postgres_server.h"
 #include "tests/support/trail.h"
 #include "tests/support/twin.h"
 
@@ -36,6 +37,34 @@ static bool has_sealed_all(void *closure)
     return count_unsealed(of[0], of[1]) == 0;
 }
 
+/* What belongs to the database and not to anything in it, a line each: a restore that makes the
+   database by other means forgets who may connect, and how roles' statements are planned. */
+static const char properties_query[] =
+    "SELECT string_agg(line, E'\\n' ORDER BY line)"
+    "  FROM pg_database AS it,"
+    "       LATERAL (SELECT format('%s, %s, of %s', pg_encoding_to_char(encoding), datcollate,"
+    "                              datdba::regrole)"
+    "                 UNION ALL"
+    "                SELECT unnest(datacl)::text"
+    "                 UNION ALL"
+    "                SELECT format('%s: %s', setrole::regrole, unnest(setconfig))"
+    "                  FROM pg_db_role_setting"
+    "                 WHERE setdatabase = it.oid) AS properties (line)"
+    " WHERE datname = current_database()";
+
+static void expect_same_properties(const struct twin *twin)
+{
+    char *before = postgres_text(stack_setting("DATABASE_URL"), properties_query);
+    char *after = postgres_text(twin_database_url(twin, "postgres"), properties_query);
+
+    cr_assert(before != NULL && after != NULL);
+    cr_assert_not_null(strstr(before, "conv_conversation: plan_cache_mode=force_generic_plan"));
+    cr_assert_not_null(strstr(before, "conv_conversation=c/"), "%s", before);
+    cr_expect_str_eq(after, before);
+    free(before);
+    free(after);
+}
+
 Test(backup, brings_everything_back_on_another_server)
 {
     struct replica replicas[N_SERVICES];
@@ -49,6 +78,7 @@ Test(backup, brings_everything_back_on_another_server)
     before = read_conversation(&org, id);
     trail_await_seal(&org);
     twin_open(&twin);
+    expect_same_properties(&twin);
     for (int i = 0; i < N_SERVICES; i++)
         twin_start(&twin, &replicas[i], services[i], NULL, NULL);
 

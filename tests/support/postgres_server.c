@@ -192,6 +192,15 @@ int64_t postgres_integer(const char *url, const char *query)
     return value;
 }
 
+char *postgres_text(const char *url, const char *query)
+{
+    PGresult *result = ask(url, query);
+    char *text = PQntuples(result) > 0 ? strdup(PQgetvalue(result, 0, 0)) : NULL;
+
+    PQclear(result);
+    return text;
+}
+
 void postgres_await(const char *url, const char *query)
 {
     int64_t until_us = clock_mono_us() + AWAIT_US;

@@ -45,6 +45,8 @@ void postgres_url_as(const struct postgres_server *server, const char *role,
 void postgres_do(const char *url, const char *statements);
 /* The first column of the first row; 0 when there is no row. */
 int64_t postgres_integer(const char *url, const char *query);
+/* The same as a text, which the caller frees; NULL when there is no row. */
+char *postgres_text(const char *url, const char *query);
 /* Asks again and again until the query gives an integer other than 0: at most 10 seconds. */
 void postgres_await(const char *url, const char *query);
 

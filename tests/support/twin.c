@@ -27,11 +27,7 @@ static void restore(const struct twin *twin)
     run(format(PG "pg_dumpall --roles-only -d '%s' > %s/roles.sql", from, folder));
     run(format(PG "pg_dump -Fc -d '%s' -f %s/backup", from, folder));
     run(format(PG "psql -q -d '%s' -f %s/roles.sql", server, folder));
-    run(format(PG "createdb --maintenance-db='%s' -T template0 -E UTF8 --locale=C.UTF-8 "
-                  "conversations",
-               server));
-    run(format(PG "pg_restore --exit-on-error -d '%s' %s/backup",
-               twin_database_url(twin, "postgres"), folder));
+    run(format(PG "pg_restore --exit-on-error --create -d '%s' %s/backup", server, folder));
 }
 
 void twin_open(struct twin *twin)
