@@ -26,28 +26,34 @@ static void remove_folder(void)
 
 TestSuite(ports, .init = open_folder, .fini = remove_folder);
 
-/* What a start with these settings says, then the first ports of gateway, its TLS and dashboard. */
-static const char *settle(const char *settings)
+/* What a start with these settings says, and then these commands. */
+static const char *start(const char *settings, const char *commands)
 {
-    static char said[512];
+    static char said[1024];
     char command[1024];
     FILE *shell;
     size_t n;
 
     snprintf(command, sizeof(command),
-             "%s RUN_DIR=$FOLDER BIN_DIR=$FOLDER bash -uc '"
+             "%s RUN_DIR=$FOLDER BIN_DIR=$FOLDER bash -euc '"
              "die() { echo \"$*\"; exit 1; };"
-             ". deploy/local/lib/ports.sh; . deploy/local/lib/services.sh;"
+             "for part in ports services describe; do . deploy/local/lib/$part.sh; done;"
              "port_is_free() { [[ $1 != ${STRANGER-} ]]; };"
              "ports_settle;"
-             "echo ${PORTS[gateway]} ${PORTS[gateway_tls]-none} ${PORTS[dashboard]}' 2>&1",
-             settings);
+             "%s' 2>&1",
+             settings, commands);
     shell = popen(command, "re");
     cr_assert_not_null(shell);
     n = fread(said, 1, sizeof(said) - 1, shell);
     said[n] = '\0';
     pclose(shell);
     return said;
+}
+
+/* The same, then the first ports of gateway, its TLS and dashboard. */
+static const char *settle(const char *settings)
+{
+    return start(settings, "echo ${PORTS[gateway]} ${PORTS[gateway_tls]-none} ${PORTS[dashboard]}");
 }
 
 Test(ports, are_the_usual_ones_when_nobody_asks)
@@ -109,4 +115,19 @@ Test(ports, of_strangers_are_refused_and_others_proposed)
     said = settle("STRANGER=8081");
     cr_expect(strstr(said, "port 8081 is in use; choose another, as in DASHBOARD_PORT=") == said,
               "%s", said);
+}
+
+Test(ports, are_told_of_those_alone_where_somebody_listens)
+{
+    const char *said = start("", "describe");
+
+    cr_expect_not_null(strstr(said, "  API         http://127.0.0.1:8080/api/v1\n"), "%s", said);
+    cr_expect_not_null(strstr(said, "  dashboard   http://127.0.0.1:8081  ("), "%s", said);
+    cr_expect_not_null(strstr(said, "curl"), "%s", said);
+    said = start("REPLICAS_GATEWAY=0", "describe");
+    cr_expect_not_null(strstr(said, "  API         none: no gateway runs\n"), "%s", said);
+    cr_expect_null(strstr(said, "8080"), "%s", said);
+    cr_expect_null(strstr(said, "curl"), "%s", said);
+    said = start("REPLICAS_DASHBOARD=0", "describe");
+    cr_expect_not_null(strstr(said, "  dashboard   none: no dashboard runs\n"), "%s", said);
 }

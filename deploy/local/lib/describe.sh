@@ -1,0 +1,39 @@
+# shellcheck shell=bash disable=SC2154
+# What is said when all is ready: where everything is, and what to try first.
+
+# Of SERVICE, whose first replica is at URL.
+where() {
+  if [[ $(replicas_of "$1") -gt 0 ]]; then
+    echo "$2"
+  else
+    echo "none: no $1 runs"
+  fi
+}
+
+describe() {
+  local shown=$RUN_DIR dashboard
+  [[ $RUN_DIR != "$PWD"/* ]] || shown=${RUN_DIR#"$PWD"/}
+  dashboard="http://127.0.0.1:$(port_of dashboard)  (OWNER_EMAIL, OWNER_PASSWORD: see below)"
+  cat <<END
+
+  API         $(where gateway "http://127.0.0.1:$(port_of gateway)/api/v1")
+  dashboard   $(where dashboard "$dashboard")
+  keys        $shown/env (and addresses, OWNER_EMAIL, OWNER_PASSWORD), kept private
+  logs        $shown/log/NAME.log
+  data        $shown/postgres
+
+END
+  [[ $(replicas_of gateway) -eq 0 ]] || describe_first_call
+}
+
+describe_first_call() {
+  cat <<END
+A first conversation:
+
+  set -a; . $shown/env; set +a
+  curl -i "\$BASE_URL/conversations" -H "Authorization: Bearer \$FULL_KEY" \\
+    -H 'Content-Type: application/json' \\
+    -d '{"external_id": "hello-1", "from": {"external_id": "user-1", "name": "Grace"}}'
+
+END
+}
