@@ -35,7 +35,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PROCESSES_MOST 128
+#define PROCESSES_MOST 128   /* lib/services.sh knows */
 #define SETTLED_MS     10000 /* who lived that long starts again at once */
 
 struct process {
@@ -123,9 +123,12 @@ static bool read_plan(struct supervisor *self)
         return false;
     }
     while (is_good && fgets(line, sizeof(line), file) != NULL) {
-        is_good = self->n < PROCESSES_MOST && read_line(&self->list[self->n++], line);
-        if (!is_good)
-            say("plan: line %zu is not understood", self->n);
+        is_good = self->n < PROCESSES_MOST && read_line(&self->list[self->n], line);
+        if (self->n == PROCESSES_MOST)
+            say("plan: more than %d lines", PROCESSES_MOST);
+        else if (!is_good)
+            say("plan: line %zu is not understood", self->n + 1);
+        self->n += is_good;
     }
     fclose(file);
     return is_good;

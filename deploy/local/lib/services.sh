@@ -35,12 +35,18 @@ replicas_of() {
   fi
 }
 
+# The supervisor has room for 128 lines: beside these, PostgreSQL, nats-server and migrate have one.
+REPLICAS_MOST=125
+
 replicas_check() {
-  local service
+  local service n sum=0
   for service in "${SERVICES[@]}"; do
-    [[ $(replicas_of "$service") =~ ^(0|[1-9][0-9]?)$ ]] ||
-      die "REPLICAS_${service^^} must be a number from 0 to 99"
+    n=$(replicas_of "$service")
+    [[ $n =~ ^(0|[1-9][0-9]?)$ ]] || die "REPLICAS_${service^^} must be a number from 0 to 99"
+    sum=$((sum + n))
   done
+  [[ $sum -le $REPLICAS_MOST ]] ||
+    die "REPLICAS_* ask for $sum processes in all; $REPLICAS_MOST are the most"
 }
 
 service_prepare() {

@@ -117,6 +117,14 @@ Test(ports, of_strangers_are_refused_and_others_proposed)
               "%s", said);
 }
 
+Test(ports, are_of_no_more_processes_than_the_supervisor_has_room_for)
+{
+    cr_expect_str_eq(settle("REPLICAS_GATEWAY=99 REPLICAS_DASHBOARD=27"),
+                     "REPLICAS_* ask for 126 processes in all; 125 are the most\n");
+    cr_expect_str_eq(settle("REPLICAS_GATEWAY=99 REPLICAS_DASHBOARD=26 DASHBOARD_PORT=9000"),
+                     "8080 none 9000\n");
+}
+
 Test(ports, are_told_of_those_alone_where_somebody_listens)
 {
     const char *said = start("", "describe");

@@ -336,3 +336,11 @@ Test(supervisor, a_line_of_the_plan_that_it_does_not_understand_is_refused)
         cr_assert(exit_status(start_supervisor()) == 2, "%s", lines[i]);
     }
 }
+
+Test(supervisor, a_plan_with_too_many_lines_is_refused_as_such)
+{
+    for (int i = 0; i < 129; i++)
+        write_file("plan", "service a TERM KILL 5\n");
+    cr_assert_eq(exit_status(start_supervisor()), 2);
+    cr_assert(wait_for_text("supervisor.log", "plan: more than 128 lines\n"));
+}
