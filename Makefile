@@ -221,8 +221,8 @@ bench:
 # -- lint ------------------------------------------------------------------------------------------
 ALL_C := $(sort $(shell find common proto services deploy tests -name node_modules -prune -o -name '*.c' -print))
 ALL_H := $(sort $(shell find common proto services deploy tests -name node_modules -prune -o -name '*.h' -print))
-SCRIPTS := $(shell grep -lE '^#!.*\b(ba)?sh\b' tools/* deploy/local/* deploy/kubernetes/* deploy/compose/* .ci/* \
-             docs/samples/* 2>/dev/null) $(wildcard deploy/local/lib/*.sh)
+SCRIPTS := $(sort $(shell find tools tests deploy .ci docs -name node_modules -prune -o -type f -executable -print | \
+             xargs grep -lE '^#!.*\b(ba)?sh\b')) $(wildcard deploy/local/lib/*.sh)
 YAML := $(shell find . -name '*.y*ml' -not -path './build/*' -not -path './.run*' -not -path '*/node_modules/*')
 TIDY_FLAGS = -std=gnu17 -D_GNU_SOURCE -I. -I$(OUT)/gen $(PKG_CFLAGS)
 
