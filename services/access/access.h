@@ -78,14 +78,13 @@ enum status usage_tell(struct command *command, struct db *db, void *service);
 
 /* -- for the judges -------------------------------------------------------------------------- */
 
-/* A new ask with the organization as its first parameter; NULL when the header was missing, and the
-   command is refused then. */
+/* A new ask with the organization as its first parameter, in its place in the order of locks; NULL
+   when the header was missing, and the command is refused then. */
 struct access_ask *access_for_organization(struct command *command, enum access_sql statement);
 
-/* Whoever else locks it waits until this is committed. */
-void access_lock_organization(struct command *command, struct access_ask *ask);
-/* One number for an organization, never 0: the order in which batches lock them. */
-uint64_t access_lock_order(const struct uuid *organization_id);
+/* One number for an organization, of its advisory lock and of its grants' place in the order of
+   locks: before all that access_for_organization() makes. */
+uint64_t access_order_of_grants(const struct uuid *organization_id);
 enum status access_refuse_role(struct command *command);
 
 /* For a list: reads the body, {"before"?: id}, and appends that id as a parameter. */

@@ -11,6 +11,9 @@
 #include "proto/subject.h"
 #include "services/access/access.h"
 
+/* A batch takes the advisory locks of grants first, and then whatever locks rows. */
+#define ORDER_OF_ROWS (UINT64_C(1) << 63)
+
 enum column { VERDICT, ANSWER, SCOPE };
 
 /* What a statement found instead of doing its work; besides these there are "ok" and "same", which
@@ -30,6 +33,20 @@ static const struct verdict {
     {STR("email_taken"), OUTCOME_CONFLICT, "email", "belongs to another user of the organization"},
 };
 
+/* The last 8 bytes of an id are random. */
+static uint64_t number_of(const struct uuid *organization_id)
+{
+    uint64_t number;
+
+    memcpy(&number, organization_id->b + 8, sizeof(number));
+    return number;
+}
+
+uint64_t access_order_of_grants(const struct uuid *organization_id)
+{
+    return (number_of(organization_id) & ~ORDER_OF_ROWS) | 1;
+}
+
 struct access_ask *access_for_organization(struct command *command, enum access_sql statement)
 {
     struct access_ask *ask;
@@ -40,24 +57,10 @@ struct access_ask *access_for_organization(struct command *command, enum access_
     }
     ask = ARENA_NEW(command->arena, struct access_ask);
     ask->statement = statement;
+    command->lock_order = number_of(&command->caller.organization_id) | ORDER_OF_ROWS;
     params_add_id(&ask->params, command->arena, &command->caller.organization_id);
     command->state = ask;
     return ask;
-}
-
-/* The last 8 bytes of an id are random. 0 would mean "no order". */
-uint64_t access_lock_order(const struct uuid *organization_id)
-{
-    uint64_t lock;
-
-    memcpy(&lock, organization_id->b + 8, sizeof(lock));
-    return lock != 0 ? lock : 1;
-}
-
-void access_lock_organization(struct command *command, struct access_ask *ask)
-{
-    command->lock_order = access_lock_order(&command->caller.organization_id);
-    ask->locks = true;
 }
 
 struct list {

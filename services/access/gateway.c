@@ -80,7 +80,7 @@ enum status quota_judge(struct command *command, void *service)
         return command_refuse_all(command, fields_outcome(&command->problems));
 
     /* The statement takes an advisory lock of this number. */
-    command->lock_order = access_lock_order(&caller->organization_id);
+    command->lock_order = access_order_of_grants(&caller->organization_id);
     ask->statement = SQL_GRANT_QUOTA;
     params_add_int(&ask->params, command->arena, (int64_t)command->lock_order);
     params_add_id(&ask->params, command->arena, &caller->organization_id);

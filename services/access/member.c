@@ -92,7 +92,7 @@ static enum status judge_change(struct command *command, const struct field *fie
 
     if (ask == NULL)
         return ST_REFUSED;
-    access_lock_organization(command, ask);
+    ask->locks = true;
     params_add(&ask->params, body.id);
     params_add(&ask->params, body.role);
     params_add(&ask->params, body.by_role);

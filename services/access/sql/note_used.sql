@@ -1,13 +1,16 @@
 -- When keys were last used, to the minute, and what for. A key that somebody else changes at this
 -- moment is left out of the former: the next minute tells again. Counts are added to what others
--- have told of the same minute; rows are locked in one order everywhere.
+-- have told of the same minute. Reports wait for each other before they touch a row: a batch holds
+-- several of them, in the order in which they came.
 -- $1 organizations, $2 keys, $3 Unix seconds, $4 minutes: arrays of one length; of it each, one
 -- behind the other: $5 five outcomes, $6 thirteen buckets
-WITH told AS (
+WITH turn AS MATERIALIZED (
+    SELECT pg_advisory_xact_lock(hashtextextended('access.usage', 0))
+), told AS (
     SELECT k.organization_id, k.api_key_id, to_timestamp(u.at) AS at, u.minute,
            ($5::integer[])[5 * u.i - 4 : 5 * u.i] AS outcomes,
            ($6::integer[])[13 * u.i - 12 : 13 * u.i] AS latency
-    FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[])
+    FROM turn, unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[])
          WITH ORDINALITY AS u (organization_id, api_key_id, at, minute, i)
     JOIN access.api_keys k USING (organization_id, api_key_id)
 ), used AS (

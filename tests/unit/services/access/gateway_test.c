@@ -54,6 +54,25 @@ Test(gateway, orders_the_shares_of_one_organization_by_one_lock)
     arena_release(&b.arena);
 }
 
+/* Both for every organization: what locks rows comes after what waits for the advisory lock. */
+Test(gateway, orders_shares_before_whatever_locks_rows)
+{
+    for (int byte = 0; byte < 256; byte++) {
+        struct judged share, change;
+
+        judged_init(&share, STR("{" QUOTA ",\"want\":50}"));
+        judged_init(&change, STR("{\"require_https\":true}"));
+        memset(share.command.caller.organization_id.b + 8, byte, 8);
+        memset(change.command.caller.organization_id.b + 8, 255 - byte, 8);
+        judged_run(&share, quota_judge);
+        judged_run(&change, policy_set_judge);
+        cr_assert_gt(share.command.lock_order, 0);
+        cr_assert_gt(change.command.lock_order, share.command.lock_order);
+        arena_release(&share.arena);
+        arena_release(&change.arena);
+    }
+}
+
 Test(gateway, refuses_a_share_that_makes_no_sense)
 {
     judged_refuses(quota_judge, "{" QUOTA ",\"want\":0}", INVALID, "want");

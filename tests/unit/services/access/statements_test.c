@@ -304,6 +304,54 @@ Test(statements, let_two_operators_change_a_policy_at_once, .init = start, .fini
     cr_assert_gt(emptied, 0);
 }
 
+/* -- usage ----------------------------------------------------------------------------------- */
+
+/* Two reports in one transaction, as those of two gateways may come: whether it failed. */
+static bool report_twice(struct db *on, const char *first, const char *second)
+{
+    const char *const minutes[] = {first, second};
+    enum status st = ST_OK;
+
+    db_open_batch(on, clock_us() + 10000000);
+    for (size_t i = 0; i < 2 && st == ST_OK; i++) {
+        const db_param params[] = {STR("{" ORG "}"),   STR("{" KEY "}"),
+                                   STR("{1}"),         str_of(minutes[i]),
+                                   STR("{1,0,0,0,0}"), STR("{1,0,0,0,0,0,0,0,0,0,0,0,0}")};
+
+        db_add(on, SQL_NOTE_USED, params, 6);
+        st = db_run(on);
+    }
+    if (st == ST_OK)
+        st = db_commit(on);
+    else
+        db_abandon(on);
+    return st != ST_OK;
+}
+
+static void *report_backwards(void *failed)
+{
+    struct db *mine = connect_as_service();
+
+    for (int i = 0; i < 100; i++)
+        *(int *)failed += report_twice(mine, "{28333335}", "{28333334}");
+    db_free(mine);
+    return NULL;
+}
+
+Test(statements, take_reports_in_any_order_at_once, .init = start, .fini = stop)
+{
+    pthread_t other;
+    int failed = 0, failed_there = 0;
+
+    make_key(NULL);
+    cr_assert_eq(pthread_create(&other, NULL, report_backwards, &failed_there), 0);
+    for (int i = 0; i < 100; i++)
+        failed += report_twice(db, "{28333334}", "{28333335}");
+    pthread_join(other, NULL);
+    cr_assert_eq(failed + failed_there, 0, "%d and %d deadlocks", failed, failed_there);
+    cr_assert_eq(postgres_integer(server.url, "SELECT sum(allowed) FROM access.usage"), 400);
+}
+
 /* -- quota ----------------------------------------------------------------------------------- */
 
 enum { TAKERS = 4, TAKES = 100 };
@@ -368,8 +416,7 @@ Test(statements, forget_windows_that_are_over, .init = start, .fini = stop)
     cr_assert_eq(postgres_integer(server.url, "SELECT min(period) FROM access.quota"), 778);
 }
 
-/* -- what the role may not do
- * ----------------------------------------------------------------------- */
+/* -- what the role may not do ---------------------------------------------------------------- */
 
 Test(statements, are_all_that_the_role_is_allowed, .init = start, .fini = stop)
 {
