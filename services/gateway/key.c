@@ -1,6 +1,8 @@
 #include "services/gateway/key.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define REFRESH_US  3000000
 #define RELY_US     5000000
@@ -62,11 +64,22 @@ void key_reachable(struct key *key)
     key->ask_again_us = 0;
 }
 
-void key_doubt(struct key *key)
+void key_doubt(struct key *key, struct str organization_id)
 {
     key->stale = true;
-    key->overtaken = key->asking;
     key->ask_again_us = 0;
+    if (!key->asking || str_equal(str_of(key->overtaken_by), organization_id))
+        return;
+    key->overtaken_again = key->overtaken_by[0] != '\0';
+    snprintf(key->overtaken_by, sizeof(key->overtaken_by), "%.*s", STR_ARG(organization_id));
+}
+
+bool key_is_overtaken(const struct key *key, const struct key_record *record)
+{
+    if (key->overtaken_by[0] == '\0')
+        return false;
+    return key->overtaken_again || record == NULL ||
+           strcmp(key->overtaken_by, record->organization_id) == 0;
 }
 
 void key_record_release(struct key_record *record)

@@ -46,12 +46,13 @@ struct key {
     struct gateway *gateway; /* who asks about it */
     uint8_t hash[SHA256_BYTES];
     enum key_state state;
-    int64_t confirmed_us; /* monotonic: when access was asked what it then answered */
-    int64_t ask_again_us; /* monotonic: not before, after access was out of reach */
-    bool stale;           /* a notice said that something changed since */
-    bool asking;          /* a look-up is on its way */
-    bool overtaken;       /* a notice came while it was: its answer may be older */
-    bool on_allowance;    /* that look-up is counted until it is known to have found somebody */
+    int64_t confirmed_us;             /* monotonic: when access was asked what it then answered */
+    int64_t ask_again_us;             /* monotonic: not before, after access was out of reach */
+    bool stale;                       /* a notice said that something changed since */
+    bool asking;                      /* a look-up is on its way */
+    char overtaken_by[UUID_TEXT + 1]; /* of whom a notice came meanwhile, "" = of nobody */
+    bool overtaken_again;             /* and of somebody else as well */
+    bool on_allowance; /* that look-up is counted until it is known to have found somebody */
     int64_t asked_us;
     h2o_linklist_t waiting; /* exchanges that wait for the look-up */
 
@@ -89,7 +90,11 @@ void key_unreachable(struct key *key, int64_t mono_us);
 /* The bus is back: that access was out of reach says nothing any more. Notices may have been
    missed, so what is older than they would let it be is asked about before it serves again. */
 void key_reachable(struct key *key);
-/* A notice: what is known, or on its way, is no longer to be relied on. */
-void key_doubt(struct key *key);
+/* A notice about an organization that may be the key's: what is known of it, or on its way, is no
+   longer to be relied on. */
+void key_doubt(struct key *key, struct str organization_id);
+/* The answer may be older than a notice that came after its question; a record (NULL = a refusal)
+   of another organization than the only one that notices were about is not. */
+bool key_is_overtaken(const struct key *key, const struct key_record *record);
 
 #endif

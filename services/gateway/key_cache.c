@@ -143,7 +143,7 @@ void key_cache_doubt(struct key_cache *cache, struct str organization_id)
             /* Also a refusal: a key may have been made, or its organization be not known. */
             if (key->state != KEY_KNOWN ||
                 str_equal(str_of(key->record.organization_id), organization_id))
-                key_doubt(key);
+                key_doubt(key, organization_id);
         }
 }
 

@@ -14,7 +14,8 @@
 
 static void ask(struct gateway *gateway, struct key *key);
 
-/* What access said, applied to the key. ST_OK: it said something. */
+/* What access said, applied to the key. ST_OK: it said something; ST_RETRY: that may be outdated.
+ */
 static enum status read_answer(struct key *key, struct bus_message *message)
 {
     struct key_record record = {0};
@@ -23,11 +24,17 @@ static enum status read_answer(struct key *key, struct bus_message *message)
     if (!outcome_of(bus_message_header(message, HEADER_OUTCOME), &outcome))
         return ST_INTERNAL;
     if (outcome == OUTCOME_UNAUTHORIZED) {
+        if (key_is_overtaken(key, NULL))
+            return ST_RETRY;
         key_refuse(key);
         return ST_OK;
     }
     if (outcome != OUTCOME_OK || !key_record_read(bus_message_body(message), &record))
         return ST_UNAVAILABLE;
+    if (key_is_overtaken(key, &record)) {
+        key_record_release(&record);
+        return ST_RETRY;
+    }
     key_confirm(key, &record);
     return ST_OK;
 }
@@ -50,13 +57,12 @@ static void on_end(void *owner, enum call_end end, struct bus_message *message)
 {
     struct key *key = owner;
     struct gateway *gateway = key->gateway;
-    bool overtaken = key->overtaken;
+    enum status st = end == CALL_ANSWERED ? read_answer(key, message) : ST_UNAVAILABLE;
 
     key->asking = false;
-    key->overtaken = false;
-    if (end == CALL_ANSWERED && overtaken)
+    if (st == ST_RETRY)
         ask(gateway, key);
-    else if (end != CALL_ANSWERED || read_answer(key, message) != ST_OK)
+    else if (st != ST_OK)
         fail(key);
     bus_message_free(message);
     if (!key->asking) {
@@ -93,6 +99,8 @@ static void ask(struct gateway *gateway, struct key *key)
     key->gateway = gateway;
     key->asking = true;
     key->asked_us = clock_mono_us();
+    key->overtaken_by[0] = '\0';
+    key->overtaken_again = false;
     key_cache_hold(key);
 }
 

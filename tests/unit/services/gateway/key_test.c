@@ -5,6 +5,9 @@
 #define MS  INT64_C(1000)
 #define NOW 1000
 
+#define ORG       "01920000-0000-7000-8000-000000000001"
+#define OTHER_ORG "01920000-0000-7000-8000-000000000002"
+
 static struct key key;
 
 /* Asked at 0 of the monotonic clock, and confirmed. */
@@ -88,17 +91,35 @@ Test(key, is_waited_for_when_access_is_in_reach_again)
 
 Test(key, is_not_relied_on_after_a_notice)
 {
-    key_doubt(&key);
+    key_doubt(&key, STR(ORG));
     cr_expect_eq(judge(1), KEY_ASK);
     key_unreachable(&key, 1 * MS);
     cr_expect_eq(judge(2), KEY_OUT_OF_REACH);
 }
 
-Test(key, remembers_that_a_notice_overtook_its_look_up)
+Test(key, remembers_of_whom_a_notice_overtook_its_look_up)
 {
-    key_doubt(&key);
-    cr_expect_not(key.overtaken);
+    struct key_record own = {.organization_id = ORG};
+
+    key_doubt(&key, STR(ORG));
+    cr_expect_not(key_is_overtaken(&key, &own), "it came before");
     key.asking = true;
-    key_doubt(&key);
-    cr_expect(key.overtaken);
+    key_doubt(&key, STR(ORG));
+    cr_expect(key_is_overtaken(&key, &own));
+}
+
+/* Or who changes much, and often, would keep everybody else waiting. */
+Test(key, may_be_confirmed_after_notices_about_another_organization)
+{
+    struct key_record own = {.organization_id = ORG};
+
+    key.asking = true;
+    key_doubt(&key, STR(OTHER_ORG));
+    key_doubt(&key, STR(OTHER_ORG));
+    cr_expect_not(key_is_overtaken(&key, &own));
+    cr_expect(key_is_overtaken(&key, NULL), "whose key a refused one was meanwhile is not known");
+    key_doubt(&key, STR(ORG));
+    cr_expect(key_is_overtaken(&key, &own));
+    key_doubt(&key, STR(OTHER_ORG));
+    cr_expect(key_is_overtaken(&key, &own));
 }
