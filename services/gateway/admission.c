@@ -85,7 +85,7 @@ static void refuse_key(struct exchange *x, enum outcome outcome, const char *rea
     LOG(LOG_INFO, "authentication failed", log_str("request_id", x->visit.id),
         log_trace(str_of(x->visit.traceparent)), log_str("client", client),
         log_str("reason", reason));
-    if (throttle_note(gateway->throttle, &x->visit.client, x->visit.started_us))
+    if (throttle_note(gateway->throttle, &x->visit.client, clock_mono_us()))
         LOG(LOG_WARNING, "address failed to authenticate too often; refused until the minute ends",
             log_str("client", client));
     exchange_answer_plainly(x, outcome, 0);
