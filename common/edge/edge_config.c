@@ -16,7 +16,7 @@ const struct setting edge_settings[EDGE_SETTINGS] = {
      AT(command_timeout_ms),
      .fallback = "3000",
      .least = 100,
-     .most = 25000,
+     .most = 12000, /* twice that, for the audit entry too, is within a client's 30 seconds */
      .meaning = "Milliseconds within which a service must have begun and ended a command"},
     {.name = "MAX_CONNECTIONS",
      .type = SETTING_INT,
