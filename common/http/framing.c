@@ -229,7 +229,8 @@ ssize_t phr_decode_chunked(struct phr_chunked_decoder *decoder, char *p, size_t 
     latest = FRAMING_SOUND;
     if (rest >= 0 || rest == CHUNKED_INCOMPLETE)
         return rest;
-    /* h2o shall take the body for complete and empty and call the handler. */
+    /* h2o shall take the body for complete and call the handler, which is to look at the fault
+       first: what earlier reads decoded is still in the entity. */
     latest = rest == CHUNKED_TOO_LARGE ? FRAMING_BODY_TOO_LARGE : FRAMING_CHUNK;
     *n = 0;
     return 0;
