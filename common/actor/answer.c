@@ -75,7 +75,7 @@ static void ring_doorbell(struct actor *actor, const struct command *command)
     uuid_format(whose, organization);
     st = bus_publish(actor->bus, command->doorbell, NULL, &header, 1, STR(""));
     if (st != ST_OK)
-        LOG(LOG_DEBUG, "doorbell was not rung; whoever listens will look by itself",
+        LOG(LOG_WARNING, "doorbell was not rung; whoever listens will look by itself",
             log_str("subject", command->doorbell));
     actor->rung = command->doorbell;
     actor->rung_for = *whose;
