@@ -159,6 +159,21 @@ static enum framing_fault judge_framing(const struct framing *framing, int minor
     return FRAMING_SOUND;
 }
 
+static void remove_header(struct phr_header *headers, size_t *n, size_t at)
+{
+    memmove(&headers[at], &headers[at + 1], (*n - at - 1) * sizeof(*headers));
+    --*n;
+}
+
+/* A client of HTTP/1.0 would take "100 Continue" for its answer. */
+static void forget_expectations(struct phr_header *headers, size_t *n)
+{
+    for (size_t i = *n; i-- > 0;)
+        if (headers[i].name != NULL &&
+            str_equal_nocase((struct str){headers[i].name, headers[i].name_len}, STR("expect")))
+            remove_header(headers, n, i);
+}
+
 /* A parsed request whose block of headers is the first `n` bytes of `p`. */
 static enum framing_fault judge(const char *p, size_t n, struct str method, struct str target,
                                 int minor_version, struct phr_header *headers, size_t n_headers,
@@ -196,6 +211,8 @@ int phr_parse_request(const char *p, size_t n, const char **method, size_t *meth
                        n_seen);
     if (used == -2 && n <= FRAMING_HEADER_MOST)
         return used;
+    if (used > 0 && *minor_version == 0)
+        forget_expectations(headers, n_headers);
     if (used > 0)
         fault =
             judge(p, (size_t)used, (struct str){*method, *method_n},
@@ -208,9 +225,7 @@ int phr_parse_request(const char *p, size_t n, const char **method, size_t *meth
     latest = fault;
     if (fault == FRAMING_BODY_TOO_LARGE) {
         /* The handler shall answer this like any other request; only the body is not read. */
-        memmove(&headers[framing.length_at], &headers[framing.length_at + 1],
-                (*n_headers - framing.length_at - 1) * sizeof(*headers));
-        --*n_headers;
+        remove_header(headers, n_headers, framing.length_at);
         return used;
     }
     *method = "GET";

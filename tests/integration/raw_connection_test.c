@@ -118,6 +118,25 @@ Test(raw_connection, who_waits_to_be_told_to_go_on_is_told)
     raw_close(&raw);
 }
 
+/* RFC 9110, 10.1.1: it would take that for the answer. */
+Test(raw_connection, who_speaks_http_1_0_is_not_told_to_go_on)
+{
+    struct org org;
+    struct raw raw;
+    const char *bytes;
+
+    org_new(&org);
+    bytes = request(&org, "POST /api/v1/conversations HTTP/1.0",
+                    "Content-Type: application/json\r\nExpect: 100-continue\r\n"
+                    "Content-Length: 46\r\n\r\n"
+                    "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
+    raw_open(&raw, stack_gateway_port());
+    raw_write(&raw, bytes, strlen(bytes));
+    cr_assert(raw_read(&raw, &answer, PATIENCE_MS));
+    cr_assert_eq(answer.status, 201, "%d: %s", answer.status, answer.body);
+    raw_close(&raw);
+}
+
 Test(raw_connection, headers_beyond_16_kib_or_a_hundred_are_refused)
 {
     struct org org;

@@ -149,6 +149,18 @@ Test(framing, refuses_other_expectations)
     cr_expect_eq(framing_status(FRAMING_EXPECTATION), 417);
 }
 
+Test(framing, hides_what_an_older_client_expects)
+{
+    static const char text[] = "POST / HTTP/1.0\r\nExpect: 100-continue\r\n" HOST
+                               "expect: miracles\r\nContent-Length: 2\r\n\r\n{}";
+    struct parsed parsed = parse_bytes(text, strlen(text));
+
+    cr_expect_eq(framing_take(), FRAMING_SOUND);
+    cr_assert_eq(parsed.n, 2);
+    cr_expect_eq(strncmp(parsed.headers[0].name, "Host", 4), 0);
+    cr_expect_eq(strncmp(parsed.headers[1].name, "Content-Length", 14), 0);
+}
+
 Test(framing, waits_for_the_rest_of_a_request_but_not_for_ever)
 {
     static char text[FRAMING_HEADER_MOST + 2] = GET HOST "X: ";
