@@ -5,7 +5,9 @@
 #include "common/base/log.h"
 #include "common/bus/bus_internal.h"
 
-/* What may wait in memory for a socket that takes no more. */
+/* What may wait in memory for a socket that takes no more. What one turn publishes comes on top, as
+   its first write is at the end of it: the replies of a batch, which its service keeps small where
+   they are large. */
 enum { BACKLOG_MOST = 8 * 1024 * 1024 };
 
 static enum status status_of(natsStatus s)

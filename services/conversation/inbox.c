@@ -1,5 +1,5 @@
 /*
- * conversation.inbox - an organization's conversations, newest first, for the dashboard.
+ * inbox.list - an organization's conversations, newest first, for the dashboard.
  *
  * Answer   ok: {"conversations": [conversation...], "pages": {"type", "per_page", "next"?:
  *          {"starting_after"}}}; or what is wrong with the body

@@ -1,5 +1,5 @@
 /*
- * conversation.view - one conversation with its messages, for the dashboard.
+ * inbox.view - one conversation with its messages, for the dashboard.
  *
  * Answer   ok: {"conversation", "messages": [{id, created_at, body}...] in the order in which they
  *          came, the newest MESSAGES_MOST that fit, "erased": its contact was}; or what is wrong
