@@ -7,7 +7,7 @@ const char *verify_kind_name(enum verify_kind kind)
     static const char *const names[] = {
         [VERIFY_FINE] = "fine",           [VERIFY_CHANGED] = "changed",
         [VERIFY_REMOVED] = "removed",     [VERIFY_SLIPPED_IN] = "slipped_in",
-        [VERIFY_REWRITTEN] = "rewritten",
+        [VERIFY_REWRITTEN] = "rewritten", [VERIFY_NOT_COMPARED] = "not_compared",
     };
 
     return names[kind];
@@ -107,6 +107,7 @@ bool verify_block(struct verify_chain *chain, const struct verify_block *block,
     chain->number = sealed->number;
     chain->entries = sealed->entries;
     memcpy(chain->hash, block->hash, SHA256_BYTES);
+    chain->is_head_met |= block->kept_hash != NULL;
     return true;
 }
 
@@ -115,6 +116,17 @@ bool verify_end(const struct verify_chain *chain, int64_t head_number, struct ve
     if (head_number > chain->number)
         return found(out, VERIFY_REMOVED, NULL, chain->number + 1,
                      "the block is not there, although a later head has been published");
+    return true;
+}
+
+/* Retention may have taken the block, or somebody who notes that it did: nothing here can tell. So
+   it is neither that something is wrong nor that the head has proven anything. */
+bool verify_given_head(const struct verify_chain *chain, int64_t head_number,
+                       struct verify_finding *out)
+{
+    if (!chain->is_head_met)
+        return found(out, VERIFY_NOT_COMPARED, NULL, head_number,
+                     "the head that was given is older than the first block of the chain");
     return true;
 }
 

@@ -14,10 +14,11 @@
 
 enum verify_kind {
     VERIFY_FINE,
-    VERIFY_CHANGED,    /* the entry differs from what was sealed */
-    VERIFY_REMOVED,    /* it was sealed and is not there */
-    VERIFY_SLIPPED_IN, /* it is there and was never sealed, nor can it be waiting for that */
-    VERIFY_REWRITTEN,  /* the chain itself is another one, from this block on */
+    VERIFY_CHANGED,      /* the entry differs from what was sealed */
+    VERIFY_REMOVED,      /* it was sealed and is not there */
+    VERIFY_SLIPPED_IN,   /* it is there and was never sealed, nor can it be waiting for that */
+    VERIFY_REWRITTEN,    /* the chain itself is another one, from this block on */
+    VERIFY_NOT_COMPARED, /* all is well but for a given head, whose block is not kept any more */
 };
 
 const char *verify_kind_name(enum verify_kind kind);
@@ -33,7 +34,8 @@ struct verify_finding {
 struct verify_chain {
     int64_t number, entries;
     uint8_t hash[SHA256_BYTES];
-    int64_t expired; /* sealed entries that retention has dropped */
+    int64_t expired;  /* sealed entries that retention has dropped */
+    bool is_head_met; /* the block whose hash was given has been walked */
 };
 
 /* What the trail holds today in the place of one sealed entry. */
@@ -60,6 +62,10 @@ bool verify_block(struct verify_chain *chain, const struct verify_block *block,
 
 /* The chain ends there, although a head of that number is known. */
 bool verify_end(const struct verify_chain *chain, int64_t head_number, struct verify_finding *out);
+
+/* For the very end, where a head was given: whether its block is one that was walked. */
+bool verify_given_head(const struct verify_chain *chain, int64_t head_number,
+                       struct verify_finding *out);
 
 /* An entry and the block in whose reach it lies. */
 struct verify_covered {

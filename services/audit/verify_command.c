@@ -22,11 +22,12 @@ enum { ENTRIES_A_STEP = 1000 };
 
 static const char *const phases[] = {"blocks", "entries", NULL};
 
-#define COUNT(name_)                                                                               \
+#define COUNT_FROM(least_, name_)                                                                  \
     {                                                                                              \
-        .name = #name_, .kind = FIELD_INT, .least = 0, .most = COUNT_MOST,                         \
+        .name = #name_, .kind = FIELD_INT, .least = (least_), .most = COUNT_MOST,                  \
         .offset = offsetof(struct verify_position, name_)                                          \
     }
+#define COUNT(name_) COUNT_FROM(0, name_)
 #define HASH(name_)                                                                                \
     {                                                                                              \
         .name = #name_, .kind = FIELD_TEXT, .least = 2L * SHA256_BYTES, .most = 2L * SHA256_BYTES, \
@@ -50,8 +51,9 @@ static const struct field fields[] = {
     COUNT(entries),
     COUNT(sealed),
     {.name = "after", .kind = FIELD_UUID, .offset = offsetof(struct verify_position, after)},
-    COUNT(head_number),
+    COUNT_FROM(1, head_number),
     HASH(head_hash),
+    {.name = "head_met", .kind = FIELD_BOOL, .offset = offsetof(struct verify_position, head_met)},
 };
 
 enum status audit_verify_judge(struct command *command, void *service)
@@ -81,6 +83,7 @@ enum status audit_verify_judge(struct command *command, void *service)
     verify->chain.number = from->block.value;
     verify->chain.entries = from->chained.value;
     verify->chain.expired = from->expired.value;
+    verify->chain.is_head_met = from->head_met.value;
     verify->after_us = from->after_us.value;
     verify->entries = from->entries.value;
     verify->sealed = from->sealed.value;
@@ -199,6 +202,8 @@ static void look_along_entries(struct verify_step *verify, struct command *comma
         verify->after_us = entry->created_us;
     }
     verify->is_done = n < ENTRIES_A_STEP;
+    if (verify->is_done && verify->from.head_number.given)
+        (void)verify_given_head(&verify->chain, verify->from.head_number.value, &verify->found);
 }
 
 /* -- telling ---------------------------------------------------------------------------------- */

@@ -37,6 +37,8 @@ static void add_position(struct buf *out, const struct verify_step *step)
         json_add_integer(out, "head_number", step->from.head_number.value);
     if (step->from.head_hash.p != NULL)
         add_hash(out, "head_hash", step->kept_hash);
+    if (step->chain.is_head_met)
+        buf_add(out, STR(",\"head_met\":true"));
     buf_char(out, '}');
 }
 

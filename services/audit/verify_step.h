@@ -19,6 +19,7 @@ struct verify_position {
     struct str after;
     struct field_int head_number; /* a head that whoever asks has kept */
     struct str head_hash;
+    struct field_bool head_met; /* its block has been walked */
 };
 
 struct verify_step {

@@ -130,7 +130,7 @@ const struct call calls[] = {
      {ORG_OPTION, POSITION("CONTACT_ID", "id", ARGUMENT_UUID)}, 2},
 
     {"audit", "verify", SUBJECT_AUDIT_VERIFY,
-     "hold the trail against its seal and name the first entry that is not as it was sealed",
+     "hold the trail against its seal, and against a head that was kept; name what is found first",
      {ORG_OPTION,
       OPTION("--head-number", "N", "head_number", ARGUMENT_COUNT),
       OPTION("--head-hash", "HEX", "head_hash", ARGUMENT_TEXT)}, 3},

@@ -1,10 +1,8 @@
 /* Secrets of a deployment are changed while it serves, in the steps of docs/operations.md. */
 #include <criterion/criterion.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/api.h"
-#include "tests/support/keep.h"
 #include "tests/support/load.h"
 #include "tests/support/sql.h"
 #include "tests/support/twin.h"
@@ -12,23 +10,6 @@
 TestSuite(rotation, .init = stack_have_alone, .timeout = 180);
 
 #define NEW_KEY "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
-
-/* A setting of a process of the stack, such as its WEBHOOK_SECRET_KEY. */
-static const char *setting_of(const char *process, const char *name)
-{
-    char *text = keep(calloc(1, 65536));
-    FILE *file = fopen(format("/proc/%d/environ", (int)stack_pid(process)), "re");
-    size_t n;
-
-    cr_assert(text != NULL && file != NULL);
-    n = fread(text, 1, 65535, file);
-    fclose(file);
-    for (const char *at = text; at < text + n; at += strlen(at) + 1)
-        if (strncmp(at, name, strlen(name)) == 0 && at[strlen(name)] == '=')
-            return at + strlen(name) + 1;
-    cr_assert_fail("%s has no %s", process, name);
-    return NULL;
-}
 
 /* -- the key that endpoints' secrets are sealed with ---------------------------------------------
  */
@@ -83,7 +64,7 @@ static const char *try_to_send(const struct org *org)
 
 Test(rotation, of_the_webhook_key_seals_all_secrets_anew)
 {
-    const char *old = setting_of("webhook-0", "WEBHOOK_SECRET_KEY");
+    const char *old = stack_setting_of("webhook-0", "WEBHOOK_SECRET_KEY");
     struct twin made;
     struct replica webhook;
     struct org org;
@@ -139,7 +120,7 @@ static const char *url_with(const char *url, const char *password)
 
 Test(rotation, of_a_password_of_the_database_costs_no_request)
 {
-    const char *url = setting_of("conversation-0", "DATABASE_URL");
+    const char *url = stack_setting_of("conversation-0", "DATABASE_URL");
     char old[128] = "";
     struct replica second;
     struct org org;

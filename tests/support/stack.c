@@ -181,6 +181,27 @@ pid_t stack_pid(const char *name)
     return pid;
 }
 
+const char *stack_setting_of(const char *process, const char *name)
+{
+    static char text[65536];
+    const size_t length = strlen(name);
+    char path[64];
+    FILE *file;
+    size_t n;
+
+    snprintf(path, sizeof(path), "/proc/%d/environ", (int)stack_pid(process));
+    file = fopen(path, "re");
+    cr_assert_not_null(file, "%s", path);
+    n = fread(text, 1, sizeof(text) - 1, file);
+    text[n] = '\0';
+    fclose(file);
+    for (const char *at = text; at < text + n; at += strlen(at) + 1)
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
+            return at + length + 1;
+    cr_assert_fail("%s has no %s", process, name);
+    return NULL;
+}
+
 void stack_signal(const char *name, int signal)
 {
     pid_t pid = stack_pid(name);

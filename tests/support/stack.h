@@ -29,6 +29,9 @@ int convctl_fails(char code[64], const char *first, ...) __attribute__((sentinel
 
 /* A process by its name in $RUN_DIR/pids: "conversation-0"; 0 = it is not there. */
 pid_t stack_pid(const char *name);
+/* A setting of a process, such as its AUDIT_SIGNING_KEY, which must be there; good until the next
+   one is asked for. */
+const char *stack_setting_of(const char *process, const char *name);
 void stack_signal(const char *name, int signal);
 /* SIGSTOP, which takes effect one thread after the other: returns when all of them stand. */
 void stack_halt(const char *name);

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "tests/support/keep.h"
+#include "tests/support/postgres_server.h"
 #include "tests/support/sql.h"
 
 enum { PATIENCE_MS = 20000 };
@@ -75,4 +76,44 @@ void trail_expect_found(const struct trail *trail, const char *kind, const char 
     cr_assert_str_eq(json_string_value(json_object_get(first, "kind")), kind, "%s", text);
     if (id != NULL)
         cr_assert_str_eq(json_string_value(json_object_get(first, "request_id")), id, "%s", text);
+}
+
+void trail_tamper(const struct trail *trail, const char *statement, const char *id)
+{
+    cr_assert_not_null(sql_text(statement, trail->org.id, id, NULL), "%s", statement);
+}
+
+void trail_rewrite(const struct trail *trail, int from)
+{
+    postgres_do(
+        stack_setting("DATABASE_URL"),
+        format(
+            "CREATE FUNCTION pg_temp.line(field text) RETURNS text LANGUAGE sql AS"
+            " $$ SELECT coalesce('=' || field, '') || E'\\n' $$;"
+            "CREATE FUNCTION pg_temp.hash(e audit.entries) RETURNS bytea LANGUAGE sql AS $$ SELECT"
+            " sha256(convert_to(E'audit-entry-v1\\n' || pg_temp.line(e.organization_id::text) ||"
+            " pg_temp.line(e.request_id::text) ||"
+            " pg_temp.line(((extract(epoch FROM e.created_at) * 1000000)::bigint)::text) ||"
+            " pg_temp.line(e.api_key_id::text) || pg_temp.line(e.operation) ||"
+            " pg_temp.line(e.http_status::text) || pg_temp.line(e.outcome) ||"
+            " pg_temp.line(e.denial_reason) || pg_temp.line(e.conversation_id::text) ||"
+            " pg_temp.line(e.contact_id::text) || pg_temp.line(e.xid::text), 'UTF8')) $$;"
+            "DO $$ DECLARE b audit.blocks; hashes bytea; contents bytea; previous bytea; BEGIN"
+            " FOR b IN SELECT * FROM audit.blocks WHERE organization_id = '%s' AND number >= %d"
+            " ORDER BY number LOOP"
+            " SELECT string_agg(pg_temp.hash(e), '' ORDER BY i.place),"
+            " string_agg(uuid_send(i.id) || pg_temp.hash(e), '' ORDER BY i.place)"
+            " INTO hashes, contents FROM unnest(b.request_ids) WITH ORDINALITY AS i (id, place)"
+            " JOIN audit.entries AS e ON e.organization_id = b.organization_id AND"
+            " e.request_id = i.id;"
+            " previous := coalesce((SELECT block_hash FROM audit.blocks WHERE organization_id ="
+            " b.organization_id AND number = b.number - 1), decode(repeat('00', 32), 'hex'));"
+            " UPDATE audit.blocks SET previous_hash = previous, entry_hashes = hashes, block_hash ="
+            " sha256(convert_to(concat_ws(E'\\n', 'audit-block-v1', b.organization_id, b.number,"
+            " encode(previous, 'hex'), b.entries, cardinality(b.request_ids), b.last_xid,"
+            " b.last_request_id, b.made_xid,"
+            " (extract(epoch FROM b.made_at) * 1000000)::bigint, encode(sha256(contents), 'hex'),"
+            " b.key_id, ''), 'UTF8')) WHERE organization_id = b.organization_id AND"
+            " number = b.number; END LOOP; END $$",
+            trail->org.id, from));
 }

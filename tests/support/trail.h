@@ -26,6 +26,14 @@ json_t *trail_verify(const struct trail *trail);
 void trail_expect_sound(const struct trail *trail);
 /* Expects that verifying fails, names that kind and, unless NULL, that entry. */
 void trail_expect_found(const struct trail *trail, const char *kind, const char *id);
+
+/* A statement of the database's owner, which returns something; $1 is the organization, $2 an
+   entry, or what the statement makes of it. */
+void trail_tamper(const struct trail *trail, const char *statement, const char *id);
+/* Hashes the chain of an organization anew from a block on, as docs/audit.md describes it: all that
+   somebody can do who owns the database and does not have the key. */
+void trail_rewrite(const struct trail *trail, int from);
+
 /* A member of an object. */
 long long trail_integer(const json_t *in, const char *name);
 

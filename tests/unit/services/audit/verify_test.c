@@ -164,6 +164,19 @@ Test(verify, misses_the_blocks_below_a_published_head)
     assert_found(VERIFY_REMOVED, 3, NULL);
 }
 
+Test(verify, says_of_a_given_head_whether_its_block_was_walked)
+{
+    blocks[1].kept_hash = blocks[1].hash;
+    cr_assert(walk(0));
+    cr_assert(verify_given_head(&chain, 2, &finding));
+    /* Retention has taken the first. */
+    blocks[1].kept_hash = NULL;
+    chain = (struct verify_chain){0};
+    cr_assert(verify_block(&chain, &blocks[1], &keys, A_DAY_US + 2, &arena, &finding));
+    cr_assert_not(verify_given_head(&chain, 1, &finding));
+    assert_found(VERIFY_NOT_COMPARED, 1, NULL);
+}
+
 /* The items of the second block, to be spoilt. */
 static struct chain_item *spoil(void)
 {
