@@ -5,6 +5,7 @@
 
 #include "common/base/log.h"
 #include "common/wire/json.h"
+#include "proto/permission.h"
 
 static json_int_t sum_of(const json_t *endpoints, const char *figure)
 {
@@ -49,7 +50,19 @@ static bool is_before(const json_t *a, const json_t *b)
     return order < 0;
 }
 
-/* An answer that is none of ours is left out; so is the server's own that nobody listens. */
+/* A service of ours is known by its name, which is that of its user. */
+static bool is_ours(const json_t *stats)
+{
+    struct str name = json_member_text(stats, "name");
+
+    for (int user = 0; name.n > 0 && user < BUS_USER_COUNT; user++)
+        if (bus_user_answers(user) && str_equal(name, str_of(bus_user_name(user))))
+            return true;
+    return false;
+}
+
+/* Other systems on the bus may be asked, too: an answer that is none of ours is left out, and so is
+   the server's own that nobody listens. */
 static void hear(void *closure, struct str body)
 {
     json_t *list = closure, *stats, *line;
@@ -58,8 +71,10 @@ static void hear(void *closure, struct str body)
 
     if (!json_read(body, &stats, error))
         return;
-    line = line_of(stats);
+    line = is_ours(stats) ? line_of(stats) : NULL;
     json_free(stats);
+    if (line == NULL)
+        return;
     while (at < json_array_size(list) && is_before(json_array_get(list, at), line))
         at++;
     must(json_array_insert_new(list, at, line) == 0);

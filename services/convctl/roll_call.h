@@ -11,7 +11,8 @@
 
 #define ROLL_CALL "$SRV.STATS"
 
-/* An array of {name, instance, id, version, started, requests, errors}, by name and instance. */
+/* An array of our services, {name, instance, id, version, started, requests, errors}, by name and
+ * instance. */
 MUST_CHECK enum status roll_call(const struct talk_request *request, struct arena *arena,
                                  struct str *answer, struct failure *failure);
 

@@ -1,5 +1,8 @@
 /* NATS's own service discovery, asked as stock tools do. */
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/clock.h"
@@ -172,10 +175,11 @@ Test(discovery, counts_what_was_asked_and_how_long_it_took)
     cr_expect_gt(figure(create, "processing_time"), time);
 }
 
-Test(discovery, is_what_convctl_lists_services_by)
-{
-    const json_t *list = keep(convctl("service", "list", NULL));
+/* -- what convctl makes of it -------------------------------------------------------------------
+ */
 
+static void expect_services(const json_t *list)
+{
     cr_assert_eq(json_array_size(list), SERVICES);
     for (size_t i = 0; i < SERVICES; i++) {
         const json_t *line = json_array_get(list, i);
@@ -184,4 +188,66 @@ Test(discovery, is_what_convctl_lists_services_by)
         cr_expect_str_eq(member(line, "name"), services[i]);
         expect_uuid(member(line, "id"));
     }
+}
+
+Test(discovery, is_what_convctl_lists_services_by)
+{
+    expect_services(keep(convctl("service", "list", NULL)));
+}
+
+static const char *const foreign[] = {
+    "nothing of JSON",
+    "[]",
+    "\"audit\"",
+    "{}",
+    "{\"name\":7}",
+    "{\"type\":\"io.nats.micro.v1.stats_response\",\"name\":\"stranger\",\"id\":\"1\"}",
+};
+enum { FOREIGN = sizeof(foreign) / sizeof(foreign[0]) };
+
+struct strangers {
+    struct bus *bus;
+    struct bus_mailbox *asked;
+    atomic_bool is_over;
+    size_t answers;
+};
+
+static void *be_strangers(void *closure)
+{
+    struct strangers *self = closure;
+
+    while (!atomic_load(&self->is_over)) {
+        struct bus_message *message;
+
+        bus_wait(self->bus, TURN_MS);
+        while ((message = bus_take(self->asked)) != NULL) {
+            char to[256];
+
+            snprintf(to, sizeof(to), "%.*s", STR_ARG(bus_message_reply_to(message)));
+            for (size_t i = 0; i < FOREIGN; i++)
+                self->answers +=
+                    bus_publish(self->bus, to, NULL, NULL, 0, str_of(foreign[i])) == ST_OK;
+            (void)bus_flush(self->bus);
+            bus_message_free(message);
+        }
+    }
+    return NULL;
+}
+
+Test(discovery, of_other_systems_is_not_what_convctl_lists)
+{
+    struct strangers strangers = {.bus = NULL};
+    pthread_t thread;
+    json_t *list;
+
+    open_bus();
+    strangers.bus = bus;
+    strangers.asked = bus_serve(bus, "$SRV.STATS", NULL);
+    (void)bus_flush(bus);
+    cr_assert_eq(pthread_create(&thread, NULL, be_strangers, &strangers), 0);
+    list = keep(convctl("service", "list", NULL));
+    atomic_store(&strangers.is_over, true);
+    cr_assert_eq(pthread_join(thread, NULL), 0);
+    cr_assert_eq(strangers.answers, FOREIGN);
+    expect_services(list);
 }
