@@ -32,8 +32,8 @@ void help_print(FILE *to, const char *group)
     }
     fputs("\nThe bus is found by NATS_URL, NATS_URL_FILE or --nats; NATS_CA_FILE names its "
           "authority.\n"
-          "Prints one JSON value and exits 0, or {\"error\":{\"code\",\"message\"}} on standard "
-          "error\n"
-          "and exits 1; exits 2 when used wrongly.\n",
+          "Prints one JSON value (audit export: one on each line) and exits 0, or\n"
+          "{\"error\":{\"code\",\"message\"}} on standard error and exits 1; exits 2 when used "
+          "wrongly.\n",
           to);
 }
