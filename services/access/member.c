@@ -50,7 +50,9 @@ static struct access_ask *ask_for(struct command *command, enum access_sql state
 
 enum status member_list_judge(struct command *command, void *service)
 {
-    return access_for_organization(command, SQL_LIST_MEMBERS) != NULL ? ST_OK : ST_REFUSED;
+    struct access_ask *ask = access_for_organization(command, SQL_LIST_MEMBERS);
+
+    return ask != NULL ? access_list_before(command, ask) : ST_REFUSED;
 }
 
 static const struct field invite_fields[] = {

@@ -149,7 +149,7 @@ const struct call calls[] = {
      "keep the trail for so many months at least; can only be lengthened",
      {ORG_OPTION, NEEDED("--months", "N", "months", ARGUMENT_COUNT)}, 2},
 
-    {"member", "list", SUBJECT_ACCESS_MEMBER_LIST, "list the users of the dashboard",
+    {"member", "list", SUBJECT_ACCESS_MEMBER_LIST, "list the users of the dashboard, newest first",
      {ORG_OPTION}, 1},
     {"member", "invite", SUBJECT_ACCESS_MEMBER_INVITE,
      "invite somebody: DASHBOARD_URL/invitation#INVITATION, shown this once and good for 72 hours",

@@ -34,14 +34,14 @@ struct argument {
     bool repeated; /* may be given more than once: the field is an array */
 };
 
-/* What becomes of the answer: see walk.h for all but the first two and the last, which is
-   for roll_call.h. */
+/* What becomes of the answer: see walk.h for all but the first and the last, which is for
+   roll_call.h. */
 enum call_answer {
     ANSWER_WHOLE,
-    ANSWER_MEMBERS, /* the array in the object's member `members` */
     ANSWER_LAST,
     ANSWER_LINES,
     ANSWER_PAGES,
+    ANSWER_MEMBERS, /* pages, each in the object's member `members` */
     ANSWER_PART,
     ANSWER_ROLL
 };

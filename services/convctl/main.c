@@ -78,32 +78,16 @@ static struct str body_text(json_t *body, struct arena *arena)
     return copy;
 }
 
-/* Lists of things are printed as arrays. */
-static struct str unwrapped(struct str answer, const char *member, struct arena *arena)
-{
-    json_t *object = json_loadb(answer.p, answer.n, 0, NULL);
-    const struct str text = body_text(json_object_get(object, member), arena);
-
-    json_decref(object);
-    return text.n > 0 ? text : answer;
-}
-
 static enum status ask(const struct talk_request *request, enum call_answer kind,
                        struct arena *arena, struct str *answer, struct failure *failure)
 {
-    enum status st;
-
-    if (kind == ANSWER_ROLL)
-        return roll_call(request, arena, answer, failure);
-    st = talk(request, arena, answer, failure);
-    if (st == ST_OK && kind == ANSWER_MEMBERS)
-        *answer = unwrapped(*answer, "members", arena);
-    return st;
+    return kind == ANSWER_ROLL ? roll_call(request, arena, answer, failure)
+                               : talk(request, arena, answer, failure);
 }
 
 static bool walks(enum call_answer answer)
 {
-    return answer != ANSWER_WHOLE && answer != ANSWER_MEMBERS && answer != ANSWER_ROLL;
+    return answer != ANSWER_WHOLE && answer != ANSWER_ROLL;
 }
 
 static int run(const struct arguments *arguments, const struct convctl_config *config,

@@ -29,7 +29,8 @@ static enum status failed(struct failure *failure, const char *code, const char 
 
 static bool is_list(const struct walk *walk)
 {
-    return walk->answer == ANSWER_PAGES || walk->answer == ANSWER_PART;
+    return walk->answer == ANSWER_PAGES || walk->answer == ANSWER_MEMBERS ||
+           walk->answer == ANSWER_PART;
 }
 
 /* -- what is shown ---------------------------------------------------------------------------- */
@@ -100,13 +101,24 @@ static json_int_t left_of_limit(const struct walk *walk, size_t n)
     return limit != NULL ? json_integer_value(limit) - (json_int_t)n : 0;
 }
 
-static json_t *go_on_in_list(struct walk *walk, const json_t *page)
+/* Ends with the id that it was to come before: a service of another version, which knows no pages
+   of this list, answers the same each time. */
+static bool is_the_same_again(const struct walk *walk, const json_t *page, size_t n)
 {
+    const json_t *before = json_object_get(walk->body, "before");
+
+    return before != NULL && json_equal(before, json_object_get(json_array_get(page, n - 1), "id"));
+}
+
+static json_t *go_on_in_list(struct walk *walk, const json_t *value)
+{
+    const json_t *page = walk->answer == ANSWER_MEMBERS ? json_object_get(value, "members") : value;
     const size_t n = json_array_size(page);
     const json_int_t left = left_of_limit(walk, n);
     json_t *next;
 
-    if (n == 0 || json_array_extend(walk->list, (json_t *)page) != 0 ||
+    if (n == 0 || is_the_same_again(walk, page, n) ||
+        json_array_extend(walk->list, (json_t *)page) != 0 ||
         (walk->answer == ANSWER_PART && left <= 0))
         return NULL;
     next = walk->body != NULL ? json_copy(walk->body) : json_object();

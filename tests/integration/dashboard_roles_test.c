@@ -134,6 +134,7 @@ Test(dashboard_roles, end_at_the_organization_in_filters_and_cursors)
     expect_no_more(format("/data/audit?api_key_id=%s", other.full_key_id), "data", 0);
     expect_no_more(format("/data/keys?before=%s", has.key), "", 2); /* its own */
     expect_no_more(format("/data/webhooks?before=%s", has.endpoint), "", 0);
+    expect_no_more(format("/data/members?before=%s", has.member), "members", 1); /* the seat's */
 
     page = desk_get(&owner, "/data/audit?per_page=1");
     expect_error(desk_get(&seat, format("/data/audit?per_page=1&starting_after=%s",

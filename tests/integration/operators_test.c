@@ -18,11 +18,19 @@ TestSuite(operators, .init = api_open, .timeout = 180);
 
 enum { ROUNDS = 50 };
 
+static void expect_whole_list(const json_t *list, size_t n)
+{
+    cr_assert_eq(json_array_size(list), n);
+    for (size_t i = 1; i < n; i++)
+        cr_assert_lt(strcmp(json_string_value(json_object_get(json_array_get(list, i), "id")),
+                            json_string_value(json_object_get(json_array_get(list, i - 1), "id"))),
+                     0, "everything once, the newest first");
+}
+
 Test(operators, list_all_keys_however_many_there_are)
 {
     enum { MANY = 2300 };
     struct org org;
-    json_t *keys;
 
     org_new(&org);
     cr_assert_eq(sql_integer("WITH made AS (INSERT INTO access.api_keys (organization_id,"
@@ -32,12 +40,7 @@ Test(operators, list_all_keys_however_many_there_are)
                              " $2::int) AS n RETURNING 1) SELECT count(*) FROM made",
                              org.id, format("%d", MANY - 2), NULL),
                  MANY - 2);
-    keys = keep(convctl("key", "list", "--org", org.id, NULL));
-    cr_assert_eq(json_array_size(keys), MANY);
-    for (size_t i = 1; i < MANY; i++)
-        cr_assert_lt(strcmp(json_string_value(json_object_get(json_array_get(keys, i), "id")),
-                            json_string_value(json_object_get(json_array_get(keys, i - 1), "id"))),
-                     0, "every key once, the newest first");
+    expect_whole_list(keep(convctl("key", "list", "--org", org.id, NULL)), MANY);
 }
 
 Test(operators, cannot_leave_an_empty_list_on_even_in_the_database_itself)
@@ -103,6 +106,23 @@ Test(operators, see_members_as_an_array_like_any_list)
     json_decref(
         convctl("user", "create", "--org", org.id, "--email", "a@b.c", "--role", "owner", NULL));
     cr_expect_eq(json_array_size(keep(convctl("member", "list", "--org", org.id, NULL))), 1);
+}
+
+Test(operators, list_all_members_however_many_there_are)
+{
+    enum { MANY = 2300 };
+    struct org org;
+
+    org_new(&org);
+    /* Emails as long as they may be, so that a page is what fits into a message. */
+    cr_assert_eq(sql_integer("WITH made AS (INSERT INTO access.users (organization_id, user_id,"
+                             " email, role, password_hash) SELECT $1::uuid, gen_random_uuid(),"
+                             " n::text || repeat(chr(128512), 240) || '@b.c', 'member', 'x' FROM"
+                             " generate_series(1, $2::int) AS n RETURNING 1)"
+                             " SELECT count(*) FROM made",
+                             org.id, format("%d", MANY), NULL),
+                 MANY);
+    expect_whole_list(keep(convctl("member", "list", "--org", org.id, NULL)), MANY);
 }
 
 /* -- of no organization ------------------------------------------------------------------------ */

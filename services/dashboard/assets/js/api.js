@@ -78,13 +78,17 @@ export const get = (path, signal) => ask('GET', path, null, signal, false);
 /* Lists without cursors come in pages, too: one that is shorter than this cannot have been cut. */
 const PAGE_LEAST = 200;
 
-/* All of a list; each page is what comes before the last of the page before. */
-export async function getAll(address, signal) {
+/* All of a list; each page is what comes before the last of the page before. `listOf` takes it out of
+   an answer that is an object. */
+export async function getAll(address, signal, listOf = (answer) => answer) {
   const all = [];
 
   for (;;) {
-    const page = await get(address + query({before: all.at(-1)?.id}), signal);
+    const page = listOf(await get(address + query({before: all.at(-1)?.id}), signal));
 
+    /* An access of the version before has no pages of members and answers the same each time. */
+    if (page.length > 0 && page.at(-1).id === all.at(-1)?.id)
+      return all;
     all.push(...page);
     if (page.length < PAGE_LEAST)
       return all;

@@ -1,5 +1,5 @@
 /* Members and plan: who looks after the organization, and what it pays for. */
-import {del, get, path, post, put} from '../api.js';
+import {del, get, getAll, path, post, put} from '../api.js';
 import {h} from '../dom.js';
 import {words} from '../format.js';
 import {is, session} from '../session.js';
@@ -94,7 +94,7 @@ function rowActions(member, reload) {
            act('Remove', `Remove ${member.email}`, remove));
 }
 
-function list({members}, reload) {
+function list(members, reload) {
   return table({caption: 'Members', rows: members, columns: [
     {label: 'Email', cell: (one) => [h('strong', {class: 'break'}, one.email),
                                      one.id === session().user.id && h('span', {class: 'sub'}, 'You')]},
@@ -128,9 +128,12 @@ function plan(organization, reload) {
 }
 
 export function page({signal}) {
+  /* Oldest first: who came before the others stands at the top. */
+  const allMembers = async () =>
+    (await getAll('/data/members', signal, (answer) => answer.members)).reverse();
   const members = loaded({
-    label: 'members', signal, load: () => get('/data/members', signal),
-    render: (answer) => list(answer, () => members.reload()),
+    label: 'members', signal, load: allMembers,
+    render: (all) => list(all, () => members.reload()),
   });
   const organization = loaded({
     label: 'the plan', signal, load: () => get('/data/organization', signal),
