@@ -1,0 +1,101 @@
+/* What comes as a cursor: text that nobody has signed is refused, and what our own key has signed
+   is read back as it was, as a place in a search too. */
+#include <string.h>
+
+#include "common/base/base64url.h"
+#include "common/base/log.h"
+#include "services/search/place.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+#define SECRET  "a key for cursors that is long enough for a fuzzer"
+#define BINDING STR("search.conversations of somebody")
+
+/* version, expiry, the position's length, the position */
+enum { EXPIRY_AT = 1, LENGTH_AT = 9, HEAD_BYTES = 10, PAYLOAD_MOST = HEAD_BYTES + 64 };
+
+static const int64_t now_us = INT64_C(1800000000) * 1000000;
+static struct cursor_keys keys;
+
+static bool reads(struct str text, uint8_t position[CURSOR_POSITION_MOST], size_t *n)
+{
+    struct place place;
+    bool is_read = cursor_read(&keys, BINDING, text, now_us, position, n);
+
+    must(!is_read || *n <= CURSOR_POSITION_MOST);
+    must(!place_read(text, &keys, BINDING, now_us, &place) || is_read);
+    return is_read;
+}
+
+/* One spelling for each value: what is read is written the same. */
+static void check_spelling(struct str text)
+{
+    uint8_t bytes[CURSOR_TEXT_MOST];
+    char again[CURSOR_TEXT_MOST + 1];
+    size_t n = 0;
+
+    if (text.n > CURSOR_TEXT_MOST || !base64url_read(text, bytes, &n))
+        return;
+    must(n <= text.n * 3 / 4);
+    must(base64url_write(bytes, n, again) == text.n);
+    must(text.n == 0 || memcmp(again, text.p, text.n) == 0);
+}
+
+/* As cursor.c signs: over the payload, and then the hash of the binding. */
+static struct str sign(const uint8_t *payload, size_t n, char text[2 * CURSOR_TEXT_MOST])
+{
+    uint8_t message[PAYLOAD_MOST + SHA256_BYTES], bytes[PAYLOAD_MOST + SHA256_BYTES];
+
+    memcpy(message, payload, n);
+    memcpy(bytes, payload, n);
+    crypto_sha256(BINDING, message + n);
+    crypto_hmac_sha256((struct str){(const char *)keys.key[0], SHA256_BYTES},
+                       (struct str){(const char *)message, n + SHA256_BYTES}, bytes + n);
+    return (struct str){text, base64url_write(bytes, n + SHA256_BYTES, text)};
+}
+
+static bool is_live(const uint8_t *payload, size_t n)
+{
+    uint64_t expiry = 0;
+
+    if (n < HEAD_BYTES || payload[0] != 1 || n != HEAD_BYTES + (size_t)payload[LENGTH_AT])
+        return false;
+    for (int i = 0; i < 8; i++)
+        expiry = expiry << 8 | payload[EXPIRY_AT + i];
+    return (int64_t)expiry > now_us / 1000000;
+}
+
+/* The input as the inside of a cursor: whatever it says of itself, with a signature that is good.
+ */
+static void check_signed(const uint8_t *payload, size_t n)
+{
+    char text[2 * CURSOR_TEXT_MOST], again[CURSOR_TEXT_MOST + 1];
+    uint8_t position[CURSOR_POSITION_MOST];
+    struct str cursor = sign(payload, n, text);
+    struct place place;
+    size_t length = 0;
+
+    must(reads(cursor, position, &length) == is_live(payload, n));
+    if (!is_live(payload, n))
+        return;
+    must(length == payload[LENGTH_AT] && memcmp(position, payload + HEAD_BYTES, length) == 0);
+    if (!place_read(cursor, &keys, BINDING, now_us, &place))
+        return;
+    place_write(&place, &keys, BINDING, now_us, again);
+    must(cursor_read(&keys, BINDING, str_of(again), now_us, position, &length));
+    must(memcmp(position, payload + HEAD_BYTES, length) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    const struct str text = {(const char *)data, n};
+    uint8_t position[CURSOR_POSITION_MOST];
+    size_t length = 0;
+
+    if (keys.n == 0)
+        must(cursor_keys_read(SECRET, NULL, &keys));
+    must(!reads(text, position, &length)); /* nobody guesses a signature */
+    check_spelling(text);
+    check_signed(data, n < PAYLOAD_MOST ? n : PAYLOAD_MOST);
+    return 0;
+}
