@@ -140,7 +140,11 @@ async function manageMembers(data) {
 }
 
 async function audit({ org }) {
-  await ctl('audit', 'verify', '--org', org);
+  const verify = (...head) => ctl('audit', 'verify', '--org', org, ...head);
+  let head = null;
+  while (head === null) ({ head } = await verify()); // there is none before the first seal
+  await verify('--head-number', String(head.number), '--head-hash', head.block_hash);
+  await verify('--head-number', '1000000', '--head-hash', head.block_hash);
   await convctl('audit', 'export', '--org', org);
   await ctl('audit', 'changes', '--org', org);
   await ctl('audit', 'retain', '--org', org, '--months', '13');
