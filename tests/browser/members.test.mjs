@@ -4,7 +4,7 @@ import { before, test } from 'node:test';
 import {
   at, button, confirm, gone, heading, nav, person, row, seen, signIn, takeSecret, visitor,
 } from './browser.mjs';
-import { answers, converse, ctl, key, organization, user } from './stack.mjs';
+import { answers, converse, ctl, key, organization, run, user } from './stack.mjs';
 
 const PASSWORD = 'correct horse battery staple';
 
@@ -69,6 +69,21 @@ test('somebody is invited, comes in, changes role at once, and is removed at onc
   await at(grace, '/sign-in?next=%2Finbox');
   await signIn(grace, { email, password: PASSWORD });
   await seen(grace.getByRole('alert'));
+});
+
+// More than an answer holds, who came first at the top.
+test('every member is shown, however many there are', async () => {
+  const many = 1100;
+  const crowd = await organization({ name: 'Crowd' });
+  await run('psql', [process.env.DATABASE_URL, '-qX', '-v', 'ON_ERROR_STOP=1', '-c',
+    `INSERT INTO access.users (organization_id, user_id, email, role, password_hash)
+     SELECT '${crowd.org}', ('ff' || substr(gen_random_uuid()::text, 3))::uuid,
+            'm' || n || '@example.com', 'member', 'x' FROM generate_series(1, ${many}) AS n`]);
+  const page = await person(crowd, '/members');
+  const rows = page.getByRole('table').locator('tbody tr');
+  await seen(row(page, 'm1@example.com'));
+  assert.equal(await rows.count(), 1 + many);
+  await seen(rows.first().getByText(crowd.email));
 });
 
 test('an invitation is good once', async () => {
