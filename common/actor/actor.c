@@ -140,7 +140,10 @@ static void turn(struct actor *actor)
     if (actor->mailbox != NULL)
         gather(actor);
     links_show(actor);
-    run_waiting(actor);
+    /* What is begun while replies wait for the socket would add its own: the bus keeps a batch's,
+       and drops what exceeds that. */
+    if (!actor->has_unsent || bus_flush(actor->bus))
+        run_waiting(actor);
     discovery_answer(&actor->discovery, &actor->arena);
     actor->has_unsent = !bus_flush(actor->bus);
     do_upkeep(actor);

@@ -7,7 +7,7 @@
 
 /* What may wait in memory for a socket that takes no more. What one turn publishes comes on top, as
    its first write is at the end of it: the replies of a batch, which its service keeps small where
-   they are large. */
+   they are large. An actor begins no other while some of it waits. */
 enum { BACKLOG_MOST = 8 * 1024 * 1024 };
 
 static enum status status_of(natsStatus s)
