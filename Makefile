@@ -222,7 +222,7 @@ bench:
 ALL_C := $(sort $(shell find common proto services deploy tests -name node_modules -prune -o -name '*.c' -print))
 ALL_H := $(sort $(shell find common proto services deploy tests -name node_modules -prune -o -name '*.h' -print))
 SCRIPTS := $(sort $(shell find tools tests deploy .ci docs -name node_modules -prune -o -type f -executable -print | \
-             xargs grep -lE '^#!.*\b(ba)?sh\b')) $(wildcard deploy/local/lib/*.sh)
+             xargs grep -lE '^#!.*\b(ba)?sh\b')) $(wildcard deploy/local/lib/*.sh tools/*.sh)
 YAML := $(shell find . -name '*.y*ml' -not -path './build/*' -not -path './.run*' -not -path '*/node_modules/*')
 TIDY_FLAGS = -std=gnu17 -D_GNU_SOURCE -I. -I$(OUT)/gen $(PKG_CFLAGS)
 
