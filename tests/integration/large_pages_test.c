@@ -9,8 +9,8 @@
 #include "proto/headers.h"
 #include "proto/subject.h"
 #include "tests/support/api.h"
+#include "tests/support/large_page.h"
 #include "tests/support/lenient.h"
-#include "tests/support/sql.h"
 
 /* Alone, since who else asks for a page waits until all of them are made. */
 TestSuite(large_pages, .init = stack_have_alone, .timeout = 120);
@@ -22,25 +22,6 @@ enum {
     PATIENCE_MS = 50 * 1000,
     PEAK_MOST_KB = 128 * 1024
 };
-
-static void make_a_large_page(const struct org *org)
-{
-    new_conversation(org, "first", "u");
-    cr_assert_eq(
-        sql_integer("WITH made AS (INSERT INTO conversation.conversations (organization_id, id,"
-                    " external_id, contact_id, channel, status, custom_attributes, created_at,"
-                    " updated_at) SELECT organization_id, gen_random_uuid(), 'e' || i, contact_id,"
-                    " channel, status, (SELECT jsonb_object_agg('k' || k, repeat(chr(1), 500))"
-                    " FROM generate_series(1, 20) k), created_at, updated_at"
-                    " FROM conversation.conversations, generate_series(1, 100) i"
-                    " WHERE organization_id = $1::uuid RETURNING 1) SELECT count(*) FROM made",
-                    org->id, NULL),
-        100);
-}
-
-#define SEARCH                                                                                     \
-    "{\"query\":{\"field\":\"contact.external_id\",\"operator\":\"=\",\"value\":\"u\"},"           \
-    "\"pagination\":{\"per_page\":100}}"
 
 struct seen {
     int n_replies, n_large;
@@ -119,7 +100,7 @@ Test(large_pages, of_the_inbox_are_held_a_few_at_a_time)
     struct org org;
 
     org_new(&org);
-    make_a_large_page(&org);
+    large_page_make(&org, "1");
     forget_peak(pid);
     seen = see_pages(&org, SUBJECT_INBOX_LIST, "{\"per_page\":100}", INBOX_PAGES);
     cr_expect_eq(seen.n_large, INBOX_PAGES, "%d of %d replies", seen.n_large, seen.n_replies);
@@ -133,7 +114,7 @@ Test(large_pages, of_searches_are_all_answered)
     struct org org;
 
     org_new(&org);
-    make_a_large_page(&org);
-    seen = see_pages(&org, SUBJECT_SEARCH_CONVERSATIONS, SEARCH, SEARCH_PAGES);
+    large_page_make(&org, "1");
+    seen = see_pages(&org, SUBJECT_SEARCH_CONVERSATIONS, LARGE_PAGE_SEARCH, SEARCH_PAGES);
     cr_expect_eq(seen.n_large, SEARCH_PAGES, "%d of %d replies", seen.n_large, seen.n_replies);
 }
