@@ -57,6 +57,13 @@ Test(raw_connection, a_request_hidden_in_another_is_never_run)
                  0);
 }
 
+static void end_with_created(struct raw *raw)
+{
+    cr_assert(raw_read(raw, &answer, PATIENCE_MS));
+    cr_assert_eq(answer.status, 201, "%d: %s", answer.status, answer.body);
+    raw_close(raw);
+}
+
 Test(raw_connection, requests_sent_at_once_are_answered_in_order)
 {
     struct org org;
@@ -92,9 +99,7 @@ Test(raw_connection, a_request_may_arrive_byte_by_byte)
     raw_open(&raw, stack_gateway_port());
     for (size_t i = 0; i < strlen(bytes); i++)
         cr_assert(raw_write(&raw, bytes + i, 1));
-    cr_assert(raw_read(&raw, &answer, PATIENCE_MS));
-    cr_assert_eq(answer.status, 201, "%d: %s", answer.status, answer.body);
-    raw_close(&raw);
+    end_with_created(&raw);
 }
 
 Test(raw_connection, who_waits_to_be_told_to_go_on_is_told)
@@ -113,9 +118,7 @@ Test(raw_connection, who_waits_to_be_told_to_go_on_is_told)
     cr_assert(raw_read(&raw, &answer, PATIENCE_MS));
     cr_assert_eq(answer.status, 100);
     raw_write(&raw, body, strlen(body));
-    cr_assert(raw_read(&raw, &answer, PATIENCE_MS));
-    cr_assert_eq(answer.status, 201, "%d: %s", answer.status, answer.body);
-    raw_close(&raw);
+    end_with_created(&raw);
 }
 
 /* RFC 9110, 10.1.1: it would take that for the answer. */
@@ -132,9 +135,7 @@ Test(raw_connection, who_speaks_http_1_0_is_not_told_to_go_on)
                     "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
     raw_open(&raw, stack_gateway_port());
     raw_write(&raw, bytes, strlen(bytes));
-    cr_assert(raw_read(&raw, &answer, PATIENCE_MS));
-    cr_assert_eq(answer.status, 201, "%d: %s", answer.status, answer.body);
-    raw_close(&raw);
+    end_with_created(&raw);
 }
 
 Test(raw_connection, headers_beyond_16_kib_or_a_hundred_are_refused)
