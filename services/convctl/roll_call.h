@@ -12,7 +12,7 @@
 #define ROLL_CALL "$SRV.STATS"
 
 /* An array of our services, {name, instance, id, version, started, requests, errors}, by name and
- * instance. */
+   instance. */
 MUST_CHECK enum status roll_call(const struct talk_request *request, struct arena *arena,
                                  struct str *answer, struct failure *failure);
 

@@ -14,8 +14,7 @@
 
 static void ask(struct gateway *gateway, struct key *key);
 
-/* What access said, applied to the key. ST_OK: it said something; ST_RETRY: that may be outdated.
- */
+/* What access said, applied to the key. ST_OK: it said something; ST_RETRY: ask it anew. */
 static enum status read_answer(struct key *key, struct bus_message *message)
 {
     struct key_record record = {0};
