@@ -56,6 +56,9 @@ endif
 # Rewritten only when the flags are others: then everything is compiled again.
 $(OUT)/flags: FORCE
 	$(Q)mkdir -p $(@D) && echo '$(CC) $(CFLAGS) $(LDFLAGS)' | cmp -s - $@ || echo '$(CC) $(CFLAGS) $(LDFLAGS)' > $@
+# Phony, or .SECONDARY makes of it a file that need not be there, and of what hangs on it one that is
+# never looked at again.
+.PHONY: FORCE
 FORCE:
 
 $(OUT)/%.o: %.c $(OUT)/flags | $(SQL_HEADERS)

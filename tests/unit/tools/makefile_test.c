@@ -1,0 +1,75 @@
+/* What the Makefile makes again, and what it leaves alone. In a folder of its own. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static char out[64];
+
+static void setup(void)
+{
+    unsetenv("MAKEFLAGS");
+    unsetenv("MAKELEVEL");
+    strcpy(out, "/tmp/makefile.XXXXXX");
+    cr_assert_not_null(mkdtemp(out));
+}
+
+static void teardown(void)
+{
+    char command[128];
+
+    snprintf(command, sizeof(command), "rm -rf %s", out);
+    cr_assert_eq(system(command), 0);
+}
+
+TestSuite(makefile, .init = setup, .fini = teardown, .timeout = 30);
+
+/* Makes one file of the folder, as a user with this in the environment and that on the command line
+   would; returns what it holds. */
+static const char *make(const char *environment, const char *file, const char *variables)
+{
+    static char text[4096];
+    char command[512], path[128];
+    FILE *made;
+    size_t n;
+
+    snprintf(command, sizeof(command), "%s make OUT=%s %s/%s %s >%s/log 2>&1", environment, out,
+             out, file, variables, out);
+    cr_assert_eq(system(command), 0, "%s", command);
+    snprintf(path, sizeof(path), "%s/%s", out, file);
+    made = fopen(path, "re");
+    cr_assert_not_null(made);
+    n = fread(text, 1, sizeof(text) - 1, made);
+    text[n] = '\0';
+    fclose(made);
+    return text;
+}
+
+static struct timespec time_of(const char *file)
+{
+    char path[128];
+    struct stat facts;
+
+    snprintf(path, sizeof(path), "%s/%s", out, file);
+    cr_assert_eq(stat(path, &facts), 0);
+    return facts.st_mtim;
+}
+
+static void expect_kept(const char *file, struct timespec before)
+{
+    struct timespec now = time_of(file);
+
+    cr_expect(now.tv_sec == before.tv_sec && now.tv_nsec == before.tv_nsec, "%s", file);
+}
+
+Test(makefile, writes_the_flags_anew_when_they_are_others)
+{
+    struct timespec before;
+
+    cr_assert_not_null(strstr(make("", "flags", "EXTRA_CFLAGS=-DONE"), "-DONE"));
+    before = time_of("flags");
+    cr_assert_not_null(strstr(make("", "flags", "EXTRA_CFLAGS=-DONE"), "-DONE"));
+    expect_kept("flags", before);
+    cr_assert_not_null(strstr(make("", "flags", "EXTRA_CFLAGS=-DTWO"), "-DTWO"));
+}
