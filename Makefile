@@ -86,20 +86,27 @@ $(OUT)/gen/dashboard_assets.o: $(OUT)/gen/dashboard_assets.c $(OUT)/flags
 	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
 OBJ_dashboard = $(OUT)/gen/dashboard_assets.o
 
+# The version, which is no part of libcommon.a: another commit links the programs anew, and no test.
+VERSION_OBJ = $(OUT)/gen/version.o
+$(OUT)/gen/version.c: FORCE
+	$(Q)mkdir -p $(@D) && tools/version --source $@
+$(VERSION_OBJ): $(OUT)/gen/version.c $(OUT)/flags
+	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
+
 define program
-$(OUT)/bin/$(1): $(patsubst %.c,$(OUT)/%.o,$(wildcard services/$(1)/*.c)) $(if $(wildcard services/$(1)/sql/*.sql),$(OUT)/gen/$(1)_sql.o) $(OBJ_$(1)) $(OUT)/libcommon.a
+$(OUT)/bin/$(1): $(patsubst %.c,$(OUT)/%.o,$(wildcard services/$(1)/*.c)) $(if $(wildcard services/$(1)/sql/*.sql),$(OUT)/gen/$(1)_sql.o) $(OBJ_$(1)) $(VERSION_OBJ) $(OUT)/libcommon.a
 	$$(Q)mkdir -p $$(@D)
 	@echo "LINK $(1)"
 	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(PKG_LIBS)
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
-$(OUT)/bin/supervisor: $(OUT)/deploy/local/supervisor.o
+$(OUT)/bin/supervisor: $(OUT)/deploy/local/supervisor.o $(VERSION_OBJ)
 	$(Q)mkdir -p $(@D)
 	@echo "LINK supervisor"
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^
 
-$(OUT)/bin/nats-config: $(OUT)/deploy/nats/nats_config.o $(OUT)/libcommon.a
+$(OUT)/bin/nats-config: $(OUT)/deploy/nats/nats_config.o $(VERSION_OBJ) $(OUT)/libcommon.a
 	$(Q)mkdir -p $(@D)
 	@echo "LINK nats-config"
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^

@@ -9,6 +9,7 @@
 #include "common/actor/meters.h"
 #include "common/base/log.h"
 #include "common/base/process.h"
+#include "common/base/version.h"
 #include "common/bus/settings.h"
 #include "common/crypto/crypto.h"
 #include "common/http/admin.h"
@@ -110,7 +111,7 @@ static void print_config(const struct process *process)
 static int use(FILE *to, const char *name, int exit_code)
 {
     fprintf(to,
-            "Usage: %s [--print-config | --describe-config | --help]\n\n"
+            "Usage: %s [--print-config | --describe-config | --version | --help]\n\n"
             "Takes its settings from the environment; --describe-config lists them,\n"
             "--print-config shows their values. Runs until SIGTERM or SIGINT.\n",
             name);
@@ -268,6 +269,8 @@ int service_main(int argc, char **argv, struct service *service, const struct se
         return use(stderr, service->name, 2);
     if (strcmp(option, "--help") == 0)
         return use(stdout, service->name, 0);
+    if (strcmp(option, "--version") == 0)
+        return version_print();
     if (strcmp(option, "--describe-config") == 0) {
         describe(&process);
         return 0;

@@ -9,6 +9,7 @@
 
 #include "common/base/log.h"
 #include "common/base/process.h"
+#include "common/base/version.h"
 #include "common/crypto/crypto.h"
 #include "common/http/admin.h"
 #include "common/http/framing.h"
@@ -194,7 +195,7 @@ static int run(const struct program *program)
 static int usage(FILE *to, const char *name, int code)
 {
     fprintf(to,
-            "usage: %s [--print-config | --describe-config | --help]\n"
+            "usage: %s [--print-config | --describe-config | --version | --help]\n"
             "Settings come from the environment; --describe-config lists them.\n",
             name);
     return code;
@@ -208,6 +209,8 @@ int program_main(int argc, char **argv, const struct program *program)
         return usage(stderr, program->name, 2);
     if (strcmp(option, "--help") == 0)
         return usage(stdout, program->name, 0);
+    if (strcmp(option, "--version") == 0)
+        return version_print();
     if (strcmp(option, "--describe-config") == 0) {
         describe(program);
         return 0;

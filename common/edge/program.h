@@ -4,8 +4,8 @@
  * What     Reads the settings (those of struct edge_config and the program's own), opens the log,
  *          the metrics and the admin listener, starts the loops and waits for SIGTERM or SIGINT.
  *          Then it is not ready any more, serves on for SHUTDOWN_DELAY_MS, stops the loops when
- *          what they have begun is answered, and exits 0. --print-config, --describe-config and
- *          --help answer and exit.
+ *          what they have begun is answered, and exits 0. --print-config, --describe-config,
+ *          --version and --help answer and exit.
  * Threads  program_main() is the main thread.
  */
 #ifndef COMMON_EDGE_PROGRAM_H

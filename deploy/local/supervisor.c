@@ -2,6 +2,7 @@
  * supervisor - starts the processes of a plan in order, keeps them running, stops them in reverse.
  *
  *     supervisor DIR        DIR is best an absolute path
+ *     supervisor --version  prints it
  *
  * DIR/plan         a line for each process: KIND NAME STOP ORPHAN GRACE
  *                    KIND    service: kept running; task: must exit 0 before the next line starts
@@ -34,6 +35,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "common/base/version.h"
 
 #define PROCESSES_MOST 128   /* lib/services.sh knows */
 #define SETTLED_MS     10000 /* who lived that long starts again at once */
@@ -341,9 +344,11 @@ int main(int argc, char **argv)
     int number = 0;
 
     if (argc != 2) {
-        fputs("usage: supervisor DIR\n", stderr);
+        fputs("usage: supervisor DIR | --version\n", stderr);
         return 2;
     }
+    if (strcmp(argv[1], "--version") == 0)
+        return version_print();
     self.dir = argv[1];
     close_range(STDERR_FILENO + 1, ~0U, 0); /* a caller's locks and pipes are not ours to keep */
     if (!take_lock(&self))

@@ -2,6 +2,7 @@
  * nats-config - prints the users of nats-server and what each may do, from proto/subject.def.
  *
  *     nats-config [--second] [--passwords STEM]
+ *     nats-config --version
  *
  *     --second           every user twice: gateway-2 may do what gateway may, so that programs can
  *                        go over to other passwords one by one
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/version.h"
 #include "proto/permission.h"
 
 enum { PASSWORD_MOST = 256, PATH_MOST = 4096 };
@@ -181,6 +183,8 @@ int main(int argc, char **argv)
     struct options options = {0};
     int i = 1;
 
+    if (argc == 2 && strcmp(argv[1], "--version") == 0)
+        return version_print();
     if (i < argc && strcmp(argv[i], "--second") == 0) {
         options.second = true;
         i++;
@@ -190,7 +194,7 @@ int main(int argc, char **argv)
         i += 2;
     }
     if (i != argc) {
-        fputs("usage: nats-config [--second] [--passwords STEM]\n", stderr);
+        fputs("usage: nats-config [--second] [--passwords STEM] | --version\n", stderr);
         return 2;
     }
     return print_all(&options) && fflush(stdout) == 0 ? 0 : 1;

@@ -270,6 +270,8 @@ static enum status read_word(struct reader *reader, const char *word)
             reader->list = NULL;
         } else if (strcmp(word, "--help") == 0) {
             into->help = true;
+        } else if (strcmp(word, "--version") == 0) {
+            into->version = true;
         } else {
             return read_option(reader, word);
         }
@@ -307,13 +309,13 @@ enum status arguments_read(int argc, const char *const *argv, struct arguments *
     struct reader reader = {.argv = argv, .argc = argc, .next = 1, .into = out, .error = error};
 
     *out = (struct arguments){0};
-    while (reader.next < argc && !out->help) {
+    while (reader.next < argc && !out->help && !out->version) {
         enum status st = read_word(&reader, argv[reader.next++]);
 
         if (st != ST_OK)
             return st;
     }
-    return out->help ? ST_OK : check_complete(&reader);
+    return out->help || out->version ? ST_OK : check_complete(&reader);
 }
 
 void arguments_release(struct arguments *arguments)

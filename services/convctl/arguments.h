@@ -17,6 +17,7 @@
 #include "services/convctl/call.h"
 
 struct arguments {
+    bool version;      /* everything else is void then */
     bool help;         /* everything but `group` is void then */
     const char *group; /* NULL = none was named */
     const struct call *call;

@@ -25,7 +25,9 @@ static void print_call(FILE *to, const struct call *call)
 
 void help_print(FILE *to, const char *group)
 {
-    fputs("usage: convctl [--nats URL] GROUP VERB ...\n\n", to);
+    fputs("usage: convctl [--nats URL] GROUP VERB ...\n"
+          "       convctl --version | [GROUP] --help\n\n",
+          to);
     for (size_t i = 0; i < calls_count; i++) {
         if (group == NULL || strcmp(group, calls[i].group) == 0)
             print_call(to, &calls[i]);

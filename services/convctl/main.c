@@ -7,6 +7,7 @@
 
 #include "common/base/config.h"
 #include "common/base/log.h"
+#include "common/base/version.h"
 #include "common/bus/settings.h"
 #include "common/crypto/crypto.h"
 #include "common/wire/json.h"
@@ -128,6 +129,8 @@ static int work(int argc, const char *const *argv, struct arguments *arguments, 
 
     if (arguments_read(argc, argv, arguments, error) != ST_OK)
         return usage(arena, error);
+    if (arguments->version)
+        return version_print();
     if (arguments->help) {
         help_print(stdout, arguments->group);
         return 0;

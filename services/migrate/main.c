@@ -14,6 +14,7 @@
 #include "common/base/clock.h"
 #include "common/base/config.h"
 #include "common/base/log.h"
+#include "common/base/version.h"
 #include "services/migrate/apply.h"
 
 #define RECONNECT_MS 200
@@ -95,7 +96,8 @@ static int exit_code(enum status st)
 
 static int usage(FILE *to, int code)
 {
-    fputs("usage: migrate [--status | --print-config | --describe-config | --help]\n", to);
+    fputs("usage: migrate [--status | --print-config | --describe-config | --version | --help]\n",
+          to);
     return code;
 }
 
@@ -109,6 +111,8 @@ int main(int argc, char **argv)
 
     if (strcmp(option, "--help") == 0)
         return usage(stdout, 0);
+    if (strcmp(option, "--version") == 0)
+        return version_print();
     if (strcmp(option, "--describe-config") == 0) {
         config_describe(settings, N_SETTINGS, "migrate");
         return 0;

@@ -1,7 +1,9 @@
 /*
  * ready - asks the admin listener of the process beside it, for the health check of a container.
  *
- *     ready      0 = /readyz says 200; 1 = it says something else, which is printed, or nothing
+ *     ready             0 = /readyz says 200; 1 = it says something else, which is printed, or
+ *                       nothing
+ *     ready --version   prints it
  *
  * Finds it as that process was told to open it: ADMIN_ADDRESS, ADMIN_PORT.
  */
@@ -15,6 +17,7 @@
 
 #include "common/base/config.h"
 #include "common/base/str.h"
+#include "common/base/version.h"
 
 enum { PATIENCE_S = 3, ANSWER_MOST = 4096 };
 
@@ -84,7 +87,7 @@ static int judge(const char *answer)
     return fail(body != NULL ? body + 4 : "no answer");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static char answer[ANSWER_MOST + 1];
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
@@ -94,6 +97,10 @@ int main(void)
     char error[256];
     int fd;
 
+    if (argc == 2 && strcmp(argv[1], "--version") == 0)
+        return version_print();
+    if (argc > 1)
+        return fail("takes no argument but --version");
     if (config_load(settings, sizeof(settings) / sizeof(settings[0]), &config, error) != ST_OK)
         return fail(error);
     if (getaddrinfo(config.address, config.port, &hints, &address) != 0)

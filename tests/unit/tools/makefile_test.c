@@ -73,3 +73,19 @@ Test(makefile, writes_the_flags_anew_when_they_are_others)
     expect_kept("flags", before);
     cr_assert_not_null(strstr(make("", "flags", "EXTRA_CFLAGS=-DTWO"), "-DTWO"));
 }
+
+Test(makefile, compiles_the_version_anew_when_it_is_another)
+{
+    static const char one[] = "CONVERSATIONS_VERSION=1.0.0 CONVERSATIONS_REVISION=a",
+                      two[] = "CONVERSATIONS_VERSION=1.0.1 CONVERSATIONS_REVISION=b";
+    struct timespec before;
+
+    (void)make(one, "gen/version.o", "");
+    before = time_of("gen/version.o");
+    (void)make(one, "gen/version.o", "");
+    expect_kept("gen/version.o", before);
+    (void)make(two, "gen/version.o", "");
+    cr_assert_not_null(strstr(make(two, "gen/version.c", ""), "\"1.0.1\""));
+    cr_assert(time_of("gen/version.o").tv_sec > before.tv_sec ||
+              time_of("gen/version.o").tv_nsec != before.tv_nsec);
+}

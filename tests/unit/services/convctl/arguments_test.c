@@ -151,6 +151,14 @@ Test(arguments, ask_for_help_on_everything_or_on_a_group)
     cr_assert_str_eq(arguments.group, "key");
 }
 
+Test(arguments, ask_for_the_version_and_nothing_else)
+{
+    cr_assert_eq(READ("--version"), ST_OK);
+    cr_assert(arguments.version);
+    cr_assert_eq(READ("org", "create", "--version", "--odd"), ST_OK);
+    cr_assert(arguments.version);
+}
+
 static void expect_wrong(const char *const *words, size_t n, const char *sentence)
 {
     cr_expect_eq(read_words(words, n), ST_REFUSED, "accepted: %s", sentence);

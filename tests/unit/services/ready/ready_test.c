@@ -39,13 +39,13 @@ static void program_path(char path[PATH_MAX])
     strcpy(end, "/bin/ready");
 }
 
-static struct told ask(const char *settings)
+static struct told ask_with(const char *settings, const char *argument)
 {
     char path[PATH_MAX], command[PATH_MAX + 256];
     struct told told = {0};
 
     program_path(path);
-    snprintf(command, sizeof(command), "env -i %s '%s' 2>&1", settings, path);
+    snprintf(command, sizeof(command), "env -i %s '%s' %s 2>&1", settings, path, argument);
     FILE *pipe = popen(command, "r");
     cr_assert(pipe != NULL);
     told.text[fread(told.text, 1, sizeof(told.text) - 1, pipe)] = '\0';
@@ -53,6 +53,11 @@ static struct told ask(const char *settings)
     cr_assert(WIFEXITED(status));
     told.code = WEXITSTATUS(status);
     return told;
+}
+
+static struct told ask(const char *settings)
+{
+    return ask_with(settings, "");
 }
 
 /* Beside a listener on `listens` that is not ready for the reason `why`; NULL = it is. */
@@ -98,6 +103,14 @@ Test(ready, fails_where_nobody_listens)
     struct told told = ask(settings);
     cr_assert_eq(told.code, 1);
     cr_assert(strstr(told.text, "refused") != NULL, "%s", told.text);
+}
+
+Test(ready, asks_nobody_when_it_is_used_wrongly)
+{
+    struct told told = ask_with("ADMIN_PORT=9100", "--help");
+
+    cr_assert_eq(told.code, 1);
+    cr_assert_str_eq(told.text, "ready: takes no argument but --version\n");
 }
 
 Test(ready, needs_a_port_and_an_address_in_digits)

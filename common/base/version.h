@@ -1,0 +1,21 @@
+/*
+ * version - what all programs of one build are called, and the commit that they were built from.
+ *
+ * What     tools/version makes both when a program is linked. What is linked without them, such as
+ * a test, finds those of version.c. Threads  Constants.
+ */
+#ifndef COMMON_BASE_VERSION_H
+#define COMMON_BASE_VERSION_H
+
+#include <stdio.h>
+
+extern const char version_text[];     /* "0.1.0", "0.1.0-dev.g76def9e01a2b": as semver.org has it */
+extern const char version_revision[]; /* "76def9e01a2b", "76def9e01a2b-dirty", "unknown" */
+
+/* What --version answers. Returns the program's exit code. */
+static inline int version_print(void)
+{
+    return puts(version_text) < 0 || fflush(stdout) != 0;
+}
+
+#endif
