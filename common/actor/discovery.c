@@ -7,11 +7,10 @@
 #include "common/actor/meters.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/base/version.h"
 #include "common/bus/bus.h"
 #include "common/wire/json.h"
 #include "proto/permission.h"
-
-#define VERSION "1.0.0" /* of the commands: v1 */
 
 /* -- what the answers say -------------------------------------------------------------------- */
 
@@ -28,7 +27,7 @@ static void add_identity(const struct discovery *discovery, const char *type, st
     buf_printf(out, "\"io.nats.micro.v1.%s_response\"", type);
     json_add_text(out, "name", str_of(discovery->meters->service->name));
     json_add_text(out, "id", str_of(discovery->id));
-    json_add_text(out, "version", STR(VERSION));
+    json_add_text(out, "version", str_of(version_text));
     json_add_key(out, "metadata");
     buf_char(out, '{');
     json_add_text(out, "instance", str_of(discovery->instance));

@@ -5,7 +5,8 @@
  *          add. A metric is one time series: name, optional label set (written out, `a="b",c="d"`).
  *          Series of one name are registered next to each other and share help and type. Names of
  *          counters end in _total, those of durations in _seconds: must() sees to all of it.
- *          metrics_render() adds those of the process itself (processor time, start, memory).
+ *          metrics_render() adds those of the process itself (version, processor time, start,
+ *          memory).
  * Owns     The registry, names and labels, until the process ends. Help is kept, not copied.
  * Threads  Register before threads start; update and render from any.
  */

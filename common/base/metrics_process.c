@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
+#include "common/base/version.h"
 
 static int64_t started_us;
 
@@ -42,12 +43,12 @@ static int64_t resident_bytes(void)
 
 static void render(struct buf *out, const char *name, const char *type, const char *help)
 {
-    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n%s ", name, help, name, type, name);
+    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n%s", name, help, name, type, name);
 }
 
 static void render_us(struct buf *out, int64_t us)
 {
-    buf_printf(out, "%" PRId64 ".%06" PRId64 "\n", us / 1000000, us % 1000000);
+    buf_printf(out, " %" PRId64 ".%06" PRId64 "\n", us / 1000000, us % 1000000);
 }
 
 void metrics_render_process(struct buf *out)
@@ -55,12 +56,14 @@ void metrics_render_process(struct buf *out)
     struct rusage usage;
 
     getrusage(RUSAGE_SELF, &usage);
+    render(out, "conversations_build_info", "gauge", "Which version this is, always 1.");
+    buf_printf(out, "{version=\"%s\",revision=\"%s\"} 1\n", version_text, version_revision);
     render(out, "process_cpu_seconds_total", "counter", "Processor time spent.");
     render_us(out, time_us(usage.ru_utime) + time_us(usage.ru_stime));
     render(out, "process_start_time_seconds", "gauge", "When the process started, Unix time.");
     render_us(out, started_us);
     render(out, "process_resident_memory_bytes", "gauge", "Resident memory.");
-    buf_printf(out, "%" PRId64 "\n", resident_bytes());
+    buf_printf(out, " %" PRId64 "\n", resident_bytes());
     render(out, "log_lines_dropped_total", "counter", "Log lines that could not be written.");
-    buf_printf(out, "%" PRIu64 "\n", log_dropped());
+    buf_printf(out, " %" PRIu64 "\n", log_dropped());
 }

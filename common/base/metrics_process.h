@@ -1,6 +1,6 @@
 /*
- * metrics_process - what the kernel knows of this process, under the names that Prometheus' own
- * clients use, and the lines that the log had to drop.
+ * metrics_process - the version of this process, what the kernel knows of it, under the names that
+ * Prometheus' own clients use, and the lines that the log had to drop.
  *
  * Threads  Any.
  */

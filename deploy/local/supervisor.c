@@ -353,6 +353,7 @@ int main(int argc, char **argv)
     close_range(STDERR_FILENO + 1, ~0U, 0); /* a caller's locks and pipes are not ours to keep */
     if (!take_lock(&self))
         return 3;
+    say("starting, version %s, revision %s", version_text, version_revision);
     if (!read_plan(&self))
         return 2;
     sigemptyset(&signals);

@@ -105,7 +105,7 @@ Test(discovery, finds_every_service)
 
         expect_members(answer, "type name id version metadata");
         cr_expect_str_eq(member(answer, "type"), "io.nats.micro.v1.ping_response");
-        cr_expect_str_eq(member(answer, "version"), "1.0.0");
+        cr_expect_str_eq(member(answer, "version"), stack_version_of("convctl"));
         cr_expect_str_eq(member(json_object_get(answer, "metadata"), "instance"),
                          format("%s-0", services[i]));
     }
@@ -186,6 +186,7 @@ static void expect_services(const json_t *list)
 
         expect_members(line, "name instance id version started requests errors");
         cr_expect_str_eq(member(line, "name"), services[i]);
+        cr_expect_str_eq(member(line, "version"), stack_version_of("convctl"));
         expect_uuid(member(line, "id"));
     }
 }

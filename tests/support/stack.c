@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "tests/support/keep.h"
 
 enum { ARGUMENTS_MOST = 32, OUTPUT_MOST = 4 << 20 };
 
@@ -79,7 +80,8 @@ static void read_all(int fd, char *text, size_t room)
 }
 
 /* Exit status; stdout and stderr go to the two texts. The short one fits into a pipe. */
-static int run(char *const *arguments, char *output, char *complaint, size_t complaint_room)
+static int run(char *const *arguments, char *output, size_t room, char *complaint,
+               size_t complaint_room)
 {
     int out[2], err[2], status;
     pid_t pid;
@@ -96,29 +98,35 @@ static int run(char *const *arguments, char *output, char *complaint, size_t com
     }
     close(out[1]);
     close(err[1]);
-    read_all(out[0], output, OUTPUT_MOST);
+    read_all(out[0], output, room);
     read_all(err[0], complaint, complaint_room);
     while (waitpid(pid, &status, 0) < 0)
         cr_assert_eq(errno, EINTR);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
+static void program_path(char path[4096], const char *name)
+{
+    const char *directory = getenv("BIN_DIR");
+
+    snprintf(path, 4096, "%s/%s", directory != NULL ? directory : "build/bin", name);
+}
+
 static int run_convctl(const char *first, va_list rest, char *output, char *complaint,
                        size_t complaint_room)
 {
-    const char *directory = getenv("BIN_DIR");
     char program[4096];
     char *arguments[ARGUMENTS_MOST + 1];
     size_t n = 0;
 
-    snprintf(program, sizeof(program), "%s/convctl", directory != NULL ? directory : "build/bin");
+    program_path(program, "convctl");
     arguments[n++] = program;
     for (const char *a = first; a != NULL; a = va_arg(rest, const char *)) {
         cr_assert_lt(n, ARGUMENTS_MOST);
         arguments[n++] = (char *)a;
     }
     arguments[n] = NULL;
-    return run(arguments, output, complaint, complaint_room);
+    return run(arguments, output, OUTPUT_MOST, complaint, complaint_room);
 }
 
 json_t *convctl(const char *first, ...)
@@ -160,6 +168,21 @@ int convctl_fails(char code[64], const char *first, ...)
     snprintf(code, 64, "%s", found != NULL ? found : "");
     json_decref(value);
     return exit_status;
+}
+
+const char *stack_version_of(const char *program)
+{
+    char path[4096], option[] = "--version", output[256], complaint[4096];
+    char *const arguments[] = {path, option, NULL};
+    size_t n;
+
+    program_path(path, program);
+    cr_assert_eq(run(arguments, output, sizeof(output), complaint, sizeof(complaint)), 0,
+                 "%s --version: %s", program, complaint);
+    n = strlen(output);
+    cr_assert(n > 1 && output[n - 1] == '\n', "%s --version: %s", program, output);
+    output[n - 1] = '\0';
+    return keep(strdup(output));
 }
 
 /* -- processes ----------------------------------------------------------------------------------

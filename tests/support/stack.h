@@ -27,6 +27,9 @@ json_t *convctl(const char *first, ...) __attribute__((sentinel));
 /* The same, expecting it to fail: its exit status, and the error code in `code`. */
 int convctl_fails(char code[64], const char *first, ...) __attribute__((sentinel));
 
+/* What a program says with --version; good as long as the test. */
+const char *stack_version_of(const char *program);
+
 /* A process by its name in $RUN_DIR/pids: "conversation-0"; 0 = it is not there. */
 pid_t stack_pid(const char *name);
 /* A setting of a process, such as its AUDIT_SIGNING_KEY, which must be there; good until the next

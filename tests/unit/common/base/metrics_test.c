@@ -98,6 +98,8 @@ Test(metrics, the_process_describes_itself)
     assert_has("# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds 1");
     assert_has("\nprocess_resident_memory_bytes ");
     assert_has("\nlog_lines_dropped_total 0\n");
+    assert_has("# TYPE conversations_build_info gauge\n"
+               "conversations_build_info{version=\"0.0.0\",revision=\"unknown\"} 1\n");
     cr_assert_null(strstr(rendered(), "process_resident_memory_bytes 0"));
 }
 
