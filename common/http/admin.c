@@ -15,6 +15,7 @@
 #include "common/base/buf.h"
 #include "common/base/log.h"
 #include "common/base/metrics.h"
+#include "common/http/framing.h"
 #include "common/http/recycle.h"
 #include "common/wire/json.h"
 
@@ -60,10 +61,24 @@ struct handler {
 
 /* -- answers --------------------------------------------------------------------------------- */
 
+static const char *reason_of(int status)
+{
+    switch (status) {
+    case 200:
+        return "OK";
+    case 404:
+        return "Not Found";
+    case 503:
+        return "Service Unavailable";
+    default:
+        return "Bad Request";
+    }
+}
+
 static void answer(h2o_req_t *req, int status, const char *type, struct str body)
 {
     req->res.status = status;
-    req->res.reason = status == 200 ? "OK" : status == 404 ? "Not Found" : "Service Unavailable";
+    req->res.reason = reason_of(status);
     req->res.content_length = body.n;
     req->http1_is_persistent = 0;
     h2o_add_header(&req->pool, &req->res.headers, H2O_TOKEN_CONTENT_TYPE, NULL, type, strlen(type));
@@ -95,6 +110,7 @@ static void answer_metrics(h2o_req_t *req, struct buf *body)
 static int on_request(h2o_handler_t *self, h2o_req_t *req)
 {
     struct admin *admin = ((struct handler *)self)->admin;
+    enum framing_fault fault = framing_take();
     struct str path = {req->path.base, req->query_at == SIZE_MAX ? req->path.len : req->query_at};
     bool is_get = h2o_memis(req->method.base, req->method.len, H2O_STRLIT("GET"));
     struct arena arena;
@@ -102,7 +118,9 @@ static int on_request(h2o_handler_t *self, h2o_req_t *req)
 
     arena_init(&arena, ANSWER_MOST);
     buf_init(&body, &arena, 0);
-    if (is_get && str_equal(path, STR("/livez")))
+    if (fault != FRAMING_SOUND)
+        answer(req, framing_status(fault), "application/json", STR("{\"status\":\"bad request\"}"));
+    else if (is_get && str_equal(path, STR("/livez")))
         answer(req, 200, "application/json", STR("{\"status\":\"ok\"}"));
     else if (is_get && str_equal(path, STR("/readyz")))
         answer_readiness(admin, req, &body);
