@@ -5,6 +5,9 @@ MAKEFLAGS += -rR --no-print-directory
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
+ifndef MAKE_STARTED
+export MAKE_STARTED := $(shell date +%s)
+endif
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
@@ -17,7 +20,8 @@ else
 Q = @
 endif
 
-CC = gcc
+# Whoever has ccache compiles a file once, in whichever folder it lies.
+CC = $(if $(shell command -v ccache),ccache )gcc
 PKGS = libh2o-evloop jansson libpq openssl libcurl libcares
 # libh2o's headers default to libuv, and are not clean under our warnings: hence -isystem.
 PKG_CFLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(PKGS) 2>/dev/null)) -DH2O_USE_LIBUV=0
@@ -52,6 +56,7 @@ build: programs $(OUT)/bin/supervisor $(OUT)/bin/nats-config
 ifeq ($(PROFILE),release)
 	$(Q)mkdir -p build && ln -sfn release/bin build/bin
 endif
+	@echo "build: $$(($$(date +%s) - MAKE_STARTED)) s"
 
 # Rewritten only when the flags are others: then everything is compiled again.
 $(OUT)/flags: FORCE
@@ -125,30 +130,35 @@ $(OUT)/libcommon.a: $(COMMON_OBJ) $(foreach d,$(filter common/%,$(SQL_DIRS)),$(O
 	$(Q)rm -f $@ && ar qcs $@ $^
 
 # -- tests -----------------------------------------------------------------------------------------
-UNIT_SRC := $(sort $(wildcard tests/unit/*_test.c tests/unit/*/*_test.c tests/unit/*/*/*_test.c))
-UNIT_BIN  = $(UNIT_SRC:%.c=$(OUT)/%)
-# A unit test of services/X/ links that service's objects, main.c apart.
+# ONLY=PATTERN narrows them down to those whose path matches, a regular expression: no more than these
+# is built, installed and started.
+tests_in = $(shell find $(1) -name '*_test.c' 2>/dev/null | sort | grep -E -e '$(ONLY)')
+UNIT_SRC        := $(call tests_in,tests/unit)
+INTEGRATION_SRC := $(call tests_in,tests/integration)
+LONG_SRC        := $(call tests_in,tests/long)
+# Of a suite in JavaScript: its name, when it is asked for.
+suite_if_wanted = $(if $(shell echo tests/$(1) | grep -E -e '$(ONLY)'),$(1))
+
+# One program for each folder, of the files asked for. That of a folder tests/unit/services/X links
+# that service's objects, main.c apart.
 service_of = $(firstword $(subst /, ,$(patsubst tests/unit/services/%,%,$(filter tests/unit/services/%,$(1)))))
-define unit
-$(OUT)/$(1:.c=): $(OUT)/$(1:.c=.o) $(if $(call service_of,$(1)),$(patsubst %.c,$(OUT)/%.o,$(filter-out %/main.c,$(wildcard services/$(call service_of,$(1))/*.c))) $(if $(wildcard services/$(call service_of,$(1))/sql/*.sql),$(OUT)/gen/$(call service_of,$(1))_sql.o) $(OBJ_$(call service_of,$(1)))) $(OUT)/libsupport.a $(OUT)/libcommon.a
-	@echo "LINK $(1:.c=)"
-	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ -lcriterion $$(PKG_LIBS)
+objects_of = $(patsubst %.c,$(OUT)/%.o,$(filter-out %/main.c,$(wildcard services/$(1)/*.c))) $(if $(wildcard services/$(1)/sql/*.sql),$(OUT)/gen/$(1)_sql.o) $(OBJ_$(1))
+define test_program
+$(OUT)/$(1)run: $(patsubst %.c,$(OUT)/%.o,$(2)) $(if $(call service_of,$(1)),$(call objects_of,$(call service_of,$(1)))) $(OUT)/libsupport.a $(OUT)/libcommon.a $(OUT)/$(1)files
+	@echo "LINK $(1:%/=%)"
+	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$(filter-out %/files,$$^) -lcriterion $$(PKG_LIBS)
+$(OUT)/$(1)files: FORCE
+	$$(Q)mkdir -p $$(@D) && echo '$(2)' | cmp -s - $$@ || echo '$(2)' >$$@
 endef
-$(foreach t,$(UNIT_SRC),$(eval $(call unit,$(t))))
+TEST_SRC = $(UNIT_SRC) $(INTEGRATION_SRC) $(LONG_SRC)
+$(foreach d,$(sort $(dir $(TEST_SRC))),$(eval $(call test_program,$(d),$(filter $(d)%_test.c,$(foreach t,$(TEST_SRC),$(if $(filter $(d),$(dir $(t))),$(t)))))))
 
 # An archive: a test links only what it uses of it.
 $(OUT)/libsupport.a: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard tests/support/*.c)))
 	$(Q)rm -f $@ && ar qcs $@ $^
 
-INTEGRATION_SRC := $(sort $(shell find tests/integration -name '*_test.c' 2>/dev/null))
-INTEGRATION_BIN  = $(INTEGRATION_SRC:%.c=$(OUT)/%)
-$(INTEGRATION_BIN): %: %.o $(OUT)/libsupport.a $(OUT)/libcommon.a
-	@echo "LINK $(@:$(OUT)/%=%)"
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcriterion $(PKG_LIBS)
-
-.PHONY: unit-binaries integration-binaries
-unit-binaries: $(UNIT_BIN)
-integration-binaries: $(INTEGRATION_BIN)
+API     := $(call suite_if_wanted,api)
+BROWSER := $(call suite_if_wanted,browser)
 
 # The tests in JavaScript; they want what a stack's env file says in their environment. They mostly
 # wait, so two files run side by side. The file is the last that npm writes.
@@ -168,10 +178,11 @@ $(BROWSER_MODULES): tests/browser/package.json tests/browser/package-lock.json
 	@echo "NPM  tests/browser"
 	$(Q)cd tests/browser && npm ci --ignore-scripts --prefer-offline --loglevel=error
 	$(Q)touch $@
-.PHONY: test-browser
+.PHONY: test-browser test-measured
 test-browser: $(BROWSER_MODULES)
-	$(Q)cd tests/browser && node --test --test-concurrency=2 --test-reporter=tap *.test.mjs; all=$$?; \
-		node --test --test-reporter=tap measured.mjs && exit $$all
+	$(Q)cd tests/browser && node --test --test-concurrency=2 --test-reporter=tap *.test.mjs
+test-measured: $(BROWSER_MODULES)
+	$(Q)cd tests/browser && node --test --test-reporter=tap measured.mjs
 
 .PHONY: screenshots
 screenshots:
@@ -179,18 +190,38 @@ screenshots:
 	$(Q)$(MAKE) build $(BROWSER_MODULES)
 	$(Q)tools/screenshots
 
-# Criterion does not start under TSan: there the programs are built with it and the tests are not.
-.PHONY: test
-test:
-	$(Q)tools/install-packages build run test api
+# Criterion does not start under TSan: there the programs of the stack are built with it and the tests
+# are not. Pages are the same whatever the programs were compiled with.
 ifeq ($(PROFILE),tsan)
-	$(Q)$(MAKE) build
-	$(Q)$(MAKE) build integration-binaries $(API_MODULES) PROFILE=release
-	$(Q)tools/run-tests tsan $(patsubst %.c,build/release/%,$(INTEGRATION_SRC))
+TESTED_SRC = $(INTEGRATION_SRC)
+TESTS_OUT  = build/release
 else
-	$(Q)$(MAKE) build unit-binaries integration-binaries $(API_MODULES) $(BROWSER_MODULES)
-	$(Q)tools/run-tests $(PROFILE) $(UNIT_BIN) $(INTEGRATION_BIN)
+TESTED_SRC = $(UNIT_SRC) $(INTEGRATION_SRC)
+TESTS_OUT  = $(OUT)
 endif
+ifneq ($(PROFILE),release)
+BROWSER =
+endif
+TESTED = $(patsubst %,$(TESTS_OUT)/%run,$(sort $(dir $(TESTED_SRC))))
+# Some unit tests do without any server and any program of ours.
+WANTS_PROGRAMS = $(INTEGRATION_SRC)$(API)$(BROWSER)$(shell grep -rlE '(postgres|nats)_server\.h|tools/|deploy/|/bin/' \
+                   $(sort $(dir $(UNIT_SRC))) /dev/null)
+
+.PHONY: test test-long
+test:
+	$(Q)tools/install-packages build test $(if $(WANTS_PROGRAMS),run) $(if $(INTEGRATION_SRC),integration) $(API) $(BROWSER)
+	$(Q)$(MAKE) $(if $(WANTS_PROGRAMS),build) $(if $(API),$(API_MODULES)) $(if $(BROWSER),$(BROWSER_MODULES)) \
+	    $(if $(filter $(OUT),$(TESTS_OUT)),$(TESTED))
+ifneq ($(TESTS_OUT),$(OUT))
+	$(Q)$(MAKE) $(TESTED) PROFILE=release
+endif
+	$(Q)tools/run-tests $(PROFILE) $(TESTED) $(API) $(BROWSER)
+
+# Load, endurance and scale: what measures, and so has the machine to itself.
+test-long:
+	$(Q)tools/install-packages build test run integration $(BROWSER)
+	$(Q)$(MAKE) build $(if $(BROWSER),$(BROWSER_MODULES)) $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC))))
+	$(Q)tools/run-tests $(PROFILE) $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC)))) $(if $(BROWSER),measured)
 
 # -- fuzzing ---------------------------------------------------------------------------------------
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,build/fuzz/bin/%,$(wildcard tests/fuzz/*_fuzz.c))

@@ -11,7 +11,6 @@
 #include "tests/support/sql.h"
 
 TestSuite(dashboard_export, .init = api_open, .timeout = 120);
-TestSuite(dashboard_files, .init = api_open, .timeout = 120);
 
 enum { ENTRIES = 1003 }; /* more than a step of an export has */
 
@@ -225,7 +224,7 @@ Test(dashboard_export, leaves_places_for_other_organizations)
 
 static const char *const packed[] = {"Accept-Encoding: gzip", NULL};
 
-Test(dashboard_files, are_kept_until_they_change)
+Test(dashboard_export, files_are_kept_until_they_change)
 {
     struct answer *plain = desk_get(NULL, "/assets/js/main.js");
     struct answer *small =
@@ -246,7 +245,7 @@ Test(dashboard_files, are_kept_until_they_change)
     cr_assert_eq(again->body_n, 0);
 }
 
-Test(dashboard_files, have_a_head_without_a_body)
+Test(dashboard_export, files_have_a_head_without_a_body)
 {
     struct answer *answer = desk_send(
         &(struct desk_request){.method = "HEAD", .path = "/sign-in", .origin = "", .type = ""});
@@ -256,7 +255,7 @@ Test(dashboard_files, have_a_head_without_a_body)
     cr_assert_eq(answer->body_n, 0);
 }
 
-Test(dashboard_files, describe_the_api)
+Test(dashboard_export, files_describe_the_api)
 {
     struct answer *answer = desk_get(NULL, "/openapi.json");
 

@@ -11,7 +11,8 @@
 
 /* A TCP socket on a port that was free; the caller's, to listen on and to close. */
 int port_bound(uint16_t *port);
-/* One where nobody listens just now. */
+/* One where nobody listens, and that no other test is given: for a server that is started later, or
+   again and again. */
 uint16_t port_free(void);
 
 #endif

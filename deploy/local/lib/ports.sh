@@ -45,12 +45,14 @@ ports_are_free() {
 
 # Below the range that the kernel hands out to clients, so that none takes it meanwhile; and none that
 # a process of ours had before. Several in a row have a range of their own: who asked for them may use
-# them later, when single ones have been given away.
+# them later, when single ones have been given away. Stacks side by side that each have a PORT_SLICE of
+# their own (0 to 9) never take what another's process, just ended, is about to take again.
 free_port() {
-  local count=${1:-1} least=20000 first i
+  local count=${1:-1} least=20000 width=8900 first i
   ((count == 1)) || least=11000 # browsers refuse 10080
+  [[ -z ${PORT_SLICE-} ]] || width=890 least=$((least + PORT_SLICE * 890))
   while :; do
-    first=$((least + RANDOM % 8900))
+    first=$((least + RANDOM % width))
     ports_are_free "$first" "$count" || continue
     for ((i = 0; i < count; i++)); do
       [[ " ${PORTS[*]-} " != *" $((first + i)) "* ]] || continue 2

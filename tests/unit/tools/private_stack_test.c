@@ -25,7 +25,10 @@ static void make_tree(void)
     shell("cp -r tools $TREE && cp -r tests/support $TREE/tests");
     shell("ln -s $(realpath ${BIN_DIR:-build/bin}) $TREE/build/release/bin");
     shell("printf %s \"$STACK\" >$TREE/deploy/local/stack && chmod +x $TREE/deploy/local/stack");
-    shell("touch $TREE/tests/integration/x_test.c");
+    shell(
+        "mkdir -p $TREE/build/release/tests/integration && touch $TREE/tests/integration/x_test.c");
+    shell("printf '#!/bin/sh\necho x: 1 test\n' >$TREE/build/release/tests/integration/run");
+    shell("chmod +x $TREE/build/release/tests/integration/run");
 }
 
 static void remove_tree(void)
@@ -77,7 +80,7 @@ static void expect_kept_out(const char *tool)
 
 Test(private_stack, of_the_tests_has_nothing_of_the_operators)
 {
-    expect_kept_out("run-tests release build/release/tests/integration/x_test");
+    expect_kept_out("run-tests release build/release/tests/integration/run");
 }
 
 Test(private_stack, of_the_benchmarks_has_nothing_of_the_operators)
