@@ -1,6 +1,6 @@
 # What an operator types:   run up down test build bench fuzz lint
-# What a developer adds:    format clean test-api screenshots unit-binaries integration-binaries fuzz-binaries
-# Settings: PROFILE=release|asan|tsan, V=1 shows commands, ONLY=PATTERN narrows the tests.
+# What a developer adds:    test-long format clean test-api screenshots settings fuzz-binaries
+# Settings: PROFILE=release|asan|tsan, V=1 shows commands, ONLY=PATTERN narrows tests and lint.
 MAKEFLAGS += -rR --no-print-directory
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
@@ -262,6 +262,16 @@ bench:
 # -- lint ------------------------------------------------------------------------------------------
 ALL_C := $(sort $(shell find common proto services deploy tests -name node_modules -prune -o -name '*.c' -print))
 ALL_H := $(sort $(shell find common proto services deploy tests -name node_modules -prune -o -name '*.h' -print))
+# LINT=all looks at all of them, ONLY=PATTERN at those whose path matches; else it is what has changed
+# against main.
+ifeq ($(LINT),all)
+LINTED = $(ALL_C) $(ALL_H)
+else ifneq ($(ONLY),)
+LINTED := $(shell printf '%s\n' $(ALL_C) $(ALL_H) | grep -E -e '$(ONLY)')
+else
+LINTED = $(CHANGED)
+endif
+CHANGED := $(if $(filter lint%,$(MAKECMDGOALS)),$(shell tools/changed-files))
 SCRIPTS := $(sort $(shell find tools tests deploy .ci docs -name node_modules -prune -o -type f -executable -print | \
              xargs grep -lE '^#!.*\b(ba)?sh\b')) $(wildcard deploy/local/lib/*.sh tools/*.sh)
 YAML := $(shell find . -name '*.y*ml' -not -path './build/*' -not -path './.run*' -not -path '*/node_modules/*')
@@ -271,18 +281,18 @@ TIDY_FLAGS = -std=gnu17 -D_GNU_SOURCE -I. -I$(OUT)/gen $(PKG_CFLAGS)
 lint:
 	$(Q)tools/install-packages build test lint
 	$(Q)$(MAKE) -k lint-all
-	@echo "lint: no findings"
+	@echo "lint: no findings in $(words $(sort $(LINTED))) C files, $$(($$(date +%s) - MAKE_STARTED)) s"
 
 lint-all: lint-format lint-tidy lint-headers lint-shell lint-yaml lint-pages lint-tree
 
 lint-format:
-	$(Q)clang-format --dry-run -Werror $(ALL_C) $(ALL_H)
+	$(Q)$(if $(LINTED),clang-format --dry-run -Werror $(sort $(LINTED)))
 
 format:
 	$(Q)clang-format -i $(ALL_C) $(ALL_H)
 
 # Looked at again when its object is: then the file, a header of it or the flags have changed.
-lint-tidy: $(ALL_C:%.c=$(OUT)/tidy/%.ok)
+lint-tidy: $(patsubst %.c,$(OUT)/tidy/%.ok,$(sort $(filter %.c,$(LINTED))))
 $(OUT)/tidy/%.ok: %.c $(OUT)/%.o .clang-tidy tests/.clang-tidy common/edge/.clang-tidy services/gateway/.clang-tidy services/dashboard/.clang-tidy
 	$(Q)mkdir -p $(@D)
 	@echo "TIDY $<"
@@ -291,10 +301,10 @@ $(OUT)/tidy/%.ok: %.c $(OUT)/%.o .clang-tidy tests/.clang-tidy common/edge/.clan
 	$(Q)mv $@.log $@
 
 # Every header stands alone.
-lint-headers: $(ALL_H:%=$(OUT)/headers/%.ok)
-$(OUT)/headers/%.ok: % $(ALL_H) | $(SQL_HEADERS)
+lint-headers: $(patsubst %,$(OUT)/headers/%.ok,$(sort $(filter %.h,$(LINTED))))
+$(OUT)/headers/%.ok: % $(OUT)/flags | $(SQL_HEADERS)
 	$(Q)mkdir -p $(@D)
-	$(Q)echo '#include "$<"' | $(CC) $(CFLAGS) $(PKG_CFLAGS) -fsyntax-only -x c - && touch $@
+	$(Q)echo '#include "$<"' | $(CC) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -MF $(@:.ok=.d) -MT $@ -fsyntax-only -x c - && touch $@
 
 lint-shell:
 	$(Q)shellcheck -x $(SCRIPTS)
@@ -322,10 +332,12 @@ settings: build
 help:
 	@echo 'make run          build, start everything in the foreground; Ctrl-C stops it'
 	@echo 'make up, down     the same in the background'
-	@echo 'make test         the whole suite, on a private stack (PROFILE=asan, PROFILE=tsan);'
+	@echo 'make test         every behaviour once, on private stacks (PROFILE=asan, PROFILE=tsan);'
 	@echo '                  ONLY=PATTERN runs the tests whose path matches'
+	@echo 'make test-long    load, endurance and scale: what measures, with the machine to itself'
 	@echo 'make build        binaries into build/bin; make clean removes build'
-	@echo 'make lint         formatting and static analysis; make format mends the former'
+	@echo 'make lint         formatting and static analysis of what has changed against main; LINT=all, of'
+	@echo '                  everything; ONLY=PATTERN, of what matches; make format mends the former'
 	@echo 'make bench        requests a second and CPU a request'
 	@echo 'make fuzz         every parser of untrusted input (FUZZ_SECONDS)'
 	@echo 'make screenshots  docs/screenshots anew'
