@@ -320,6 +320,7 @@ lint-tree: build
 	$(Q)tools/describe-settings --check
 	$(Q)tools/check-compose
 	$(Q)tools/check-length
+	$(Q)tools/check-tests
 	$(Q)tools/check-kubernetes
 
 # The page of all settings, from what the programs say of themselves; and the users of the bus.
