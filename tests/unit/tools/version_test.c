@@ -141,3 +141,21 @@ Test(version, leaves_the_source_alone_unless_it_changes)
     expect("stat -c %y v.c | cut -c-4", "2001");
     expect("echo 1.2.4-dev >VERSION && tools/version --source v.c && grep -c 1.2.4-dev v.c", "1");
 }
+
+/* tools/check-compose and tools/check-kubernetes see to it that it stands there. */
+Test(version, is_set_wherever_it_is_named)
+{
+    char command[256];
+
+    snprintf(command, sizeof(command),
+             "cp --parents VERSION docker-compose.yml deploy/docker/Dockerfile"
+             " deploy/kubernetes/base/kustomization.yaml %s",
+             root);
+    cr_assert_eq(system(command), 0);
+    cr_assert_eq(run("tools/version --set 9.8.7-dev"), 0, "%s", printed);
+    expect("cat VERSION", "9.8.7-dev");
+    expect("grep -rF 9.8.7-dev docker-compose.yml | wc -l", "3");
+    expect("grep -rF 9.8.7-dev deploy | wc -l", "2");
+    cr_expect_eq(run("tools/version --set 9.8"), 2);
+    expect("cat VERSION", "9.8.7-dev");
+}
