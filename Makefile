@@ -322,6 +322,7 @@ lint-tree: build
 	$(Q)tools/check-length
 	$(Q)tools/check-tests
 	$(Q)tools/check-kubernetes
+	$(Q)tools/check-changelog
 
 # The page of all settings, from what the programs say of themselves; and the users of the bus.
 .PHONY: settings

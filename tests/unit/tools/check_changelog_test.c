@@ -1,0 +1,131 @@
+/* tools/check-changelog finds what CHANGELOG.md lacks, in a tree of the test's own. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static char root[64];
+
+static int shell(const char *command)
+{
+    char whole[1024];
+    int status;
+
+    snprintf(whole, sizeof(whole), "cd %s && { %s; }", root, command);
+    status = system(whole);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void write_file(const char *path, const char *text)
+{
+    char full[160];
+    FILE *file;
+
+    snprintf(full, sizeof(full), "%s/%s", root, path);
+    file = fopen(full, "we");
+    cr_assert(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+#define PARTS                                                                                      \
+    "### Migrations\n\n- `a/0001_first`: tables.\n- `b/0001_other`: more.\n\n"                     \
+    "### Users of the bus\n\n- `a`, `b`\n\n### Clients\n"
+
+/* Exit status of the check; what it says is in `log`. */
+static int check(const char *changes)
+{
+    char command[160];
+    int status;
+
+    write_file("CHANGELOG.md", changes);
+    snprintf(command, sizeof(command), "tools/check-changelog %s >%s/log 2>&1", root, root);
+    status = system(command);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void expect_finding(const char *changes, const char *finding)
+{
+    char command[256];
+
+    cr_expect_eq(check(changes), 1, "%s", finding);
+    snprintf(command, sizeof(command), "[ $(wc -l <log) = 1 ] && grep -qF '%s' log", finding);
+    cr_expect_eq(shell(command), 0, "not found: %s", finding);
+}
+
+static void setup(void)
+{
+    strcpy(root, "/tmp/check-changelog.XXXXXX");
+    cr_assert_not_null(mkdtemp(root));
+    setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);
+    cr_assert_eq(shell("mkdir -p services/a/migrations services/b/migrations proto &&"
+                       " touch services/a/migrations/0001_first.sql"
+                       "       services/b/migrations/0001_other.sql"),
+                 0);
+    write_file("VERSION", "1.2.0-dev\n");
+    write_file("proto/subject.def", "BUS_USER(A, \"a\")\nBUS_USER(B, \"b\") /* another */\n");
+}
+
+static void teardown(void)
+{
+    cr_assert_eq(shell("rm -rf $PWD"), 0);
+}
+
+TestSuite(check_changelog, .init = setup, .fini = teardown);
+
+#define GOOD "# Changes\n\n## 1.2.0, not released yet\n\n" PARTS
+
+Test(check_changelog, is_content_when_all_is_there)
+{
+    cr_expect_eq(check(GOOD), 0);
+    cr_expect_eq(check(GOOD "\n## 1.1.0, 2026-01-01\n"), 0, "older sections are history");
+}
+
+Test(check_changelog, misses_a_migration_and_knows_none_that_is_not)
+{
+    cr_assert_eq(shell("touch services/b/migrations/0002_new.sql"), 0);
+    expect_finding(GOOD, "`b/0002_new`");
+    cr_assert_eq(shell("rm services/b/migrations/*"), 0);
+    expect_finding(GOOD, "there is no migration b/0001_other");
+    cr_assert_eq(shell("touch services/b/migrations/0001_other.sql"), 0);
+    expect_finding(GOOD "- `b/0001_other`: again.\n", "b/0001_other, or it is listed twice");
+}
+
+Test(check_changelog, misses_a_user_of_the_bus)
+{
+    write_file("proto/subject.def", "BUS_USER(A, \"a\")\nBUS_USER(B, \"c\")\n");
+    expect_finding(GOOD, "the user c");
+}
+
+Test(check_changelog, wants_the_release_that_is_prepared_first_and_whole)
+{
+    expect_finding("## 1.1.0, not released yet\n" PARTS, "the first section is \"1.1.0");
+    expect_finding("## 1.2.0, not released yet\n### Migrations\n### Users of the bus\n"
+                   "## 1.1.0, 2026-01-01\n" PARTS,
+                   "has no part \"Clients\"");
+}
+
+Test(check_changelog, wants_the_date_of_a_release)
+{
+    write_file("VERSION", "1.2.0\n");
+    expect_finding(GOOD, "and its date");
+    cr_expect_eq(check("## 1.2.0, 2026-02-03\n" PARTS), 0);
+}
+
+Test(check_changelog, lets_no_release_be_made_twice)
+{
+    static const char commit[] = "git add -A && git -c user.name=A -c user.email=a@b.example "
+                                 "commit -q --allow-empty -m x";
+    static const char released[] = "## 1.2.0, 2026-02-03\n" PARTS;
+
+    write_file("VERSION", "1.2.0\n");
+    cr_assert_eq(shell("git init -q"), 0);
+    cr_assert_eq(shell(commit), 0);
+    cr_assert_eq(shell("git tag v1.2.0"), 0);
+    cr_expect_eq(check(released), 0);
+    cr_assert_eq(shell(commit), 0);
+    expect_finding(released, "1.2.0 was released by another commit");
+    write_file("VERSION", "1.2.0-dev\n");
+    expect_finding(GOOD, "1.2.0 was released by another commit");
+    write_file("VERSION", "1.3.0-dev\n");
+    cr_expect_eq(check("## 1.3.0, not released yet\n" PARTS), 0);
+}
