@@ -298,7 +298,7 @@ static enum status check_complete(struct reader *reader)
         if (into->call->arguments[i].required && !reader->given[i])
             return wrong(reader, "%s is missing", name_of(&into->call->arguments[i]));
     }
-    if (call_sets(into->call) && json_object_size(into->body) == 0)
+    if (into->call->kind == CALL_SETS && json_object_size(into->body) == 0)
         return wrong(reader, "nothing is to be changed, see convctl %s --help", into->group);
     return ST_OK;
 }

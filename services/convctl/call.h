@@ -34,16 +34,18 @@ struct argument {
     bool repeated; /* may be given more than once: the field is an array */
 };
 
-/* What becomes of the answer: see walk.h for all but the first and the last, which is for
-   roll_call.h. */
-enum call_answer {
-    ANSWER_WHOLE,
-    ANSWER_LAST,
-    ANSWER_LINES,
-    ANSWER_PAGES,
-    ANSWER_MEMBERS, /* pages, each in the object's member `members` */
-    ANSWER_PART,
-    ANSWER_ROLL
+/* What a call does, and what becomes of its answers: see walk.h for the middle five. Those that
+   read change nothing and may be sent again. */
+enum call_kind {
+    CALL_CHANGES,
+    CALL_SETS, /* what its options name: one of them at least must be given */
+    CALL_READS,
+    CALL_READS_LAST,
+    CALL_READS_LINES,
+    CALL_READS_PAGES,
+    CALL_READS_MEMBERS, /* pages, each in the object's member `members` */
+    CALL_READS_PART,
+    CALL_READS_ROLL, /* see roll_call.h */
 };
 
 #define CALL_ARGUMENTS_MOST 6
@@ -51,6 +53,7 @@ enum call_answer {
 struct call {
     const char *group, *verb;
     const char *subject;
+    enum call_kind kind;
     const char *meaning; /* one line, for --help */
     struct argument arguments[CALL_ARGUMENTS_MOST];
     size_t n;
@@ -62,10 +65,5 @@ extern const size_t calls_count;
 /* NULL when there is no such call. */
 const struct call *call_find(const char *group, const char *verb);
 bool call_has_group(const char *group);
-/* It changes nothing. */
-bool call_reads(const struct call *call);
-/* Its options say what is to be changed: one of them at least must be given. */
-bool call_sets(const struct call *call);
-enum call_answer call_answer(const struct call *call);
 
 #endif

@@ -79,42 +79,38 @@ static struct str body_text(json_t *body, struct arena *arena)
     return copy;
 }
 
-static enum status ask(const struct talk_request *request, enum call_answer kind,
-                       struct arena *arena, struct str *answer, struct failure *failure)
+static bool walks(enum call_kind kind)
 {
-    return kind == ANSWER_ROLL ? roll_call(request, arena, answer, failure)
-                               : talk(request, arena, answer, failure);
-}
-
-static bool walks(enum call_answer answer)
-{
-    return answer != ANSWER_WHOLE && answer != ANSWER_ROLL;
+    return kind >= CALL_READS_LAST && kind <= CALL_READS_PART;
 }
 
 static int run(const struct arguments *arguments, const struct convctl_config *config,
                struct arena *arena)
 {
+    const enum call_kind kind = arguments->call->kind;
     struct failure failure;
     struct str answer;
+    enum status st;
     struct talk_request request = {
         .nats_url = arguments->nats_url != NULL ? arguments->nats_url : config->nats_url,
         .bus_tls = &config->bus_tls,
         .subject = arguments->call->subject,
         .organization = arguments->organization,
-        .only_reads = call_reads(arguments->call),
+        .only_reads = kind >= CALL_READS,
     };
 
     if (request.nats_url[0] == '\0')
         return usage(arena, "the bus is not named: NATS_URL or --nats URL");
     if (arguments->stdin_field != NULL && !read_line(arguments->body, arguments->stdin_field))
         return usage(arena, "standard input holds no line of text in UTF-8");
-    if (walks(call_answer(arguments->call)))
-        return walk(&request, arguments->body, call_answer(arguments->call), arena, &failure) ==
-                       ST_OK
+    if (walks(kind))
+        return walk(&request, arguments->body, kind, arena, &failure) == ST_OK
                    ? 0
                    : fail(EXIT_REFUSED, arena, &failure);
     request.body = body_text(arguments->body, arena);
-    if (ask(&request, call_answer(arguments->call), arena, &answer, &failure) != ST_OK)
+    st = kind == CALL_READS_ROLL ? roll_call(&request, arena, &answer, &failure)
+                                 : talk(&request, arena, &answer, &failure);
+    if (st != ST_OK)
         return fail(EXIT_REFUSED, arena, &failure);
     printf("%.*s\n", STR_ARG(answer));
     if (fflush(stdout) != 0)

@@ -13,7 +13,7 @@
 struct walk {
     struct talk *talk;
     struct talk_request request;
-    enum call_answer answer;
+    enum call_kind kind;
     json_t *body;  /* of the next step; NULL = none */
     json_t *list;  /* what pages have brought so far */
     char last[64]; /* id of the last line that was printed; "" = none */
@@ -29,8 +29,8 @@ static enum status failed(struct failure *failure, const char *code, const char 
 
 static bool is_list(const struct walk *walk)
 {
-    return walk->answer == ANSWER_PAGES || walk->answer == ANSWER_MEMBERS ||
-           walk->answer == ANSWER_PART;
+    return walk->kind == CALL_READS_PAGES || walk->kind == CALL_READS_MEMBERS ||
+           walk->kind == CALL_READS_PART;
 }
 
 /* -- what is shown ---------------------------------------------------------------------------- */
@@ -39,7 +39,7 @@ static void show_progress(const struct walk *walk, const json_t *value)
 {
     if (!walk->shows_progress || is_list(walk))
         return;
-    if (walk->answer == ANSWER_LINES)
+    if (walk->kind == CALL_READS_LINES)
         fprintf(stderr, "\r%llu entries", walk->lines);
     else
         fprintf(stderr, "\r%" JSON_INTEGER_FORMAT " blocks, %" JSON_INTEGER_FORMAT " entries",
@@ -82,7 +82,7 @@ static bool print_list(const struct walk *walk)
 
 static bool print(struct walk *walk, struct str answer, const json_t *value)
 {
-    if (walk->answer == ANSWER_LINES)
+    if (walk->kind == CALL_READS_LINES)
         return print_lines(walk, value);
     if (!walk->is_done)
         return true;
@@ -112,18 +112,19 @@ static bool is_the_same_again(const struct walk *walk, const json_t *page, size_
 
 static json_t *go_on_in_list(struct walk *walk, const json_t *value)
 {
-    const json_t *page = walk->answer == ANSWER_MEMBERS ? json_object_get(value, "members") : value;
+    const json_t *page =
+        walk->kind == CALL_READS_MEMBERS ? json_object_get(value, "members") : value;
     const size_t n = json_array_size(page);
     const json_int_t left = left_of_limit(walk, n);
     json_t *next;
 
     if (n == 0 || is_the_same_again(walk, page, n) ||
         json_array_extend(walk->list, (json_t *)page) != 0 ||
-        (walk->answer == ANSWER_PART && left <= 0))
+        (walk->kind == CALL_READS_PART && left <= 0))
         return NULL;
     next = walk->body != NULL ? json_copy(walk->body) : json_object();
     json_object_set(next, "before", json_object_get(json_array_get(page, n - 1), "id"));
-    if (walk->answer == ANSWER_PART)
+    if (walk->kind == CALL_READS_PART)
         json_object_set_new(next, "limit", json_integer(left));
     return next;
 }
@@ -160,12 +161,12 @@ static enum status step(struct walk *walk, struct arena *arena, struct failure *
     return st;
 }
 
-enum status walk(const struct talk_request *request, json_t *body, enum call_answer answer,
+enum status walk(const struct talk_request *request, json_t *body, enum call_kind kind,
                  struct arena *arena, struct failure *failure)
 {
     struct walk walk = {
         .request = *request,
-        .answer = answer,
+        .kind = kind,
         .body = json_incref(body),
         .list = json_array(),
         .shows_progress = isatty(STDERR_FILENO) == 1,

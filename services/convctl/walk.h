@@ -19,7 +19,7 @@
 #include "services/convctl/talk.h"
 
 /* `body` may be NULL. The texts of *failure live in the arena. */
-MUST_CHECK enum status walk(const struct talk_request *request, json_t *body,
-                            enum call_answer answer, struct arena *arena, struct failure *failure);
+MUST_CHECK enum status walk(const struct talk_request *request, json_t *body, enum call_kind kind,
+                            struct arena *arena, struct failure *failure);
 
 #endif
