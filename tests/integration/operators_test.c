@@ -125,6 +125,36 @@ Test(operators, list_all_members_however_many_there_are)
     expect_whole_list(keep(convctl("member", "list", "--org", org.id, NULL)), MANY);
 }
 
+static const char *new_user(const struct org *org, const char *email, const char *role)
+{
+    return json_string_value(json_object_get(
+        keep(convctl("user", "create", "--org", org->id, "--email", email, "--role", role, NULL)),
+        "id"));
+}
+
+Test(operators, give_members_another_role_and_remove_them)
+{
+    struct org org;
+    const char *owner, *other;
+    char code[64];
+
+    org_new(&org);
+    owner = new_user(&org, "owner@b.c", "owner");
+    other = new_user(&org, "other@b.c", "member");
+    cr_expect_str_eq(
+        json_string_value(json_object_get(
+            keep(convctl("member", "set", "--org", org.id, other, "--role", "admin", NULL)),
+            "role")),
+        "admin");
+    cr_expect_eq(
+        convctl_fails(code, "member", "set", "--org", org.id, owner, "--role", "member", NULL), 1);
+    cr_expect_str_eq(code, "last_owner");
+    json_decref(convctl("member", "remove", "--org", org.id, other, NULL));
+    cr_expect_eq(convctl_fails(code, "member", "remove", "--org", org.id, owner, NULL), 1);
+    cr_expect_str_eq(code, "last_owner");
+    cr_expect_eq(json_array_size(keep(convctl("member", "list", "--org", org.id, NULL))), 1);
+}
+
 /* -- of no organization ------------------------------------------------------------------------ */
 
 static int64_t rows_of(const char *organization)
