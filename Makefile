@@ -1,5 +1,5 @@
 # What an operator types:   run up down test build bench fuzz lint
-# What a developer adds:    test-long format clean test-api screenshots settings fuzz-binaries
+# What a developer adds:    test-long check-drift format clean test-api screenshots settings fuzz-binaries
 # Settings: PROFILE=release|asan|tsan, V=1 shows commands, ONLY=PATTERN narrows tests and lint.
 MAKEFLAGS += -rR --no-print-directory
 ifeq ($(MAKELEVEL),0)
@@ -277,13 +277,13 @@ SCRIPTS := $(sort $(shell find tools tests deploy .ci docs -name node_modules -p
 YAML := $(shell find . -name '*.y*ml' -not -path './build/*' -not -path './.run*' -not -path '*/node_modules/*')
 TIDY_FLAGS = -std=gnu17 -D_GNU_SOURCE -I. -I$(OUT)/gen $(PKG_CFLAGS)
 
-.PHONY: lint lint-all lint-format lint-tidy lint-headers lint-shell lint-yaml lint-pages lint-tree format
+.PHONY: lint lint-all lint-format lint-tidy lint-headers lint-shell lint-yaml lint-tree format
 lint:
 	$(Q)tools/install-packages build test lint
 	$(Q)$(MAKE) -k lint-all
 	@echo "lint: no findings in $(words $(sort $(LINTED))) C files, $$(($$(date +%s) - MAKE_STARTED)) s"
 
-lint-all: lint-format lint-tidy lint-headers lint-shell lint-yaml lint-pages lint-tree
+lint-all: lint-format lint-tidy lint-headers lint-shell lint-yaml lint-tree
 
 lint-format:
 	$(Q)$(if $(LINTED),clang-format --dry-run -Werror $(sort $(LINTED)))
@@ -312,17 +312,25 @@ lint-shell:
 lint-yaml:
 	$(Q)$(if $(YAML),yamllint -s $(YAML),true)
 
-lint-pages:
-	$(Q)tools/check-pages
+# What several places say is the same in all of them. Each check prints all that it finds, and none
+# waits for another: one run names every place that a change has forgotten.
+DRIFT := contract pages settings compose kubernetes changelog
+.PHONY: check-drift drift lint-layers lint-length lint-tests $(DRIFT:%=drift-%)
+check-drift:
+	$(Q)tools/install-packages build drift
+	$(Q)$(MAKE) -k -O drift
+	@echo "check-drift: no findings"
 
-lint-tree: build
-	$(Q)tools/check-layers
+drift: $(DRIFT:%=drift-%)
+drift-settings drift-compose drift-kubernetes: build
+drift-settings:
 	$(Q)tools/describe-settings --check
-	$(Q)tools/check-compose
-	$(Q)tools/check-length
-	$(Q)tools/check-tests
-	$(Q)tools/check-kubernetes
-	$(Q)tools/check-changelog
+drift-contract drift-pages drift-compose drift-kubernetes drift-changelog: drift-%:
+	$(Q)tools/check-$*
+
+lint-tree: drift lint-layers lint-length lint-tests
+lint-layers lint-length lint-tests: lint-%:
+	$(Q)tools/check-$*
 
 # The page of all settings, from what the programs say of themselves; and the users of the bus.
 .PHONY: settings
@@ -340,6 +348,7 @@ help:
 	@echo 'make build        binaries into build/bin; make clean removes build'
 	@echo 'make lint         formatting and static analysis of what has changed against main; LINT=all, of'
 	@echo '                  everything; ONLY=PATTERN, of what matches; make format mends the former'
+	@echo 'make check-drift  what a command, setting, error code, column or page lacks elsewhere'
 	@echo 'make bench        requests a second and CPU a request'
 	@echo 'make fuzz         every parser of untrusted input (FUZZ_SECONDS)'
 	@echo 'make screenshots  docs/screenshots anew'

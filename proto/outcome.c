@@ -8,7 +8,7 @@ struct row {
 };
 
 static const struct row rows[OUTCOME_COUNT] = {
-#define OUTCOME(symbol, name, status, code, audited)                                               \
+#define OUTCOME(symbol, name, status, code, audited, seen_by)                                      \
     [symbol] = {{name, sizeof(name) - 1}, status, code, audited},
 #include "proto/outcome.def"
 #undef OUTCOME

@@ -11,7 +11,7 @@
 #include "common/base/str.h"
 
 enum outcome {
-#define OUTCOME(symbol, name, status, code, audited) symbol,
+#define OUTCOME(symbol, name, status, code, audited, seen_by) symbol,
 #include "proto/outcome.def"
 #undef OUTCOME
     OUTCOME_COUNT

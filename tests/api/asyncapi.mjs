@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { ajv, relocate, root } from './description.mjs';
 
-export const bus = parse(readFileSync(new URL('proto/asyncapi.yaml', root), 'utf8'));
+const bus = parse(readFileSync(new URL('proto/asyncapi.yaml', root), 'utf8'));
 
 const at = ({ $ref }) => $ref.slice(2).split('/').reduce((node, key) => node[key], bus);
 const resolved = (node) => (node.$ref === undefined ? node : resolved(at(node)));

@@ -1,0 +1,240 @@
+/*
+ * tools/check-contract and tools/check-pages name every place that a change has forgotten, in one
+ * run: each test changes tables in a copy of the tree, and nothing else.
+ */
+#include <criterion/criterion.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum { OUTPUT_MOST = 64 * 1024 };
+
+static char root[] = "/tmp/check-drift.XXXXXX";
+static char output[OUTPUT_MOST];
+
+/* The exit status of a command, which is made by printf. */
+static int __attribute__((format(printf, 1, 2))) shell(const char *pattern, ...)
+{
+    char command[1024];
+    va_list arguments;
+    int status;
+
+    va_start(arguments, pattern);
+    vsnprintf(command, sizeof(command), pattern, arguments);
+    va_end(arguments);
+    status = system(command);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Links to the tree: what a test changes is copied first, by own(). */
+static void link_tree(void)
+{
+    cr_assert_not_null(mkdtemp(root));
+    cr_assert_eq(shell("ln -s \"$PWD\"/* %s", root), 0);
+}
+
+/* Each folder on the way to the file becomes a real one, of links to what is in it. */
+static void own(const char *path)
+{
+    static const char script[] =
+        "folder=; for part in $(dirname \"$1\" | tr / ' '); do folder=$folder$part;"
+        " if [ -L $folder ]; then to=$(readlink $folder); rm $folder; mkdir $folder;"
+        " ln -s \"$to\"/* $folder; fi; folder=$folder/; done;"
+        " [ ! -L \"$1\" ] || cp --remove-destination \"$(readlink \"$1\")\" \"$1\"";
+
+    cr_assert_eq(shell("cd %s && set -e -- %s && %s", root, path, script), 0, "%s", path);
+}
+
+static void remove_tree(void)
+{
+    cr_assert_eq(shell("rm -rf %s", root), 0);
+}
+
+TestSuite(check_drift, .init = link_tree, .fini = remove_tree);
+
+static void add_line(const char *path, const char *line)
+{
+    char full[256];
+    FILE *file;
+
+    own(path);
+    snprintf(full, sizeof(full), "%s/%s", root, path);
+    file = fopen(full, "ae");
+    cr_assert(file != NULL && fprintf(file, "%s\n", line) > 0 && fclose(file) == 0, "%s", path);
+}
+
+/* By sed, which must change something. */
+static void edit(const char *path, const char *script)
+{
+    own(path);
+    cr_assert_eq(shell("cd %s && cp %s before", root, path), 0);
+    cr_assert_eq(shell("cd %s && sed -i -E '%s' %s", root, script, path), 0);
+    cr_assert_eq(shell("cd %s && ! cmp -s before %s", root, path), 0, "%s: %s", path, script);
+}
+
+static size_t lines(void)
+{
+    size_t n = 0;
+
+    for (const char *p = output; (p = strchr(p, '\n')) != NULL; p++)
+        n++;
+    return n;
+}
+
+/* Exit status of a check over the copy; what it prints is in `output`. */
+static int check(const char *tool)
+{
+    char path[64];
+    FILE *file;
+    int status = shell("tools/%s %s >%s/output 2>&1", tool, root, root);
+
+    snprintf(path, sizeof(path), "%s/output", root);
+    file = fopen(path, "re");
+    cr_assert_not_null(file);
+    output[fread(output, 1, sizeof(output) - 1, file)] = '\0';
+    fclose(file);
+    return status;
+}
+
+/* One run finds these, and nothing else. */
+static void expect_findings(const char *tool, const char *const *findings, size_t n)
+{
+    cr_expect_eq(check(tool), n > 0);
+    for (size_t i = 0; i < n; i++)
+        cr_expect_not_null(strstr(output, findings[i]), "\"%s\" is not among\n%s", findings[i],
+                           output);
+    cr_expect_eq(lines(), n, "%zu findings instead of %zu:\n%s", lines(), n, output);
+}
+
+#define EXPECT(tool, ...)                                                                          \
+    expect_findings((tool), (const char *const[]){__VA_ARGS__},                                    \
+                    sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+Test(check_drift, finds_nothing_in_the_tree_as_it_is)
+{
+    expect_findings("check-contract", NULL, 0);
+    expect_findings("check-pages", NULL, 0);
+}
+
+Test(check_drift, names_every_place_that_a_command_needs)
+{
+    add_line("proto/subject.def",
+             "COMMAND(ACCESS_ORG_SUM, \"v1.access.org-sum\", GATEWAY | OPERATOR | DASHBOARD)");
+    EXPECT("check-contract", "proto/asyncapi.yaml: lacks v1.access.org-sum of proto/subject.def",
+           "services/access/main.c: no route for v1.access.org-sum",
+           "services/convctl/call.c: nothing sends v1.access.org-sum",
+           "services/dashboard/action.def: nothing sends v1.access.org-sum",
+           "services/gateway: nothing sends v1.access.org-sum",
+           "proto/README.md: lacks v1.access.org-sum",
+           "tests/api/round.mjs: nothing in it makes convctl or the dashboard send "
+           "v1.access.org-sum");
+}
+
+Test(check_drift, names_every_place_that_has_a_command_no_more)
+{
+    edit("proto/subject.def", "/^COMMAND\\(ACCESS_KEY_LIST,/d");
+    EXPECT("check-contract", "proto/asyncapi.yaml: has v1.access.key-list, which",
+           "services/access/main.c: routes ACCESS_KEY_LIST, which",
+           "services/convctl/call.c: sends ACCESS_KEY_LIST, which",
+           "services/dashboard/action.def: sends ACCESS_KEY_LIST, which",
+           "proto/README.md: has v1.access.key-list, which");
+}
+
+Test(check_drift, finds_who_sends_what_he_may_not_and_who_is_said_to)
+{
+    edit("proto/subject.def", "s/(\"v1.access.org-create\", )OPERATOR/\\1DASHBOARD/");
+    EXPECT("check-contract", "proto/asyncapi.yaml: tags of v1.access.org-create: ['OPERATOR'], ",
+           "services/convctl/call.c: sends v1.access.org-create, which proto/subject.def does not",
+           "services/dashboard/action.def: nothing sends v1.access.org-create");
+}
+
+Test(check_drift, finds_a_route_in_the_wrong_table_or_without_its_change)
+{
+    edit("services/access/main.c", "s/SUBJECT_ACCESS_ORG_GET/OTHER/;"
+                                   "s/SUBJECT_USAGE_READ/SUBJECT_ACCESS_ORG_GET/;"
+                                   "s/OTHER/SUBJECT_USAGE_READ/");
+    edit("services/webhook/main.c", "s/CHANGE_ENDPOINT_DELETE/CHANGE_NONE/");
+    EXPECT("check-contract", "the route for v1.usage.read is in the table of another mailbox",
+           "the route for v1.access.org-get is in the table of another mailbox",
+           "services/webhook/main.c: v1.webhook.endpoint-delete writes and has no change",
+           "services/*/main.c, changes: lacks CHANGE_ENDPOINT_DELETE of proto/change.def");
+}
+
+Test(check_drift, finds_a_call_that_is_said_to_read_and_does_not_or_that_nobody_tries)
+{
+    edit("services/convctl/call.c", "s/(\"v?key\", \"revoke\".*)CALL_CHANGES/\\1CALL_READS/");
+    edit("services/convctl/call.c", "s/\"contact\", \"erase\"/\"contact\", \"wipe\"/");
+    EXPECT("check-contract", "services/convctl/call.c: key revoke is CALL_READS, unlike",
+           "tests/integration: no test calls convctl contact wipe");
+}
+
+Test(check_drift, names_every_place_that_an_error_code_needs)
+{
+    add_line("proto/outcome.def",
+             "OUTCOME(OUTCOME_WORN_OUT, \"worn_out\", 409, \"worn_out\", true, CLIENT)");
+    add_line("proto/outcome.def",
+             "OUTCOME(OUTCOME_SHUT, \"shut_for_today\", 409, \"shut_for_today\", true, PEOPLE)");
+    EXPECT("check-contract", "proto/asyncapi.yaml, Outcome: lacks worn_out",
+           "proto/asyncapi.yaml, Outcome: lacks shut_for_today",
+           "proto/openapi.yaml, ErrorCode: lacks worn_out",
+           "proto/openapi.yaml, responses 409: lacks worn_out",
+           "docs/api.md: its table of errors lacks worn_out (409)");
+}
+
+Test(check_drift, finds_what_else_is_in_one_table_alone)
+{
+    add_line("proto/change.def", "CHANGE(CHANGE_TEA_MAKE, \"tea.make\", \"\", \"\")");
+    add_line("proto/operation.def", "OPERATION(OP_TEA_MAKE, \"tea.make\")");
+    add_line("proto/headers.h", "#define HEADER_TEA \"Tea\"");
+    add_line("services/audit/sql/make_tea.sql", "SELECT 1");
+    EXPECT("check-contract", "services/*/main.c, changes: lacks CHANGE_TEA_MAKE",
+           "proto/openapi.yaml, Operation: lacks tea.make", "proto/openapi.yaml: describes 6",
+           "proto/asyncapi.yaml, headers: lacks Tea",
+           "services/audit/sql/make_tea.sql: no code uses it");
+}
+
+Test(check_drift, goes_on_where_one_file_cannot_be_read)
+{
+    add_line("proto/asyncapi.yaml", "- {[");
+    add_line("proto/subject.def", "COMMAND(ACCESS_ORG_SUM, \"v1.access.org-sum\", OPERATOR)");
+    cr_expect_eq(check("check-contract"), 1);
+    cr_expect_not_null(strstr(output, "check_asyncapi: cannot go on"), "%s", output);
+    cr_expect_not_null(strstr(output, "services/access/main.c: no route for v1.access.org-sum"),
+                       "%s", output);
+}
+
+Test(check_drift, names_every_place_that_a_page_needs)
+{
+    edit("services/dashboard/assets/js/routes.js",
+         "s#^  \\{path: ./account.,.*#&\\n  {path: \"/tea\", load: () => "
+         "import(\"./pages/tea.js\")},#;"
+         "s#\"#\\x27#g");
+    add_line("services/dashboard/assets/js/pages/tea.js",
+             "import {get} from '../api.js';\nexport const tea = () => get('/data/tea');");
+    add_line("services/dashboard/assets/js/pages/cup.js", "export const cup = 1;");
+    add_line("services/dashboard/action.def",
+             "ACTION(GET, \"/data/cups\", ACCESS_ORG_GET, MEMBER, PASS, NONE, 0, no_query)");
+    edit("tests/browser/furnished.mjs",
+         "s#^  \\{ name: .account.,.*#&\\n  { name: \"cake\", path: \"/cake\" },#;s#\"#\\x27#g");
+    edit("docs/dashboard.md", "/members-light-wide/d");
+    EXPECT("check-pages", "services/dashboard/asset.c: lacks /tea of",
+           "tests/browser/furnished.mjs: lacks /tea of",
+           "tests/browser/furnished.mjs: has /cake, which",
+           "docs/screenshots (make screenshots): lacks cake-light-wide.png",
+           "docs/screenshots (make screenshots): lacks cake-dark-wide.png",
+           "docs/screenshots (make screenshots): lacks cake-light-phone.png",
+           "docs/screenshots (make screenshots): lacks cake-dark-phone.png",
+           "docs/dashboard.md: lacks cake-light-wide.png",
+           "docs/dashboard.md: lacks cake-dark-wide.png",
+           "docs/dashboard.md: lacks cake-light-phone.png",
+           "docs/dashboard.md: lacks cake-dark-phone.png",
+           "docs/dashboard.md: lacks members-light-wide.png",
+           "docs/dashboard.md: lacks members-dark-wide.png",
+           "docs/dashboard.md: lacks members-light-phone.png",
+           "docs/dashboard.md: lacks members-dark-phone.png",
+           "pages/tea.js: asks for /data/tea, which",
+           "services/dashboard/action.def: /data/cups: no page asks for it",
+           "pages/cup.js: nothing loads it");
+}
