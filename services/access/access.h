@@ -45,6 +45,7 @@ enum status usage_judge(struct command *command, void *service);
 enum status org_create_judge(struct command *command, void *service);
 enum status org_get_judge(struct command *command, void *service);
 enum status org_list_judge(struct command *command, void *service);
+enum status org_count_judge(struct command *command, void *service);
 enum status org_set_judge(struct command *command, void *service);
 enum status key_create_judge(struct command *command, void *service);
 enum status key_list_judge(struct command *command, void *service);

@@ -30,6 +30,8 @@ static const struct route routes[] = {
      NULL},
     {SUBJECT_ACCESS_ORG_LIST, OP_NONE, CHANGE_NONE, false, org_list_judge, access_ask, access_tell,
      NULL},
+    {SUBJECT_ACCESS_ORG_COUNT, OP_NONE, CHANGE_NONE, false, org_count_judge, access_ask,
+     access_tell, NULL},
     {SUBJECT_ACCESS_ORG_SET, OP_NONE, CHANGE_ORGANIZATION_SET, true, org_set_judge, access_ask,
      access_tell_change, NULL},
     {SUBJECT_ACCESS_KEY_CREATE, OP_NONE, CHANGE_KEY_CREATE, true, key_create_judge, access_ask,

@@ -1,8 +1,8 @@
 /*
- * org-create, org-get, org-list, org-set - organizations, their plan and their limits.
+ * org-create, org-get, org-list, org-count, org-set - organizations, their plan and their limits.
  *
- * Answer   ok: the organization, or an array of them; or parameter_invalid, parameter_not_found,
- *          not_found
+ * Answer   ok: the organization, an array of them, or their count; or parameter_invalid,
+ *          parameter_not_found, not_found
  * Notice   v1.notice.access after a change
  * Retry    org-create makes another organization each time; org-set is idempotent
  */
@@ -57,6 +57,32 @@ enum status org_list_judge(struct command *command, void *service)
     ask->statement = SQL_LIST_ORGANIZATIONS;
     command->state = ask;
     return access_list_before(command, ask);
+}
+
+struct org_count {
+    struct str plan;
+};
+
+static const struct field count_fields[] = {
+    {.name = "plan",
+     .kind = FIELD_CHOICE,
+     .choices = plans,
+     .offset = offsetof(struct org_count, plan)},
+};
+
+enum status org_count_judge(struct command *command, void *service)
+{
+    struct str body = command->body.n > 0 ? command->body : STR("{}");
+    struct org_count wanted = {0};
+    struct access_ask *ask;
+
+    if (!fields_read_body(body, count_fields, 1, &wanted, &command->problems))
+        return command_refuse_all(command, fields_outcome(&command->problems));
+    ask = ARENA_NEW(command->arena, struct access_ask);
+    ask->statement = SQL_COUNT_ORGANIZATIONS;
+    params_add(&ask->params, wanted.plan);
+    command->state = ask;
+    return ST_OK;
 }
 
 struct org_set {

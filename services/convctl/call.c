@@ -39,6 +39,8 @@ const struct call calls[] = {
      {ORG_POSITION}, 1},
     {"org", "list", SUBJECT_ACCESS_ORG_LIST, CALL_READS_PAGES, "list organizations, newest first",
      {{0}}, 0},
+    {"org", "count", SUBJECT_ACCESS_ORG_COUNT, CALL_READS, "count organizations, all of them or those on a plan",
+     {OPTION("--plan", PLANS, "plan", ARGUMENT_CHOICE)}, 1},
     {"org", "set", SUBJECT_ACCESS_ORG_SET, CALL_SETS,
      "change the plan, or the requests per window of 10 seconds and key (the default: RATE_LIMIT_DEFAULT)",
      {ORG_POSITION,

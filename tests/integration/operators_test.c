@@ -43,6 +43,28 @@ Test(operators, list_all_keys_however_many_there_are)
     expect_whole_list(keep(convctl("key", "list", "--org", org.id, NULL)), MANY);
 }
 
+static json_int_t count_of(const char *plan)
+{
+    json_t *answer = plan != NULL ? keep(convctl("org", "count", "--plan", plan, NULL))
+                                  : keep(convctl("org", "count", NULL));
+
+    cr_assert(json_is_integer(json_object_get(answer, "count")));
+    return json_integer_value(json_object_get(answer, "count"));
+}
+
+/* Other tests make organizations meanwhile, and nobody removes one. */
+Test(operators, count_organizations_all_of_them_or_those_on_a_plan)
+{
+    const json_int_t all = count_of(NULL), enterprise = count_of("enterprise");
+    struct org org;
+
+    org_new(&org);
+    json_decref(convctl("org", "set", org.id, "--plan", "enterprise", NULL));
+    cr_expect_gt(count_of(NULL), all);
+    cr_expect_gt(count_of("enterprise"), enterprise);
+    cr_expect_geq(count_of(NULL), count_of("enterprise"));
+}
+
 Test(operators, cannot_leave_an_empty_list_on_even_in_the_database_itself)
 {
     static const char *const statements[] = {

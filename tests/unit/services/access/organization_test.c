@@ -74,6 +74,21 @@ Test(organization, changes_only_what_is_given)
     arena_release(&judged.arena);
 }
 
+Test(organization, is_counted_with_all_others_or_with_those_of_its_plan)
+{
+    struct judged judged;
+
+    judged_accepts(&judged, org_count_judge, "");
+    cr_assert_eq(judged.ask->statement, SQL_COUNT_ORGANIZATIONS);
+    judged_param(&judged, 0, NULL);
+    arena_release(&judged.arena);
+    judged_accepts(&judged, org_count_judge, "{\"plan\":\"growth\"}");
+    judged_param(&judged, 0, "growth");
+    arena_release(&judged.arena);
+    judged_refuses(org_count_judge, "{\"plan\":\"gold\"}", INVALID, "plan");
+    judged_refuses(org_count_judge, "{\"name\":\"Acme\"}", INVALID, "name");
+}
+
 Test(organization, must_be_named_by_whoever_asks_about_it)
 {
     judged_needs_organization(org_get_judge, "");

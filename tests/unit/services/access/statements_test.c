@@ -251,6 +251,15 @@ Test(statements, find_an_email_taken_within_its_organization_only, .init = start
     cr_assert(says(ASK(SQL_CREATE_USER, OTHER, KEY, "a@b", "owner", "h"), "\"email\":\"a@b\""));
 }
 
+Test(statements, count_organizations_of_a_plan_or_all, .init = start, .fini = stop)
+{
+    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter");
+    ASK(SQL_CREATE_ORGANIZATION, OTHER, "Other", "growth");
+    cr_assert_str_eq(ASK(SQL_COUNT_ORGANIZATIONS, NULL), "{\"count\":2}");
+    cr_assert_str_eq(ASK(SQL_COUNT_ORGANIZATIONS, "growth"), "{\"count\":1}");
+    cr_assert_str_eq(ASK(SQL_COUNT_ORGANIZATIONS, "free"), "{\"count\":0}");
+}
+
 Test(statements, list_no_more_than_fits_into_a_message, .init = start, .fini = stop)
 {
     const char *answer;
