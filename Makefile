@@ -1,5 +1,6 @@
 # What an operator types:   run up down test build bench fuzz lint
-# What a developer adds:    test-long check-drift format clean test-api screenshots settings fuzz-binaries
+# What a developer adds:    test-long check-drift format clean compile_commands.json test-api screenshots
+#                           settings fuzz-binaries
 # Settings: PROFILE=release|asan|tsan, V=1 shows commands, ONLY=PATTERN narrows tests and lint.
 MAKEFLAGS += -rR --no-print-directory
 ifeq ($(MAKELEVEL),0)
@@ -54,6 +55,7 @@ SQL_HEADERS := $(foreach d,$(SQL_DIRS),$(OUT)/gen/$(notdir $(d))_sql.h)
 programs: $(BINARIES)
 build: programs $(OUT)/bin/supervisor $(OUT)/bin/nats-config
 ifeq ($(PROFILE),release)
+build: compile_commands.json
 	$(Q)mkdir -p build && ln -sfn release/bin build/bin
 endif
 	@echo "build: $$(($$(date +%s) - MAKE_STARTED)) s"
@@ -70,6 +72,12 @@ $(OUT)/%.o: %.c $(OUT)/flags | $(SQL_HEADERS)
 	$(Q)mkdir -p $(@D)
 	@echo "CC   $<"
 	$(Q)$(CC) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
+
+# How each file is compiled, for editors. Rewritten only when something in it has changed.
+compile_commands.json: export COMMAND = $(CC) $(CFLAGS) $(PKG_CFLAGS)
+compile_commands.json: FORCE
+	$(Q)mkdir -p $(OUT) && tools/compile-commands $(ALL_C) >$(OUT)/$@
+	$(Q)cmp -s $(OUT)/$@ $@ || cp $(OUT)/$@ $@
 
 define sql_registry
 $(OUT)/gen/$(notdir $(1))_sql.h $(OUT)/gen/$(notdir $(1))_sql.c &: $(wildcard $(1)/sql/*.sql) tools/embed-sql $(1)/sql
