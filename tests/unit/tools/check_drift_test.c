@@ -205,6 +205,13 @@ Test(check_drift, goes_on_where_one_file_cannot_be_read)
                        "%s", output);
 }
 
+Test(check_drift, finds_a_quotation_that_is_none_any_more)
+{
+    edit("services/access/sql/count_organizations.sql", "s/count\\(/sum(/");
+    EXPECT("check-contract", "docs/first-change.md: shows what is not in "
+                             "services/access/sql/count_organizations.sql");
+}
+
 Test(check_drift, names_every_place_that_a_page_needs)
 {
     edit("services/dashboard/assets/js/routes.js",
