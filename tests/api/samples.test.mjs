@@ -4,13 +4,14 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { root } from './description.mjs';
 
 const run = promisify(execFile);
+const root = new URL('../../', import.meta.url);
 const samples = new URL('docs/samples/', root);
 const programs = { bash: 'curl.sh', js: 'node.mjs', python: 'python.py' };
+const SIDE_BY_SIDE = 4;
 const commands = { 'curl.sh': 'bash', 'node.mjs': process.execPath, 'python.py': 'python3' };
 
 const read = (name) => readFileSync(new URL(name, samples), 'utf8');
@@ -47,41 +48,44 @@ async function stumbling(use) {
   }
 }
 
-for (const name of Object.values(programs)) {
-  const sample = (customer, env = process.env) =>
-    run(commands[name], [new URL(name, samples).pathname, customer], { env });
+// Side by side, as they mostly wait before they try again.
+describe('samples', { concurrency: SIDE_BY_SIDE }, () => {
+  for (const name of Object.values(programs)) {
+    const sample = (customer, env = process.env) =>
+      run(commands[name], [new URL(name, samples).pathname, customer], { env });
 
-  test(`${name} creates, replays, reads, updates and pages`, async () => {
-    const customer = `sample-${randomUUID()}`;
-    const { stdout } = await sample(customer);
-    const created = words(stdout, 'created');
-    assert.equal(new Set(created).size, 3);
-    assert.deepEqual(words(stdout, 'replayed'), [created[2]]);
-    assert.match(stdout, new RegExp(`^read ${customer}-order-3, active$`, 'm'));
-    assert.match(stdout, /^attributes \{"seats":6\}$/m);
-    assert.deepEqual(words(stdout, 'found'), created.reverse());
-  });
+    test(`${name} creates, replays, reads, updates and pages`, async () => {
+      const customer = `sample-${randomUUID()}`;
+      const { stdout } = await sample(customer);
+      const created = words(stdout, 'created');
+      assert.equal(new Set(created).size, 3);
+      assert.deepEqual(words(stdout, 'replayed'), [created[2]]);
+      assert.match(stdout, new RegExp(`^read ${customer}-order-3, active$`, 'm'));
+      assert.match(stdout, /^attributes \{"seats":6\}$/m);
+      assert.deepEqual(words(stdout, 'found'), created.reverse());
+    });
 
-  test(`${name} can be run again`, async () => {
-    const customer = `sample-${randomUUID()}`;
-    const [first, second] = [await sample(customer), await sample(customer)];
-    assert.equal(second.stdout, first.stdout);
-  });
+    test(`${name} can be run again`, async () => {
+      const customer = `sample-${randomUUID()}`;
+      const [first, second] = [await sample(customer), await sample(customer)];
+      assert.equal(second.stdout, first.stdout);
+    });
 
-  test(`${name} tries again what failed in passing`, () => stumbling(async (BASE_URL) => {
-    const customer = `sample-${randomUUID()}`;
-    const { stdout } = await sample(customer, { ...process.env, BASE_URL });
-    const { stdout: again } = await sample(customer);
-    assert.equal(stdout, again);
-  }));
+    test(`${name} tries again what failed in passing`, () => stumbling(async (BASE_URL) => {
+      const customer = `sample-${randomUUID()}`;
+      const { stdout } = await sample(customer, { ...process.env, BASE_URL });
+      const { stdout: again } = await sample(customer);
+      assert.equal(stdout, again);
+    }));
 
-  test(`${name} ends with an error when it is refused`, async () => {
-    const env = { ...process.env, FULL_KEY: process.env.READ_KEY };
-    const error = await sample('sample-refused', env).then(assert.fail, (e) => e);
-    assert.ok(error.code > 0, `${error}`);
-    assert.match(error.stderr, /403/);
-  });
-}
+    test(`${name} ends with an error when it is refused`, async () => {
+      const env = { ...process.env, FULL_KEY: process.env.READ_KEY };
+      const error = await sample('sample-refused', env).then(assert.fail, (e) => e);
+      assert.ok(error.code > 0, `${error}`);
+      assert.match(error.stderr, /403/);
+    });
+  }
+});
 
 test('docs/api.md shows code of the samples only', () => {
   const text = readFileSync(new URL('docs/api.md', root), 'utf8');

@@ -10,10 +10,10 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import Stripe from 'stripe';
 import { verified } from '../../docs/samples/webhooks/verify.mjs';
-import { root } from './description.mjs';
 
 const { BIN_DIR, NATS_URL, ORG_ID, WEBHOOK_CERTIFICATES } = process.env;
 const skip = WEBHOOK_CERTIFICATES ? false : 'only with the stack of tools/run-tests';
+const root = new URL('../../', import.meta.url);
 const samples = new URL('docs/samples/webhooks/', root).pathname;
 const folder = mkdtempSync(join(tmpdir(), 'webhooks-'));
 const run = promisify(execFile);
