@@ -168,29 +168,28 @@ $(OUT)/libsupport.a: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard tests/support/*
 API     := $(call suite_if_wanted,api)
 BROWSER := $(call suite_if_wanted,browser)
 
-# The tests in JavaScript; they want what a stack's env file says in their environment. They mostly
-# wait, so two files run side by side. The file is the last that npm writes.
-API_MODULES = tests/api/node_modules/.package-lock.json
-$(API_MODULES): tests/api/package.json tests/api/package-lock.json
-	@echo "NPM  tests/api"
-	$(Q)cd tests/api && npm ci --ignore-scripts --prefer-offline --loglevel=error
+# The tests in JavaScript; they want what a stack's env file says in their environment. The file is the
+# last that npm writes.
+API_MODULES = tests/node_modules/.package-lock.json
+BROWSER_MODULES = $(API_MODULES)
+MEASURED_MODULES = tests/browser/measured/node_modules/.package-lock.json
+$(API_MODULES) $(MEASURED_MODULES): %/node_modules/.package-lock.json: %/package.json %/package-lock.json
+	@echo "NPM  $*"
+	$(Q)cd $* && npm ci --ignore-scripts --prefer-offline --loglevel=error
+	$(Q)touch $@
 
 .PHONY: test-api
 test-api: $(API_MODULES)
 	$(Q)cd tests/api && node --test --test-concurrency=2 --test-reporter=tap
 
-# The dashboard in a real browser, on a stack that runs: tools/run-tests starts one. Tests mostly wait,
-# so two files run side by side; what is measured has the machine to itself.
-BROWSER_MODULES = tests/browser/node_modules/.package-lock.json
-$(BROWSER_MODULES): tests/browser/package.json tests/browser/package-lock.json
-	@echo "NPM  tests/browser"
-	$(Q)cd tests/browser && npm ci --ignore-scripts --prefer-offline --loglevel=error
-	$(Q)touch $@
+# The dashboard in a real browser, on a stack that runs: tools/run-tests starts one. SUITES names files
+# of tests/browser; what is measured wants the machine to itself.
+SUITES ?= all.mjs
 .PHONY: test-browser test-measured
 test-browser: $(BROWSER_MODULES)
-	$(Q)cd tests/browser && node --test --test-concurrency=2 --test-reporter=tap *.test.mjs
-test-measured: $(BROWSER_MODULES)
-	$(Q)cd tests/browser && node --test --test-reporter=tap measured.mjs
+	$(Q)cd tests/browser && node --test --test-reporter=tap $(SUITES)
+test-measured: $(BROWSER_MODULES) $(MEASURED_MODULES)
+	$(Q)cd tests/browser/measured && node --test --test-reporter=tap measured.test.mjs
 
 .PHONY: screenshots
 screenshots:
@@ -228,7 +227,7 @@ endif
 # Load, endurance and scale: what measures, and so has the machine to itself.
 test-long:
 	$(Q)tools/install-packages build test run integration $(BROWSER)
-	$(Q)$(MAKE) build $(if $(BROWSER),$(BROWSER_MODULES)) $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC))))
+	$(Q)$(MAKE) build $(if $(BROWSER),$(BROWSER_MODULES) $(MEASURED_MODULES)) $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC))))
 	$(Q)tools/run-tests $(PROFILE) $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC)))) $(if $(BROWSER),measured)
 
 # -- fuzzing ---------------------------------------------------------------------------------------

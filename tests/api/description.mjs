@@ -144,6 +144,14 @@ export function checkAny(answer) {
   return found.find((f) => f.length === 0) ?? found[0];
 }
 
+// What redocly finds in a file of the tree, as texts. It takes long to load, so only here.
+export async function linted(path) {
+  const { lint, loadConfig } = await import('@redocly/openapi-core');
+  const config = await loadConfig({ configPath: new URL('redocly.yaml', import.meta.url).pathname });
+  const problems = await lint({ ref: new URL(path, root).pathname, config });
+  return problems.map(({ ruleId, message, location: [at] }) => `${ruleId}: ${at?.pointer}: ${message}`);
+}
+
 // Every example: { where, schema, value }.
 export function* examples(node = description, where = '#') {
   if (node === null || typeof node !== 'object') return;

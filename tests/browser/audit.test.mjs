@@ -1,11 +1,13 @@
 // Both trails: what keys asked, and what people changed.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { before, test } from 'node:test';
 import {
   at, button, dialog, fact, heading, person, row, seen, shut,
 } from './browser.mjs';
 import { call, converse, convctl, key, organization, until } from './stack.mjs';
+import { before, suite, test } from './suites.mjs';
+
+suite('audit');
 
 const PINGS = 52;
 

@@ -1,55 +1,93 @@
 // A browser, and people at it. Whatever a test is about, no page may break, open a dialog of the
 // browser's, hurt the content security policy or ask another server for anything.
 import assert from 'node:assert/strict';
-import { after, afterEach } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { after } from 'node:test';
 import { chromium } from 'playwright-core';
 import { DASHBOARD_URL, lenience } from './stack.mjs';
+import { scene } from './suites.mjs';
 
-export const EXECUTABLE = fileURLToPath(new URL('chromium', import.meta.url));
+// Chromium without the windows around its pages: nobody sees them, and they are half of the work.
+export const EXECUTABLE = process.env.CHROMIUM || '/usr/bin/chromium-headless-shell';
 export const ARGUMENTS = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync',
   '--disable-background-networking', '--disable-component-update',
 ];
 export const PHONE = { width: 360, height: 740 };
 export const WIDE = { width: 1280, height: 860 };
+const LIGHT = { colorScheme: 'light', reducedMotion: 'reduce' };
 
 const browser = await chromium.launch({ executablePath: EXECUTABLE, args: ARGUMENTS });
-const trouble = [];
-const people = new Set();
-
 after(() => browser.close());
 
-afterEach(async () => {
-  const found = trouble.splice(0);
-  await Promise.all([...people].map((one) => one.close()));
-  people.clear();
-  assert.deepEqual(found, [], 'what no page may do');
-});
-
-function watch(page) {
-  page.on('pageerror', (error) => trouble.push(`error: ${error.stack}`));
-  page.on('dialog', (dialog) => trouble.push(`dialog: ${dialog.message()}`) && dialog.dismiss());
+function watch(page, trouble) {
+  page.on('pageerror', (error) => trouble(`error: ${error.stack}`));
+  page.on('dialog', (dialog) => {
+    trouble(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
   page.on('console', (message) => {
-    if (/Content Security Policy|Trusted/.test(message.text())) trouble.push(message.text());
+    if (/Content Security Policy|Trusted/.test(message.text())) trouble(message.text());
   });
   page.on('request', (request) => {
-    if (!request.url().startsWith(`${DASHBOARD_URL}/`)) trouble.push(`asked: ${request.url()}`);
+    if (!request.url().startsWith(`${DASHBOARD_URL}/`)) trouble(`asked: ${request.url()}`);
   });
 }
 
-// Somebody with a browser of their own: a page, nobody signed in, no cookies. Closed after the test,
-// or the subtest, unless they stay for all of them.
-export async function visitor({ stays = false, ...options } = {}) {
+// -- windows: a context of its own each, with a page ------------------------------------------------
+
+async function openWindow(options) {
   const context = await browser.newContext({
-    baseURL: DASHBOARD_URL, viewport: WIDE, reducedMotion: 'reduce', acceptDownloads: true,
-    permissions: ['clipboard-read', 'clipboard-write'], ...options,
+    baseURL: DASHBOARD_URL, viewport: WIDE, acceptDownloads: true,
+    permissions: ['clipboard-read', 'clipboard-write'], ...LIGHT, ...options,
   });
+  const window = { context, scene: undefined };
   context.setDefaultTimeout(20_000 * lenience);
-  context.on('page', watch);
-  if (!stays) people.add(context);
-  return context.newPage();
+  context.on('page', (page) => watch(page, (what) => window.scene?.trouble.push(what)));
+  window.page = await context.newPage();
+  window.devtools = await context.newCDPSession(window.page);
+  return window;
 }
+
+// Windows that tests have left. Half of what a page costs goes into a process that shows it for the
+// first time, so the next test gets one of these.
+const left = [];
+
+// Empties a window: no cookies, nothing stored, no page to go back to; its process stays, for it stays
+// on a file of the dashboard.
+async function clear({ context, page, devtools }) {
+  await Promise.all(context.pages().filter((one) => one !== page).map((one) => one.close()));
+  await context.clearCookies();
+  await page.goto('/assets/js/theme.js');
+  await page.evaluate(() => sessionStorage.clear());
+  await devtools.send('Storage.clearDataForOrigin', { origin: DASHBOARD_URL, storageTypes: 'all' });
+  await devtools.send('Page.resetNavigationHistory');
+  await page.setViewportSize(WIDE);
+  await page.emulateMedia(LIGHT);
+}
+
+async function leave(window, isUsual) {
+  if (isUsual && !window.page.isClosed()) {
+    await clear(window);
+    window.scene = undefined;
+    left.push(window);
+  } else {
+    await window.context.close();
+  }
+}
+
+// Somebody with a browser of their own: a page, nobody signed in, no cookies but what is in
+// `storageState`. One that is new has nothing of the dashboard; other options too make a window that
+// nobody else has.
+export async function visitor({ storageState, isNew = false, ...options } = {}) {
+  const isUsual = !isNew && Object.keys(options).length === 0;
+  const window = (isUsual && left.pop()) || await openWindow(options);
+  window.scene = scene();
+  window.scene?.endings.push((passed) => leave(window, passed && isUsual));
+  if (storageState) await window.context.addCookies(storageState.cookies);
+  return window.page;
+}
+
+// -- people -----------------------------------------------------------------------------------------
 
 export async function signIn(page, { email, password }) {
   await page.getByLabel('Email').fill(email);
@@ -57,16 +95,36 @@ export async function signIn(page, { email, password }) {
   await button(page, 'Sign in').click();
 }
 
-// The same, signed in, on the page of that path. They have not seen the door: that is what
+// A session, as `storageState` of a visitor.
+export async function session({ email, password }, options) {
+  const context = await browser.newContext({ baseURL: DASHBOARD_URL, ...options });
+  await enter(context, { email, password });
+  const state = await context.storageState();
+  await context.close();
+  return state;
+}
+
+async function enter({ request }, data) {
+  const answer = await request.post('/data/session', { data, headers: { Origin: DASHBOARD_URL } });
+  assert.equal(answer.status(), 200, await answer.text());
+}
+
+// A visitor who is signed in, on the page of that path. They have not seen the door: that is what
 // sign-in.test.mjs is about.
 export async function person({ email, password }, path = '/overview', options) {
   const page = await visitor(options);
-  const answer = await page.request.post('/data/session',
-    { data: { email, password }, headers: { Origin: DASHBOARD_URL } });
-  assert.equal(answer.status(), 200, await answer.text());
+  await enter(page.context(), { email, password });
   await page.goto(path);
   return page;
 }
+
+// How many the server has counted in the last hour: what a page shows when it is loaded next.
+export async function counted(page, what, field) {
+  const { points } = await (await page.request.get(`/data/${what}?range=1h`)).json();
+  return points.reduce((sum, point) => sum + point[field], 0);
+}
+
+// -- what is on a page ----------------------------------------------------------------------------------
 
 // Who waited in vain is told what was there instead.
 async function orTell(page, awaited) {
@@ -104,11 +162,21 @@ export async function shut(page) {
 export const fact = (where, term) =>
   where.getByRole('term').filter({ hasText: new RegExp(`^${term}$`) }).locator('+ dd');
 
+// What a button copies. The clipboard is the whole browser's, so people take turns.
+let clipboard = Promise.resolve();
+export function copied(page, label) {
+  const text = clipboard.then(async () => {
+    await button(page, `Copy ${label}`).click();
+    await seen(button(page, `Copied ${label}`));
+    return page.evaluate(() => navigator.clipboard.readText());
+  });
+  clipboard = text.catch(() => {});
+  return text;
+}
+
 // What a dialog shows this once; then says that it has been stored.
 export async function takeSecret(page, label) {
-  await button(page, `Copy ${label}`).click();
-  await seen(button(page, `Copied ${label}`));
-  const secret = await page.evaluate(() => navigator.clipboard.readText());
+  const secret = await copied(page, label);
   await button(page, 'I have stored it').click();
   await gone(page.getByRole('dialog'));
   return secret;
@@ -116,6 +184,7 @@ export async function takeSecret(page, label) {
 
 // What a test has provoked on purpose is no trouble: how often it happened.
 export function provoked(pattern) {
+  const { trouble } = scene();
   const mine = trouble.filter((what) => pattern.test(what));
   for (const what of mine) trouble.splice(trouble.indexOf(what), 1);
   return mine.length;

@@ -73,13 +73,16 @@ export const doors = [
 ];
 
 // Opens it, and waits until everything on it is there.
-export async function visit(page, { path, title, open }) {
-  await page.goto(path);
-  await settled(page, title);
-  if (open) {
-    await open(page);
-    await seen(page.getByRole('dialog'));
-  }
+export async function visit(page, place) {
+  await page.goto(place.path);
+  await settled(page, place.title);
+  if (place.open) await show(page, place);
+}
+
+// The dialog of a place whose page is there.
+export async function show(page, { open }) {
+  await open(page);
+  await seen(page.getByRole('dialog'));
 }
 
 export async function settled(page, title) {

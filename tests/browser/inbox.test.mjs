@@ -1,8 +1,10 @@
 // Conversations: found, taken over, moved, erased, deleted.
 import assert from 'node:assert/strict';
-import { before, test } from 'node:test';
 import { at, button, confirm, fact, gone, heading, person, row, seen } from './browser.mjs';
 import { converse, call, convctl, ctl, key, organization, receiver, until } from './stack.mjs';
+import { before, suite, test } from './suites.mjs';
+
+suite('inbox');
 
 let who, token, ada, widget;
 before(async () => {

@@ -1,10 +1,12 @@
 // API keys: made in the page, used by a server, ended in the page.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import {
-  button, confirm, dialog, gone, person, row, seen, shut, takeSecret,
+  button, confirm, copied, dialog, gone, person, row, seen, shut, takeSecret,
 } from './browser.mjs';
 import { answers, call, organization, run } from './stack.mjs';
+import { suite, test } from './suites.mjs';
+
+suite('keys');
 
 async function createKey(page, name, scope = 'Read-only') {
   await button(page, 'Create key').first().click();
@@ -26,8 +28,7 @@ test('a key opens the API with the command shown, until it is revoked', async ()
   const page = await person(await organization(), '/keys');
   await seen(page.getByText('No key works yet'));
   await createKey(page, 'billing backend');
-  await button(page, 'Copy API key').click();
-  const token = await page.evaluate(() => navigator.clipboard.readText());
+  const token = await copied(page, 'API key');
   assert.match(token, /^svc_read_/);
   assert.equal(await pasteCommand(page, token), 200);
   assert.equal((await call(token, 'POST', '/conversations', {})).status, 403, 'its scope is to read');

@@ -1,10 +1,12 @@
 // Who looks after an organization, and what each may do.
 import assert from 'node:assert/strict';
-import { before, test } from 'node:test';
 import {
   at, button, confirm, gone, heading, nav, person, row, seen, signIn, takeSecret, visitor,
 } from './browser.mjs';
 import { answers, converse, ctl, key, organization, run, user } from './stack.mjs';
+import { before, suite, test } from './suites.mjs';
+
+suite('members');
 
 const PASSWORD = 'correct horse battery staple';
 

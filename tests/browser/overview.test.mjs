@@ -1,8 +1,10 @@
 // The first page: what to do first, and then how it goes. And the reference.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { at, heading, person, seen } from './browser.mjs';
+import { at, counted, heading, person, seen } from './browser.mjs';
 import { DASHBOARD_URL, call, converse, ctl, key, organization, receiver, until } from './stack.mjs';
+import { suite, test } from './suites.mjs';
+
+suite('overview');
 
 test('a new organization is told what to do first', async () => {
   const page = await person(await organization());
@@ -31,14 +33,14 @@ test('requests, limits and deliveries are drawn, over an hour, a day and a week'
   server.close();
 
   const page = await person(who);
-  await until(async () => {
-    await page.reload();
-    await seen(heading(page, 'Overview'));
-    return await figure(page, 'Requests').count() === 1 &&
-      await figure(page, 'Requests').textContent() === '7' &&
-      await heading(page, 'Webhook deliveries').locator('+ p').textContent() ===
-        '100 % delivered: 1 of 1';
-  }, 'all are counted', 40);
+  await until(async () => await counted(page, 'usage', 'allowed') === 6, 'requests are counted', 40);
+  await until(async () => await counted(page, 'usage', 'rejected') === 1, 'and the one in vain', 40);
+  await until(async () => await counted(page, 'webhook-statistics', 'delivered') === 1, 'a delivery', 40);
+  await page.reload();
+  await seen(figure(page, 'Requests'));
+  assert.equal(await figure(page, 'Requests').textContent(), '7');
+  assert.equal(await heading(page, 'Webhook deliveries').locator('+ p').textContent(),
+    '100 % delivered: 1 of 1');
   assert.equal(await figure(page, 'Allowed').textContent(), '85.7 %');
   assert.equal(await figure(page, 'Errors').textContent(), '0');
   const plot = page.getByRole('figure').filter({ has: heading(page, 'Requests a minute') });

@@ -2,12 +2,14 @@
 // Run by tools/screenshots.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { before, test } from 'node:test';
-import { PHONE, WIDE, person, visitor } from './browser.mjs';
+import { PHONE, WIDE, session, visitor } from './browser.mjs';
 import { doors, furnish, pagesOf, visit } from './furnished.mjs';
-import { ctl, organization, run, user } from './stack.mjs';
+import { ctl, organization, sql, user } from './stack.mjs';
+import { before, suite, test } from './suites.mjs';
 
-const { SCREENSHOTS, DATABASE_URL } = process.env;
+suite('screenshots');
+
+const { SCREENSHOTS } = process.env;
 // As much of a page as is worth a look.
 const HEIGHT_MOST = { wide: 1500, phone: 1300 };
 
@@ -18,11 +20,10 @@ before(async () => {
   await ctl('org', 'set', org, '--rate-limit', '150');
   const who = { org, ...await user(org, 'owner', 'ada@shop.example') };
   await user(org, 'member', 'katherine@shop.example');
-  const signedIn = async (one) => (await person(one)).context().storageState();
   const pages = pagesOf(await furnish(who));
-  await run('psql', [DATABASE_URL, '-qX', '-v', 'ON_ERROR_STOP=1', '-v', `org=${org}`, '-f', 'past.sql']);
-  const state = await signedIn(who);
-  const fresh = await signedIn(await organization({ name: 'Brand New Ltd' }));
+  await sql('past.sql', { org });
+  const state = await session(who);
+  const fresh = await session(await organization({ name: 'Brand New Ltd' }));
   places = [
     ...doors.map((place) => ({ place })),
     { place: { name: 'first-steps', path: '/overview', title: 'First steps' }, state: fresh },

@@ -1,8 +1,10 @@
 // What is demanded of requests, and where people are signed in.
 import assert from 'node:assert/strict';
-import { before, test } from 'node:test';
 import { at, button, confirm, dialog, gone, heading, person, row, seen, signIn } from './browser.mjs';
 import { answers, key, organization } from './stack.mjs';
+import { before, suite, test } from './suites.mjs';
+
+suite('security');
 
 const ELSEWHERE = '203.0.113.7';
 

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { at, button, heading, person, seen, signIn, visitor } from './browser.mjs';
-import { BIN_DIR, DASHBOARD_URL, organization, until } from './stack.mjs';
+import { BIN_DIR, DASHBOARD_URL, organization } from './stack.mjs';
+import { suite, test } from './suites.mjs';
+
+suite('sign-in');
 
 const WRONG = 'Email or password is wrong.';
 
@@ -40,22 +42,37 @@ test('a wrong password and an unknown address are told the same', async () => {
   assert.deepEqual(await page.context().cookies(), []);
 });
 
-test('who guesses passwords is told to wait, and the right one does not open meanwhile', async () => {
-  const { email, password } = await organization();
-  const page = await visitor();
-  await page.goto('/sign-in');
-  // They are counted by the minute, so all of them have to be in one.
-  await until(() => Date.now() % 60_000 < 45_000, 'a new minute', 20);
-  for (let i = 0; i < 10; i++) {
-    const answer = page.waitForResponse('/data/session');
-    await signIn(page, { email, password: `guess ${i}` });
-    assert.equal((await answer).status(), 401);
-    await seen(page.getByRole('alert').getByText(WRONG));
+// Guesses are counted by the minute: again, if it failed and the minute was over meanwhile.
+async function inOneMinute(play) {
+  const minute = () => Math.floor(Date.now() / 60_000);
+  for (let tries = 1; ; tries++) {
+    const begun = minute();
+    try {
+      return await play();
+    } catch (error) {
+      if (minute() === begun || tries === 3) throw error;
+    }
   }
-  await signIn(page, { email, password });
-  await seen(page.getByRole('alert').getByText(/Try again in \d+ seconds/));
-  assert.deepEqual(await page.context().cookies(), []);
-});
+}
+
+test('who guesses passwords is told to wait, and the right one does not open meanwhile', () =>
+  inOneMinute(async () => {
+    const { email, password } = await organization();
+    const page = await visitor();
+    const trying = async (guess, status) => {
+      const answer = page.waitForResponse('/data/session');
+      await signIn(page, { email, password: guess });
+      assert.equal((await answer).status(), status);
+    };
+    await page.goto('/sign-in');
+    for (let i = 0; i < 10; i++) {
+      await trying(`guess ${i}`, 401);
+      await seen(page.getByRole('alert').getByText(WRONG));
+    }
+    await trying(password, 429);
+    await seen(page.getByRole('alert').getByText(/Try again in \d+ seconds/));
+    assert.deepEqual(await page.context().cookies(), []);
+  }));
 
 test('signing out ends the session and leaves nothing behind', async () => {
   const page = await person(await organization(), '/members');

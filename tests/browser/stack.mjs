@@ -7,9 +7,11 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 export const { BASE_URL, DASHBOARD_URL, BIN_DIR, WEBHOOK_CERTIFICATES } = process.env;
+const { DATABASE_URL } = process.env;
 export const lenience = Number(process.env.TEST_LENIENCE ?? 1);
 export const run = promisify(execFile);
 
@@ -17,6 +19,14 @@ export async function convctl(...args) {
   return (await run(join(BIN_DIR, 'convctl'), args)).stdout;
 }
 export const ctl = async (...args) => JSON.parse(await convctl(...args));
+
+// What a file of SQL beside this one answers.
+export async function sql(name, variables) {
+  const file = fileURLToPath(new URL(name, import.meta.url));
+  const given = Object.entries(variables).flatMap(([key, value]) => ['-v', `${key}=${value}`]);
+  const all = ['-qXAt', '-v', 'ON_ERROR_STOP=1', ...given, '-f', file, DATABASE_URL];
+  return (await run('psql', all)).stdout.trim();
+}
 
 // An organization of its own for a test, with its owner: {org, name, email, password}.
 export async function organization({ name = 'Example', plan = 'growth' } = {}) {

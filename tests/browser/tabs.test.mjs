@@ -1,9 +1,11 @@
 // A session that ends or changes behind a page's back: by another tab of the browser, which shares it,
 // or by another browser.
 import assert from 'node:assert/strict';
-import { before, test } from 'node:test';
 import { at, button, confirm, gone, heading, nav, person, row, seen, signIn } from './browser.mjs';
 import { key, organization } from './stack.mjs';
+import { before, suite, test } from './suites.mjs';
+
+suite('tabs');
 
 let who;
 before(async () => {

@@ -1,11 +1,13 @@
 // Webhook endpoints, with a receiver that takes what is sent.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
 import { verified } from '../../docs/samples/webhooks/verify.mjs';
 import {
   at, button, confirm, dialog, fact, gone, heading, person, row, seen, shut, takeSecret,
 } from './browser.mjs';
 import { converse, key, organization, receiver, until } from './stack.mjs';
+import { after, before, suite, test } from './suites.mjs';
+
+suite('webhooks');
 
 let who, token, server;
 before(async () => {

@@ -1,12 +1,14 @@
 // What every page weighs, how soon it is painted, and what Lighthouse says of the pages that people
 // see most. Times, so these run when nothing else does.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
 import { launch } from 'chrome-launcher';
 import lighthouse, { desktopConfig } from 'lighthouse';
-import { ARGUMENTS, EXECUTABLE, person, visitor } from './browser.mjs';
-import { doors, furnish, pagesOf, settled } from './furnished.mjs';
-import { DASHBOARD_URL, lenience, organization } from './stack.mjs';
+import { ARGUMENTS, EXECUTABLE, session, visitor } from '../browser.mjs';
+import { doors, furnish, pagesOf, settled } from '../furnished.mjs';
+import { DASHBOARD_URL, lenience, organization } from '../stack.mjs';
+import { after, before, suite, test } from '../suites.mjs';
+
+suite('measured');
 
 const BYTES_MOST = 200 * 1024;
 const PAINT_MS = 500 * lenience;
@@ -20,17 +22,16 @@ let pages, signedIn, cookie, chrome;
 before(async () => {
   const who = await organization({ name: 'Example Shop' });
   pages = pagesOf(await furnish(who));
-  const page = await person(who);
-  signedIn = await page.context().storageState();
+  signedIn = await session(who);
   const [{ name, value }] = signedIn.cookies;
   cookie = `${name}=${value}`;
-  chrome = await launch({ chromePath: EXECUTABLE, chromeFlags: ['--headless=new', ...ARGUMENTS] });
+  chrome = await launch({ chromePath: EXECUTABLE, chromeFlags: ['--headless', ...ARGUMENTS] });
 });
 after(() => chrome.kill());
 
 // Opened for the first time, by a browser that has nothing of it yet: {bytes, paint}.
 async function load(storageState, { path, title }) {
-  const page = await visitor({ storageState });
+  const page = await visitor({ storageState, isNew: true });
   await page.goto(path);
   await settled(page, title);
   const measured = await page.evaluate(() => ({

@@ -1,0 +1,12 @@
+// Every suite. Those that take longest begin first.
+import './webhooks.test.mjs';
+import './hostile.test.mjs';
+import './looks.test.mjs';
+import './keys.test.mjs';
+import './members.test.mjs';
+import './security.test.mjs';
+import './tabs.test.mjs';
+import './sign-in.test.mjs';
+import './inbox.test.mjs';
+import './audit.test.mjs';
+import './overview.test.mjs';
