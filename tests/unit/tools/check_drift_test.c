@@ -180,7 +180,20 @@ Test(check_drift, names_every_place_that_an_error_code_needs)
            "proto/asyncapi.yaml, Outcome: lacks shut_for_today",
            "proto/openapi.yaml, ErrorCode: lacks worn_out",
            "proto/openapi.yaml, responses 409: lacks worn_out",
-           "docs/api.md: its table of errors lacks worn_out (409)");
+           "docs/api.md: its table of errors lacks worn_out (409)",
+           "proto/outcome.def: no code ends with OUTCOME_WORN_OUT",
+           "proto/outcome.def: no code ends with OUTCOME_SHUT");
+}
+
+Test(check_drift, finds_an_outcome_that_no_test_expects_and_a_verdict_that_nobody_understands)
+{
+    add_line("services/gateway/answer.c", "/* OUTCOME_WORN_OUT */");
+    add_line("proto/outcome.def",
+             "OUTCOME(OUTCOME_WORN_OUT, \"worn_out\", 500, \"server_error\", true, CLIENT)");
+    edit("services/access/sql/create_user.sql", "s/email_taken\\)/email_taken, worn_out)/");
+    EXPECT("check-contract", "proto/asyncapi.yaml, Outcome: lacks worn_out",
+           "tests: none expects OUTCOME_WORN_OUT, worn_out",
+           "services/access/answer.c: lacks worn_out of the comments of its statements");
 }
 
 Test(check_drift, finds_what_else_is_in_one_table_alone)
