@@ -180,8 +180,10 @@ Test(check_drift, names_every_place_that_an_error_code_needs)
            "proto/asyncapi.yaml, Outcome: lacks shut_for_today",
            "proto/openapi.yaml, ErrorCode: lacks worn_out",
            "proto/openapi.yaml, responses 409: lacks worn_out",
+           "proto/openapi.yaml: no description says what worn_out means",
            "docs/api.md: its table of errors lacks worn_out (409)",
            "proto/outcome.def: no code ends with OUTCOME_WORN_OUT",
+           "proto/README.md: does not say when shut_for_today is answered",
            "proto/outcome.def: no code ends with OUTCOME_SHUT");
 }
 
