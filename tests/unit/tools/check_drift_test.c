@@ -170,6 +170,19 @@ Test(check_drift, finds_a_call_that_is_said_to_read_and_does_not_or_that_nobody_
            "tests/integration: no test calls convctl contact wipe");
 }
 
+Test(check_drift, finds_a_member_that_is_not_described_or_that_the_trail_keeps_quiet_about)
+{
+    edit("services/convctl/call.c",
+         "s/\"plan\", ARGUMENT_CHOICE\\)\\}, 2/\"tier\", ARGUMENT_CHOICE)}, 2/");
+    edit("proto/change.def", "s/\"plan rate_limit\"/\"tier rate_limit\"/");
+    EXPECT(
+        "check-contract",
+        "proto/asyncapi.yaml: the body of ACCESS_ORG_CREATE lacks tier, which convctl org create",
+        "proto/change.def: CHANGE_ORGANIZATION_CREATE does not tell tier, which",
+        "proto/change.def: CHANGE_ORGANIZATION_SET does not tell plan, which ACCESS_ORG_SET has",
+        "proto/change.def: CHANGE_ORGANIZATION_SET tells tier, which ACCESS_ORG_SET does not");
+}
+
 Test(check_drift, names_every_place_that_an_error_code_needs)
 {
     add_line("proto/outcome.def",
