@@ -52,12 +52,12 @@ async function openWindow(options) {
 // first time, so the next test gets one of these.
 const left = [];
 
-// Empties a window: no cookies, nothing stored, no page to go back to; its process stays, for it stays
+// Empties a window: no cookies, nothing stored, no history. Its process stays, for the window stays
 // on a file of the dashboard.
 async function clear({ context, page, devtools }) {
   await Promise.all(context.pages().filter((one) => one !== page).map((one) => one.close()));
-  await context.clearCookies();
   await page.goto('/assets/js/theme.js');
+  await context.clearCookies();
   await page.evaluate(() => sessionStorage.clear());
   await devtools.send('Storage.clearDataForOrigin', { origin: DASHBOARD_URL, storageTypes: 'all' });
   await devtools.send('Page.resetNavigationHistory');
@@ -66,13 +66,10 @@ async function clear({ context, page, devtools }) {
 }
 
 async function leave(window, isUsual) {
-  if (isUsual && !window.page.isClosed()) {
-    await clear(window);
-    window.scene = undefined;
-    left.push(window);
-  } else {
-    await window.context.close();
-  }
+  const isClear = isUsual && await clear(window).then(() => true, () => false);
+  window.scene = undefined;
+  if (isClear) left.push(window);
+  else await window.context.close();
 }
 
 // Somebody with a browser of their own: a page, nobody signed in, no cookies but what is in
@@ -162,12 +159,12 @@ export async function shut(page) {
 export const fact = (where, term) =>
   where.getByRole('term').filter({ hasText: new RegExp(`^${term}$`) }).locator('+ dd');
 
-// What a button copies. The clipboard is the whole browser's, so people take turns.
+// What a button copies; it says so for 2 seconds. The clipboard is the whole browser's, so people take
+// turns.
 let clipboard = Promise.resolve();
 export function copied(page, label) {
   const text = clipboard.then(async () => {
-    await button(page, `Copy ${label}`).click();
-    await seen(button(page, `Copied ${label}`));
+    await Promise.all([seen(button(page, `Copied ${label}`)), button(page, `Copy ${label}`).click()]);
     return page.evaluate(() => navigator.clipboard.readText());
   });
   clipboard = text.catch(() => {});
