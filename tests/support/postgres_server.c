@@ -1,10 +1,10 @@
 #include "tests/support/postgres_server.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <inttypes.h>
 #include <libpq-fe.h>
-#include <limits.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
@@ -25,7 +25,7 @@
 #define POSTGRES "/usr/lib/postgresql/15/bin/postgres"
 #define RESETWAL "/usr/lib/postgresql/15/bin/pg_resetwal"
 
-enum { START_US = 30 * 1000 * 1000, AWAIT_US = 10 * 1000 * 1000, RETRY_MS = 5 };
+enum { FILE_MOST = 160, START_US = 30 * 1000 * 1000, AWAIT_US = 10 * 1000 * 1000, RETRY_MS = 5 };
 
 /* PostgreSQL refuses to run as root. The death signal is set last: a change of user clears it. */
 static void become_postgres(void)
@@ -68,19 +68,39 @@ static void give_to_postgres(const char *folder)
     must(user == NULL || chown(folder, user->pw_uid, user->pw_gid) == 0);
 }
 
+/* What is durable outlives a crash of the server's processes, but not one of the machine. Nothing
+   runs that the test has not asked for: neither statistics nor transactions of vacuum's. */
+static const char settings[] = "listen_addresses = '127.0.0.1'\n"
+                               "unix_socket_directories = ''\n"
+                               "fsync = off\n"
+                               "full_page_writes = off\n"
+                               "wal_level = minimal\n"
+                               "max_wal_senders = 0\n"
+                               "shared_buffers = 16MB\n"
+                               "autovacuum = off\n"
+                               "client_min_messages = warning\n";
+
 static void make_cluster(const char *folder)
 {
+    char path[FILE_MOST];
+    FILE *file;
+
     run_to_its_end((const char *const[]){INITDB, "-D", folder, "-U", "postgres", "-A", "trust",
                                          "-N", "-E", "UTF8", "--locale=C.UTF-8", "--wal-segsize=1",
                                          NULL});
+    snprintf(path, sizeof(path), "%s/postgresql.conf", folder);
+    file = fopen(path, "ae");
+    must(file != NULL && fputs(settings, file) >= 0 && fclose(file) == 0);
 }
 
 /* The first who comes makes it; tests run at the same time. */
 static void have_template(const char *folder)
 {
-    char version[PATH_MAX];
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char version[FILE_MOST];
+    int fd;
 
+    must(mkdir(folder, 0700) == 0 || errno == EEXIST);
+    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     must(fd >= 0 && flock(fd, LOCK_EX) == 0);
     snprintf(version, sizeof(version), "%s/PG_VERSION", folder);
     if (access(version, F_OK) != 0) {
@@ -92,18 +112,21 @@ static void have_template(const char *folder)
 
 void postgres_server_prepare(struct postgres_server *server)
 {
-    const char *template = getenv("POSTGRES_TEMPLATE");
+    const char *parent = getenv("POSTGRES_FOLDER");
+    char template[sizeof(server->folder)];
 
     *server = (struct postgres_server){.port = port_free()};
-    snprintf(server->folder, sizeof(server->folder), "/tmp/postgres-test-XXXXXX");
+    must(snprintf(server->folder, sizeof(server->folder), "%s/postgres-test-XXXXXX",
+                  parent != NULL ? parent : "/tmp") < (int)sizeof(server->folder));
     must(mkdtemp(server->folder) != NULL);
     give_to_postgres(server->folder);
     snprintf(server->url, sizeof(server->url), "postgresql://postgres@127.0.0.1:%u/postgres",
              server->port);
-    if (template == NULL) {
+    if (parent == NULL) {
         make_cluster(server->folder);
         return;
     }
+    snprintf(template, sizeof(template), "%s/template", parent);
     have_template(template);
     run_to_its_end((const char *const[]){"/bin/cp", "-aT", template, server->folder, NULL});
 }
@@ -122,18 +145,7 @@ void postgres_server_raise(struct postgres_server *server, uint64_t last)
 void postgres_server_start(struct postgres_server *server)
 {
     char port[8];
-    const char *const args[] = {POSTGRES,
-                                "-D",
-                                server->folder,
-                                "-p",
-                                port,
-                                "-c",
-                                "listen_addresses=127.0.0.1",
-                                "-c",
-                                "unix_socket_directories=",
-                                "-c",
-                                "fsync=off", /* it is the process that crashes, not the machine */
-                                NULL};
+    const char *const args[] = {POSTGRES, "-D", server->folder, "-p", port, NULL};
     int64_t until_us = clock_mono_us() + START_US;
 
     snprintf(port, sizeof(port), "%u", server->port);

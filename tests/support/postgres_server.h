@@ -4,8 +4,9 @@
  * Owns     A struct that was started is to be stopped; the server ends with the test in any case.
  * Fails    Aborts: without a server there is nothing to test.
  *
- * POSTGRES_TEMPLATE names a folder that may be empty: the first to prepare a server makes a cluster
- * there, and all servers start as copies of it, which is ten times faster than making one each.
+ * POSTGRES_FOLDER names a folder for the servers' data, which may be empty: the first to prepare a
+ * server makes a cluster there, and all servers start as copies of it, which is ten times faster
+ * than making one each.
  */
 #ifndef TESTS_SUPPORT_POSTGRES_SERVER_H
 #define TESTS_SUPPORT_POSTGRES_SERVER_H
@@ -13,12 +14,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { POSTGRES_URL_MOST = 96 };
+enum { POSTGRES_URL_MOST = 96, POSTGRES_PARTS_MOST = 8 };
 
 struct postgres_server {
     pid_t pid; /* 0 while it does not run */
     uint16_t port;
-    char folder[64]; /* its data */
+    char folder[128]; /* its data */
     char url[POSTGRES_URL_MOST];
 };
 
@@ -31,13 +32,22 @@ void postgres_server_start(struct postgres_server *server);
 void postgres_server_crash(struct postgres_server *server); /* all its processes, at once */
 void postgres_server_stop(struct postgres_server *server);  /* and forget its data */
 
+/* What the databases of a program's tests have in common: made once, copied for each. */
+struct postgres_template {
+    const char *name;
+    const char *roles[POSTGRES_PARTS_MOST];      /* that log in without a password */
+    const char *migrations[POSTGRES_PARTS_MOST]; /* patterns of paths; in the order of the names */
+    const char *script;                          /* then run */
+};
+
 /* Instead of a server of its own, for a test that does no server any harm: a database of its own on
    one that all tests of the program share. Has no port and no folder, only a URL. */
-void postgres_server_share(struct postgres_server *server);
-/* Roles are the whole server's: this one may be there already, from another test. */
-void postgres_have_role(const struct postgres_server *server, const char *name);
-/* Runs a service's migrations, in the order of their names; the roles that they name are there. */
-void postgres_migrate(const struct postgres_server *server, const char *folder);
+void postgres_server_share(struct postgres_server *server,
+                           const struct postgres_template *template);
+/* The same, and no other test uses the server before this one has ended: it sees no transactions
+   but its own. */
+void postgres_server_share_alone(struct postgres_server *server,
+                                 const struct postgres_template *template);
 void postgres_url_as(const struct postgres_server *server, const char *role,
                      char url[POSTGRES_URL_MOST]);
 

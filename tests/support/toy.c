@@ -20,6 +20,8 @@ const char toy_schema[] =
     "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON toy DEFERRABLE INITIALLY DEFERRED"
     " FOR EACH ROW WHEN (NEW.id = 'slow-commit') EXECUTE FUNCTION slow();";
 
+const struct postgres_template toy_template = {.name = "toy", .script = toy_schema};
+
 enum { PUT, BLOCK, COUNT, STATEMENTS };
 
 static const struct db_statement statements[STATEMENTS] = {

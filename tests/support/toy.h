@@ -5,6 +5,7 @@
 #define TESTS_SUPPORT_TOY_H
 
 #include "common/actor/actor.h"
+#include "tests/support/postgres_server.h"
 
 /* Writes one row whose id is the body and answers `created` with it, but: nothing is refused,
    "bad" makes its statement fail, "order-N" has N for its lock order, "retry-N" loses a race N
@@ -17,6 +18,7 @@
 #define TOY_DOORBELL "v1.notice.toy"
 
 extern const char toy_schema[]; /* with the trail's table */
+extern const struct postgres_template toy_template;
 extern const struct service toy_service;
 
 #endif

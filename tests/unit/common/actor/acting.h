@@ -56,8 +56,7 @@ static inline void start_actor(size_t mailbox_most)
 
 static inline void open_all(void)
 {
-    postgres_server_share(&database);
-    postgres_do(url, toy_schema);
+    postgres_server_share(&database, &toy_template);
     nats_server_prepare(&nats, NULL);
     nats_server_start(&nats);
     meters = meters_new(&toy_service);

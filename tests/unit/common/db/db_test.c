@@ -40,6 +40,7 @@ static const char schema[] =
 
 /* -- a database for each test ------------------------------------------------------------------ */
 
+static const struct postgres_template template = {.name = "items", .script = schema};
 static struct postgres_server database;
 static const char *const url = database.url;
 static struct db *db;
@@ -56,8 +57,7 @@ static struct db *db_to(const char *to)
 
 static void open_database(void)
 {
-    postgres_server_share(&database);
-    postgres_do(url, schema);
+    postgres_server_share(&database, &template);
     db = db_to(url);
     cr_assert_eq(db_connect(db, 5000), ST_OK);
 }

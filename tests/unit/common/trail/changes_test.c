@@ -122,8 +122,7 @@ static void setup(void)
     static struct db_statement statements[LEDGER_STATEMENTS];
 
     open_arena();
-    postgres_server_share(&server);
-    postgres_do(server.url, toy_schema);
+    postgres_server_share(&server, &toy_template);
     statements[0] = *trail.entries;
     statements[1] = *trail.changes;
     db = db_new(&(struct db_options){.url = server.url,

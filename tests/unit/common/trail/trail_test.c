@@ -13,8 +13,7 @@ static struct db *db;
 
 static void setup(void)
 {
-    postgres_server_share(&server);
-    postgres_do(server.url, toy_schema);
+    postgres_server_share(&server, &toy_template);
     arena_init(&arena, 16 << 20);
     db = db_new(&(struct db_options){
         .url = server.url, .name = "trail_test", .statements = trail.entries, .n_statements = 1});

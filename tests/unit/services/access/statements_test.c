@@ -15,20 +15,14 @@
 #define KEY   "01920000-0000-7000-8000-00000000000a"
 #define HASH  "abababababababababababababababababababababababababababababababab"
 
+static const struct postgres_template template = {
+    .name = "access",
+    .roles = {"conv_access", "conv_audit", "conv_conversation", "conv_webhook"},
+    .migrations = {"services/access/migrations/*.sql"},
+};
 static struct postgres_server server;
 static char role_url[128];
 static struct db *db;
-
-static char *file_text(const char *path)
-{
-    FILE *file = fopen(path, "r");
-    char *text = calloc(1, 65536);
-
-    cr_assert_not_null(file, "%s: run from the root of the repository", path);
-    cr_assert_gt(fread(text, 1, 65535, file), 0);
-    fclose(file);
-    return text;
-}
 
 static struct db *connect_as_service(void)
 {
@@ -44,24 +38,7 @@ static struct db *connect_as_service(void)
 
 static void start(void)
 {
-    static const char *const migrations[] = {
-        "services/access/migrations/0001_access.sql",
-        "services/access/migrations/0002_key_rotation.sql",
-        "services/access/migrations/0003_rotate_again.sql",
-        "services/access/migrations/0004_sessions.sql",
-        "services/access/migrations/0005_members.sql",
-        "services/access/migrations/0006_usage.sql",
-        "services/access/migrations/0007_usage_quarters.sql",
-    };
-
-    postgres_server_share(&server);
-    postgres_have_role(&server, "conv_access");
-    for (size_t i = 0; i < sizeof(migrations) / sizeof(migrations[0]); i++) {
-        char *migration = file_text(migrations[i]);
-
-        postgres_do(server.url, migration);
-        free(migration);
-    }
+    postgres_server_share(&server, &template);
     postgres_url_as(&server, "conv_access", role_url);
     db = connect_as_service();
 }

@@ -56,8 +56,6 @@ static int parameters_of(const char *statement)
 
 static void assert_by_key(const struct expectation *expectation)
 {
-    const char *const url =
-        arena_printf(&arena, "postgresql://conv_audit@127.0.0.1:%u/postgres", server.port);
     const char *const text = audit_sql[expectation->statement].text;
     const int n = parameters_of(text);
     struct buf nulls;
@@ -67,8 +65,8 @@ static void assert_by_key(const struct expectation *expectation)
         buf_printf(&nulls, "%cNULL", k == 0 ? '(' : ',');
     if (n > 0)
         buf_char(&nulls, ')');
-    postgres_do(url, arena_printf(&arena, "PREPARE planned AS %s; " ASSERT_BY_KEY, text,
-                                  arena_cstr(&arena, buf_str(&nulls)), expectation->never));
+    postgres_do(role_url, arena_printf(&arena, "PREPARE planned AS %s; " ASSERT_BY_KEY, text,
+                                       arena_cstr(&arena, buf_str(&nulls)), expectation->never));
 }
 
 static void assert_all_by_key(void)

@@ -25,48 +25,28 @@
     " http_status, outcome) SELECT '" org "', audit.time_of(id), id, '" ORG "', 'ping', 200,"      \
     " 'allowed' FROM test_id(interval '" age "', " #n ") AS id;"
 
+/* Sealing is about the transactions of a whole server: each test has it to itself. */
+static const struct postgres_template template = {
+    .name = "audit",
+    .roles = {"conv_access", "conv_audit", "conv_conversation", "conv_search", "conv_webhook"},
+    .migrations = {"services/audit/migrations/*.sql"},
+    .script = "CREATE FUNCTION test_id(age interval, n int) RETURNS uuid LANGUAGE sql AS $$ SELECT"
+              " (lpad(to_hex((extract(epoch FROM now() - age) * 1000)::bigint), 12, '0') || '7' ||"
+              " lpad(to_hex(n), 3, '0') || '8000' || lpad(to_hex(n), 12, '0'))::uuid $$",
+};
 static struct postgres_server server;
+static char role_url[POSTGRES_URL_MOST]; /* of the service */
 static struct arena arena;
 static struct db *db;
 static struct signing_key *key;
 
-static inline void migrate(const char *path)
-{
-    FILE *file = fopen(path, "r");
-    char *text = calloc(1, 65536);
-
-    cr_assert_not_null(file, "%s: run from the root of the repository", path);
-    cr_assert_gt(fread(text, 1, 65535, file), 0);
-    fclose(file);
-    postgres_do(server.url, text);
-    free(text);
-}
-
 static inline void start(void)
 {
-    char url[128];
-
     arena_init(&arena, 256 << 20);
-    postgres_server_prepare(&server);
-    postgres_server_start(&server);
-    postgres_do(server.url, "CREATE ROLE conv_audit LOGIN; CREATE ROLE conv_conversation;"
-                            "CREATE ROLE conv_search; CREATE ROLE conv_access;"
-                            "CREATE ROLE conv_webhook");
-    migrate("services/audit/migrations/0001_entries.sql");
-    migrate("services/audit/migrations/0002_blocks.sql");
-    migrate("services/audit/migrations/0003_retention.sql");
-    migrate("services/audit/migrations/0004_drop_in_steps.sql");
-    migrate("services/audit/migrations/0005_place_by_number.sql");
-    migrate("services/audit/migrations/0006_front_of_a_chain.sql");
-    migrate("services/audit/migrations/0007_changes.sql");
-    postgres_do(
-        server.url,
-        "CREATE FUNCTION test_id(age interval, n int) RETURNS uuid LANGUAGE sql AS $$ SELECT"
-        " (lpad(to_hex((extract(epoch FROM now() - age) * 1000)::bigint), 12, '0') || '7' ||"
-        " lpad(to_hex(n), 3, '0') || '8000' || lpad(to_hex(n), 12, '0'))::uuid $$");
-    snprintf(url, sizeof(url), "postgresql://conv_audit@127.0.0.1:%u/postgres", server.port);
+    postgres_server_share_alone(&server, &template);
+    postgres_url_as(&server, "conv_audit", role_url);
     db = db_new(&(struct db_options){
-        .url = url, .name = "test", .statements = audit_sql, .n_statements = AUDIT_SQL_COUNT});
+        .url = role_url, .name = "test", .statements = audit_sql, .n_statements = AUDIT_SQL_COUNT});
     cr_assert_eq(db_connect(db, 10000), ST_OK);
     key = signing_key_new(SECRET);
 }

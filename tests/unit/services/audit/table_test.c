@@ -91,21 +91,21 @@ static const char plan_function[] =
 
 Test(audit_table, a_page_is_read_along_the_key_whatever_the_table_holds)
 {
-    char url[128], query[8192];
+    char query[8192];
 
-    snprintf(url, sizeof(url), "postgresql://conv_audit@127.0.0.1:%u/postgres", server.port);
     snprintf(query, sizeof(query), "SELECT public.detours($statement$%s$statement$)",
              audit_sql[SQL_LIST_ENTRIES].text);
     postgres_do(server.url, plan_function);
-    cr_assert_eq(postgres_integer(url, query), 0, "on an empty table");
+    cr_assert_eq(postgres_integer(role_url, query), 0, "on an empty table");
     postgres_do(server.url,
                 "INSERT INTO audit.entries SELECT '" ORG "', now() - i * interval '1 second',"
                 " gen_random_uuid(), gen_random_uuid(), 'ping', 200, 'allowed'"
                 " FROM generate_series(1, 20000) AS i; ANALYZE audit.entries");
-    cr_assert_eq(postgres_integer(url, query), 0, "on a full table");
+    cr_assert_eq(postgres_integer(role_url, query), 0, "on a full table");
     /* The measure itself: it sees a detour where there is one. */
     postgres_do(server.url,
-                "ALTER ROLE conv_audit IN DATABASE postgres SET enable_indexscan = off");
-    postgres_do(server.url, "ALTER ROLE conv_audit IN DATABASE postgres SET enable_seqscan = on");
-    cr_assert_gt(postgres_integer(url, query), 0);
+                "DO $$ BEGIN EXECUTE format('ALTER ROLE conv_audit IN DATABASE %I SET"
+                " enable_indexscan = off', current_database()); EXECUTE format('ALTER ROLE"
+                " conv_audit IN DATABASE %I SET enable_seqscan = on', current_database()); END $$");
+    cr_assert_gt(postgres_integer(role_url, query), 0);
 }

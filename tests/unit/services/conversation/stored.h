@@ -38,6 +38,12 @@ static const struct route erase = {
 static const struct route inbox = {.judge = inbox_judge, .ask = inbox_ask, .tell = inbox_tell};
 static const struct route view = {.judge = view_judge, .ask = view_ask, .tell = view_tell};
 
+static const struct postgres_template template = {
+    .name = "conversation",
+    .roles = {"conv_conversation", "conv_search", "conv_webhook"},
+    .migrations = {"services/webhook/migrations/0001_events.sql",
+                   "services/conversation/migrations/*.sql"},
+};
 static struct postgres_server server;
 static struct arena arena;
 static struct db *db, *neighbour;
@@ -51,14 +57,6 @@ static inline char *file_text(const char *path)
     cr_assert_gt(fread(text, 1, 65535, file), 0);
     fclose(file);
     return text;
-}
-
-static inline void migrate(const char *path)
-{
-    char *const text = file_text(path);
-
-    postgres_do(server.url, text);
-    free(text);
 }
 
 static inline struct db *connect(void)
@@ -78,14 +76,7 @@ static inline struct db *connect(void)
 static inline void start(void)
 {
     arena_init(&arena, 64 << 20);
-    postgres_server_share(&server);
-    postgres_have_role(&server, "conv_conversation");
-    postgres_have_role(&server, "conv_search");
-    postgres_have_role(&server, "conv_webhook");
-    migrate("services/webhook/migrations/0001_events.sql");
-    migrate("services/conversation/migrations/0001_conversations.sql");
-    migrate("services/conversation/migrations/0002_grants.sql");
-    migrate("services/conversation/migrations/0003_inbox.sql");
+    postgres_server_share(&server, &template);
     db = connect();
     neighbour = connect();
 }

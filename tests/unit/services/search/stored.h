@@ -14,20 +14,16 @@
 #include "tests/support/postgres_server.h"
 #include "tests/unit/services/search/asked.h"
 
+static const struct postgres_template template = {
+    .name = "search",
+    .roles = {"conv_search", "conv_conversation", "conv_webhook", "conv_audit"},
+    .migrations = {"services/audit/migrations/0001_entries.sql",
+                   "services/webhook/migrations/0001_events.sql",
+                   "services/conversation/migrations/0001_conversations.sql",
+                   "services/search/migrations/0001_plans.sql"},
+};
 static struct postgres_server server;
 static struct db *db;
-
-static inline void migrate(const char *path)
-{
-    FILE *file = fopen(path, "r");
-    char *text = calloc(1, 65536);
-
-    cr_assert_not_null(file, "%s: run from the root of the repository", path);
-    cr_assert_gt(fread(text, 1, 65535, file), 0);
-    fclose(file);
-    postgres_do(server.url, text);
-    free(text);
-}
 
 static inline char *search_url(void)
 {
@@ -51,15 +47,7 @@ static inline void connect_search(void)
 static inline void start(void)
 {
     open_arena();
-    postgres_server_share(&server);
-    postgres_have_role(&server, "conv_search");
-    postgres_have_role(&server, "conv_conversation");
-    postgres_have_role(&server, "conv_webhook");
-    postgres_have_role(&server, "conv_audit");
-    migrate("services/audit/migrations/0001_entries.sql");
-    migrate("services/webhook/migrations/0001_events.sql");
-    migrate("services/conversation/migrations/0001_conversations.sql");
-    migrate("services/search/migrations/0001_plans.sql");
+    postgres_server_share(&server, &template);
     connect_search();
 }
 

@@ -15,6 +15,11 @@
 static const char *const endpoints[] = {"01920000-0000-7000-8000-00000000000a",
                                         "01920000-0000-7000-8000-00000000000b"};
 
+static const struct postgres_template template = {
+    .name = "webhook",
+    .roles = {"conv_conversation", "conv_webhook"},
+    .migrations = {"services/webhook/migrations/*.sql"},
+};
 static struct postgres_server server;
 static struct db *actors, *senders;
 static struct arena arena;
@@ -53,10 +58,7 @@ static void start(void)
     struct secret_keys before;
 
     arena_init(&arena, 16 << 20);
-    postgres_server_share(&server);
-    postgres_have_role(&server, "conv_conversation");
-    postgres_have_role(&server, "conv_webhook");
-    postgres_migrate(&server, "services/webhook/migrations");
+    postgres_server_share(&server, &template);
     actors = connect();
     senders = connect();
     cr_assert(secret_keys_read(STR(KEY), STR(""), &before));

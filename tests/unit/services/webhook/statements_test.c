@@ -12,6 +12,11 @@
 #define OTHER    "01920000-0000-7000-8000-000000000002"
 #define ENDPOINT "01920000-0000-7000-8000-00000000000a"
 
+static const struct postgres_template template = {
+    .name = "webhook",
+    .roles = {"conv_conversation", "conv_webhook"},
+    .migrations = {"services/webhook/migrations/*.sql"},
+};
 static struct postgres_server server;
 static struct db *db;
 
@@ -19,10 +24,7 @@ static void start(void)
 {
     static char role_url[POSTGRES_URL_MOST];
 
-    postgres_server_share(&server);
-    postgres_have_role(&server, "conv_conversation");
-    postgres_have_role(&server, "conv_webhook");
-    postgres_migrate(&server, "services/webhook/migrations");
+    postgres_server_share(&server, &template);
     postgres_url_as(&server, "conv_webhook", role_url);
     db = db_new(&(struct db_options){.url = role_url,
                                      .name = "test",
