@@ -255,8 +255,8 @@ Test(check_drift, names_every_place_that_a_page_needs)
          "s#^  \\{ name: .account.,.*#&\\n  { name: \"cake\", path: \"/cake\" },#;s#\"#\\x27#g");
     edit("docs/dashboard.md", "/members-light-wide/d");
     EXPECT("check-pages", "services/dashboard/asset.c: lacks /tea of",
-           "tests/browser/furnished.mjs: lacks /tea of",
-           "tests/browser/furnished.mjs: has /cake, which",
+           "docs/dashboard.md): lacks /tea of services/dashboard/assets/js/routes.js",
+           "docs/dashboard.md): has /cake, which", "nothing leads to /tea",
            "docs/screenshots (make screenshots): lacks cake-light-wide.png",
            "docs/screenshots (make screenshots): lacks cake-dark-wide.png",
            "docs/screenshots (make screenshots): lacks cake-light-phone.png",
