@@ -175,11 +175,13 @@ Test(check_drift, finds_a_member_that_is_not_described_or_that_the_trail_keeps_q
     edit("services/convctl/call.c",
          "s/\"plan\", ARGUMENT_CHOICE\\)\\}, 2/\"tier\", ARGUMENT_CHOICE)}, 2/");
     edit("proto/change.def", "s/\"plan rate_limit\"/\"tier rate_limit\"/");
+    edit("proto/README.md", "s/(org-create` .*)\"name\"/\\1\"title\"/");
     EXPECT(
         "check-contract",
         "proto/asyncapi.yaml: the body of ACCESS_ORG_CREATE lacks tier, which convctl org create",
         "proto/change.def: CHANGE_ORGANIZATION_CREATE does not tell tier, which",
         "proto/change.def: CHANGE_ORGANIZATION_SET does not tell plan, which ACCESS_ORG_SET has",
+        "proto/README.md: the body of v1.access.org-create lacks name",
         "proto/change.def: CHANGE_ORGANIZATION_SET tells tier, which ACCESS_ORG_SET does not");
 }
 
