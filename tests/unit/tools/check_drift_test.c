@@ -182,6 +182,7 @@ Test(check_drift, finds_a_member_that_is_not_described_or_that_the_trail_keeps_q
         "proto/change.def: CHANGE_ORGANIZATION_CREATE does not tell tier, which",
         "proto/change.def: CHANGE_ORGANIZATION_SET does not tell plan, which ACCESS_ORG_SET has",
         "proto/README.md: the body of v1.access.org-create lacks name",
+        "proto/README.md: the body of v1.access.org-create lacks tier",
         "proto/change.def: CHANGE_ORGANIZATION_SET tells tier, which ACCESS_ORG_SET does not");
 }
 
