@@ -43,10 +43,11 @@ function startAudit() {
 let tap;
 let handedIn;
 
-// Pairs of what was asked and answered: [{ subject, headers, body, reply }].
+// Pairs of what was asked and answered: [{ subject, headers, body, reply, answer }]. Other tests ask
+// meanwhile, so there may be some whose answer is still to come.
 function exchanges() {
   const replies = new Map(tap.messages.filter((m) => m.to).map((m) => [m.subject, m]));
-  const asked = tap.messages.filter((m) => !m.to);
+  const asked = tap.messages.filter((m) => !m.to && (!m.reply || replies.has(m.reply)));
   return asked.map((m) => ({ ...m, answer: replies.get(m.reply) }));
 }
 
