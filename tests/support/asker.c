@@ -17,7 +17,7 @@
 #define API_KEY      "01890a5d-ac96-774b-bcce-b302099a8058"
 #define ECHO         "test.echo"
 
-enum { REPLIES_MOST = 2048, TEXT_MOST = 512, PATIENCE_US = 20 * 1000 * 1000 };
+enum { REPLIES_MOST = 2048, TEXT_MOST = 512, PATIENCE_US = ASKER_PATIENCE_MS * 1000 };
 
 struct asker {
     struct bus *bus;
@@ -78,7 +78,9 @@ void asker_send(struct asker *asker, const char *subject, const char *body,
                 enum asker_manner manner)
 {
     char deadline[24];
-    int64_t patience_ms = manner == ASKER_EXPIRED ? -1 : manner == ASKER_HASTY ? 2000 : 10000;
+    int64_t patience_ms = manner == ASKER_EXPIRED ? -1
+                          : manner == ASKER_HASTY ? 3000
+                                                  : ASKER_PATIENCE_MS;
     const struct uuid id = uuid_v7(clock_us());
     struct bus_header headers[] = {
         {HEADER_REQUEST_ID, asker->request_id},

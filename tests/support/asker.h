@@ -2,18 +2,21 @@
  * asker - the other end of the bus: sends commands as the gateway does and keeps the replies.
  *
  * Threads  The test's; replies come in while it waits.
- * Fails    Fails the test, also when what it waits for takes longer than 20 seconds.
+ * Fails    Fails the test, also when what it waits for takes longer than
+ *          ASKER_PATIENCE_MS.
  */
 #ifndef TESTS_SUPPORT_ASKER_H
 #define TESTS_SUPPORT_ASKER_H
 
+enum { ASKER_PATIENCE_MS = 30000 };
+
 enum asker_manner {
-    ASKER_NORMAL,
+    ASKER_NORMAL,       /* the deadline is ASKER_PATIENCE_MS from now */
     ASKER_EXPIRED,      /* the deadline has passed */
     ASKER_ANONYMOUS,    /* no API key asks */
     ASKER_READS,        /* with a key that may only read */
     ASKER_SAME_REQUEST, /* the request id of the one before */
-    ASKER_HASTY,        /* the deadline is near */
+    ASKER_HASTY,        /* the deadline is 3 s from now */
 };
 
 struct asker;

@@ -17,7 +17,7 @@
 #include "common/base/log.h"
 #include "tests/support/port.h"
 
-enum { START_MS = 10000, RETRY_MS = 5 };
+enum { START_MS = 30000, RETRY_MS = 5 };
 
 static struct sockaddr_in loopback(uint16_t port)
 {

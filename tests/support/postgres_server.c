@@ -25,7 +25,7 @@
 #define POSTGRES "/usr/lib/postgresql/15/bin/postgres"
 #define RESETWAL "/usr/lib/postgresql/15/bin/pg_resetwal"
 
-enum { FILE_MOST = 160, START_US = 30 * 1000 * 1000, AWAIT_US = 10 * 1000 * 1000, RETRY_MS = 5 };
+enum { FILE_MOST = 160, START_US = 30 * 1000 * 1000, AWAIT_US = 30 * 1000 * 1000, RETRY_MS = 5 };
 
 /* PostgreSQL refuses to run as root. The death signal is set last: a change of user clears it. */
 static void become_postgres(void)

@@ -57,7 +57,7 @@ void postgres_do(const char *url, const char *statements);
 int64_t postgres_integer(const char *url, const char *query);
 /* The same as a text, which the caller frees; NULL when there is no row. */
 char *postgres_text(const char *url, const char *query);
-/* Asks again and again until the query gives an integer other than 0: at most 10 seconds. */
+/* Asks again and again until the query gives an integer other than 0: at most 30 seconds. */
 void postgres_await(const char *url, const char *query);
 
 #endif

@@ -26,8 +26,9 @@ enum { PUT, BLOCK, COUNT, STATEMENTS };
 
 static const struct db_statement statements[STATEMENTS] = {
     {"put", "INSERT INTO toy (id) SELECT $1::text"
-            " WHERE CASE $1::text WHEN 'bad' THEN 1 / (length($1::text) - 3) = 1"
-            " WHEN 'long' THEN pg_sleep(0.6) IS NOT NULL ELSE true END"},
+            " WHERE CASE WHEN $1::text = 'bad' THEN 1 / (length($1::text) - 3) = 1"
+            " WHEN $1::text LIKE 'long-%'"
+            " THEN pg_sleep(substr($1::text, 6)::float8 / 1000) IS NOT NULL ELSE true END"},
     {"block", "SELECT pg_advisory_xact_lock(1)"},
     {"count", "SELECT count(*) FROM toy"},
 };

@@ -9,8 +9,8 @@
 
 /* Writes one row whose id is the body and answers `created` with it, but: nothing is refused,
    "bad" makes its statement fail, "order-N" has N for its lock order, "retry-N" loses a race N
-   times, "more-X" puts X as well in a round of its own, "ring" rings the doorbell, "long" takes
-   0.6 s, "slow-commit" sleeps when it is committed. */
+   times, "more-X" puts X as well in a round of its own, "ring" rings the doorbell, "long-N" takes
+   N ms, "slow-commit" sleeps when it is committed. */
 #define TOY_PUT   "v1.toy.put"
 #define TOY_BLOCK "v1.toy.block" /* puts "block", and waits for advisory lock 1 before */
 #define TOY_COUNT "v1.toy.count" /* answers with the number of rows */

@@ -23,7 +23,7 @@ static void teardown(void)
     cr_assert_eq(system(command), 0);
 }
 
-TestSuite(makefile, .init = setup, .fini = teardown, .timeout = 30);
+TestSuite(makefile, .init = setup, .fini = teardown, .timeout = 120);
 
 /* Makes one file of the folder, as a user with this in the environment and that on the command line
    would; returns what it holds. */

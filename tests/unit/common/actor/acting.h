@@ -16,10 +16,13 @@
 
 #include "common/actor/actor.h"
 #include "common/actor/meters.h"
+#include "common/base/clock.h"
 #include "tests/support/asker.h"
 #include "tests/support/nats_server.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/toy.h"
+
+enum { HEALED_US = 30 * 1000 * 1000 };
 
 static struct postgres_server database;
 static const char *const url = database.url;
@@ -28,6 +31,17 @@ static struct meters *meters;
 static struct actor *actor;
 static struct asker *asker;
 static PGconn *gate; /* holds commands back by a lock that the toy's `block` waits for */
+
+/* Asks until that is in the answer, however often it takes. */
+static inline void ask_until(const char *body, const char *answer)
+{
+    const int64_t until_us = clock_mono_us() + HEALED_US;
+
+    do {
+        cr_assert_lt(clock_mono_us(), until_us, "%s: never %s", body, answer);
+        asker_forget(asker);
+    } while (strstr(asker_ask_one(asker, TOY_PUT, body, ASKER_NORMAL), answer) == NULL);
+}
 
 static inline void start_actor_of(const struct service *service, size_t mailbox_most)
 {
@@ -42,9 +56,7 @@ static inline void start_actor_of(const struct service *service, size_t mailbox_
     cr_assert_not_null(actor);
     while (!actor_bus_is_up(actor) || !actor_database_is_up(actor))
         usleep(1000);
-    /* Up is not yet subscribed. */
-    while (strcmp(asker_ask_one(asker, TOY_PUT, "", ASKER_NORMAL), "no responders") == 0)
-        usleep(1000);
+    ask_until("", "parameter_not_found "); /* up is not yet subscribed */
     asker_forget(asker);
     postgres_do(url, "DELETE FROM audit.entries");
 }
@@ -94,19 +106,27 @@ static inline void open_gate(void)
     PQclear(PQexec(gate, "SELECT pg_advisory_unlock(1)"));
 }
 
+/* Everything that was asked is on its way to the actor: the server has read it with the first round
+   trip, and with the second has passed it on. */
+static inline void push(void)
+{
+    asker_round_trip(asker);
+    asker_round_trip(asker);
+}
+
 /* Lets the actor wait inside a transaction of its own; what is asked then waits for one batch. */
 static inline void hold_back(void)
 {
     close_gate();
     asker_send(asker, TOY_BLOCK, "", ASKER_NORMAL);
-    asker_round_trip(asker);
+    push();
     postgres_await(url, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'toy-0'"
                         " AND wait_event_type = 'Lock' AND datname = current_database()");
 }
 
 static inline void let_go(void)
 {
-    asker_round_trip(asker);
+    push();
     open_gate();
 }
 

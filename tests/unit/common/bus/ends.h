@@ -49,7 +49,7 @@ static inline struct bus *connect_to(const char *url)
         }                                                                                          \
         holds_;                                                                                    \
     })
-#define EVENTUALLY(condition) WITHIN(5000, condition)
+#define EVENTUALLY(condition) WITHIN(30000, condition)
 
 static struct bus *ends[3];
 

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
-#include "tests/support/lenient.h"
 #include "tests/support/port.h"
 #include "tests/support/postgres_server.h"
 
+enum { PATIENCE_US = 30 * 1000 * 1000 };
 enum { INSERT, INSERT_DEFERRED, COUNT, ECHO, SLEEP, INSERT_SLOW_COMMIT, VANISHED };
 
 static const struct db_statement statements[] = {
@@ -59,7 +59,7 @@ static void open_database(void)
 {
     postgres_server_share(&database, &template);
     db = db_to(url);
-    cr_assert_eq(db_connect(db, 5000), ST_OK);
+    cr_assert_eq(db_connect(db, 30000), ST_OK);
 }
 
 static void close_database(void)
@@ -67,11 +67,11 @@ static void close_database(void)
     db_free(db);
 }
 
-TestSuite(db, .init = open_database, .fini = close_database, .timeout = 60);
+TestSuite(db, .init = open_database, .fini = close_database, .timeout = 120);
 
 static void open_batch(void)
 {
-    db_open_batch(db, clock_us() + 5000000);
+    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
 }
 
 static size_t add_int(int statement, int value)
@@ -90,7 +90,7 @@ static int64_t items(void)
 /* The link serves the next batch. */
 static void assert_usable(void)
 {
-    cr_assert_eq(db_connect(db, 5000), ST_OK);
+    cr_assert_eq(db_connect(db, 30000), ST_OK);
     open_batch();
     add_int(INSERT, 1000000);
     cr_assert_eq(db_commit(db), ST_OK);
@@ -254,9 +254,9 @@ Test(db, keeps_the_link_when_a_statement_took_too_long)
     char limited[200];
 
     db_free(db);
-    snprintf(limited, sizeof(limited), "%s?options=-c%%20statement_timeout%%3D50", url);
+    snprintf(limited, sizeof(limited), "%s?options=-c%%20statement_timeout%%3D1000", url);
     db = db_to(limited);
-    cr_assert_eq(db_connect(db, 5000), ST_OK);
+    cr_assert_eq(db_connect(db, 30000), ST_OK);
     open_batch();
     add_int(SLEEP, 30);
     cr_assert_eq(db_run(db), ST_UNAVAILABLE);
@@ -322,7 +322,8 @@ Test(db, drops_a_silent_link_soon_after_the_deadline)
     add_int(SLEEP, 60);
     cr_assert_eq(db_run(db), ST_UNAVAILABLE);
     took_us = clock_mono_us() - start_us;
-    cr_assert(took_us >= 1000000 && took_us < 3000000, "%ld us", (long)took_us);
+    /* The statement would take a minute. */
+    cr_assert(took_us >= 1000000 && took_us < 30000000, "%ld us", (long)took_us);
     cr_assert_not(db_is_up(db));
     assert_usable();
 }
@@ -357,7 +358,7 @@ Test(db, has_the_server_drop_a_client_that_vanished_within_seconds)
 
 Test(db, notices_between_batches_that_the_server_has_gone)
 {
-    int64_t until_us = clock_mono_us() + 5000000;
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
 
     db_check(db);
     cr_assert(db_is_up(db));
@@ -373,7 +374,7 @@ Test(db, runs_nothing_while_the_link_is_down)
 {
     struct db *other = db_to(url);
 
-    db_open_batch(other, clock_us() + 5000000);
+    db_open_batch(other, clock_us() + 30 * INT64_C(1000000));
     db_add(other, COUNT, NULL, 0);
     cr_assert_eq(db_run(other), ST_UNAVAILABLE);
     db_free(other);
@@ -389,7 +390,7 @@ Test(db, connects_once_the_schema_fits_its_statements)
     early = db_to(url);
     cr_assert_eq(db_connect(early, 300), ST_UNAVAILABLE);
     postgres_do(url, "ALTER TABLE later RENAME TO item");
-    cr_assert_eq(db_connect(early, 5000), ST_OK);
+    cr_assert_eq(db_connect(early, 30000), ST_OK);
     db_free(early);
 }
 
@@ -397,7 +398,7 @@ Test(db, does_not_wait_for_a_server_that_never_answers)
 {
     uint16_t port;
     int listener = port_bound(&port);
-    int64_t start_us;
+    int64_t start_us, took_us;
     struct db *deaf;
     char to[96];
 
@@ -406,7 +407,10 @@ Test(db, does_not_wait_for_a_server_that_never_answers)
     deaf = db_to(to);
     start_us = clock_mono_us();
     cr_assert_eq(db_connect(deaf, 50), ST_UNAVAILABLE);
-    cr_assert_lt(clock_mono_us() - start_us, lenient(1000000));
+    took_us = clock_mono_us() - start_us;
+    /* Who has more time gets no further. */
+    cr_assert_eq(db_connect(deaf, 2000), ST_UNAVAILABLE);
+    cr_assert_lt(took_us, (clock_mono_us() - start_us) / 2);
     db_free(deaf);
     close(listener);
 }
@@ -415,7 +419,7 @@ Test(db, does_not_wait_for_a_server_that_never_answers)
 Test(db, connects_in_steps)
 {
     struct db *other = db_to(url);
-    int64_t until_us = clock_mono_us() + 5000000;
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
 
     while (db_connect(other, 0) != ST_OK && clock_mono_us() < until_us)
         continue;
@@ -437,15 +441,15 @@ Test(db, comes_back_after_the_server_has_crashed)
     postgres_server_start(&own);
     postgres_do(own.url, schema);
     other = db_to(own.url);
-    cr_assert_eq(db_connect(other, 5000), ST_OK);
+    cr_assert_eq(db_connect(other, 30000), ST_OK);
     postgres_server_crash(&own);
 
-    db_open_batch(other, clock_us() + 5000000);
+    db_open_batch(other, clock_us() + 30 * INT64_C(1000000));
     db_add(other, COUNT, NULL, 0);
     cr_assert_eq(db_run(other), ST_UNAVAILABLE);
     cr_assert_eq(db_connect(other, 200), ST_UNAVAILABLE);
     postgres_server_start(&own);
-    cr_assert_eq(db_connect(other, 5000), ST_OK);
+    cr_assert_eq(db_connect(other, 30000), ST_OK);
     db_free(other);
     postgres_server_stop(&own);
 }

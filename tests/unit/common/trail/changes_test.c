@@ -129,7 +129,7 @@ static void setup(void)
                                      .name = "changes_test",
                                      .statements = statements,
                                      .n_statements = LEDGER_STATEMENTS});
-    cr_assert_eq(db_connect(db, 5000), ST_OK);
+    cr_assert_eq(db_connect(db, 30000), ST_OK);
 }
 
 static void teardown(void)
@@ -159,7 +159,7 @@ Test(changes, are_written_for_what_succeeded_and_is_a_change, .init = setup, .fi
     commands[3]->caller.user_email = STR("o'hara,\"{}\\@example.com");
     commands[3]->caller.address = STR("2001:db8::1");
     cr_assert(uuid_parse(STR(ID_2), &commands[3]->caller.user_id));
-    db_open_batch(db, clock_us() + 5000000);
+    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
     trail.add(db, 0, commands, 4, &arena);
     cr_assert_eq(db_commit(db), ST_OK);
 
@@ -178,7 +178,7 @@ Test(changes, cost_no_statement_where_there_are_none, .init = setup, .fini = tea
 {
     struct command *command = made(CHANGE_NONE, "{}", "{}");
 
-    db_open_batch(db, clock_us() + 5000000);
+    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
     trail.add(db, 0, &command, 1, &arena);
     cr_assert_eq(db_commit(db), ST_OK);
     cr_expect_eq(count("true"), 0);

@@ -17,7 +17,7 @@ static void setup(void)
     arena_init(&arena, 16 << 20);
     db = db_new(&(struct db_options){
         .url = server.url, .name = "trail_test", .statements = trail.entries, .n_statements = 1});
-    cr_assert_eq(db_connect(db, 5000), ST_OK);
+    cr_assert_eq(db_connect(db, 30000), ST_OK);
 }
 
 static void teardown(void)
@@ -41,7 +41,7 @@ static struct trail_entry entry(int http_status, const char *code)
 
 static enum status append(const struct trail_entry *entries, size_t n)
 {
-    db_open_batch(db, clock_us() + 5000000);
+    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
     trail_add(db, 0, entries, n, &arena);
     return db_commit(db);
 }

@@ -32,7 +32,7 @@ static struct db *connect_as_service(void)
                                        .n_statements = ACCESS_SQL_COUNT};
     struct db *made = db_new(&options);
 
-    cr_assert_eq(db_connect(made, 10000), ST_OK);
+    cr_assert_eq(db_connect(made, 30000), ST_OK);
     return made;
 }
 
@@ -61,7 +61,7 @@ static const char *ask_on(struct db *on, enum access_sql statement, const char *
 
     for (size_t p = 0; p < n; p++)
         params[p] = str_of(texts[p]);
-    db_open_batch(on, clock_us() + 10000000);
+    db_open_batch(on, clock_us() + 30 * INT64_C(1000000));
     i = db_add(on, (int)statement, params, n);
     cr_assert_eq(db_run(on), ST_OK);
     rows = db_result(on, i);
@@ -245,7 +245,7 @@ Test(statements, list_no_more_than_fits_into_a_message, .init = start, .fini = s
         server.url,
         "INSERT INTO access.organizations (organization_id, name, plan) SELECT "
         "gen_random_uuid(), repeat(U&'\\+01F600', 255), 'free' FROM generate_series(1, 1000)");
-    db_open_batch(db, clock_us() + 10000000);
+    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
     db_add(db, SQL_LIST_ORGANIZATIONS, &(db_param){0}, 1);
     cr_assert_eq(db_run(db), ST_OK);
     answer = db_value(db_result(db, 0), 0, 1).p;
@@ -298,7 +298,7 @@ static bool report_twice(struct db *on, const char *first, const char *second)
     const char *const minutes[] = {first, second};
     enum status st = ST_OK;
 
-    db_open_batch(on, clock_us() + 10000000);
+    db_open_batch(on, clock_us() + 30 * INT64_C(1000000));
     for (size_t i = 0; i < 2 && st == ST_OK; i++) {
         const db_param params[] = {STR("{" ORG "}"),   STR("{" KEY "}"),
                                    STR("{1}"),         str_of(minutes[i]),

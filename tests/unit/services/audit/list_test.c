@@ -3,7 +3,7 @@
 #include "services/audit/audit.h"
 #include "tests/unit/services/audit/sealed.h"
 
-TestSuite(list, .init = start, .fini = stop, .timeout = 60);
+TestSuite(list, .init = start, .fini = stop, .timeout = 120);
 
 enum { MANY = 12000 };
 
@@ -31,7 +31,7 @@ static const char *page(struct audit *audit, const char *query)
     buf_init(&command->reply, &arena, 4096);
     cr_assert(uuid_parse(STR(ORG), &command->caller.organization_id));
     cr_assert_eq(list.judge(command, audit), ST_OK);
-    db_open_batch(db, clock_us() + 10 * 1000 * 1000);
+    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
     list.ask(command, db, audit);
     cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
     cr_assert_eq(list.tell(command, db, audit), ST_OK);

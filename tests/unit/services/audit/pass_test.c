@@ -1,7 +1,7 @@
 /* Sealing on a real database: what is sealed, in which order, and what never is. */
 #include "tests/unit/services/audit/sealed.h"
 
-TestSuite(pass, .init = start, .fini = stop, .timeout = 60);
+TestSuite(pass, .init = start, .fini = stop, .timeout = 120);
 
 #define SEALED "SELECT count(*) FROM audit.blocks, unnest(request_ids)"
 

@@ -3,7 +3,7 @@
 #include "common/base/buf.h"
 #include "tests/unit/services/audit/sealed.h"
 
-TestSuite(audit_plans, .init = start, .fini = stop, .timeout = 60);
+TestSuite(audit_plans, .init = start, .fini = stop, .timeout = 120);
 
 /* Raises where the statement `planned` reads anything but by an index, by more than an
    organization's first column, or blocks by another index than `%s`. */

@@ -7,7 +7,7 @@
 #include "tests/support/nats_server.h"
 #include "tests/unit/services/audit/sealed.h"
 
-enum { LINK_MS = 10000 };
+enum { LINK_MS = 30000 };
 
 static struct nats_server nats;
 static struct bus *bus;
@@ -33,7 +33,7 @@ static void close_bus(void)
     stop();
 }
 
-TestSuite(publish, .init = open_bus, .fini = close_bus, .timeout = 60);
+TestSuite(publish, .init = open_bus, .fini = close_bus, .timeout = 120);
 
 static size_t publish(void)
 {

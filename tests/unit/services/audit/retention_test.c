@@ -2,7 +2,7 @@
 #include "services/audit/retire.h"
 #include "tests/unit/services/audit/sealed.h"
 
-TestSuite(retention, .init = start, .fini = stop, .timeout = 60);
+TestSuite(retention, .init = start, .fini = stop, .timeout = 120);
 
 #define MONTHS       "SELECT count(*) FROM pg_inherits WHERE inhparent = 'audit.entries'::regclass"
 #define DROP(months) "SELECT (audit.drop_oldest(" #months ") IS NOT NULL)::int"

@@ -1,7 +1,7 @@
 /* Who may do what with the trail: roles insert and read, and nothing else. */
 #include "tests/unit/services/audit/sealed.h"
 
-TestSuite(role, .init = start, .fini = stop, .timeout = 60);
+TestSuite(role, .init = start, .fini = stop, .timeout = 120);
 
 static const char *const roles[] = {"conv_access", "conv_audit", "conv_conversation", "conv_search",
                                     "conv_webhook"};

@@ -47,7 +47,7 @@ static inline void start(void)
     postgres_url_as(&server, "conv_audit", role_url);
     db = db_new(&(struct db_options){
         .url = role_url, .name = "test", .statements = audit_sql, .n_statements = AUDIT_SQL_COUNT});
-    cr_assert_eq(db_connect(db, 10000), ST_OK);
+    cr_assert_eq(db_connect(db, 30000), ST_OK);
     key = signing_key_new(SECRET);
 }
 

@@ -2,7 +2,7 @@
 #include "services/audit/audit.h"
 #include "tests/unit/services/audit/sealed.h"
 
-TestSuite(audit_table, .init = start, .fini = stop, .timeout = 60);
+TestSuite(audit_table, .init = start, .fini = stop, .timeout = 120);
 
 static struct trail_entry entry_of(int http_status, const char *code)
 {
@@ -16,7 +16,7 @@ static struct trail_entry entry_of(int http_status, const char *code)
 
 static void record(const struct trail_entry *entries, size_t n)
 {
-    db_open_batch(db, clock_us() + 10000000);
+    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
     trail_add(db, SQL_RECORD_ENTRIES, entries, n, &arena);
     cr_assert_eq(db_run(db), ST_OK);
     cr_assert_eq(db_commit(db), ST_OK);

@@ -1,7 +1,7 @@
 /* What other channels and operators do to conversations and contacts. */
 #include "tests/unit/services/conversation/stored.h"
 
-TestSuite(channel_store, .init = start, .fini = stop, .timeout = 60);
+TestSuite(channel_store, .init = start, .fini = stop, .timeout = 120);
 
 Test(channel_store, opens_conversations_of_other_channels)
 {

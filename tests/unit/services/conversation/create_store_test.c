@@ -1,7 +1,7 @@
 /* Creating conversations: what the statement writes and what it finds. */
 #include "tests/unit/services/conversation/stored.h"
 
-TestSuite(create_store, .init = start, .fini = stop, .timeout = 60);
+TestSuite(create_store, .init = start, .fini = stop, .timeout = 120);
 
 Test(create_store, creates_a_conversation_its_contact_and_its_event_once)
 {
@@ -36,7 +36,7 @@ Test(create_store, sees_within_one_batch_what_came_before)
 {
     struct command *first, *second, *third;
 
-    db_open_batch(db, clock_us() + 10 * 1000 * 1000);
+    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
     first = begin(db, &arena, (struct ask){&create, ORG, NULL, CREATE("e1", USER("u1"))});
     second = begin(db, &arena, (struct ask){&create, ORG, NULL, CREATE("e1", USER("u1"))});
     third = begin(db, &arena, (struct ask){&create, ORG, NULL, CREATE("e1", USER("u2"))});

@@ -3,7 +3,7 @@
 
 #include "tests/unit/services/conversation/stored.h"
 
-TestSuite(inbox_store, .init = start, .fini = stop, .timeout = 60);
+TestSuite(inbox_store, .init = start, .fini = stop, .timeout = 120);
 
 static json_t *reply_json(const struct command *command)
 {

@@ -3,7 +3,7 @@
 
 #include "tests/unit/services/conversation/stored.h"
 
-TestSuite(race, .init = start, .fini = stop, .timeout = 60);
+TestSuite(race, .init = start, .fini = stop, .timeout = 120);
 
 /* A command that a second session runs while the first has not committed. */
 struct rival {
@@ -18,7 +18,7 @@ static void *run_rival(void *closure)
 {
     struct rival *const rival = closure;
 
-    db_open_batch(neighbour, clock_us() + 10 * 1000 * 1000);
+    db_open_batch(neighbour, clock_us() + 30 * INT64_C(1000000));
     rival->command = begin(neighbour, &rival->arena, rival->ask);
     rival->run = db_run(neighbour);
     if (rival->run != ST_OK)
@@ -34,13 +34,14 @@ static struct command *race(struct ask ours, struct rival *theirs)
     struct command *command;
 
     arena_init(&theirs->arena, 16 << 20);
-    db_open_batch(db, clock_us() + 10 * 1000 * 1000);
+    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
     command = begin(db, &arena, ours);
     cr_assert_eq(db_run(db), ST_OK);
     cr_assert_eq(command->route->tell(command, db, NULL), ST_OK);
     cr_assert_eq(pthread_create(&theirs->thread, NULL, run_rival, theirs), 0);
     postgres_await(server.url, "SELECT count(*) FROM pg_stat_activity "
-                               "WHERE application_name = 'test' AND wait_event_type = 'Lock'");
+                               "WHERE application_name = 'test' AND wait_event_type = 'Lock' "
+                               "AND datname = current_database()");
     cr_assert_eq(db_commit(db), ST_OK);
     cr_assert_eq(pthread_join(theirs->thread, NULL), 0);
     return command;
@@ -124,10 +125,10 @@ Test(race, creates_beside_an_erasing_of_the_contact)
     const char *const body = arena_printf(&arena, "{\"id\":\"%s\"}", text_of(&made->contact_id));
     struct command *command;
 
-    db_open_batch(db, clock_us() + 10 * 1000 * 1000);
+    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
     (void)begin(db, &arena, (struct ask){&erase, ORG, NULL, body});
     cr_assert_eq(db_run(db), ST_OK);
-    db_open_batch(neighbour, clock_us() + 5 * 1000 * 1000);
+    db_open_batch(neighbour, clock_us() + 30 * INT64_C(1000000));
     command = begin(neighbour, &arena, (struct ask){&create, ORG, NULL, CREATE("e2", USER("u1"))});
     cr_assert_eq(db_run(neighbour), ST_OK, "it waits");
     cr_assert_eq(command->route->tell(command, neighbour, NULL), ST_OK);

@@ -69,7 +69,7 @@ static inline struct db *connect(void)
                                        .name = "test",
                                        .statements = conversation_sql,
                                        .n_statements = CONVERSATION_SQL_COUNT});
-    cr_assert_eq(db_connect(made, 10000), ST_OK);
+    cr_assert_eq(db_connect(made, 30000), ST_OK);
     return made;
 }
 
@@ -127,7 +127,7 @@ static inline struct command *run(struct ask ask)
 {
     struct command *command;
 
-    db_open_batch(db, clock_us() + 10 * 1000 * 1000);
+    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
     command = begin(db, &arena, ask);
     cr_assert_eq(db_run(db), ST_OK, "%s %s", ask.body, db_last_sqlstate(db));
     if (command->problems.n == 0)
@@ -141,7 +141,7 @@ static inline void run_batch(struct command *const *commands, size_t n)
 {
     const struct route *const route = commands[0]->route;
 
-    db_open_batch(db, clock_us() + 10 * 1000 * 1000);
+    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
     route->ask_together(commands, n, db, NULL);
     cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
     for (size_t i = 0; i < n; i++)

@@ -1,7 +1,7 @@
 /* Reading conversations and changing their attributes. */
 #include "tests/unit/services/conversation/stored.h"
 
-TestSuite(update_store, .init = start, .fini = stop, .timeout = 60);
+TestSuite(update_store, .init = start, .fini = stop, .timeout = 120);
 
 Test(update_store, finds_nothing_under_ids_that_are_not_canonical)
 {

@@ -40,7 +40,7 @@ static void start_filled(void)
     cr_assert(cursor_keys_read("0123456789abcdef0123456789abcdef0123456789", NULL, &service.keys));
 }
 
-TestSuite(search_page, .init = start_filled, .fini = stop, .timeout = 60);
+TestSuite(search_page, .init = start_filled, .fini = stop, .timeout = 120);
 
 /* -- one command ----------------------------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ static struct command *run_as(const char *organization, const char *body)
     cr_assert(uuid_parse(str_of(organization), &command->caller.organization_id));
     if (search_judge(command, &service) != ST_OK)
         return command;
-    db_open_batch(db, clock_us() + 10 * 1000 * 1000);
+    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
     search_ask(command, db, &service);
     cr_assert_eq(db_run(db), ST_OK, "%s: %s", body, db_last_sqlstate(db));
     cr_assert_eq(search_tell(command, db, &service), ST_OK);

@@ -1,7 +1,7 @@
 /* What the role may do, and how its statements are planned. */
 #include "tests/unit/services/search/stored.h"
 
-TestSuite(search_plans, .init = start, .fini = stop, .timeout = 60);
+TestSuite(search_plans, .init = start, .fini = stop, .timeout = 120);
 
 static int64_t is_allowed(const char *table, const char *privilege)
 {

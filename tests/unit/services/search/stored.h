@@ -41,7 +41,7 @@ static inline void connect_search(void)
     snprintf(url, sizeof(url), "%s", search_url());
     db = db_new(&(struct db_options){
         .url = url, .name = "test", .statements = search_sql, .n_statements = SEARCH_SQL_COUNT});
-    cr_assert_eq(db_connect(db, 10000), ST_OK);
+    cr_assert_eq(db_connect(db, 30000), ST_OK);
 }
 
 static inline void start(void)

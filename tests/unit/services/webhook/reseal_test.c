@@ -33,7 +33,7 @@ static struct db *connect(void)
     postgres_url_as(&server, "conv_webhook", url);
     db = db_new(&(struct db_options){
         .url = url, .name = "test", .statements = webhook_sql, .n_statements = WEBHOOK_SQL_COUNT});
-    cr_assert_eq(db_connect(db, 10000), ST_OK);
+    cr_assert_eq(db_connect(db, 30000), ST_OK);
     return db;
 }
 
@@ -75,7 +75,7 @@ static void stop(void)
     arena_release(&arena);
 }
 
-TestSuite(reseal, .init = start, .fini = stop, .timeout = 60);
+TestSuite(reseal, .init = start, .fini = stop, .timeout = 120);
 
 static void *reseal(void *unused)
 {
@@ -91,7 +91,7 @@ static void *fan_out(void *unused)
 {
     const db_param params[] = {STR("10"), STR("10")};
 
-    db_open_batch(senders, clock_us() + 10 * INT64_C(1000000));
+    db_open_batch(senders, clock_us() + 30 * INT64_C(1000000));
     db_add(senders, SQL_LOCK_QUEUE, NULL, 0);
     db_add(senders, SQL_FAN_OUT, params, 2);
     cr_assert_eq(db_commit(senders), ST_OK);
@@ -103,7 +103,8 @@ static void await_waiting(int n)
     postgres_await(server.url, arena_printf(&arena,
                                             "SELECT (count(*) = %d)::int FROM pg_stat_activity"
                                             " WHERE application_name = 'test' AND"
-                                            " wait_event_type = 'Lock'",
+                                            " wait_event_type = 'Lock' AND"
+                                            " datname = current_database()",
                                             n));
 }
 

@@ -30,7 +30,7 @@ static void start(void)
                                      .name = "test",
                                      .statements = webhook_sql,
                                      .n_statements = WEBHOOK_SQL_COUNT});
-    cr_assert_eq(db_connect(db, 10000), ST_OK);
+    cr_assert_eq(db_connect(db, 30000), ST_OK);
 }
 
 static void stop(void)
@@ -39,14 +39,14 @@ static void stop(void)
     postgres_server_stop(&server);
 }
 
-TestSuite(statements, .init = start, .fini = stop, .timeout = 60);
+TestSuite(statements, .init = start, .fini = stop, .timeout = 120);
 
 /* Runs and commits one statement; what it returns lives until the next one. */
 static const struct db_rows *run_all(enum webhook_sql statement, const struct params *params)
 {
     size_t i;
 
-    db_open_batch(db, clock_us() + 10 * INT64_C(1000000));
+    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
     i = db_add(db, (int)statement, params->at, params->n);
     cr_assert_eq(db_commit(db), ST_OK);
     return db_result(db, i);
