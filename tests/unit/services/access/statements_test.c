@@ -63,7 +63,7 @@ static const char *ask_on(struct db *on, enum access_sql statement, const char *
         params[p] = str_of(texts[p]);
     db_open_batch(on, clock_us() + 30 * INT64_C(1000000));
     i = db_add(on, (int)statement, params, n);
-    cr_assert_eq(db_run(on), ST_OK);
+    cr_assert_eq(db_run(on), ST_OK, "%s: %s", access_sql[statement].name, db_last_sqlstate(on));
     rows = db_result(on, i);
     answer[0] = '\0';
     if (db_rows_count(rows) > 0) {

@@ -41,8 +41,7 @@ static const struct route view = {.judge = view_judge, .ask = view_ask, .tell = 
 static const struct postgres_template template = {
     .name = "conversation",
     .roles = {"conv_conversation", "conv_search", "conv_webhook"},
-    .migrations = {"services/webhook/migrations/0001_events.sql",
-                   "services/conversation/migrations/*.sql"},
+    .migrations = {"services/webhook/migrations/*.sql", "services/conversation/migrations/*.sql"},
 };
 static struct postgres_server server;
 static struct arena arena;

@@ -16,11 +16,9 @@
 
 static const struct postgres_template template = {
     .name = "search",
-    .roles = {"conv_search", "conv_conversation", "conv_webhook", "conv_audit"},
-    .migrations = {"services/audit/migrations/0001_entries.sql",
-                   "services/webhook/migrations/0001_events.sql",
-                   "services/conversation/migrations/0001_conversations.sql",
-                   "services/search/migrations/0001_plans.sql"},
+    .roles = {"conv_access", "conv_audit", "conv_conversation", "conv_search", "conv_webhook"},
+    .migrations = {"services/audit/migrations/*.sql", "services/webhook/migrations/*.sql",
+                   "services/conversation/migrations/*.sql", "services/search/migrations/*.sql"},
 };
 static struct postgres_server server;
 static struct db *db;
