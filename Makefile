@@ -365,6 +365,6 @@ help:
 
 .PHONY: clean
 clean:
-	$(Q)rm -rf build
+	$(Q)rm -rf build compile_commands.json
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)
