@@ -4,8 +4,8 @@
 #     gateway gateway_tls dashboard   where their first replica does; replica i adds i
 #     NAME of a process               its admin listener: /livez /readyz /metrics
 #
-# CLAIMED says of each port of this start whose it is.
-declare -A PORTS=() CLAIMED=()
+# CLAIMED says of each port of this start whose it is; LISTENING, at which ports somebody listens.
+declare -A PORTS=() CLAIMED=() LISTENING=()
 
 ports_open() {
   local name port
@@ -28,11 +28,18 @@ port_of() {
   echo "${PORTS[$1]}"
 }
 
-# Nobody listens there, on any address.
+# Looks who listens, on any address; port_is_free goes by that.
+ports_look() {
+  local port
+  LISTENING=()
+  while read -r port; do
+    LISTENING[$((16#$port))]=1
+  done < <(sed -nE 's/^ *[0-9]+: [0-9A-F]+:([0-9A-F]+) [0-9A-F]+:0000 0A .*/\1/p' \
+    /proc/net/tcp /proc/net/tcp6 2>/dev/null)
+}
+
 port_is_free() {
-  local hex
-  printf -v hex '%04X' "$1"
-  ! grep -qE ":$hex [0-9A-F]+:0000 0A " /proc/net/tcp /proc/net/tcp6 2>/dev/null
+  [[ -z ${LISTENING[$1]-} ]]
 }
 
 # The COUNT ports from FIRST on: nobody listens there, nor will by what was claimed so far.
@@ -109,6 +116,7 @@ port_keep() {
 ports_settle() {
   local service gateways i n
   ports_open
+  ports_look
   replicas_check
   CLAIMED=()
   unset "PORTS[gateway_tls]"

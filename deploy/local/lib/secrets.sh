@@ -4,10 +4,12 @@
 # Prints the secret NAME, of BYTES (24) random bytes, as hex digits: it needs no quoting in URLs and
 # settings.
 secret() {
-  local file=$RUN_DIR/secrets/$1 bytes=${2:-24}
+  local file=$RUN_DIR/secrets/$1 bytes=${2:-24} value
   if [[ ! -s $file ]]; then
-    (umask 077 && od -An -v -tx1 -N"$bytes" /dev/urandom | tr -d ' \n' >"$file.new")
+    value=$(od -An -v -tx1 -N"$bytes" /dev/urandom)
+    (umask 077 && printf '%s' "${value//[[:space:]]/}" >"$file.new")
     mv "$file.new" "$file"
   fi
-  cat "$file"
+  read -r value <"$file" || [[ -n $value ]]
+  printf '%s' "$value"
 }

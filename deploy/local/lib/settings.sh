@@ -8,14 +8,14 @@ settings_names() {
   printf '%s\n' BIN_DIR STACK_TLS GATEWAY_PORT DASHBOARD_PORT POSTGRES_PORT NATS_PORT
   printf 'REPLICAS_%s\n' "${SERVICES[@]^^}"
   for program in "${SERVICES[@]}" migrate; do
-    [[ ! -x $BIN_DIR/$program ]] ||
-      "$BIN_DIR/$program" --describe-config | sed -nE 's/^\| .([A-Z0-9_]+). .*/\1\n\1_FILE/p'
-  done
+    [[ ! -x $BIN_DIR/$program ]] || "$BIN_DIR/$program" --describe-config
+  done | sed -nE 's/^\| .([A-Z0-9_]+). .*/\1\n\1_FILE/p'
 }
 
-# Reads names. To ask for what is so anyway is to ask for nothing else.
+# Reads names. To ask for what is so anyway is to ask for nothing else. A value reaches sha256sum by a
+# descriptor, all of them one process.
 settings_digest() {
-  local name value digest
+  local name value fd i digest given=() fds=() digests=()
   while read -r name; do
     case $name in
     GATEWAY_PORT) value=${GATEWAY_PORT:-8080} ;;
@@ -23,9 +23,17 @@ settings_digest() {
     REPLICAS_*) value=${!name:-1} ;;
     *) value=${!name-} ;;
     esac
-    digest=-
-    [[ -z $value ]] || read -r digest _ < <(sha256sum <<<"$value")
-    echo "$name $digest"
+    if [[ -z $value ]]; then
+      echo "$name -"
+    else
+      exec {fd}<<<"$value"
+      given+=("$name") fds+=("$fd")
+    fi
+  done
+  mapfile -t digests < <(sha256sum "${fds[@]/#//dev/fd/}")
+  for i in "${!given[@]}"; do
+    read -r digest _ <<<"${digests[i]}"
+    echo "${given[i]} $digest"
   done
 }
 
