@@ -10,7 +10,7 @@ enum { SLOTS_LEAST = 8 };
 struct webhook_config {
     const char *secret_key, *secret_key_previous;
     const char *allow_cidrs, *ca_file, *dns_server;
-    int64_t concurrency;
+    int64_t concurrency, lease_ms;
 };
 
 #define AT(member) offsetof(struct webhook_config, member)
@@ -52,6 +52,14 @@ static const struct setting settings[] = {
      .least = SLOTS_LEAST,
      .most = SENDER_SLOTS_MOST,
      .meaning = "Deliveries under way at a time in this process"},
+    {.name = "WEBHOOK_LEASE_MS",
+     .type = SETTING_INT,
+     .offset = AT(lease_ms),
+     .fallback = "5000",
+     .least = 1000,
+     .most = 60000,
+     .meaning = "Milliseconds without a sign of life of the process that makes it after which a "
+                "delivery is made again"},
 };
 
 static struct webhook webhook;
@@ -126,6 +134,7 @@ static enum status start_sender(const struct service_process *process, void *clo
         .dns_servers = config->dns_server[0] != '\0' ? config->dns_server : NULL,
         .ca_file = config->ca_file[0] != '\0' ? config->ca_file : NULL,
         .slots = (int)config->concurrency,
+        .lease_ms = (int)config->lease_ms,
         .webhook = &webhook,
     });
     return sender != NULL ? ST_OK : ST_REFUSED;

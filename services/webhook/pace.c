@@ -1,7 +1,6 @@
 #include "services/webhook/pace.h"
 
 enum {
-    POLL_US = 1000 * 1000,
     REST_US = 4 * 1000,       /* at least */
     REST_IDLE_US = 20 * 1000, /* the same, when nobody waits */
     REST_MOST_US = 50 * 1000, /* a machine that is short of time must not fall behind */
@@ -29,7 +28,7 @@ int pace_patience_ms(const struct pace *pace, int64_t now_us, bool has_work)
 void pace_begin(struct pace *pace, int64_t now_us)
 {
     if (pace_polls(pace, now_us))
-        pace->poll_due_us = now_us + POLL_US;
+        pace->poll_due_us = now_us + pace->poll_us;
 }
 
 void pace_rest(struct pace *pace, int64_t now_us, int64_t took_us, bool is_idle)

@@ -2,9 +2,9 @@
  * pace - when the sender takes its next turn.
  *
  * What     At once when there is something to do, but after a rest as long as the turn before took,
- *          or longer: the database belongs to those first who wait for an answer. Once a second in
- *          any case, should no doorbell have rung. All times as of clock_mono_us().
- * Threads  One thread at a time; pure.
+ *          or longer: the database belongs to those first who wait for an answer. Every `poll_us`
+ * in any case, should no doorbell have rung. All times as of clock_mono_us(). Threads  One thread
+ * at a time; pure.
  */
 #ifndef SERVICES_WEBHOOK_PACE_H
 #define SERVICES_WEBHOOK_PACE_H
@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct pace {
+    int64_t poll_us;
     int64_t turn_due_us; /* when there is something to do */
     int64_t poll_due_us; /* in any case */
 };

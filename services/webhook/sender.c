@@ -15,8 +15,7 @@
 #include "services/webhook/turns.h"
 
 enum {
-    /* A claim that took longer than this to come through is not begun but handed back. */
-    STALE_US = 3 * 1000 * 1000,
+    POLL_MOST_US = 1000 * 1000,
     STOP_US = 9500 * 1000,
     WAIT_MS = 1000, /* for a turn's end */
     /* Turns that have failed for as long are worth a line in the log: a start and a blip are not.
@@ -32,11 +31,12 @@ struct sender {
     struct bus *bus;
 
     struct pace pace;
-    bool is_waiting;          /* for a turn's end */
-    bool has_more;            /* the last turn has left something undone */
-    int64_t failing_since_us; /* clock_mono_us(); 0 = the last turn has not failed */
-    bool has_complained;      /* of that */
-    int64_t recovers_from_us; /* clock_mono_us() */
+    bool is_waiting;            /* for a turn's end */
+    bool has_more;              /* the last turn has left something undone */
+    int64_t failing_since_us;   /* clock_mono_us(); 0 = the last turn has not failed */
+    bool has_complained;        /* of that */
+    int64_t recovers_from_us;   /* clock_mono_us() */
+    int64_t lease_us, stale_us; /* a claim that took longer to come is not begun but handed back */
 
     pthread_t thread;
     atomic_bool has_rung, is_stopping, store_is_up;
@@ -147,7 +147,7 @@ static void mind_turn(struct sender *sender, const struct turn *turn)
     const struct store_told *told = &turn->told;
 
     if (!atomic_exchange(&sender->store_is_up, true))
-        sender->recovers_from_us = clock_mono_us() + STORE_LEASE_S * INT64_C(1000000);
+        sender->recovers_from_us = clock_mono_us() + sender->lease_us;
     sender->failing_since_us = 0;
     sender->has_complained = false;
     sender->has_more = told->has_more_events;
@@ -155,7 +155,7 @@ static void mind_turn(struct sender *sender, const struct turn *turn)
     pace_rest(&sender->pace, clock_mono_us(), turn->took_us,
               is_idle(&turn->ask, told->has_more_events));
     attempts_forget_ended(sender->attempts, turn->ask.n_ended);
-    for (size_t i = 0; i < told->n_claims && turn->took_us < STALE_US; i++)
+    for (size_t i = 0; i < told->n_claims && turn->took_us < sender->stale_us; i++)
         attempts_begin(sender->attempts, &told->claims[i]);
 }
 
@@ -251,6 +251,7 @@ static bool open_parts(struct sender *sender)
     sender->turns = turns_new(&(struct turns_options){
         .database_url = options->database_url,
         .name = options->name,
+        .lease_ms = options->lease_ms,
         .wake = on_turn,
         .closure = sender,
     });
@@ -281,6 +282,10 @@ struct sender *sender_start(const struct sender_options *options)
     must(sender != NULL);
     sender->options = *options;
     sender->recovers_from_us = INT64_MAX;
+    sender->lease_us = options->lease_ms * INT64_C(1000);
+    sender->stale_us = sender->lease_us * 3 / 5;
+    sender->pace.poll_us =
+        sender->lease_us / 5 < POLL_MOST_US ? sender->lease_us / 5 : POLL_MOST_US;
     sender_meters_init(&sender->meters);
     if (!open_parts(sender)) {
         release(sender);

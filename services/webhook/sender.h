@@ -20,6 +20,7 @@ struct sender_options {
     const struct bus_tls *bus_tls;
     const char *dns_servers, *ca_file; /* NULL = the system's */
     int slots;                         /* deliveries under way at a time */
+    int lease_ms; /* until a delivery of a process that is not heard of is taken for lost */
     const struct webhook *webhook;
 };
 

@@ -12,19 +12,17 @@
 
 enum {
     CONNECT_MS = 50,
-    PATIENCE_MS = 3000,
     ARENA_MOST = 64 * 1024 * 1024,
     /* A turn's share of fan-out: rows written, and events of one organization that are weighed. */
     FANNED_AIM = 2000,
     EVENTS_MOST = 64,
 };
 
-_Static_assert(STORE_LEASE_S * 1000 > PATIENCE_MS + 1000, "a lease outlives a turn");
-
 struct store {
     struct db *db;
     struct arena arena;         /* of one turn */
     char worker[UUID_TEXT + 1]; /* whose claims are ours */
+    int lease_ms, patience_ms;  /* a lease outlives a turn */
 };
 
 struct store *store_new(const struct store_options *options)
@@ -33,6 +31,8 @@ struct store *store_new(const struct store_options *options)
     const struct uuid worker = uuid_v7(clock_us());
 
     must(store != NULL);
+    store->lease_ms = options->lease_ms;
+    store->patience_ms = options->lease_ms * 3 / 5;
     uuid_format(&worker, store->worker);
     arena_init(&store->arena, ARENA_MOST);
     store->db = db_new(&(struct db_options){
@@ -153,7 +153,7 @@ static size_t add_claim(struct store *store, const struct store_ask *ask)
 {
     const db_param params[] = {
         number(store, ask->slots),       number(store, ask->slots_proven),
-        number(store, ask->slots_other), number(store, STORE_LEASE_S),
+        number(store, ask->slots_other), number(store, store->lease_ms),
         str_of(store->worker),
     };
 
@@ -163,7 +163,7 @@ static size_t add_claim(struct store *store, const struct store_ask *ask)
 /* Those that are under way, and no others. */
 static size_t keep_claims(struct store *store, struct str under_way)
 {
-    const db_param kept[] = {under_way, number(store, STORE_LEASE_S)};
+    const db_param kept[] = {under_way, number(store, store->lease_ms)};
     const db_param others[] = {str_of(store->worker), under_way};
 
     db_add(store->db, SQL_RENEW, kept, 2);
@@ -205,7 +205,7 @@ enum status store_turn(struct store *store, const struct store_ask *ask, struct 
     enum status st;
 
     arena_clear(&store->arena);
-    db_open_batch(db, clock_us() + PATIENCE_MS * INT64_C(1000));
+    db_open_batch(db, clock_us() + store->patience_ms * INT64_C(1000));
     db_add(db, SQL_LOCK_QUEUE, NULL, 0);
     if (ask->n_ended > 0)
         settle = add_settle(store, ask);

@@ -15,13 +15,11 @@
 #include "common/base/status.h"
 #include "services/webhook/attempt.h"
 
-/* A claim is taken for lost when it was not prolonged for so long. */
-#define STORE_LEASE_S 5
-
 struct store;
 
 struct store_options {
     const char *database_url, *name;
+    int lease_ms; /* a claim is taken for lost when it was not prolonged for so long */
 };
 
 struct store_ask {

@@ -82,6 +82,7 @@ struct turns *turns_new(const struct turns_options *options)
     turns->store = store_new(&(struct store_options){
         .database_url = options->database_url,
         .name = options->name,
+        .lease_ms = options->lease_ms,
     });
     if (turns->store == NULL) {
         free(turns);

@@ -14,6 +14,7 @@
 
 struct turns_options {
     const char *database_url, *name;
+    int lease_ms;
     void (*wake)(void *closure); /* a turn has ended */
     void *closure;
 };

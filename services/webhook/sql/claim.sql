@@ -8,7 +8,7 @@
 -- Rows are found once and then touched where they lie (spot), see fan_out.sql.
 --
 --   1 slots that this process has free  2 of them for proven endpoints at most  3 for others
---   4 seconds until a claim is taken for lost  5 who claims
+--   4 milliseconds until a claim is taken for lost  5 who claims
 --
 -- The data is NULL where the event has been dropped while its delivery waited.
 WITH busy AS MATERIALIZED (
@@ -75,7 +75,7 @@ WITH busy AS MATERIALIZED (
 ), claimed AS (
   UPDATE webhook.queue
      SET claimed_at = clock_timestamp(),
-         lease_until = clock_timestamp() + $4::integer * interval '1 second',
+         lease_until = clock_timestamp() + $4::integer * interval '1 millisecond',
          fence = nextval('webhook.fence'), worker = $5::uuid
    WHERE ctid = ANY (ARRAY(SELECT spot FROM chosen))
   RETURNING organization_id, endpoint_id, id, fence, event_id, event_type

@@ -1,5 +1,5 @@
 -- Prolongs the leases of what is still under way.
--- $1 fences, $2 seconds
+-- $1 fences, $2 milliseconds
 UPDATE webhook.queue
-   SET lease_until = clock_timestamp() + $2::integer * interval '1 second'
+   SET lease_until = clock_timestamp() + $2::integer * interval '1 millisecond'
  WHERE lease_until IS NOT NULL AND fence = ANY ($1::bigint[])

@@ -4,9 +4,9 @@
 
 enum { MS = 1000, NOW = 5000 * MS };
 
-Test(pace, polls_once_a_second_though_there_is_nothing_to_do)
+Test(pace, polls_now_and_then_though_there_is_nothing_to_do)
 {
-    struct pace pace = {0};
+    struct pace pace = {.poll_us = 1000 * MS};
 
     cr_assert(pace_is_due(&pace, NOW, false), "at the start");
     pace_begin(&pace, NOW);

@@ -175,7 +175,7 @@ Test(statements, fan_out_tells_that_an_organization_may_have_more_than_was_looke
 /* With room for 9 deliveries and leases of a minute. */
 static const struct db_rows *claim(const char *worker)
 {
-    static const char *const texts[] = {"9", "9", "9", "60"};
+    static const char *const texts[] = {"9", "9", "9", "60000"};
     struct params params = {0};
 
     for (size_t i = 0; i < 4; i++)
