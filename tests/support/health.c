@@ -7,7 +7,7 @@
 
 #include "tests/support/api.h"
 
-static bool database_is_up(void)
+bool health_has_database(void)
 {
     return PQping(stack_setting("DATABASE_URL")) == PQPING_OK;
 }
@@ -30,7 +30,7 @@ static bool process_is_ready(const char *name, int port)
 static bool everything_is_ready(void *closure)
 {
     FILE *ports = fopen(format("%s/ports", stack_setting("RUN_DIR")), "re");
-    bool ready = ports != NULL && database_is_up();
+    bool ready = ports != NULL && health_has_database();
     char name[64];
     int port;
 

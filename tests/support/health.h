@@ -11,5 +11,7 @@
 
 /* Waits for it; false when the time is over. */
 bool health_await(int timeout_ms);
+/* Of the database alone, now. */
+bool health_has_database(void);
 
 #endif

@@ -175,6 +175,19 @@ const struct load_record *load_record(const struct load *load, int i)
     return &load->records[i];
 }
 
+int load_failures(const struct load *load, int64_t from_us, int64_t to_us)
+{
+    int n = 0;
+
+    for (int i = 0; i < load->n; i++) {
+        const struct load_record *record = &load->records[i];
+
+        n += !is_success(record) && record->sent_us >= from_us &&
+             record->sent_us + record->took_us <= to_us;
+    }
+    return n;
+}
+
 int64_t load_last_failure_us(const struct load *load)
 {
     int64_t last_us = 0;

@@ -43,6 +43,8 @@ void load_stop(struct load *load);
 int load_count(const struct load *load);
 const struct load_record *load_record(const struct load *load, int i);
 
+/* Of the requests that were sent and answered between two moments, how many failed. */
+int load_failures(const struct load *load, int64_t from_us, int64_t to_us);
 /* When the last request that was not answered with success was sent; 0 = all were. */
 int64_t load_last_failure_us(const struct load *load);
 void load_reckon(const struct load *load);
