@@ -47,6 +47,30 @@ postgres_wait_gone() {
   rm -f "$RUN_DIR/postgres/data/postmaster.pid"
 }
 
+# initdb computes for a second. With STACK_TEMPLATE it does so once for all stacks: the first one leaves
+# there what it made, and the others take that and set a password of their own.
+postgres_init() {
+  local fresh=$RUN_DIR/postgres/data.new template=${STACK_TEMPLATE-} lock
+  if [[ -n $template ]]; then
+    exec {lock}>"$template/lock"
+    flock "$lock"
+    if [[ -d $template/data ]]; then
+      cp -a "$template/data/." "$fresh" &&
+        echo "ALTER ROLE admin PASSWORD '$(secret database-admin)';" | postgres_single
+      return
+    fi
+  fi
+  "${as_postgres[@]}" "$PGBIN/initdb" -D /proc/self/fd/9/data.new -U admin -A scram-sha-256 \
+    --pwfile=/proc/self/fd/9/password --encoding=UTF8 --locale=C.UTF-8 &&
+    echo "CREATE DATABASE $DATABASE;" | postgres_single || return
+  [[ -z $template ]] || { cp -a "$fresh" "$template/data.new" && mv "$template"/data{.new,}; }
+}
+
+# Runs the statements of standard input, a line each, on what is being made.
+postgres_single() {
+  "${as_postgres[@]}" "$PGBIN/postgres" --single -D /proc/self/fd/9/data.new postgres
+}
+
 # Made aside and renamed when it is whole: an interrupted start begins anew.
 postgres_create() {
   local home=$RUN_DIR/postgres
@@ -57,10 +81,7 @@ postgres_create() {
   (
     cd /
     exec 9<"$home"
-    "${as_postgres[@]}" "$PGBIN/initdb" -D /proc/self/fd/9/data.new -U admin -A scram-sha-256 \
-      --pwfile=/proc/self/fd/9/password --encoding=UTF8 --locale=C.UTF-8 &&
-      echo "CREATE DATABASE $DATABASE;" |
-      "${as_postgres[@]}" "$PGBIN/postgres" --single -D /proc/self/fd/9/data.new postgres
+    postgres_init
   ) >"$RUN_DIR/log/initdb.log" 2>&1 || die "initdb failed: see $RUN_DIR/log/initdb.log"
   rm -f "$home/password"
   sync "$home/data.new"

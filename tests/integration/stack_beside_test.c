@@ -1,0 +1,151 @@
+/*
+ * `make up`, `make run` and `make down` of a stack beside the one that the tests run on. Its
+ * database takes longest to make, so each of these tests leaves it to the next one.
+ */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "tests/support/api.h"
+
+/* From here on this process is about the other stack, on ports of ours that nobody uses. */
+static void move_beside(void)
+{
+    const int port = stack_gateway_port() + 6;
+
+    stack_have_alone();
+    setenv("RUN_DIR", format("%s-other", stack_setting("RUN_DIR")), 1);
+    setenv("GATEWAY_PORT", format("%d", port), 1);
+    setenv("DASHBOARD_PORT", format("%d", port + 1), 1);
+    setenv("REPLICAS_GATEWAY", "1", 1);
+    setenv("GATEWAY_TLS_PORT", "", 1);
+    setenv("SHUTDOWN_DELAY_MS", "", 1);
+}
+
+static void stack_do(const char *verb)
+{
+    const char *folder = stack_setting("RUN_DIR");
+
+    cr_assert_eq(system(format("deploy/local/stack %s >>'%s.log' 2>&1", verb, folder)), 0, "%s",
+                 verb);
+}
+
+static void stop(void)
+{
+    stack_do("down");
+}
+
+TestSuite(stack_beside, .init = move_beside, .fini = stop, .timeout = 300);
+
+/* -- a start that cannot succeed ----------------------------------------------------------------
+ */
+
+/* `make up` with these settings fails and says so. */
+static void expect_failure(const char *settings, const char *said)
+{
+    const char *log = format("%s.log", stack_setting("RUN_DIR"));
+    const int status =
+        system(format("%s timeout 120 deploy/local/stack up >'%s' 2>&1", settings, log));
+
+    cr_assert_eq(WEXITSTATUS(status), 1, "%s: see %s", settings, log);
+    cr_assert_eq(system(format("grep -qE '%s' '%s'", said, log)), 0, "%s: see %s", settings, log);
+}
+
+Test(stack_beside, up_says_at_once_which_setting_a_program_does_not_take)
+{
+    expect_failure("TRUSTED_PROXIES=foo", "^[a-z]+: TRUSTED_PROXIES must be networks");
+}
+
+Test(stack_beside, up_refuses_a_port_that_is_no_number_before_anything_starts)
+{
+    expect_failure("GATEWAY_PORT=abc", "^stack: GATEWAY_PORT must be a number");
+}
+
+Test(stack_beside, up_proposes_another_port_when_one_is_taken)
+{
+    const int taken = stack_gateway_port();
+
+    expect_failure(format("GATEWAY_PORT=%d", taken),
+                   format("port %d is in use; choose another, as in GATEWAY_PORT=[0-9]+", taken));
+}
+
+Test(stack_beside, up_shows_nothing_that_an_earlier_start_logged)
+{
+    expect_failure("AUTH_FAILURE_LIMIT=abc", "AUTH_FAILURE_LIMIT");
+    expect_failure("GATEWAY_THREADS=abc", "GATEWAY_THREADS");
+    cr_expect_neq(system(format("grep -q AUTH_FAILURE_LIMIT '%s.log'", stack_setting("RUN_DIR"))),
+                  0);
+}
+
+/* -- one that runs and is stopped ---------------------------------------------------------------
+ */
+
+static const char *const promised[] = {"BASE_URL", "DASHBOARD_URL", "DATABASE_URL",
+                                       "NATS_URL", "ORG_ID",        "FULL_KEY",
+                                       "READ_KEY", "OWNER_EMAIL",   "OWNER_PASSWORD"};
+static const char *const processes[] = {"postgres",  "nats",      "access-0",
+                                        "gateway-0", "search-0",  "conversation-0",
+                                        "audit-0",   "webhook-0", "dashboard-0"};
+enum { PROMISED = sizeof(promised) / sizeof(promised[0]) };
+enum { PROCESSES = sizeof(processes) / sizeof(processes[0]) };
+
+/* From here on this process speaks to the other stack, as a shell does that has sourced its env. */
+static void take_env(void)
+{
+    for (size_t i = 0; i < PROMISED; i++) {
+        FILE *shell = popen(
+            format(". '%s/env' && printf %%s \"$%s\"", stack_setting("RUN_DIR"), promised[i]), "r");
+        char value[1024] = "";
+
+        cr_assert_not_null(shell);
+        cr_assert_gt(fread(value, 1, sizeof(value) - 1, shell), 0, "%s", promised[i]);
+        cr_assert_eq(pclose(shell), 0);
+        setenv(promised[i], value, 1);
+    }
+}
+
+Test(stack_beside, run_ends_well_when_down_stops_it)
+{
+    const char *log = format("%s.log", stack_setting("RUN_DIR"));
+
+    cr_assert_eq(system(format(": >'%s'; deploy/local/stack run >'%s' 2>&1 & run=$!;"
+                               " timeout 120 tail -n +1 -f --pid=$run '%s' | grep -qm1 Ctrl-C &&"
+                               " deploy/local/stack down && wait $run",
+                               log, log, log)),
+                 0);
+}
+
+Test(stack_beside, down_leaves_no_process_and_the_next_up_finds_the_data)
+{
+    const char *shared = format("%s", stack_setting("BASE_URL"));
+    const char *shared_key = format("%s", stack_setting("FULL_KEY"));
+    const struct answer *made;
+    pid_t pids[PROCESSES];
+    const char *key;
+
+    stack_do("up");
+    take_env();
+    key = format("%s", stack_setting("FULL_KEY"));
+    made = api_create(key, "{\"external_id\":\"kept-%lld\",\"from\":{\"external_id\":\"a\"}}",
+                      (long long)clock_us());
+    expect_status(made, 201);
+    expect_status(http_send(&(struct http_request){
+                      .method = "GET", .base = shared, .path = "/ping", .key = shared_key}),
+                  200);
+    for (size_t i = 0; i < PROCESSES; i++) {
+        pids[i] = stack_pid(processes[i]);
+        cr_assert_gt(pids[i], 0, "%s", processes[i]);
+    }
+    stack_do("down");
+    for (size_t i = 0; i < PROCESSES; i++) {
+        cr_expect_eq(kill(pids[i], 0), -1, "%s", processes[i]);
+        cr_expect_eq(stack_pid(processes[i]), 0, "%s", processes[i]);
+    }
+    stack_do("up");
+    take_env();
+    cr_expect_str_eq(stack_setting("FULL_KEY"), key);
+    expect_status(api_get(key, format("/conversations/%s", text_at(made, "id"))), 200);
+}
