@@ -1,4 +1,4 @@
-/* Receivers that hang, many deliveries, many dead endpoints. WEBHOOK_FULL=1 runs the full sizes. */
+/* Receivers that hang, many deliveries, many dead endpoints. TEST_LONG=1 runs the full sizes. */
 #include <criterion/criterion.h>
 #include <poll.h>
 #include <stdio.h>
@@ -70,7 +70,7 @@ static void wait_until(int64_t at_us)
 Test(webhook_load, endpoints_that_hang_do_not_delay_a_healthy_one)
 {
     enum { PER_SECOND = 50, EVENTS_MOST = 3000, LATE_US = 1000 * 1000 };
-    const int hanging = full_or(100, 40), events = PER_SECOND * full_or(60, 5);
+    const int hanging = long_or(100, 40), events = PER_SECOND * long_or(60, 5);
     static int64_t sent_us[EVENTS_MOST], late_us[EVENTS_MOST];
     struct receiver *receiver = receiver_start("good");
     struct org org;
@@ -136,7 +136,7 @@ Test(webhook_load, no_more_than_4_at_an_endpoint_and_32_in_an_organization)
 Test(webhook_load, many_deliveries_a_second)
 {
     enum { ENDPOINTS = 20 };
-    const int events = full_or(500, 40);
+    const int events = long_or(500, 40);
     struct receiver *receiver = receiver_start("good");
     struct org org[2];
     int64_t began_us, took_us;
@@ -180,7 +180,7 @@ static void time_creates(const struct org *org, int64_t *took_us, int n, int *nu
 Test(webhook_load, creating_is_not_slowed_by_dead_endpoints)
 {
     enum { TURNS_MOST = 8, EACH = 50 };
-    const int dead = full_or(1000, 200), turns = full_or(TURNS_MOST, 2), n = turns * EACH;
+    const int dead = long_or(1000, 200), turns = long_or(TURNS_MOST, 2), n = turns * EACH;
     static int64_t without_us[TURNS_MOST * EACH], with_us[TURNS_MOST * EACH];
     struct org none, many;
     int number = 0;

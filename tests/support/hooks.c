@@ -9,13 +9,6 @@
 #include "tests/support/keep.h"
 #include "tests/support/sql.h"
 
-int full_or(int full, int small)
-{
-    const char *asked = getenv("WEBHOOK_FULL");
-
-    return asked != NULL && asked[0] == '1' ? full : small;
-}
-
 const char *text_of(const json_t *object, const char *member)
 {
     const char *text = json_string_value(json_object_get(object, member));
@@ -93,7 +86,7 @@ const json_t *hook_test(const struct org *org, const struct hook *hook)
     const char *id =
         text_of(keep(convctl("webhook", "test", "--org", org->id, hook->id, NULL)), "id");
 
-    cr_assert(stack_wait(has_ended, &id, 15000), "the test event was not delivered");
+    cr_assert(stack_wait(has_ended, &id, 30000), "the test event was not delivered");
     return hook_delivery(org, hook, 0);
 }
 

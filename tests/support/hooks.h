@@ -34,7 +34,4 @@ const json_t *hook_test(const struct org *org, const struct hook *hook);
 /* "v1=..." as a receiver would make it. */
 const char *signature_of(const char *secret, const struct received *received);
 
-/* WEBHOOK_FULL=1 runs the heavy tests in their full size. */
-int full_or(int full, int small);
-
 #endif
