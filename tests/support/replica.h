@@ -26,6 +26,8 @@ void replica_start(struct replica *replica, const char *const *settings);
 /* The same of another service. */
 void replica_start_of(struct replica *replica, const char *service, const char *const *settings);
 void replica_stop(struct replica *replica);
+/* The same of several at the same time. */
+void replicas_stop(struct replica *replicas, size_t n);
 
 /* The same in two steps: it runs, ready or not; and the wait for it. */
 void replica_launch_of(struct replica *replica, const char *service, const char *const *settings);
