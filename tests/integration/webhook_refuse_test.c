@@ -6,11 +6,12 @@
 #include "tests/support/destinations.h"
 #include "tests/support/hooks.h"
 #include "tests/support/keep.h"
-#include "tests/support/lenient.h"
 #include "tests/support/nameserver.h"
 #include "tests/support/sql.h"
 
 TestSuite(webhook_refuse, .init = stack_have_alone, .timeout = 120);
+
+enum { PATIENCE_MS = 30000 };
 
 static const json_t *send_to_name(const struct org *org, const char *name)
 {
@@ -154,7 +155,7 @@ Test(webhook_refuse, no_name_leads_into_a_special_range)
                  NULL);
     }
     publish_ticket(&org, "ticket.created", "T-1");
-    cr_assert(stack_wait(has_ended_all, &(struct ended){&org, ALL}, 30000));
+    cr_assert(stack_wait(has_ended_all, &(struct ended){&org, ALL}, PATIENCE_MS));
     blocked = (size_t)sql_integer("SELECT count(*) FROM webhook.deliveries WHERE organization_id ="
                                   " $1::uuid AND error = 'blocked' AND address IS NULL",
                                   org.id, NULL);
@@ -218,7 +219,6 @@ Test(webhook_refuse, a_name_server_that_keeps_silent_delays_nobody_else)
     struct receiver *receiver = receiver_start("good");
     struct org org;
     struct hook silent, fine;
-    int64_t took_ms;
 
     nameserver_start();
     org_new(&org);
@@ -227,10 +227,13 @@ Test(webhook_refuse, a_name_server_that_keeps_silent_delays_nobody_else)
     publish_ticket(&org, "ticket.created", "T-1");
     for (int i = 0; i < 5; i++)
         publish_ticket(&org, "ticket.resolved", format("T-%d", i));
-    hook_await(&org, &fine, 5, 2000);
-    hook_await(&org, &silent, 1, 12000);
+    hook_await(&org, &fine, 5, PATIENCE_MS);
+    hook_await(&org, &silent, 1, PATIENCE_MS);
     cr_assert_str_eq(text_of(hook_delivery(&org, &silent, 0), "error"), "dns");
-    took_ms =
-        (int64_t)json_number_value(json_object_get(hook_delivery(&org, &silent, 0), "duration_ms"));
-    cr_assert_leq(took_ms, lenient(8500));
+    cr_assert_eq(sql_integer("SELECT count(*) FROM webhook.deliveries f, webhook.deliveries s"
+                             " WHERE f.organization_id = $1::uuid AND f.endpoint_id = $2::uuid"
+                             " AND s.organization_id = $1::uuid AND s.endpoint_id = $3::uuid"
+                             " AND f.finished_at < s.finished_at",
+                             org.id, fine.id, silent.id, NULL),
+                 5, "a delivery has waited for the name of another");
 }
