@@ -264,3 +264,32 @@ Test(webhook_deliver, roles_may_do_no_more_than_their_work)
                          refused[i].role, refused[i].text);
     cr_expect_str_eq(sql_state_as("conv_webhook", "SELECT webhook.keep_partitions()"), "00000");
 }
+
+/* Each takes so long that even a busy machine begins others before it ends. */
+Test(webhook_deliver, no_more_than_4_at_an_endpoint_and_32_in_an_organization)
+{
+    enum { ENDPOINTS = 20, EVENTS_OF_ONE = 8, EVENTS_OF_ALL = 4, PATIENCE_MS = 60000 };
+    struct receiver *one = receiver_start("good"), *all = receiver_start("good");
+    struct org org;
+    struct hook hook;
+
+    org_new(&org);
+    hook_new(&org, receiver_url(one, "/slow/600"), "ticket.created", &hook);
+    for (int i = 0; i < ENDPOINTS; i++)
+        hook_new(&org, receiver_url(all, format("/slow/600/%d", i)), "ticket.resolved", &hook);
+    sql_text("WITH trusted AS (UPDATE webhook.endpoints SET proven = true"
+             " WHERE organization_id = $1::uuid RETURNING id) SELECT count(*) FROM trusted",
+             org.id, NULL);
+    sql_text(
+        "WITH made AS (INSERT INTO webhook.events (organization_id, id, type, data, created_at)"
+        " SELECT $1::uuid, gen_random_uuid(), t, '{}', clock_timestamp()"
+        "   FROM (VALUES ('ticket.created', $2::int), ('ticket.resolved', $3::int)) AS v (t, n),"
+        "        generate_series(1, n) RETURNING id) SELECT count(*) FROM made",
+        org.id, format("%d", EVENTS_OF_ONE), format("%d", EVENTS_OF_ALL), NULL);
+    receiver_await(one, "/slow", EVENTS_OF_ONE, PATIENCE_MS);
+    receiver_await(all, "/slow", ENDPOINTS * EVENTS_OF_ALL, PATIENCE_MS);
+    cr_expect_leq(receiver_most_at_once(one), 4);
+    cr_expect_geq(receiver_most_at_once(one), 2);
+    cr_expect_leq(receiver_most_at_once(all), 32);
+    cr_expect_geq(receiver_most_at_once(all), 16);
+}
