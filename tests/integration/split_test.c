@@ -121,7 +121,8 @@ static bool have_all_left(void *closure)
     note(standing, side);
     cr_assert(load_await_served(side->load, SOME, WITHIN_MS), "requests still fail");
     for (int i = 0; i < COMMANDS; i++)
-        json_decref(convctl("org", "get", side->org.id, NULL));
+        if (!convctl_succeeds("org", "get", side->org.id, NULL))
+            return false;
     for (size_t i = 0; i < side->n; i++)
         if (answered(&side->replicas[i]) != standing->before[i])
             return false;

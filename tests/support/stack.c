@@ -147,6 +147,19 @@ json_t *convctl(const char *first, ...)
     return value;
 }
 
+bool convctl_succeeds(const char *first, ...)
+{
+    char *output = malloc(OUTPUT_MOST), complaint[4096];
+    va_list rest;
+    int exit_status;
+
+    va_start(rest, first);
+    exit_status = run_convctl(first, rest, output, complaint, sizeof(complaint));
+    va_end(rest);
+    free(output);
+    return exit_status == 0;
+}
+
 int convctl_fails(char code[64], const char *first, ...)
 {
     char *output = malloc(OUTPUT_MOST), complaint[4096];

@@ -24,6 +24,8 @@ void stack_have_alone(void);
 
 /* Runs convctl with these arguments (the last one NULL); returns what it printed. */
 json_t *convctl(const char *first, ...) __attribute__((sentinel));
+/* The same, where it may fail. */
+bool convctl_succeeds(const char *first, ...) __attribute__((sentinel));
 /* The same, expecting it to fail: its exit status, and the error code in `code`. */
 int convctl_fails(char code[64], const char *first, ...) __attribute__((sentinel));
 
