@@ -14,7 +14,14 @@
 TestSuite(slow_reader, .init = api_open, .timeout = 120);
 
 /* A page is 4 MB: together they are more than a loop holds for its clients. */
-enum { PAGES = 24, PAGE_LEAST = 4 * 1000 * 1000, PATIENCE_MS = 10000, SEND_US = 10 * 1000 * 1000 };
+enum {
+    PAGES = 24,
+    PAGE_LEAST = 4 * 1000 * 1000,
+    PATIENCE_MS = 10000,
+    SEND_US = 10 * 1000 * 1000,
+    STATUS_LINE = 12, /* bytes, up to the status */
+    TRIES = 20,
+};
 
 /* The kernel would take most of a page for a client with a larger buffer. */
 static int connect_narrowly(int port)
@@ -29,8 +36,8 @@ static int connect_narrowly(int port)
     return fd;
 }
 
-/* Asks, and returns when the answer has begun. */
-static int ask(const struct replica *gateway, const struct org *org)
+/* Asks, and returns when the answer has begun, with what it begins with. */
+static int ask_once(const struct replica *gateway, const struct org *org, char begins[STATUS_LINE])
 {
     const char *request = format(
         "POST /api/v1/conversations/search HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
@@ -40,7 +47,24 @@ static int ask(const struct replica *gateway, const struct org *org)
 
     cr_assert_eq(send(fd.fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
     cr_assert_eq(poll(&fd, 1, PATIENCE_MS), 1);
+    cr_assert_eq(recv(fd.fd, begins, STATUS_LINE, MSG_PEEK | MSG_WAITALL), STATUS_LINE);
     return fd.fd;
+}
+
+/* As clients should, asks again where nothing was done: on a busy machine a search may be turned
+   away, and then there is no page that somebody does not take. */
+static int ask(const struct replica *gateway, const struct org *org)
+{
+    for (int i = 0; i < TRIES; i++) {
+        char begins[STATUS_LINE];
+        const int fd = ask_once(gateway, org, begins);
+
+        if (memcmp(begins, "HTTP/1.1 200", STATUS_LINE) == 0)
+            return fd;
+        close(fd);
+    }
+    cr_assert(false, "no page in %d tries", TRIES);
+    return -1;
 }
 
 Test(slow_reader, those_who_wait_longest_are_cut_off_before_memory_is_short)
