@@ -299,6 +299,7 @@ Test(outage, a_service_that_hangs_is_answered_500_and_its_late_work_is_dropped)
 Test(outage, without_the_database_requests_are_refused_and_nothing_is_pretended)
 {
     struct org org;
+    struct killed killed = {"postgres", stack_pid("postgres")};
     struct answer *answer;
 
     org_new(&org);
@@ -307,6 +308,7 @@ Test(outage, without_the_database_requests_are_refused_and_nothing_is_pretended)
     answer = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
     cr_assert(answer->status == 503 || answer->status == 500 || answer->status == 201, "%d",
               answer->status);
+    cr_assert(stack_wait(is_back, &killed, WAITS_MS));
     cr_assert(health_await(WAITS_MS));
     cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
                              " WHERE organization_id = $1::uuid",

@@ -34,19 +34,26 @@ static bool is_done(void *closure)
                        org->id, NULL) == 0;
 }
 
+struct ended {
+    const char *name;
+    pid_t pid;
+};
+
 static bool has_new_process(void *closure)
 {
-    const pid_t pid = stack_pid("webhook-0");
+    const struct ended *ended = closure;
+    const pid_t pid = stack_pid(ended->name);
 
-    return pid > 1 && pid != *(const pid_t *)closure && kill(pid, 0) == 0;
+    return pid > 1 && pid != ended->pid && kill(pid, 0) == 0;
 }
 
-static void kill_service(void)
+/* Returns when the supervisor has started it again. */
+static void end(const char *name, int signal)
 {
-    pid_t old = stack_pid("webhook-0");
+    struct ended ended = {name, stack_pid(name)};
 
-    stack_signal("webhook-0", SIGKILL);
-    cr_assert(stack_wait(has_new_process, &old, PATIENCE_MS), "it was not started again");
+    stack_signal(name, signal);
+    cr_assert(stack_wait(has_new_process, &ended, PATIENCE_MS), "%s was not started again", name);
 }
 
 /* What the dead have claimed is free at once: nobody wants to wait for leases. */
@@ -128,7 +135,7 @@ Test(webhook_crash, every_event_has_its_attempt_at_every_endpoint_however_often_
         make_events(&org, events / kills);
         receiver_await(receiver, "/", came + 5, PATIENCE_MS);
         poll(NULL, 0, rand() % 40);
-        kill_service();
+        end("webhook-0", SIGKILL);
     }
     if (long_or(0, 1) == 1)
         end_leases(&org);
@@ -156,7 +163,7 @@ Test(webhook_crash, what_costs_a_worker_three_times_is_put_aside)
     publish_ticket(&org, "ticket.created", "T-1");
     for (size_t i = 1; i <= 3; i++) {
         receiver_await(receiver, "/hang", i, PATIENCE_MS);
-        kill_service();
+        end("webhook-0", SIGKILL);
         end_leases(&org);
     }
     cr_assert(stack_wait(is_done, &org, PATIENCE_MS));
@@ -179,7 +186,7 @@ Test(webhook_crash, an_orderly_stop_lets_what_is_under_way_end)
     hook_new(&org, receiver_url(receiver, "/slow/800"), "ticket.created", &hook);
     publish_ticket(&org, "ticket.created", "T-1");
     receiver_await(receiver, "/slow", 1, PATIENCE_MS);
-    stack_signal("webhook-0", SIGTERM);
+    end("webhook-0", SIGTERM);
     hook_await(&org, &hook, 1, PATIENCE_MS);
     cr_assert(health_await(PATIENCE_MS));
     cr_assert_str_eq(text_of(hook_delivery(&org, &hook, 0), "state"), "succeeded");
@@ -228,7 +235,7 @@ Test(webhook_crash, a_database_that_restarts_costs_no_delivery)
     hook_new(&org, receiver_url(receiver, "/slow/800"), "ticket.created", &hook);
     publish_ticket(&org, "ticket.created", "T-1");
     receiver_await(receiver, "/slow", 1, PATIENCE_MS);
-    stack_signal("postgres", SIGINT);
+    end("postgres", SIGINT);
     cr_assert(health_await(PATIENCE_MS));
     hook_await(&org, &hook, 1, PATIENCE_MS);
     cr_assert_str_eq(text_of(hook_delivery(&org, &hook, 0), "state"), "succeeded");
