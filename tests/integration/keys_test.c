@@ -80,7 +80,8 @@ Test(keys, that_are_rotated_end_when_the_overlap_does)
         org_new_key(&org, "read", token, id);
         successor = rotate(&org, id, cases[i].overlap);
         end = integer_of(json_object_get(successor, "replaces"), "expires_at");
-        cr_assert(end >= now + cases[i].seconds - 1 && end <= now + cases[i].seconds + 5,
+        cr_assert(end >= now + cases[i].seconds - 1 &&
+                      end <= (long long)time(NULL) + cases[i].seconds + 1,
                   "%s: %lld", cases[i].overlap, end - now);
         expect_status(api_get(token, "/ping"), 200);
         json_decref(successor);
@@ -101,7 +102,7 @@ Test(keys, that_are_rotated_with_no_overlap_are_refused_within_a_second)
     org_new(&org);
     expect_status(api_get(org.full_key, "/ping"), 200);
     successor = rotate(&org, org.full_key_id, "now");
-    cr_assert(stack_wait(is_refused, org.full_key, 1000));
+    cr_assert(stack_wait(is_refused, org.full_key, IN_FORCE_MS));
     expect_status(api_get(text_of(successor, "token"), "/ping"), 200);
     json_decref(successor);
     cr_assert_eq(convctl_fails(code, "key", "rotate", "--org", org.id, org.full_key_id, NULL), 1);
@@ -179,7 +180,7 @@ Test(keys, are_noted_as_used_soon_after_and_beside_the_requests)
             http_send(&(struct http_request){
                 .method = "GET", .base = gateway.base, .path = "/ping", .key = org.read_key}),
             200);
-    cr_assert(stack_wait(is_noted, &org, 15000), "told every 10 seconds");
+    cr_assert(stack_wait(is_noted, &org, 30000), "told every 10 seconds");
     noted_s = sql_integer(last_used, org.id, org.read_key_id, NULL);
     cr_assert(noted_s >= began_s && noted_s <= clock_us() / 1000000);
     cr_assert_eq(sql_integer(last_used, org.id, org.full_key_id, NULL), 0, "it was never used");
@@ -225,17 +226,26 @@ Test(keys, of_the_retired_kind_and_with_a_wrong_checksum_are_refused_without_a_l
     replica_stop(&gateway);
 }
 
+static char refused[TOKEN_TEXT + 1];
+
+/* Other tests make organizations meanwhile, and a notice of that makes the gateway ask again: it is
+   enough that it did not do so for a while. */
+static bool is_remembered(void *closure)
+{
+    const struct replica *gateway = closure;
+    const long long before = replica_metric(gateway, LOOKUPS);
+
+    for (int i = 0; i < 5; i++)
+        cr_assert_eq(ping(gateway, refused), 401);
+    return before > 0 && replica_metric(gateway, LOOKUPS) == before;
+}
+
 Test(keys, that_were_refused_are_remembered_as_such)
 {
     struct replica gateway;
-    char unknown[TOKEN_TEXT + 1];
 
     replica_start(&gateway, (const char *const[]){NULL});
-    token_make(TOKEN_READ, unknown);
-    for (int i = 0; i < 200; i++)
-        cr_assert_eq(ping(&gateway, unknown), 401);
-    /* Other tests make organizations meanwhile, and a notice of that makes the gateway ask again.
-     */
-    cr_assert_lt(replica_metric(&gateway, LOOKUPS), 100);
+    token_make(TOKEN_READ, refused);
+    cr_assert(stack_wait(is_remembered, &gateway, 30000));
     replica_stop(&gateway);
 }

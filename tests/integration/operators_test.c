@@ -16,7 +16,7 @@
 
 TestSuite(operators, .init = api_open, .timeout = 180);
 
-enum { ROUNDS = 50 };
+enum { ROUNDS = 50, PATIENCE_MS = 30000 };
 
 static void expect_whole_list(const json_t *list, size_t n)
 {
@@ -235,7 +235,7 @@ static enum outcome set_policy(const struct person *person)
     char id_text[UUID_TEXT + 1];
     const struct bus_header headers[] = {
         {HEADER_REQUEST_ID, id_text},
-        {HEADER_DEADLINE, format("%lld", (long long)clock_us() / 1000 + 5000)},
+        {HEADER_DEADLINE, format("%lld", (long long)clock_us() / 1000 + PATIENCE_MS)},
         {HEADER_ORGANIZATION, person->org->id},
     };
     struct bus_message *reply = NULL;
@@ -243,7 +243,7 @@ static enum outcome set_policy(const struct person *person)
 
     uuid_format(&id, id_text);
     cr_assert_eq(bus_call(person->bus, SUBJECT_ACCESS_POLICY_SET, headers, 3, str_of(person->body),
-                          5000, &reply),
+                          PATIENCE_MS, &reply),
                  ST_OK);
     cr_assert(outcome_of(bus_message_header(reply, HEADER_OUTCOME), &outcome));
     bus_message_free(reply);

@@ -31,12 +31,12 @@ Test(policy, plain_http_is_refused_where_https_is_required)
 
     org_new(&org);
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", NULL));
-    cr_assert(stack_wait(is_denied, org.full_key, 1000));
+    cr_assert(stack_wait(is_denied, org.full_key, IN_FORCE_MS));
     answer = api_get(org.full_key, "/ping");
     expect_error(answer, 403, "https_required", "*");
     expect_recorded(&org, answer, "ping");
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "false", NULL));
-    cr_assert(stack_wait(is_served, org.full_key, 1000));
+    cr_assert(stack_wait(is_served, org.full_key, IN_FORCE_MS));
 }
 
 Test(policy, an_address_that_is_not_listed_is_refused)
@@ -47,12 +47,12 @@ Test(policy, an_address_that_is_not_listed_is_refused)
     org_new(&org);
     json_decref(convctl("policy", "set", "--org", org.id, "--ip", "192.0.2.1", "--ip",
                         "2001:db8::1", "--ip-allowlist-enabled", "true", NULL));
-    cr_assert(stack_wait(is_denied, org.full_key, 1000));
+    cr_assert(stack_wait(is_denied, org.full_key, IN_FORCE_MS));
     answer = api_create(org.full_key, "{}");
     expect_error(answer, 403, "ip_not_allowed", "*");
     expect_recorded(&org, answer, "conversation.create");
     json_decref(convctl("policy", "set", "--org", org.id, "--ip", "127.0.0.1", NULL));
-    cr_assert(stack_wait(is_served, org.full_key, 1000));
+    cr_assert(stack_wait(is_served, org.full_key, IN_FORCE_MS));
 }
 
 Test(policy, a_mapped_address_equals_its_ipv4)
@@ -81,7 +81,7 @@ Test(policy, https_is_told_before_the_address)
     org_new(&org);
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", "--ip",
                         "192.0.2.1", "--ip-allowlist-enabled", "true", NULL));
-    cr_assert(stack_wait(is_denied, org.full_key, 1000));
+    cr_assert(stack_wait(is_denied, org.full_key, IN_FORCE_MS));
     expect_error(api_get(org.full_key, "/ping"), 403, "https_required", "*");
 }
 
@@ -124,13 +124,13 @@ Test(policy, forwarded_headers_of_a_stranger_do_not_count)
 
     org_new(&org);
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", NULL));
-    cr_assert(stack_wait(is_denied, org.full_key, 1000));
+    cr_assert(stack_wait(is_denied, org.full_key, IN_FORCE_MS));
     expect_error(http_send(&(struct http_request){
                      .method = "GET", .path = "/ping", .key = org.full_key, .headers = headers}),
                  403, "https_required", "*");
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "false", "--ip",
                         "192.0.2.1", "--ip-allowlist-enabled", "true", NULL));
-    cr_assert(stack_wait(is_shut_out, org.full_key, 1000));
+    cr_assert(stack_wait(is_shut_out, org.full_key, IN_FORCE_MS));
     expect_error(http_send(&(struct http_request){
                      .method = "GET", .path = "/ping", .key = org.full_key, .headers = headers}),
                  403, "ip_not_allowed", "*");
@@ -151,7 +151,7 @@ Test(policy, tls_satisfies_who_requires_https)
     answer = http_send(&(struct http_request){
         .method = "GET", .base = base, .path = "/nothing", .key = org.full_key});
     expect_error(answer, 404, "not_found", "*");
-    cr_assert(stack_wait(is_denied, org.full_key, 1000));
+    cr_assert(stack_wait(is_denied, org.full_key, IN_FORCE_MS));
 }
 
 /* Through the proxy that the stack trusts; the answer's status. */

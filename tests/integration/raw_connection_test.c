@@ -11,7 +11,7 @@
 
 TestSuite(raw_connection, .init = api_open, .timeout = 120);
 
-enum { PATIENCE_MS = 5000 };
+enum { PATIENCE_MS = 30000 };
 
 static struct raw_answer answer;
 

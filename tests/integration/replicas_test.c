@@ -50,7 +50,7 @@ static void expect_soon(const char *key, int status, const char *code)
 {
     struct expectation expected = {key, status, code};
 
-    cr_assert(stack_wait(holds_everywhere, &expected, 1000), "not in force within a second");
+    cr_assert(stack_wait(holds_everywhere, &expected, IN_FORCE_MS), "not in force within a second");
     for (int i = 0; i < GATEWAYS; i++) {
         if (code != NULL)
             expect_error(ping_at(i, key), status, code, "*");
@@ -102,13 +102,14 @@ Test(replicas, a_limit_is_shared_by_both)
     struct org org;
     int served = 0;
 
-    org_new(&org);
-    json_decref(convctl("org", "set", org.id, "--rate-limit", "40", NULL));
-    for (int i = 0; i < 2 * EACH; i++)
-        requests[i] = (struct http_request){
-            .method = "GET", .base = base_of(i % 2), .path = "/ping", .key = org.full_key};
-    api_begin_in_window(6000);
-    api_send_together(requests, 2 * EACH, answers);
+    do {
+        org_new(&org);
+        json_decref(convctl("org", "set", org.id, "--rate-limit", "40", NULL));
+        for (int i = 0; i < 2 * EACH; i++)
+            requests[i] = (struct http_request){
+                .method = "GET", .base = base_of(i % 2), .path = "/ping", .key = org.full_key};
+        api_send_together(requests, 2 * EACH, answers);
+    } while (!api_in_one_window(answers, 2 * EACH));
     for (int i = 0; i < 2 * EACH; i++) {
         served += answers[i]->status == 200;
         if (answers[i]->status != 200)

@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "tests/support/api.h"
+#include "tests/support/sql.h"
 
-TestSuite(roles, .init = api_open, .timeout = 60);
+TestSuite(roles, .init = api_open, .timeout = 180);
 
 static const char *const services[] = {"access", "audit", "conversation", "search", "webhook"};
 enum { N_SERVICES = sizeof(services) / sizeof(services[0]) };
@@ -100,11 +101,19 @@ static const char *state_of(PGconn *conn, const char *text)
 }
 
 /* Whatever it would have done is undone. */
+static const char *state_of_attempt(PGconn *conn, const char *text)
+{
+    const char *state;
+
+    PQclear(PQexec(conn, "BEGIN"));
+    state = state_of(conn, text);
+    PQclear(PQexec(conn, "ROLLBACK"));
+    return state;
+}
+
 static void expect_denied(PGconn *conn, const char *service, const char *text)
 {
-    PQclear(PQexec(conn, "BEGIN"));
-    cr_expect_str_eq(state_of(conn, text), "42501", "%s: %s", service, text);
-    PQclear(PQexec(conn, "ROLLBACK"));
+    cr_expect_str_eq(state_of_attempt(conn, text), "42501", "%s: %s", service, text);
 }
 
 Test(roles, have_passwords_of_their_own)
@@ -137,15 +146,26 @@ static const char *attempt(const char *verb, const char *relation, const char *c
     return format("TRUNCATE %s", relation);
 }
 
+/* Upkeep, or another test, may have dropped a partition since it was listed. */
+static bool is_there(const char *relation)
+{
+    return sql_text("SELECT to_regclass($1)::text", relation, NULL) != NULL;
+}
+
 static int try_relation(PGconn *conn, const char *service, const char *relation, const char *column)
 {
     static const char *const verbs[] = {"SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE"};
+    const char *text, *state;
     int n = 0;
 
     for (size_t v = 0; v < sizeof(verbs) / sizeof(verbs[0]); v++) {
         if (!is_forbidden(service, relation, verbs[v]))
             continue;
-        expect_denied(conn, service, attempt(verbs[v], relation, column));
+        text = attempt(verbs[v], relation, column);
+        state = state_of_attempt(conn, text);
+        if (strcmp(state, "42P01") == 0 && !is_there(relation))
+            break;
+        cr_expect_str_eq(state, "42501", "%s: %s: %s", service, text, state);
         n++;
     }
     return n;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/uuid.h"
@@ -90,32 +89,34 @@ Test(sessions, do_not_begin_with_anything_else)
     cr_assert_not(user_session_is_good(dashboard, "no such token"));
 }
 
-static int by_number(const void *a, const void *b)
+static int64_t at_best(int64_t best_us, const struct said *said)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
+    cr_assert_eq(said->outcome, OUTCOME_UNAUTHORIZED);
+    return best_us == 0 || said->took_us < best_us ? said->took_us : best_us;
 }
 
+/* Whatever else the machine does makes an answer later, never earlier: the shortest times show how
+   long it takes, and the more of them the better. */
 Test(sessions, do_not_tell_by_the_time_which_emails_are_known)
 {
-    enum { TRIES = 5, MIDDLE = TRIES / 2 };
-    int64_t wrong_us[TRIES], unknown_us[TRIES];
+    enum { LEAST = 5, MOST = 60, EACH_USER = 8 /* ten failures a minute are heard */ };
+    int64_t wrong_us = 0, unknown_us = 0;
+    double ratio = 0;
     struct user ada;
-    double ratio;
 
-    user_new(dashboard, &ada, "owner");
-    for (int i = 0; i < TRIES; i++) {
-        wrong_us[i] = user_sign_in(dashboard, &ada, ada.email, "wrong").took_us;
-        unknown_us[i] =
-            user_sign_in(dashboard, &ada, format("%d-%s", i, ada.email), "wrong").took_us;
+    for (int i = 0; i < MOST && (i < LEAST || ratio < 0.5 || ratio > 2); i++) {
+        struct said said;
+
+        if (i % EACH_USER == 0)
+            user_new(dashboard, &ada, "owner");
+        said = user_sign_in(dashboard, &ada, ada.email, "wrong");
+        wrong_us = at_best(wrong_us, &said);
+        said = user_sign_in(dashboard, &ada, format("%d-%s", i, ada.email), "wrong");
+        unknown_us = at_best(unknown_us, &said);
+        ratio = (double)wrong_us / (double)unknown_us;
     }
-    qsort(wrong_us, TRIES, sizeof(wrong_us[0]), by_number);
-    qsort(unknown_us, TRIES, sizeof(unknown_us[0]), by_number);
-    ratio = (double)wrong_us[MIDDLE] / (double)unknown_us[MIDDLE];
-    cr_assert(ratio > 0.5 && ratio < 2, "medians of %ld and %ld us", (long)wrong_us[MIDDLE],
-              (long)unknown_us[MIDDLE]);
-    cr_assert_gt(unknown_us[0], 10000, "a password was hashed");
+    cr_assert(ratio > 0.5 && ratio < 2, "%ld and %ld us", (long)wrong_us, (long)unknown_us);
+    cr_assert_gt(unknown_us, 10000, "a password was hashed");
 }
 
 Test(sessions, let_a_user_of_several_organizations_choose)
@@ -161,36 +162,35 @@ Test(sessions, do_not_wait_while_passwords_are_hashed)
     pthread_t threads[SIGNING_IN];
     struct user ada;
     const char *token;
+    int answered = 0;
 
     user_new(dashboard, &ada, "owner");
     token = user_session(dashboard, &ada);
     for (int i = 0; i < SIGNING_IN; i++)
         cr_assert_eq(pthread_create(&threads[i], NULL, sign_in_once, &ada), 0);
-    while (atomic_load(&signed_in) == 0)
+    for (; atomic_load(&signed_in) < SIGNING_IN; answered++)
         cr_assert(user_session_is_good(dashboard, token));
-    cr_assert(user_session_is_good(dashboard, token));
-    cr_assert_lt(atomic_load(&signed_in), SIGNING_IN, "it was answered before them");
+    cr_assert_gt(answered, SIGNING_IN, "more often than if it waited for each of them");
     for (int i = 0; i < SIGNING_IN; i++)
         pthread_join(threads[i], NULL);
 }
 
 /* -- guessing ---------------------------------------------------------------------------------- */
 
-/* Attempts are counted by the minute of the clock: begins where enough of it is left. */
-static void begin_in_minute(void)
+/* Attempts are counted by the minute of the clock: who sees another one than before begins anew. */
+static int64_t minute_now(void)
 {
-    while (clock_us() / 1000000 % 60 > 40)
-        usleep(100000);
+    return clock_us() / 1000000 / 60;
 }
 
-/* As if so many attempts had been made in this minute. */
-static void attempt(const char *kind, const char *what, const char *times)
+/* As if so many attempts had been made in this minute; one that was wrong is counted, one that was
+   right is not. */
+static bool attempt(const char *kind, const char *what, const char *times)
 {
-    cr_assert_not_null(sql_text("UPDATE access.attempts SET attempts = $3::integer"
-                                " WHERE counted = sha256(concat($1::text, ' ', $2::text)::bytea)"
-                                " AND attempts = 1 RETURNING 'x'",
-                                kind, what, times, NULL),
-                       "an attempt that was wrong is counted, one that was right is not");
+    return sql_text("UPDATE access.attempts SET attempts = $3::integer"
+                    " WHERE counted = sha256(concat($1::text, ' ', $2::text)::bytea)"
+                    " AND attempts = 1 RETURNING 'x'",
+                    kind, what, times, NULL) != NULL;
 }
 
 static void expect_limited(const struct said *said)
@@ -201,38 +201,50 @@ static void expect_limited(const struct said *said)
 
 Test(sessions, are_limited_to_ten_failures_a_minute_and_email)
 {
+    struct said ninth, tenth, right;
     struct user ada;
-    struct said said;
+    bool was_counted;
+    int64_t minute;
 
-    user_new(dashboard, &ada, "owner");
-    begin_in_minute();
-    (void)user_session(dashboard, &ada);
-    (void)user_session(dashboard, &ada);
-    cr_assert_eq(user_sign_in(dashboard, &ada, ada.email, "wrong").outcome, OUTCOME_UNAUTHORIZED);
-    attempt("email", ada.email, "9");
-    cr_assert_eq(user_sign_in(dashboard, &ada, ada.email, "wrong").outcome, OUTCOME_UNAUTHORIZED);
-    snprintf(ada.address, sizeof(ada.address), "%s", user_address());
-    said = user_sign_in(dashboard, &ada, ada.email, USER_PASSWORD);
-    expect_limited(&said); /* from wherever, and even with what is right: it would tell */
+    do {
+        minute = minute_now();
+        user_new(dashboard, &ada, "owner");
+        (void)user_session(dashboard, &ada);
+        (void)user_session(dashboard, &ada);
+        ninth = user_sign_in(dashboard, &ada, ada.email, "wrong");
+        was_counted = attempt("email", ada.email, "9");
+        tenth = user_sign_in(dashboard, &ada, ada.email, "wrong");
+        snprintf(ada.address, sizeof(ada.address), "%s", user_address());
+        right = user_sign_in(dashboard, &ada, ada.email, USER_PASSWORD);
+    } while (minute_now() != minute);
+    cr_assert_eq(ninth.outcome, OUTCOME_UNAUTHORIZED);
+    cr_assert(was_counted);
+    cr_assert_eq(tenth.outcome, OUTCOME_UNAUTHORIZED);
+    expect_limited(&right); /* from wherever, and even with what is right: it would tell */
 }
 
 Test(sessions, are_limited_to_thirty_failures_a_minute_and_address)
 {
+    struct said first, thirtieth, right;
     struct user ada;
-    struct said said;
     char network[17];
+    bool was_counted;
+    int64_t minute;
 
-    user_new(dashboard, &ada, "owner");
-    snprintf(network, sizeof(network), "20010db8%.4s%.4s", ada.address + 9, ada.address + 14);
-    begin_in_minute();
-    cr_assert_eq(user_sign_in(dashboard, &ada, "nobody@example.org", "x").outcome,
-                 OUTCOME_UNAUTHORIZED);
-    attempt("address", network, "29");
-    cr_assert_eq(user_sign_in(dashboard, &ada, "somebody@example.org", "x").outcome,
-                 OUTCOME_UNAUTHORIZED);
-    strcat(ada.address, "2"); /* of the same network */
-    said = user_sign_in(dashboard, &ada, ada.email, USER_PASSWORD);
-    expect_limited(&said);
+    do {
+        minute = minute_now();
+        user_new(dashboard, &ada, "owner");
+        snprintf(network, sizeof(network), "20010db8%.4s%.4s", ada.address + 9, ada.address + 14);
+        first = user_sign_in(dashboard, &ada, "nobody@example.org", "x");
+        was_counted = attempt("address", network, "29");
+        thirtieth = user_sign_in(dashboard, &ada, "somebody@example.org", "x");
+        strcat(ada.address, "2"); /* of the same network */
+        right = user_sign_in(dashboard, &ada, ada.email, USER_PASSWORD);
+    } while (minute_now() != minute);
+    cr_assert_eq(first.outcome, OUTCOME_UNAUTHORIZED);
+    cr_assert(was_counted);
+    cr_assert_eq(thirtieth.outcome, OUTCOME_UNAUTHORIZED);
+    expect_limited(&right);
     snprintf(ada.address, sizeof(ada.address), "%s", user_address());
     (void)user_session(dashboard, &ada);
 }

@@ -17,7 +17,7 @@ TestSuite(slow_reader, .init = api_open, .timeout = 120);
 enum {
     PAGES = 24,
     PAGE_LEAST = 4 * 1000 * 1000,
-    PATIENCE_MS = 10000,
+    PATIENCE_MS = 30000,
     SEND_US = 10 * 1000 * 1000,
     STATUS_LINE = 12, /* bytes, up to the status */
     TRIES = 20,

@@ -170,7 +170,7 @@ Test(tracing, links_a_request_with_the_command_that_became_of_it)
                              format("00-%s-" CALLER "-01", trace_id(i)));
         expect_status(answers[i], 201);
     }
-    cr_assert(stack_wait(is_linked, NULL, 20000), "no trace has both spans");
+    cr_assert(stack_wait(is_linked, NULL, 30000), "no trace has both spans");
     i = find_linked();
     spans = collector_spans(collector, trace_id(i));
     cr_expect_eq(json_array_size(spans), 2);
@@ -198,6 +198,7 @@ Test(tracing, begins_where_no_trace_came_and_stays_out_where_none_is_wanted)
         send_to(&gateway, org.full_key, "/ping", NULL, format("00-%s-" CALLER "-00", trace_id(0)));
     fresh = send_to(&gateway, org.full_key, "/ping", NULL, NULL);
     malformed = send_to(&gateway, org.full_key, "/ping", NULL, "00-" CALLER "-01");
+    (void)collector_await(collector, "", 2);
     stop_all();
     spans = collector_spans(collector, "");
     cr_assert_eq(json_array_size(spans), 2);
@@ -244,7 +245,7 @@ Test(tracing, covers_what_the_dashboard_asks_of_services)
         expect_status(ask_dashboard(&dashboard, &seat, trace_id(i)), 200);
     outer_service = "dashboard";
     inner_service = "access";
-    cr_assert(stack_wait(is_linked, NULL, 20000), "no trace has both spans");
+    cr_assert(stack_wait(is_linked, NULL, 30000), "no trace has both spans");
     i = find_linked();
     spans = collector_spans(collector, trace_id(i));
     outer = span_of(spans, "dashboard");

@@ -6,7 +6,7 @@
 #include "tests/support/hooks.h"
 #include "tests/support/lenient.h"
 
-TestSuite(webhook_answers, .init = api_open, .timeout = 90);
+TestSuite(webhook_answers, .init = api_open, .timeout = 300);
 
 static const json_t *send(struct receiver *receiver, const char *path)
 {
@@ -70,36 +70,50 @@ Test(webhook_answers, bad_certificates_fail_as_tls)
     }
 }
 
+/* How the n-th delivery ended, which comes within 8 s by the service's own clock or not at all. */
+static bool is_in_time(const struct org *org, const struct hook *hook, int n)
+{
+    const json_t *delivery;
+
+    hook_await(org, hook, n, 30000);
+    delivery = hook_delivery(org, hook, 0);
+    if (strcmp(text_of(delivery, "state"), "succeeded") == 0)
+        return true;
+    cr_expect_str_eq(text_of(delivery, "error"), "timeout");
+    cr_expect_geq(duration_ms(delivery), 7900);
+    cr_expect_leq(duration_ms(delivery), lenient(8500));
+    return false;
+}
+
 Test(webhook_answers, an_answer_is_in_time_after_7_9_seconds_and_late_after_8_1)
 {
     struct receiver *receiver = receiver_start("good");
-    struct org org;
+    bool drips_in_time = false, slow_in_time = false;
     struct hook drips, drips_on, slow, too_slow, hangs;
-    const json_t *late;
+    struct org org;
 
     org_new(&org);
     /* A sanitizer makes both ends slower: then they get ten times the margin. */
     hook_new(&org, receiver_url(receiver, format("/drip/%d", (int)(8000 - lenient(100)))),
              "ticket.created", &drips);
-    hook_new(&org, receiver_url(receiver, "/drip/8100"), "ticket.created", &drips_on);
+    hook_new(&org, receiver_url(receiver, format("/drip/%d", (int)(8000 + lenient(100)))),
+             "ticket.created", &drips_on);
     hook_new(&org, receiver_url(receiver, format("/slow/%d", (int)(8000 - lenient(200)))),
              "ticket.created", &slow);
-    hook_new(&org, receiver_url(receiver, "/slow/8100"), "ticket.created", &too_slow);
+    hook_new(&org, receiver_url(receiver, format("/slow/%d", (int)(8000 + lenient(100)))),
+             "ticket.created", &too_slow);
     hook_new(&org, receiver_url(receiver, "/hang"), "ticket.created", &hangs);
-    publish_ticket(&org, "ticket.created", "T-1");
-    hook_await(&org, &drips, 1, 12000);
-    hook_await(&org, &hangs, 1, 12000);
-    hook_await(&org, &drips_on, 1, 12000);
-    hook_await(&org, &slow, 1, 12000);
-    hook_await(&org, &too_slow, 1, 12000);
-    cr_expect_str_eq(text_of(hook_delivery(&org, &drips, 0), "state"), "succeeded");
-    cr_expect_str_eq(text_of(hook_delivery(&org, &slow, 0), "state"), "succeeded");
-    cr_expect_str_eq(text_of(hook_delivery(&org, &too_slow, 0), "error"), "timeout");
-    cr_expect_str_eq(text_of(hook_delivery(&org, &hangs, 0), "error"), "timeout");
-    late = hook_delivery(&org, &drips_on, 0);
-    cr_expect_str_eq(text_of(late, "error"), "timeout");
-    cr_expect_geq(duration_ms(late), 7900);
-    cr_expect_leq(duration_ms(late), lenient(8500));
+    /* Again when the machine, not the receiver, took the rest of the time. */
+    for (int n = 1; n <= 5 && !(drips_in_time && slow_in_time); n++) {
+        publish_ticket(&org, "ticket.created", format("T-%d", n));
+        drips_in_time |= is_in_time(&org, &drips, n);
+        slow_in_time |= is_in_time(&org, &slow, n);
+        cr_expect_not(is_in_time(&org, &drips_on, n));
+        cr_expect_not(is_in_time(&org, &too_slow, n));
+        cr_expect_not(is_in_time(&org, &hangs, n));
+    }
+    cr_expect(drips_in_time);
+    cr_expect(slow_in_time);
 }
 
 /* Resident memory of the webhook service in kilobytes. */

@@ -6,9 +6,9 @@
 #include "tests/support/keep.h"
 #include "tests/support/sql.h"
 
-TestSuite(webhook_log, .init = api_open, .timeout = 60);
+TestSuite(webhook_log, .init = api_open, .timeout = 180);
 
-enum { SOON_MS = 5000 };
+enum { SOON_MS = 30000 };
 
 Test(webhook_log, what_a_disabled_endpoint_misses_is_kept_and_can_be_sent_later)
 {
@@ -162,7 +162,7 @@ Test(webhook_log, a_claim_that_is_not_attempted_is_handed_back_and_sent_once)
 
     org_new(&org);
     hook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &hook);
-    hook_new(&org, receiver_url(receiver, "/slow/4000"), "ticket.resolved", &slow);
+    hook_new(&org, receiver_url(receiver, "/slow/7000"), "ticket.resolved", &slow);
     event = publish_ticket(&org, "ticket.created", "T-1");
     receiver_await(receiver, "/ok", 1, SOON_MS);
     publish_ticket(&org, "ticket.resolved", "T-1");
@@ -249,7 +249,7 @@ Test(webhook_log, the_log_has_a_partition_for_each_day_and_lasts_30)
     static char old[] = "webhook.deliveries_2001_02_03";
 
     sql_text("SELECT webhook.make_partition('2001-02-03 00:00:00+00')", NULL);
-    cr_assert(stack_wait(is_dropped, old, 10000));
+    cr_assert(stack_wait(is_dropped, old, 30000));
     cr_assert_geq(sql_integer("SELECT count(*) FROM pg_inherits WHERE inhparent ="
                               " 'webhook.deliveries'::regclass",
                               NULL),

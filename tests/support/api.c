@@ -186,6 +186,16 @@ void api_begin_in_window(int left_ms)
     cr_assert(stack_wait(has_left, &left_ms, 11000));
 }
 
+bool api_in_one_window(struct answer *const *answers, int n)
+{
+    const long end = http_header_integer(answers[0], "X-RateLimit-Reset");
+
+    for (int i = 1; i < n; i++)
+        if (http_header_integer(answers[i], "X-RateLimit-Reset") != end)
+            return false;
+    return true;
+}
+
 /* -- looking into answers -----------------------------------------------------------------------
  */
 

@@ -44,6 +44,12 @@ void api_send_together(const struct http_request *requests, int n, struct answer
 
 /* Rate limits count in windows of 10 seconds: waits until the present one has that much left. */
 void api_begin_in_window(int left_ms);
+/* Whether all of these were counted in the same window, whose end they tell. */
+bool api_in_one_window(struct answer *const *answers, int n);
+
+/* What an operator changes is to be in force within a second. Here it has twice that, as a gateway
+   that heard nothing of it would ask by itself after three. */
+enum { IN_FORCE_MS = 2000 };
 
 /* -- looking into answers -----------------------------------------------------------------------
  */

@@ -12,7 +12,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { PATIENCE_S = 10, LINE_MOST = 1024 };
+enum { PATIENCE_S = 30, LINE_MOST = 1024 };
 
 __attribute__((format(printf, 2, 3))) static void say(struct busline *line, const char *pattern,
                                                       ...)

@@ -15,7 +15,7 @@
 #include "tests/support/keep.h"
 #include "tests/support/stack.h"
 
-enum { PATIENCE_MS = 20000, BODY_MOST = 65536 };
+enum { PATIENCE_MS = 30000, BODY_MOST = 65536 };
 
 struct caller_link {
     struct bus *bus;

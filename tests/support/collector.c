@@ -12,7 +12,7 @@
 #include "tests/support/keep.h"
 #include "tests/support/port.h"
 
-enum { REQUEST_MOST = 4 * 1024 * 1024, PATIENCE_MS = 20000 };
+enum { REQUEST_MOST = 4 * 1024 * 1024, PATIENCE_MS = 30000 };
 
 struct collector {
     int fd, status;

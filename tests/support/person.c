@@ -7,7 +7,7 @@
 #include "common/bus/bus.h"
 #include "proto/headers.h"
 
-enum { PATIENCE_MS = 10000 };
+enum { PATIENCE_MS = 30000 };
 
 const struct person ada = {"01890a5d-ac96-774b-bcce-b302099a8057", "ada@example.com", "192.0.2.7"};
 

@@ -15,19 +15,7 @@
 #include "tests/support/api.h"
 #include "tests/support/port.h"
 
-enum { ENVIRONMENT_MOST = 256 * 1024, VARIABLES_MOST = 512, READY_WITHIN_MS = 20000 };
-
-/* Two sockets at once, so that the ports differ. */
-static void choose_ports(struct replica *replica)
-{
-    uint16_t port, admin_port;
-    int fds[] = {port_bound(&port), port_bound(&admin_port)};
-
-    close(fds[0]);
-    close(fds[1]);
-    replica->port = port;
-    replica->admin_port = admin_port;
-}
+enum { ENVIRONMENT_MOST = 256 * 1024, VARIABLES_MOST = 512, READY_WITHIN_MS = 30000 };
 
 static bool is_same_name(const char *a, const char *b)
 {
@@ -120,7 +108,8 @@ void replica_launch_of(struct replica *replica, const char *service, const char 
 {
     struct environment *environment = inherit(service);
 
-    choose_ports(replica);
+    replica->port = port_free();
+    replica->admin_port = port_free();
     put(environment->at, format("GATEWAY_PORT=%d", replica->port));
     put(environment->at, format("DASHBOARD_PORT=%d", replica->port));
     put(environment->at, format("ADMIN_PORT=%d", replica->admin_port));

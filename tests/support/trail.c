@@ -6,7 +6,7 @@
 #include "tests/support/postgres_server.h"
 #include "tests/support/sql.h"
 
-enum { PATIENCE_MS = 20000 };
+enum { PATIENCE_MS = 30000 };
 
 static bool is_sealed(void *closure)
 {
