@@ -3,7 +3,7 @@
  *
  * A request carries REQUEST_ID and DEADLINE always; the others where they apply. A reply carries
  * OUTCOME always: its body is the finished resource when the outcome is a success, else the array
- * of problems that stands under "errors" in the envelope.
+ * of errors that stands under "errors" in the envelope.
  */
 #ifndef PROTO_HEADERS_H
 #define PROTO_HEADERS_H
@@ -16,7 +16,7 @@
 #define HEADER_RESOURCE     "Resource-Id"     /* the id in the path, as the client sent it */
 #define HEADER_QUERY        "Query"           /* the raw query string */
 #define HEADER_USER         "User-Id"         /* UUID; who is signed in to the dashboard */
-#define HEADER_USER_EMAIL   "User-Email"      /* the same user's; absent when nobody is signed in */
+#define HEADER_USER_EMAIL   "User-Email"      /* the same user's; absent if not signed in */
 #define HEADER_CLIENT       "Client-Address"  /* IP address from which the user asks */
 #define HEADER_TRACEPARENT  "traceparent"     /* W3C trace context: whose part of a trace asks */
 
@@ -26,7 +26,8 @@
 #define HEADER_RETRY_AFTER "Retry-After"
 
 /* `no`: the service could not write the audit entry beside its work (it reads from a replica of the
-   database); the gateway records it. Absent otherwise. */
+   database); the gateway records it. `already`, in the reply to audit.append: the audit log had an
+   entry for the request, which stays as it is and may tell of another outcome. Absent otherwise. */
 #define HEADER_RECORDED "Recorded"
 /* The contact that this entry shall name: beside `Recorded: no`, and in audit.append. */
 #define HEADER_CONTACT "Contact-Id"

@@ -67,6 +67,11 @@ bool bus_user_discovers(enum bus_user user)
     return user == BUS_USER_OPERATOR;
 }
 
+bool bus_user_checks_clock(enum bus_user user)
+{
+    return user == BUS_USER_GATEWAY || user == BUS_USER_DASHBOARD;
+}
+
 bool bus_user_answers(enum bus_user user)
 {
     for (size_t i = 0; i < n_bus_permissions; i++)

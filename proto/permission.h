@@ -30,7 +30,7 @@ struct bus_permission {
     const char *subject;
     enum bus_kind kind;
     unsigned senders;   /* may publish: a bit 1 << BUS_USER_... each */
-    unsigned listeners; /* may subscribe; to a mailbox only in the queue group of its own name */
+    unsigned listeners; /* may subscribe; to a mailbox only in the queue group with its name */
 };
 
 extern const struct bus_permission bus_permissions[];
@@ -42,6 +42,11 @@ bool bus_user_asks(enum bus_user user);         /* sends commands: has an inbox 
 /* Has a mailbox: replies to what comes there, and is found by service discovery. */
 bool bus_user_answers(enum bus_user user);
 bool bus_user_discovers(enum bus_user user); /* asks $SRV.VERB, .NAME and .NAME.ID at will */
+
+/* Asks the access service alone whether it is there, for the time that its answer carries. */
+bool bus_user_checks_clock(enum bus_user user);
+#define BUS_CLOCK_SUBJECT "$SRV.PING.access"
+#define BUS_CLOCK_HEADER  "Time" /* Unix milliseconds; in every answer to service discovery */
 
 #define BUS_DISCOVERY_VERBS 3
 extern const char *const bus_discovery_verbs[BUS_DISCOVERY_VERBS]; /* "$SRV.PING" and so on */

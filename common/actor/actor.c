@@ -3,30 +3,38 @@
 #include <stdlib.h>
 
 #include "actor_sql.h"
-#include "common/actor/engine.h"
+#include "common/actor/actor_internal.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/base/watchdog.h"
+#include "common/db/once.h"
+#include "proto/headers.h"
 
 enum {
-    BATCH_MOST = 128,
-    MAILBOX_MOST = 1024,
-    ARENA_MOST = 1024 * 1024 * 1024, /* a batch of the largest replies several times over */
+    BATCH_MAX = 128,
+    MAILBOX_MAX = 1024,
+    MAILBOX_BYTES = 16 * 1024 * 1024,
+    BATCH_BYTES = 8 * 1024 * 1024,  /* bodies and replies: what a batch takes is thrice as much */
+    ARENA_MAX = 1024 * 1024 * 1024, /* a batch of the largest replies several times over */
     IDLE_MS = 1000,
     IDLE_US = IDLE_MS * 1000,
-    RETRY_MS = 100, /* how long a turn without a database sleeps */
+    RETRY_MS = 100, /* how long a step without a database sleeps */
     UNSENT_MS = 1,
-    DRAIN_MS = 10, /* how long a turn sleeps that waits for the last ones */
+    UNSENT_US = UNSENT_MS * 1000,
+    DRAIN_MS = 10, /* how long a step sleeps that waits for the last ones */
     FINISH_US = 10 * 1000 * 1000,
+    HUNG_TIMEOUT_US = 1000 * 1000,
+    SLOW_BATCH_MAX = 16, /* what is in the slow lane fills a batch with less */
+    REST_MAX_US = 1000 * 1000,
+    /* 50 ms for each MB. Beside pages of 6 MB a neighbour's p99 was 14 to 18 ms with that and 17 to 20
+       without (tests/long/expensive_organization_test.c). */
+    CARRIED_BYTES_A_US = 20,
 };
 
 /* -- the mailbox ----------------------------------------------------------------------------- */
 
-static int patience_ms(const struct actor *actor)
+static int idle_wait_ms(const struct actor *actor)
 {
-    if (actor->ring_n > 0)
-        return 0;
-    if (actor->has_unsent)
-        return UNSENT_MS;
     if (atomic_load(&actor->is_stopping))
         return DRAIN_MS;
     if (!db_is_up(actor->db))
@@ -34,22 +42,105 @@ static int patience_ms(const struct actor *actor)
     return actor->has_left ? DRAIN_MS : IDLE_MS;
 }
 
-static void take_in(struct actor *actor)
+/* What waits when it is stopped is finished without a rest. Nothing is begun while replies wait to be
+   sent. */
+static int64_t rest_left_us(const struct actor *actor, int64_t now_us)
+{
+    int64_t left_us = 0;
+
+    if (!actor->options.is_slow_lane)
+        return 0;
+    if (!atomic_load(&actor->is_stopping) && !slow_lane_is_hurried(actor->slow_lane))
+        left_us = actor->rest_until_us - now_us;
+    if (slow_lane_has_unsent(actor->slow_lane) && left_us < UNSENT_US)
+        left_us = UNSENT_US;
+    return left_us > 0 ? left_us : 0;
+}
+
+static int wait_ms(const struct actor *actor)
+{
+    const int64_t now_us = clock_mono_us(), rest_us = rest_left_us(actor, now_us);
+    const int idle_ms = idle_wait_ms(actor);
+    int64_t due_us = fair_queue_due_in(&actor->queue, now_us);
+
+    if (actor->has_unsent)
+        return UNSENT_MS; /* whatever waits is not begun before */
+    if (due_us >= 0 && due_us < rest_us)
+        due_us = rest_us;
+    return due_us < 0 || due_us >= idle_ms * 1000 ? idle_ms : (int)(due_us + 999) / 1000;
+}
+
+/* What names no organization, or none that there could be, is of none. */
+static struct uuid organization_of(struct bus_message *message)
+{
+    struct uuid organization = {{0}};
+
+    (void)uuid_parse(bus_message_header(message, HEADER_ORGANIZATION), &organization);
+    return organization;
+}
+
+static void admit(struct actor *actor, const struct uuid *organization,
+                  const struct waiting *waiting)
+{
+    struct waiting excess;
+
+    while (fair_queue_add(&actor->queue, organization, waiting, &excess)) {
+        const bool is_itself = excess.message == waiting->message;
+
+        actor_reject(actor, &excess);
+        if (is_itself)
+            break;
+    }
+}
+
+static void take_from(struct actor *actor, size_t at, int64_t now, int64_t since)
 {
     struct bus_message *message;
-    int64_t now = clock_us(), since = clock_mono_us();
 
-    while ((message = bus_take(actor->mailbox)) != NULL) {
-        size_t room = actor->options.mailbox_most;
+    while ((message = bus_take(actor->mailboxes[at])) != NULL) {
+        const struct uuid organization = organization_of(message);
+        const struct waiting waiting = {.message = message,
+                                        .route = &actor->service->routes[at],
+                                        .bytes = bus_message_body(message).n,
+                                        .received_us = now,
+                                        .since_us = since,
+                                        .until_us = message_until_us(message, now, since)};
 
-        if (actor->ring_n == room) {
-            metric_add(actor->meters->busy, 1);
-            turn_away(actor, message);
-            continue;
-        }
-        actor->ring[(actor->ring_first + actor->ring_n++) % room] =
-            (struct waiting){.message = message, .received_us = now, .since_us = since};
+        if (actor->slow_lane != NULL && slow_lane_has(actor->slow_lane, &organization, since))
+            actor_hand_over(actor, &organization, waiting);
+        else
+            admit(actor, &organization, &waiting);
     }
+}
+
+static void take_from_others(struct actor *actor)
+{
+    struct uuid organization;
+    struct waiting waiting;
+
+    while (slow_lane_take(actor->slow_lane, &organization, &waiting))
+        admit(actor, &organization, &waiting);
+}
+
+static void take_in(struct actor *actor)
+{
+    const int64_t now = clock_us(), since = clock_mono_us();
+
+    if (actor->options.is_slow_lane)
+        take_from_others(actor);
+    for (size_t i = 0; i < actor->n_mailboxes; i++)
+        take_from(actor, i, now, since);
+}
+
+/* While a batch waits for the database, what comes in is bounded all the same: left to the server,
+   it would be cut off for being slow, and the replies with it. */
+static void on_wait(void *closure)
+{
+    struct actor *actor = closure;
+
+    bus_wait(actor->bus, 0);
+    take_in(actor);
+    bus_push(actor->bus);
 }
 
 /* One look at the socket gives one buffer's worth: looks again while that brings more and the next
@@ -59,94 +150,134 @@ static void gather(struct actor *actor)
     size_t had;
 
     do {
-        had = actor->ring_n;
+        had = actor->queue.n;
         take_in(actor);
-        if (actor->ring_n > had)
+        if (actor->queue.n > had)
             bus_wait(actor->bus, 0);
-    } while (actor->ring_n > had && actor->ring_n < actor->options.batch_most);
+    } while (actor->queue.n > had && actor->queue.n < actor->options.batch_max);
     take_in(actor);
 }
 
-static struct waiting next_waiting(struct actor *actor)
-{
-    struct waiting next = actor->ring[actor->ring_first];
-
-    actor->ring_first = (actor->ring_first + 1) % actor->options.mailbox_most;
-    actor->ring_n--;
-    return next;
-}
-
 /* False: it needs no batch and has been dealt with. */
-static bool begin(struct actor *actor, const struct waiting *from, struct work *work)
+static bool begin(struct actor *actor, const struct waiting *from, struct batch_item *item)
 {
-    if (!work_read(actor, from, work)) {
-        work_answer(actor, work);
-    } else if (work_is_expired(work)) {
-        work_expire(actor, work);
+    if (!batch_item_read(actor, from, item)) {
+        batch_item_send_reply(actor, item);
+    } else if (batch_item_is_expired(item)) {
+        batch_item_expire(actor, item);
     } else if (actor->has_left || !db_is_up(actor->db)) {
-        work_fail(work, OUTCOME_UNAVAILABLE);
-        work_answer(actor, work);
-    } else if (work_is_hopeless(actor, work)) {
-        metric_add(actor->meters->expired, 1);
-        turn_away(actor, from->message);
+        batch_item_fail(item, OUTCOME_UNAVAILABLE);
+        batch_item_send_reply(actor, item);
+    } else if (batch_item_is_hopeless(actor, item)) {
+        batch_item_reject(actor, item);
     } else {
         return true;
     }
     return false;
 }
 
-static void run_waiting(struct actor *actor)
+static void run_batch(struct actor *actor)
 {
-    size_t most = actor->batch_now, n = 0;
-    struct work *all, **works;
+    const size_t max = actor->batch_now;
+    struct waiting *taken;
+    struct batch_item *all, **items;
+    size_t n_taken, n = 0;
 
-    if (actor->ring_n == 0)
-        return;
-    if (most > actor->ring_n)
-        most = actor->ring_n;
-    all = ARENA_ARRAY(&actor->arena, struct work, most);
-    works = ARENA_ARRAY(&actor->arena, struct work *, most);
-    actor->rung = NULL;
-    for (size_t i = 0; i < most; i++) {
-        const struct waiting next = next_waiting(actor);
-
+    taken = ARENA_ARRAY(&actor->arena, struct waiting, max);
+    n_taken = fair_queue_take(&actor->queue, max, clock_mono_us(), taken);
+    all = ARENA_ARRAY(&actor->arena, struct batch_item, n_taken);
+    items = ARENA_ARRAY(&actor->arena, struct batch_item *, n_taken);
+    actor->noticed = NULL;
+    for (size_t i = 0; i < n_taken; i++) {
         all[i].arrival = i;
-        if (begin(actor, &next, &all[i]))
-            works[n++] = &all[i];
+        if (begin(actor, &taken[i], &all[i]))
+            items[n++] = &all[i];
     }
+    if (actor->options.is_slow_lane)
+        metric_add(actor->metrics->slow_lane, (int64_t)n);
     if (n > 0)
-        works_settle(actor, works, n);
+        batch_run(actor, items, n);
     arena_clear(&actor->arena);
 }
 
+/* The slow lane rests for as long as its batch took, here and then in the bus, the gateway and the
+   client: it has half of a processor at most, whatever is asked of it. */
+static void rest(struct actor *actor, int64_t start_us)
+{
+    const int64_t now_us = clock_mono_us();
+    const int64_t took_us =
+        now_us - start_us + (int64_t)(actor->replied_bytes / CARRIED_BYTES_A_US);
+
+    actor->rest_until_us = now_us + (took_us < REST_MAX_US ? took_us : REST_MAX_US);
+}
+
+static void run_waiting(struct actor *actor)
+{
+    const int64_t start_us = clock_mono_us();
+
+    if (actor->queue.n == 0 || rest_left_us(actor, start_us) > 0)
+        return;
+    actor->replied_bytes = 0;
+    run_batch(actor);
+    if (actor->options.is_slow_lane)
+        rest(actor, start_us);
+}
+
 /* -- the thread ------------------------------------------------------------------------------ */
+
+/* Any process does it for all services: the one that hangs cannot. A program that hangs in a
+   transaction gives its locks back within ten seconds: after five, the second between two looks and
+   the longest that a step takes. */
+static void end_hung_sessions(struct actor *actor)
+{
+    struct params params = {.n = 0};
+    size_t n;
+
+    if (db_once(actor->db, actor->end_hung_sessions, &params, HUNG_TIMEOUT_US) != ST_OK)
+        return;
+    n = db_rows_count(db_result(actor->db, 0));
+    if (n == 0)
+        return;
+    metric_add(actor->metrics->hung_sessions, (int64_t)n);
+    LOG(LOG_WARNING, "ended database sessions whose program hangs in a transaction",
+        log_int("sessions", (int64_t)n));
+}
 
 static void do_upkeep(struct actor *actor)
 {
     int64_t now = clock_mono_us();
 
-    if (!actor->options.is_first || !actor->service->on_idle || !db_is_up(actor->db) ||
-        now < actor->idle_due_us)
+    if (!actor->options.is_first || !db_is_up(actor->db) || now < actor->idle_due_us)
         return;
     actor->idle_due_us = now + IDLE_US;
-    actor->service->on_idle(actor->db, &actor->arena, actor->service->self);
+    if (actor->service == actor->metrics->service)
+        end_hung_sessions(actor);
+    if (actor->service->on_idle && db_is_up(actor->db))
+        actor->service->on_idle(actor->db, &actor->arena, actor->service->self);
     arena_clear(&actor->arena);
 }
 
-static void turn(struct actor *actor)
+static void step(struct actor *actor)
 {
-    bus_wait(actor->bus, patience_ms(actor));
-    links_mind(actor);
-    if (actor->mailbox != NULL)
-        gather(actor);
-    links_show(actor);
+    watchdog_kick();
+    bus_wait_with_socket(actor->bus, db_socket(actor->db), wait_ms(actor));
+    membership_update(actor);
+    gather(actor);
+    membership_update_gauges(actor);
     /* What is begun while replies wait for the socket would add its own: the bus keeps a batch's,
        and drops what exceeds that. */
-    if (!actor->has_unsent || bus_flush(actor->bus))
+    if (!membership_may_recover(actor) && (!actor->has_unsent || bus_flush(actor->bus)))
         run_waiting(actor);
-    discovery_answer(&actor->discovery, &actor->arena);
+    discovery_reply(&actor->discovery, &actor->arena);
     actor->has_unsent = !bus_flush(actor->bus);
+    if (actor->outbox != NULL)
+        actor_send_replies(actor);
     do_upkeep(actor);
+}
+
+static bool is_replying(const struct actor *actor)
+{
+    return actor->has_unsent || (actor->outbox != NULL && outbox_is_awaited(actor->outbox));
 }
 
 /* Everything that was routed here before the intake closed is still answered. */
@@ -154,12 +285,12 @@ static void finish(struct actor *actor)
 {
     int64_t until_us = clock_mono_us() + FINISH_US;
 
-    if (actor->mailbox == NULL)
-        return;
-    bus_stop_serving(actor->mailbox);
+    membership_close_intake(actor);
+    if (actor->outbox != NULL)
+        slow_lane_hurry(actor->slow_lane);
     do
-        turn(actor);
-    while ((actor->ring_n > 0 || actor->has_unsent || !bus_is_drained(actor->mailbox)) &&
+        step(actor);
+    while ((actor->queue.n > 0 || !membership_is_drained(actor) || is_replying(actor)) &&
            clock_mono_us() < until_us);
 }
 
@@ -167,10 +298,12 @@ static void *run(void *closure)
 {
     struct actor *actor = closure;
 
-    links_mind(actor);
+    watchdog_begin(actor->options.name);
+    membership_update(actor);
     while (!atomic_load(&actor->is_stopping))
-        turn(actor);
+        step(actor);
     finish(actor);
+    watchdog_end();
     return NULL;
 }
 
@@ -189,13 +322,18 @@ static bool open_database(struct actor *actor)
     const struct service *service = actor->service;
     size_t n = service->n_statements;
 
-    actor->statements = zeroed(n + LEDGER_STATEMENTS + 1, sizeof(*actor->statements));
+    actor->statements =
+        zeroed(n + AUDIT_SINK_STATEMENTS + ACTOR_SQL_COUNT, sizeof(*actor->statements));
     for (size_t i = 0; i < n; i++)
         actor->statements[i] = service->statements[i];
-    if (service->ledger) {
-        actor->statements[n++] = *service->ledger->entries;
-        actor->statements[n++] = *service->ledger->changes;
+    if (service->audit_sink) {
+        actor->statements[n++] = *service->audit_sink->entries;
+        actor->statements[n++] = *service->audit_sink->changes;
     }
+    actor->limit_lock_waits = (int)n;
+    actor->statements[n++] = actor_sql[SQL_LIMIT_LOCK_WAITS];
+    actor->end_hung_sessions = (int)n;
+    actor->statements[n++] = actor_sql[SQL_END_HUNG_SESSIONS];
     if (service->looks_up_organizations) {
         actor->find_organizations = (int)n;
         actor->statements[n++] = actor_sql[SQL_FIND_ORGANIZATIONS];
@@ -205,6 +343,10 @@ static bool open_database(struct actor *actor)
         .name = actor->options.name,
         .statements = actor->statements,
         .n_statements = n,
+        .on_wait = on_wait,
+        .closure = actor,
+        .lock_ms = LOCK_TIMEOUT_MS,
+        .statement_ms = service->statement_ms,
     });
     if (!actor->db)
         LOG(LOG_ERROR, "DATABASE_URL cannot be parsed");
@@ -223,37 +365,65 @@ static bool open_bus(struct actor *actor)
 
 static void release(struct actor *actor)
 {
-    while (actor->ring_n > 0)
-        bus_message_free(next_waiting(actor).message);
+    struct waiting left;
+
+    while (fair_queue_take(&actor->queue, 1, INT64_MAX, &left) > 0)
+        bus_message_free(left.message);
+    if (actor->options.is_slow_lane)
+        slow_lane_free(actor->slow_lane);
+    outbox_close(actor->outbox);
     bus_free(actor->bus);
     db_free(actor->db);
     arena_release(&actor->arena);
-    free(actor->ring);
+    fair_queue_release(&actor->queue);
+    free(actor->mailboxes);
     free(actor->statements);
     free(actor);
+}
+
+static void read_options(struct actor *actor, const struct actor_options *options)
+{
+    actor->options = *options;
+    if (actor->options.batch_max == 0)
+        actor->options.batch_max = options->service->batch_max;
+    if (actor->options.batch_max == 0)
+        actor->options.batch_max = BATCH_MAX;
+    if (actor->options.is_slow_lane && actor->options.batch_max > SLOW_BATCH_MAX)
+        actor->options.batch_max = SLOW_BATCH_MAX;
+    if (actor->options.mailbox_max == 0)
+        actor->options.mailbox_max = MAILBOX_MAX;
+}
+
+/* Who runs the slow lane has it, others of the service share it. */
+static struct slow_lane *find_slow_lane(const struct actor_options *options)
+{
+    if (options->is_slow_lane)
+        return slow_lane_new(options->mailbox_max, MAILBOX_BYTES);
+    return options->slow_lane != NULL ? options->slow_lane->slow_lane : NULL;
 }
 
 struct actor *actor_start(const struct actor_options *options)
 {
     struct actor *actor = zeroed(1, sizeof(*actor));
 
-    actor->options = *options;
-    if (actor->options.batch_most == 0)
-        actor->options.batch_most = options->service->batch_most;
-    if (actor->options.batch_most == 0)
-        actor->options.batch_most = BATCH_MOST;
-    if (actor->options.mailbox_most == 0)
-        actor->options.mailbox_most = MAILBOX_MOST;
-    actor->batch_now = actor->options.batch_most;
+    read_options(actor, options);
+    actor->slow_lane = find_slow_lane(&actor->options);
+    actor->batch_now = actor->options.batch_max;
     actor->service = options->service;
-    actor->meters = options->meters;
-    actor->route_meters = meters_of(options->meters, options->service);
-    actor->ring = zeroed(actor->options.mailbox_most, sizeof(*actor->ring));
-    arena_init(&actor->arena, ARENA_MOST);
+    actor->metrics = options->metrics;
+    actor->route_metrics = actor_metrics_of(options->metrics, options->service);
+    actor->mailboxes = zeroed(options->service->n_routes, sizeof(struct bus_mailbox *));
+    fair_queue_init(&actor->queue, actor->options.mailbox_max, MAILBOX_BYTES,
+                    actor->options.batch_max, BATCH_BYTES);
+    arena_init(&actor->arena, ARENA_MAX);
     if (!open_database(actor) || !open_bus(actor)) {
         release(actor);
         return NULL;
     }
+    if (options->is_slow_lane)
+        slow_lane_wakes(actor->slow_lane, actor->bus);
+    else if (actor->slow_lane != NULL)
+        actor->outbox = outbox_new(actor->slow_lane, actor->bus);
     must(pthread_create(&actor->thread, NULL, run, actor) == 0);
     return actor;
 }

@@ -1,26 +1,37 @@
 /*
- * actor - drains a mailbox into one pipeline and one commit, then answers everybody.
+ * actor - drains its mailbox into one pipeline and one commit, then replies to everybody.
  *
- * What     One thread, one bus connection, one database connection, one arena. A turn:
+ * What     One thread, one bus connection, one database connection, one arena. A step:
  *
- *            1  take what waits in the mailbox, at most `batch_most`; drop what is past its
- *               deadline; answer `busy` to what exceeds `mailbox_most`
- *            2  judge  each command by itself: bytes to struct, rules, no I/O
- *            3  ask    queue its statements; all commands' statements go out as one pipeline
- *            4  tell   turn its rows into a reply or a refusal
- *            5  record the ledger: one audit entry for each, in one statement
- *            6  commit once; only then publish the replies and ring the doorbells
+ *            1  take what waits in the mailbox, by organization in turn (fair_queue.h), at most
+ *               `batch_max`; answer `busy` to what is past its deadline, and, where more than
+ *               `mailbox_max` waits, to the newest of the organization of which most does
+ *            2  parse  each command by itself: bytes to struct, rules, no I/O
+ *            3  query  queue its statements; all commands' statements go out as one pipeline
+ *            4  reply  turn its rows into a reply or a refusal
+ *            5  audit  one entry for each, in one statement
+ *            6  commit once; only then publish the replies and the notices
  *
- *          When the batch fails, its commands are run again one by one, so one bad command never
- *          harms its neighbours; a command that lost a race (ST_RETRY) is run again up to 3 times.
+ *          When the batch fails, the command whose statement failed is taken out and the others are
+ *          run together again, so one bad command never harms the others; where the statement
+ *          was that of several, these are halved. Replies of what is committed leave before that.
+ *          Where this takes long, those that are not suspect are given back to the mailbox and run
+ *          with the next batch, and suspects are answered `unavailable`.
+ *          A command that lost a race (ST_RETRY), or whose rows are locked for longer than a
+ *          moment, goes back into the mailbox and is tried with later batches for half a second;
+ *          then it is answered `unavailable`. Nothing waits for it meanwhile.
  *          A batch that missed a deadline is followed by smaller ones, and what has waited so long
  *          that it would miss its own is answered `busy`.
+ *          What is wanted by organizations that ask for much is left to the slow lane, an actor that
+ *          does all of this with what others put into it, and rests after each batch for as long as
+ *          it took: see slow_lane.h.
  * Threads  Handlers run on the actor's thread, one at a time, straight through.
  * Fails    Handlers return ST_OK, ST_REFUSED (they filled the refusal: see command_refuse()) or
- *          ST_RETRY from tell (their statements wrote nothing; run me again). Anything that goes
- *          wrong in the database is the actor's business: unavailable, uncertain or server_error.
- *          An actor that has been without its database for a quarter of a second leaves the queue
- *          group to those that have theirs, and joins it again when it has: see links.c.
+ *          ST_RETRY from reply (their statements wrote nothing, and hold no lock that anybody waits
+ *          for; run me again). Anything that goes wrong in the database is the actor's business:
+ *          unavailable, uncertain or server_error. An actor that has been without its database for
+ *          a quarter of a second leaves the queue group to those that have theirs, and joins it
+ *          again when it has: see membership.c.
  */
 #ifndef COMMON_ACTOR_ACTOR_H
 #define COMMON_ACTOR_ACTOR_H
@@ -32,74 +43,89 @@
 /* One row of a service's table of commands. */
 struct route {
     const char *subject;      /* from proto/subject.h */
-    enum operation operation; /* what the audit trail calls it; OP_NONE = not in the trail */
-    enum change change;       /* what the trail of changes calls it; CHANGE_NONE = not in it */
+    enum operation operation; /* what the audit log calls it; OP_NONE = not in the audit log */
+    enum change change;       /* what the log of changes calls it; CHANGE_NONE = not in it */
     bool writes;
-    /* Parses and judges the bytes. ST_REFUSED skips the other two. Runs again, on a command as it
+    /* Parses and checks the bytes. ST_REFUSED skips the other two. Runs again, on a command as it
        came, when the command is run again. */
-    enum status (*judge)(struct command *command, void *service);
+    enum status (*parse)(struct command *command, void *service);
     /* Queues statements with db_add() and keeps their indexes in command->state; NULL = none. */
-    void (*ask)(struct command *command, struct db *db, void *service);
-    /* Reads the results; builds the reply. NULL = the reply is there already. May ask for more with
-       db_add() and db_run(); when that fails, it returns what db_run() said. */
-    enum status (*tell)(struct command *command, struct db *db, void *service);
-    /* In place of ask: queues the statements of all the route's commands of a batch at once, in
-       lock order, behind those of the routes that ask one by one; `n` is at least 1. One statement
-       for many commands costs PostgreSQL half of what as many statements do. */
-    void (*ask_together)(struct command *const *commands, size_t n, struct db *db, void *service);
+    void (*query)(struct command *command, struct db *db, void *service);
+    /* Reads the results; builds the reply. NULL = the reply is there already. May query for more
+       with db_add() and db_run(); when that fails, it returns what db_run() said. */
+    enum status (*reply)(struct command *command, struct db *db, void *service);
+    /* In place of query: queues the statements of all the route's commands of a batch at once, in
+       lock order, behind those of the routes that query one by one; `n` is at least 1. One
+       statement for many commands costs PostgreSQL half of what as many statements do. */
+    void (*query_together)(struct command *const *commands, size_t n, struct db *db, void *service);
 };
 
 /* What is written beside the work of every command, in the same transaction: one statement for all
-   commands of a batch, and one for those of operators. The audit trail is the one ledger
-   (common/trail). The actor registers the statements behind the service's own, in this order. */
-struct ledger {
+   commands of a batch, and one for those of operators. The audit log (common/audit_log) is such a
+   sink. The actor registers the statements behind the service's own, in this order. */
+struct audit_sink {
     const struct db_statement *entries; /* a second entry for a request violates its unique key */
     const struct db_statement *changes;
     /* Queues them for those of `commands` that are to be recorded; `statement` is the first's
        number in the registry. */
     void (*add)(struct db *db, int statement, struct command *const *commands, size_t n,
                 struct arena *arena);
+    /* After the commit, of the same commands: the rows of the first statement that was added. May
+       set is_recorded_already. NULL = nothing is to be learned from them. */
+    void (*on_commit)(const struct db_rows *rows, struct command *const *commands, size_t n);
 };
-#define LEDGER_STATEMENTS 2
+#define AUDIT_SINK_STATEMENTS 2
 
 struct service {
-    const char *name;    /* "conversation": the queue group, in logs and metrics */
-    const char *group;   /* the queue group, if it is not called as the service is; or NULL */
-    const char *mailbox; /* subject with wildcard: "v1.conversation.*" */
+    const char *name;  /* "conversation": the queue group, in logs and metrics */
+    const char *group; /* the queue group, if it is not called as the service is; or NULL */
+    /* What its actors take in, and nothing else: replicas of which one knows a command and the
+       other does not share the rest. */
     const struct route *routes;
     size_t n_routes;
     const struct db_statement *statements;
     size_t n_statements;
     void *self; /* the service's own state, shared by its actors: read-only after start */
-    const struct ledger *ledger; /* &trail, or NULL where nothing is recorded */
-    size_t batch_most;           /* 0 = 128; less where replies are large: a batch is held whole */
-    /* Whether an organization exists is looked up for what has an ask and is no operation of the
-       API: who sends it names the organization. not_found where there is none. */
+    const struct audit_sink *audit_sink; /* &audit_log, or NULL where nothing is recorded */
+    size_t batch_max; /* 0 = 128; less where replies are large: a batch is held whole */
+    /* How long one statement may take; 0 = 10 s. What takes longer is refused with 503 and charged
+       with that time, and the rest of its batch is run again: well below the time that commands
+       have. */
+    int statement_ms;
+    /* Check that the organization exists before running an operator's command (one that queries and
+       is no operation of the API); reply not_found if it does not. */
     bool looks_up_organizations;
     /* Called about once a second on the first actor's thread between batches; NULL = nothing.
        For upkeep such as partitions made ahead. */
     void (*on_idle)(struct db *db, struct arena *arena, void *self);
     size_t actors; /* how many, in each process; 0 = as the setting ACTORS says */
-    /* Another mailbox that the same process serves, with actors of its own: what takes long there
-       delays nobody here. NULL = there is none. */
-    const struct service *beside;
+    /* One more actor in each process runs what organizations ask for that ask for much: for
+       mailboxes in which one command may cost as much as hundreds of others. */
+    bool has_slow_lane;
+    /* Other commands that the same process takes, with their own mailbox and actors: slow ones
+       there delay none here. NULL = none. */
+    const struct service *next_in_process;
 };
 
 /* -- running one: for service.h and tests ----------------------------------------------------- */
 
 struct actor;
-struct meters; /* common/actor/meters.h */
+struct actor_metrics; /* common/actor/actor_metrics.h */
 
 struct actor_options {
     const struct service *service;
-    struct meters *meters; /* shared by all actors of the process */
-    const char *name;      /* "conversation-0": how the bus and the database show it */
-    const char *bus_url;   /* never logged */
+    struct actor_metrics *metrics; /* shared by all actors of the process */
+    const char *name;              /* "conversation-0": how the bus and the database show it */
+    const char *bus_url;           /* never logged */
     const struct bus_tls *bus_tls;
     const char *database_url; /* never logged */
     bool is_first;            /* calls on_idle */
-    size_t batch_most;        /* 0 = as the service says */
-    size_t mailbox_most;      /* 0 = 1024 */
+    size_t batch_max;         /* 0 = as the service says */
+    size_t mailbox_max;       /* 0 = 1024 */
+    bool is_slow_lane;        /* takes nothing in but what others leave to it */
+    /* Who is left what takes long, by others of the same service; lives longer than they. NULL:
+       nobody. */
+    struct actor *slow_lane;
 };
 
 /* Starts the thread. NULL (logged): an option is unusable. What the options point to is kept. */

@@ -13,7 +13,7 @@ enum status command_refuse(struct command *command, enum outcome outcome, const 
     va_start(args, message);
     text = arena_vprintf(command->arena, message, args);
     va_end(args);
-    problems_add(&command->problems, outcome_code(outcome), field, "%s", text);
+    errors_add(&command->errors, outcome_code(outcome), field, "%s", text);
     return command_refuse_all(command, outcome);
 }
 

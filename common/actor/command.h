@@ -1,7 +1,7 @@
 /*
  * command - one message from the mailbox, on its way to becoming a reply.
  *
- * Owns     Everything in it lives in the actor's arena until the batch is answered.
+ * Owns     Everything in it lives in the actor's arena until the batch is replied to.
  * Threads  The actor's.
  */
 #ifndef COMMON_ACTOR_COMMAND_H
@@ -11,7 +11,7 @@
 #include "common/base/buf.h"
 #include "common/base/status.h"
 #include "common/base/uuid.h"
-#include "common/wire/problems.h"
+#include "common/wire/errors.h"
 #include "proto/operation.h"
 #include "proto/outcome.h"
 
@@ -41,20 +41,25 @@ struct command {
     int64_t received_us, deadline_us; /* clock_us(); a command without a deadline gets 5 s */
     struct arena *arena;
 
-    /* The handler's answer: all empty when judge begins. */
-    enum outcome outcome;     /* OUTCOME_OK unless the handler says otherwise */
-    struct buf reply;         /* body when the outcome is a success */
-    struct problems problems; /* else: what is wrong */
-    unsigned retry_after_s;   /* told beside a refusal; 0 = not */
+    /* The handler's reply: all empty when parse begins. */
+    enum outcome outcome;   /* OUTCOME_OK unless the handler says otherwise */
+    struct buf reply;       /* body when the outcome is a success */
+    struct errors errors;   /* else: what is wrong */
+    unsigned retry_after_s; /* told beside a refusal; 0 = not */
 
     /* What the audit entry shall name; nil = null. */
     struct uuid conversation_id, contact_id;
 
-    /* For the trail of changes, what neither request nor reply says as proto/change.def has it:
+    /* For the log of changes, what neither request nor reply says as proto/change.def has it:
        STR_NONE and empty unless the handler says otherwise. */
-    bool is_no_change; /* everything stood as it was asked for: the trail has nothing to say */
+    bool is_no_change; /* no-op: nothing changed, so no change is audited */
     struct str change_target;
     struct buf change_detail; /* see command_note() */
+
+    /* The audit log had an entry for the request, which stays as it is: set by the audit sink, if
+       at all.
+     */
+    bool is_recorded_already;
 
     void *state; /* the handler's own, between its steps */
 
@@ -62,16 +67,22 @@ struct command {
        (then of arrival), in every replica alike, so that batches cannot deadlock. 0 = no matter. */
     uint64_t lock_order;
 
-    /* A doorbell to ring on the bus after the commit (subject, no body, the caller's organization
+    /* What it took, for fairness between organizations: in units of some 20 microseconds of a
+       database backend, which is what a get takes. 0 until it is parsed, and then 1 unless the
+       reply hook finds that it was more; the bytes of a reply, and of a body that is written, are
+       added. */
+    uint32_t cost;
+
+    /* The subject of a notice to publish after the commit (no body, the caller's organization
        in the header); NULL = none. */
-    const char *doorbell;
+    const char *notice;
 };
 
-/* Refuses with one problem; returns ST_REFUSED so that it can be returned in one line. The error
+/* Refuses with one error; returns ST_REFUSED so that it can be returned in one line. The error
    code is the outcome's. `field` may be NULL. */
 enum status command_refuse(struct command *command, enum outcome outcome, const char *field,
                            const char *message, ...) __attribute__((format(printf, 4, 5)));
-/* Refuses with what command->problems holds already. */
+/* Refuses with what command->errors holds already. */
 enum status command_refuse_all(struct command *command, enum outcome outcome);
 /* Puts a member into the detail of the change; never a secret. STR_NONE is left out. */
 void command_note(struct command *command, const char *name, struct str value);

@@ -1,10 +1,11 @@
 #include "common/actor/discovery.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "common/actor/meters.h"
+#include "common/actor/actor_metrics.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/version.h"
@@ -12,7 +13,7 @@
 #include "common/wire/json.h"
 #include "proto/permission.h"
 
-/* -- what the answers say -------------------------------------------------------------------- */
+/* -- what the replies say -------------------------------------------------------------------- */
 
 static void add_separator(struct buf *out)
 {
@@ -25,7 +26,7 @@ static void add_identity(const struct discovery *discovery, const char *type, st
     buf_char(out, '{');
     json_add_key(out, "type");
     buf_printf(out, "\"io.nats.micro.v1.%s_response\"", type);
-    json_add_text(out, "name", str_of(discovery->meters->service->name));
+    json_add_text(out, "name", str_of(discovery->metrics->service->name));
     json_add_text(out, "id", str_of(discovery->id));
     json_add_text(out, "version", str_of(version_text));
     json_add_key(out, "metadata");
@@ -46,12 +47,12 @@ static void add_endpoint(const struct service *service, const struct route *rout
     json_add_text(out, "queue_group", str_of(group));
 }
 
-static void add_figures(const struct route_meters *meters, struct buf *out)
+static void add_figures(const struct route_metrics *metrics, struct buf *out)
 {
-    int64_t requests = 0, errors = 0, ns = metric_read(meters->seconds) * 1000;
+    int64_t requests = 0, errors = 0, ns = metric_read(metrics->seconds) * 1000;
 
     for (int outcome = 0; outcome < OUTCOME_COUNT; outcome++) {
-        int64_t n = metric_read(meters->outcomes[outcome]);
+        int64_t n = metric_read(metrics->outcomes[outcome]);
 
         requests += n;
         if (outcome_http_status((enum outcome)outcome) >= 500)
@@ -66,12 +67,12 @@ static void add_figures(const struct route_meters *meters, struct buf *out)
 
 static void add_endpoints(const struct discovery *discovery, bool with_figures, struct buf *out)
 {
-    const struct meters *meters = discovery->meters;
+    const struct actor_metrics *metrics = discovery->metrics;
 
     json_add_key(out, "endpoints");
     buf_char(out, '[');
-    for (const struct service *at = meters->service; at != NULL; at = at->beside) {
-        const struct route_meters *of = meters_of(meters, at);
+    for (const struct service *at = metrics->service; at != NULL; at = at->next_in_process) {
+        const struct route_metrics *of = actor_metrics_of(metrics, at);
 
         for (size_t i = 0; i < at->n_routes; i++) {
             add_endpoint(at, &at->routes[i], out);
@@ -92,7 +93,7 @@ static void write_info(const struct discovery *discovery, struct buf *out)
 {
     add_identity(discovery, "info", out);
     json_add_key(out, "description");
-    buf_printf(out, "\"The %s service of conversations\"", discovery->meters->service->name);
+    buf_printf(out, "\"The %s service of conversations\"", discovery->metrics->service->name);
     add_endpoints(discovery, false, out);
 }
 
@@ -114,18 +115,18 @@ static const struct {
     void (*write)(const struct discovery *discovery, struct buf *out);
 } verbs[] = {{{"PING", 4}, write_ping}, {{"INFO", 4}, write_info}, {{"STATS", 5}, write_stats}};
 
-/* -- asking and answering -------------------------------------------------------------------- */
+/* -- requests and replies -------------------------------------------------------------------- */
 
-void discovery_open(struct discovery *discovery, struct bus *bus, const struct meters *meters,
-                    const char *instance)
+void discovery_open(struct discovery *discovery, struct bus *bus,
+                    const struct actor_metrics *metrics, const char *instance)
 {
-    const char *name = meters->service->name;
+    const char *name = metrics->service->name;
     struct uuid id = uuid_v7(clock_us());
     char subject[128];
     size_t n = 0;
 
     *discovery = (struct discovery){
-        .meters = meters, .instance = instance, .bus = bus, .started_us = clock_us()};
+        .metrics = metrics, .instance = instance, .bus = bus, .started_us = clock_us()};
     uuid_format(&id, discovery->id);
     for (; n < BUS_DISCOVERY_VERBS; n++)
         discovery->asked[n] = bus_serve(bus, bus_discovery_verbs[n], NULL);
@@ -136,12 +137,15 @@ void discovery_open(struct discovery *discovery, struct bus *bus, const struct m
     must(n == DISCOVERY_SUBJECTS);
 }
 
-static void answer(const struct discovery *discovery, const struct bus_message *message,
-                   struct arena *arena)
+static void reply(const struct discovery *discovery, const struct bus_message *message,
+                  struct arena *arena)
 {
     struct str rest = bus_message_subject(message), reply_to = bus_message_reply_to(message), verb;
+    char now_ms[24];
+    const struct bus_header time = {BUS_CLOCK_HEADER, now_ms};
     struct buf out;
 
+    snprintf(now_ms, sizeof(now_ms), "%" PRId64, clock_us() / 1000);
     (void)str_cut(&rest, '.');
     verb = str_cut(&rest, '.');
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
@@ -150,19 +154,19 @@ static void answer(const struct discovery *discovery, const struct bus_message *
         buf_init(&out, arena, 1024);
         verbs[i].write(discovery, &out);
         buf_char(&out, '}');
-        if (bus_publish(discovery->bus, arena_cstr(arena, reply_to), NULL, NULL, 0,
+        if (bus_publish(discovery->bus, arena_cstr(arena, reply_to), NULL, &time, 1,
                         buf_str(&out)) != ST_OK)
-            metric_add(discovery->meters->lost_replies, 1);
+            metric_add(discovery->metrics->lost_replies, 1);
     }
 }
 
-void discovery_answer(struct discovery *discovery, struct arena *arena)
+void discovery_reply(struct discovery *discovery, struct arena *arena)
 {
     for (size_t i = 0; i < DISCOVERY_SUBJECTS && discovery->asked[i] != NULL; i++) {
         struct bus_message *message;
 
         while ((message = bus_take(discovery->asked[i])) != NULL) {
-            answer(discovery, message, arena);
+            reply(discovery, message, arena);
             bus_message_free(message);
             arena_clear(arena);
         }

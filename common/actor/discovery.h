@@ -20,8 +20,8 @@ struct bus_mailbox;
 enum { DISCOVERY_SUBJECTS = 5 }; /* three for all services, one by name, one by id */
 
 struct discovery {
-    const struct meters *meters; /* of all mailboxes of the process */
-    const char *instance;        /* "conversation-0" */
+    const struct actor_metrics *metrics; /* of all mailboxes of the process */
+    const char *instance;                /* "conversation-0" */
     struct bus *bus;
     struct bus_mailbox *asked[DISCOVERY_SUBJECTS]; /* NULL: not open */
     char id[UUID_TEXT + 1];                        /* of this process, until it ends */
@@ -29,9 +29,9 @@ struct discovery {
 };
 
 /* From here on it is there for who asks. `instance` is kept. */
-void discovery_open(struct discovery *discovery, struct bus *bus, const struct meters *meters,
-                    const char *instance);
+void discovery_open(struct discovery *discovery, struct bus *bus,
+                    const struct actor_metrics *metrics, const char *instance);
 /* Answers what has come since; does nothing before it is open. */
-void discovery_answer(struct discovery *discovery, struct arena *arena);
+void discovery_reply(struct discovery *discovery, struct arena *arena);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/actor/meters.h"
+#include "common/actor/actor_metrics.h"
 #include "common/base/log.h"
 #include "common/base/process.h"
 #include "common/base/version.h"
@@ -15,7 +15,7 @@
 #include "common/http/admin.h"
 #include "common/trace/trace.h"
 
-enum { ACTORS_MOST = 32, SETTINGS_MOST = 32, MAILBOXES_MOST = 4, ALL_ACTORS_MOST = 128 };
+enum { ACTORS_MAX = 32, SETTINGS_MAX = 32, MAILBOXES_MAX = 4, ALL_ACTORS_MAX = 128 };
 
 struct base_config {
     const char *bus_url, *database_url;
@@ -30,25 +30,25 @@ struct base_config {
         .name = (name_), .type = SETTING_STRING, .offset = offsetof(struct base_config, field_),   \
         .fallback = (fallback_), .secret = (secret_), .meaning = (meaning_)                        \
     }
-#define INTEGER(field_, name_, fallback_, least_, most_, meaning_)                                 \
+#define INTEGER(field_, name_, fallback_, min_, max_, meaning_)                                    \
     {                                                                                              \
         .name = (name_), .type = SETTING_INT, .offset = offsetof(struct base_config, field_),      \
-        .fallback = (fallback_), .least = (least_), .most = (most_), .meaning = (meaning_)         \
+        .fallback = (fallback_), .min = (min_), .max = (max_), .meaning = (meaning_)               \
     }
 
 static const struct setting base_settings[] = {
-    STRING(bus_url, "NATS_URL", NULL, true, "Where the bus is, and who we are there"),
+    STRING(bus_url, "NATS_URL", NULL, true, "NATS URL with credentials"),
     BUS_TLS_SETTINGS(struct base_config, bus_tls),
-    STRING(database_url, "DATABASE_URL", NULL, true, "Where the database is, and who we are there"),
+    STRING(database_url, "DATABASE_URL", NULL, true, "PostgreSQL URL with credentials"),
     STRING(admin_address, "ADMIN_ADDRESS", "127.0.0.1", false,
            "Address of the listener for /livez, /readyz and /metrics"),
-    INTEGER(admin_port, "ADMIN_PORT", "0", 0, 65535, "Its port; 0 = no listener"),
-    INTEGER(actors, "ACTORS", "1", 1, ACTORS_MOST,
-            "Threads that take commands, each with a database connection of its own"),
+    INTEGER(admin_port, "ADMIN_PORT", "0", 0, 65535, "Port of that listener; 0 = none"),
+    INTEGER(actors, "ACTORS", "1", 1, ACTORS_MAX,
+            "Threads that run commands, each with its own database connection"),
     STRING(log_level, "LOG_LEVEL", "info", false,
-           "Least level that is logged: debug, info, warning or error"),
+           "Lowest level that is logged: debug, info, warning or error"),
     STRING(instance, "SERVICE_INSTANCE", "0", false,
-           "Tells replicas apart where the bus and the database list their clients"),
+           "Distinguishes replicas in the client lists of the bus and the database"),
     TRACE_SETTINGS(struct base_config, trace),
 };
 enum { N_BASE_SETTINGS = sizeof(base_settings) / sizeof(base_settings[0]) };
@@ -60,10 +60,13 @@ struct process {
     char name[64]; /* service and replica */
     struct service_process shown;
     bool has_beside; /* extra->start() succeeded */
-    struct meters *meters;
-    char actor_names[MAILBOXES_MOST][64]; /* the same of each mailbox */
-    struct actor *actors[ALL_ACTORS_MOST];
+    struct actor_metrics *metrics;
+    char actor_names[MAILBOXES_MAX][64]; /* the same of each mailbox */
+    struct actor *actors[ALL_ACTORS_MAX];
     size_t n_actors;
+    char lane_names[MAILBOXES_MAX][64];
+    struct actor *slow_lanes[MAILBOXES_MAX]; /* used by the others */
+    size_t n_slow_lanes;
     struct admin *admin;
     atomic_bool is_stopping;
 };
@@ -89,10 +92,10 @@ static bool load(struct process *process)
 static void describe(const struct process *process)
 {
     const struct service_extra *extra = process->extra;
-    struct setting all[SETTINGS_MOST];
+    struct setting all[SETTINGS_MAX];
     size_t n = extra ? extra->n_settings : 0;
 
-    must(N_BASE_SETTINGS + n <= SETTINGS_MOST);
+    must(N_BASE_SETTINGS + n <= SETTINGS_MAX);
     memcpy(all, base_settings, sizeof(base_settings));
     if (n > 0)
         memcpy(all + N_BASE_SETTINGS, extra->settings, n * sizeof(*all));
@@ -126,18 +129,26 @@ static bool not_ready(char reason[128], const char *why)
     return false;
 }
 
+static bool are_up(struct actor *const *actors, size_t n, char reason[128])
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!actor_bus_is_up(actors[i]))
+            return not_ready(reason, "the bus is unreachable");
+        if (!actor_database_is_up(actors[i]))
+            return not_ready(reason, "the database is unreachable");
+    }
+    return true;
+}
+
 static bool is_ready(void *closure, char reason[128])
 {
     struct process *process = closure;
 
     if (atomic_load(&process->is_stopping))
         return not_ready(reason, "shutting down");
-    for (size_t i = 0; i < process->n_actors; i++) {
-        if (!actor_bus_is_up(process->actors[i]))
-            return not_ready(reason, "the bus is out of reach");
-        if (!actor_database_is_up(process->actors[i]))
-            return not_ready(reason, "the database is out of reach");
-    }
+    if (!are_up(process->slow_lanes, process->n_slow_lanes, reason) ||
+        !are_up(process->actors, process->n_actors, reason))
+        return false;
     return !process->extra || !process->extra->is_ready || process->extra->is_ready(reason);
 }
 
@@ -158,6 +169,21 @@ static bool start_beside(struct process *process)
     return !extra || !extra->start || process->has_beside;
 }
 
+static struct actor *start_slow_lane(struct process *process, struct actor_options options)
+{
+    char *name = process->lane_names[process->n_slow_lanes];
+    struct actor *lane;
+
+    snprintf(name, sizeof(process->lane_names[0]), "%s-slow-%s", options.service->name,
+             process->config.instance);
+    options.name = name;
+    options.is_slow_lane = true;
+    lane = actor_start(&options);
+    if (lane != NULL)
+        process->slow_lanes[process->n_slow_lanes++] = lane;
+    return lane;
+}
+
 /* The actors of one mailbox. */
 static bool start_actors(struct process *process, const struct service *service, const char *name)
 {
@@ -165,13 +191,18 @@ static bool start_actors(struct process *process, const struct service *service,
     size_t n = service->actors > 0 ? service->actors : (size_t)config->actors;
     struct actor_options options = {
         .service = service,
-        .meters = process->meters,
+        .metrics = process->metrics,
         .name = name,
         .bus_url = config->bus_url,
         .bus_tls = &config->bus_tls,
         .database_url = config->database_url,
     };
 
+    if (service->has_slow_lane) {
+        options.slow_lane = start_slow_lane(process, options);
+        if (options.slow_lane == NULL)
+            return false;
+    }
     for (size_t i = 0; i < n; i++) {
         struct actor **actor = &process->actors[process->n_actors];
 
@@ -188,10 +219,10 @@ static bool start_mailboxes(struct process *process)
 {
     size_t n = 0;
 
-    for (const struct service *at = process->service; at != NULL; at = at->beside) {
+    for (const struct service *at = process->service; at != NULL; at = at->next_in_process) {
         char *name = process->actor_names[n++];
 
-        must(n <= MAILBOXES_MOST && at->actors <= ACTORS_MOST);
+        must(n <= MAILBOXES_MAX && at->actors <= ACTORS_MAX);
         snprintf(name, sizeof(process->actor_names[0]), "%s-%s", at->name,
                  process->config.instance);
         if (!start_actors(process, at, name))
@@ -214,19 +245,31 @@ static bool start(struct process *process)
            admin_start(&admin, &process->admin) == ST_OK;
 }
 
-/* All actors finish at the same time. */
+static void stop_actors(struct actor *const *actors, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        actor_stop(actors[i]);
+}
+
+static void free_actors(struct actor *const *actors, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        actor_free(actors[i]);
+}
+
+/* All actors finish at the same time, and then those to whom they leave something. */
 static void stop(struct process *process)
 {
     atomic_store(&process->is_stopping, true);
-    for (size_t i = 0; i < process->n_actors; i++)
-        actor_stop(process->actors[i]);
+    stop_actors(process->actors, process->n_actors);
     admin_stop(process->admin);
     if (process->has_beside && process->extra->stop)
         process->extra->stop();
-    for (size_t i = 0; i < process->n_actors; i++)
-        actor_free(process->actors[i]);
+    free_actors(process->actors, process->n_actors);
+    stop_actors(process->slow_lanes, process->n_slow_lanes);
+    free_actors(process->slow_lanes, process->n_slow_lanes);
     trace_close();
-    meters_free(process->meters);
+    actor_metrics_free(process->metrics);
 }
 
 static int run(struct process *process)
@@ -243,7 +286,7 @@ static int run(struct process *process)
         return 1;
     snprintf(process->name, sizeof(process->name), "%s-%s", service->name,
              process->config.instance);
-    process->meters = meters_new(service);
+    process->metrics = actor_metrics_new(service);
     is_started =
         trace_open(&process->config.trace, service->name, process->name) == ST_OK && start(process);
     if (is_started) {

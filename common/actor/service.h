@@ -7,9 +7,10 @@
  *     }
  *
  * What     Reads the settings (NATS_URL and how to trust it, DATABASE_URL, ADMIN_ADDRESS,
- * ADMIN_PORT, ACTORS, LOG_LEVEL, SERVICE_INSTANCE and the service's own), opens the log and the
- * admin listener, starts the actors and waits for SIGTERM or SIGINT; then stops taking, finishes
- * what waits, and exits 0. --print-config, --describe-config, --version and --help answer and exit.
+ *          ADMIN_PORT, ACTORS, LOG_LEVEL, SERVICE_INSTANCE and the service's own), opens the log
+ *          and the admin listener, starts the actors and waits for SIGTERM or SIGINT; then stops
+ *          taking, finishes what waits, and exits 0. --print-config, --describe-config, --version
+ *          and --help answer and exit.
  */
 #ifndef COMMON_ACTOR_SERVICE_H
 #define COMMON_ACTOR_SERVICE_H
@@ -32,7 +33,7 @@ struct service_extra {
     /* After the settings are read, before actors start; ST_OK or the process exits 1. */
     enum status (*open)(struct service *service, void *config);
     /* A part of the process beside its actors: started after open, asked for /readyz (on the admin
-       thread), stopped with the actors. NULL = there is none. */
+       thread), stopped with the actors. NULL = none. */
     enum status (*start)(const struct service_process *process, void *config);
     bool (*is_ready)(char reason[128]);
     void (*stop)(void);

@@ -14,11 +14,11 @@
 #define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
 #endif
 
-enum { ALIGN = _Alignof(max_align_t), CHUNK_LEAST = 8 * 1024, CHUNK_MOST = 256 * 1024 };
+enum { ALIGN = _Alignof(max_align_t), CHUNK_MIN = 8 * 1024, CHUNK_MAX = 256 * 1024 };
 
 struct arena_chunk {
     struct arena_chunk *older;
-    size_t used, room; /* of data[] */
+    size_t used, capacity; /* of data[] */
     _Alignas(max_align_t) char data[];
 };
 
@@ -27,10 +27,21 @@ void arena_init(struct arena *arena, size_t cap_bytes)
     *arena = (struct arena){.cap = cap_bytes};
 }
 
+static void wipe(struct arena *arena)
+{
+    for (struct arena_chunk *chunk = arena->head; chunk; chunk = chunk->older) {
+        ASAN_UNPOISON_MEMORY_REGION(chunk->data, chunk->used);
+        explicit_bzero(chunk->data, chunk->used);
+    }
+    arena->wipes = false;
+}
+
 void arena_clear(struct arena *arena)
 {
     struct arena_chunk *chunk = arena->head;
 
+    if (arena->wipes)
+        wipe(arena);
     while (chunk && chunk->older) {
         arena->head = chunk->older;
         free(chunk);
@@ -38,7 +49,7 @@ void arena_clear(struct arena *arena)
     }
     if (chunk) {
         chunk->used = 0;
-        ASAN_POISON_MEMORY_REGION(chunk->data, chunk->room);
+        ASAN_POISON_MEMORY_REGION(chunk->data, chunk->capacity);
     }
     arena->used = 0;
 }
@@ -53,17 +64,18 @@ void arena_release(struct arena *arena)
 /* Each chunk is twice the one before, so that a large message costs few of them. */
 static void add_chunk(struct arena *arena, size_t n)
 {
-    size_t room = arena->head ? arena->head->room * 2 : CHUNK_LEAST - sizeof(struct arena_chunk);
+    size_t capacity =
+        arena->head ? arena->head->capacity * 2 : CHUNK_MIN - sizeof(struct arena_chunk);
     struct arena_chunk *chunk;
 
-    if (room > CHUNK_MOST)
-        room = CHUNK_MOST;
-    if (room < n)
-        room = n;
-    chunk = malloc(sizeof(*chunk) + room);
+    if (capacity > CHUNK_MAX)
+        capacity = CHUNK_MAX;
+    if (capacity < n)
+        capacity = n;
+    chunk = malloc(sizeof(*chunk) + capacity);
     must(chunk != NULL);
-    *chunk = (struct arena_chunk){.older = arena->head, .room = room};
-    ASAN_POISON_MEMORY_REGION(chunk->data, room);
+    *chunk = (struct arena_chunk){.older = arena->head, .capacity = capacity};
+    ASAN_POISON_MEMORY_REGION(chunk->data, capacity);
     arena->head = chunk;
 }
 
@@ -74,7 +86,7 @@ void *arena_alloc(struct arena *arena, size_t n)
 
     must(n <= arena->cap && arena->cap - n >= arena->used);
     step = (n + ALIGN - 1) / ALIGN * ALIGN;
-    if (!arena->head || arena->head->room - arena->head->used < step)
+    if (!arena->head || arena->head->capacity - arena->head->used < step)
         add_chunk(arena, step);
     p = arena->head->data + arena->head->used;
     arena->head->used += step;

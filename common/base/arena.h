@@ -11,6 +11,7 @@
 #define COMMON_BASE_ARENA_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/base/str.h"
@@ -21,6 +22,7 @@ struct arena {
     struct arena_chunk *head; /* newest chunk first */
     size_t used;              /* bytes given out since the last clear */
     size_t cap;               /* abort above this many */
+    bool wipes;               /* set this before putting a secret into it: it is overwritten then */
 };
 
 void arena_init(struct arena *arena, size_t cap_bytes);

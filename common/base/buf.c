@@ -6,25 +6,25 @@
 
 #include "common/base/log.h"
 
-void buf_init(struct buf *buf, struct arena *arena, size_t room)
+void buf_init(struct buf *buf, struct arena *arena, size_t capacity)
 {
-    *buf = (struct buf){.arena = arena, .p = arena_alloc(arena, room), .room = room};
+    *buf = (struct buf){.arena = arena, .p = arena_alloc(arena, capacity), .capacity = capacity};
 }
 
 void buf_reserve(struct buf *buf, size_t n)
 {
-    size_t room = buf->room * 2;
+    size_t capacity = buf->capacity * 2;
     char *p;
 
-    if (buf->room - buf->n >= n)
+    if (buf->capacity - buf->n >= n)
         return;
-    if (room < buf->n + n)
-        room = buf->n + n;
-    p = arena_alloc(buf->arena, room);
+    if (capacity < buf->n + n)
+        capacity = buf->n + n;
+    p = arena_alloc(buf->arena, capacity);
     if (buf->n > 0)
         memcpy(p, buf->p, buf->n);
     buf->p = p;
-    buf->room = room;
+    buf->capacity = capacity;
 }
 
 void buf_add(struct buf *buf, struct str s)
@@ -53,7 +53,7 @@ void buf_int(struct buf *buf, int64_t value)
 
 void buf_printf(struct buf *buf, const char *format, ...)
 {
-    size_t left = buf->room - buf->n;
+    size_t left = buf->capacity - buf->n;
     va_list args;
     int n;
 

@@ -14,16 +14,16 @@
 struct buf {
     struct arena *arena;
     char *p;
-    size_t n, room;
+    size_t n, capacity;
 };
 
-void buf_init(struct buf *buf, struct arena *arena, size_t room);
+void buf_init(struct buf *buf, struct arena *arena, size_t capacity);
 /* Room for n more bytes. */
 void buf_reserve(struct buf *buf, size_t n);
 void buf_add(struct buf *buf, struct str s);
 static inline void buf_char(struct buf *buf, char c)
 {
-    if (buf->n == buf->room)
+    if (buf->n == buf->capacity)
         buf_reserve(buf, 1);
     buf->p[buf->n++] = c;
 }

@@ -11,7 +11,7 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 
-enum { FILE_MOST = 64 * 1024 };
+enum { FILE_MAX = 64 * 1024 };
 
 /* Where a value came from, as error messages call it, and the value itself from malloc(). */
 struct given {
@@ -38,7 +38,7 @@ static char *copy(const char *value, size_t n)
 /* All of a small file without its last newline; NULL with errno set when it cannot be had. */
 static char *read_file(const char *path)
 {
-    static char content[FILE_MOST + 1]; /* start-up is one thread */
+    static char content[FILE_MAX + 1]; /* start-up is one thread */
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = 1;
     size_t n = 0;
@@ -50,7 +50,7 @@ static char *read_file(const char *path)
         got = read(fd, content + n, sizeof(content) - n);
         n += got > 0 ? (size_t)got : 0;
     }
-    if (n > FILE_MOST)
+    if (n > FILE_MAX)
         errno = EFBIG;
     else if (got == 0 && memchr(content, '\0', n))
         errno = EILSEQ;
@@ -133,10 +133,9 @@ static enum status store(const struct setting *setting, struct given *given, voi
             return refuse(error, given->name, "must be true or false");
         return ST_OK;
     case SETTING_INT:
-        if (!parse_int(given->value, &number) || number < setting->least ||
-            number > setting->most) {
+        if (!parse_int(given->value, &number) || number < setting->min || number > setting->max) {
             snprintf(why, sizeof(why), "must be an integer from %" PRId64 " to %" PRId64,
-                     setting->least, setting->most);
+                     setting->min, setting->max);
             return refuse(error, given->name, why);
         }
         *(int64_t *)field = number;
@@ -207,7 +206,7 @@ void config_describe(const struct setting *settings, size_t n, const char *progr
         else
             printf("empty");
         if (setting->type == SETTING_INT)
-            printf(" | %" PRId64 " to %" PRId64 " | ", setting->least, setting->most);
+            printf(" | %" PRId64 " to %" PRId64 " | ", setting->min, setting->max);
         else if (setting->type == SETTING_BOOL)
             printf(" | true, false | ");
         else

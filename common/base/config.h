@@ -25,7 +25,7 @@ struct setting {
     enum setting_type type; /* const char *, int64_t or bool at `offset` */
     size_t offset;          /* into the program's config struct */
     const char *fallback;   /* default as text; NULL = required; "" = empty is fine */
-    int64_t least, most;    /* SETTING_INT only */
+    int64_t min, max;       /* SETTING_INT only */
     bool secret;            /* masked when printed */
     const char *meaning;    /* one sentence, for --help and the docs */
 };

@@ -1,30 +1,27 @@
 #include "common/base/log.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/log_writer.h"
 #include "common/base/utf8.h"
 
-enum { STRING_MOST = 1000 };
+enum { STRING_MAX = 1000 };
 
 static const char *const level_names[] = {"debug", "info", "warning", "error"}; /* enum log_level */
 
 static const char *service_name;
-static enum log_level least_level = LOG_INFO;
-static atomic_uint_fast64_t dropped;
+static enum log_level min_level = LOG_INFO;
 
-/* A line under construction. A pipe keeps writes of up to PIPE_BUF bytes whole, so it is no longer;
-   a field that does not fit is left out, the rest of the line stays valid JSON. */
+/* A line under construction. A field that does not fit is left out, the rest of the line stays
+   valid JSON. */
 struct line {
     size_t n;
-    char p[PIPE_BUF];
+    char p[LOG_LINE_MAX];
 };
 
 enum { LINE_END = 2 }; /* "}\n" */
@@ -39,7 +36,7 @@ static bool add(struct line *line, struct str s)
     return true;
 }
 
-/* The front of `s` as it stands in JSON: its bytes are counted in *taken. */
+/* The first character of `s` as written in JSON: its bytes are counted in *taken. */
 static struct str escape_one(struct str s, char out[8], size_t *taken)
 {
     static const char digits[] = "0123456789abcdef";
@@ -71,15 +68,15 @@ static struct str escape_one(struct str s, char out[8], size_t *taken)
 
 static bool add_string(struct line *line, struct str s)
 {
-    size_t taken, most = line->n + 1 + STRING_MOST;
-    char room[8];
+    size_t taken, max = line->n + 1 + STRING_MAX;
+    char capacity[8];
 
     if (!add(line, STR("\"")))
         return false;
     while (s.n > 0) {
-        struct str piece = escape_one(s, room, &taken);
+        struct str piece = escape_one(s, capacity, &taken);
 
-        if (line->n + piece.n > most)
+        if (line->n + piece.n > max)
             break;
         if (!add(line, piece))
             return false;
@@ -134,15 +131,20 @@ static void add_time(struct line *line)
     add(line, (struct str){text, n});
 }
 
-static void write_out(const struct line *line)
+static void format(struct line *line, enum log_level level, const char *message,
+                   const struct log_field *fields, size_t n)
 {
-    ssize_t n;
-
-    do
-        n = write(STDERR_FILENO, line->p, line->n);
-    while (n < 0 && errno == EINTR);
-    if (n != (ssize_t)line->n)
-        atomic_fetch_add_explicit(&dropped, 1, memory_order_relaxed);
+    line->n = 0;
+    add_time(line);
+    add_field(line, &(struct log_field){.key = "level", .s = str_of(level_names[level])});
+    add_field(line, &(struct log_field){
+                        .key = "service",
+                        .s = str_of(service_name ? service_name : program_invocation_short_name)});
+    add_field(line, &(struct log_field){.key = "message", .s = str_of(message)});
+    for (size_t i = 0; i < n; i++)
+        add_field(line, &fields[i]);
+    memcpy(line->p + line->n, "}\n", LINE_END);
+    line->n += LINE_END;
 }
 
 bool log_level_parse(const char *text, enum log_level *out)
@@ -155,10 +157,10 @@ bool log_level_parse(const char *text, enum log_level *out)
     return false;
 }
 
-void log_open(const char *service, enum log_level least)
+void log_open(const char *service, enum log_level min)
 {
     service_name = service;
-    least_level = least;
+    min_level = min;
 }
 
 void log_write(enum log_level level, const char *message, const struct log_field *fields, size_t n)
@@ -166,26 +168,29 @@ void log_write(enum log_level level, const char *message, const struct log_field
     int saved_errno = errno;
     struct line line;
 
-    if (level < least_level)
+    if (level < min_level)
         return;
-    line.n = 0;
-    add_time(&line);
-    add_field(&line, &(struct log_field){.key = "level", .s = str_of(level_names[level])});
-    add_field(&line, &(struct log_field){
-                         .key = "service",
-                         .s = str_of(service_name ? service_name : program_invocation_short_name)});
-    add_field(&line, &(struct log_field){.key = "message", .s = str_of(message)});
-    for (size_t i = 0; i < n; i++)
-        add_field(&line, &fields[i]);
-    memcpy(line.p + line.n, "}\n", LINE_END);
-    line.n += LINE_END;
-    write_out(&line);
+    format(&line, level, message, fields, n);
+    if (log_writer_has_started())
+        log_writer_add(line.p, line.n, level >= LOG_WARNING);
+    else
+        log_writer_write(line.p, line.n);
     errno = saved_errno;
+}
+
+size_t log_format_lost(uint64_t lost, char out[LOG_LINE_MAX])
+{
+    const struct log_field lines = log_int("lines", (int64_t)lost);
+    struct line line;
+
+    format(&line, LOG_WARNING, "log lines were lost", &lines, 1);
+    memcpy(out, line.p, line.n);
+    return line.n;
 }
 
 uint64_t log_dropped(void)
 {
-    return atomic_load_explicit(&dropped, memory_order_relaxed);
+    return log_writer_dropped();
 }
 
 struct log_field log_str(const char *key, const char *value)

@@ -8,33 +8,33 @@
 #include "common/base/log.h"
 #include "common/base/metrics_process.h"
 
-enum { BUCKETS_MOST = 16 };
+enum { BUCKETS_MAX = 16 };
 
 /* Upper bounds of buckets, and how many of its units make one of the unit it is shown in. */
 struct scale {
     int64_t per_unit;
     size_t n;
-    int64_t most[BUCKETS_MOST];
+    int64_t max[BUCKETS_MAX];
 };
 
 static const struct scale scale_seconds = {
     .per_unit = 1000000,
     .n = 16,
-    .most = {100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000,
-             2500000, 5000000, 10000000},
+    .max = {100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000,
+            2500000, 5000000, 10000000},
 };
 static const struct scale scale_count = {
     .per_unit = 1,
     .n = 11,
-    .most = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024},
+    .max = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024},
 };
 
 struct metric {
     struct metric *next;
     const char *name, *labels, *help, *type;
-    const struct scale *scale;                 /* NULL unless a histogram */
-    atomic_int_least64_t value;                /* of a histogram: the sum */
-    atomic_int_least64_t in[BUCKETS_MOST + 1]; /* observations by bucket; the last is +Inf */
+    const struct scale *scale;                /* NULL unless a histogram */
+    atomic_int_least64_t value;               /* of a histogram: the sum */
+    atomic_int_least64_t in[BUCKETS_MAX + 1]; /* observations by bucket; the last is +Inf */
 };
 
 static struct metric *first, *last;
@@ -131,7 +131,7 @@ void metric_observe(struct metric *metric, int64_t value)
 
     if (value < 0)
         value = 0;
-    while (bucket < scale->n && value > scale->most[bucket])
+    while (bucket < scale->n && value > scale->max[bucket])
         bucket++;
     atomic_fetch_add_explicit(&metric->in[bucket], 1, memory_order_relaxed);
     metric_add(metric, value);
@@ -149,11 +149,11 @@ static void render_value(struct buf *out, const struct metric *metric, const cha
     buf_char(out, '\n');
 }
 
-static void render_bucket(struct buf *out, const struct metric *metric, const char *most,
+static void render_bucket(struct buf *out, const struct metric *metric, const char *max,
                           int64_t count)
 {
     buf_printf(out, "%s_bucket{%s%sle=\"%s\"} ", metric->name, metric->labels,
-               *metric->labels ? "," : "", most);
+               *metric->labels ? "," : "", max);
     buf_int(out, count);
     buf_char(out, '\n');
 }
@@ -162,13 +162,13 @@ static void render_histogram(struct buf *out, const struct metric *metric)
 {
     const struct scale *scale = metric->scale;
     int64_t count = 0;
-    char most[32];
+    char max[32];
 
     for (size_t i = 0; i <= scale->n; i++) {
         count += atomic_load_explicit(&metric->in[i], memory_order_relaxed);
         if (i < scale->n)
-            snprintf(most, sizeof(most), "%.10g", (double)scale->most[i] / (double)scale->per_unit);
-        render_bucket(out, metric, i < scale->n ? most : "+Inf", count);
+            snprintf(max, sizeof(max), "%.10g", (double)scale->max[i] / (double)scale->per_unit);
+        render_bucket(out, metric, i < scale->n ? max : "+Inf", count);
     }
     render_value(out, metric, "_sum", atomic_load_explicit(&metric->value, memory_order_relaxed),
                  scale->per_unit);

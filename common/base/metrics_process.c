@@ -9,6 +9,7 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/base/version.h"
+#include "common/base/watchdog.h"
 
 static int64_t started_us;
 
@@ -56,14 +57,17 @@ void metrics_render_process(struct buf *out)
     struct rusage usage;
 
     getrusage(RUSAGE_SELF, &usage);
-    render(out, "conversations_build_info", "gauge", "Which version this is, always 1.");
+    render(out, "conversations_build_info", "gauge", "Version of the program, always 1.");
     buf_printf(out, "{version=\"%s\",revision=\"%s\"} 1\n", version_text, version_revision);
-    render(out, "process_cpu_seconds_total", "counter", "Processor time spent.");
+    render(out, "process_cpu_seconds_total", "counter", "CPU time used.");
     render_us(out, time_us(usage.ru_utime) + time_us(usage.ru_stime));
     render(out, "process_start_time_seconds", "gauge", "When the process started, Unix time.");
     render_us(out, started_us);
     render(out, "process_resident_memory_bytes", "gauge", "Resident memory.");
     buf_printf(out, " %" PRId64 "\n", resident_bytes());
+    render(out, "conversations_threads_standing", "gauge",
+           "Threads that have not responded for more than three seconds.");
+    buf_printf(out, " %zu\n", watchdog_overdue(WATCHDOG_READY_US, NULL));
     render(out, "log_lines_dropped_total", "counter", "Log lines that could not be written.");
     buf_printf(out, " %" PRIu64 "\n", log_dropped());
 }

@@ -1,10 +1,11 @@
 #include "common/base/network.h"
 
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
-enum { ADDRESS_BITS = 128, ADDRESS_BITS_V4 = 32, PREFIX_TEXT_MOST = 3 };
+enum { ADDRESS_BITS = 128, ADDRESS_BITS_V4 = 32, PREFIX_TEXT_MAX = 3 };
 
 /* 10.0.0.1/8 may mean one of two things. */
 static bool has_bits_behind(const struct network *network)
@@ -28,7 +29,7 @@ bool network_parse(struct str text, struct network *out)
         return false;
     width = memchr(base.p, ':', base.n) == NULL ? ADDRESS_BITS_V4 : ADDRESS_BITS;
     bits = width;
-    if (rest.p != NULL && (rest.n > PREFIX_TEXT_MOST || !str_to_u64(rest, width, &bits)))
+    if (rest.p != NULL && (rest.n > PREFIX_TEXT_MAX || !str_to_u64(rest, width, &bits)))
         return false;
     network.bits = ADDRESS_BITS - width + (unsigned)bits;
     if (has_bits_behind(&network))
@@ -47,6 +48,48 @@ bool network_holds(const struct network *network, const struct address *address)
     return odd == 0 || ((network->base.b[whole] ^ address->b[whole]) & mask) == 0;
 }
 
+static bool is_v4(const struct address *address)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, 0xff};
+
+    return memcmp(address->b, mapped, sizeof(mapped)) == 0;
+}
+
+struct network network_around(const struct address *address, unsigned bits_v4, unsigned bits_v6)
+{
+    struct network network = {.bits = is_v4(address) ? ADDRESS_BITS - ADDRESS_BITS_V4 + bits_v4
+                                                     : bits_v6};
+    unsigned whole = network.bits / 8, odd = network.bits % 8;
+
+    memcpy(network.base.b, address->b, whole);
+    if (odd > 0)
+        network.base.b[whole] = (uint8_t)(address->b[whole] & (0xff00U >> odd));
+    return network;
+}
+
+void network_format(const struct network *network, char text[NETWORK_TEXT])
+{
+    unsigned before = is_v4(&network->base) ? ADDRESS_BITS - ADDRESS_BITS_V4 : 0;
+
+    address_format(&network->base, text);
+    snprintf(text + strlen(text), NETWORK_TEXT - strlen(text), "/%u", network->bits - before);
+}
+
+bool network_equal(const struct network *a, const struct network *b)
+{
+    return a->bits == b->bits && address_equal(&a->base, &b->base);
+}
+
+struct network network_near(const struct address *address)
+{
+    return network_around(address, 32, 64);
+}
+
+struct network network_wide(const struct address *address)
+{
+    return network_around(address, 24, 48);
+}
+
 bool networks_parse(struct str text, struct networks *out)
 {
     struct networks networks = {0};
@@ -55,7 +98,7 @@ bool networks_parse(struct str text, struct networks *out)
     if (rest.n == 0)
         rest = STR_NONE;
     while (rest.p != NULL) {
-        if (networks.n == NETWORKS_MOST ||
+        if (networks.n == NETWORKS_MAX ||
             !network_parse(str_trim_ows(str_cut(&rest, ',')), &networks.at[networks.n]))
             return false;
         networks.n++;

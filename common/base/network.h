@@ -10,7 +10,8 @@
 
 #include "common/base/address.h"
 
-#define NETWORKS_MOST 64
+#define NETWORKS_MAX 64
+#define NETWORK_TEXT (ADDRESS_TEXT + 4)
 
 struct sockaddr;
 
@@ -21,13 +22,25 @@ struct network {
 
 struct networks {
     size_t n;
-    struct network at[NETWORKS_MOST];
+    struct network at[NETWORKS_MAX];
 };
 
 /* `a.b.c.d/n`; an address without a prefix is a network of one. Bits behind the prefix are refused:
    what was meant is not clear then. False leaves *out untouched. */
 bool network_parse(struct str text, struct network *out);
 bool network_holds(const struct network *network, const struct address *address);
+
+/* The network around an address: of an IPv4 address the first `bits_v4` of its 32, of any other the
+   first `bits_v6` of its 128. */
+struct network network_around(const struct address *address, unsigned bits_v4, unsigned bits_v6);
+/* `a.b.c.d/n`, in the canonical spelling. */
+void network_format(const struct network *network, char text[NETWORK_TEXT]);
+bool network_equal(const struct network *a, const struct network *b);
+
+/* Whose an address is, as far as one can tell: an IPv4 address or an IPv6 /64, of which its owner
+   has the rest to choose from; and the block that one person can easily have: a /24 or a /48. */
+struct network network_near(const struct address *address);
+struct network network_wide(const struct address *address);
 
 /* `a.b.c.d/n,...`, blanks around commas are fine, and so is empty text. */
 bool networks_parse(struct str text, struct networks *out);

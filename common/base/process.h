@@ -1,5 +1,5 @@
 /*
- * process - what every long-running program does before its first thread, once its log is open.
+ * process - what every long-running program does first, once its log is open.
  *
  * Threads  The main thread, before any other exists: they inherit what is set here.
  * Fails    Never; what the system refuses is left as it was.
@@ -9,9 +9,9 @@
 
 #include <signal.h>
 
-/* Logs which version starts. Then no core dumps, for memory holds secrets; no SIGPIPE, for a peer
-   that is gone is an error of write(). SIGTERM and SIGINT, put into *ends, are held back until
-   somebody waits for them. */
+/* Has the log written by a thread (log_writer.h) and logs which version starts. Then no core dumps,
+   for memory holds secrets; no SIGPIPE, for a peer that is gone is an error of write(). SIGTERM and
+   SIGINT, put into *ends, are blocked, so that sigwait() gets them. */
 void process_prepare(sigset_t *ends);
 
 #endif

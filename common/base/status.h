@@ -13,9 +13,9 @@
 
 enum status {
     ST_OK = 0,
-    ST_REFUSED,     /* the caller's fault; outcome and problems say why */
-    ST_RETRY,       /* lost a race with a neighbour; nothing was written, running again decides */
-    ST_UNAVAILABLE, /* a dependency is out of reach; certain that nothing was written */
+    ST_REFUSED, /* the caller's fault; outcome and errors say why */
+    ST_RETRY, /* lost a race with another transaction; nothing was written, running again decides */
+    ST_UNAVAILABLE, /* a dependency is unreachable; certain that nothing was written */
     ST_UNCERTAIN,   /* the link was lost while committing; it may have been written */
     ST_INTERNAL,    /* ours: unexpected answer or broken invariant; nothing was written */
 };

@@ -7,7 +7,7 @@ static bool is_tail(unsigned char byte)
 
 size_t utf8_decode(struct str s, uint32_t *code)
 {
-    static const uint32_t least[UTF8_MOST + 1] = {0, 0, 0x80, 0x800, 0x10000};
+    static const uint32_t min[UTF8_MAX + 1] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *p = (const unsigned char *)s.p;
     uint32_t value;
     size_t n;
@@ -29,15 +29,15 @@ size_t utf8_decode(struct str s, uint32_t *code)
             return 0;
         value = value << 6 | (p[i] & 0x3Fu);
     }
-    if (value < least[n] || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF))
+    if (value < min[n] || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF))
         return 0;
     *code = value;
     return n;
 }
 
-size_t utf8_encode(uint32_t code, char out[UTF8_MOST])
+size_t utf8_encode(uint32_t code, char out[UTF8_MAX])
 {
-    static const unsigned char mark[UTF8_MOST + 1] = {0, 0, 0xC0, 0xE0, 0xF0};
+    static const unsigned char mark[UTF8_MAX + 1] = {0, 0, 0xC0, 0xE0, 0xF0};
     size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
 
     for (size_t i = n - 1; i > 0; i--) {

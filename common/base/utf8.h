@@ -8,12 +8,12 @@
 
 #include "common/base/str.h"
 
-#define UTF8_MOST 4 /* bytes of a code point */
+#define UTF8_MAX 4 /* bytes of a code point */
 
 /* Bytes of the code point at the front of `s`; 0 when there is none or it is malformed, which
    leaves *code untouched. */
 size_t utf8_decode(struct str s, uint32_t *code);
 /* Writes a valid code point and returns its bytes. */
-size_t utf8_encode(uint32_t code, char out[UTF8_MOST]);
+size_t utf8_encode(uint32_t code, char out[UTF8_MAX]);
 
 #endif

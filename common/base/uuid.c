@@ -9,7 +9,7 @@
 #include "common/base/log.h"
 
 enum {
-    COUNTER_MOST = 0xFFF, /* the 12 bits behind the time */
+    COUNTER_MAX = 0xFFF,  /* the 12 bits behind the time */
     COUNTER_SEED = 0x7FF, /* half of them, so that a millisecond has room for 2,048 ids */
     CLOCK_STEP_BACK_MS =
         1000, /* up to here we go on from the latest; beyond it the clock was set */
@@ -62,7 +62,7 @@ struct uuid uuid_v7(int64_t now_us)
     if (ms > state.ms || ms < state.ms - CLOCK_STEP_BACK_MS) {
         state.ms = ms;
         state.counter = ((uint32_t)id.b[6] << 8 | id.b[7]) & COUNTER_SEED;
-    } else if (state.counter < COUNTER_MOST) {
+    } else if (state.counter < COUNTER_MAX) {
         state.counter++;
     } else {
         state.ms++; /* borrowed from the next millisecond */

@@ -2,7 +2,8 @@
  * version - what all programs of one build are called, and the commit that they were built from.
  *
  * What     tools/version makes both when a program is linked. What is linked without them, such as
- * a test, finds those of version.c. Threads  Constants.
+ *          a test, has those of version.c.
+ * Threads  Constants.
  */
 #ifndef COMMON_BASE_VERSION_H
 #define COMMON_BASE_VERSION_H

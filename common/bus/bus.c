@@ -13,10 +13,10 @@
 enum {
     CONNECT_TIMEOUT_MS = 1000,
     PING_INTERVAL_MS = 5000,
-    PINGS_OUT_MOST = 2,
+    PINGS_OUT_MAX = 2,
     WRITE_DEADLINE_MS = 2000, /* TLS only: there nats.c waits for the socket to be writable */
     IO_BUFFER = 128 * 1024,
-    SERVERS_MOST = 16,
+    SERVERS_MAX = 16,
     GOODBYE_MS = 500,
     MINUTE_MS = 60 * 1000,
 };
@@ -24,12 +24,12 @@ enum {
 /* Several URLs are separated by commas; nats.c does not look at their scheme. */
 static natsStatus set_servers(natsOptions *options, const char *urls, bool *tls)
 {
-    const char *servers[SERVERS_MOST];
+    const char *servers[SERVERS_MAX];
     int n = 0;
     char *copy = strdup(urls);
     must(copy != NULL);
     char *rest = copy;
-    for (char *url; n < SERVERS_MOST && (url = strtok_r(rest, ", ", &rest)) != NULL; n++) {
+    for (char *url; n < SERVERS_MAX && (url = strtok_r(rest, ", ", &rest)) != NULL; n++) {
         *tls = *tls || strncmp(url, "tls://", 6) == 0;
         servers[n] = url;
     }
@@ -64,7 +64,7 @@ static natsStatus set_tls(natsOptions *options, const struct bus_tls *tls)
     return s;
 }
 
-/* Refused only when out of memory or given nonsense, hence one sum of all. */
+/* These fail only on bad arguments or lack of memory; any failure is fatal. */
 static natsStatus set_behaviour(natsOptions *o, const char *name)
 {
     return natsOptions_SetName(o, name) | natsOptions_SetTimeout(o, CONNECT_TIMEOUT_MS) |
@@ -75,7 +75,7 @@ static natsStatus set_behaviour(natsOptions *o, const char *name)
            natsOptions_SetReconnectBufSize(o, 0) |
            natsOptions_SetFailRequestsOnDisconnect(o, true) |
            natsOptions_SetPingInterval(o, PING_INTERVAL_MS) |
-           natsOptions_SetMaxPingsOut(o, PINGS_OUT_MOST) | natsOptions_SetIOBufSize(o, IO_BUFFER) |
+           natsOptions_SetMaxPingsOut(o, PINGS_OUT_MAX) | natsOptions_SetIOBufSize(o, IO_BUFFER) |
            /* No flusher thread, which would wait a millisecond before each write. */
            natsOptions_SetSendAsap(o, true);
 }
@@ -103,7 +103,7 @@ static void release(struct bus *bus)
         bus_mailbox_free(bus->mailboxes);
         bus->mailboxes = next;
     }
-    bus_bin_empty();
+    bus_free_deferred();
     natsOptions_Destroy(bus->options);
     nats_ReleaseThreadMemory();
     pthread_mutex_destroy(&bus->link_lock);
@@ -120,8 +120,8 @@ struct bus *bus_connect(const struct bus_options *options)
     must(bus != NULL);
     bus->on_link = options->on_link;
     bus->on_link_closure = options->closure;
-    bus->inbox.patience_us =
-        INT64_C(1000) * (options->reply_patience_ms > 0 ? options->reply_patience_ms : MINUTE_MS);
+    bus->inbox.timeout_us =
+        INT64_C(1000) * (options->reply_timeout_ms > 0 ? options->reply_timeout_ms : MINUTE_MS);
     bus->inbox_prefix = strdup(options->inbox_prefix != NULL ? options->inbox_prefix : "_INBOX");
     bus->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     bus->stop_dialing_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -132,7 +132,7 @@ struct bus *bus_connect(const struct bus_options *options)
 
     natsStatus s = set_options(bus, options);
     if (s != NATS_OK) {
-        LOG(LOG_ERROR, "bus options are unusable", log_str("error", natsStatus_GetText(s)));
+        LOG(LOG_ERROR, "invalid bus options", log_str("error", natsStatus_GetText(s)));
         release(bus);
         return NULL;
     }

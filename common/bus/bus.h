@@ -2,7 +2,7 @@
  * bus - one connection to NATS, driven by its owner's thread. The only user of nats.h.
  *
  * What     nats.c runs in its event-loop mode: reading and writing happen when the owner calls
- *          bus_process() and bus_flush(), so that everything published in one turn leaves in one
+ *          bus_process() and bus_flush(), so that everything published in one step leaves in one
  *          write. Nothing is buffered while the link is down: publishing then fails at once and
  *          nothing of it is delivered later. Reconnecting goes on for ever, with jitter.
  * Owns     bus_connect() gives a bus that bus_free() takes back. Messages taken from a mailbox are
@@ -30,9 +30,9 @@ struct bus_message;
 /* Files in PEM; what is NULL or empty is not given. Without any there is TLS where the URL says
    tls://, with the machine's authorities. */
 struct bus_tls {
-    const char *ca_file;              /* who vouches for the server */
-    const char *cert_file, *key_file; /* what the server is shown of us */
-    const char *host;                 /* the name its certificate must bear, if not the URL's */
+    const char *ca_file;              /* CA certificates */
+    const char *cert_file, *key_file; /* client certificate and key */
+    const char *host;                 /* expected host name, if not the URL's */
 };
 
 struct bus_options {
@@ -40,9 +40,9 @@ struct bus_options {
     const char *name;          /* shown by the server: service and replica */
     const struct bus_tls *tls; /* NULL = nothing given */
     const char *inbox_prefix;  /* NULL = "_INBOX"; the only subjects replies come by */
-    int reply_patience_ms;     /* a reply that is later is nobody's any more; 0 = a minute */
-    /* Called on any thread when the link comes up or goes down; may only set atomics and wake
-       somebody. May be NULL. */
+    int reply_timeout_ms;      /* replies after this many ms are dropped; 0 = 60,000 */
+    /* Called on any thread when the link comes up or goes down; may only set atomics and wake a
+       thread. May be NULL. */
     void (*on_link)(void *closure, bool up);
     void *closure;
 };
@@ -55,20 +55,28 @@ struct bus_header {
 };
 
 /* Returns at once; the connection is made in the background, again and again until it succeeds, and
-   adopted in the owner's next turn. NULL (logged) when the options are unusable: no URL, a ca_file
+   adopted in the owner's next step. NULL (logged) when the options are unusable: no URL, a ca_file
    that cannot be read. */
 struct bus *bus_connect(const struct bus_options *options);
 /* What was published before reaches the server, unless that takes longer than half a second. */
 void bus_free(struct bus *bus);
 bool bus_is_up(const struct bus *bus);
 /* The last attempt to connect failed because the server does not know this user or password. */
-bool bus_is_turned_away(const struct bus *bus);
+bool bus_is_denied(const struct bus *bus);
+
+/* From here on the body of each message is overwritten before it is freed, whether it came or was
+   published: for processes whose messages hold passwords or tokens. Before threads start. What nats.c
+   has in its buffers of the connection stays there until other traffic takes its place. */
+void bus_wipe_what_is_freed(void);
 
 /* -- driving the connection ------------------------------------------------------------------ */
 
-/* For a thread that has nothing else to wait for: sleeps until something arrives, somebody wakes
-   it or the time is over; then processes what came. */
+/* For a thread that has nothing else to wait for: sleeps until something arrives, it is woken, or
+   the time is over; then processes what came. */
 void bus_wait(struct bus *bus, int timeout_ms);
+/* The same for a thread that also minds another socket: ends when that is readable or has ended, too,
+   which is the caller's to deal with. -1 = none. */
+void bus_wait_with_socket(struct bus *bus, int other_socket, int timeout_ms);
 /* Ends a bus_wait() from any thread. */
 void bus_wake(struct bus *bus);
 
@@ -81,10 +89,13 @@ int bus_changed_fd(const struct bus *bus);
 bool bus_changed(struct bus *bus);
 void bus_process(struct bus *bus);
 
-/* Writes out what was published since the last call; cheap when there is nothing. Call once a turn.
-   Returns true when the socket took all of it, false when some waits for the socket to be
-   writable (call again then). */
+/* Writes out what was published since the last call; cheap when there is nothing. Call in each step
+   of the loop. Returns true when the socket took all of it, false when some waits for the socket to
+   be writable (call again then). */
 bool bus_flush(struct bus *bus);
+/* In the middle of a step: writes what the socket takes now. The rest waits for bus_flush(), and
+   however much it is, more can be published behind it. */
+void bus_push(struct bus *bus);
 
 /* -- serving --------------------------------------------------------------------------------- */
 
@@ -95,16 +106,16 @@ struct bus_mailbox *bus_serve(struct bus *bus, const char *subject, const char *
 struct bus_message *bus_take(struct bus_mailbox *mailbox);
 size_t bus_waiting(struct bus_mailbox *mailbox);
 /* No more messages are routed here. Those that wait or are under way can still be taken: keep
-   turning until bus_is_drained(), which takes 5 s at most. Doing it again does no harm, and helps
-   where the link was just lost. */
+   processing until bus_is_drained(), which takes 5 s at most. Doing it again does no harm, and
+   helps where the link was just lost. */
 void bus_stop_serving(struct bus_mailbox *mailbox);
 bool bus_is_drained(struct bus_mailbox *mailbox);
-/* Subscribes anew after that; what is not taken by then is lost. */
+/* Subscribes again after that; what is not taken by then is lost. */
 void bus_serve_again(struct bus_mailbox *mailbox);
 
 struct str bus_message_subject(const struct bus_message *message);
 struct str bus_message_body(const struct bus_message *message);
-struct str bus_message_reply_to(const struct bus_message *message); /* STR_NONE: nobody waits */
+struct str bus_message_reply_to(const struct bus_message *message); /* STR_NONE: no reply */
 struct str bus_message_header(struct bus_message *message, const char *name); /* STR_NONE: none */
 void bus_message_free(struct bus_message *message);
 
@@ -115,31 +126,37 @@ MUST_CHECK enum status bus_publish(struct bus *bus, const char *subject, const c
                                    const struct bus_header *headers, size_t n_headers,
                                    struct str body);
 
+/* The same in two steps, the first of them on any thread: what bus_message_new() makes is the
+   caller's until bus_send(), which takes it whatever comes of it. NULL: it is impossible. */
+struct bus_message *bus_message_new(const char *subject, const struct bus_header *headers,
+                                    size_t n_headers, struct str body);
+MUST_CHECK enum status bus_send(struct bus *bus, struct bus_message *message);
+
 /* -- requests without blocking --------------------------------------------------------------- */
 
 enum bus_reply_kind { BUS_REPLY, BUS_NO_RESPONDERS };
 
 /* Called on the owner's thread from within bus_process() or bus_wait(); may send further requests.
    `message` is the callee's for BUS_REPLY and NULL for BUS_NO_RESPONDERS. */
-typedef void (*bus_reply_fn)(void *closure, uint64_t token, enum bus_reply_kind kind,
+typedef void (*bus_reply_fn)(void *closure, uint64_t handle, enum bus_reply_kind kind,
                              struct bus_message *message);
 
 /* Opens the one inbox of this connection. Once, before the first bus_request(). */
 void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, void *closure);
-/* Publishes with a reply subject of its own; the reply comes with `token`, at most once, and may
-   come later than the caller cares to wait, but not much later than reply_patience_ms. */
-MUST_CHECK enum status bus_request(struct bus *bus, const char *subject, uint64_t token,
+/* Publishes with its own reply subject; the reply comes with `handle`, at most once, and may come
+   after the caller has stopped waiting, but not much later than reply_timeout_ms. */
+MUST_CHECK enum status bus_request(struct bus *bus, const char *subject, uint64_t handle,
                                    const struct bus_header *headers, size_t n_headers,
                                    struct str body);
 
-/* Sends an empty message to the own inbox: while the server is alive it comes back soon, as a
-   BUS_REPLY to `token`. */
-MUST_CHECK enum status bus_pulse(struct bus *bus, uint64_t token);
+/* Sends an empty message to our own inbox. While the server is alive it comes back soon, as a
+   BUS_REPLY with `handle`. */
+MUST_CHECK enum status bus_send_heartbeat(struct bus *bus, uint64_t handle);
 
 /* -- requests that block: for command-line programs only ------------------------------------- */
 
 /* ST_UNAVAILABLE: no responders, or not connected. ST_REFUSED: this user may not publish there.
-   ST_UNCERTAIN: no answer in time. */
+   ST_UNCERTAIN: no reply in time. */
 MUST_CHECK enum status bus_call(struct bus *bus, const char *subject,
                                 const struct bus_header *headers, size_t n_headers, struct str body,
                                 int timeout_ms, struct bus_message **reply);

@@ -1,9 +1,9 @@
 /*
- * bus_internal - what the files of the bus share; for nobody else.
+ * bus_internal - shared by the files of the bus only.
  *
  * bus.c      opening and closing
  * link.c     dialing, adopting, letting go, and the callbacks by which nats.c tells of the link
- * drive.c    the owner's turn: waiting, reading, writing
+ * pump.c     waiting, reading and writing on the owner's thread
  * mailbox.c  subscriptions and the messages that come from them
  * send.c     publishing
  * inbox.c    requests and their replies
@@ -34,24 +34,24 @@ struct bus_mailbox {
     sem_t silent;           /* posted once the handler will not be called any more */
 };
 
-struct bus_lane;
+struct bus_reply_slot;
 
 struct bus_inbox {
-    char prefix[64]; /* of a reply subject; the lane's number follows */
+    char prefix[64]; /* of a reply subject; the slot's number follows */
     bus_reply_fn on_reply;
     void *closure;
     uint64_t n_opened;
-    struct bus_lane *free;
-    struct bus_lane **awaited; /* those with a request under way */
-    size_t n_awaited, room;
-    int64_t patience_us, sweep_due_us;
+    struct bus_reply_slot *free;
+    struct bus_reply_slot **awaited; /* those with a request under way */
+    size_t n_awaited, capacity;
+    int64_t timeout_us, sweep_due_us;
 };
 
-/* The answer that bus_call() waits for. */
+/* The reply that bus_call() waits for. */
 struct bus_call {
-    uint64_t token; /* of the call under way; what answers another is late and dropped */
-    bool answered;
-    struct bus_message *reply; /* NULL when answered: no responders */
+    uint64_t handle; /* of the call in flight; a reply to another one is late and dropped */
+    bool has_reply;
+    struct bus_message *reply; /* NULL with has_reply: no responders */
 };
 
 struct bus {
@@ -72,7 +72,7 @@ struct bus {
     atomic_bool adopted;      /* `nats` is set and its subscriptions are made */
     atomic_bool ended;        /* nats.c gave this connection up for good */
     atomic_bool closing;      /* because we wanted it */
-    atomic_bool turned_away;  /* by the last attempt to connect */
+    atomic_bool is_denied;    /* by the last attempt to connect */
     atomic_uint_least64_t violations, unpublished; /* all of them; those of publishing */
     sem_t closed; /* posted by the last callback that a connection makes */
 
@@ -88,7 +88,7 @@ struct bus {
     struct bus_call call;
 };
 
-/* True on the owner's thread while it is inside nats.c: it flushes at the end of its turn anyway,
+/* True on the owner's thread while it is inside nats.c: it flushes at the end of its step anyway,
    so a wish to write needs no wake-up then. */
 extern _Thread_local bool bus_owner_is_inside;
 
@@ -113,13 +113,13 @@ void bus_mailbox_detach(struct bus_mailbox *mailbox); /* from one that is closed
 void bus_mailbox_free(struct bus_mailbox *mailbox);
 
 void bus_discard(natsMsg *msg); /* frees it, on an owner's thread some time later */
-void bus_bin_use(void);         /* this thread is an owner's */
-void bus_bin_empty(void);       /* what this thread has discarded */
+void bus_defer_frees(void);     /* on an owner's thread, before its first bus_discard() */
+void bus_free_deferred(void);   /* frees what this thread has discarded */
 
 /* inbox.c; all on the owner's thread */
 void bus_inbox_deliver(struct bus *bus); /* the replies that nats.c has read */
-void bus_inbox_sweep(struct bus *bus);   /* closes lanes that nobody waits for any more */
-void bus_inbox_close(struct bus *bus);   /* all lanes: their connection is closed */
+void bus_inbox_sweep(struct bus *bus);   /* closes slots whose request has timed out */
+void bus_inbox_close(struct bus *bus);   /* all slots: their connection is closed */
 
 /* A message is a natsMsg under another name: nothing is added to it. */
 static inline struct bus_message *message_of(natsMsg *msg)

@@ -3,16 +3,16 @@
 #include "common/base/log.h"
 #include "common/bus/bus_internal.h"
 
-static void on_answer(void *closure, uint64_t token, enum bus_reply_kind kind,
-                      struct bus_message *message)
+static void on_reply(void *closure, uint64_t handle, enum bus_reply_kind kind,
+                     struct bus_message *message)
 {
     struct bus_call *call = closure;
 
-    if (token != call->token || call->answered) {
-        bus_message_free(message); /* late: answers an earlier call */
+    if (handle != call->handle || call->has_reply) {
+        bus_message_free(message); /* late: a reply to an earlier call */
         return;
     }
-    call->answered = true;
+    call->has_reply = true;
     call->reply = message;
 }
 
@@ -30,20 +30,20 @@ enum status bus_call(struct bus *bus, const char *subject, const struct bus_head
     struct bus_call *call = &bus->call;
 
     if (bus->inbox.on_reply == NULL)
-        bus_open_inbox(bus, on_answer, call);
-    must(bus->inbox.on_reply == on_answer);
+        bus_open_inbox(bus, on_reply, call);
+    must(bus->inbox.on_reply == on_reply);
 
     while (!bus_is_up(bus) && left_ms(until_us) > 0)
         bus_wait(bus, left_ms(until_us));
-    *call = (struct bus_call){.token = call->token + 1};
-    enum status st = bus_request(bus, subject, call->token, headers, n_headers, body);
+    *call = (struct bus_call){.handle = call->handle + 1};
+    enum status st = bus_request(bus, subject, call->handle, headers, n_headers, body);
     if (st != ST_OK)
         return st;
-    while (!call->answered && atomic_load(&bus->unpublished) == unpublished &&
+    while (!call->has_reply && atomic_load(&bus->unpublished) == unpublished &&
            left_ms(until_us) > 0)
         bus_wait(bus, left_ms(until_us));
-    if (!call->answered) {
-        call->token++;
+    if (!call->has_reply) {
+        call->handle++;
         return atomic_load(&bus->unpublished) == unpublished ? ST_UNCERTAIN : ST_REFUSED;
     }
     if (call->reply == NULL)

@@ -1,12 +1,12 @@
 /*
- * Requests and their replies. Each request that is under way has a lane: a subscription of its own,
- * PREFIX.LANE.*, drained by the owner. So the server's "no responders", which the library hands
+ * Requests and their replies. Each request in flight has a reply slot: a separate subscription,
+ * PREFIX.SLOT.*, drained by the owner. So the server's "no responders", which the library hands
  * over without its subject, still tells whose it is, and no thread has to be changed.
  *
- * The last part of the reply subject counts the lane's uses: a second reply to an earlier request
- * is seen to be one and dropped. A lane is used again only once its reply has come, so that the
- * same holds for "no responders". One that stays silent is closed when patience is over: every one
- * costs a look whenever something is read.
+ * The last part of the reply subject counts the uses of the slot: a second reply to an earlier
+ * request is seen to be one and dropped. A slot is used again only once its reply has come, so that
+ * the same holds for "no responders". One that stays silent is closed after the timeout, because
+ * each is looked at whenever something is read.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,18 +20,18 @@
 
 enum {
     ID_BYTES = 8,
-    SWEEPS = 4, /* while patience lasts */
-    SUBJECT_ROOM = sizeof(((struct bus_inbox *)NULL)->prefix) + 44,
+    SWEEPS = 4, /* sweeps in one timeout */
+    SUBJECT_CAPACITY = sizeof(((struct bus_inbox *)NULL)->prefix) + 44,
 };
 
-struct bus_lane {
+struct bus_reply_slot {
     natsSubscription *nats;
-    struct bus_lane *next_free;
+    struct bus_reply_slot *next_free;
     uint64_t n_uses;
-    uint64_t token; /* of the request under way */
+    uint64_t handle; /* of the request under way */
     int64_t since_us;
     size_t stem; /* of `subject`: as far as the dot before the use */
-    char subject[SUBJECT_ROOM];
+    char subject[SUBJECT_CAPACITY];
 };
 
 void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, void *closure)
@@ -48,59 +48,60 @@ void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, void *closure)
     bus->inbox.closure = closure;
 }
 
-/* -- lanes ----------------------------------------------------------------------------------- */
+/* -- reply slots ----------------------------------------------------------------------------- */
 
-static struct bus_lane *open_lane(struct bus *bus)
+static struct bus_reply_slot *open_slot(struct bus *bus)
 {
     struct bus_inbox *inbox = &bus->inbox;
-    struct bus_lane *lane = calloc(1, sizeof(*lane));
+    struct bus_reply_slot *slot = calloc(1, sizeof(*slot));
 
-    must(lane != NULL);
-    lane->stem = (size_t)snprintf(lane->subject, sizeof(lane->subject), "%s.%" PRIu64 ".",
+    must(slot != NULL);
+    slot->stem = (size_t)snprintf(slot->subject, sizeof(slot->subject), "%s.%" PRIu64 ".",
                                   inbox->prefix, inbox->n_opened++);
-    must(lane->stem + sizeof("18446744073709551615") <= sizeof(lane->subject));
-    lane->subject[lane->stem] = '*';
-    if (natsConnection_SubscribeSync(&lane->nats, bus->nats, lane->subject) != NATS_OK) {
-        free(lane); /* the connection ended in between */
+    must(slot->stem + sizeof("18446744073709551615") <= sizeof(slot->subject));
+    slot->subject[slot->stem] = '*';
+    if (natsConnection_SubscribeSync(&slot->nats, bus->nats, slot->subject) != NATS_OK) {
+        free(slot); /* the connection ended in between */
         return NULL;
     }
-    return lane;
+    return slot;
 }
 
-static void close_lane(struct bus_lane *lane)
+static void close_slot(struct bus_reply_slot *slot)
 {
-    natsSubscription_Destroy(lane->nats); /* unsubscribes, if the connection lives */
-    free(lane);
+    natsSubscription_Destroy(slot->nats); /* unsubscribes, if the connection lives */
+    free(slot);
 }
 
-static struct bus_lane *take_lane(struct bus *bus)
+static struct bus_reply_slot *take_slot(struct bus *bus)
 {
-    struct bus_lane *lane = bus->inbox.free;
+    struct bus_reply_slot *slot = bus->inbox.free;
 
-    if (lane != NULL)
-        bus->inbox.free = lane->next_free;
+    if (slot != NULL)
+        bus->inbox.free = slot->next_free;
     else
-        lane = open_lane(bus);
-    if (lane != NULL)
-        (void)snprintf(lane->subject + lane->stem, sizeof(lane->subject) - lane->stem, "%" PRIu64,
-                       lane->n_uses++);
-    return lane;
+        slot = open_slot(bus);
+    if (slot != NULL)
+        (void)snprintf(slot->subject + slot->stem, sizeof(slot->subject) - slot->stem, "%" PRIu64,
+                       slot->n_uses++);
+    return slot;
 }
 
-static void give_back(struct bus_inbox *inbox, struct bus_lane *lane)
+static void give_back(struct bus_inbox *inbox, struct bus_reply_slot *slot)
 {
-    lane->next_free = inbox->free;
-    inbox->free = lane;
+    slot->next_free = inbox->free;
+    inbox->free = slot;
 }
 
-static void await(struct bus_inbox *inbox, struct bus_lane *lane)
+static void await(struct bus_inbox *inbox, struct bus_reply_slot *slot)
 {
-    if (inbox->n_awaited == inbox->room) {
-        inbox->room = inbox->room * 2 + 64;
-        inbox->awaited = reallocarray(inbox->awaited, inbox->room, sizeof(struct bus_lane *));
+    if (inbox->n_awaited == inbox->capacity) {
+        inbox->capacity = inbox->capacity * 2 + 64;
+        inbox->awaited =
+            reallocarray(inbox->awaited, inbox->capacity, sizeof(struct bus_reply_slot *));
         must(inbox->awaited != NULL);
     }
-    inbox->awaited[inbox->n_awaited++] = lane;
+    inbox->awaited[inbox->n_awaited++] = slot;
 }
 
 void bus_inbox_close(struct bus *bus)
@@ -108,31 +109,31 @@ void bus_inbox_close(struct bus *bus)
     struct bus_inbox *inbox = &bus->inbox;
 
     for (size_t i = 0; i < inbox->n_awaited; i++)
-        close_lane(inbox->awaited[i]);
+        close_slot(inbox->awaited[i]);
     free(inbox->awaited);
     while (inbox->free != NULL) {
-        struct bus_lane *next = inbox->free->next_free;
-        close_lane(inbox->free);
+        struct bus_reply_slot *next = inbox->free->next_free;
+        close_slot(inbox->free);
         inbox->free = next;
     }
     inbox->awaited = NULL;
-    inbox->n_awaited = inbox->room = 0;
+    inbox->n_awaited = inbox->capacity = 0;
 }
 
 /* -- replies --------------------------------------------------------------------------------- */
 
 /* NATS_TIMEOUT: nothing has come yet. */
-static natsStatus take_reply(struct bus_lane *lane, natsMsg **msg)
+static natsStatus take_reply(struct bus_reply_slot *slot, natsMsg **msg)
 {
     uint64_t n = 0;
 
     /* Asking an empty subscription costs a formatted error. */
-    while (natsSubscription_QueuedMsgs(lane->nats, &n) == NATS_OK && n > 0) {
-        natsStatus s = natsSubscription_NextMsg(msg, lane->nats, 0);
+    while (natsSubscription_QueuedMsgs(slot->nats, &n) == NATS_OK && n > 0) {
+        natsStatus s = natsSubscription_NextMsg(msg, slot->nats, 0);
 
-        if (s != NATS_OK || strcmp(natsMsg_GetSubject(*msg), lane->subject) == 0)
+        if (s != NATS_OK || strcmp(natsMsg_GetSubject(*msg), slot->subject) == 0)
             return s;
-        bus_discard(*msg); /* not an answer to what was asked last */
+        bus_discard(*msg); /* not the reply to the latest request */
     }
     return NATS_TIMEOUT;
 }
@@ -143,19 +144,19 @@ void bus_inbox_deliver(struct bus *bus)
     struct bus_inbox *inbox = &bus->inbox;
 
     for (size_t i = inbox->n_awaited; i-- > 0;) {
-        struct bus_lane *lane = inbox->awaited[i];
-        uint64_t token = lane->token;
+        struct bus_reply_slot *slot = inbox->awaited[i];
+        uint64_t handle = slot->handle;
         natsMsg *msg = NULL;
-        natsStatus s = take_reply(lane, &msg);
+        natsStatus s = take_reply(slot, &msg);
 
         if (s != NATS_OK && s != NATS_NO_RESPONDERS)
             continue;
         inbox->awaited[i] = inbox->awaited[--inbox->n_awaited];
-        give_back(inbox, lane);
+        give_back(inbox, slot);
         if (s == NATS_OK)
-            inbox->on_reply(inbox->closure, token, BUS_REPLY, message_of(msg));
+            inbox->on_reply(inbox->closure, handle, BUS_REPLY, message_of(msg));
         else
-            inbox->on_reply(inbox->closure, token, BUS_NO_RESPONDERS, NULL);
+            inbox->on_reply(inbox->closure, handle, BUS_NO_RESPONDERS, NULL);
     }
 }
 
@@ -166,48 +167,48 @@ void bus_inbox_sweep(struct bus *bus)
 
     if (inbox->n_awaited == 0 || now_us < inbox->sweep_due_us || !bus_can_call(bus))
         return;
-    inbox->sweep_due_us = now_us + inbox->patience_us / SWEEPS;
+    inbox->sweep_due_us = now_us + inbox->timeout_us / SWEEPS;
     for (size_t i = inbox->n_awaited; i-- > 0;) {
-        struct bus_lane *lane = inbox->awaited[i];
+        struct bus_reply_slot *slot = inbox->awaited[i];
 
-        if (now_us - lane->since_us < inbox->patience_us)
+        if (now_us - slot->since_us < inbox->timeout_us)
             continue;
         inbox->awaited[i] = inbox->awaited[--inbox->n_awaited];
-        close_lane(lane);
+        close_slot(slot);
     }
 }
 
 /* -- requests -------------------------------------------------------------------------------- */
 
-/* NULL subject: to the lane itself. */
-static enum status send_on_lane(struct bus *bus, const char *subject, uint64_t token,
+/* NULL subject: to the slot itself. */
+static enum status send_request(struct bus *bus, const char *subject, uint64_t handle,
                                 const struct bus_header *headers, size_t n_headers, struct str body)
 {
-    struct bus_lane *lane;
+    struct bus_reply_slot *slot;
     enum status st;
 
     must(bus->inbox.on_reply != NULL);
-    if (!bus_can_call(bus) || (lane = take_lane(bus)) == NULL)
+    if (!bus_can_call(bus) || (slot = take_slot(bus)) == NULL)
         return ST_UNAVAILABLE;
-    st = subject != NULL ? bus_publish(bus, subject, lane->subject, headers, n_headers, body)
-                         : bus_publish(bus, lane->subject, NULL, headers, n_headers, body);
+    st = subject != NULL ? bus_publish(bus, subject, slot->subject, headers, n_headers, body)
+                         : bus_publish(bus, slot->subject, NULL, headers, n_headers, body);
     if (st != ST_OK) {
-        give_back(&bus->inbox, lane);
+        give_back(&bus->inbox, slot);
         return st;
     }
-    lane->token = token;
-    lane->since_us = clock_mono_us();
-    await(&bus->inbox, lane);
+    slot->handle = handle;
+    slot->since_us = clock_mono_us();
+    await(&bus->inbox, slot);
     return ST_OK;
 }
 
-enum status bus_request(struct bus *bus, const char *subject, uint64_t token,
+enum status bus_request(struct bus *bus, const char *subject, uint64_t handle,
                         const struct bus_header *headers, size_t n_headers, struct str body)
 {
-    return send_on_lane(bus, subject, token, headers, n_headers, body);
+    return send_request(bus, subject, handle, headers, n_headers, body);
 }
 
-enum status bus_pulse(struct bus *bus, uint64_t token)
+enum status bus_send_heartbeat(struct bus *bus, uint64_t handle)
 {
-    return send_on_lane(bus, NULL, token, NULL, 0, STR(""));
+    return send_request(bus, NULL, handle, NULL, 0, STR(""));
 }

@@ -1,6 +1,6 @@
 /*
- * The connection's life: dialed on a thread of its own, adopted by the owner, kept up by nats.c
- * through every loss, and dialed anew when nats.c gives it up.
+ * The connection's life: dialed on its own thread, adopted by the owner, kept up by nats.c through
+ * every loss, and redialed when nats.c gives it up.
  *
  * nats.c could make the first connection in the background too, but 3.4.1 gives up for good when a
  * server takes the first TCP connection and then stays silent or refuses the user, and later when
@@ -14,7 +14,7 @@
 #include "common/base/metrics.h"
 #include "common/bus/bus_internal.h"
 
-/* -- what nats.c tells, on threads of its own and often under its lock ----------------------- */
+/* -- what nats.c tells, on its own threads and often under its lock ----------------------- */
 
 static void tell_link(struct bus *bus)
 {
@@ -72,19 +72,19 @@ static void on_disconnected(natsConnection *nats, void *closure)
 {
     struct bus *bus = closure;
     if (!atomic_load(&bus->closing))
-        LOG(LOG_WARNING, "bus link lost, reconnecting");
+        LOG(LOG_WARNING, "bus connection lost; reconnecting");
 }
 
 static void on_reconnected(natsConnection *nats, void *closure)
 {
-    LOG(LOG_WARNING, "bus link is up again");
+    LOG(LOG_WARNING, "bus connection is up again");
 }
 
 static void on_closed(natsConnection *nats, void *closure)
 {
     struct bus *bus = closure;
     if (!atomic_load(&bus->closing)) {
-        LOG(LOG_ERROR, "bus connection ended by the server, dialing anew");
+        LOG(LOG_ERROR, "bus connection closed by the server; reconnecting");
         atomic_store(&bus->ended, true);
         bus_wake(bus);
     }
@@ -96,7 +96,7 @@ static struct metric *violations; /* of all buses of the process */
 void bus_meter_open(void)
 {
     violations = metric_counter("conversations_bus_permission_violations_total", NULL,
-                                "Messages and subscriptions that the bus refused this user");
+                                "Messages and subscriptions that the bus denied");
 }
 
 /* The server's words name the subject. */
@@ -107,10 +107,10 @@ static void note_violation(struct bus *bus)
     atomic_fetch_add(&bus->violations, 1);
     if (text != NULL && strcasestr(text, "for publish") != NULL)
         atomic_fetch_add(&bus->unpublished, 1);
-    bus_wake(bus); /* for who waits for an answer */
+    bus_wake(bus); /* for the thread that waits for a reply */
     if (violations != NULL)
         metric_add(violations, 1);
-    LOG(LOG_ERROR, "bus refused what this user may not do",
+    LOG(LOG_ERROR, "bus denied a permission of this user",
         log_str("error", text != NULL ? text : "permission violation"));
 }
 
@@ -141,14 +141,14 @@ static void *dial(void *arg)
     for (;;) {
         natsConnection *nats = NULL;
         natsStatus s = natsConnection_Connect(&nats, bus->options);
-        atomic_store(&bus->turned_away, s == NATS_CONNECTION_AUTH_FAILED);
+        atomic_store(&bus->is_denied, s == NATS_CONNECTION_AUTH_FAILED);
         if (s == NATS_OK) {
             atomic_store(&bus->dialed, nats);
             bus_wake(bus);
             break;
         }
         if (s != reported)
-            LOG(LOG_WARNING, "bus out of reach, trying again",
+            LOG(LOG_WARNING, "bus is unreachable; retrying",
                 log_str("error", natsStatus_GetText(s)));
         reported = s;
         if (s == NATS_CONNECTION_AUTH_FAILED)
@@ -218,9 +218,9 @@ bool bus_is_up(const struct bus *bus)
     return atomic_load(&bus->adopted) && atomic_load(&bus->socket) >= 0;
 }
 
-bool bus_is_turned_away(const struct bus *bus)
+bool bus_is_denied(const struct bus *bus)
 {
-    return atomic_load(&bus->turned_away);
+    return atomic_load(&bus->is_denied);
 }
 
 bool bus_can_call(const struct bus *bus)

@@ -122,7 +122,7 @@ void bus_stop_serving(struct bus_mailbox *mailbox)
         (void)natsSubscription_DrainTimeout(mailbox->nats, DRAIN_MS);
 }
 
-/* Without a link nothing comes any more, and there is nobody to confirm it. */
+/* Without a connection nothing arrives any more, and nothing confirms it. */
 bool bus_is_drained(struct bus_mailbox *mailbox)
 {
     return mailbox->nats == NULL ||
@@ -166,56 +166,65 @@ struct str bus_message_header(struct bus_message *message, const char *name)
     return str_of(value);
 }
 
-/* nats.c frees a message on a thread of its own, which every call wakes: under load that costs as
+/* nats.c frees a message on a separate thread, which every call wakes: under load that costs as
    much as all else it does. So what an owner's thread gives back gathers until it is worth a
    wake-up. */
-enum { BIN_MOST = 128, BIN_BYTES = 1024 * 1024 };
+enum { DEFERRED_MAX = 128, DEFERRED_BYTES = 1024 * 1024 };
 
 static _Thread_local struct {
     bool is_in_use; /* this thread calls bus_flush(), so it is an owner's */
     size_t n, bytes;
-    natsMsg *at[BIN_MOST];
-} bin;
+    natsMsg *at[DEFERRED_MAX];
+} deferred;
 
 static pthread_key_t end_of_thread;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void empty_bin(void *unused)
+static void free_deferred(void *unused)
 {
-    while (bin.n > 0)
-        natsMsg_Destroy(bin.at[--bin.n]);
-    bin.bytes = 0;
+    while (deferred.n > 0)
+        natsMsg_Destroy(deferred.at[--deferred.n]);
+    deferred.bytes = 0;
 }
 
 static void make_key(void)
 {
-    must(pthread_key_create(&end_of_thread, empty_bin) == 0);
+    must(pthread_key_create(&end_of_thread, free_deferred) == 0);
 }
 
-void bus_bin_use(void)
+void bus_defer_frees(void)
 {
-    if (bin.is_in_use)
+    if (deferred.is_in_use)
         return;
     must(pthread_once(&once, make_key) == 0);
-    must(pthread_setspecific(end_of_thread, &bin) == 0);
-    bin.is_in_use = true;
+    must(pthread_setspecific(end_of_thread, &deferred) == 0);
+    deferred.is_in_use = true;
 }
 
-void bus_bin_empty(void)
+void bus_free_deferred(void)
 {
-    empty_bin(NULL);
+    free_deferred(NULL);
+}
+
+static bool wipes; /* set before there are threads */
+
+void bus_wipe_what_is_freed(void)
+{
+    wipes = true;
 }
 
 void bus_discard(natsMsg *msg)
 {
-    if (!bin.is_in_use || msg == NULL) {
+    if (wipes && msg != NULL)
+        explicit_bzero((char *)natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg));
+    if (!deferred.is_in_use || msg == NULL) {
         natsMsg_Destroy(msg);
         return;
     }
-    bin.at[bin.n++] = msg;
-    bin.bytes += (size_t)natsMsg_GetDataLength(msg);
-    if (bin.n == BIN_MOST || bin.bytes > BIN_BYTES)
-        bus_bin_empty();
+    deferred.at[deferred.n++] = msg;
+    deferred.bytes += (size_t)natsMsg_GetDataLength(msg);
+    if (deferred.n == DEFERRED_MAX || deferred.bytes > DEFERRED_BYTES)
+        bus_free_deferred();
 }
 
 void bus_message_free(struct bus_message *message)

@@ -19,11 +19,12 @@
     }
 #define BUS_TLS_SETTINGS(of, member)                                                               \
     BUS_TLS_SETTING(of, member.ca_file, "NATS_CA_FILE",                                            \
-                    "Certificate authorities that vouch for the bus, in PEM; turns TLS on"),       \
+                    "CA certificates for the connection to NATS, in PEM; enables TLS"),            \
         BUS_TLS_SETTING(of, member.cert_file, "NATS_CERT_FILE",                                    \
-                        "Certificate that the bus is shown, with its chain, in PEM"),              \
+                        "Client certificate for the connection to NATS, with its chain, in PEM"),  \
         BUS_TLS_SETTING(of, member.key_file, "NATS_KEY_FILE", "Its private key, in PEM"),          \
-        BUS_TLS_SETTING(of, member.host, "NATS_TLS_HOST",                                          \
-                        "Name that the bus' certificate must bear; empty = the host in NATS_URL")
+        BUS_TLS_SETTING(                                                                           \
+            of, member.host, "NATS_TLS_HOST",                                                      \
+            "Host name expected in the certificate of NATS; empty = the host in NATS_URL")
 
 #endif

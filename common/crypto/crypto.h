@@ -17,8 +17,8 @@
 #define SHA256_BYTES 32
 
 /* Before anything else uses OpenSSL in a process that has a bus: OpenSSL is not torn down at exit.
-   nats.c releases the last of a TLS connection on a thread of its own, which nobody can wait for,
-   and which may still be at it then. */
+   nats.c releases the last of a TLS connection on a separate thread, which cannot be waited for and
+   may still be running then. */
 void crypto_open(void);
 
 void crypto_sha256(struct str data, uint8_t digest[SHA256_BYTES]);
@@ -29,10 +29,16 @@ void crypto_wipe(void *p, size_t n);                       /* not optimised away
 void crypto_hex(const void *data, size_t n, char *text);   /* 2n characters and a NUL */
 bool crypto_unhex(struct str text, void *out, size_t n);   /* exactly 2n lower-case digits */
 
-/* scrypt (RFC 7914), N=2^15 r=8 p=1, about 50 ms; `hash` holds parameters, salt and digest as text:
-   "scrypt$15$8$1$SALT$DIGEST" in hex. */
+/* scrypt (RFC 7914), N=2^15 r=8 p=3, 32 MiB and about 150 ms; `hash` holds parameters, salt and
+   digest as text: "scrypt$15$8$3$SALT$DIGEST" in hex. */
 #define CRYPTO_PASSWORD_TEXT 128
+#define CRYPTO_PASSWORD_COST 15
+/* Another N than 2^CRYPTO_PASSWORD_COST for hashes that are made from now on. Before threads start.
+ */
+void crypto_password_set_cost(unsigned log2_n);
 void crypto_password_hash(struct str password, char hash[CRYPTO_PASSWORD_TEXT]);
 bool crypto_password_matches(struct str password, const char *hash);
+/* It was made when hashing cost less than crypto_password_hash() makes it cost now. */
+bool crypto_password_is_dated(const char *hash);
 
 #endif

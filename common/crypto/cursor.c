@@ -5,7 +5,7 @@
 #include "common/base/base64url.h"
 #include "common/base/log.h"
 
-enum { VERSION = 1, HEAD_BYTES = 1 + 8 + 1, PAYLOAD_MOST = HEAD_BYTES + CURSOR_POSITION_MOST };
+enum { VERSION = 1, HEAD_BYTES = 1 + 8 + 1, PAYLOAD_MAX = HEAD_BYTES + CURSOR_POSITION_MAX };
 
 bool cursor_keys_read(const char *first, const char *second, struct cursor_keys *out)
 {
@@ -13,7 +13,7 @@ bool cursor_keys_read(const char *first, const char *second, struct cursor_keys 
     int n = secrets[1].n > 0 ? 2 : 1;
 
     for (int i = 0; i < n; i++) {
-        if (secrets[i].n < CURSOR_SECRET_LEAST)
+        if (secrets[i].n < CURSOR_SECRET_MIN)
             return false;
     }
     for (int i = 0; i < n; i++)
@@ -26,7 +26,7 @@ bool cursor_keys_read(const char *first, const char *second, struct cursor_keys 
 static void sign(const uint8_t key[SHA256_BYTES], const uint8_t *payload, size_t n,
                  struct str binding, uint8_t mac[SHA256_BYTES])
 {
-    uint8_t message[PAYLOAD_MOST + SHA256_BYTES];
+    uint8_t message[PAYLOAD_MAX + SHA256_BYTES];
 
     memcpy(message, payload, n);
     crypto_sha256(binding, message + n);
@@ -35,13 +35,13 @@ static void sign(const uint8_t key[SHA256_BYTES], const uint8_t *payload, size_t
 }
 
 void cursor_make(const struct cursor_keys *keys, struct str binding, struct str position,
-                 int64_t now_us, char text[CURSOR_TEXT_MOST + 1])
+                 int64_t now_us, char text[CURSOR_TEXT_MAX + 1])
 {
     uint64_t expiry = (uint64_t)(now_us / 1000000 + CURSOR_LIFE_S);
-    uint8_t bytes[PAYLOAD_MOST + SHA256_BYTES];
+    uint8_t bytes[PAYLOAD_MAX + SHA256_BYTES];
     size_t n = HEAD_BYTES + position.n;
 
-    must(position.n <= CURSOR_POSITION_MOST);
+    must(position.n <= CURSOR_POSITION_MAX);
     bytes[0] = VERSION;
     for (int i = 0; i < 8; i++)
         bytes[1 + i] = (uint8_t)(expiry >> (56 - 8 * i));
@@ -66,14 +66,21 @@ static bool is_signed(const struct cursor_keys *keys, const uint8_t *payload, si
     return found;
 }
 
-bool cursor_read(const struct cursor_keys *keys, struct str binding, struct str text,
-                 int64_t now_us, uint8_t position[CURSOR_POSITION_MOST], size_t *n)
+/* One that ends later than any that is made now comes from a clock that was ahead. */
+static bool is_live(uint64_t expiry, int64_t now_s)
 {
-    uint8_t bytes[PAYLOAD_MOST + SHA256_BYTES];
+    return now_s >= 0 && expiry > (uint64_t)now_s &&
+           expiry <= (uint64_t)now_s + CURSOR_LIFE_S + CURSOR_SKEW_S;
+}
+
+bool cursor_read(const struct cursor_keys *keys, struct str binding, struct str text,
+                 int64_t now_us, uint8_t position[CURSOR_POSITION_MAX], size_t *n)
+{
+    uint8_t bytes[PAYLOAD_MAX + SHA256_BYTES];
     uint64_t expiry = 0;
     size_t length = 0, payload;
 
-    if (text.n > CURSOR_TEXT_MOST || !base64url_read(text, bytes, &length) ||
+    if (text.n > CURSOR_TEXT_MAX || !base64url_read(text, bytes, &length) ||
         length < HEAD_BYTES + SHA256_BYTES)
         return false;
     payload = length - SHA256_BYTES;
@@ -83,7 +90,7 @@ bool cursor_read(const struct cursor_keys *keys, struct str binding, struct str 
         return false;
     for (int i = 0; i < 8; i++)
         expiry = expiry << 8 | bytes[1 + i];
-    if (now_us / 1000000 >= (int64_t)expiry)
+    if (!is_live(expiry, now_us / 1000000))
         return false;
     *n = payload - HEAD_BYTES;
     memcpy(position, bytes + HEAD_BYTES, *n);

@@ -8,7 +8,7 @@
  *          The MAC is HMAC-SHA-256 over all before it and then the binding: bytes that say which
  *          list this is (operation, organization, filters, page size). The binding is not in the
  *          text; a cursor is good for the very query that it came from and for no other. The
- *          position is readable for whoever decodes it: keep secrets out of it.
+ *          position can be decoded by its holder: keep secrets out of it.
  *          Two keys verify and the first one signs. To change keys on running replicas, hand out
  *          the new one as the second, then make it the first, and drop the old one 7 days later.
  * Owns     Nothing; callers bring the storage. struct cursor_keys holds secrets.
@@ -26,24 +26,25 @@
 #include "common/base/str.h"
 #include "common/crypto/crypto.h"
 
-#define CURSOR_SECRET_LEAST  32
-#define CURSOR_POSITION_MOST 64
-#define CURSOR_TEXT_MOST     142 /* base64url of 1 + 8 + 1 + 64 + 32 bytes */
-#define CURSOR_LIFE_S        (7 * 24 * 3600)
+#define CURSOR_SECRET_MIN   32
+#define CURSOR_POSITION_MAX 64
+#define CURSOR_TEXT_MAX     142 /* base64url of 1 + 8 + 1 + 64 + 32 bytes */
+#define CURSOR_LIFE_S       (7 * 24 * 3600)
+#define CURSOR_SKEW_S       (5 * 60) /* by which one replica's clock may be ahead of another's */
 
 struct cursor_keys {
     uint8_t key[2][SHA256_BYTES];
     int n; /* 1 or 2 */
 };
 
-/* From secrets of CURSOR_SECRET_LEAST characters or more, best random ones; the keys are their
+/* From secrets of CURSOR_SECRET_MIN characters or more, best random ones; the keys are their
    SHA-256. `second` may be NULL or "". False: too short. */
 MUST_CHECK bool cursor_keys_read(const char *first, const char *second, struct cursor_keys *out);
 
 void cursor_make(const struct cursor_keys *keys, struct str binding, struct str position,
-                 int64_t now_us, char text[CURSOR_TEXT_MOST + 1]);
+                 int64_t now_us, char text[CURSOR_TEXT_MAX + 1]);
 
 MUST_CHECK bool cursor_read(const struct cursor_keys *keys, struct str binding, struct str text,
-                            int64_t now_us, uint8_t position[CURSOR_POSITION_MOST], size_t *n);
+                            int64_t now_us, uint8_t position[CURSOR_POSITION_MAX], size_t *n);
 
 #endif

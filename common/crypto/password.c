@@ -7,14 +7,22 @@
 
 enum { SALT_BYTES = 16, DIGEST_BYTES = 32 };
 
-/* The cost, as it stands in front of the salt. */
+/* The cost, as written before the salt. */
 struct cost {
     uint64_t log2_n, r, p;
 };
 
-static const struct cost cost_now = {15, 8, 1};
-/* A stored hash may ask for this much at most: 1 GiB, so that a bad row cannot stop the machine. */
-static const struct cost cost_most = {20, 8, 4};
+/* OWASP's Password Storage Cheat Sheet asks for N=2^17, r=8, p=1 at least and takes this one for
+   its equal, which needs 32 MiB instead of 128. */
+static struct cost cost_now = {CRYPTO_PASSWORD_COST, 8, 3};
+/* A stored hash may ask for this much at most: 64 MiB, so that a bad row cannot stop the process.
+ */
+static const struct cost cost_max = {16, 8, 16};
+
+void crypto_password_set_cost(unsigned log2_n)
+{
+    cost_now.log2_n = log2_n;
+}
 
 static bool derive(struct str password, const struct cost *cost, const uint8_t salt[SALT_BYTES],
                    uint8_t digest[DIGEST_BYTES])
@@ -46,9 +54,9 @@ void crypto_password_hash(struct str password, char hash[CRYPTO_PASSWORD_TEXT])
 
 static bool read_cost(struct str *rest, struct cost *cost)
 {
-    return str_to_u64(str_cut(rest, '$'), cost_most.log2_n, &cost->log2_n) &&
-           str_to_u64(str_cut(rest, '$'), cost_most.r, &cost->r) &&
-           str_to_u64(str_cut(rest, '$'), cost_most.p, &cost->p) && cost->log2_n > 0 &&
+    return str_to_u64(str_cut(rest, '$'), cost_max.log2_n, &cost->log2_n) &&
+           str_to_u64(str_cut(rest, '$'), cost_max.r, &cost->r) &&
+           str_to_u64(str_cut(rest, '$'), cost_max.p, &cost->p) && cost->log2_n > 0 &&
            cost->r > 0 && cost->p > 0;
 }
 
@@ -65,5 +73,20 @@ bool crypto_password_matches(struct str password, const char *hash)
         return false;
     same = derive(password, &cost, salt, digest) && crypto_equal(digest, stored, sizeof(digest));
     crypto_wipe(digest, sizeof(digest));
+    crypto_wipe(stored, sizeof(stored));
     return same;
+}
+
+static uint64_t work_of(const struct cost *cost)
+{
+    return (1ull << cost->log2_n) * cost->r * cost->p;
+}
+
+bool crypto_password_is_dated(const char *hash)
+{
+    struct str rest = str_of(hash);
+    struct cost cost;
+
+    return !str_equal(str_cut(&rest, '$'), STR("scrypt")) || !read_cost(&rest, &cost) ||
+           work_of(&cost) < work_of(&cost_now);
 }

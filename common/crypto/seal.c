@@ -5,7 +5,7 @@
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
 
-enum { NONCE = 12, TAG = 16, SECRET_MOST = 64 * 1024 };
+enum { NONCE = 12, TAG = 16, SECRET_MAX = 64 * 1024 };
 
 _Static_assert(NONCE + TAG == SEAL_OVERHEAD, "the layout in the header");
 
@@ -14,7 +14,7 @@ bool seal_key_read(struct str text, struct seal_key *out)
     return text.p != NULL && crypto_unhex(text, out->b, sizeof(out->b));
 }
 
-/* Nothing here depends on the input but the tag, which the caller judges. */
+/* Nothing here depends on the input but the tag, which the caller checks. */
 static EVP_CIPHER_CTX *begin(const struct seal_key *key, const uint8_t *nonce, struct str context,
                              bool encrypts)
 {
@@ -22,7 +22,7 @@ static EVP_CIPHER_CTX *begin(const struct seal_key *key, const uint8_t *nonce, s
     int n;
     bool done;
 
-    must(cipher != NULL && context.n <= SECRET_MOST);
+    must(cipher != NULL && context.n <= SECRET_MAX);
     done = EVP_CipherInit_ex(cipher, EVP_aes_256_gcm(), NULL, key->b, nonce, encrypts) == 1 &&
            EVP_CipherUpdate(cipher, NULL, &n, (const uint8_t *)context.p, (int)context.n) == 1;
     must(done);
@@ -36,7 +36,7 @@ void seal(const struct seal_key *key, struct str context, struct str secret, uin
     bool done;
     int n;
 
-    must(secret.n <= SECRET_MOST);
+    must(secret.n <= SECRET_MAX);
     crypto_random(sealed, NONCE);
     cipher = begin(key, sealed, context, true);
     done = EVP_CipherUpdate(cipher, text, &n, (const uint8_t *)secret.p, (int)secret.n) == 1 &&
@@ -54,7 +54,7 @@ bool seal_open(const struct seal_key *key, struct str context, const uint8_t *se
     int length = 0;
     bool opened;
 
-    if (n < SEAL_OVERHEAD || n - SEAL_OVERHEAD > SECRET_MOST)
+    if (n < SEAL_OVERHEAD || n - SEAL_OVERHEAD > SECRET_MAX)
         return false;
     n -= SEAL_OVERHEAD;
     for (int i = 0; i < TAG; i++)

@@ -27,7 +27,7 @@ struct signing_key *signing_key_new(const char *secret)
     size_t n = SIGNING_PUBLIC_BYTES;
     bool done;
 
-    if (secret == NULL || strlen(secret) < SIGNING_SECRET_LEAST)
+    if (secret == NULL || strlen(secret) < SIGNING_SECRET_MIN)
         return NULL;
     key = calloc(1, sizeof(*key));
     must(key != NULL);

@@ -15,7 +15,7 @@
 #include "common/base/status.h"
 #include "common/base/str.h"
 
-#define SIGNING_SECRET_LEAST    32
+#define SIGNING_SECRET_MIN      32
 #define SIGNING_PUBLIC_BYTES    32
 #define SIGNING_SIGNATURE_BYTES 64
 #define SIGNING_ID_TEXT         16
@@ -27,7 +27,7 @@ struct signing_public {
     char id[SIGNING_ID_TEXT + 1];
 };
 
-/* NULL: the secret is shorter than SIGNING_SECRET_LEAST characters. */
+/* NULL: the secret is shorter than SIGNING_SECRET_MIN characters. */
 struct signing_key *signing_key_new(const char *secret);
 void signing_key_free(struct signing_key *key); /* NULL is fine */
 const struct signing_public *signing_key_public(const struct signing_key *key);

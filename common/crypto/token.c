@@ -66,7 +66,7 @@ static bool is_base62(char c)
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-enum token_kind token_judge(struct str token)
+enum token_kind token_classify(struct str token)
 {
     char checksum[CHECKSUM];
     enum token_kind kind;

@@ -21,7 +21,7 @@ enum token_kind {
 };
 
 void token_make(enum token_kind kind, char text[TOKEN_TEXT + 1]);
-enum token_kind token_judge(struct str token);
+enum token_kind token_classify(struct str token);
 void token_hash(struct str token, uint8_t hash[SHA256_BYTES]);
 
 #endif

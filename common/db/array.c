@@ -1,8 +1,11 @@
 #include "common/db/array.h"
 
-void array_open(struct buf *array, struct arena *arena, size_t room)
+#include <endian.h>
+#include <string.h>
+
+void array_open(struct buf *array, struct arena *arena, size_t capacity)
 {
-    buf_init(array, arena, room);
+    buf_init(array, arena, capacity);
     buf_char(array, '{');
 }
 
@@ -58,4 +61,60 @@ struct str array_close(struct buf *array)
 {
     buf_char(array, '}');
     return buf_str(array);
+}
+
+/* -- in binary format ------------------------------------------------------------------------ */
+
+enum { UUID_OID = 2950, NULL_ELEMENT = -1 };
+
+/* Numbers are in network order. */
+struct ids_head {
+    uint32_t n_dimensions, has_null, type, n, first;
+};
+
+static void add_length(struct buf *ids, int32_t n)
+{
+    const uint32_t length = htobe32((uint32_t)n);
+
+    buf_add(ids, (struct str){(const char *)&length, sizeof(length)});
+}
+
+static void count_one(struct buf *ids, bool is_null)
+{
+    struct ids_head head;
+
+    memcpy(&head, ids->p, sizeof(head));
+    head.n = htobe32(be32toh(head.n) + 1);
+    if (is_null)
+        head.has_null = htobe32(1);
+    memcpy(ids->p, &head, sizeof(head));
+}
+
+void ids_open(struct buf *ids, struct arena *arena, size_t n)
+{
+    const struct ids_head head = {
+        .n_dimensions = htobe32(1), .type = htobe32(UUID_OID), .first = htobe32(1)};
+
+    buf_init(ids, arena, sizeof(head) + n * (sizeof(int32_t) + sizeof(struct uuid)));
+    buf_add(ids, (struct str){(const char *)&head, sizeof(head)});
+}
+
+void ids_add(struct buf *ids, const struct uuid *id)
+{
+    count_one(ids, id == NULL);
+    add_length(ids, id == NULL ? NULL_ELEMENT : (int32_t)sizeof(id->b));
+    if (id != NULL)
+        buf_add(ids, (struct str){(const char *)id->b, sizeof(id->b)});
+}
+
+void ids_add_text(struct buf *ids, struct str text)
+{
+    struct uuid id;
+
+    ids_add(ids, uuid_parse(text, &id) ? &id : NULL);
+}
+
+struct str ids_close(struct buf *ids)
+{
+    return buf_str(ids);
 }

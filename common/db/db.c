@@ -4,17 +4,19 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/db/batch.h"
 #include "common/db/db_link.h"
+#include "common/db/pipeline.h"
 
 enum {
-    GRACE_US = 1000 * 1000, /* how long past its deadline a batch waits for the server */
-    WAIT_MOST_US = 60 * 1000 * 1000,
+    /* How long past its deadline a batch waits for the server. Who asked waits somewhat longer, so
+       that it is still told that nothing was written. */
+    GRACE_US = 100 * 1000,
+    WAIT_MAX_US = 60 * 1000 * 1000,
 };
 
 struct db {
     struct db_link link;
-    struct batch batch;
+    struct pipeline pipeline;
     bool is_open; /* the batch: neither committed, nor failed, nor given up */
 };
 
@@ -36,8 +38,8 @@ struct db *db_new(const struct db_options *options)
     db = calloc(1, sizeof(*db));
     must(db != NULL);
     db->link.options = *options;
-    db->batch.link = &db->link;
-    batch_clear(&db->batch);
+    db->pipeline.link = &db->link;
+    pipeline_clear(&db->pipeline);
     return db;
 }
 
@@ -45,7 +47,7 @@ void db_free(struct db *db)
 {
     if (db == NULL)
         return;
-    batch_release(&db->batch);
+    pipeline_release(&db->pipeline);
     PQfinish(db->link.conn);
     free(db);
 }
@@ -68,6 +70,11 @@ void db_check(struct db *db)
         db_link_drop(&db->link, "closed by the server");
 }
 
+int db_socket(const struct db *db)
+{
+    return db_is_up(db) ? PQsocket(db->link.conn) : -1;
+}
+
 /* -- the batch ------------------------------------------------------------------------------- */
 
 void db_open_batch(struct db *db, int64_t deadline_us)
@@ -77,47 +84,53 @@ void db_open_batch(struct db *db, int64_t deadline_us)
     must(!db->is_open);
     if (left_us < 0)
         left_us = 0;
-    if (left_us > WAIT_MOST_US)
-        left_us = WAIT_MOST_US;
-    batch_clear(&db->batch);
-    db->batch.until_us = clock_mono_us() + left_us + GRACE_US;
+    if (left_us > WAIT_MAX_US)
+        left_us = WAIT_MAX_US;
+    pipeline_clear(&db->pipeline);
+    db->pipeline.until_us = clock_mono_us() + left_us + GRACE_US;
     db->is_open = true;
     if (!db_is_up(db))
-        batch_fail(&db->batch, ST_UNAVAILABLE);
+        pipeline_fail(&db->pipeline, ST_UNAVAILABLE);
 }
 
 size_t db_add(struct db *db, int statement, const db_param *params, size_t n)
 {
-    size_t index = db->batch.n;
+    return db_add_binary(db, statement, params, n, 0);
+}
+
+size_t db_add_binary(struct db *db, int statement, const db_param *params, size_t n,
+                     uint32_t binary)
+{
+    size_t index = db->pipeline.n;
 
     must(db->is_open);
     must(statement >= 0 && (size_t)statement < db->link.options.n_statements);
-    batch_send(&db->batch, statement, params, n);
+    pipeline_send(&db->pipeline, statement, params, n, binary);
     return index;
 }
 
 static void drop_link(struct db *db, const char *why)
 {
-    db_link_drop(&db->link, db->batch.sqlstate[0] ? db->batch.sqlstate : why);
+    db_link_drop(&db->link, db->pipeline.sqlstate[0] ? db->pipeline.sqlstate : why);
 }
 
 /* Ends the server's transaction without writing and leaves the link ready for the next batch, or
    drops it. After an error the server skips the rollback and does the same at the Sync. */
 static void roll_back(struct db *db)
 {
-    struct batch undo = {.link = &db->link, .until_us = db->batch.until_us};
+    struct pipeline undo = {.link = &db->link, .until_us = db->pipeline.until_us};
     bool is_usable = !db->link.is_dead;
 
-    if (db->batch.n == 0 || !db_is_up(db))
+    if (db->pipeline.n == 0 || !db_is_up(db))
         return;
     if (is_usable) {
-        batch_send(&undo, (int)db->link.options.n_statements, NULL, 0);
-        is_usable = PQpipelineSync(db->link.conn) && batch_collect(&db->batch) &&
-                    batch_collect(&undo) && batch_await_sync(&undo);
+        pipeline_send(&undo, (int)db->link.options.n_statements, NULL, 0, 0);
+        is_usable = PQpipelineSync(db->link.conn) && pipeline_collect(&db->pipeline) &&
+                    pipeline_collect(&undo) && pipeline_await_sync(&undo);
     }
     if (!is_usable)
         drop_link(db, "lost while rolling back");
-    batch_release(&undo);
+    pipeline_release(&undo);
 }
 
 /* Closes a batch that has failed or is not wanted. Nothing of it is written. */
@@ -125,45 +138,46 @@ static enum status close_unwritten(struct db *db)
 {
     roll_back(db);
     db->is_open = false;
-    return db->batch.failed;
+    return db->pipeline.failed;
 }
 
 enum status db_run(struct db *db)
 {
-    struct batch *batch = &db->batch;
+    struct pipeline *pipeline = &db->pipeline;
 
     must(db->is_open);
-    if (batch->failed != ST_OK)
+    if (pipeline->failed != ST_OK)
         return close_unwritten(db);
-    if (batch->n_collected == batch->n)
+    if (pipeline->n_collected == pipeline->n)
         return ST_OK;
 
     /* Without a Sync the server cannot commit: when the link is lost here, nothing is written. */
-    if (!PQsendFlushRequest(db->link.conn) || !batch_collect(batch)) {
-        batch_fail(batch, ST_UNAVAILABLE);
+    if (!PQsendFlushRequest(db->link.conn) || !pipeline_collect(pipeline)) {
+        pipeline_fail(pipeline, ST_UNAVAILABLE);
         drop_link(db, "no answer");
     }
-    return batch->failed == ST_OK ? ST_OK : close_unwritten(db);
+    return pipeline->failed == ST_OK ? ST_OK : close_unwritten(db);
 }
 
 enum status db_commit(struct db *db)
 {
-    struct batch *batch = &db->batch;
+    struct pipeline *pipeline = &db->pipeline;
 
     must(db->is_open);
-    if (batch->failed != ST_OK)
+    if (pipeline->failed != ST_OK)
         return close_unwritten(db);
     db->is_open = false;
-    if (batch->n == 0)
+    if (pipeline->n == 0)
         return ST_OK;
 
     /* From here on the Sync may be on its way. A lost link is still harmless when the server's
        error about one of our statements came first: that failure is the one that was kept. */
-    if (!PQpipelineSync(db->link.conn) || !batch_collect(batch) || !batch_await_sync(batch)) {
-        batch_fail(batch, ST_UNCERTAIN);
+    if (!PQpipelineSync(db->link.conn) || !pipeline_collect(pipeline) ||
+        !pipeline_await_sync(pipeline)) {
+        pipeline_fail(pipeline, ST_UNCERTAIN);
         drop_link(db, "no answer to a commit");
     }
-    return batch->failed;
+    return pipeline->failed;
 }
 
 void db_abandon(struct db *db)
@@ -174,21 +188,42 @@ void db_abandon(struct db *db)
 
 enum status db_failure(const struct db *db)
 {
-    return db->batch.failed;
+    return db->pipeline.failed;
+}
+
+size_t db_added(const struct db *db)
+{
+    return db->pipeline.n;
+}
+
+void db_add_spare(struct db *db, size_t bytes)
+{
+    db->pipeline.bytes_max = bytes;
+}
+
+size_t db_dropped(const struct db *db, size_t index)
+{
+    must(index < db->pipeline.n_collected);
+    return db->pipeline.entries[index].dropped;
 }
 
 const struct db_rows *db_result(const struct db *db, size_t index)
 {
-    must(index < db->batch.n_collected && db->batch.entries[index].result);
-    return (const struct db_rows *)db->batch.entries[index].result;
+    must(index < db->pipeline.n_collected && db->pipeline.entries[index].result);
+    return (const struct db_rows *)db->pipeline.entries[index].result;
 }
 
 const char *db_last_sqlstate(const struct db *db)
 {
-    return db->batch.sqlstate;
+    return db->pipeline.sqlstate;
 }
 
 int db_last_statement(const struct db *db)
 {
-    return db->batch.failed_statement;
+    return db->pipeline.failed_statement;
+}
+
+size_t db_last_entry(const struct db *db)
+{
+    return db->pipeline.failed_entry;
 }

@@ -18,15 +18,16 @@
  *          on every new connection before it is used, so drift from the schema shows at start.
  * Owns     Results belong to the batch and live until the next db_open_batch().
  * Threads  One thread owns a db.
- * Fails    db_run()     ST_OK, ST_RETRY (serialization, deadlock, unique violation: nothing
- *                       written), ST_UNAVAILABLE (link lost, server shutting down, out of
- *                       resources, deadline passed: nothing written), ST_INTERNAL (any other SQL
- *                       error: nothing written; logged with SQLSTATE and statement name).
+ * Fails    db_run()     ST_OK, ST_RETRY (serialization, deadlock, unique violation, a lock that was
+ *                       not to be had in time: nothing written), ST_UNAVAILABLE (link lost, server
+ *                       shutting down, out of resources, deadline passed: nothing written),
+ *                       ST_INTERNAL (any other SQL error: nothing written; logged with SQLSTATE and
+ *                       statement name).
  *          db_commit()  the same, and ST_UNCERTAIN when the link was lost after the commit had been
  *                       asked for.
  *          After anything but ST_OK the batch is closed and its work is rolled back or uncertain.
- *          Every wait is bounded by the deadline of the batch plus a second; a link that stays
- *          silent longer is dropped.
+ *          Every wait is bounded by the deadline of the batch plus a tenth of a second; a link that
+ *          stays silent longer is dropped.
  */
 #ifndef COMMON_DB_DB_H
 #define COMMON_DB_DB_H
@@ -51,9 +52,15 @@ struct db_options {
     const char *name; /* application_name: service and replica */
     const struct db_statement *statements;
     size_t n_statements;
+    /* Called now and again while a batch waits for the server, on the thread that waits; may do
+       anything but use the db. NULL = nothing. */
+    void (*on_wait)(void *closure);
+    void *closure;
+    int lock_ms; /* how long a statement waits for a lock (ST_RETRY); 0 = as long as for the rest */
+    int statement_ms; /* how long a statement may take (ST_UNAVAILABLE); 0 = 10 s */
 };
 
-/* A bound parameter in text format; STR_NONE is SQL NULL. */
+/* A bound parameter, in text format where nothing else is said; STR_NONE is SQL NULL. */
 typedef struct str db_param;
 
 /* Whether libpq can parse it. Ask first: its complaint quotes the URL, password and all. */
@@ -69,22 +76,39 @@ MUST_CHECK enum status db_connect(struct db *db, int timeout_ms);
 bool db_is_up(const struct db *db);
 /* Drops the link when the server has closed it behind our back; cheap, for idle moments. */
 void db_check(struct db *db);
+/* Between batches it is readable when the server has closed the link, or has something to say: then
+   db_check() is due. -1 while the link is down. */
+int db_socket(const struct db *db);
 
 /* `deadline_us` as of clock_us(). The link must be up. */
 void db_open_batch(struct db *db, int64_t deadline_us);
-/* Queues a statement and returns its index in the batch. Parameters are copied. */
+/* Queues a statement and returns its index in the batch. Parameters are copied. After a failure
+   nothing is queued. */
 size_t db_add(struct db *db, int statement, const db_param *params, size_t n);
+/* The same; parameters whose bits are set are in binary format: bit 0 is that of the first. */
+size_t db_add_binary(struct db *db, int statement, const db_param *params, size_t n,
+                     uint32_t binary);
 MUST_CHECK enum status db_run(struct db *db);
 MUST_CHECK enum status db_commit(struct db *db);
 /* Gives the batch up; nothing of it is written. */
 void db_abandon(struct db *db);
 /* How the batch has failed so far; ST_OK = it has not. */
 enum status db_failure(const struct db *db);
+/* How many statements the batch has so far: the next one's index. */
+size_t db_added(const struct db *db);
+
+/* What is added from now on is spare: when the results of the batch hold more than `bytes`, one that
+   is not small is thrown away as it comes. 0 = it is not spare, as in the beginning. */
+void db_add_spare(struct db *db, size_t bytes);
+#define DB_SMALL (64 * 1024)
+/* How many bytes were thrown away; 0 = the result is there. */
+size_t db_dropped(const struct db *db, size_t index);
 
 const struct db_rows *db_result(const struct db *db, size_t index);
 size_t db_rows_count(const struct db_rows *rows);
 size_t db_rows_affected(const struct db_rows *rows);
-/* A value by row and column position; STR_NONE for SQL NULL. Lives as long as the result. */
+/* A value by row and column position; STR_NONE for SQL NULL, and in a row that is not there
+   (logged). Lives as long as the result. */
 struct str db_value(const struct db_rows *rows, size_t row, int column);
 bool db_value_bool(const struct db_rows *rows, size_t row, int column);
 int64_t db_value_int(const struct db_rows *rows, size_t row, int column);
@@ -93,5 +117,8 @@ int64_t db_value_int(const struct db_rows *rows, size_t row, int column);
 const char *db_last_sqlstate(const struct db *db);
 /* The statement (its number in the registry) that made the batch fail; -1 = none in particular. */
 int db_last_statement(const struct db *db);
+/* Its index in the batch. */
+size_t db_last_entry(const struct db *db);
+#define DB_NO_ENTRY SIZE_MAX /* none in particular: the link, or the commit itself */
 
 #endif

@@ -20,11 +20,11 @@ static void on_notice(void *closure, const char *message)
 {
 }
 
-static void copy_line(char *to, size_t room, const char *text)
+static void copy_line(char *to, size_t capacity, const char *text)
 {
     size_t n = strcspn(text, "\n");
 
-    snprintf(to, room, "%.*s", (int)n, text);
+    snprintf(to, capacity, "%.*s", (int)n, text);
 }
 
 enum status db_admin_open(const char *url, const char *name, int timeout_s, struct db_admin **out,

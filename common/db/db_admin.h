@@ -6,8 +6,8 @@
  * Owns     db_admin_open() gives a connection that db_admin_free() takes back. The rows of a
  *          query and the text of an error live until the next call.
  * Threads  One thread owns a connection.
- * Fails    ST_UNAVAILABLE when the server is out of reach or the link is lost; ST_INTERNAL when
- *          the server refuses the statement: db_admin_error() and db_admin_sqlstate() say why.
+ * Fails    ST_UNAVAILABLE when the server is unreachable or the link is lost; ST_INTERNAL when the
+ *          server refuses the statement: db_admin_error() and db_admin_sqlstate() say why.
  */
 #ifndef COMMON_DB_DB_ADMIN_H
 #define COMMON_DB_DB_ADMIN_H

@@ -2,25 +2,32 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/base/watchdog.h"
 #include "common/db/sqlstate.h"
 
 enum {
     ATTEMPT_US = 5 * 1000 * 1000,
     ATTEMPT_SPACING_US = 100 * 1000,
     COMPLAINT_SPACING_US = 10 * 1000 * 1000,
+    WAIT_SLICE_US = 50 * 1000, /* between two calls of on_wait */
+    STATEMENT_MS = 10 * 1000,
 };
 
 /* The URL may set these otherwise: a statement's time, and how soon the server notices that we
    have gone: while a statement waits for a lock, and between two statements, where a machine that
-   was lost would else keep the locks of its open transaction for hours. */
+   was lost would else keep the locks of its open transaction for hours. The timeout decides, also
+   between statements, whatever the count of probes: at 9 s, after two that were not answered. At
+   5 s, one that came late on a busy machine would end a link that is sound. */
+#define USER_TIMEOUT_MS "8500"
 #define SESSION_OPTIONS                                                                            \
-    "-c statement_timeout=10000 -c client_connection_check_interval=1000"                          \
+    "-c client_connection_check_interval=1000"                                                     \
     " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"             \
-    " -c tcp_user_timeout=5000"
+    " -c tcp_user_timeout=" USER_TIMEOUT_MS
 
 /* Between statements the server says good-bye in a notice. */
 static void on_notice(void *closure, const PGresult *notice)
@@ -53,7 +60,7 @@ static void fail_attempt(struct db_link *link, const char *statement, const char
     int64_t now = clock_mono_us();
 
     if (now >= link->next_complaint_us) {
-        LOG(LOG_WARNING, "database is out of reach, trying again", log_str("statement", statement),
+        LOG(LOG_WARNING, "database is unreachable; retrying", log_str("statement", statement),
             log_str("sqlstate", sqlstate), log_slice("reason", first_line(message)));
         link->next_complaint_us = now + COMPLAINT_SPACING_US;
     }
@@ -66,12 +73,13 @@ void db_link_drop(struct db_link *link, const char *why)
     if (link->phase == LINK_DOWN)
         return;
     if (link->phase == LINK_UP)
-        LOG(LOG_WARNING, "database link dropped, connecting again", log_str("reason", why));
+        LOG(LOG_WARNING, "database connection dropped; reconnecting", log_str("reason", why));
     close_conn(link);
 }
 
 static void begin(struct db_link *link)
 {
+    char options[sizeof(SESSION_OPTIONS) + 80];
     /* Before dbname: the URL wins. Behind it: we do. */
     const char *keys[] = {"connect_timeout",
                           "tcp_user_timeout",
@@ -85,18 +93,22 @@ static void begin(struct db_link *link)
                           "client_encoding",
                           NULL};
     const char *values[] = {"5",
-                            "5000",
+                            USER_TIMEOUT_MS,
                             "5",
                             "2",
                             "3",
                             "disable",
-                            SESSION_OPTIONS,
+                            options,
                             link->options.url,
                             link->options.name,
                             "UTF8",
                             NULL};
     int64_t now = clock_mono_us();
 
+    (void)snprintf(options, sizeof(options),
+                   SESSION_OPTIONS " -c lock_timeout=%d -c statement_timeout=%d",
+                   link->options.lock_ms,
+                   link->options.statement_ms > 0 ? link->options.statement_ms : STATEMENT_MS);
     link->conn = PQconnectStartParams(keys, values, 1);
     must(link->conn != NULL);
     link->phase = LINK_CONNECTING;
@@ -106,13 +118,25 @@ static void begin(struct db_link *link)
         fail_attempt(link, NULL, NULL, PQerrorMessage(link->conn));
 }
 
+static int slice_ms(int64_t until_us)
+{
+    const int64_t left_us = until_us - clock_mono_us();
+
+    if (left_us <= 0)
+        return 0;
+    return left_us < WATCHDOG_SLICE_MS * 1000 ? (int)((left_us + 999) / 1000) : WATCHDOG_SLICE_MS;
+}
+
 /* > 0: ready, 0: the time is over. */
 static int wait_for(int fd, short events, int64_t until_us)
 {
     struct pollfd p = {.fd = fd, .events = events};
-    int64_t left_us = until_us - clock_mono_us();
-    int n = poll(&p, 1, left_us > 0 ? (int)((left_us + 999) / 1000) : 0);
+    int n;
 
+    do {
+        n = poll(&p, 1, slice_ms(until_us));
+        watchdog_kick();
+    } while (n == 0 && clock_mono_us() < until_us);
     must(n >= 0 || errno == EINTR);
     /* Interrupted: the caller looks, finds nothing and waits again. */
     return n < 0 ? 1 : n;
@@ -172,7 +196,7 @@ static void step_preparing(struct db_link *link, int64_t until_us)
     if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
         link->phase = LINK_UP;
         link->next_complaint_us = 0;
-        LOG(LOG_INFO, "database link is up", log_str("name", options->name));
+        LOG(LOG_INFO, "database connection is up", log_str("name", options->name));
     } else if (PQresultStatus(result) != PGRES_COMMAND_OK) {
         if (link->n_prepared < options->n_statements)
             statement = options->statements[link->n_prepared].name;
@@ -211,9 +235,19 @@ enum status db_link_wait(struct db_link *link, int64_t until_us)
 {
     int unsent = PQflush(link->conn);
     short events = unsent == 1 ? POLLIN | POLLOUT : POLLIN;
+    int64_t slice_us = until_us;
 
-    if (PQsocket(link->conn) >= 0 && wait_for(PQsocket(link->conn), events, until_us) == 0)
-        return ST_UNAVAILABLE;
+    if (link->options.on_wait && link->phase == LINK_UP)
+        slice_us = clock_mono_us() + WAIT_SLICE_US;
+    if (slice_us > until_us)
+        slice_us = until_us;
+    if (PQsocket(link->conn) >= 0 && wait_for(PQsocket(link->conn), events, slice_us) == 0) {
+        if (clock_mono_us() >= until_us)
+            return ST_UNAVAILABLE;
+        if (link->options.on_wait)
+            link->options.on_wait(link->options.closure);
+        return ST_OK;
+    }
     /* Even when writing failed: the server's last words may be there to read. */
     if (!PQconsumeInput(link->conn) || unsent < 0)
         link->is_dead = true;

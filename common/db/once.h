@@ -1,5 +1,5 @@
 /*
- * once - one statement in a transaction of its own, as upkeep needs it.
+ * once - one statement in a separate transaction, as upkeep needs it.
  *
  * Threads  The db's.
  */
@@ -10,6 +10,6 @@
 
 /* The link must be up. Its rows are db_result(db, 0), until the next batch. */
 MUST_CHECK enum status db_once(struct db *db, int statement, const struct params *params,
-                               int64_t patience_us);
+                               int64_t timeout_us);
 
 #endif

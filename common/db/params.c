@@ -6,7 +6,7 @@
 
 void params_add(struct params *params, struct str value)
 {
-    must(params->n < PARAMS_MOST);
+    must(params->n < PARAMS_MAX);
     params->at[params->n++] = value;
 }
 

@@ -11,10 +11,10 @@
 #include "common/base/uuid.h"
 #include "common/db/db.h"
 
-#define PARAMS_MOST 8
+#define PARAMS_MAX 8
 
 struct params {
-    db_param at[PARAMS_MOST];
+    db_param at[PARAMS_MAX];
     size_t n;
 };
 

@@ -28,7 +28,12 @@ struct str db_value(const struct db_rows *rows, size_t row, int column)
 
     if (n > 0)
         return (struct str){PQgetvalue(result, (int)row, column), (size_t)n};
-    must(row < (size_t)PQntuples(result) && column >= 0 && column < PQnfields(result));
+    must(column >= 0 && column < PQnfields(result));
+    if (row >= (size_t)PQntuples(result)) {
+        LOG(LOG_ERROR, "a statement returned fewer rows than expected",
+            log_int("rows", PQntuples(result)));
+        return STR_NONE;
+    }
     if (PQgetisnull(result, (int)row, column))
         return STR_NONE;
     return STR("");

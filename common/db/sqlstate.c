@@ -20,8 +20,8 @@ static const struct meaning meanings[] = {
     {"57P0", ST_UNAVAILABLE, true},   /* shutting down, crashed, starting up, dropped */
     {"08", ST_UNAVAILABLE, true},     /* connection exceptions */
     {"25006", ST_UNAVAILABLE, true},  /* read only: this server is a standby now */
-    {"0A000", ST_UNAVAILABLE, true},  /* a cached plan's result type changed: prepare anew */
-    {"26000", ST_UNAVAILABLE, true},  /* the prepared statement is gone: prepare anew */
+    {"0A000", ST_UNAVAILABLE, true},  /* a cached plan's result type changed: prepare again */
+    {"26000", ST_UNAVAILABLE, true},  /* the prepared statement is gone: prepare again */
 };
 
 static const struct meaning *meaning_of(const char *sqlstate)

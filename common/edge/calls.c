@@ -6,60 +6,57 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/edge/edge_meter.h"
+#include "common/edge/edge_metrics.h"
 #include "proto/headers.h"
 
 struct call {
     struct calls *calls;
-    uint64_t token;
+    uint64_t handle;
     call_fn on_end;
     void *owner;
     h2o_timeout_entry_t timer;
 };
 
-void calls_init(struct calls *calls, h2o_loop_t *loop, struct bus *bus, const struct pulse *pulse,
-                size_t most, int64_t long_ms)
+void calls_init(struct calls *calls, h2o_loop_t *loop, struct bus *bus,
+                const struct heartbeat *heartbeat, size_t max, int64_t max_ms)
 {
-    *calls = (struct calls){.loop = loop, .bus = bus, .pulse = pulse};
-    calls->patience_ms[PATIENCE_LONG] = long_ms;
-    calls->patience_ms[PATIENCE_SHORT] = CALL_SHORT_MS < long_ms ? CALL_SHORT_MS : long_ms;
-    for (int i = 0; i < PATIENCE_COUNT; i++)
-        h2o_timeout_init(loop, &calls->timeouts[i],
-                         (uint64_t)(calls->patience_ms[i] + CALL_GRACE_MS));
-    slots_init(&calls->slots, most);
-    calls->at = calloc(most, sizeof(*calls->at));
+    *calls = (struct calls){.loop = loop, .bus = bus, .heartbeat = heartbeat};
+    calls->short_ms = CALL_SHORT_MS < max_ms ? CALL_SHORT_MS : max_ms;
+    h2o_timeout_init(loop, &calls->timeout, (uint64_t)(calls->short_ms + CALL_GRACE_MS));
+    handles_init(&calls->handles, max);
+    calls->at = calloc(max, sizeof(*calls->at));
     must(calls->at != NULL);
 }
 
 void calls_release(struct calls *calls)
 {
-    for (int i = 0; i < PATIENCE_COUNT; i++)
-        h2o_timeout_dispose(calls->loop, &calls->timeouts[i]);
-    slots_release(&calls->slots);
+    h2o_timeout_dispose(calls->loop, &calls->timeout);
+    handles_release(&calls->handles);
     free(calls->at);
 }
 
 bool calls_can_start(const struct calls *calls)
 {
-    return bus_is_up(calls->bus) && !pulse_is_silent(calls->pulse);
+    return bus_is_up(calls->bus) && !heartbeat_is_silent(calls->heartbeat);
 }
 
 bool calls_may_wait(const struct calls *calls)
 {
-    return bus_is_up(calls->bus) && pulse_is_silent(calls->pulse) &&
-           !pulse_is_given_up(calls->pulse);
+    return bus_is_up(calls->bus) && heartbeat_is_silent(calls->heartbeat) &&
+           !heartbeat_is_given_up(calls->heartbeat);
 }
 
-static void end(struct calls *calls, uint64_t token, enum call_end how, struct bus_message *message)
+static void end(struct calls *calls, uint64_t handle, enum call_end how,
+                struct bus_message *message)
 {
     struct call *call;
 
-    if (!slots_give_back(&calls->slots, token)) {
-        metric_add(edge_meter.late_replies, 1);
+    if (!handles_close(&calls->handles, handle)) {
+        metric_add(edge_metrics.late_replies, 1);
         bus_message_free(message);
         return;
     }
-    call = &calls->at[slots_place(token)];
+    call = &calls->at[handles_index(handle)];
     h2o_timeout_unlink(&call->timer);
     call->on_end(call->owner, how, message);
 }
@@ -68,58 +65,65 @@ static void on_timeout(h2o_timeout_entry_t *timer)
 {
     struct call *call = H2O_STRUCT_FROM_MEMBER(struct call, timer, timer);
 
-    end(call->calls, call->token, CALL_LATE, NULL);
+    end(call->calls, call->handle, CALL_LATE, NULL);
 }
 
-enum status calls_start(struct calls *calls, struct call_request *request, uint64_t *token)
+static int64_t timeout_us(const struct calls *calls, const struct call_request *request)
+{
+    return request->timeout == CALL_TIMEOUT_OWNER ? request->until_us - clock_mono_us()
+                                                  : calls->short_ms * 1000;
+}
+
+enum status calls_start(struct calls *calls, struct call_request *request, uint64_t *handle)
 {
     char deadline[24];
     struct call *call;
     enum status st;
 
-    must(request->n_headers < CALL_HEADERS_MOST);
-    if (!calls_can_start(calls) || !slots_take(&calls->slots, token))
+    must(request->n_headers < CALL_HEADERS_MAX);
+    if (!calls_can_start(calls) || !handles_open(&calls->handles, handle))
         return ST_UNAVAILABLE;
     snprintf(deadline, sizeof(deadline), "%" PRId64,
-             clock_us() / 1000 + calls->patience_ms[request->patience]);
+             (clock_us() + timeout_us(calls, request)) / 1000);
     request->headers[request->n_headers] = (struct bus_header){HEADER_DEADLINE, deadline};
-    st = bus_request(calls->bus, request->subject, *token, request->headers, request->n_headers + 1,
-                     request->body);
+    st = bus_request(calls->bus, request->subject, *handle, request->headers,
+                     request->n_headers + 1, request->body);
     if (st != ST_OK) {
-        (void)slots_give_back(&calls->slots, *token);
+        (void)handles_close(&calls->handles, *handle);
         return st;
     }
-    call = &calls->at[slots_place(*token)];
+    call = &calls->at[handles_index(*handle)];
     *call = (struct call){.calls = calls,
-                          .token = *token,
+                          .handle = *handle,
                           .on_end = request->on_end,
                           .owner = request->owner,
                           .timer = {.cb = on_timeout}};
-    h2o_timeout_link(calls->loop, &calls->timeouts[request->patience], &call->timer);
+    if (request->timeout != CALL_TIMEOUT_OWNER)
+        h2o_timeout_link(calls->loop, &calls->timeout, &call->timer);
     return ST_OK;
 }
 
-void calls_cancel(struct calls *calls, uint64_t token)
+void calls_cancel(struct calls *calls, uint64_t handle)
 {
-    if (slots_give_back(&calls->slots, token))
-        h2o_timeout_unlink(&calls->at[slots_place(token)].timer);
+    if (handles_close(&calls->handles, handle))
+        h2o_timeout_unlink(&calls->at[handles_index(handle)].timer);
 }
 
-void calls_answer(struct calls *calls, uint64_t token, enum bus_reply_kind kind,
-                  struct bus_message *message)
+void calls_on_reply(struct calls *calls, uint64_t handle, enum bus_reply_kind kind,
+                    struct bus_message *message)
 {
-    end(calls, token, kind == BUS_REPLY ? CALL_ANSWERED : CALL_NOBODY, message);
+    end(calls, handle, kind == BUS_REPLY ? CALL_REPLIED : CALL_NOBODY, message);
 }
 
 void calls_lose_all(struct calls *calls)
 {
-    size_t n = calls->slots.used;
-    uint64_t *tokens = calloc(n + 1, sizeof(*tokens));
+    size_t n = calls->handles.used;
+    uint64_t *handles = calloc(n + 1, sizeof(*handles));
 
-    /* Listed first: what an end starts anew is not lost with the others. */
-    must(tokens != NULL);
-    slots_list(&calls->slots, tokens);
+    /* Listed first: calls started by a callback are not lost with the others. */
+    must(handles != NULL);
+    handles_list(&calls->handles, handles);
     for (size_t i = 0; i < n; i++)
-        end(calls, tokens[i], CALL_LOST, NULL);
-    free(tokens);
+        end(calls, handles[i], CALL_LOST, NULL);
+    free(handles);
 }

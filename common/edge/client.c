@@ -53,7 +53,7 @@ struct address client_address(const struct address *peer, const struct networks 
         struct str rest = forwarded_for[n];
 
         while (rest.p != NULL) {
-            if (hops++ == CLIENT_HOPS_MOST || !networks_hold(trusted, &client) ||
+            if (hops++ == CLIENT_HOPS_MAX || !networks_hold(trusted, &client) ||
                 !parse_hop(cut_last(&rest), &client))
                 return client;
         }

@@ -1,10 +1,10 @@
 /*
- * client - who is at the other end: the address that policy is about, and whether it came by HTTPS.
+ * client - the client's address, as seen behind trusted proxies, and whether it came by HTTPS.
  *
  * What     What a proxy says counts only when the proxy is trusted. X-Forwarded-For is walked from
  *          the right: each hop that is trusted vouches for the one before it. The walk ends at the
  *          first address that is not trusted, at something that is no address (the trusted hop
- *          before it is then the best that is known), or after CLIENT_HOPS_MOST hops.
+ *          before it is then the best that is known), or after CLIENT_HOPS_MAX hops.
  * Threads  Any; pure.
  */
 #ifndef COMMON_EDGE_CLIENT_H
@@ -12,7 +12,7 @@
 
 #include "common/base/network.h"
 
-#define CLIENT_HOPS_MOST 32
+#define CLIENT_HOPS_MAX 32
 
 /* `forwarded_for`: the header's lines in the order of the request. */
 struct address client_address(const struct address *peer, const struct networks *trusted,

@@ -10,37 +10,39 @@ const struct setting edge_settings[EDGE_SETTINGS] = {
      AT(trusted_proxies),
      .fallback = "",
      .meaning = "Networks (CIDR, separated by commas) whose X-Forwarded-For and X-Forwarded-Proto "
-                "are believed"},
+                "are trusted"},
     {.name = "COMMAND_TIMEOUT_MS",
      .type = SETTING_INT,
      AT(command_timeout_ms),
      .fallback = "3000",
-     .least = 100,
-     .most = 12000, /* twice that, for the audit entry too, is within a client's 30 seconds */
-     .meaning = "Milliseconds within which a service must have begun and ended a command"},
+     .min = 100,
+     .max = 12000, /* twice that, for the audit entry too, is within a client's 30 seconds */
+     .meaning = "Timeout in milliseconds of a command to a service"},
     {.name = "MAX_CONNECTIONS",
      .type = SETTING_INT,
      AT(max_connections),
      .fallback = "10000",
-     .least = 1,
-     .most = 1000000,
-     .meaning = "Open connections an event loop; further ones wait to be accepted"},
+     .min = 1,
+     .max = 1000000,
+     .meaning = "Open connections per event loop. One address (of IPv6 a /64) that is in no "
+                "TRUSTED_PROXIES has a sixteenth of them, and the network around it (a /24, of "
+                "IPv6 a /48) "
+                "a quarter; when all are open, an idle one is closed"},
     {.name = "SHUTDOWN_DELAY_MS",
      .type = SETTING_INT,
      AT(shutdown_delay_ms),
      .fallback = "0",
-     .least = 0,
-     .most = 60000,
-     .meaning =
-         "Milliseconds after SIGTERM for which it goes on serving while /readyz says that it "
-         "is shutting down, so that whoever spreads the load can turn to others; a second "
-         "signal ends them"},
+     .min = 0,
+     .max = 60000,
+     .meaning = "Milliseconds after SIGTERM for which it keeps serving while /readyz says that it "
+                "is shutting down, so that load balancers stop sending; a second signal stops "
+                "it at once"},
     {.name = "NATS_URL",
      .type = SETTING_STRING,
      AT(nats_url),
      .fallback = NULL,
      .secret = true,
-     .meaning = "The bus, with user and password"},
+     .meaning = "NATS URL with credentials"},
     BUS_TLS_SETTINGS(struct edge_config, nats_tls),
     {.name = "ADMIN_ADDRESS",
      .type = SETTING_STRING,
@@ -51,8 +53,8 @@ const struct setting edge_settings[EDGE_SETTINGS] = {
      .type = SETTING_INT,
      AT(admin_port),
      .fallback = "0",
-     .least = 0,
-     .most = 65535,
+     .min = 0,
+     .max = 65535,
      .meaning = "Port of that listener; 0 = none"},
     {.name = "LOG_LEVEL",
      .type = SETTING_STRING,
@@ -63,6 +65,6 @@ const struct setting edge_settings[EDGE_SETTINGS] = {
      .type = SETTING_STRING,
      AT(instance),
      .fallback = "0",
-     .meaning = "Tells replicas apart in the log and on the bus"},
+     .meaning = "Distinguishes replicas in the log and on the bus"},
     TRACE_SETTINGS(struct edge_config, trace),
 };

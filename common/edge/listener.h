@@ -1,8 +1,12 @@
 /*
  * listener - accepts connections on one port, up to a number of open ones.
  *
- * What     Where there are several loops each has a listener of its own on the same port. When all
- *          the connections that are allowed are open, further ones wait in the kernel's queue.
+ * What     A port is taken when the listener is opened, and who connects is refused until it
+ *          listens. Where there are several loops each has a separate listener on the same port.
+ *          An address has a sixteenth of the connections that are allowed, the network around it
+ *          (a /24, an IPv6 /48) a quarter; one more is closed at once. When all are open, further
+ *          ones wait in the kernel's queue for one that is idle: of those of the network that has
+ *          most the one that has been idle for longest is shut.
  * Owns     The listening sockets, and the list of the open connections.
  * Threads  The loop's.
  * Fails    ST_UNAVAILABLE when the port cannot be bound (logged).
@@ -14,11 +18,19 @@
 #include <openssl/ssl.h>
 #include <stdbool.h>
 
+#include "common/base/network.h"
 #include "common/base/status.h"
 
+#define CLIENTS_BUCKETS 1024
+
+struct peer_count; /* an address or a network with connections, and how many */
+
 struct clients {
-    h2o_linklist_t all;
-    size_t n, most;
+    h2o_linklist_t all, idle; /* idle: without a request under way, longest first */
+    size_t n, max, max_of_one, max_of_network;
+    const struct networks *trusted;
+    struct peer_count *counts[CLIENTS_BUCKETS];
+    uint64_t seed;
     struct listener *first_listener;
 };
 
@@ -26,12 +38,16 @@ struct listener {
     struct listener *next;
     struct clients *clients;
     h2o_accept_ctx_t accept;
-    h2o_socket_t *sock;
+    int fd;             /* bound; -1 once it listens or is closed */
+    h2o_socket_t *sock; /* from then on */
     bool paused;
 };
 
-void clients_init(struct clients *clients, size_t most);
-/* Every connection is shut down; h2o then closes them in the loop's next turns. */
+void clients_init(struct clients *clients, size_t max, const struct networks *trusted);
+/* A request of the connection has begun, or is done with. */
+void client_busy(h2o_socket_t *sock);
+void client_rests(h2o_socket_t *sock);
+/* Every connection is shut down; h2o then closes them in the loop's next steps. */
 void clients_shut_down(struct clients *clients);
 
 struct listener_options {
@@ -44,6 +60,9 @@ struct listener_options {
 MUST_CHECK enum status listener_open(struct listener *listener, struct clients *clients,
                                      h2o_context_t *context,
                                      const struct listener_options *options);
+/* Accepts connections from now on; what was never opened, listens already or is closed is fine.
+   False: another process listens there. */
+MUST_CHECK bool listener_listen(struct listener *listener);
 void listener_close(struct listener *listener);
 /* Accepts again if it had to pause and there is room now. */
 void listener_resume(struct listener *listener);

@@ -15,14 +15,14 @@
 #include "common/http/framing.h"
 #include "common/trace/trace.h"
 
-enum { LOOPS_MOST = 64, SETTINGS_MOST = 32, REQUEST_MS = 10000 };
+enum { LOOPS_MAX = 64, SETTINGS_MAX = 32, REQUEST_MS = 10000 };
 
 struct program_facts program_facts;
 
 static struct edge_config config;
 static struct edge_options options;
 static h2o_globalconf_t http;
-static struct edge *loops[LOOPS_MOST];
+static struct edge *loops[LOOPS_MAX];
 static size_t n_loops;
 static atomic_bool is_stopping;
 
@@ -45,7 +45,7 @@ static bool read_settings(const struct program *program)
     }
     if (!networks_parse(str_of(config.trusted_proxies), &program_facts.trusted)) {
         fprintf(stderr, "%s: TRUSTED_PROXIES must be networks such as 10.0.0.0/8, at most %d\n",
-                program->name, NETWORKS_MOST);
+                program->name, NETWORKS_MAX);
         return false;
     }
     log_open(program->name, level);
@@ -55,9 +55,9 @@ static bool read_settings(const struct program *program)
 
 static void describe(const struct program *program)
 {
-    struct setting all[SETTINGS_MOST];
+    struct setting all[SETTINGS_MAX];
 
-    must(program->n_settings + EDGE_SETTINGS <= SETTINGS_MOST);
+    must(program->n_settings + EDGE_SETTINGS <= SETTINGS_MAX);
     memcpy(all, program->settings, program->n_settings * sizeof(*all));
     memcpy(all + program->n_settings, edge_settings, sizeof(edge_settings));
     config_describe(all, program->n_settings + EDGE_SETTINGS, program->name);
@@ -74,8 +74,8 @@ static void configure_http(const struct program *program)
     http.server_name = h2o_iovec_init(NULL, 0);
     http.http1.req_timeout = REQUEST_MS;
     http.http1.upgrade_to_http2 = 0;
-    /* Never reached: the framing is judged first. */
-    http.max_request_entity_size = 2 * FRAMING_BODY_MOST;
+    /* Never reached: the framing is checked first. */
+    http.max_request_entity_size = 2 * FRAMING_BODY_MAX;
     host = h2o_config_register_host(&http, h2o_iovec_init(H2O_STRLIT("default")), 65535);
     h2o_create_handler(&host->fallback_path, sizeof(h2o_handler_t))->on_req = program->on_request;
 }
@@ -111,6 +111,11 @@ static bool is_ready(void *closure, char reason[128])
             snprintf(reason, 128, "the bus is down or does not answer");
             return false;
         }
+    for (size_t i = 0; i < n_loops; i++)
+        if (edge_clock_is_apart(loops[i])) {
+            snprintf(reason, 128, "its clock is more than 5 s from the services'");
+            return false;
+        }
     return true;
 }
 
@@ -142,7 +147,7 @@ static bool start_loops(const struct program *program)
 {
     size_t n = program->count_loops != NULL ? program->count_loops() : 1;
 
-    must(n > 0 && n <= LOOPS_MOST);
+    must(n > 0 && n <= LOOPS_MAX);
     options.shared = n > 1;
     for (; n_loops < n; n_loops++) {
         loops[n_loops] = program->new_loop();
@@ -177,9 +182,10 @@ static int run(const struct program *program)
                                     .nats_tls = &config.nats_tls,
                                     .inbox_prefix = bus_user_inbox(program->user),
                                     .command_timeout_ms = config.command_timeout_ms,
-                                    .bus_patience_ms = program->bus_patience_ms,
-                                    .connections_most = (size_t)config.max_connections,
-                                    .calls_most = program->calls_most,
+                                    .bus_timeout_ms = program->bus_timeout_ms,
+                                    .connections_max = (size_t)config.max_connections,
+                                    .calls_max = program->calls_max,
+                                    .trusted = &program_facts.trusted,
                                     .http = &http};
     if (!program->open(&options) || trace_open(&config.trace, program->name, name) != ST_OK)
         return EXIT_FAILURE;

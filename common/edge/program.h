@@ -23,8 +23,8 @@ struct program {
     size_t n_settings;
     void *config;
     int (*on_request)(h2o_handler_t *handler, h2o_req_t *req); /* whatever the path and the host */
-    size_t calls_most;                                         /* of a loop */
-    unsigned bus_patience_ms;                                  /* see edge.h */
+    size_t calls_max;                                          /* of a loop */
+    unsigned bus_timeout_ms;                                   /* see edge.h */
     /* Once the settings are read: metrics, and where to listen. False: the process is to end. */
     bool (*open)(struct edge_options *options);
     size_t (*count_loops)(void);    /* NULL: one */

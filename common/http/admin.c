@@ -15,18 +15,19 @@
 #include "common/base/buf.h"
 #include "common/base/log.h"
 #include "common/base/metrics.h"
+#include "common/base/watchdog.h"
 #include "common/http/framing.h"
 #include "common/http/recycle.h"
 #include "common/wire/json.h"
 
 enum {
     BACKLOG = 64,
-    CONNECTIONS_MOST = 64,
+    CONNECTIONS_MAX = 64,
     REQUEST_TIMEOUT_MS = 5000,
     REST_MS = 100, /* after no descriptor could be had */
-    BODY_MOST = 1024,
-    ANSWER_MOST = 4 * 1024 * 1024,
-    REASON_MOST = 128,
+    BODY_MAX = 1024,
+    ANSWER_MAX = 4 * 1024 * 1024,
+    REASON_MAX = 128,
 };
 
 /* One answer, then it is closed. */
@@ -50,6 +51,7 @@ struct admin {
     h2o_timeout_t rest;
     h2o_timeout_entry_t rest_timer;
     bool stopping;
+    bool said_dead; /* in the log */
     struct connection *connections;
     size_t n_connections;
 };
@@ -87,18 +89,37 @@ static void answer(h2o_req_t *req, int status, const char *type, struct str body
     h2o_send_inline(req, body.p, body.n);
 }
 
-static void answer_readiness(struct admin *admin, h2o_req_t *req, struct buf *body)
+static void answer_status(h2o_req_t *req, bool is_well, char reason[REASON_MAX], struct buf *body)
 {
-    char reason[REASON_MOST] = "";
-    if (admin->options.is_ready(admin->options.closure, reason)) {
+    if (is_well) {
         answer(req, 200, "application/json", STR("{\"status\":\"ok\"}"));
         return;
     }
-    reason[REASON_MOST - 1] = '\0';
+    reason[REASON_MAX - 1] = '\0';
     buf_add(body, STR("{\"status\":\"unavailable\",\"reason\":"));
     json_add_string(body, str_of(reason));
     buf_char(body, '}');
     answer(req, 503, "application/json", buf_str(body));
+}
+
+static void answer_liveness(struct admin *admin, h2o_req_t *req, struct buf *body)
+{
+    char reason[REASON_MAX] = "";
+    bool is_live = watchdog_overdue(WATCHDOG_LIVE_US, reason) == 0;
+
+    if (!is_live && !admin->said_dead)
+        LOG(LOG_ERROR, "no longer live", log_str("reason", reason));
+    admin->said_dead = !is_live;
+    answer_status(req, is_live, reason, body);
+}
+
+static void answer_readiness(struct admin *admin, h2o_req_t *req, struct buf *body)
+{
+    char reason[REASON_MAX] = "";
+    bool is_ready = watchdog_overdue(WATCHDOG_READY_US, reason) == 0 &&
+                    admin->options.is_ready(admin->options.closure, reason);
+
+    answer_status(req, is_ready, reason, body);
 }
 
 static void answer_metrics(h2o_req_t *req, struct buf *body)
@@ -116,12 +137,12 @@ static int on_request(h2o_handler_t *self, h2o_req_t *req)
     struct arena arena;
     struct buf body;
 
-    arena_init(&arena, ANSWER_MOST);
+    arena_init(&arena, ANSWER_MAX);
     buf_init(&body, &arena, 0);
     if (fault != FRAMING_SOUND)
         answer(req, framing_status(fault), "application/json", STR("{\"status\":\"bad request\"}"));
     else if (is_get && str_equal(path, STR("/livez")))
-        answer(req, 200, "application/json", STR("{\"status\":\"ok\"}"));
+        answer_liveness(admin, req, &body);
     else if (is_get && str_equal(path, STR("/readyz")))
         answer_readiness(admin, req, &body);
     else if (is_get && str_equal(path, STR("/metrics")))
@@ -139,7 +160,7 @@ static void on_acceptable(h2o_socket_t *listener, const char *error);
 /* Goes on accepting, unless there is a reason not to. */
 static void resume(struct admin *admin)
 {
-    if (admin->n_connections < CONNECTIONS_MOST && !admin->stopping &&
+    if (admin->n_connections < CONNECTIONS_MAX && !admin->stopping &&
         !h2o_timeout_is_linked(&admin->rest_timer))
         h2o_socket_read_start(admin->listener, on_acceptable);
 }
@@ -165,7 +186,7 @@ static void on_connection_closed(void *data)
     if (connection->next != NULL)
         connection->next->link = connection->link;
     free(connection);
-    if (admin->n_connections-- == CONNECTIONS_MOST)
+    if (admin->n_connections-- == CONNECTIONS_MAX)
         resume(admin);
 }
 
@@ -192,7 +213,7 @@ static void on_acceptable(h2o_socket_t *listener, const char *error)
     admin->connections = connection;
     sock->on_close.cb = on_connection_closed;
     sock->on_close.data = connection;
-    if (++admin->n_connections == CONNECTIONS_MOST)
+    if (++admin->n_connections == CONNECTIONS_MAX)
         h2o_socket_read_stop(listener);
     h2o_accept(&admin->accept, sock);
 }
@@ -249,7 +270,7 @@ static void set_up(struct admin *admin, int listen_fd)
 {
     h2o_config_init(&admin->config);
     admin->config.server_name = (h2o_iovec_t){NULL, 0};
-    admin->config.max_request_entity_size = BODY_MOST;
+    admin->config.max_request_entity_size = BODY_MAX;
     admin->config.http1.req_timeout = REQUEST_TIMEOUT_MS;
     admin->config.http1.upgrade_to_http2 = 0;
     h2o_hostconf_t *host =

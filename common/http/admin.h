@@ -1,10 +1,13 @@
 /*
  * admin - the operator's HTTP listener that every process has.
  *
- * What     GET /livez    200 while the process turns its loops
- *          GET /readyz   200 when its dependencies are in reach, 503 with a reason otherwise
+ * What     GET /livez    200 while its threads run; 503, naming one, when it has stood still for
+ *                        15 s
+ *          GET /readyz   200 when its dependencies are in reach and its threads run; 503 with a
+ *                        reason otherwise, such as that a thread has stood still for 3 s
  *          GET /metrics  Prometheus text format
- *          Anything else is 404. Runs on a thread of its own, on ADMIN_ADDRESS:ADMIN_PORT.
+ *
+ *          Anything else is 404. Runs on a separate thread, on ADMIN_ADDRESS:ADMIN_PORT.
  * Threads  admin_start() once; the callbacks run on the admin thread.
  * Fails    ST_UNAVAILABLE when the port cannot be bound (logged).
  */

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#define SIZE_DIGITS_MOST 8
-#define EXTENSION_MOST   100
+#define SIZE_DIGITS_MAX 8
+#define EXTENSION_MAX   100
 
 enum state {
     IN_SIZE,
@@ -52,7 +52,7 @@ static int step_size(struct phr_chunked_decoder *decoder, char c)
 {
     int digit = digit_of(c);
 
-    if (digit >= 0 && decoder->_hex_count < SIZE_DIGITS_MOST) {
+    if (digit >= 0 && decoder->_hex_count < SIZE_DIGITS_MAX) {
         decoder->_hex_count++;
         set(decoder, total(decoder), left(decoder) << 4 | (uint32_t)digit);
         return IN_SIZE;
@@ -76,23 +76,23 @@ static int step_extension(struct phr_chunked_decoder *decoder, char c)
         decoder->_hex_count = 0;
         return AFTER_SIZE;
     }
-    if (!is_text(c) || decoder->_hex_count == EXTENSION_MOST)
+    if (!is_text(c) || decoder->_hex_count == EXTENSION_MAX)
         return CHUNKED_MALFORMED;
     decoder->_hex_count++;
     return IN_EXTENSION;
 }
 
-static int step_after_size(struct phr_chunked_decoder *decoder, char c, size_t most)
+static int step_after_size(struct phr_chunked_decoder *decoder, char c, size_t max)
 {
     if (c != '\n')
         return CHUNKED_MALFORMED;
     if (left(decoder) == 0)
         return AT_TRAILER;
-    return (uint64_t)total(decoder) + left(decoder) > most ? CHUNKED_TOO_LARGE : IN_DATA;
+    return (uint64_t)total(decoder) + left(decoder) > max ? CHUNKED_TOO_LARGE : IN_DATA;
 }
 
 /* One byte outside a chunk's data. Returns the state after it, or an error. */
-static int step(struct phr_chunked_decoder *decoder, char c, size_t most)
+static int step(struct phr_chunked_decoder *decoder, char c, size_t max)
 {
     switch ((enum state)decoder->_state) {
     case IN_SIZE:
@@ -100,7 +100,7 @@ static int step(struct phr_chunked_decoder *decoder, char c, size_t most)
     case IN_EXTENSION:
         return step_extension(decoder, c);
     case AFTER_SIZE:
-        return step_after_size(decoder, c, most);
+        return step_after_size(decoder, c, max);
     case AFTER_DATA:
         return c == '\r' ? AFTER_DATA_CR : CHUNKED_MALFORMED;
     case AFTER_DATA_CR:
@@ -122,7 +122,7 @@ static int step(struct phr_chunked_decoder *decoder, char c, size_t most)
     return CHUNKED_MALFORMED;
 }
 
-ssize_t chunked_decode(struct phr_chunked_decoder *decoder, char *p, size_t *n, size_t most)
+ssize_t chunked_decode(struct phr_chunked_decoder *decoder, char *p, size_t *n, size_t max)
 {
     size_t from = 0, to = 0;
 
@@ -146,7 +146,7 @@ ssize_t chunked_decode(struct phr_chunked_decoder *decoder, char *p, size_t *n, 
             *n = to;
             return rest;
         }
-        int next = step(decoder, p[from++], most);
+        int next = step(decoder, p[from++], max);
         if (next < 0)
             return next;
         decoder->_state = (char)next;

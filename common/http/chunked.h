@@ -17,8 +17,8 @@
 #define CHUNKED_INCOMPLETE (-2)
 #define CHUNKED_TOO_LARGE  (-3)
 
-/* As phr_decode_chunked(); a body of more than `most` bytes is too large as soon as a chunk's size
+/* As phr_decode_chunked(); a body of more than `max` bytes is too large as soon as a chunk's size
    says so. After an error the decoder is not to be used again. */
-ssize_t chunked_decode(struct phr_chunked_decoder *decoder, char *p, size_t *n, size_t most);
+ssize_t chunked_decode(struct phr_chunked_decoder *decoder, char *p, size_t *n, size_t max);
 
 #endif

@@ -46,7 +46,7 @@ enum framing_fault framing_take(void)
 static parse_fn next_parser;
 
 /* Keeps the library linked to a program that uses nothing else of it. */
-static int (*const neighbour)(const char *, size_t, struct phr_header *, size_t *, size_t)
+static int (*const keeps_library)(const char *, size_t, struct phr_header *, size_t *, size_t)
     __attribute__((used)) = phr_parse_headers;
 
 static void find_next_parser(void)
@@ -140,7 +140,7 @@ static void note_header(struct framing *framing, struct phr_header *header, size
     header->value_len = value.n;
 }
 
-static enum framing_fault judge_framing(const struct framing *framing, int minor_version)
+static enum framing_fault check_framing(const struct framing *framing, int minor_version)
 {
     if (framing->hosts > 1 || (framing->hosts == 0 && minor_version > 0) ||
         (framing->hosts == 1 && !framing->host_valid))
@@ -154,7 +154,7 @@ static enum framing_fault judge_framing(const struct framing *framing, int minor
         return FRAMING_CODING;
     if (!framing->expectation_met)
         return FRAMING_EXPECTATION;
-    if (framing->lengths == 1 && framing->length > FRAMING_BODY_MOST)
+    if (framing->lengths == 1 && framing->length > FRAMING_BODY_MAX)
         return FRAMING_BODY_TOO_LARGE;
     return FRAMING_SOUND;
 }
@@ -175,12 +175,12 @@ static void forget_expectations(struct phr_header *headers, size_t *n)
 }
 
 /* A parsed request whose block of headers is the first `n` bytes of `p`. */
-static enum framing_fault judge(const char *p, size_t n, struct str method, struct str target,
+static enum framing_fault check(const char *p, size_t n, struct str method, struct str target,
                                 int minor_version, struct phr_header *headers, size_t n_headers,
                                 struct framing *framing)
 {
     *framing = (struct framing){.expectation_met = true};
-    if (n > FRAMING_HEADER_MOST)
+    if (n > FRAMING_HEADER_MAX)
         return FRAMING_HEADERS_TOO_LARGE;
     if (has_bare_line_feed(p, n))
         return FRAMING_BARE_LINE_FEED;
@@ -193,7 +193,7 @@ static enum framing_fault judge(const char *p, size_t n, struct str method, stru
             return FRAMING_FOLDED_HEADER;
         note_header(framing, &headers[i], i);
     }
-    return judge_framing(framing, minor_version);
+    return check_framing(framing, minor_version);
 }
 
 int phr_parse_request(const char *p, size_t n, const char **method, size_t *method_n,
@@ -209,13 +209,13 @@ int phr_parse_request(const char *p, size_t n, const char **method, size_t *meth
     latest = FRAMING_SOUND;
     used = next_parser(p, n, method, method_n, target, target_n, minor_version, headers, n_headers,
                        n_seen);
-    if (used == -2 && n <= FRAMING_HEADER_MOST)
+    if (used == -2 && n <= FRAMING_HEADER_MAX)
         return used;
     if (used > 0 && *minor_version == 0)
         forget_expectations(headers, n_headers);
     if (used > 0)
         fault =
-            judge(p, (size_t)used, (struct str){*method, *method_n},
+            check(p, (size_t)used, (struct str){*method, *method_n},
                   (struct str){*target, *target_n}, *minor_version, headers, *n_headers, &framing);
     else
         fault = used == -2 ? FRAMING_HEADERS_TOO_LARGE : FRAMING_MALFORMED;
@@ -239,7 +239,7 @@ int phr_parse_request(const char *p, size_t n, const char **method, size_t *meth
 
 ssize_t phr_decode_chunked(struct phr_chunked_decoder *decoder, char *p, size_t *n)
 {
-    ssize_t rest = chunked_decode(decoder, p, n, FRAMING_BODY_MOST);
+    ssize_t rest = chunked_decode(decoder, p, n, FRAMING_BODY_MAX);
 
     latest = FRAMING_SOUND;
     if (rest >= 0 || rest == CHUNKED_INCOMPLETE)

@@ -1,5 +1,5 @@
 /*
- * framing - whether the framing of an HTTP/1 request is sound, judged before h2o 2.2.5 acts on it.
+ * framing - whether the framing of an HTTP/1 request is sound, checked before h2o 2.2.5 acts on it.
  *
  * What     That version accepts what lets requests be smuggled past a proxy (Content-Length beside
  *          Transfer-Encoding, two Content-Lengths, continuation lines, bare line feeds, a chunk
@@ -17,8 +17,8 @@
 
 #include <stddef.h>
 
-#define FRAMING_BODY_MOST   65536 /* bytes of a request's body */
-#define FRAMING_HEADER_MOST 16384 /* bytes of request line and headers together */
+#define FRAMING_BODY_MAX   65536 /* bytes of a request's body */
+#define FRAMING_HEADER_MAX 16384 /* bytes of request line and headers together */
 
 enum framing_fault {
 #define FRAMING_FAULT(symbol, status, message) symbol,

@@ -3,13 +3,13 @@
 #include <h2o.h>
 #include <stdlib.h>
 
-enum { KEPT_MOST = 16 }; /* h2o 2.2.5's own bound, for each kind */
+enum { KEPT_MAX = 16 }; /* h2o 2.2.5's own bound, for each kind */
 
 /* There is no call for it: take each block out of the store and hand it to free() instead of h2o.
  */
 void recycle_release(void)
 {
-    for (int i = 0; i < KEPT_MOST; i++) {
+    for (int i = 0; i < KEPT_MAX; i++) {
         h2o_mem_pool_t pool;
         h2o_mem_init_pool(&pool);
         (void)h2o_mem_alloc_pool(&pool, 1);

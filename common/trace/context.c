@@ -1,7 +1,7 @@
 #include "common/trace/context.h"
 
 /* What is passed on as a header of the bus is kept short. */
-enum { TRACEPARENT_MOST = 128 };
+enum { TRACEPARENT_MAX = 128 };
 /* Where its parts begin. */
 enum { TRACE_ID_AT = 3, SPAN_ID_AT = 36, FLAGS_AT = 53 };
 
@@ -62,7 +62,7 @@ bool trace_context_parse(struct str s, struct trace_context *out)
     struct trace_context context;
     uint8_t version, flags;
 
-    if (s.n < TRACEPARENT_TEXT || s.n > TRACEPARENT_MOST || !is_plain(s) || s.p[2] != '-' ||
+    if (s.n < TRACEPARENT_TEXT || s.n > TRACEPARENT_MAX || !is_plain(s) || s.p[2] != '-' ||
         s.p[SPAN_ID_AT - 1] != '-' || s.p[FLAGS_AT - 1] != '-')
         return false;
     if (!read_hex(s.p, &version, 1) || !read_hex(s.p + FLAGS_AT, &flags, 1) ||

@@ -18,14 +18,14 @@ enum { TRACE_ID_BYTES = 16, SPAN_ID_BYTES = 8, TRACEPARENT_TEXT = 55 };
 struct trace_context {
     uint8_t trace_id[TRACE_ID_BYTES];
     uint8_t span_id[SPAN_ID_BYTES];
-    bool is_sampled; /* whoever is behind the header records its part */
+    bool is_sampled; /* the services behind it record their spans */
 };
 
 /* False leaves *out untouched. */
 bool trace_context_parse(struct str traceparent, struct trace_context *out);
 void trace_context_format(const struct trace_context *context, char text[TRACEPARENT_TEXT + 1]);
 
-/* The trace's id as it stands in a traceparent, for the log; STR_NONE unless that is well-formed.
+/* The trace id as in a traceparent, for the log; STR_NONE unless that is well-formed.
  */
 struct str trace_id_of(struct str traceparent);
 

@@ -9,7 +9,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 
-enum { PATIENCE_US = 5 * 1000 * 1000, TURN_MS = 100, URL_MOST = 1024, HEADER_MOST = 4096 };
+enum { TIMEOUT_US = 5 * 1000 * 1000, POLL_MS = 100, URL_MAX = 1024, HEADER_MAX = 4096 };
 
 /* A setting that libcurl does not take is a mistake of ours. */
 #define SET(easy, option, value) must(curl_easy_setopt((easy), (option), (value)) == CURLE_OK)
@@ -18,7 +18,7 @@ struct post {
     CURLM *multi;
     CURL *easy;
     struct curl_slist *headers;
-    char url[URL_MOST];
+    char url[URL_MAX];
     char why[CURL_ERROR_SIZE];
     atomic_int_least64_t until_us;
 };
@@ -29,7 +29,7 @@ static bool read_endpoint(struct post *post, struct str endpoint)
 {
     while (endpoint.n > 0 && endpoint.p[endpoint.n - 1] == '/')
         endpoint.n--;
-    if (endpoint.n > URL_MOST - sizeof("/v1/traces") ||
+    if (endpoint.n > URL_MAX - sizeof("/v1/traces") ||
         !(str_starts(endpoint, STR("http://")) || str_starts(endpoint, STR("https://"))))
         return false;
     snprintf(post->url, sizeof(post->url), "%.*s/v1/traces", STR_ARG(endpoint));
@@ -48,12 +48,12 @@ static void add_header(struct post *post, const char *line)
 static bool read_header(struct post *post, struct str pair)
 {
     struct str name = str_trim_ows(str_cut(&pair, '='));
-    char line[HEADER_MOST];
+    char line[HEADER_MAX];
     int n = 0;
     char *value;
     bool is_good;
 
-    if (pair.p == NULL || name.n == 0 || pair.n > HEADER_MOST)
+    if (pair.p == NULL || name.n == 0 || pair.n > HEADER_MAX)
         return false;
     value = curl_easy_unescape(post->easy, pair.p, (int)pair.n, &n);
     is_good = value != NULL && strlen(value) == (size_t)n && value[strcspn(value, "\r\n")] == '\0';
@@ -147,7 +147,7 @@ static bool is_over(const struct post *post, int64_t until_us)
 /* True: there was an answer. */
 static bool perform(struct post *post)
 {
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
+    int64_t until_us = clock_mono_us() + TIMEOUT_US;
     const CURLMsg *message = NULL;
     int running = 0, left = 0;
 
@@ -156,7 +156,7 @@ static bool perform(struct post *post)
         message = curl_multi_info_read(post->multi, &left);
         if (message != NULL)
             break;
-        must(curl_multi_poll(post->multi, NULL, 0, TURN_MS, NULL) == CURLM_OK);
+        must(curl_multi_poll(post->multi, NULL, 0, POLL_MS, NULL) == CURLM_OK);
     }
     if (message == NULL)
         snprintf(post->why, sizeof(post->why), "no answer in time");

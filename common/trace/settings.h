@@ -28,7 +28,7 @@ struct trace_settings {
                       "Headers sent with them: name=value, separated by commas, values encoded "   \
                       "as in URLs"),                                                               \
         TRACE_SETTING(of, member.ca_file, "OTEL_EXPORTER_OTLP_CERTIFICATE", "", false,             \
-                      "Certificate authorities that vouch for that place, in PEM; empty = the "    \
+                      "CA certificates for the connection to the collector, in PEM; empty = the "  \
                       "machine's"),                                                                \
         TRACE_SETTING(of, member.ratio, "OTEL_TRACES_SAMPLER_ARG", "1", false,                     \
                       "Share, from 0 to 1, of the requests without a traceparent that begin a "    \

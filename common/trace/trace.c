@@ -14,10 +14,10 @@
 #include "common/trace/post.h"
 
 enum {
-    GATHER_MS = 1000,         /* for how long spans are gathered before they are sent */
-    SEND_AT = SPANS_MOST / 2, /* or so many of them */
-    LAST_US = 1000 * 1000,    /* how long the last ones may take */
-    BODY_MOST = 32 * 1024 * 1024,
+    GATHER_MS = 1000,        /* for how long spans are gathered before they are sent */
+    SEND_AT = SPANS_MAX / 2, /* or so many of them */
+    LAST_US = 1000 * 1000,   /* how long the last ones may take */
+    BODY_MAX = 32 * 1024 * 1024,
 };
 
 static struct {
@@ -30,7 +30,7 @@ static struct {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct span *filling, *sending; /* SPANS_MOST places each; the latter is the thread's */
+    struct span *filling, *sending; /* SPANS_MAX places each; the latter is the thread's */
     size_t n;                       /* in `filling` */
     bool is_closing;
 } state;
@@ -73,10 +73,10 @@ static void note(bool is_taken, int status, const char *error)
     static bool was_taken = true;
 
     if (!is_taken && was_taken)
-        LOG(LOG_WARNING, "spans are not taken and lost", log_int("status", status),
+        LOG(LOG_WARNING, "trace export failed; spans dropped", log_int("status", status),
             log_str("error", error));
     else if (is_taken && !was_taken)
-        LOG(LOG_INFO, "spans are taken again");
+        LOG(LOG_INFO, "trace export works again");
     was_taken = is_taken;
 }
 
@@ -101,7 +101,7 @@ static void *run(void *unused)
     struct arena arena;
     size_t n;
 
-    arena_init(&arena, BODY_MOST);
+    arena_init(&arena, BODY_MAX);
     while ((n = take()) > 0)
         send_spans(n, &arena);
     arena_release(&arena);
@@ -120,8 +120,7 @@ static bool read_ratio(const char *text, double *out)
 
 static void register_metrics(void)
 {
-    static const char name[] = "conversations_spans_total",
-                      help[] = "Spans, by what became of them";
+    static const char name[] = "conversations_spans_total", help[] = "Spans, by result";
 
     state.sent = metric_counter(name, "result=\"sent\"", help);
     state.dropped = metric_counter(name, "result=\"dropped\"", help);
@@ -136,8 +135,8 @@ static void open_queue(void)
          pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
          pthread_cond_init(&state.changed, &attributes) == 0 &&
          pthread_condattr_destroy(&attributes) == 0 && pthread_mutex_init(&state.lock, NULL) == 0);
-    state.filling = calloc(SPANS_MOST, sizeof(*state.filling));
-    state.sending = calloc(SPANS_MOST, sizeof(*state.sending));
+    state.filling = calloc(SPANS_MAX, sizeof(*state.filling));
+    state.sending = calloc(SPANS_MAX, sizeof(*state.sending));
     must(state.filling != NULL && state.sending != NULL);
     state.n = 0;
     state.is_closing = false;
@@ -233,7 +232,7 @@ void span_end(const struct span *span)
     if (!span->context.is_sampled)
         return;
     pthread_mutex_lock(&state.lock);
-    is_kept = state.n < SPANS_MOST;
+    is_kept = state.n < SPANS_MAX;
     if (is_kept)
         state.filling[state.n++] = *span;
     if (state.n == 1 || state.n == SEND_AT)

@@ -1,5 +1,5 @@
 /*
- * trace - spans: which part of a trace this process did, for whoever collects them.
+ * trace - spans: this process's spans of a trace, for a collector.
  *
  *     span_begin(&span, traceparent, true);           a part of the caller's trace, or a new one
  *     ... span.context goes on to whom we ask ...
@@ -7,10 +7,10 @@
  *
  * What     A span is recorded when the traceparent says that its trace is, or, where a trace may
  *          begin, for the share of requests that OTEL_TRACES_SAMPLER_ARG names. Ended spans are
- *          kept, SPANS_MOST at a time, until a thread of its own has sent them to the collector
+ *          kept, SPANS_MAX at a time, until a separate thread has sent them to the collector
  *          (OTLP/HTTP, JSON), once a second or when half of them are used. What it does not
- *          take within seconds is lost and counted: spans are a help, not a record, and nobody
- *          waits for them.
+ *          take within seconds is lost and counted: spans are best effort; requests do not wait
+ *          for them.
  *          Without an endpoint nothing of this exists: span_begin() is one look at a bool.
  * Owns     trace_open() what trace_close() gives back, after it has sent what is left for at most a
  *          second. Names and outcomes in spans are literals.
@@ -37,7 +37,7 @@ struct span {
     struct uuid request_id, organization_id; /* nil = not known */
 };
 
-enum { SPANS_MOST = 1024 };
+enum { SPANS_MAX = 1024 };
 
 /* `service` and `instance` ("gateway", "gateway-0") are kept. ST_REFUSED (logged): a setting is
    unusable. */
@@ -49,7 +49,7 @@ bool trace_is_on(void);
 /* Empties the span and, when it is to be recorded, gives it its place in a trace; says whether it
    is. `traceparent` is as it came, well-formed or not. */
 bool span_begin(struct span *span, struct str traceparent, bool may_begin_trace);
-/* The trace's id, for every line about a request; left out where its traceparent is none. */
+/* The trace's id, for every line about a request; omitted if its traceparent is invalid. */
 struct log_field log_trace(struct str traceparent);
 /* Hands a copy over to be sent, if it is to be recorded. Never blocks. */
 void span_end(const struct span *span);

@@ -9,7 +9,7 @@
 #define MISSING "parameter_not_found"
 #define INVALID "parameter_invalid"
 
-#define FIELDS_MOST 32 /* in one table: as many as `seen` has bits */
+#define FIELDS_MAX 32 /* in one table: as many as `seen` has bits */
 
 const char *fields_path(struct arena *arena, const char *path, const char *name)
 {
@@ -19,35 +19,34 @@ const char *fields_path(struct arena *arena, const char *path, const char *name)
 }
 
 static void read_text(const struct field *field, const json_t *value, const char *path,
-                      struct str *slot, struct problems *problems)
+                      struct str *slot, struct errors *errors)
 {
     const struct str text = json_text(value);
     size_t length;
 
     if (text.p == NULL) {
-        problems_add(problems, INVALID, path, "must be a string");
+        errors_add(errors, INVALID, path, "must be a string");
         return;
     }
     length = text_length(text);
     if (text_has_nul(text)) {
-        problems_add(problems, INVALID, path, "must not contain U+0000");
-    } else if (length < (size_t)field->least || length > (size_t)field->most) {
-        if (field->least == field->most)
-            problems_add(problems, INVALID, path, "must be exactly %" PRId64 " characters long",
-                         field->least);
-        else if (field->least == 0)
-            problems_add(problems, INVALID, path, "must be at most %" PRId64 " characters long",
-                         field->most);
+        errors_add(errors, INVALID, path, "must not contain U+0000");
+    } else if (length < (size_t)field->min || length > (size_t)field->max) {
+        if (field->min == field->max)
+            errors_add(errors, INVALID, path, "must be exactly %" PRId64 " characters long",
+                       field->min);
+        else if (field->min == 0)
+            errors_add(errors, INVALID, path, "must be at most %" PRId64 " characters long",
+                       field->max);
         else
-            problems_add(problems, INVALID, path,
-                         "must be %" PRId64 " to %" PRId64 " characters long", field->least,
-                         field->most);
+            errors_add(errors, INVALID, path, "must be %" PRId64 " to %" PRId64 " characters long",
+                       field->min, field->max);
     } else if (field->kind == FIELD_IDENTIFIER && text_has_outer_space(text)) {
-        problems_add(problems, INVALID, path, "must not begin or end with white space");
+        errors_add(errors, INVALID, path, "must not begin or end with white space");
     } else if (field->kind == FIELD_FILLED && text_trim(text).n == 0) {
-        problems_add(problems, INVALID, path, "must not be blank");
+        errors_add(errors, INVALID, path, "must not be blank");
     } else {
-        *slot = arena_str(problems->arena, text);
+        *slot = arena_str(errors->arena, text);
     }
 }
 
@@ -62,7 +61,7 @@ static const char *choices_text(struct arena *arena, const char *const *choices)
 }
 
 static void read_choice(const struct field *field, const json_t *value, const char *path,
-                        struct str *slot, struct problems *problems)
+                        struct str *slot, struct errors *errors)
 {
     const struct str text = json_text(value);
 
@@ -72,8 +71,8 @@ static void read_choice(const struct field *field, const json_t *value, const ch
             return;
         }
     }
-    problems_add(problems, INVALID, path, "must be one of: %s",
-                 choices_text(problems->arena, field->choices));
+    errors_add(errors, INVALID, path, "must be one of: %s",
+               choices_text(errors->arena, field->choices));
 }
 
 static bool is_hex(char c)
@@ -95,45 +94,45 @@ static bool is_uuid(struct str text)
 }
 
 static void read_uuid(const json_t *value, const char *path, struct str *slot,
-                      struct problems *problems)
+                      struct errors *errors)
 {
     const struct str text = json_text(value);
 
     if (is_uuid(text))
-        *slot = arena_str(problems->arena, text);
+        *slot = arena_str(errors->arena, text);
     else
-        problems_add(problems, INVALID, path, "must be a UUID");
+        errors_add(errors, INVALID, path, "must be a UUID");
 }
 
 static void read_int(const struct field *field, const json_t *value, const char *path,
-                     struct field_int *slot, struct problems *problems)
+                     struct field_int *slot, struct errors *errors)
 {
     const int64_t number = json_integer_value(value);
 
-    if (!json_is_integer(value) || number < field->least || number > field->most)
-        problems_add(problems, INVALID, path, "must be an integer from %" PRId64 " to %" PRId64,
-                     field->least, field->most);
+    if (!json_is_integer(value) || number < field->min || number > field->max)
+        errors_add(errors, INVALID, path, "must be an integer from %" PRId64 " to %" PRId64,
+                   field->min, field->max);
     else
         *slot = (struct field_int){.given = true, .value = number};
 }
 
 static void read_bool(const json_t *value, const char *path, struct field_bool *slot,
-                      struct problems *problems)
+                      struct errors *errors)
 {
     if (json_is_boolean(value))
         *slot = (struct field_bool){.given = true, .value = json_is_true(value)};
     else
-        problems_add(problems, INVALID, path, "must be true or false");
+        errors_add(errors, INVALID, path, "must be true or false");
 }
 
 static void read_field(const struct field *field, json_t *value, const char *path, void *into,
-                       struct problems *problems)
+                       struct errors *errors)
 {
     void *const slot = (char *)into + field->offset;
 
     if (json_is_null(value)) {
         if (!field->nullable)
-            problems_add(problems, INVALID, path, "must not be null");
+            errors_add(errors, INVALID, path, "must not be null");
         else if (field->kind == FIELD_INT)
             *(struct field_int *)slot = (struct field_int){.is_null = true};
         return;
@@ -142,22 +141,22 @@ static void read_field(const struct field *field, json_t *value, const char *pat
     case FIELD_TEXT:
     case FIELD_FILLED:
     case FIELD_IDENTIFIER:
-        read_text(field, value, path, slot, problems);
+        read_text(field, value, path, slot, errors);
         return;
     case FIELD_CHOICE:
-        read_choice(field, value, path, slot, problems);
+        read_choice(field, value, path, slot, errors);
         return;
     case FIELD_UUID:
-        read_uuid(value, path, slot, problems);
+        read_uuid(value, path, slot, errors);
         return;
     case FIELD_INT:
-        read_int(field, value, path, slot, problems);
+        read_int(field, value, path, slot, errors);
         return;
     case FIELD_BOOL:
-        read_bool(value, path, slot, problems);
+        read_bool(value, path, slot, errors);
         return;
     case FIELD_CUSTOM:
-        field->read(value, path, slot, problems);
+        field->read(value, path, slot, errors);
         return;
     }
 }
@@ -173,57 +172,57 @@ static size_t field_index(const struct field *fields, size_t n, const char *name
 }
 
 void fields_read(json_t *object, const char *path, const struct field *fields, size_t n, void *into,
-                 struct problems *problems)
+                 struct errors *errors)
 {
     uint32_t seen = 0;
     const char *name;
     json_t *value;
 
-    must(n <= FIELDS_MOST);
+    must(n <= FIELDS_MAX);
     if (!json_is_object(object)) {
-        problems_add(problems, INVALID, path[0] == '\0' ? NULL : path, "must be an object");
+        errors_add(errors, INVALID, path[0] == '\0' ? NULL : path, "must be an object");
         return;
     }
     json_object_foreach(object, name, value)
     {
-        const char *const where = fields_path(problems->arena, path, name);
+        const char *const where = fields_path(errors->arena, path, name);
         const size_t i = field_index(fields, n, name);
 
-        if (problems->n == PROBLEMS_MOST)
+        if (errors->n == ERRORS_MAX)
             return;
         if (i == n) {
-            problems_add(problems, INVALID, where, "is not a field of this request");
+            errors_add(errors, INVALID, where, "is not a field of this request");
             continue;
         }
         seen |= UINT32_C(1) << i;
-        read_field(&fields[i], value, where, into, problems);
+        read_field(&fields[i], value, where, into, errors);
     }
     for (size_t i = 0; i < n; i++) {
         if (fields[i].required && (seen & UINT32_C(1) << i) == 0)
-            problems_add(problems, MISSING, fields_path(problems->arena, path, fields[i].name),
-                         "is required");
+            errors_add(errors, MISSING, fields_path(errors->arena, path, fields[i].name),
+                       "is required");
     }
 }
 
 bool fields_read_body(struct str body, const struct field *fields, size_t n, void *into,
-                      struct problems *problems)
+                      struct errors *errors)
 {
     char error[160];
     json_t *root;
 
     if (!json_read(body, &root, error)) {
-        problems_add(problems, "invalid_json", NULL, "%s", error);
+        errors_add(errors, "invalid_json", NULL, "%s", error);
         return false;
     }
-    fields_read(root, "", fields, n, into, problems);
+    fields_read(root, "", fields, n, into, errors);
     json_free(root);
-    return problems->n == 0;
+    return errors->n == 0;
 }
 
-enum outcome fields_outcome(const struct problems *problems)
+enum outcome fields_outcome(const struct errors *errors)
 {
     enum outcome outcome = OUTCOME_SERVER_ERROR;
 
-    must(problems->n > 0 && outcome_of(str_of(problems->at[0].code), &outcome));
+    must(errors->n > 0 && outcome_of(str_of(errors->at[0].code), &outcome));
     return outcome;
 }

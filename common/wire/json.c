@@ -1,12 +1,13 @@
 #include "common/wire/json.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/log.h"
 
-enum { EXPONENT_MOST = 400 };
+enum { EXPONENT_MAX = 400 };
 
 /* Names the place of byte `at` in the text, counted from 1; a column is a code point. */
 static bool explain(struct str text, size_t at, const char *reason, char error[160])
@@ -56,10 +57,10 @@ static size_t skip_number(struct str text, size_t at, bool *fits)
     for (; at < text.n && is_number_part(text.p[at]); at++) {
         if (text.p[at] == 'e' || text.p[at] == 'E')
             in_exponent = true;
-        else if (in_exponent && is_digit(text.p[at]) && exponent <= EXPONENT_MOST)
+        else if (in_exponent && is_digit(text.p[at]) && exponent <= EXPONENT_MAX)
             exponent = exponent * 10 + (unsigned)(text.p[at] - '0');
     }
-    *fits = exponent <= EXPONENT_MOST && at - start + exponent <= JSON_NUMBER_MOST;
+    *fits = exponent <= EXPONENT_MAX && at - start + exponent <= JSON_NUMBER_MAX;
     return at;
 }
 
@@ -77,7 +78,7 @@ static bool within_bounds(struct str text, char error[160])
         if (c == '"') {
             next = skip_string(text, at);
         } else if (c == '{' || c == '[') {
-            if (++depth > JSON_DEPTH_MOST)
+            if (++depth > JSON_DEPTH_MAX)
                 return explain(text, at, "nested too deeply", error);
         } else if (c == '}' || c == ']') {
             depth -= depth > 0;
@@ -95,7 +96,7 @@ static const char *reason_of(const json_error_t *error)
 {
     switch (json_error_code(error)) {
     case json_error_duplicate_key:
-        return "the object has this key twice";
+        return "duplicate key";
     case json_error_invalid_utf8:
         return "not UTF-8";
     case json_error_null_byte_in_key:
@@ -103,9 +104,9 @@ static const char *reason_of(const json_error_t *error)
     case json_error_numeric_overflow:
         return "the number is out of range";
     case json_error_premature_end_of_input:
-        return "the text ends too early";
+        return "unexpected end of text";
     case json_error_end_of_input_expected:
-        return "more text behind the value";
+        return "unexpected text after the value";
     default:
         return "syntax error";
     }
@@ -175,6 +176,18 @@ bool json_read(struct str text, json_t **out, char error[160])
     }
     *out = value;
     return true;
+}
+
+static void wipe_and_free(void *p)
+{
+    if (p != NULL)
+        explicit_bzero(p, malloc_usable_size(p));
+    free(p);
+}
+
+void json_wipe_what_is_freed(void)
+{
+    json_set_alloc_funcs(malloc, wipe_and_free);
 }
 
 void json_free(json_t *value)

@@ -25,10 +25,14 @@
 #include "common/base/status.h"
 #include "common/base/str.h"
 
-#define JSON_DEPTH_MOST  32
-#define JSON_NUMBER_MOST 800
+#define JSON_DEPTH_MAX  32
+#define JSON_NUMBER_MAX 800
 
 MUST_CHECK bool json_read(struct str text, json_t **out, char error[160]);
+/* From here on what jansson frees is overwritten first: for processes that read passwords. Before
+   threads start. */
+void json_wipe_what_is_freed(void);
+
 void json_free(json_t *value); /* NULL is fine */
 
 /* The bytes of a string value; STR_NONE for any other type. May hold U+0000. */

@@ -53,7 +53,7 @@ static size_t space_behind(struct str s)
         return 0;
     do
         start--;
-    while (start > 0 && s.n - start < UTF8_MOST && is_tail(s.p[start]));
+    while (start > 0 && s.n - start < UTF8_MAX && is_tail(s.p[start]));
     n = space_in_front(str_skip(s, start));
     return n == s.n - start ? n : 0;
 }
@@ -74,7 +74,7 @@ struct str text_trim(struct str s)
     return s;
 }
 
-/* Of its own, so that the process may run in any locale. */
+/* Our own, so that the process may run in any locale. */
 static locale_t unicode;
 
 static void open_unicode(void)
@@ -130,7 +130,7 @@ static int hex_value(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-bool text_decode_form(struct str raw, char *room, size_t most, struct str *out)
+bool text_decode_form(struct str raw, char *capacity, size_t max, struct str *out)
 {
     size_t n = 0;
 
@@ -146,10 +146,10 @@ bool text_decode_form(struct str raw, char *room, size_t most, struct str *out)
             c = (char)(high << 4 | low);
             i += 2;
         }
-        if (n == most)
+        if (n == max)
             return false;
-        room[n++] = c;
+        capacity[n++] = c;
     }
-    *out = (struct str){room, n};
+    *out = (struct str){capacity, n};
     return text_is_utf8(*out) && !text_has_nul(*out);
 }

@@ -20,9 +20,9 @@ struct str text_trim(struct str s);      /* without White_Space at both ends */
 struct str text_lower(struct arena *arena, struct str s);
 bool text_is_utf8(struct str s); /* RFC 3629: no surrogates, no overlong forms */
 
-/* What a query string or a form holds, percent-encoded and with `+` for a space; into `room`.
-   False: a percent sign without its two digits, more than `most` bytes, or no text (not UTF-8,
+/* What a query string or a form holds, percent-encoded and with `+` for a space; into `capacity`.
+   False: a percent sign without its two digits, more than `max` bytes, or no text (not UTF-8,
    U+0000). */
-bool text_decode_form(struct str raw, char *room, size_t most, struct str *out);
+bool text_decode_form(struct str raw, char *capacity, size_t max, struct str *out);
 
 #endif

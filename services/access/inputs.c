@@ -24,45 +24,45 @@ static bool is_email(struct str text)
            !text_has_outer_space(text);
 }
 
-void email_read(json_t *value, const char *path, void *slot, struct problems *problems)
+void input_email(json_t *value, const char *path, void *slot, struct errors *errors)
 {
     struct str text = json_text(value);
 
     if (!is_email(text)) {
-        problems_add(problems, "parameter_invalid", path,
-                     "must be an email address of at most 255 characters");
+        errors_add(errors, "parameter_invalid", path,
+                   "must be an email address of at most 255 characters");
         return;
     }
-    *(struct str *)slot = text_lower(problems->arena, text);
+    *(struct str *)slot = text_lower(errors->arena, text);
 }
 
-void hash_read(json_t *value, const char *path, void *slot, struct problems *problems)
+void input_hash(json_t *value, const char *path, void *slot, struct errors *errors)
 {
     uint8_t hash[SHA256_BYTES];
     struct str text = json_text(value);
 
     if (!crypto_unhex(text, hash, sizeof(hash))) {
-        problems_add(problems, "parameter_invalid", path,
-                     "must be a SHA-256 in lower-case hexadecimal digits");
+        errors_add(errors, "parameter_invalid", path,
+                   "must be a SHA-256 in lower-case hexadecimal digits");
         return;
     }
-    *(struct str *)slot = arena_str(problems->arena, text);
+    *(struct str *)slot = arena_str(errors->arena, text);
 }
 
-void address_read(json_t *value, const char *path, void *slot, struct problems *problems)
+void input_address(json_t *value, const char *path, void *slot, struct errors *errors)
 {
-    char *text = arena_alloc(problems->arena, ADDRESS_TEXT);
+    char *text = arena_alloc(errors->arena, ADDRESS_TEXT);
     struct address address;
 
     if (!address_parse(json_text(value), &address)) {
-        problems_add(problems, "parameter_invalid", path, "must be one exact IPv4 or IPv6 address");
+        errors_add(errors, "parameter_invalid", path, "must be one exact IPv4 or IPv6 address");
         return;
     }
     address_format(&address, text);
     *(struct str *)slot = str_of(text);
 }
 
-struct str exact_id(struct str id)
+struct str input_exact_id(struct str id)
 {
     struct uuid parsed;
 

@@ -7,18 +7,16 @@
 #define ACCESS_INPUTS_H
 
 #include "common/wire/fields.h"
-
-#define PASSWORD_LEAST 8
-#define PASSWORD_MOST  1024
+#include "services/access/passwords.h"
 
 /* Each writes a struct str. */
-void email_read(json_t *value, const char *path, void *slot, struct problems *problems);
-void hash_read(json_t *value, const char *path, void *slot, struct problems *problems);
-void address_read(json_t *value, const char *path, void *slot, struct problems *problems);
+void input_email(json_t *value, const char *path, void *slot, struct errors *errors);
+void input_hash(json_t *value, const char *path, void *slot, struct errors *errors);
+void input_address(json_t *value, const char *path, void *slot, struct errors *errors);
 
 /* Ids are case-sensitive: one in capitals is well-formed and names nothing, as the nil UUID does.
  */
-struct str exact_id(struct str id);
+struct str input_exact_id(struct str id);
 
 #define INPUT(type, member, reader, must_be)                                                       \
     {                                                                                              \
@@ -32,7 +30,7 @@ struct str exact_id(struct str id);
     }
 #define INPUT_TEXT(type, member, from, to)                                                         \
     {                                                                                              \
-        .name = #member, .kind = FIELD_TEXT, .required = true, .least = (from), .most = (to),      \
+        .name = #member, .kind = FIELD_TEXT, .required = true, .min = (from), .max = (to),         \
         .offset = offsetof(struct type, member)                                                    \
     }
 

@@ -27,16 +27,16 @@ struct member {
     }
 
 /* A new ask once the body has been read and `by_role` may do such things at all; else NULL. */
-static struct access_ask *ask_for(struct command *command, enum access_sql statement,
-                                  const struct field *fields, size_t n, struct member *body)
+static struct access_query *ask_for(struct command *command, enum access_sql statement,
+                                    const struct field *fields, size_t n, struct member *body)
 {
-    struct access_ask *ask = access_for_organization(command, statement);
+    struct access_query *query = access_for_organization(command, statement);
 
     *body = (struct member){0};
-    if (ask == NULL)
+    if (query == NULL)
         return NULL;
-    if (!fields_read_body(command->body, fields, n, body, &command->problems)) {
-        command_refuse_all(command, fields_outcome(&command->problems));
+    if (!fields_read_body(command->body, fields, n, body, &command->errors)) {
+        command_refuse_all(command, fields_outcome(&command->errors));
         return NULL;
     }
     if (str_equal(body->by_role, STR("member")) ||
@@ -44,39 +44,44 @@ static struct access_ask *ask_for(struct command *command, enum access_sql state
         access_refuse_role(command);
         return NULL;
     }
-    body->id = exact_id(body->id);
-    return ask;
+    body->id = input_exact_id(body->id);
+    return query;
 }
 
-enum status member_list_judge(struct command *command, void *service)
+enum status access_member_list_parse(struct command *command, void *service)
 {
-    struct access_ask *ask = access_for_organization(command, SQL_LIST_MEMBERS);
+    struct access_query *query = access_for_organization(command, SQL_LIST_MEMBERS);
 
-    return ask != NULL ? access_list_before(command, ask) : ST_REFUSED;
+    return query != NULL ? access_list_before(command, query) : ST_REFUSED;
 }
 
 static const struct field invite_fields[] = {
-    INPUT(member, email, email_read, true),
+    INPUT(member, email, input_email, true),
     INPUT_ROLE(role, true),
     INPUT_ROLE(by_role, false),
 };
 
-enum status member_invite_judge(struct command *command, void *service)
+enum status access_member_invite_parse(struct command *command, void *service)
 {
     struct member body;
-    struct access_ask *ask = ask_for(command, SQL_INVITE_MEMBER, invite_fields, 3, &body);
+    struct access_query *query = ask_for(command, SQL_INVITE_MEMBER, invite_fields, 3, &body);
     const struct uuid id = uuid_v7(clock_us());
     struct str hash;
 
-    if (ask == NULL)
+    if (query == NULL)
         return ST_REFUSED;
-    ask->secret_name = "invitation";
-    ask->secret = secret_make(command->arena, &hash);
-    params_add_id(&ask->params, command->arena, &id);
-    params_add(&ask->params, body.email);
-    params_add(&ask->params, body.role);
-    params_add(&ask->params, hash);
-    params_add(&ask->params, body.by_role);
+    query->secret_name = "invitation";
+    query->secret = session_secret_make(command->arena, &hash);
+    params_add_id(&query->params, command->arena, &id);
+    params_add(&query->params, body.email);
+    params_add(&query->params, body.role);
+    params_add(&query->params, hash);
+    params_add(&query->params, body.by_role);
+    if (uuid_is_nil(&command->caller.user_id))
+        params_add(&query->params, STR_NONE);
+    else
+        params_add_id(&query->params, command->arena, &command->caller.user_id);
+    params_add(&query->params, command->caller.address);
     return ST_OK;
 }
 
@@ -87,23 +92,23 @@ static const struct field set_fields[] = {
 };
 
 /* Without a role the member is removed. */
-static enum status judge_change(struct command *command, const struct field *fields, size_t n)
+static enum status parse_change(struct command *command, const struct field *fields, size_t n)
 {
     struct member body;
-    struct access_ask *ask = ask_for(command, SQL_CHANGE_MEMBER, fields, n, &body);
+    struct access_query *query = ask_for(command, SQL_CHANGE_MEMBER, fields, n, &body);
 
-    if (ask == NULL)
+    if (query == NULL)
         return ST_REFUSED;
-    ask->locks = true;
-    params_add(&ask->params, body.id);
-    params_add(&ask->params, body.role);
-    params_add(&ask->params, body.by_role);
+    query->locks = true;
+    params_add(&query->params, body.id);
+    params_add(&query->params, body.role);
+    params_add(&query->params, body.by_role);
     return ST_OK;
 }
 
-enum status member_set_judge(struct command *command, void *service)
+enum status access_member_set_parse(struct command *command, void *service)
 {
-    return judge_change(command, set_fields, 3);
+    return parse_change(command, set_fields, 3);
 }
 
 static const struct field remove_fields[] = {
@@ -111,7 +116,7 @@ static const struct field remove_fields[] = {
     INPUT_ROLE(by_role, false),
 };
 
-enum status member_remove_judge(struct command *command, void *service)
+enum status access_member_remove_parse(struct command *command, void *service)
 {
-    return judge_change(command, remove_fields, 2);
+    return parse_change(command, remove_fields, 2);
 }

@@ -20,8 +20,8 @@ static const struct field create_fields[] = {
     {.name = "name",
      .kind = FIELD_FILLED,
      .required = true,
-     .least = 1,
-     .most = 255,
+     .min = 1,
+     .max = 255,
      .offset = offsetof(struct org_create, name)},
     {.name = "plan",
      .kind = FIELD_CHOICE,
@@ -29,34 +29,34 @@ static const struct field create_fields[] = {
      .offset = offsetof(struct org_create, plan)},
 };
 
-enum status org_create_judge(struct command *command, void *service)
+enum status access_org_create_parse(struct command *command, void *service)
 {
     struct org_create body = {.plan = STR("starter")};
-    struct access_ask *ask;
+    struct access_query *query;
 
-    if (!fields_read_body(command->body, create_fields, 2, &body, &command->problems))
-        return command_refuse_all(command, fields_outcome(&command->problems));
+    if (!fields_read_body(command->body, create_fields, 2, &body, &command->errors))
+        return command_refuse_all(command, fields_outcome(&command->errors));
 
     /* From here on the command belongs to the organization that it makes. */
     command->caller.organization_id = uuid_v7(clock_us());
-    ask = access_for_organization(command, SQL_CREATE_ORGANIZATION);
-    params_add(&ask->params, body.name);
-    params_add(&ask->params, body.plan);
+    query = access_for_organization(command, SQL_CREATE_ORGANIZATION);
+    params_add(&query->params, body.name);
+    params_add(&query->params, body.plan);
     return ST_OK;
 }
 
-enum status org_get_judge(struct command *command, void *service)
+enum status access_org_get_parse(struct command *command, void *service)
 {
     return access_for_organization(command, SQL_READ_ORGANIZATION) != NULL ? ST_OK : ST_REFUSED;
 }
 
-enum status org_list_judge(struct command *command, void *service)
+enum status access_org_list_parse(struct command *command, void *service)
 {
-    struct access_ask *ask = ARENA_NEW(command->arena, struct access_ask);
+    struct access_query *query = ARENA_NEW(command->arena, struct access_query);
 
-    ask->statement = SQL_LIST_ORGANIZATIONS;
-    command->state = ask;
-    return access_list_before(command, ask);
+    query->statement = SQL_LIST_ORGANIZATIONS;
+    command->state = query;
+    return access_list_before(command, query);
 }
 
 struct org_count {
@@ -70,18 +70,18 @@ static const struct field count_fields[] = {
      .offset = offsetof(struct org_count, plan)},
 };
 
-enum status org_count_judge(struct command *command, void *service)
+enum status access_org_count_parse(struct command *command, void *service)
 {
     struct str body = command->body.n > 0 ? command->body : STR("{}");
     struct org_count wanted = {0};
-    struct access_ask *ask;
+    struct access_query *query;
 
-    if (!fields_read_body(body, count_fields, 1, &wanted, &command->problems))
-        return command_refuse_all(command, fields_outcome(&command->problems));
-    ask = ARENA_NEW(command->arena, struct access_ask);
-    ask->statement = SQL_COUNT_ORGANIZATIONS;
-    params_add(&ask->params, wanted.plan);
-    command->state = ask;
+    if (!fields_read_body(body, count_fields, 1, &wanted, &command->errors))
+        return command_refuse_all(command, fields_outcome(&command->errors));
+    query = ARENA_NEW(command->arena, struct access_query);
+    query->statement = SQL_COUNT_ORGANIZATIONS;
+    params_add(&query->params, wanted.plan);
+    command->state = query;
     return ST_OK;
 }
 
@@ -98,29 +98,29 @@ static const struct field set_fields[] = {
     {.name = "rate_limit",
      .kind = FIELD_INT,
      .nullable = true,
-     .least = 1,
-     .most = ACCESS_RATE_LIMIT_MOST,
+     .min = 1,
+     .max = ACCESS_RATE_LIMIT_MAX,
      .offset = offsetof(struct org_set, rate_limit)},
 };
 
-enum status org_set_judge(struct command *command, void *service)
+enum status access_org_set_parse(struct command *command, void *service)
 {
-    struct access_ask *ask = access_for_organization(command, SQL_CHANGE_ORGANIZATION);
+    struct access_query *query = access_for_organization(command, SQL_CHANGE_ORGANIZATION);
     struct org_set body = {0};
 
-    if (ask == NULL)
+    if (query == NULL)
         return ST_REFUSED;
-    if (!fields_read_body(command->body, set_fields, 2, &body, &command->problems))
-        return command_refuse_all(command, fields_outcome(&command->problems));
+    if (!fields_read_body(command->body, set_fields, 2, &body, &command->errors))
+        return command_refuse_all(command, fields_outcome(&command->errors));
     if (body.plan.p == NULL && !body.rate_limit.given && !body.rate_limit.is_null)
         return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, NULL,
                               "plan or rate_limit is required");
-    params_add(&ask->params, body.plan);
+    params_add(&query->params, body.plan);
     if (body.rate_limit.given)
-        params_add_int(&ask->params, command->arena, body.rate_limit.value);
+        params_add_int(&query->params, command->arena, body.rate_limit.value);
     else
-        params_add(&ask->params, STR_NONE);
-    params_add(&ask->params, body.rate_limit.is_null ? STR("true") : STR("false"));
+        params_add(&query->params, STR_NONE);
+    params_add(&query->params, body.rate_limit.is_null ? STR("true") : STR("false"));
     if (body.rate_limit.is_null)
         command_note(command, "rate_limit", STR("default"));
     return ST_OK;

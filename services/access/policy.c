@@ -13,9 +13,9 @@
 #include "services/access/access.h"
 #include "services/access/inputs.h"
 
-#define ADDRESSES_MOST 1000
+#define ADDRESSES_MAX 1000
 
-static void allowlist_read(json_t *value, const char *path, void *slot, struct problems *problems);
+static void allowlist_read(json_t *value, const char *path, void *slot, struct errors *errors);
 
 struct policy_set {
     struct field_bool require_https, ip_allowlist_enabled, confirmed;
@@ -35,7 +35,7 @@ static const struct field fields[] = {
      .read = allowlist_read,
      .offset = offsetof(struct policy_set, ip_allowlist)},
     {.name = "confirmed", .kind = FIELD_BOOL, .offset = offsetof(struct policy_set, confirmed)},
-    INPUT(policy_set, editor_address, address_read, false),
+    INPUT(policy_set, editor_address, input_address, false),
 };
 
 static bool holds(const struct address *list, size_t n, const struct address *address)
@@ -61,28 +61,27 @@ static struct str array_text(struct arena *arena, const struct address *list, si
 }
 
 /* Every address in its canonical form, none twice, in the order of their first mention. */
-static void allowlist_read(json_t *value, const char *path, void *slot, struct problems *problems)
+static void allowlist_read(json_t *value, const char *path, void *slot, struct errors *errors)
 {
     size_t given = json_array_size(value), n = 0;
     struct address *list;
 
-    if (!json_is_array(value) || given > ADDRESSES_MOST) {
-        problems_add(problems, "parameter_invalid", path,
-                     "must be an array of at most %d addresses", ADDRESSES_MOST);
+    if (!json_is_array(value) || given > ADDRESSES_MAX) {
+        errors_add(errors, "parameter_invalid", path, "must be an array of at most %d addresses",
+                   ADDRESSES_MAX);
         return;
     }
-    list = ARENA_ARRAY(problems->arena, struct address, given + 1);
+    list = ARENA_ARRAY(errors->arena, struct address, given + 1);
     for (size_t i = 0; i < given; i++) {
         struct address address;
 
         if (!address_parse(json_text(json_array_get(value, i)), &address))
-            problems_add(problems, "parameter_invalid",
-                         arena_printf(problems->arena, "%s[%zu]", path, i),
-                         "must be one exact IPv4 or IPv6 address");
+            errors_add(errors, "parameter_invalid", arena_printf(errors->arena, "%s[%zu]", path, i),
+                       "must be one exact IPv4 or IPv6 address");
         else if (!holds(list, n, &address))
             list[n++] = address;
     }
-    *(struct str *)slot = array_text(problems->arena, list, n);
+    *(struct str *)slot = array_text(errors->arena, list, n);
 }
 
 static struct str bool_text(struct field_bool field)
@@ -92,27 +91,27 @@ static struct str bool_text(struct field_bool field)
     return field.value ? STR("true") : STR("false");
 }
 
-enum status policy_get_judge(struct command *command, void *service)
+enum status access_policy_get_parse(struct command *command, void *service)
 {
     return access_for_organization(command, SQL_READ_POLICY) != NULL ? ST_OK : ST_REFUSED;
 }
 
-enum status policy_set_judge(struct command *command, void *service)
+enum status access_policy_set_parse(struct command *command, void *service)
 {
-    struct access_ask *ask = access_for_organization(command, SQL_CHANGE_POLICY);
+    struct access_query *query = access_for_organization(command, SQL_CHANGE_POLICY);
     struct policy_set body = {0};
 
-    if (ask == NULL)
+    if (query == NULL)
         return ST_REFUSED;
-    if (!fields_read_body(command->body, fields, 5, &body, &command->problems))
-        return command_refuse_all(command, fields_outcome(&command->problems));
+    if (!fields_read_body(command->body, fields, 5, &body, &command->errors))
+        return command_refuse_all(command, fields_outcome(&command->errors));
     if (!body.require_https.given && !body.ip_allowlist_enabled.given &&
         body.ip_allowlist.p == NULL)
         return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, NULL,
                               "require_https, ip_allowlist_enabled or ip_allowlist is required");
-    params_add(&ask->params, bool_text(body.require_https));
-    params_add(&ask->params, bool_text(body.ip_allowlist_enabled));
-    params_add(&ask->params, body.ip_allowlist);
-    params_add(&ask->params, body.confirmed.value ? STR_NONE : body.editor_address);
+    params_add(&query->params, bool_text(body.require_https));
+    params_add(&query->params, bool_text(body.ip_allowlist_enabled));
+    params_add(&query->params, body.ip_allowlist);
+    params_add(&query->params, body.confirmed.value ? STR_NONE : body.editor_address);
     return ST_OK;
 }

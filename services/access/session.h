@@ -11,30 +11,30 @@
 
 #include "services/access/access.h"
 
-#define SECRET_BYTES 32
-#define SECRET_TEXT  43 /* base64url of them */
+#define SESSION_SECRET_BYTES 32
+#define SESSION_SECRET_TEXT  43 /* base64url of them */
 
 /* What is told once and known by its SHA-256 ever after: a session's token, an invitation. Both in
    the arena; the hash in hex. */
-struct str secret_make(struct arena *arena, struct str *hash);
+struct str session_secret_make(struct arena *arena, struct str *hash);
 
 struct session_of {
     struct str organization_id, user_id, email, password_hash; /* the one that matched */
-    struct str address, user_agent;
+    struct str address, network, user_agent;
 };
 
 /* Opens a session, writes the reply and says who did so. ST_REFUSED: whose it would be is not
  * entitled any more. */
 enum status session_open(struct command *command, struct db *db, const struct session_of *of);
 
-enum status sign_in_judge(struct command *command, void *service);
-void sign_in_ask(struct command *command, struct db *db, void *service);
-enum status sign_in_tell(struct command *command, struct db *db, void *service);
-enum status password_judge(struct command *command, void *service);
-void password_ask(struct command *command, struct db *db, void *service);
-enum status password_tell(struct command *command, struct db *db, void *service);
-enum status invitation_judge(struct command *command, void *service);
-void invitation_ask(struct command *command, struct db *db, void *service);
-enum status invitation_tell(struct command *command, struct db *db, void *service);
+enum status access_sign_in_parse(struct command *command, void *service);
+void access_sign_in_query(struct command *command, struct db *db, void *service);
+enum status access_sign_in_reply(struct command *command, struct db *db, void *service);
+enum status access_password_parse(struct command *command, void *service);
+void access_password_query(struct command *command, struct db *db, void *service);
+enum status access_password_reply(struct command *command, struct db *db, void *service);
+enum status access_invitation_parse(struct command *command, void *service);
+void access_invitation_query(struct command *command, struct db *db, void *service);
+enum status access_invitation_reply(struct command *command, struct db *db, void *service);
 
 #endif

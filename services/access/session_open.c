@@ -4,14 +4,15 @@
 #include "common/crypto/crypto.h"
 #include "services/access/session.h"
 
-_Static_assert(SECRET_TEXT == BASE64URL_TEXT(SECRET_BYTES), "a secret's length");
+_Static_assert(SESSION_SECRET_TEXT == BASE64URL_TEXT(SESSION_SECRET_BYTES), "a secret's length");
 
-struct str secret_make(struct arena *arena, struct str *hash)
+struct str session_secret_make(struct arena *arena, struct str *hash)
 {
-    char *text = arena_alloc(arena, SECRET_TEXT + 1);
+    char *text = arena_alloc(arena, SESSION_SECRET_TEXT + 1);
     char *hex = arena_alloc(arena, 2 * SHA256_BYTES + 1);
-    uint8_t bytes[SECRET_BYTES], digest[SHA256_BYTES];
+    uint8_t bytes[SESSION_SECRET_BYTES], digest[SHA256_BYTES];
 
+    arena->wipes = true;
     crypto_random(bytes, sizeof(bytes));
     base64url_write(bytes, sizeof(bytes), text);
     crypto_sha256(str_of(text), digest);
@@ -29,7 +30,7 @@ enum status session_open(struct command *command, struct db *db, const struct se
     enum status st;
     size_t i;
 
-    token = secret_make(command->arena, &token_hash);
+    token = session_secret_make(command->arena, &token_hash);
     params_add(&params, of->organization_id);
     params_add(&params, of->user_id);
     params_add(&params, of->password_hash);
@@ -37,6 +38,7 @@ enum status session_open(struct command *command, struct db *db, const struct se
     params_add(&params, token_hash);
     params_add(&params, of->address);
     params_add(&params, of->user_agent);
+    params_add(&params, of->network);
     i = db_add(db, SQL_CREATE_SESSION, params.at, params.n);
     st = db_run(db);
     if (st != ST_OK)
@@ -44,7 +46,7 @@ enum status session_open(struct command *command, struct db *db, const struct se
     rows = db_result(db, i);
     if (db_rows_count(rows) == 0)
         return command_refuse(command, OUTCOME_UNAUTHORIZED, NULL,
-                              "The password has just been changed, or the user removed");
+                              "The password was just changed, or the user was removed");
     access_write(command, db_value(rows, 0, 1), "session", token);
     must(uuid_parse(of->organization_id, &command->caller.organization_id) &&
          uuid_parse(of->user_id, &command->caller.user_id));

@@ -9,73 +9,108 @@
  * Whether the email is known shows neither in the words nor in the time: a password is hashed in
  * any case. Only one that belongs to users of several organizations takes longer, by a hash for
  * each.
+ *
+ * Too many wrong attempts at an email refuse it everywhere but where its user has signed in before:
+ * from those networks ten attempts of their own are heard, whatever strangers do elsewhere.
  */
 #include "common/base/log.h"
+#include "common/base/watchdog.h"
 #include "common/crypto/crypto.h"
 #include "common/trace/trace.h"
 #include "common/wire/json.h"
-#include "services/access/attempts.h"
 #include "services/access/inputs.h"
+#include "services/access/password_attempts.h"
 #include "services/access/session.h"
 
-#define USERS_MOST      8 /* as many as the statement finds */
-#define USER_AGENT_MOST 4096
+#define USERS_MAX      5 /* as many as the statement finds */
+#define USER_AGENT_MAX 4096
 
-enum column { ORGANIZATION_ID, ORGANIZATION_NAME, USER_ID, PASSWORD_HASH };
+enum { ORGANIZATION_ID, ORGANIZATION_NAME, USER_ID, PASSWORD_HASH, IS_KNOWN };
 
 struct sign_in {
     struct str email, password, organization_id, address, user_agent;
-    struct attempts attempts;
+    struct str network; /* of the address */
+    struct password_attempts attempts;
     size_t found; /* the statement in the batch */
 };
 
 static const struct field fields[] = {
-    INPUT(sign_in, email, email_read, true),
-    INPUT_TEXT(sign_in, password, 1, PASSWORD_MOST),
+    INPUT(sign_in, email, input_email, true),
+    INPUT_TEXT(sign_in, password, 1, PASSWORD_MAX),
     INPUT_ID(sign_in, organization_id, false),
-    INPUT(sign_in, address, address_read, true),
-    INPUT_TEXT(sign_in, user_agent, 0, USER_AGENT_MOST),
+    INPUT(sign_in, address, input_address, true),
+    INPUT_TEXT(sign_in, user_agent, 0, USER_AGENT_MAX),
 };
 
-enum status sign_in_judge(struct command *command, void *service)
+enum status access_sign_in_parse(struct command *command, void *service)
 {
     struct sign_in *body = ARENA_NEW(command->arena, struct sign_in);
 
-    if (!fields_read_body(command->body, fields, 5, body, &command->problems))
-        return command_refuse_all(command, fields_outcome(&command->problems));
-    attempts_of_email(&body->attempts, command->arena, body->email);
-    attempts_of_address(&body->attempts, command->arena, body->address);
+    command->arena->wipes = true;
+    if (!fields_read_body(command->body, fields, 5, body, &command->errors))
+        return command_refuse_all(command, fields_outcome(&command->errors));
+    body->network = password_attempts_network(command->arena, body->address);
+    password_attempts_of_email(&body->attempts, command->arena, body->email);
+    password_attempts_of_place(&body->attempts, command->arena, body->email, body->network);
+    password_attempts_of_address(&body->attempts, command->arena, body->address);
     command->state = body;
     return ST_OK;
 }
 
-void sign_in_ask(struct command *command, struct db *db, void *service)
+void access_sign_in_query(struct command *command, struct db *db, void *service)
 {
     struct sign_in *body = command->state;
-    const db_param params[] = {body->email, exact_id(body->organization_id)};
+    const db_param params[] = {body->email, input_exact_id(body->organization_id), body->network};
 
-    attempts_ask(&body->attempts, command->arena, db);
-    body->found = db_add(db, SQL_FIND_USERS, params, 2);
+    password_attempts_ask(&body->attempts, command->arena, db);
+    body->found = db_add(db, SQL_FIND_USERS, params, 3);
 }
 
-/* The rows whose password it is. One hash at least, whether there are rows or not. */
-static size_t match(const struct sign_in *body, const struct db_rows *rows, const char *no_hash,
-                    struct arena *arena, size_t fits[USERS_MOST])
+/* Of those found, how many may be tried: they come first who have signed in from there. */
+static size_t count_open(const struct sign_in *body, struct db *db)
 {
+    const struct db_rows *rows = db_result(db, body->found);
     size_t n = 0;
 
-    if (db_rows_count(rows) == 0)
-        (void)crypto_password_matches(body->password, no_hash);
-    for (size_t row = 0; row < db_rows_count(rows) && row < USERS_MOST; row++)
-        if (crypto_password_matches(body->password,
-                                    arena_cstr(arena, db_value(rows, row, PASSWORD_HASH))))
-            fits[n++] = row;
-    crypto_wipe((char *)body->password.p, body->password.n);
+    if (password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_ADDRESS) ||
+        password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_PLACE))
+        return 0;
+    while (n < db_rows_count(rows) && n < USERS_MAX &&
+           (db_value_bool(rows, n, IS_KNOWN) ||
+            !password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_SUBJECT)))
+        n++;
     return n;
 }
 
-static enum status tell_choice(struct command *command, const struct db_rows *rows,
-                               const size_t *fits, size_t n)
+/* No user may be tried, although there are some: an email that is not known is limited in the same
+   way. */
+static bool is_full(const struct sign_in *body, struct db *db)
+{
+    return password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_ADDRESS) ||
+           password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_PLACE) ||
+           password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_SUBJECT);
+}
+
+/* Those of the first `n_open` rows whose password it is. One hash at least, whether there are rows
+   or not. */
+static size_t match(const struct sign_in *body, const struct db_rows *rows, size_t n_open,
+                    const char *no_hash, struct arena *arena, size_t fits[USERS_MAX])
+{
+    size_t n = 0;
+
+    if (n_open == 0)
+        (void)crypto_password_matches(body->password, no_hash);
+    for (size_t row = 0; row < n_open; row++) {
+        watchdog_kick(); /* each takes long */
+        if (crypto_password_matches(body->password,
+                                    arena_cstr(arena, db_value(rows, row, PASSWORD_HASH))))
+            fits[n++] = row;
+    }
+    return n;
+}
+
+static enum status reply_choice(struct command *command, const struct db_rows *rows,
+                                const size_t *fits, size_t n)
 {
     struct buf *reply = &command->reply;
 
@@ -101,30 +136,60 @@ static void log_failure(const struct command *command, const struct sign_in *bod
         log_trace(command->traceparent), log_slice("client", body->address));
 }
 
-enum status sign_in_tell(struct command *command, struct db *db, void *service)
+/* Replaces the hash of a time when hashing cost less by one of today. */
+static void raise_cost(struct command *command, struct db *db, const struct session_of *of,
+                       struct str password)
 {
-    const struct access *self = service;
+    char *hash = arena_alloc(command->arena, CRYPTO_PASSWORD_TEXT);
+
+    crypto_password_hash(password, hash);
+    db_add(db, SQL_CHANGE_PASSWORD,
+           (const db_param[]){of->organization_id, of->user_id, str_of(hash), of->password_hash},
+           4);
+}
+
+static enum status open_for(struct command *command, struct db *db, const struct sign_in *body,
+                            size_t row)
+{
+    const struct db_rows *rows = db_result(db, body->found);
+    const struct session_of of = {
+        .organization_id = db_value(rows, row, ORGANIZATION_ID),
+        .user_id = db_value(rows, row, USER_ID),
+        .email = body->email,
+        .password_hash = db_value(rows, row, PASSWORD_HASH),
+        .address = body->address,
+        .network = body->network,
+        .user_agent = body->user_agent,
+    };
+    enum status st = session_open(command, db, &of);
+
+    if (st == ST_OK && crypto_password_is_dated(arena_cstr(command->arena, of.password_hash)))
+        raise_cost(command, db, &of, body->password);
+    return st;
+}
+
+static enum status reply(struct command *command, struct db *db, const struct access *self)
+{
     const struct sign_in *body = command->state;
     const struct db_rows *rows = db_result(db, body->found);
-    size_t fits[USERS_MOST], n;
+    size_t fits[USERS_MAX], n, n_open = count_open(body, db);
 
-    if (attempts_judge(&body->attempts, command, db) != ST_OK)
-        return ST_REFUSED;
-    n = match(body, rows, self->no_password_hash, command->arena, fits);
+    if (n_open == 0 && is_full(body, db))
+        return password_attempts_refuse(&body->attempts, command);
+    n = match(body, rows, n_open, self->no_password_hash, command->arena, fits);
     if (n == 0) {
         log_failure(command, body);
+        password_attempts_note(&body->attempts, command->arena, db);
         return command_refuse(command, OUTCOME_UNAUTHORIZED, NULL, "Email or password is wrong");
     }
-    attempts_forgive(&body->attempts, command->arena, db);
-    if (n > 1)
-        return tell_choice(command, rows, fits, n);
-    return session_open(command, db,
-                        &(struct session_of){
-                            .organization_id = db_value(rows, fits[0], ORGANIZATION_ID),
-                            .user_id = db_value(rows, fits[0], USER_ID),
-                            .email = body->email,
-                            .password_hash = db_value(rows, fits[0], PASSWORD_HASH),
-                            .address = body->address,
-                            .user_agent = body->user_agent,
-                        });
+    return n > 1 ? reply_choice(command, rows, fits, n) : open_for(command, db, body, fits[0]);
+}
+
+enum status access_sign_in_reply(struct command *command, struct db *db, void *service)
+{
+    const struct sign_in *body = command->state;
+    enum status st = reply(command, db, service);
+
+    crypto_wipe((char *)body->password.p, body->password.n);
+    return st;
 }

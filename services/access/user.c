@@ -1,5 +1,5 @@
 /*
- * user-create - somebody who signs in to the dashboard.
+ * user-create - a user of the dashboard.
  *
  * Answer   ok: {id, email, role}, and the password when it was made here; or parameter_invalid,
  *          parameter_not_found, not_found, conflict
@@ -25,7 +25,7 @@ static const struct field fields[] = {
     {.name = "email",
      .kind = FIELD_CUSTOM,
      .required = true,
-     .read = email_read,
+     .read = input_email,
      .offset = offsetof(struct user_create, email)},
     {.name = "role",
      .kind = FIELD_CHOICE,
@@ -34,8 +34,8 @@ static const struct field fields[] = {
      .offset = offsetof(struct user_create, role)},
     {.name = "password",
      .kind = FIELD_TEXT,
-     .least = PASSWORD_LEAST,
-     .most = PASSWORD_MOST,
+     .min = PASSWORD_MIN,
+     .max = PASSWORD_MAX,
      .offset = offsetof(struct user_create, password)},
 };
 
@@ -54,28 +54,33 @@ static struct str make_password(struct arena *arena)
     return (struct str){text, PASSWORD_MADE};
 }
 
-enum status user_create_judge(struct command *command, void *service)
+enum status access_user_create_parse(struct command *command, void *service)
 {
-    struct access_ask *ask = access_for_organization(command, SQL_CREATE_USER);
+    struct access_query *query = access_for_organization(command, SQL_CREATE_USER);
     char *hash = arena_alloc(command->arena, CRYPTO_PASSWORD_TEXT);
     const struct uuid id = uuid_v7(clock_us());
     struct user_create body = {0};
 
-    if (ask == NULL)
+    command->arena->wipes = true;
+    if (query == NULL)
         return ST_REFUSED;
-    if (!fields_read_body(command->body, fields, 3, &body, &command->problems))
-        return command_refuse_all(command, fields_outcome(&command->problems));
+    if (!fields_read_body(command->body, fields, 3, &body, &command->errors))
+        return command_refuse_all(command, fields_outcome(&command->errors));
+    if (body.password.p != NULL && password_is_easy(body.password, body.email)) {
+        crypto_wipe((char *)body.password.p, body.password.n);
+        return command_refuse(command, OUTCOME_PARAMETER_INVALID, "password", PASSWORD_EASY);
+    }
     if (body.password.p == NULL) {
-        ask->secret_name = "password";
-        ask->secret = body.password = make_password(command->arena);
+        query->secret_name = "password";
+        query->secret = body.password = make_password(command->arena);
     }
     crypto_password_hash(body.password, hash);
-    if (ask->secret_name == NULL)
+    if (query->secret_name == NULL)
         crypto_wipe((char *)body.password.p, body.password.n);
 
-    params_add_id(&ask->params, command->arena, &id);
-    params_add(&ask->params, body.email);
-    params_add(&ask->params, body.role);
-    params_add(&ask->params, str_of(hash));
+    params_add_id(&query->params, command->arena, &id);
+    params_add(&query->params, body.email);
+    params_add(&query->params, body.role);
+    params_add(&query->params, str_of(hash));
     return ST_OK;
 }

@@ -1,6 +1,6 @@
 /*
- * audit - the service that keeps the trail: it takes the entries of what ended in the gateway and
- * serves GET /audit and the trail of changes.
+ * audit - the service that keeps the audit log: it takes the entries of what ended in the gateway
+ * and serves GET /audit and the log of changes.
  *
  * Threads  struct audit is shared by the actors and read-only after start, except for what
  *          audit_upkeep() keeps, which only the first actor's thread touches.
@@ -9,13 +9,13 @@
 #define SERVICES_AUDIT_AUDIT_H
 
 #include "common/actor/actor.h"
+#include "common/audit_log/audit_log.h"
 #include "common/base/metrics.h"
 #include "common/crypto/cursor.h"
-#include "common/trail/trail.h"
 #include "services/audit/keys.h"
 
-#define RETENTION_MONTHS_LEAST 3
-#define RETENTION_MONTHS_MOST  1200
+#define RETENTION_MONTHS_MIN 3
+#define RETENTION_MONTHS_MAX 1200
 
 struct audit {
     struct cursor_keys keys;
@@ -23,41 +23,41 @@ struct audit {
     int64_t retention_months; /* 0 = for ever */
 
     /* audit_upkeep()'s own. */
-    int64_t partitions_due_us, strays_due_us; /* clock_mono_us() */
-    struct metric *strays;
+    int64_t partitions_due_us, unpartitioned_due_us; /* clock_mono_us() */
+    struct metric *unpartitioned;
 };
 
-/* v1.audit.append: judging is all there is; the ledger does the rest. */
-enum status audit_append_judge(struct command *command, void *service);
+/* v1.audit.append: parsing is all there is; the audit sink does the rest. */
+enum status audit_append_parse(struct command *command, void *service);
 
 /* v1.audit.list, and v1.audit.entries: the same from a body, for the dashboard */
-enum status audit_list_judge(struct command *command, void *service);
-enum status audit_entries_judge(struct command *command, void *service);
-void audit_list_ask(struct command *command, struct db *db, void *service);
-enum status audit_list_tell(struct command *command, struct db *db, void *service);
+enum status audit_list_parse(struct command *command, void *service);
+enum status audit_entries_parse(struct command *command, void *service);
+void audit_list_query(struct command *command, struct db *db, void *service);
+enum status audit_list_reply(struct command *command, struct db *db, void *service);
 
 /* v1.audit.changes */
-enum status audit_changes_judge(struct command *command, void *service);
-void audit_changes_ask(struct command *command, struct db *db, void *service);
-enum status audit_changes_tell(struct command *command, struct db *db, void *service);
+enum status audit_changes_parse(struct command *command, void *service);
+void audit_changes_query(struct command *command, struct db *db, void *service);
+enum status audit_changes_reply(struct command *command, struct db *db, void *service);
 
 /* v1.audit.verify */
-enum status audit_verify_judge(struct command *command, void *service);
-void audit_verify_ask(struct command *command, struct db *db, void *service);
-enum status audit_verify_tell(struct command *command, struct db *db, void *service);
+enum status audit_verify_parse(struct command *command, void *service);
+void audit_verify_query(struct command *command, struct db *db, void *service);
+enum status audit_verify_reply(struct command *command, struct db *db, void *service);
 
 /* v1.audit.export */
-enum status audit_export_judge(struct command *command, void *service);
-void audit_export_ask(struct command *command, struct db *db, void *service);
-enum status audit_export_tell(struct command *command, struct db *db, void *service);
+enum status audit_export_parse(struct command *command, void *service);
+void audit_export_query(struct command *command, struct db *db, void *service);
+enum status audit_export_reply(struct command *command, struct db *db, void *service);
 
 /* v1.audit.retain */
-enum status audit_retain_judge(struct command *command, void *service);
-void audit_retain_ask(struct command *command, struct db *db, void *service);
-enum status audit_retain_tell(struct command *command, struct db *db, void *service);
+enum status audit_set_retention_parse(struct command *command, void *service);
+void audit_set_retention_query(struct command *command, struct db *db, void *service);
+enum status audit_set_retention_reply(struct command *command, struct db *db, void *service);
 
 /* One INSERT a batch, for the entries handed in with append and those of the lists themselves. */
-extern const struct ledger audit_ledger;
+extern const struct audit_sink audit_service_sink;
 
 /* Months made ahead, and the default partition watched. */
 void audit_upkeep_open(struct audit *audit);

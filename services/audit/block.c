@@ -27,13 +27,33 @@ static int by_id(const void *id, const void *head)
     return memcmp(id, &((const struct block_head *)head)->organization_id, sizeof(struct uuid));
 }
 
+const struct block_head *block_find_head(const struct uuid *organization_id,
+                                         const struct block_head *heads, size_t n)
+{
+    return n > 0 ? bsearch(organization_id, heads, n, sizeof(*heads), by_id) : NULL;
+}
+
 static struct block_head head_of(const struct uuid *organization_id, const struct block_head *heads,
                                  size_t n)
 {
-    const struct block_head *head =
-        n > 0 ? bsearch(organization_id, heads, n, sizeof(*heads), by_id) : NULL;
+    const struct block_head *head = block_find_head(organization_id, heads, n);
 
     return head ? *head : (struct block_head){.organization_id = *organization_id};
+}
+
+static void add_marks(const struct block_entry *const *entries, size_t n, struct arena *arena,
+                      struct chain_block *out)
+{
+    struct chain_mark *marks;
+
+    for (size_t i = 0; i < n; i++)
+        out->n_marks += entries[i]->is_implausible;
+    if (out->n_marks == 0)
+        return;
+    out->marks = marks = ARENA_ARRAY(arena, struct chain_mark, out->n_marks);
+    for (size_t i = 0; i < n; i++)
+        if (entries[i]->is_implausible)
+            *marks++ = (struct chain_mark){(int64_t)i + 1, entries[i]->created_us};
 }
 
 /* One block behind `head`, which it becomes. */
@@ -58,6 +78,7 @@ static void make_block(const struct block_entry *const *entries, size_t n, struc
         .n = n,
     };
     memcpy(out->block.previous_hash, head->hash, SHA256_BYTES);
+    add_marks(entries, n, arena, &out->block);
     chain_hash_block(&out->block, arena, out->hash);
     head->number++;
     head->entries += (int64_t)n;
@@ -81,7 +102,7 @@ size_t blocks_make(const struct block_entry *entries, size_t n, const struct blo
 
         if (begin == 0 || !uuid_equal(&head.organization_id, organization_id))
             head = head_of(organization_id, heads, n_heads);
-        for (end = begin + 1; end < n && end - begin < BLOCK_ENTRIES_MOST; end++)
+        for (end = begin + 1; end < n && end - begin < BLOCK_ENTRIES_MAX; end++)
             if (!uuid_equal(&sorted[end]->place.organization_id, organization_id))
                 break;
         make_block(sorted + begin, end - begin, &head, stamp, arena, &(*out)[n_blocks++]);

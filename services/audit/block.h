@@ -16,24 +16,29 @@ struct block_place {
 };
 
 /* Entries of a block at most. */
-#define BLOCK_ENTRIES_MOST 1000
+#define BLOCK_ENTRIES_MAX 1000
 
 struct block_entry {
     struct block_place place;
     int64_t created_us;
+    bool is_implausible; /* gets a mark */
     uint8_t hash[SHA256_BYTES];
 };
 
-/* The end of a chain; number 0 = there is none yet. */
+/* What the next block of a chain follows: entries and hash of its last block, and the greatest
+   number that is taken. All zero = none yet. */
 struct block_head {
     struct uuid organization_id;
     int64_t number, entries;
     uint8_t hash[SHA256_BYTES];
 };
 
+/* Numbers are told in JSON, where they are exact up to there. */
+#define BLOCK_NUMBER_MAX (INT64_C(1) << 53)
+
 struct block_stamp {
     uint64_t made_xid;
-    int64_t made_us, since_us; /* since_us 0 = not known */
+    int64_t made_us;
     struct str key_id;
 };
 
@@ -47,6 +52,10 @@ struct block_made {
 size_t blocks_make(const struct block_entry *entries, size_t n, const struct block_head *heads,
                    size_t n_heads, const struct block_stamp *stamp, struct arena *arena,
                    struct block_made **out);
+
+/* NULL: it has none. */
+const struct block_head *block_find_head(const struct uuid *organization_id,
+                                         const struct block_head *heads, size_t n);
 
 int block_compare_places(const struct block_place *a, const struct block_place *b);
 

@@ -52,7 +52,7 @@ void chain_hash_block(const struct chain_block *block, struct arena *arena,
 
     crypto_sha256(contents, contents_hash);
     buf_init(&text, arena, 512);
-    buf_add(&text, STR("audit-block-v1\n"));
+    buf_add(&text, block->n_marks == 0 ? STR("audit-block-v1\n") : STR("audit-block-v2\n"));
     add_uuid(&text, &block->organization_id);
     buf_printf(&text, "%" PRId64 "\n", block->number);
     add_hex(&text, block->previous_hash);
@@ -62,6 +62,9 @@ void chain_hash_block(const struct chain_block *block, struct arena *arena,
     add_hex(&text, contents_hash);
     buf_add(&text, block->key_id);
     buf_char(&text, '\n');
+    for (size_t i = 0; i < block->n_marks; i++)
+        buf_printf(&text, "%" PRId64 " %" PRId64 "\n", block->marks[i].place,
+                   block->marks[i].created_us);
     crypto_sha256(buf_str(&text), hash);
 }
 

@@ -33,11 +33,17 @@ enum chain_field {
 void chain_hash_entry(const struct str fields[CHAIN_FIELDS], struct arena *arena,
                       uint8_t hash[SHA256_BYTES]);
 
-#define CHAIN_KEY_ID_MOST 64
+#define CHAIN_KEY_ID_MAX 64
 
 struct chain_item {
     struct uuid request_id;
     uint8_t hash[SHA256_BYTES];
+};
+
+/* An entry of a block that no service can have appended as it was found: its place, from 1, and its
+   created_at, which need not be the time in its id. */
+struct chain_mark {
+    int64_t place, created_us;
 };
 
 struct chain_block {
@@ -50,12 +56,14 @@ struct chain_block {
     struct str key_id;
     const struct chain_item *items; /* in the order of sealing; at least one */
     size_t n;
+    const struct chain_mark *marks; /* in the order of their places */
+    size_t n_marks;
 };
 
 void chain_hash_block(const struct chain_block *block, struct arena *arena,
                       uint8_t hash[SHA256_BYTES]);
 
-/* What is signed of a block, so that whoever gets it as a head knows what it is the head of. */
+/* What is signed of a block, so that a published head names its chain. */
 struct str chain_head_text(const struct uuid *organization_id, int64_t number, int64_t entries,
                            const uint8_t block_hash[SHA256_BYTES], struct arena *arena);
 
@@ -63,8 +71,8 @@ struct str chain_head_text(const struct uuid *organization_id, int64_t number, i
 #define CHAIN_CLOCK_US (60 * 1000 * 1000LL)
 
 /* Whether an entry can be one that a service has appended: its time is the one in its id, and lies
-   between `since_us`, before which its transaction cannot have begun, and now. Others are not
-   sealed, and verifying names them. */
+   between `since_us`, before which its transaction cannot have begun, and now. Others are sealed
+   with a mark, and verifying names them. */
 bool chain_is_plausible(const struct uuid *request_id, int64_t created_us, int64_t since_us,
                         int64_t now_us);
 

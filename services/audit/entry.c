@@ -15,6 +15,6 @@ void entry_write(const struct db_rows *rows, size_t row, struct buf *out)
     json_add_text(out, "denial_reason", db_value(rows, row, ENTRY_DENIAL_REASON));
     json_add_text(out, "conversation_id", db_value(rows, row, ENTRY_CONVERSATION_ID));
     json_add_text(out, "contact_id", db_value(rows, row, ENTRY_CONTACT_ID));
-    json_add_integer(out, "created_at", db_value_int(rows, row, ENTRY_CREATED_AT_S));
+    json_add_integer(out, "created_at", db_value_int(rows, row, ENTRY_CREATED_US) / 1000000);
     buf_char(out, '}');
 }

@@ -1,5 +1,5 @@
 /*
- * entry - an entry of the trail as its readers see it.
+ * entry - an entry of the audit log as its readers see it.
  *
  * Threads  Any; pure.
  */
@@ -19,7 +19,7 @@ enum entry_column {
     ENTRY_DENIAL_REASON,
     ENTRY_CONVERSATION_ID,
     ENTRY_CONTACT_ID,
-    ENTRY_CREATED_AT_S,
+    ENTRY_CREATED_US, /* Unix microseconds */
     ENTRY_COLUMNS
 };
 

@@ -8,7 +8,7 @@ static bool read_previous(struct str list, struct audit_keys *out)
     while (list.n > 0) {
         struct str hex = str_trim_ows(str_cut(&list, ','));
 
-        if (out->n == AUDIT_KEYS_MOST || !signing_public_read(hex, &out->known[out->n]))
+        if (out->n == AUDIT_KEYS_MAX || !signing_public_read(hex, &out->known[out->n]))
             return false;
         out->n++;
     }
@@ -30,7 +30,7 @@ bool audit_keys_read(const char *secret, const char *previous, struct audit_keys
         return false;
     }
     crypto_hex(out->known[0].bytes, SIGNING_PUBLIC_BYTES, hex);
-    LOG(LOG_INFO, "the trail is sealed with this key", log_str("key_id", out->known[0].id),
+    LOG(LOG_INFO, "the audit log is sealed with this key", log_str("key_id", out->known[0].id),
         log_str("public_key", hex));
     return true;
 }

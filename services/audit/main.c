@@ -25,82 +25,101 @@ static const struct setting settings[] = {
      .offset = offsetof(struct audit_config, cursor_key_previous),
      .fallback = "",
      .secret = true,
-     .meaning = "A second key whose cursors are accepted as well, while keys are changed"},
+     .meaning = "A second key whose cursors are also accepted, for changing keys"},
     {.name = "AUDIT_SIGNING_KEY",
      .type = SETTING_STRING,
      .offset = offsetof(struct audit_config, signing_key),
      .secret = true,
-     .meaning = "Signs the seal of the audit trail: 32 random characters or more, the same for all "
+     .meaning = "Signs the seal of the audit log: 32 random characters or more, the same for all "
                 "replicas"},
     {.name = "AUDIT_PUBLIC_KEYS",
      .type = SETTING_STRING,
      .offset = offsetof(struct audit_config, public_keys),
      .fallback = "",
-     .meaning = "Public keys, in hex between commas, of signing keys that were used before"},
+     .meaning = "Public keys, in hex and separated by commas, of previous and next "
+                "signing keys"},
     {.name = "AUDIT_RETENTION_MONTHS",
      .type = SETTING_INT,
      .offset = offsetof(struct audit_config, retention_months),
      .fallback = "0",
-     .most = RETENTION_MONTHS_MOST,
-     .meaning = "Months after which the audit trail is dropped, where no organization's minimum is "
-                "longer: 3 or more; 0 = it is kept for ever"},
+     .max = RETENTION_MONTHS_MAX,
+     .meaning = "Months after which audit entries are deleted, unless an organization's "
+                "minimum is longer: 3 or more; 0 = never"},
 };
 
-static const struct route routes[] = {
+static const struct route append_routes[] = {
     {.subject = SUBJECT_AUDIT_APPEND,
      .operation = OP_NONE,
      .writes = true,
-     .judge = audit_append_judge},
+     .parse = audit_append_parse},
+};
+
+static const struct route routes[] = {
     {.subject = SUBJECT_AUDIT_LIST,
      .operation = OP_AUDIT_LIST,
-     .judge = audit_list_judge,
-     .ask = audit_list_ask,
-     .tell = audit_list_tell},
+     .parse = audit_list_parse,
+     .query = audit_list_query,
+     .reply = audit_list_reply},
     {.subject = SUBJECT_AUDIT_ENTRIES,
      .operation = OP_NONE,
-     .judge = audit_entries_judge,
-     .ask = audit_list_ask,
-     .tell = audit_list_tell},
+     .parse = audit_entries_parse,
+     .query = audit_list_query,
+     .reply = audit_list_reply},
     {.subject = SUBJECT_AUDIT_CHANGES,
      .operation = OP_NONE,
-     .judge = audit_changes_judge,
-     .ask = audit_changes_ask,
-     .tell = audit_changes_tell},
+     .parse = audit_changes_parse,
+     .query = audit_changes_query,
+     .reply = audit_changes_reply},
     {.subject = SUBJECT_AUDIT_VERIFY,
      .operation = OP_NONE,
-     .judge = audit_verify_judge,
-     .ask = audit_verify_ask,
-     .tell = audit_verify_tell},
+     .parse = audit_verify_parse,
+     .query = audit_verify_query,
+     .reply = audit_verify_reply},
     {.subject = SUBJECT_AUDIT_EXPORT,
      .operation = OP_NONE,
-     .judge = audit_export_judge,
-     .ask = audit_export_ask,
-     .tell = audit_export_tell},
+     .parse = audit_export_parse,
+     .query = audit_export_query,
+     .reply = audit_export_reply},
     {.subject = SUBJECT_AUDIT_RETAIN,
      .operation = OP_NONE,
      .change = CHANGE_AUDIT_RETAIN,
      .writes = true,
-     .judge = audit_retain_judge,
-     .ask = audit_retain_ask,
-     .tell = audit_retain_tell},
+     .parse = audit_set_retention_parse,
+     .query = audit_set_retention_query,
+     .reply = audit_set_retention_reply},
 };
 
-/* The last statement is the ledger's: the actor registers it behind the service's own. */
-_Static_assert(SQL_RECORD_ENTRIES == AUDIT_SQL_COUNT - 1, "the ledger's statement must come last");
+/* The last statement is the audit sink's: the actor registers it behind the service's own. */
+_Static_assert(SQL_RECORD_ENTRIES == AUDIT_SQL_COUNT - 1,
+               "the audit sink's statement must come last");
 
 static struct audit audit;
 
+/* No ping and no refusal is answered before its entry is there: it waits for no page, export or
+   check that was requested. */
+static struct service append_service = {
+    .name = "append",
+    .group = "audit", /* as the bus knows the whole process */
+    .routes = append_routes,
+    .n_routes = sizeof(append_routes) / sizeof(append_routes[0]),
+    .statements = audit_sql,
+    .n_statements = SQL_RECORD_ENTRIES,
+    .self = &audit,
+    .audit_sink = &audit_service_sink,
+};
+
 static struct service audit_service = {
     .name = "audit",
-    .mailbox = SUBJECT_AUDIT,
     .routes = routes,
     .n_routes = sizeof(routes) / sizeof(routes[0]),
     .statements = audit_sql,
     .n_statements = SQL_RECORD_ENTRIES,
     .self = &audit,
     .looks_up_organizations = true,
-    .ledger = &audit_ledger,
+    .audit_sink = &audit_service_sink,
+    .has_slow_lane = true,
     .on_idle = audit_upkeep,
+    .next_in_process = &append_service,
 };
 
 static enum status open_audit(struct service *service, void *config)
@@ -111,7 +130,7 @@ static enum status open_audit(struct service *service, void *config)
         LOG(LOG_ERROR, "CURSOR_KEY and CURSOR_KEY_PREVIOUS must be at least 32 characters long");
         return ST_REFUSED;
     }
-    if (read->retention_months > 0 && read->retention_months < RETENTION_MONTHS_LEAST) {
+    if (read->retention_months > 0 && read->retention_months < RETENTION_MONTHS_MIN) {
         LOG(LOG_ERROR, "AUDIT_RETENTION_MONTHS must be 0 or at least 3");
         return ST_REFUSED;
     }
@@ -123,7 +142,7 @@ static enum status open_audit(struct service *service, void *config)
 
 static enum status start_sealer(const struct service_process *process, void *config)
 {
-    return sealer_start(process, audit.signing.own, audit.retention_months);
+    return sealer_start(process, &audit.signing, audit.retention_months);
 }
 
 int main(int argc, char **argv)

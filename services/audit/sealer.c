@@ -8,29 +8,31 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/metrics.h"
-#include "services/audit/pass.h"
-#include "services/audit/publish.h"
-#include "services/audit/retire.h"
+#include "common/base/watchdog.h"
+#include "services/audit/publish_heads.h"
+#include "services/audit/retention_job.h"
+#include "services/audit/seal_step.h"
 
 enum {
     STEP_MS = 500,
     PUBLISH_US = 60 * 1000 * 1000,
     CONNECT_MS = 100,
-    MEMORY_MOST = 512 * 1024 * 1024,
+    MEMORY_MAX = 512 * 1024 * 1024,
 };
 
-struct meters {
-    struct metric *entries, *blocks, *implausible, *heads, *lag;
+struct sealer_metrics {
+    struct metric *entries, *blocks, *implausible, *left_out, *foreign, *lacks_key, *heads, *lag;
 };
 
 struct sealer {
     struct bus *bus;
     struct db *db;
     struct arena arena;
-    struct pass pass;
-    struct retire retire;
-    struct meters meters;
-    bool was_adrift;
+    struct seal_step sealing;
+    struct head_publisher publisher;
+    struct retention_job retention;
+    struct sealer_metrics metrics;
+    bool had_stopped;
     int64_t sealed_until_us; /* clock_us(): what is older was sealed when that was seen last */
     int64_t publish_due_us;  /* clock_mono_us() */
     atomic_bool is_stopping;
@@ -39,76 +41,119 @@ struct sealer {
 
 static struct sealer *sealer; /* of this process */
 
+/* What should not be there, with the first of it. */
+static void complain(const struct seal_step *sealing)
+{
+    char id[UUID_TEXT + 1];
+
+    uuid_format(&sealing->suspect, id);
+    if (sealing->implausible > 0)
+        LOG(LOG_ERROR, "no service can have appended these entries; they are sealed with a mark",
+            log_int("entries", (int64_t)sealing->implausible), log_str("first", id));
+    uuid_format(&sealing->left, id);
+    if (sealing->left_out > 0)
+        LOG(LOG_ERROR, "entries in the audit log cannot be sealed",
+            log_int("entries", (int64_t)sealing->left_out), log_str("first", id));
+    uuid_format(&sealing->foreign.organization_id, id);
+    if (sealing->foreign.n > 0)
+        LOG(LOG_ERROR, "blocks of the audit log were altered",
+            log_int("blocks", (int64_t)sealing->foreign.n), log_str("organization_id", id),
+            log_int("number", sealing->foreign.number));
+}
+
+/* Why nothing can be sealed here. */
+static void complain_of_stop(const struct seal_step *sealing)
+{
+    char id[UUID_TEXT + 1];
+
+    uuid_format(&sealing->foreign.unknown_organization_id, id);
+    if (sealing->is_adrift)
+        LOG(LOG_ERROR,
+            "the audit log is from another database cluster: its transactions are ahead of "
+            "this one's, and nothing is sealed");
+    if (sealing->lacks_key)
+        LOG(LOG_ERROR,
+            "a block is signed with an unknown key: this replica seals nothing; see "
+            "AUDIT_PUBLIC_KEYS",
+            log_str("organization_id", id), log_int("number", sealing->foreign.unknown_number));
+    if (sealing->is_lost)
+        LOG(LOG_ERROR, "too many blocks were altered: nothing is sealed",
+            log_int("blocks", (int64_t)sealing->foreign.n));
+}
+
 static void show(struct sealer *self)
 {
-    const struct pass *pass = &self->pass;
+    const struct seal_step *sealing = &self->sealing;
 
-    metric_add(self->meters.entries, (int64_t)pass->sealed);
-    metric_add(self->meters.blocks, (int64_t)pass->blocks);
-    metric_add(self->meters.implausible, (int64_t)pass->implausible);
-    self->sealed_until_us = pass->oldest_us > 0 ? pass->oldest_us : clock_us();
-    if (pass->is_adrift && !self->was_adrift)
-        LOG(LOG_ERROR, "the trail is from another database cluster: its transactions are ahead of "
-                       "this one's, and nothing is sealed");
-    self->was_adrift = pass->is_adrift;
-    if (pass->implausible > 0) {
-        char text[UUID_TEXT + 1];
-
-        uuid_format(&pass->suspect, text);
-        LOG(LOG_ERROR, "entries in the trail that no service can have appended are not sealed",
-            log_int("entries", (int64_t)pass->implausible), log_str("first", text));
-    }
+    metric_add(self->metrics.entries, (int64_t)sealing->sealed);
+    metric_add(self->metrics.blocks, (int64_t)sealing->blocks);
+    metric_add(self->metrics.implausible, (int64_t)sealing->implausible);
+    metric_add(self->metrics.left_out, (int64_t)sealing->left_out);
+    metric_add(self->metrics.foreign, (int64_t)sealing->foreign.n);
+    complain(sealing);
+    metric_set(self->metrics.lacks_key, sealing->lacks_key);
+    if (seal_step_has_stopped(sealing) && !self->had_stopped)
+        complain_of_stop(sealing);
+    self->had_stopped = seal_step_has_stopped(sealing);
+    if (!self->had_stopped)
+        self->sealed_until_us = sealing->oldest_us > 0 ? sealing->oldest_us : clock_us();
 }
 
 /* False: not now. */
-static bool step(struct sealer *self)
+static bool seal_next(struct sealer *self)
 {
-    enum status st = pass_step(&self->pass, self->db, &self->arena);
+    enum status st = seal_step_run(&self->sealing, self->db, &self->arena);
 
     arena_clear(&self->arena);
     if (st == ST_OK)
         show(self);
     else
-        LOG(LOG_WARNING, "could not seal the trail, trying again in a second",
+        LOG(LOG_WARNING, "could not seal the audit log; retrying in one second",
             log_str("status", status_name(st)));
-    metric_set(self->meters.lag, (clock_us() - self->sealed_until_us) / 1000000);
+    metric_set(self->metrics.lag, (clock_us() - self->sealed_until_us) / 1000000);
     return st == ST_OK;
 }
 
 static void publish(struct sealer *self)
 {
-    size_t n = 0;
+    struct head_publisher *round = &self->publisher;
     enum status st;
 
     if (clock_mono_us() < self->publish_due_us || !bus_is_up(self->bus))
         return;
     do {
-        st = publish_heads(self->db, self->bus, &self->arena, &n);
+        st = publish_heads(round, self->db, self->bus, &self->arena);
         arena_clear(&self->arena);
         if (st == ST_OK)
-            metric_add(self->meters.heads, (int64_t)n);
-    } while (st == ST_OK && n > 0 && !atomic_load(&self->is_stopping));
+            metric_add(self->metrics.heads, (int64_t)round->n);
+        if (round->foreign.n > 0)
+            LOG(LOG_ERROR, "heads of chains were altered: not published",
+                log_int("blocks", (int64_t)round->foreign.n));
+        if (round->foreign.has_unknown)
+            LOG(LOG_WARNING, "heads are left to a replica that has their key",
+                log_int("number", round->foreign.unknown_number));
+    } while (st == ST_OK && round->is_behind && !atomic_load(&self->is_stopping));
     self->publish_due_us = clock_mono_us() + PUBLISH_US;
     if (st != ST_OK)
-        LOG(LOG_WARNING, "could not note which heads were published",
+        LOG(LOG_WARNING, "could not record which heads were published",
             log_str("status", status_name(st)));
 }
 
-static void turn(struct sealer *self)
+static void run_once(struct sealer *self)
 {
     db_check(self->db);
     if (!db_is_up(self->db)) {
         /* It may come back as another one, restored from a copy. */
-        self->pass.seen = (struct block_place){0};
+        self->sealing.memory = (struct seal_step_memory){0};
         if (db_connect(self->db, CONNECT_MS) != ST_OK)
             return;
     }
-    while (step(self) && self->pass.is_behind && !atomic_load(&self->is_stopping))
+    while (seal_next(self) && self->sealing.is_behind && !atomic_load(&self->is_stopping))
         ;
     if (db_is_up(self->db))
         publish(self);
     if (db_is_up(self->db))
-        retire_step(&self->retire, self->db, &self->arena);
+        retention_job_step(&self->retention, self->db, &self->arena);
     arena_clear(&self->arena);
     bus_flush(self->bus);
 }
@@ -117,28 +162,39 @@ static void *run(void *closure)
 {
     struct sealer *self = closure;
 
+    watchdog_begin("sealer");
     while (!atomic_load(&self->is_stopping)) {
-        turn(self);
+        watchdog_kick();
+        run_once(self);
         bus_wait(self->bus, STEP_MS);
     }
+    watchdog_end();
     return NULL;
 }
 
 /* -- starting and stopping -------------------------------------------------------------------- */
 
-static struct meters meters_make(void)
+static struct sealer_metrics sealer_metrics_make(void)
 {
-    return (struct meters){
+    return (struct sealer_metrics){
         .entries = metric_counter("conversations_audit_sealed_entries_total", NULL,
-                                  "Entries of the trail that were sealed"),
+                                  "Entries of the audit log that were sealed"),
         .blocks =
             metric_counter("conversations_audit_blocks_total", NULL, "Blocks of sealed entries"),
         .implausible = metric_counter("conversations_audit_implausible_entries_total", NULL,
-                                      "Entries that no service can have appended"),
+                                      "Entries that no service can have appended; they are "
+                                      "sealed with a mark"),
+        .left_out = metric_counter("conversations_audit_left_out_entries_total", NULL,
+                                   "Entries that cannot be sealed"),
+        .foreign = metric_counter("conversations_audit_foreign_blocks_total", NULL,
+                                  "Altered blocks found while sealing"),
+        .lacks_key = metric_gauge("conversations_audit_lacks_key", NULL,
+                                  "1 while this process does not seal because the newest block is "
+                                  "signed with an unknown key"),
         .heads = metric_counter("conversations_audit_heads_total", NULL,
                                 "Heads of chains that were published"),
         .lag = metric_gauge("conversations_audit_seal_lag_seconds", NULL,
-                            "Age of the oldest entry that is not sealed, about"),
+                            "Approximate age of the oldest entry that is not sealed"),
     };
 }
 
@@ -166,22 +222,24 @@ static bool open_links(struct sealer *self, const struct service_process *proces
     return self->db && self->bus;
 }
 
-enum status sealer_start(const struct service_process *process, struct signing_key *key,
+enum status sealer_start(const struct service_process *process, const struct audit_keys *keys,
                          int64_t retention_months)
 {
     struct sealer *self = calloc(1, sizeof(*self));
 
     must(self != NULL && sealer == NULL);
-    arena_init(&self->arena, MEMORY_MOST);
+    arena_init(&self->arena, MEMORY_MAX);
     if (!open_links(self, process)) {
         LOG(LOG_ERROR, "DATABASE_URL or NATS_URL cannot be used");
         release(self);
         return ST_REFUSED;
     }
-    self->pass.key = key;
-    self->retire.months = retention_months;
+    self->sealing.keys = self->publisher.keys = keys;
+    self->retention.keys = keys;
+    self->retention.name = process->name;
+    self->retention.months = retention_months;
     self->sealed_until_us = clock_us();
-    self->meters = meters_make();
+    self->metrics = sealer_metrics_make();
     must(pthread_create(&self->thread, NULL, run, self) == 0);
     sealer = self;
     return ST_OK;

@@ -1,5 +1,5 @@
 /*
- * sealer - the thread that seals the trail and publishes the heads of its chains.
+ * sealer - the thread that seals the audit log and publishes the heads of its chains.
  *
  * What     Twice a second it seals what has been settled, at once again while it is behind; once a
  *          minute it publishes the heads of the chains that have grown, on the bus and in the log;
@@ -14,11 +14,11 @@
 #define SERVICES_AUDIT_SEALER_H
 
 #include "common/actor/service.h"
-#include "common/crypto/signing.h"
+#include "services/audit/keys.h"
 
 /* Keeps what it is given. ST_REFUSED (logged): the bus or the database cannot be used so. */
-MUST_CHECK enum status sealer_start(const struct service_process *process, struct signing_key *key,
-                                    int64_t retention_months);
+MUST_CHECK enum status sealer_start(const struct service_process *process,
+                                    const struct audit_keys *keys, int64_t retention_months);
 void sealer_stop(void);
 
 #endif

@@ -5,21 +5,38 @@
 const char *verify_kind_name(enum verify_kind kind)
 {
     static const char *const names[] = {
-        [VERIFY_FINE] = "fine",           [VERIFY_CHANGED] = "changed",
-        [VERIFY_REMOVED] = "removed",     [VERIFY_SLIPPED_IN] = "slipped_in",
-        [VERIFY_REWRITTEN] = "rewritten", [VERIFY_NOT_COMPARED] = "not_compared",
+        [VERIFY_CHANGED] = "changed",
+        [VERIFY_REMOVED] = "removed",
+        [VERIFY_INSERTED] = "slipped_in",
+        [VERIFY_REWRITTEN] = "rewritten",
+        [VERIFY_IMPLAUSIBLE] = "implausible",
+        [VERIFY_NOT_SEALED] = "not_sealed",
+        [VERIFY_NOT_COMPARED] = "not_compared",
+        [VERIFY_FORGED_NOTE] = "forged_note",
+        [VERIFY_UNSIGNED_NOTE] = "unsigned_note",
     };
 
     return names[kind];
 }
 
-static bool found(struct verify_finding *out, enum verify_kind kind, const struct uuid *request_id,
-                  int64_t block, const char *detail)
+bool verify_is_fine(const struct verify_report *report)
 {
-    *out = (struct verify_finding){.kind = kind, .block = block, .detail = detail};
+    return report->of[report->first].count == 0;
+}
+
+void verify_find(struct verify_report *report, enum verify_kind kind, const struct uuid *request_id,
+                 int64_t block, const char *detail)
+{
+    struct verify_finding *finding = &report->of[kind];
+
+    if (verify_is_fine(report))
+        report->first = kind;
+    if (finding->count++ > 0)
+        return;
+    finding->block = block;
+    finding->detail = str_of(detail);
     if (request_id != NULL)
-        out->request_id = *request_id;
-    return false;
+        finding->request_id = *request_id;
 }
 
 /* Retention keeps blocks for a day more than their month. */
@@ -32,121 +49,301 @@ static bool is_same(const uint8_t a[SHA256_BYTES], const uint8_t b[SHA256_BYTES]
 
 /* -- along the chain -------------------------------------------------------------------------- */
 
-static bool check_entries(struct verify_chain *chain, const struct verify_block *block,
-                          int64_t dropped_us, struct verify_finding *out)
-{
-    for (size_t i = 0; i < block->sealed.n; i++) {
-        const struct chain_item *item = &block->sealed.items[i];
-        const struct verify_entry *entry = &block->entries[i];
-        const int64_t number = block->sealed.number;
-
-        if (entry->is_there && !is_same(entry->hash, item->hash))
-            return found(out, VERIFY_CHANGED, &item->request_id, number,
-                         "the entry differs from what was sealed");
-        if (!entry->is_there && uuid_v7_ms(&item->request_id) * 1000 >= dropped_us)
-            return found(out, VERIFY_REMOVED, &item->request_id, number,
-                         "the entry was sealed and is not there");
-        chain->expired += !entry->is_there;
-    }
-    return true;
-}
-
-/* NULL, or why the block is not the one that we have made and signed. */
-static const char *doubt(const struct verify_chain *chain, const struct verify_block *block,
-                         bool is_first_kept, const struct audit_keys *keys, struct arena *arena)
+static const char *doubt_contents(const struct verify_block *block, struct arena *arena)
 {
     const struct chain_block *sealed = &block->sealed;
-    const struct signing_public *by = audit_keys_find(keys, sealed->key_id);
     uint8_t hash[SHA256_BYTES];
 
-    if (!is_first_kept && !is_same(sealed->previous_hash, chain->hash))
-        return "the block does not follow the one before it";
-    if (!is_first_kept && sealed->entries != chain->entries + (int64_t)sealed->n)
-        return "the block counts its entries wrongly";
+    if (sealed->n == 0)
+        return "the block is malformed";
     if (!uuid_equal(&block->last_request_id, &sealed->items[sealed->n - 1].request_id))
         return "the block does not end with its last entry";
     chain_hash_block(sealed, arena, hash);
     if (!is_same(hash, block->hash))
-        return "the block's hash is not that of its contents";
+        return "the block's hash does not match its contents";
+    return NULL;
+}
+
+bool verify_is_whole(const struct verify_block *block, struct arena *arena)
+{
+    return doubt_contents(block, arena) == NULL;
+}
+
+const char *verify_doubt(const struct verify_block *block, const struct audit_keys *keys,
+                         struct arena *arena)
+{
+    const struct chain_block *sealed = &block->sealed;
+    const struct signing_public *by = audit_keys_find(keys, sealed->key_id);
+    const char *why = doubt_contents(block, arena);
+
+    if (why != NULL)
+        return why;
     if (by == NULL)
-        return "the block is signed with a key that is not known: see AUDIT_PUBLIC_KEYS";
+        return "the block is signed with an unknown key: see AUDIT_PUBLIC_KEYS";
     if (!signing_is_by(by,
                        chain_head_text(&sealed->organization_id, sealed->number, sealed->entries,
                                        block->hash, arena),
                        block->signature))
         return "the block's signature is wrong";
-    if (block->published_hash != NULL && !is_same(block->published_hash, block->hash))
-        return "another hash has been published of this block";
-    if (block->kept_hash != NULL && !is_same(block->kept_hash, block->hash))
-        return "the block's hash is not the one that was given";
     return NULL;
 }
 
-bool verify_block(struct verify_chain *chain, const struct verify_block *block,
-                  const struct audit_keys *keys, int64_t dropped_us, struct arena *arena,
-                  struct verify_finding *out)
+/* The same of its place in the chain, and of what is known of it besides. */
+static const char *doubt_place(const struct verify_chain *chain, const struct verify_block *block,
+                               bool has_dropped_before)
 {
     const struct chain_block *sealed = &block->sealed;
-    /* Retention takes blocks from the beginning of a chain, and leaves the last one that it could
-       have taken: a front that is younger was taken by somebody else. */
-    const bool is_first_kept =
-        chain->number == 0 && sealed->number > 1 && sealed->made_us < dropped_us - BLOCK_MARGIN_US;
-    const char *why;
+    const bool follows = !has_dropped_before && !chain->is_broken;
 
-    if (!is_first_kept && sealed->number != chain->number + 1)
-        return found(out, VERIFY_REMOVED, NULL, chain->number + 1, "the block is not there");
-    if (sealed->n == 0)
-        return found(out, VERIFY_REWRITTEN, NULL, sealed->number, "the block is malformed");
-    if (!check_entries(chain, block, dropped_us, out))
-        return false;
-    why = doubt(chain, block, is_first_kept, keys, arena);
+    if (follows && !is_same(sealed->previous_hash, chain->hash))
+        return "the block does not follow the one before it";
+    if (follows && sealed->entries != chain->entries + (int64_t)sealed->n)
+        return "the block counts its entries wrongly";
+    if (block->published_hash != NULL && !is_same(block->published_hash, block->hash))
+        return "a different hash was published for this block";
+    if (block->kept_hash != NULL && !is_same(block->kept_hash, block->hash))
+        return "the block's hash differs from the given one";
+    return NULL;
+}
+
+/* What a block says that is not ours is nothing to hold entries against: they are only counted. */
+static void check_entries(struct verify_chain *chain, const struct verify_block *block,
+                          bool is_ours, int64_t dropped_us, struct verify_report *report)
+{
+    size_t mark = 0;
+
+    for (size_t i = 0; i < block->sealed.n; i++) {
+        const struct chain_item *item = &block->sealed.items[i];
+        const bool is_marked =
+            mark < block->sealed.n_marks && block->sealed.marks[mark].place == (int64_t)i + 1;
+        const int64_t created_us =
+            is_marked ? block->sealed.marks[mark].created_us : uuid_v7_ms(&item->request_id) * 1000;
+        const struct verify_entry *entry = &block->entries[i];
+        const int64_t number = block->sealed.number;
+
+        mark += is_marked;
+        chain->present += entry->is_there;
+        if (!is_ours)
+            continue;
+        if (entry->is_there && !is_same(entry->hash, item->hash))
+            verify_find(report, VERIFY_CHANGED, &item->request_id, number,
+                        "the entry differs from what was sealed");
+        if (entry->is_there)
+            continue;
+        if (created_us >= dropped_us)
+            verify_find(report, VERIFY_REMOVED, &item->request_id, number,
+                        "the entry was sealed but is missing");
+        else
+            chain->expired++;
+    }
+}
+
+static void report_marks(const struct chain_block *sealed, struct verify_report *report)
+{
+    for (size_t i = 0; i < sealed->n_marks; i++)
+        verify_find(report, VERIFY_IMPLAUSIBLE,
+                    &sealed->items[sealed->marks[i].place - 1].request_id, sealed->number,
+                    "no service can have appended this entry; it was sealed as found");
+}
+
+static void step_to(struct verify_chain *chain, int64_t number)
+{
+    chain->number = number;
+    if (chain->first == 0)
+        chain->first = number;
+}
+
+static void report_gap(struct verify_chain *chain, int64_t number, struct verify_report *report)
+{
+    if (number == chain->number + 1)
+        return;
+    if (number > chain->number)
+        verify_find(report, VERIFY_REMOVED, NULL, chain->number + 1, "the block is missing");
+    else
+        verify_find(report, VERIFY_REWRITTEN, NULL, number, "there are two blocks of this number");
+    chain->is_broken = true;
+}
+
+void verify_malformed(struct verify_chain *chain, int64_t number, struct verify_report *report)
+{
+    report_gap(chain, number, report);
+    verify_find(report, VERIFY_REWRITTEN, NULL, number, "the block is malformed");
+    step_to(chain, number);
+    chain->is_broken = true;
+}
+
+void verify_block(struct verify_chain *chain, const struct verify_block *block,
+                  const struct audit_keys *keys, int64_t dropped_us, struct arena *arena,
+                  struct verify_report *report)
+{
+    const struct chain_block *sealed = &block->sealed;
+    const char *why = verify_doubt(block, keys, arena);
+    const bool is_ours = why == NULL;
+    /* Retention takes blocks of which no entry is left, also while the chain is walked, and leaves
+       the last one that it could have taken: before one that is younger none is missing. */
+    const bool has_dropped_before = is_ours && sealed->number > chain->number + 1 &&
+                                    sealed->made_us < dropped_us - BLOCK_MARGIN_US;
+    const int64_t skipped = sealed->entries - (int64_t)sealed->n - chain->entries;
+    const struct uuid first = sealed->n > 0 ? sealed->items[0].request_id : (struct uuid){.b = {0}};
+
+    if (!has_dropped_before)
+        report_gap(chain, sealed->number, report);
+    if (is_ours)
+        why = doubt_place(chain, block, has_dropped_before);
     if (why != NULL)
-        return found(out, VERIFY_REWRITTEN, &sealed->items[0].request_id, sealed->number, why);
-    if (is_first_kept)
-        chain->expired += sealed->entries - (int64_t)sealed->n;
-    chain->number = sealed->number;
+        verify_find(report, VERIFY_REWRITTEN, &first, sealed->number, why);
+    check_entries(chain, block, is_ours, dropped_us, report);
+    step_to(chain, sealed->number);
+    chain->is_broken = !is_ours;
+    chain->is_head_met |= block->kept_hash != NULL;
+    if (!is_ours)
+        return;
+    report_marks(sealed, report);
+    if (has_dropped_before && skipped > 0)
+        chain->expired += skipped;
     chain->entries = sealed->entries;
     memcpy(chain->hash, block->hash, SHA256_BYTES);
-    chain->is_head_met |= block->kept_hash != NULL;
-    return true;
 }
 
-bool verify_end(const struct verify_chain *chain, int64_t head_number, struct verify_finding *out)
+void verify_end(const struct verify_chain *chain, int64_t head_number, struct verify_report *report)
 {
     if (head_number > chain->number)
-        return found(out, VERIFY_REMOVED, NULL, chain->number + 1,
-                     "the block is not there, although a later head has been published");
-    return true;
+        verify_find(report, VERIFY_REMOVED, NULL, chain->number + 1,
+                    "the block is missing, although a later head was published");
 }
 
-/* Retention may have taken the block, or somebody who notes that it did: nothing here can tell. So
-   it is neither that something is wrong nor that the head has proven anything. */
-bool verify_given_head(const struct verify_chain *chain, int64_t head_number,
-                       struct verify_finding *out)
+/* Where retention has taken the block it is neither that something is wrong nor that the head has
+   proven anything. */
+void verify_given_head(const struct verify_chain *chain, int64_t head_number,
+                       struct verify_report *report)
 {
-    if (!chain->is_head_met)
-        return found(out, VERIFY_NOT_COMPARED, NULL, head_number,
-                     "the head that was given is older than the first block of the chain");
-    return true;
+    if (!chain->is_head_met && verify_is_fine(report))
+        verify_find(report, VERIFY_NOT_COMPARED, NULL, head_number,
+                    "the given head is older than the first block checked");
+}
+
+/* -- what retention has noted ----------------------------------------------------------------- */
+
+static bool has_signed_note(const struct note *notes, size_t n, int64_t until_us)
+{
+    for (size_t i = 0; i < n; i++)
+        if (notes[i].is_signed && notes[i].until_us == until_us)
+            return true;
+    return false;
+}
+
+/* Notes from before they were signed lie below all that are: each of these names the one before,
+   down to the first. */
+void verify_notes(const struct note *notes, size_t n, const struct audit_keys *keys,
+                  struct arena *arena, struct verify_report *report)
+{
+    bool has_met_first = false;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct note *note = &notes[i];
+
+        switch (note_kind(note, keys, arena)) {
+        case NOTE_FORGED:
+            verify_find(report, VERIFY_FORGED_NOTE, NULL, 0,
+                        "a retention note does not match its signature");
+            break;
+        case NOTE_UNKNOWN:
+            verify_find(report, VERIFY_FORGED_NOTE, NULL, 0,
+                        "a retention note is signed with an unknown key: "
+                        "see AUDIT_PUBLIC_KEYS");
+            break;
+        case NOTE_UNSIGNED:
+            if (!has_met_first)
+                verify_find(report, VERIFY_UNSIGNED_NOTE, NULL, 0,
+                            "a retention note is not signed");
+            break;
+        case NOTE_OURS:
+            has_met_first |= note->since_us == 0;
+            if (note->since_us > 0 && n < NOTES_MAX &&
+                !has_signed_note(notes + i + 1, n - i - 1, note->since_us))
+                verify_find(report, VERIFY_REMOVED, NULL, 0, "a retention note is missing");
+        }
+    }
 }
 
 /* -- along the entries ------------------------------------------------------------------------ */
 
+static bool has_own_time(const struct block_entry *entry)
+{
+    const struct uuid *id = &entry->place.request_id;
+
+    return id->b[6] >> 4 == 7 && entry->created_us == uuid_v7_ms(id) * 1000;
+}
+
+/* One that a block names. */
+static bool report_sealed(const struct verify_covered *covered, const struct verify_seal *seal,
+                          struct verify_report *report)
+{
+    const struct block_entry *entry = &covered->entry;
+    const struct uuid *id = &entry->place.request_id;
+
+    /* Older blocks have told of their marks along the chain. */
+    if (entry->is_implausible && covered->block > seal->walked)
+        verify_find(report, VERIFY_IMPLAUSIBLE, id, covered->block,
+                    "no service can have appended this entry; it was sealed as found");
+    if (!entry->is_implausible && !has_own_time(entry))
+        verify_find(report, VERIFY_INSERTED, id, covered->block,
+                    "the entry's time is not the one in its id");
+    return true;
+}
+
+/* Whatever holds the seal up: what is not sealed can be altered unseen. */
+static void report_wait(const struct verify_covered *covered, int64_t waited_us,
+                        struct verify_report *report)
+{
+    struct verify_finding *finding = &report->of[VERIFY_NOT_SEALED];
+
+    if (waited_us <= VERIFY_WAIT_US)
+        return;
+    verify_find(report, VERIFY_NOT_SEALED, &covered->entry.place.request_id, 0,
+                "the entry is not sealed yet and cannot be checked");
+    if (waited_us / 1000000 > finding->age_s)
+        finding->age_s = waited_us / 1000000;
+}
+
 bool verify_covered(const struct verify_covered *covered, const struct verify_seal *seal,
-                    bool *is_waiting, struct verify_finding *out)
+                    struct verify_report *report)
 {
     const struct block_entry *entry = &covered->entry;
     const struct uuid *id = &entry->place.request_id;
     const int64_t since_us = entry->place.xid > seal->made_xid ? seal->made_us : 0;
 
-    *is_waiting = false;
     if (covered->is_sealed)
-        return true;
-    if (block_compare_places(&entry->place, &seal->place) <= 0)
-        return found(out, VERIFY_SLIPPED_IN, id, covered->block,
-                     "the entry is not in the block in which it would have been sealed");
-    if (covered->is_ahead || !chain_is_plausible(id, entry->created_us, since_us, seal->now_us))
-        return found(out, VERIFY_SLIPPED_IN, id, 0, "no service can have appended the entry");
-    *is_waiting = true;
-    return true;
+        return report_sealed(covered, seal, report);
+    if (covered->is_unreadable)
+        verify_find(report, VERIFY_INSERTED, id, covered->block, "the entry cannot be sealed");
+    else if (covered->is_known)
+        verify_find(report, VERIFY_INSERTED, id, covered->block,
+                    "an entry with this id was sealed with another time");
+    else if (covered->block > 0 || block_compare_places(&entry->place, &seal->place) <= 0)
+        verify_find(report, VERIFY_INSERTED, id, covered->block,
+                    "the entry is not in the block that must contain it");
+    else if (covered->is_ahead)
+        verify_find(report, VERIFY_INSERTED, id, 0, "the entry's transaction lies in the future");
+    else if (!chain_is_plausible(id, entry->created_us, since_us, seal->now_us))
+        verify_find(report, VERIFY_IMPLAUSIBLE, id, 0,
+                    "no service can have appended this entry; it is not sealed yet");
+    else
+        report_wait(covered, seal->now_us - entry->created_us, report);
+    return false;
+}
+
+void verify_count(const struct verify_chain *chain, int64_t met, bool is_settled,
+                  struct verify_report *report)
+{
+    /* A block that is not as it was sealed may name anything. */
+    if (report->of[VERIFY_REWRITTEN].count > 0)
+        return;
+    if (met > chain->present)
+        verify_find(report, VERIFY_INSERTED, NULL, 0,
+                    "there are more sealed entries than the blocks list");
+    else if (met < chain->present && is_settled && report->of[VERIFY_CHANGED].count == 0 &&
+             report->of[VERIFY_INSERTED].count == 0 && report->of[VERIFY_REMOVED].count == 0)
+        verify_find(report, VERIFY_REMOVED, NULL, 0,
+                    "there are fewer sealed entries than the blocks list");
 }

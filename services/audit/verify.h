@@ -1,9 +1,10 @@
 /*
- * verify - holds the trail against its seal, block by block and then entry by entry.
+ * verify - holds the audit log against its seal, block by block and then entry by entry.
  *
  * What     First along the chain: every block follows the one before, is signed, and every entry
  *          that it names is there and unchanged. Then along the entries: every one that must be in
- *          a block is. What is found first is named.
+ *          a block is, once. What is found is counted by kind, the first of each kind is named, and
+ *          the walk goes on.
  * Threads  Any; pure.
  */
 #ifndef SERVICES_AUDIT_VERIFY_H
@@ -11,34 +12,58 @@
 
 #include "services/audit/block.h"
 #include "services/audit/keys.h"
+#include "services/audit/note.h"
+
+/* -- what was found --------------------------------------------------------------------------- */
 
 enum verify_kind {
-    VERIFY_FINE,
-    VERIFY_CHANGED,      /* the entry differs from what was sealed */
-    VERIFY_REMOVED,      /* it was sealed and is not there */
-    VERIFY_SLIPPED_IN,   /* it is there and was never sealed, nor can it be waiting for that */
-    VERIFY_REWRITTEN,    /* the chain itself is another one, from this block on */
-    VERIFY_NOT_COMPARED, /* all is well but for a given head, whose block is not kept any more */
+    VERIFY_CHANGED,       /* the entry differs from what was sealed */
+    VERIFY_REMOVED,       /* it was sealed and is not there */
+    VERIFY_INSERTED,      /* it is there and was never sealed, nor can it be waiting for that */
+    VERIFY_REWRITTEN,     /* the chain itself is another one, from this block on */
+    VERIFY_IMPLAUSIBLE,   /* it is sealed as it was found, but no service can have appended it so */
+    VERIFY_NOT_SEALED,    /* it waits for its seal for longer than it can, if sealing goes on */
+    VERIFY_NOT_COMPARED,  /* all is well but for a given head, whose block is not kept any more */
+    VERIFY_FORGED_NOTE,   /* a note of what retention dropped that we have not made so */
+    VERIFY_UNSIGNED_NOTE, /* one without a signature: nothing can tell whose it is */
+    VERIFY_KINDS
 };
 
 const char *verify_kind_name(enum verify_kind kind);
 
 struct verify_finding {
-    enum verify_kind kind;
+    int64_t count;
+    /* Of the first: */
     struct uuid request_id; /* nil = no entry in particular */
     int64_t block;          /* 0 = none */
-    const char *detail;
+    struct str detail;
+    int64_t age_s; /* of the oldest; 0 = that is not told of this kind */
 };
+
+struct verify_report {
+    struct verify_finding of[VERIFY_KINDS];
+    enum verify_kind first; /* found before all others, if anything was */
+};
+
+bool verify_is_fine(const struct verify_report *report);
+void verify_find(struct verify_report *report, enum verify_kind kind, const struct uuid *request_id,
+                 int64_t block, const char *detail);
+
+/* -- along the chain -------------------------------------------------------------------------- */
 
 /* How far the chain has been walked. */
 struct verify_chain {
-    int64_t number, entries;
+    int64_t first;   /* number of the first block that was there; 0 = none yet */
+    int64_t number;  /* of the last one that was looked at; what comes next is one more */
+    int64_t entries; /* in the chain, as the last block says that was ours */
     uint8_t hash[SHA256_BYTES];
-    int64_t expired;  /* sealed entries that retention has dropped */
+    bool is_broken;   /* what the next block follows is not known: it is not held against that */
+    int64_t present;  /* entries that are named and there */
+    int64_t expired;  /* those that retention has dropped */
     bool is_head_met; /* the block whose hash was given has been walked */
 };
 
-/* What the trail holds today in the place of one sealed entry. */
+/* What the audit log holds today in the place of one sealed entry. */
 struct verify_entry {
     bool is_there;
     uint8_t hash[SHA256_BYTES];
@@ -49,41 +74,69 @@ struct verify_block {
     struct uuid last_request_id;
     uint8_t hash[SHA256_BYTES];
     uint8_t signature[SIGNING_SIGNATURE_BYTES];
-    /* Its hash as it was published; NULL = it was not, or nobody has kept it. The first is the
-       database's own note, the second comes from whoever asks. */
+    /* Its hash as it was published; NULL = it was not, or was not kept. The first is recorded in
+       the database, the second comes with the request. */
     const uint8_t *published_hash, *kept_hash;
     const struct verify_entry *entries; /* as many as are sealed in it */
 };
 
+/* The block matches its hash, regardless of the signature. */
+bool verify_is_whole(const struct verify_block *block, struct arena *arena);
+
+/* NULL, or why the block by itself is not one that we have made and signed. */
+const char *verify_doubt(const struct verify_block *block, const struct audit_keys *keys,
+                         struct arena *arena);
+
 /* `dropped_us`: entries from before have been dropped; 0 = none have. */
-bool verify_block(struct verify_chain *chain, const struct verify_block *block,
+void verify_block(struct verify_chain *chain, const struct verify_block *block,
                   const struct audit_keys *keys, int64_t dropped_us, struct arena *arena,
-                  struct verify_finding *out);
+                  struct verify_report *report);
+
+/* The next block is there, but cannot be read. */
+void verify_malformed(struct verify_chain *chain, int64_t number, struct verify_report *report);
 
 /* The chain ends there, although a head of that number is known. */
-bool verify_end(const struct verify_chain *chain, int64_t head_number, struct verify_finding *out);
+void verify_end(const struct verify_chain *chain, int64_t head_number,
+                struct verify_report *report);
 
-/* For the very end, where a head was given: whether its block is one that was walked. */
-bool verify_given_head(const struct verify_chain *chain, int64_t head_number,
-                       struct verify_finding *out);
+/* The notes of what retention has dropped, the latest first. */
+void verify_notes(const struct note *notes, size_t n, const struct audit_keys *keys,
+                  struct arena *arena, struct verify_report *report);
 
-/* An entry and the block in whose reach it lies. */
+/* For the very end, where a head was given and nothing was found: whether its block was walked. */
+void verify_given_head(const struct verify_chain *chain, int64_t head_number,
+                       struct verify_report *report);
+
+/* -- along the entries ------------------------------------------------------------------------ */
+
+/* An entry and the block that names it, or else the one in whose reach it lies. */
 struct verify_covered {
-    struct block_entry entry;
-    int64_t block; /* 0 = it is behind the last one */
+    struct block_entry entry; /* is_implausible: the block has a mark for it */
+    int64_t block;            /* 0 = it is behind the last one */
     bool is_sealed;
-    bool is_ahead; /* its transaction had not begun when the entry was read */
+    bool is_known;      /* that block names its id, with another time */
+    bool is_ahead;      /* its transaction had not begun when the entry was read */
+    bool is_unreadable; /* it lacks what the order of sealing goes by, or its time is no number */
 };
+
+/* Entries wait for their seal for a second, and for transactions that began before theirs. */
+#define VERIFY_WAIT_US (60 * 1000 * 1000LL)
 
 /* How far everything was sealed before the entries were read. */
 struct verify_seal {
     struct block_place place;
     uint64_t made_xid;       /* of the last block: what later transactions wrote ... */
     int64_t made_us, now_us; /* ... is not older than the block */
+    int64_t walked;          /* the chain up to this block; younger ones have not been looked at */
 };
 
-/* True with *is_waiting: not sealed, but nor has it to be yet. */
+/* True: a block names the entry. False: it waits for its seal, or was reported. */
 bool verify_covered(const struct verify_covered *covered, const struct verify_seal *seal,
-                    bool *is_waiting, struct verify_finding *out);
+                    struct verify_report *report);
+
+/* The walk along the entries met so many that a block names which was walked. `is_settled`:
+   retention has dropped nothing meanwhile. */
+void verify_count(const struct verify_chain *chain, int64_t met, bool is_settled,
+                  struct verify_report *report);
 
 #endif

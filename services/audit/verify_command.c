@@ -1,92 +1,38 @@
 /*
- * audit.verify - one step of holding an organization's trail against its seal.
+ * audit.verify - one step of holding an organization's audit log against its seal.
  *
  * Answer   ok: what has been found so far, with a `position` to go on from unless it is the end; or
  *          parameter_invalid
  * Place    the body of the next step is the `position` of the last answer, as it is: nothing is
- *          kept here. Whoever asks is an operator, who could as well read the database.
+ *          kept here. The command is for operators, who could read the database as well.
  */
 #include <inttypes.h>
 
 #include "audit_sql.h"
-#include "common/base/log.h"
-#include "common/wire/fields.h"
+#include "common/base/clock.h"
 #include "services/audit/audit.h"
+#include "services/audit/ends.h"
 #include "services/audit/verify_rows.h"
 #include "services/audit/verify_step.h"
 
 /* What one step looks at; a step holds up the commands behind it. */
 enum { ENTRIES_A_STEP = 1000 };
 
-#define COUNT_MOST (INT64_C(1) << 53)
+/* Blocks that one step looks back over, where they are foreign. */
+enum { BACK_MAX = 2000 };
 
-static const char *const phases[] = {"blocks", "entries", NULL};
+/* Looking at so many costs as much as a get. */
+enum { ENTRIES_A_UNIT = 2 };
 
-#define COUNT_FROM(least_, name_)                                                                  \
-    {                                                                                              \
-        .name = #name_, .kind = FIELD_INT, .least = (least_), .most = COUNT_MOST,                  \
-        .offset = offsetof(struct verify_position, name_)                                          \
-    }
-#define COUNT(name_) COUNT_FROM(0, name_)
-#define HASH(name_)                                                                                \
-    {                                                                                              \
-        .name = #name_, .kind = FIELD_TEXT, .least = 2L * SHA256_BYTES, .most = 2L * SHA256_BYTES, \
-        .offset = offsetof(struct verify_position, name_)                                          \
-    }
-
-static const struct field fields[] = {
-    {.name = "phase",
-     .kind = FIELD_CHOICE,
-     .choices = phases,
-     .offset = offsetof(struct verify_position, phase)},
-    COUNT(block),
-    COUNT(chained),
-    COUNT(expired),
-    HASH(hash),
-    {.name = "after_us",
-     .kind = FIELD_INT,
-     .least = -COUNT_MOST,
-     .most = COUNT_MOST * 100,
-     .offset = offsetof(struct verify_position, after_us)},
-    COUNT(entries),
-    COUNT(sealed),
-    {.name = "after", .kind = FIELD_UUID, .offset = offsetof(struct verify_position, after)},
-    COUNT_FROM(1, head_number),
-    HASH(head_hash),
-    {.name = "head_met", .kind = FIELD_BOOL, .offset = offsetof(struct verify_position, head_met)},
-};
-
-enum status audit_verify_judge(struct command *command, void *service)
+enum status audit_verify_parse(struct command *command, void *service)
 {
     struct verify_step *verify = ARENA_NEW(command->arena, struct verify_step);
-    struct verify_position *from = &verify->from;
-    struct str body = command->body.n > 0 ? command->body : STR("{}");
 
     if (uuid_is_nil(&command->caller.organization_id))
         return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, "organization_id",
                               "is required");
-    if (!fields_read_body(body, fields, sizeof(fields) / sizeof(fields[0]), from,
-                          &command->problems))
-        return command_refuse_all(command, fields_outcome(&command->problems));
-    if (from->hash.p != NULL && !crypto_unhex(from->hash, verify->chain.hash, SHA256_BYTES))
-        return command_refuse(command, OUTCOME_PARAMETER_INVALID, "hash", "must be hex digits");
-    if (from->head_hash.p != NULL &&
-        !crypto_unhex(from->head_hash, verify->kept_hash, SHA256_BYTES))
-        return command_refuse(command, OUTCOME_PARAMETER_INVALID, "head_hash",
-                              "must be 64 hex digits in lower case");
-    if (from->head_number.given != (from->head_hash.p != NULL))
-        return command_refuse(command, OUTCOME_PARAMETER_INVALID, "head_hash",
-                              "and head_number go together");
-    if (from->after.p != NULL && !uuid_parse(from->after, &verify->after))
-        return command_refuse(command, OUTCOME_PARAMETER_INVALID, "after", "must be a UUID");
-    verify->is_along_entries = str_equal(from->phase, STR("entries"));
-    verify->chain.number = from->block.value;
-    verify->chain.entries = from->chained.value;
-    verify->chain.expired = from->expired.value;
-    verify->chain.is_head_met = from->head_met.value;
-    verify->after_us = from->after_us.value;
-    verify->entries = from->entries.value;
-    verify->sealed = from->sealed.value;
+    if (!verify_step_read(command, verify))
+        return ST_REFUSED;
     command->state = verify;
     return ST_OK;
 }
@@ -96,6 +42,13 @@ enum status audit_verify_judge(struct command *command, void *service)
 static struct str number(struct arena *arena, int64_t value)
 {
     return str_of(arena_printf(arena, "%" PRId64, value));
+}
+
+static size_t list_notes(struct db *db, struct arena *arena)
+{
+    const db_param max = number(arena, NOTES_MAX);
+
+    return db_add(db, SQL_LIST_NOTES, &max, 1);
 }
 
 /* Each statement sees what was committed when it began: a head that was published before must have
@@ -109,29 +62,38 @@ static void ask_for_blocks(struct verify_step *verify, struct db *db, struct str
     verify->before = db_add(db, SQL_READ_ENDS, params, 1);
     verify->first = db_add(db, SQL_LIST_BLOCKS, params, 3);
     verify->second = db_add(db, SQL_LIST_BLOCK_ENTRIES, params, 3);
-    verify->third = db_add(db, SQL_READ_ENDS, params, 1);
+    verify->third = list_notes(db, arena);
 }
 
-/* How far everything is sealed is asked first: what lies below is in a block that can be seen. */
-static void ask_for_entries(struct verify_step *verify, struct db *db, struct str organization,
-                            struct arena *arena)
+/* The entry that was looked at last comes again, which shows whether there are two of it. */
+static size_t list_entries(const struct verify_step *verify, struct db *db, struct str organization,
+                           struct arena *arena)
 {
     char after[UUID_TEXT + 1];
 
     uuid_format(&verify->after, after);
     const db_param params[] = {
         organization,
-        verify->from.after_us.given ? number(arena, verify->after_us) : STR_NONE,
+        verify->has_begun ? verify->at : STR("-infinity"),
         str_of(after),
-        number(arena, ENTRIES_A_STEP),
+        number(arena, ENTRIES_A_STEP + 1),
     };
-
-    verify->first = db_add(db, SQL_READ_PLACE, NULL, 0);
-    verify->second = db_add(db, SQL_LIST_COVERED_ENTRIES, params, 4);
-    verify->third = db_add(db, SQL_READ_HEAD, params, 1);
+    return db_add(db, SQL_LIST_COVERED_ENTRIES, params, 4);
 }
 
-void audit_verify_ask(struct command *command, struct db *db, void *service)
+/* How far everything is sealed is asked first: what lies below is in a block that can be seen. */
+static void ask_for_entries(struct verify_step *verify, struct db *db, struct str organization,
+                            struct arena *arena)
+{
+    const db_param head[] = {organization, number(arena, verify->chain.number)};
+
+    verify->first = ends_ask_place(db, NULL);
+    verify->second = list_entries(verify, db, organization, arena);
+    verify->third = db_add(db, SQL_READ_HEAD, head, 2);
+    verify->before = list_notes(db, arena);
+}
+
+void audit_verify_query(struct command *command, struct db *db, void *service)
 {
     struct verify_step *verify = command->state;
     char organization[UUID_TEXT + 1];
@@ -143,84 +105,173 @@ void audit_verify_ask(struct command *command, struct db *db, void *service)
         ask_for_blocks(verify, db, str_of(organization), command->arena);
 }
 
-/* -- looking ---------------------------------------------------------------------------------- */
+/* -- looking along the chain ------------------------------------------------------------------ */
 
-static bool check_block(struct verify_step *verify, struct verify_block *block,
-                        const struct audit_keys *keys, int64_t dropped_us, struct arena *arena)
+static void look_at_block(struct verify_step *verify, struct command *command, struct db *db,
+                          const struct audit_keys *keys, int64_t dropped_us, size_t i,
+                          size_t *entry)
 {
-    if (verify->from.head_number.given && block->sealed.number == verify->from.head_number.value)
-        block->kept_hash = verify->kept_hash;
-    return verify_block(&verify->chain, block, keys, dropped_us, arena, &verify->found);
+    const struct db_rows *blocks = db_result(db, verify->first);
+    struct verify_block block;
+
+    if (!verify_read_block(blocks, i, command->arena, &block)) {
+        verify_malformed(&verify->chain, db_value_int(blocks, i, VERIFY_NUMBER), &verify->report);
+        return;
+    }
+    block.sealed.organization_id = command->caller.organization_id;
+    block.published_hash = verify_read_published(blocks, i, command->arena);
+    block.entries = verify_read_entries(db_result(db, verify->second), entry, block.sealed.number,
+                                        block.sealed.n, command->arena);
+    if (verify->head_number == block.sealed.number)
+        block.kept_hash = verify->head_hash;
+    verify_block(&verify->chain, &block, keys, dropped_us, command->arena, &verify->report);
 }
 
 static void look_along_chain(struct verify_step *verify, struct command *command, struct db *db,
                              const struct audit_keys *keys)
 {
-    const struct db_rows *blocks = db_result(db, verify->first);
-    const int64_t published = db_value_int(db_result(db, verify->before), 0, 0);
-    const int64_t dropped_us = db_value_int(db_result(db, verify->third), 0, 1);
-    const int64_t kept = verify->from.head_number.value;
-    size_t row = 0;
+    const struct db_rows *ends = db_result(db, verify->before);
+    const size_t n = db_rows_count(db_result(db, verify->first));
+    const int64_t published = db_value_int(ends, 0, 0);
+    const int64_t kept = verify->head_number;
+    size_t entry = 0, n_notes;
+    const struct note *notes = notes_read(db_result(db, verify->third), command->arena, &n_notes);
+    const int64_t dropped_us = notes_reach(notes, n_notes, keys, command->arena);
 
-    for (size_t i = 0; i < db_rows_count(blocks); i++) {
-        struct verify_block block;
-
-        if (!verify_read_block(blocks, i, command->arena, &block)) {
-            verify->found = (struct verify_finding){.kind = VERIFY_REWRITTEN,
-                                                    .block = verify->chain.number + 1,
-                                                    .detail = "the block is malformed"};
-            return;
-        }
-        block.sealed.organization_id = command->caller.organization_id;
-        block.entries = verify_read_entries(db_result(db, verify->second), &row,
-                                            block.sealed.number, block.sealed.n, command->arena);
-        if (!check_block(verify, &block, keys, dropped_us, command->arena))
-            return;
-    }
-    if (db_rows_count(blocks) == 0)
-        verify->is_along_entries =
-            verify_end(&verify->chain, kept > published ? kept : published, &verify->found);
+    if (verify->chain.first == 0)
+        verify->dropped_us = dropped_us;
+    for (size_t i = 0; i < n; i++)
+        look_at_block(verify, command, db, keys, dropped_us, i, &entry);
+    if (n > 0)
+        return;
+    if (db_value_bool(ends, 0, 1))
+        verify_find(&verify->report, VERIFY_REWRITTEN, NULL, 0,
+                    "there are blocks with impossible numbers");
+    verify_end(&verify->chain, kept > published ? kept : published, &verify->report);
+    verify_notes(notes, n_notes, keys, command->arena, &verify->report);
+    verify->is_along_entries = true;
 }
 
-static void look_along_entries(struct verify_step *verify, struct command *command, struct db *db)
+/* -- looking along the entries ---------------------------------------------------------------- */
+
+/* Where the last block of all is not ours, the last one that is says how far everything is sealed. It
+   can be younger than the entries that were read: they are read again. */
+static enum status find_seal(struct verify_step *verify, struct command *command, struct db *db,
+                             const struct audit_keys *keys, struct verify_seal *seal)
 {
-    const struct db_rows *rows = db_result(db, verify->second);
-    const struct verify_seal seal = verify_read_seal(db_result(db, verify->first));
-    size_t n = db_rows_count(rows);
+    const struct ends_search search = {.keys = keys, .passes_unknown = true, .max = BACK_MAX};
+    const struct db_rows *rows = db_result(db, verify->first);
+    struct ends_foreign foreign = {.n = 0};
+    char organization[UUID_TEXT + 1];
+    enum ends_found found = ENDS_FOUND;
+    struct ends_place place;
+    enum status st = ST_OK;
 
-    for (size_t i = 0; i < n; i++) {
-        struct verify_covered covered = verify_read_covered(rows, i);
-        struct block_entry *entry = &covered.entry;
-        bool is_waiting;
-
-        entry->place.organization_id = command->caller.organization_id;
-        if (!verify_covered(&covered, &seal, &is_waiting, &verify->found))
-            return;
-        verify->entries++;
-        verify->sealed += !is_waiting;
-        verify->after = entry->place.request_id;
-        verify->after_us = entry->created_us;
+    if (ends_read_place(rows, keys, command->arena, &place) != ENDS_OURS) {
+        st = ends_find_place(db, rows, &search, command->arena, &place, &found, &foreign);
+        uuid_format(&command->caller.organization_id, organization);
+        verify->second = list_entries(verify, db, str_of(organization), command->arena);
+        verify->before = list_notes(db, command->arena);
+        if (st == ST_OK)
+            st = db_run(db);
     }
-    verify->is_done = n < ENTRIES_A_STEP;
-    if (verify->is_done && verify->from.head_number.given)
-        (void)verify_given_head(&verify->chain, verify->from.head_number.value, &verify->found);
+    if (found == ENDS_TOO_FAR)
+        verify_find(&verify->report, VERIFY_NOT_SEALED, NULL, 0,
+                    "cannot tell how far the audit log is sealed: too many blocks are not ours");
+    *seal = (struct verify_seal){.place = place.at,
+                                 .made_xid = place.made_xid,
+                                 .made_us = place.made_us,
+                                 .now_us = clock_us(),
+                                 .walked = verify->chain.number};
+    return st;
+}
+
+/* Retention has dropped nothing since the walk began: what was there then is met again. */
+static bool is_settled(const struct verify_step *verify, struct command *command, struct db *db,
+                       const struct audit_keys *keys)
+{
+    size_t n;
+    const struct note *notes = notes_read(db_result(db, verify->before), command->arena, &n);
+
+    return notes_reach(notes, n, keys, command->arena) == verify->dropped_us;
+}
+
+static bool is_as_last(const struct verify_step *verify, const struct db_rows *rows, size_t row)
+{
+    struct uuid id;
+
+    return verify->has_begun && uuid_parse(db_value(rows, row, 0), &id) &&
+           uuid_equal(&id, &verify->after) && str_equal(db_value(rows, row, 3), verify->at);
+}
+
+static void look_at_entry(struct verify_step *verify, struct command *command,
+                          const struct db_rows *rows, size_t row, const struct verify_seal *seal)
+{
+    struct verify_covered covered = verify_read_covered(rows, row);
+
+    covered.entry.place.organization_id = command->caller.organization_id;
+    verify->entries++;
+    if (is_as_last(verify, rows, row)) {
+        verify_find(&verify->report, VERIFY_INSERTED, &covered.entry.place.request_id,
+                    covered.block, "the entry exists twice");
+    } else if (verify_covered(&covered, seal, &verify->report)) {
+        verify->sealed++;
+        verify->met +=
+            covered.block >= verify->chain.first && covered.block <= verify->chain.number;
+    }
+    verify->after = covered.entry.place.request_id;
+    verify->after_us = covered.entry.created_us;
+    verify->at = arena_str(command->arena, db_value(rows, row, 3));
+    verify->has_begun = true;
+}
+
+static enum status look_along_entries(struct verify_step *verify, struct command *command,
+                                      struct db *db, const struct audit_keys *keys)
+{
+    const struct db_rows *rows;
+    struct verify_seal seal;
+    size_t n, seen;
+    bool has_moved;
+    enum status st = find_seal(verify, command, db, keys, &seal);
+
+    if (st != ST_OK)
+        return st;
+    rows = db_result(db, verify->second);
+    n = db_rows_count(rows);
+    seen = n > 0 && is_as_last(verify, rows, 0) ? 1 : 0;
+    has_moved = n > seen && !is_as_last(verify, rows, n - 1);
+    for (size_t i = seen; i < n; i++)
+        look_at_entry(verify, command, rows, i, &seal);
+    /* More of one entry than a step holds: the walk does not get past them. */
+    verify->is_done = n < ENTRIES_A_STEP + 1 || !has_moved;
+    if (!verify->is_done)
+        return ST_OK;
+    if (!verify->is_part)
+        verify_count(&verify->chain, verify->met, is_settled(verify, command, db, keys),
+                     &verify->report);
+    if (verify->head_number > 0)
+        verify_given_head(&verify->chain, verify->head_number, &verify->report);
+    return ST_OK;
 }
 
 /* -- telling ---------------------------------------------------------------------------------- */
 
-enum status audit_verify_tell(struct command *command, struct db *db, void *service)
+enum status audit_verify_reply(struct command *command, struct db *db, void *service)
 {
     const struct audit *self = service;
     struct verify_step *verify = command->state;
     const bool was_along_entries = verify->is_along_entries;
+    enum status st = ST_OK;
 
     if (was_along_entries)
-        look_along_entries(verify, command, db);
+        st = look_along_entries(verify, command, db, &self->signing);
     else
         look_along_chain(verify, command, db, &self->signing);
-    verify->is_done |= verify->found.kind != VERIFY_FINE;
+    if (st != ST_OK)
+        return st;
 
-    verify_write(verify, was_along_entries ? db_result(db, verify->third) : NULL, &self->signing,
-                 &command->reply);
+    command->cost += (uint32_t)db_rows_count(db_result(db, verify->second)) / ENTRIES_A_UNIT;
+    verify_step_write(verify, was_along_entries ? db_result(db, verify->third) : NULL,
+                      &self->signing, &command->reply);
     return ST_OK;
 }

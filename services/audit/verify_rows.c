@@ -1,28 +1,22 @@
 #include "services/audit/verify_rows.h"
 
-#include "common/base/clock.h"
-#include "common/base/log.h"
-#include "services/audit/pass.h"
-
-enum block_column {
-    NUMBER,
-    PREVIOUS_HASH,
-    ENTRIES,
-    LAST_XID,
-    LAST_REQUEST_ID,
-    MADE_XID,
-    MADE_US,
-    KEY_ID,
-    BLOCK_HASH,
-    SIGNATURE,
-    REQUEST_IDS,
-    ENTRY_HASHES,
-    PUBLISHED_HASH,
-};
-
 static bool read_hash(struct str hex, uint8_t hash[SHA256_BYTES])
 {
     return crypto_unhex(hex, hash, SHA256_BYTES);
+}
+
+/* A time that an int64_t holds, with room to reckon. */
+#define US_MAX (INT64_C(1) << 60)
+
+bool verify_read_us(struct str text, int64_t *us)
+{
+    const bool is_negative = text.n > 0 && text.p[0] == '-';
+    uint64_t value;
+
+    if (!str_to_u64(str_skip(text, is_negative ? 1 : 0), US_MAX, &value))
+        return false;
+    *us = is_negative ? -(int64_t)value : (int64_t)value;
+    return true;
 }
 
 /* Ids between commas and hashes without anything between: the same number of both. */
@@ -45,30 +39,64 @@ static bool read_items(struct str ids, struct str hashes, struct arena *arena,
     return ids.n == 0;
 }
 
+/* Places and times between commas; the places ascend. */
+static bool read_marks(struct str places, struct str times, struct arena *arena,
+                       struct chain_block *out)
+{
+    struct chain_mark *marks;
+    int64_t last = 0;
+
+    if (places.n == 0)
+        return times.n == 0;
+    out->marks = marks = ARENA_ARRAY(arena, struct chain_mark, out->n);
+    while (places.n > 0 && out->n_marks < out->n) {
+        struct chain_mark *mark = &marks[out->n_marks++];
+        uint64_t place;
+
+        if (!str_to_u64(str_cut(&places, ','), out->n, &place) || (int64_t)place <= last ||
+            !verify_read_us(str_cut(&times, ','), &mark->created_us))
+            return false;
+        mark->place = last = (int64_t)place;
+    }
+    return places.n == 0 && times.n == 0;
+}
+
 bool verify_read_block(const struct db_rows *rows, size_t row, struct arena *arena,
                        struct verify_block *out)
 {
-    struct str published = db_value(rows, row, PUBLISHED_HASH);
-    uint8_t *published_hash = arena_alloc(arena, SHA256_BYTES);
     struct chain_block *sealed = &out->sealed;
 
     *out = (struct verify_block){.sealed = {
-                                     .number = db_value_int(rows, row, NUMBER),
-                                     .entries = db_value_int(rows, row, ENTRIES),
-                                     .made_us = db_value_int(rows, row, MADE_US),
-                                     .key_id = arena_str(arena, db_value(rows, row, KEY_ID)),
+                                     .number = db_value_int(rows, row, VERIFY_NUMBER),
+                                     .entries = db_value_int(rows, row, VERIFY_ENTRIES),
+                                     .key_id = arena_str(arena, db_value(rows, row, VERIFY_KEY_ID)),
                                  }};
-    if (published.p != NULL)
-        out->published_hash = published_hash;
-    return str_to_u64(db_value(rows, row, LAST_XID), UINT64_MAX, &sealed->last_xid) &&
-           str_to_u64(db_value(rows, row, MADE_XID), UINT64_MAX, &sealed->made_xid) &&
-           uuid_parse(db_value(rows, row, LAST_REQUEST_ID), &out->last_request_id) &&
-           read_hash(db_value(rows, row, PREVIOUS_HASH), sealed->previous_hash) &&
-           read_hash(db_value(rows, row, BLOCK_HASH), out->hash) &&
-           crypto_unhex(db_value(rows, row, SIGNATURE), out->signature, sizeof(out->signature)) &&
-           (published.p == NULL || read_hash(published, published_hash)) &&
-           read_items(db_value(rows, row, REQUEST_IDS), db_value(rows, row, ENTRY_HASHES), arena,
-                      sealed);
+    return sealed->number > 0 && sealed->number <= BLOCK_NUMBER_MAX && sealed->entries > 0 &&
+           sealed->entries <= BLOCK_NUMBER_MAX && sealed->key_id.n <= CHAIN_KEY_ID_MAX &&
+           verify_read_us(db_value(rows, row, VERIFY_MADE_US), &sealed->made_us) &&
+           str_to_u64(db_value(rows, row, VERIFY_LAST_XID), UINT64_MAX, &sealed->last_xid) &&
+           str_to_u64(db_value(rows, row, VERIFY_MADE_XID), UINT64_MAX, &sealed->made_xid) &&
+           uuid_parse(db_value(rows, row, VERIFY_LAST_REQUEST_ID), &out->last_request_id) &&
+           read_hash(db_value(rows, row, VERIFY_PREVIOUS_HASH), sealed->previous_hash) &&
+           read_hash(db_value(rows, row, VERIFY_BLOCK_HASH), out->hash) &&
+           crypto_unhex(db_value(rows, row, VERIFY_SIGNATURE), out->signature,
+                        sizeof(out->signature)) &&
+           read_items(db_value(rows, row, VERIFY_REQUEST_IDS),
+                      db_value(rows, row, VERIFY_ENTRY_HASHES), arena, sealed) &&
+           read_marks(db_value(rows, row, VERIFY_IMPLAUSIBLE_PLACES),
+                      db_value(rows, row, VERIFY_IMPLAUSIBLE_US), arena, sealed) &&
+           sealed->n > 0;
+}
+
+const uint8_t *verify_read_published(const struct db_rows *rows, size_t row, struct arena *arena)
+{
+    struct str published = db_value(rows, row, VERIFY_BLOCK_COLUMNS);
+    uint8_t *hash = arena_alloc(arena, SHA256_BYTES);
+
+    if (published.p == NULL)
+        return NULL;
+    (void)read_hash(published, hash);
+    return hash;
 }
 
 const struct verify_entry *verify_read_entries(const struct db_rows *rows, size_t *row,
@@ -76,43 +104,49 @@ const struct verify_entry *verify_read_entries(const struct db_rows *rows, size_
 {
     struct verify_entry *entries = ARENA_ARRAY(arena, struct verify_entry, n);
 
-    for (size_t i = 0; i < n && *row < db_rows_count(rows) && db_value_int(rows, *row, 0) == block;
-         i++, (*row)++) {
+    for (size_t i = 0; *row < db_rows_count(rows) && db_value_int(rows, *row, 0) <= block;
+         (*row)++) {
         struct str fields[CHAIN_FIELDS];
 
+        if (db_value_int(rows, *row, 0) < block || i == n)
+            continue;
         for (int field = 0; field < CHAIN_FIELDS; field++)
             fields[field] = db_value(rows, *row, 1 + field);
         entries[i].is_there = fields[CHAIN_REQUEST_ID].p != NULL;
         if (entries[i].is_there)
             chain_hash_entry(fields, arena, entries[i].hash);
+        i++;
     }
     return entries;
 }
 
+/* The columns of list_covered_entries.sql. */
+enum covered_column {
+    REQUEST_ID,
+    XID,
+    CREATED_US,
+    CREATED_AT, /* verify_command.c goes on there */
+    BLOCK,
+    IS_SEALED,
+    IS_MARKED,
+    IS_KNOWN,
+    IS_AHEAD,
+};
+
 struct verify_covered verify_read_covered(const struct db_rows *rows, size_t row)
 {
     struct verify_covered covered = {
-        .block = db_value_int(rows, row, 3),
-        .is_sealed = db_value_bool(rows, row, 4),
-        .is_ahead = db_value_bool(rows, row, 5),
+        .entry.is_implausible = db_value_bool(rows, row, IS_MARKED),
+        .block = db_value_int(rows, row, BLOCK),
+        .is_sealed = db_value_bool(rows, row, IS_SEALED),
+        .is_known = db_value_bool(rows, row, IS_KNOWN),
+        .is_ahead = db_value_bool(rows, row, IS_AHEAD),
     };
     struct block_entry *entry = &covered.entry;
 
-    must(uuid_parse(db_value(rows, row, 0), &entry->place.request_id));
-    must(str_to_u64(db_value(rows, row, 1), UINT64_MAX, &entry->place.xid));
-    /* A time that is none leaves 0, which no id of an entry of ours has in it. */
-    if (db_value(rows, row, 2).p != NULL)
-        entry->created_us = db_value_int(rows, row, 2);
+    covered.is_unreadable =
+        !uuid_parse(db_value(rows, row, REQUEST_ID), &entry->place.request_id) ||
+        !str_to_u64(db_value(rows, row, XID), UINT64_MAX, &entry->place.xid) ||
+        !verify_read_us(db_value(rows, row, CREATED_US), &entry->created_us);
     return covered;
-}
-
-struct verify_seal verify_read_seal(const struct db_rows *rows)
-{
-    struct verify_seal seal = {.place = pass_read_place(rows), .now_us = clock_us()};
-
-    if (db_value(rows, 0, 4).p != NULL) {
-        must(str_to_u64(db_value(rows, 0, 4), UINT64_MAX, &seal.made_xid));
-        seal.made_us = db_value_int(rows, 0, 5);
-    }
-    return seal;
 }

@@ -1,6 +1,252 @@
 #include "services/audit/verify_step.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/base/log.h"
+#include "common/wire/fields.h"
 #include "common/wire/json.h"
+#include "services/audit/page.h"
+#include "services/audit/verify_rows.h"
+
+#define COUNT_MAX BLOCK_NUMBER_MAX
+
+/* Of a time as the database writes it, and of a sentence about a finding. */
+enum { AT_MAX = 64, DETAIL_MAX = 200 };
+
+/* -- the position ----------------------------------------------------------------------------- */
+
+struct verify_position {
+    struct str from;          /* at the beginning: a block's number or an entry's place */
+    struct str phase;         /* STR_NONE = the beginning */
+    struct field_int from_us; /* to resume an interrupted run */
+    struct field_int first, block, chained, present, expired, dropped_us;
+    struct str hash;
+    struct str at, after;
+    struct field_int entries, sealed, met;
+    struct field_int head_number;
+    struct str head_hash;
+    struct field_bool broken, part, head_met;
+    struct verify_report found;
+};
+
+static const char *const phases[] = {"blocks", "entries", NULL};
+
+/* In the order of enum verify_kind, which names them. */
+static const char *const kinds[] = {"changed",       "removed",    "slipped_in",   "rewritten",
+                                    "implausible",   "not_sealed", "not_compared", "forged_note",
+                                    "unsigned_note", NULL};
+
+struct verify_found {
+    struct field_int count, block, age;
+    struct str request_id, detail;
+};
+
+static const struct field found_fields[] = {
+    {.name = "count",
+     .kind = FIELD_INT,
+     .required = true,
+     .min = 1,
+     .max = COUNT_MAX,
+     .offset = offsetof(struct verify_found, count)},
+    {.name = "request_id",
+     .kind = FIELD_UUID,
+     .nullable = true,
+     .offset = offsetof(struct verify_found, request_id)},
+    {.name = "block",
+     .kind = FIELD_INT,
+     .nullable = true,
+     .min = -COUNT_MAX,
+     .max = COUNT_MAX,
+     .offset = offsetof(struct verify_found, block)},
+    {.name = "detail",
+     .kind = FIELD_TEXT,
+     .required = true,
+     .max = DETAIL_MAX,
+     .offset = offsetof(struct verify_found, detail)},
+    {.name = "age",
+     .kind = FIELD_INT,
+     .max = COUNT_MAX,
+     .offset = offsetof(struct verify_found, age)},
+};
+
+static void read_found(json_t *value, const char *path, void *slot, struct errors *errors)
+{
+    struct verify_report *report = slot;
+
+    for (int kind = 0; kind < VERIFY_KINDS; kind++) {
+        json_t *of = json_object_get(value, kinds[kind]);
+        struct verify_found found = {.count = {0}};
+
+        if (of == NULL)
+            continue;
+        fields_read(of, path, found_fields, sizeof(found_fields) / sizeof(found_fields[0]), &found,
+                    errors);
+        report->of[kind] = (struct verify_finding){.count = found.count.value,
+                                                   .block = found.block.value,
+                                                   .detail = found.detail,
+                                                   .age_s = found.age.value};
+        (void)uuid_parse(found.request_id, &report->of[kind].request_id);
+        if (str_equal(json_member_text(value, "first"), str_of(kinds[kind])))
+            report->first = (enum verify_kind)kind;
+    }
+}
+
+#define COUNT_FROM(min_, name_)                                                                    \
+    {                                                                                              \
+        .name = #name_, .kind = FIELD_INT, .min = (min_), .max = COUNT_MAX,                        \
+        .offset = offsetof(struct verify_position, name_)                                          \
+    }
+#define COUNT(name_) COUNT_FROM(0, name_)
+#define HASH(name_)                                                                                \
+    {                                                                                              \
+        .name = #name_, .kind = FIELD_TEXT, .min = 2L * SHA256_BYTES, .max = 2L * SHA256_BYTES,    \
+        .offset = offsetof(struct verify_position, name_)                                          \
+    }
+#define MARK(name_)                                                                                \
+    {                                                                                              \
+        .name = #name_, .kind = FIELD_BOOL, .offset = offsetof(struct verify_position, name_)      \
+    }
+
+static const struct field fields[] = {
+    {.name = "from",
+     .kind = FIELD_TEXT,
+     .min = 1,
+     .max = PAGE_TEXT_MAX,
+     .offset = offsetof(struct verify_position, from)},
+    {.name = "from_us",
+     .kind = FIELD_INT,
+     .max = INT64_MAX,
+     .offset = offsetof(struct verify_position, from_us)},
+    {.name = "phase",
+     .kind = FIELD_CHOICE,
+     .choices = phases,
+     .offset = offsetof(struct verify_position, phase)},
+    COUNT(first),
+    COUNT(block),
+    COUNT(chained),
+    COUNT(present),
+    COUNT(expired),
+    {.name = "dropped_us",
+     .kind = FIELD_INT,
+     .max = INT64_MAX,
+     .offset = offsetof(struct verify_position, dropped_us)},
+    HASH(hash),
+    {.name = "at",
+     .kind = FIELD_TEXT,
+     .max = AT_MAX,
+     .offset = offsetof(struct verify_position, at)},
+    {.name = "after", .kind = FIELD_UUID, .offset = offsetof(struct verify_position, after)},
+    COUNT(entries),
+    COUNT(sealed),
+    COUNT(met),
+    COUNT_FROM(1, head_number),
+    HASH(head_hash),
+    MARK(broken),
+    MARK(part),
+    MARK(head_met),
+    {.name = "found",
+     .kind = FIELD_CUSTOM,
+     .read = read_found,
+     .offset = offsetof(struct verify_position, found)},
+};
+
+/* -- reading ---------------------------------------------------------------------------------- */
+
+/* As list_covered_entries.sql writes it: without zeros at its end. */
+static struct str time_text(int64_t us, struct arena *arena)
+{
+    const time_t second = us / 1000000;
+    char text[AT_MAX], fraction[16];
+    struct tm tm;
+
+    must(gmtime_r(&second, &tm) != NULL);
+    must(strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) > 0);
+    snprintf(fraction, sizeof(fraction), ".%06d", (int)(us % 1000000));
+    for (size_t n = strlen(fraction); n > 0 && (fraction[n - 1] == '0' || n == 1); n--)
+        fraction[n - 1] = '\0';
+    return str_of(arena_printf(arena, "%s%s+00", text, fraction));
+}
+
+/* Where a walk begins: at a block, or behind an entry. */
+static bool begin(struct str from, struct arena *arena, struct verify_step *out)
+{
+    struct page_place place;
+    uint64_t number;
+
+    if (from.p == NULL)
+        return true;
+    if (page_read_text(from, &place)) {
+        out->is_along_entries = out->is_part = out->has_begun = true;
+        out->after = place.id;
+        out->after_us = place.us;
+        out->at = time_text(place.us, arena);
+        return true;
+    }
+    if (!str_to_u64(from, COUNT_MAX, &number) || number == 0)
+        return false;
+    out->chain.number = (int64_t)number - 1;
+    out->chain.is_broken = out->is_part = number > 1;
+    return true;
+}
+
+static void go_on(const struct verify_position *from, struct verify_step *out)
+{
+    out->chain.first = from->first.value;
+    out->chain.number = from->block.value;
+    out->chain.entries = from->chained.value;
+    out->chain.present = from->present.value;
+    out->chain.expired = from->expired.value;
+    out->chain.is_broken = from->broken.value;
+    out->chain.is_head_met = from->head_met.value;
+    out->is_along_entries = str_equal(from->phase, STR("entries"));
+    out->is_part = from->part.value;
+    out->has_begun = from->after.p != NULL;
+    out->at = from->at;
+    (void)uuid_parse(from->after, &out->after);
+    out->after_us = uuid_v7_ms(&out->after) * 1000;
+    out->entries = from->entries.value;
+    out->sealed = from->sealed.value;
+    out->met = from->met.value;
+    out->dropped_us = from->dropped_us.value;
+    out->report = from->found;
+}
+
+static bool refuse(struct command *command, const char *field, const char *message)
+{
+    (void)command_refuse(command, OUTCOME_PARAMETER_INVALID, field, "%s", message);
+    return false;
+}
+
+bool verify_step_read(struct command *command, struct verify_step *out)
+{
+    struct verify_position from = {.phase = STR_NONE};
+    struct str body = command->body.n > 0 ? command->body : STR("{}");
+
+    if (!fields_read_body(body, fields, sizeof(fields) / sizeof(fields[0]), &from,
+                          &command->errors)) {
+        (void)command_refuse_all(command, fields_outcome(&command->errors));
+        return false;
+    }
+    if (from.hash.p != NULL && !crypto_unhex(from.hash, out->chain.hash, SHA256_BYTES))
+        return refuse(command, "hash", "must be hex digits");
+    if (from.head_hash.p != NULL && !crypto_unhex(from.head_hash, out->head_hash, SHA256_BYTES))
+        return refuse(command, "head_hash", "must be 64 hex digits in lower case");
+    if (from.head_number.given != (from.head_hash.p != NULL))
+        return refuse(command, "head_hash", "and head_number go together");
+    if ((from.at.p != NULL) != (from.after.p != NULL))
+        return refuse(command, "at", "and after go together");
+    if (from.phase.p != NULL)
+        go_on(&from, out);
+    else if (!begin(from.from, command->arena, out))
+        return refuse(command, "from", "must be the number of a block or the position of an entry");
+    out->head_number = from.head_number.value;
+    return true;
+}
+
+/* -- writing ---------------------------------------------------------------------------------- */
 
 static void add_hash(struct buf *out, const char *key, const uint8_t hash[SHA256_BYTES])
 {
@@ -15,49 +261,108 @@ static void add_id(struct buf *out, const char *key, const struct uuid *id)
     char text[UUID_TEXT + 1];
 
     uuid_format(id, text);
-    json_add_text(out, key, uuid_is_nil(id) ? STR_NONE : str_of(text));
+    json_add_text(out, key, str_of(text));
+}
+
+static void add_mark(struct buf *out, const char *key, bool value)
+{
+    if (value) {
+        json_add_key(out, key);
+        buf_add(out, STR("true"));
+    }
+}
+
+/* What a finding has beside its kind. */
+static void add_finding(struct buf *out, const struct verify_finding *finding)
+{
+    if (uuid_is_nil(&finding->request_id))
+        json_add_text(out, "request_id", STR_NONE);
+    else
+        add_id(out, "request_id", &finding->request_id);
+    json_add_key(out, "block");
+    if (finding->block != 0)
+        buf_int(out, finding->block);
+    else
+        buf_add(out, STR("null"));
+    json_add_text(out, "detail", finding->detail);
+    if (finding->age_s > 0)
+        json_add_integer(out, "age", finding->age_s);
+}
+
+static void add_findings(struct buf *out, const struct verify_report *report)
+{
+    buf_char(out, '{');
+    for (int kind = 0; kind < VERIFY_KINDS; kind++) {
+        const struct verify_finding *finding = &report->of[kind];
+
+        if (finding->count == 0)
+            continue;
+        json_add_key(out, verify_kind_name((enum verify_kind)kind));
+        buf_char(out, '{');
+        json_add_integer(out, "count", finding->count);
+        add_finding(out, finding);
+        buf_char(out, '}');
+    }
+}
+
+/* `from` is to resume an interrupted run: it begins a walk that leaves out what has been walked. */
+static void add_from(struct buf *out, const struct verify_step *step)
+{
+    if (step->is_along_entries && step->has_begun) {
+        add_id(out, "from", &step->after);
+        page_write_us(&(struct page_place){step->after, step->after_us}, out);
+    } else {
+        json_add_key(out, "from");
+        buf_printf(out, "\"%" PRId64 "\"", step->chain.number + 1);
+    }
 }
 
 static void add_position(struct buf *out, const struct verify_step *step)
 {
     json_add_key(out, "position");
     buf_char(out, '{');
+    add_from(out, step);
     json_add_text(out, "phase", step->is_along_entries ? STR("entries") : STR("blocks"));
+    json_add_integer(out, "first", step->chain.first);
     json_add_integer(out, "block", step->chain.number);
     json_add_integer(out, "chained", step->chain.entries);
+    json_add_integer(out, "present", step->chain.present);
     json_add_integer(out, "expired", step->chain.expired);
+    json_add_integer(out, "dropped_us", step->dropped_us);
     add_hash(out, "hash", step->chain.hash);
-    if (!uuid_is_nil(&step->after)) {
-        json_add_integer(out, "after_us", step->after_us);
+    if (step->has_begun) {
+        json_add_text(out, "at", step->at);
         add_id(out, "after", &step->after);
     }
     json_add_integer(out, "entries", step->entries);
     json_add_integer(out, "sealed", step->sealed);
-    if (step->from.head_number.given)
-        json_add_integer(out, "head_number", step->from.head_number.value);
-    if (step->from.head_hash.p != NULL)
-        add_hash(out, "head_hash", step->kept_hash);
-    if (step->chain.is_head_met)
-        buf_add(out, STR(",\"head_met\":true"));
+    json_add_integer(out, "met", step->met);
+    if (step->head_number > 0) {
+        json_add_integer(out, "head_number", step->head_number);
+        add_hash(out, "head_hash", step->head_hash);
+    }
+    add_mark(out, "broken", step->chain.is_broken);
+    add_mark(out, "part", step->is_part);
+    add_mark(out, "head_met", step->chain.is_head_met);
+    if (!verify_is_fine(&step->report)) {
+        json_add_key(out, "found");
+        add_findings(out, &step->report);
+        json_add_text(out, "first", str_of(verify_kind_name(step->report.first)));
+        buf_char(out, '}');
+    }
     buf_char(out, '}');
 }
 
-static void add_finding(struct buf *out, const struct verify_finding *found)
+static void add_first(struct buf *out, const struct verify_report *report)
 {
     json_add_key(out, "first");
-    if (found->kind == VERIFY_FINE) {
+    if (verify_is_fine(report)) {
         buf_add(out, STR("null"));
         return;
     }
     buf_char(out, '{');
-    json_add_text(out, "kind", str_of(verify_kind_name(found->kind)));
-    add_id(out, "request_id", &found->request_id);
-    json_add_key(out, "block");
-    if (found->block > 0)
-        buf_int(out, found->block);
-    else
-        buf_add(out, STR("null"));
-    json_add_text(out, "detail", str_of(found->detail));
+    json_add_text(out, "kind", str_of(verify_kind_name(report->first)));
+    add_finding(out, &report->of[report->first]);
     buf_char(out, '}');
 }
 
@@ -65,17 +370,19 @@ static void add_head(struct buf *out, const struct db_rows *rows, const struct a
 {
     const struct signing_public *by;
     char hex[2 * SIGNING_PUBLIC_BYTES + 1];
+    int64_t made_us = 0;
 
     json_add_key(out, "head");
     if (db_rows_count(rows) == 0) {
         buf_add(out, STR("null"));
         return;
     }
+    (void)verify_read_us(db_value(rows, 0, 3), &made_us);
     buf_char(out, '{');
     json_add_integer(out, "number", db_value_int(rows, 0, 0));
     json_add_integer(out, "entries", db_value_int(rows, 0, 1));
     json_add_text(out, "block_hash", db_value(rows, 0, 2));
-    json_add_integer(out, "made_at", db_value_int(rows, 0, 3));
+    json_add_integer(out, "made_at", made_us / 1000000);
     json_add_text(out, "key_id", db_value(rows, 0, 4));
     by = audit_keys_find(keys, db_value(rows, 0, 4));
     if (by != NULL)
@@ -85,18 +392,21 @@ static void add_head(struct buf *out, const struct db_rows *rows, const struct a
     buf_char(out, '}');
 }
 
-void verify_write(const struct verify_step *step, const struct db_rows *head,
-                  const struct audit_keys *keys, struct buf *out)
+void verify_step_write(const struct verify_step *step, const struct db_rows *head,
+                       const struct audit_keys *keys, struct buf *out)
 {
     buf_char(out, '{');
     json_add_key(out, "ok");
-    buf_add(out, step->found.kind == VERIFY_FINE ? STR("true") : STR("false"));
+    buf_add(out, verify_is_fine(&step->report) ? STR("true") : STR("false"));
     json_add_integer(out, "entries", step->entries);
     json_add_integer(out, "sealed", step->sealed);
     json_add_integer(out, "unsealed", step->entries - step->sealed);
     json_add_integer(out, "expired", step->chain.expired);
     json_add_integer(out, "blocks", step->chain.number);
-    add_finding(out, &step->found);
+    json_add_key(out, "findings");
+    add_findings(out, &step->report);
+    buf_char(out, '}');
+    add_first(out, &step->report);
     if (!step->is_done)
         add_position(out, step);
     else if (head != NULL)

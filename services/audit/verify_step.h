@@ -1,40 +1,40 @@
 /*
  * verify_step - one step of verifying, from the body of its command to the answer.
  *
+ * What     The body is the position of the last answer, with all that has been found so far:
+ *          nothing is kept here. A walk that begins at a block goes along the chain from there, and
+ *          then along all entries; one that begins behind an entry goes along the entries only.
  * Threads  The actor's.
  */
 #ifndef SERVICES_AUDIT_VERIFY_STEP_H
 #define SERVICES_AUDIT_VERIFY_STEP_H
 
+#include "common/actor/command.h"
 #include "common/db/db.h"
-#include "common/wire/fields.h"
 #include "services/audit/verify.h"
 
-/* The body: the position of the last answer, or nothing of it at the beginning. */
-struct verify_position {
-    struct str phase;                         /* STR_NONE = the chain, from its beginning */
-    struct field_int block, chained, expired; /* along the chain */
-    struct str hash;
-    struct field_int after_us, entries, sealed; /* along the entries */
-    struct str after;
-    struct field_int head_number; /* a head that whoever asks has kept */
-    struct str head_hash;
-    struct field_bool head_met; /* its block has been walked */
-};
-
 struct verify_step {
-    struct verify_position from;
     struct verify_chain chain;
-    uint8_t kept_hash[SHA256_BYTES];
     bool is_along_entries, is_done;
+    bool is_part;   /* the chain has not been walked from its beginning */
+    bool has_begun; /* `after` is the entry that was looked at last */
+    struct str at;  /* its created_at, as the database writes it */
     struct uuid after;
-    int64_t after_us, entries, sealed;
-    struct verify_finding found;
+    int64_t after_us;        /* its time, which need not be the one in its id */
+    int64_t entries, sealed; /* that were looked at; of them, those that a block names */
+    int64_t met;             /* of these, those whose block was walked */
+    int64_t dropped_us;      /* what retention had dropped when the walk began */
+    int64_t head_number;     /* a head that the operator has kept; 0 = none */
+    uint8_t head_hash[SHA256_BYTES];
+    struct verify_report report;
     size_t before, first, second, third; /* statements */
 };
 
+/* False: the command has been refused. */
+MUST_CHECK bool verify_step_read(struct command *command, struct verify_step *out);
+
 /* Appends the answer. `head` is the row of read_head.sql; NULL while it has not been asked for. */
-void verify_write(const struct verify_step *step, const struct db_rows *head,
-                  const struct audit_keys *keys, struct buf *out);
+void verify_step_write(const struct verify_step *step, const struct db_rows *head,
+                       const struct audit_keys *keys, struct buf *out);
 
 #endif

@@ -12,7 +12,7 @@ struct reader {
     const char *const *argv;
     int argc, next;
     bool only_positions; /* "--" was seen */
-    bool given[CALL_ARGUMENTS_MOST];
+    bool given[CONVCTL_ARGUMENTS_MAX];
     const struct argument *list; /* the repeated option before this word, which goes on; or NULL */
     struct arguments *into;
     char *error;
@@ -210,7 +210,7 @@ static enum status read_switch(struct reader *reader, size_t index, const char *
 
 static enum status read_option(struct reader *reader, const char *word)
 {
-    const struct call *call = reader->into->call;
+    const struct convctl_call *call = reader->into->call;
     const char *value = "";
     enum status st;
 
@@ -234,7 +234,7 @@ static enum status read_option(struct reader *reader, const char *word)
 
 static enum status read_position(struct reader *reader, const char *word)
 {
-    const struct call *call = reader->into->call;
+    const struct convctl_call *call = reader->into->call;
 
     for (size_t i = 0; i < call->n; i++) {
         if (call->arguments[i].option == NULL && !reader->given[i])
@@ -242,13 +242,13 @@ static enum status read_position(struct reader *reader, const char *word)
     }
     if (reader->list != NULL)
         return take(reader, (size_t)(reader->list - call->arguments), word);
-    return wrong(reader, "one argument too many");
+    return wrong(reader, "too many arguments");
 }
 
 static enum status read_verb(struct reader *reader, const char *verb)
 {
     struct arguments *into = reader->into;
-    const struct call *call = call_find(into->group, verb);
+    const struct convctl_call *call = convctl_call_find(into->group, verb);
 
     if (call == NULL)
         return wrong(reader, "unknown verb of %s, see convctl %s --help", into->group, into->group);
@@ -278,7 +278,7 @@ static enum status read_word(struct reader *reader, const char *word)
         return ST_OK;
     }
     if (into->group == NULL) {
-        if (!call_has_group(word))
+        if (!convctl_call_has_group(word))
             return wrong(reader, "unknown group, see convctl --help");
         into->group = word;
         return ST_OK;
@@ -298,8 +298,8 @@ static enum status check_complete(struct reader *reader)
         if (into->call->arguments[i].required && !reader->given[i])
             return wrong(reader, "%s is missing", name_of(&into->call->arguments[i]));
     }
-    if (into->call->kind == CALL_SETS && json_object_size(into->body) == 0)
-        return wrong(reader, "nothing is to be changed, see convctl %s --help", into->group);
+    if (into->call->kind == CONVCTL_SETS && json_object_size(into->body) == 0)
+        return wrong(reader, "nothing to change, see convctl %s --help", into->group);
     return ST_OK;
 }
 

@@ -14,13 +14,13 @@
 
 #include "common/base/status.h"
 #include "common/wire/json.h"
-#include "services/convctl/call.h"
+#include "services/convctl/convctl_call.h"
 
 struct arguments {
     bool version;      /* everything else is void then */
     bool help;         /* everything but `group` is void then */
     const char *group; /* NULL = none was named */
-    const struct call *call;
+    const struct convctl_call *call;
     const char *nats_url;     /* NULL = not given */
     const char *organization; /* NULL = the call has none */
     json_t *body;             /* an object; NULL when the call has no members for it */

@@ -12,14 +12,14 @@
 #include "common/crypto/crypto.h"
 #include "common/wire/json.h"
 #include "services/convctl/arguments.h"
+#include "services/convctl/bus_client.h"
 #include "services/convctl/help.h"
-#include "services/convctl/roll_call.h"
-#include "services/convctl/talk.h"
-#include "services/convctl/walk.h"
+#include "services/convctl/list_services.h"
+#include "services/convctl/paginate.h"
 
 enum { EXIT_REFUSED = 1, EXIT_USAGE = 2 };
-#define MEMORY_MOST (16 * 1024 * 1024)
-#define LINE_MOST   8192
+#define MEMORY_MAX (16 * 1024 * 1024)
+#define LINE_LIMIT 8192
 
 struct convctl_config {
     const char *nats_url;
@@ -32,11 +32,11 @@ static const struct setting settings[] = {
      .offset = offsetof(struct convctl_config, nats_url),
      .fallback = "",
      .secret = true,
-     .meaning = "The bus; may hold user and password"},
+     .meaning = "NATS URL; may contain credentials"},
     BUS_TLS_SETTINGS(struct convctl_config, bus_tls),
 };
 
-static int fail(int code, struct arena *arena, const struct failure *failure)
+static int fail(int code, struct arena *arena, const struct convctl_failure *failure)
 {
     struct buf out;
 
@@ -53,13 +53,13 @@ static int fail(int code, struct arena *arena, const struct failure *failure)
 
 static int usage(struct arena *arena, const char *message)
 {
-    return fail(EXIT_USAGE, arena, &(struct failure){"usage", message});
+    return fail(EXIT_USAGE, arena, &(struct convctl_failure){"usage", message});
 }
 
 /* The first line of standard input, without its end. */
 static bool read_line(json_t *body, const char *field)
 {
-    char line[LINE_MOST];
+    char line[LINE_LIMIT];
     bool done = false;
 
     if (fgets(line, sizeof(line), stdin) != NULL) {
@@ -79,42 +79,43 @@ static struct str body_text(json_t *body, struct arena *arena)
     return copy;
 }
 
-static bool walks(enum call_kind kind)
+static bool is_paginated(enum convctl_kind kind)
 {
-    return kind >= CALL_READS_LAST && kind <= CALL_READS_PART;
+    return kind >= CONVCTL_READS_LAST && kind <= CONVCTL_READS_PART;
 }
 
 static int run(const struct arguments *arguments, const struct convctl_config *config,
                struct arena *arena)
 {
-    const enum call_kind kind = arguments->call->kind;
-    struct failure failure;
+    const enum convctl_kind kind = arguments->call->kind;
+    struct convctl_failure failure;
     struct str answer;
     enum status st;
-    struct talk_request request = {
+    struct bus_client_request request = {
         .nats_url = arguments->nats_url != NULL ? arguments->nats_url : config->nats_url,
         .bus_tls = &config->bus_tls,
         .subject = arguments->call->subject,
         .organization = arguments->organization,
-        .only_reads = kind >= CALL_READS,
+        .only_reads = kind >= CONVCTL_READS,
     };
 
     if (request.nats_url[0] == '\0')
-        return usage(arena, "the bus is not named: NATS_URL or --nats URL");
+        return usage(arena, "no bus is given: set NATS_URL or use --nats URL");
     if (arguments->stdin_field != NULL && !read_line(arguments->body, arguments->stdin_field))
-        return usage(arena, "standard input holds no line of text in UTF-8");
-    if (walks(kind))
-        return walk(&request, arguments->body, kind, arena, &failure) == ST_OK
+        return usage(arena, "standard input has no line of UTF-8 text");
+    if (is_paginated(kind))
+        return paginate(&request, arguments->body, kind, arena, &failure) == ST_OK
                    ? 0
                    : fail(EXIT_REFUSED, arena, &failure);
     request.body = body_text(arguments->body, arena);
-    st = kind == CALL_READS_ROLL ? roll_call(&request, arena, &answer, &failure)
-                                 : talk(&request, arena, &answer, &failure);
+    st = kind == CONVCTL_READS_SERVICES ? list_services(&request, arena, &answer, &failure)
+                                        : bus_client_send_once(&request, arena, &answer, &failure);
     if (st != ST_OK)
         return fail(EXIT_REFUSED, arena, &failure);
     printf("%.*s\n", STR_ARG(answer));
     if (fflush(stdout) != 0)
-        return fail(EXIT_REFUSED, arena, &(struct failure){"output", "cannot write the answer"});
+        return fail(EXIT_REFUSED, arena,
+                    &(struct convctl_failure){"output", "cannot write the output"});
     return 0;
 }
 
@@ -143,7 +144,7 @@ int main(int argc, char **argv)
     int code;
 
     crypto_open();
-    arena_init(&arena, MEMORY_MOST);
+    arena_init(&arena, MEMORY_MAX);
     /* Standard error is for the one JSON object; what the bus has to tell ends up there anyway. */
     log_open("convctl", LOG_ERROR + 1);
     code = work(argc, (const char *const *)argv, &arguments, &arena);

@@ -1,7 +1,7 @@
 /*
  * attributes - the rules of custom attributes (contract 2.3).
  *
- * What     Judges what a caller sends. What is stored is made by PostgreSQL from the caller's own
+ * What     Checks what a caller sends. What is stored is made by PostgreSQL from the caller's own
  *          bytes, so that numbers keep every digit.
  * Threads  Any; pure.
  */
@@ -10,7 +10,7 @@
 
 #include "common/wire/fields.h"
 
-#define ATTRIBUTES_MOST 20 /* stored on one conversation */
+#define ATTRIBUTES_MAX 20 /* stored on one conversation */
 
 struct attributes {
     bool given;
@@ -18,9 +18,9 @@ struct attributes {
 };
 
 /* A field_read_fn; the slot is a struct attributes. */
-void attributes_read(json_t *value, const char *path, void *slot, struct problems *problems);
+void attributes_read(json_t *value, const char *path, void *slot, struct errors *errors);
 
 /* What a caller is told whose change would make them too many. */
-#define ATTRIBUTES_TOO_MANY "custom_attributes must not hold more than 20 keys"
+#define ATTRIBUTES_TOO_MANY "custom_attributes must not have more than 20 keys"
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * body - what the API's callers send to create and to change a conversation (contract 4.2, 4.4).
  *
- * Owns     Texts are copied into the arena of `problems`.
+ * Owns     Texts are copied into the arena of `errors`.
  * Threads  Any; pure.
- * Fails    False: `problems` say why.
+ * Fails    False: `errors` say why.
  */
 #ifndef SERVICES_CONVERSATION_BODY_H
 #define SERVICES_CONVERSATION_BODY_H
@@ -29,9 +29,7 @@ struct update_body {
     struct attributes custom_attributes;
 };
 
-MUST_CHECK bool create_body_read(struct str body, struct create_body *out,
-                                 struct problems *problems);
-MUST_CHECK bool update_body_read(struct str body, struct update_body *out,
-                                 struct problems *problems);
+MUST_CHECK bool create_body_read(struct str body, struct create_body *out, struct errors *errors);
+MUST_CHECK bool update_body_read(struct str body, struct update_body *out, struct errors *errors);
 
 #endif

@@ -10,10 +10,9 @@
 #include "conversation_sql.h"
 #include "proto/subject.h"
 #include "services/conversation/conversation.h"
+#include "services/conversation/conversation_reply.h"
 #include "services/conversation/create_groups.h"
 #include "services/conversation/create_rules.h"
-#include "services/conversation/lock_order.h"
-#include "services/conversation/reply.h"
 
 /* The columns of sql/create_conversations.sql. */
 enum create_column {
@@ -27,28 +26,69 @@ enum create_column {
     COLUMN_CONVERSATION, /* the one that exists; its contact is the one that was named */
 };
 
-enum { PARAMETERS = 11 };
+/* Its parameters; those of sql/claim.sql are among them. */
+enum create_param {
+    PARAM_ORGANIZATION,
+    PARAM_EXTERNAL_ID,
+    PARAM_CONTACT_EXTERNAL_ID,
+    PARAM_CONTACT_ID,
+    PARAM_NAME,
+    PARAM_EMAIL,
+    PARAM_PHONE,
+    PARAM_ATTRIBUTES,
+    PARAM_NEW_ID,
+    PARAM_NEW_CONTACT_ID,
+    PARAM_EVENT_ID,
+    PARAMETERS
+};
 
-enum status create_judge(struct command *command, void *service)
+/* What is an array of ids. */
+enum {
+    IDS = 1 << PARAM_ORGANIZATION | 1 << PARAM_CONTACT_ID | 1 << PARAM_NEW_ID |
+          1 << PARAM_NEW_CONTACT_ID | 1 << PARAM_EVENT_ID,
+};
+
+static bool is_ids(int param)
+{
+    return (IDS >> param & 1) != 0;
+}
+
+enum status conversation_create_parse(struct command *command, void *service)
 {
     struct create_request *const create = ARENA_NEW(command->arena, struct create_request);
     const struct body_from *const from = &create->body.from;
     struct uuid id;
 
-    if (!create_body_read(command->body, &create->body, &command->problems))
-        return command_refuse_all(command, fields_outcome(&command->problems));
+    if (!create_body_read(command->body, &create->body, &command->errors))
+        return command_refuse_all(command, fields_outcome(&command->errors));
     if (from->id.p != NULL && uuid_parse(from->id, &id))
         create->contact_id = from->id;
-    create->organization_id = organization_param(command);
+    create->organization_id = conversation_organization_param(command);
     if (create->body.custom_attributes.n_values > 0)
         create->attributes = command->body;
-    create->new_conversation_id = new_id_param(command);
-    create->new_contact_id = new_id_param(command);
-    create->new_event_id = new_id_param(command);
-    command->lock_order = lock_order(&command->caller.organization_id,
-                                     from->id.p != NULL ? from->id : from->external_id);
+    create->new_conversation_id = conversation_new_id_param(command);
+    create->new_contact_id = conversation_new_id_param(command);
+    create->new_event_id = conversation_new_id_param(command);
     command->state = create;
     return ST_OK;
+}
+
+/* The statement that creates finds what this one claims. */
+static void add_claims(struct db *db, const db_param params[PARAMETERS])
+{
+    static const enum create_param which[] = {
+        PARAM_ORGANIZATION, PARAM_EXTERNAL_ID, PARAM_CONTACT_EXTERNAL_ID,
+        PARAM_CONTACT_ID,   PARAM_EMAIL,       PARAM_PHONE,
+    };
+    enum { N = sizeof(which) / sizeof(which[0]) };
+    db_param claimed[N];
+    uint32_t binary = 0;
+
+    for (int i = 0; i < N; i++) {
+        claimed[i] = params[which[i]];
+        binary |= (uint32_t)is_ids(which[i]) << i;
+    }
+    db_add_binary(db, SQL_CLAIM, claimed, N, binary);
 }
 
 /* One statement for all of them; each remembers its row. */
@@ -60,37 +100,45 @@ static void ask_group(struct create_request *const *group, size_t n, struct db *
     size_t result;
 
     for (int p = 0; p < PARAMETERS; p++)
-        array_open(&columns[p], arena, n * 40);
+        if (is_ids(p))
+            ids_open(&columns[p], arena, n);
+        else
+            array_open(&columns[p], arena, n * 40);
     for (size_t i = 0; i < n; i++) {
         const struct create_request *const create = group[i];
         const struct body_from *const from = &create->body.from;
         const struct str values[PARAMETERS] = {
-            create->organization_id,
-            create->body.external_id,
-            from->external_id,
-            create->contact_id,
-            from->name,
-            from->email,
-            from->phone,
-            create->attributes,
-            create->new_conversation_id,
-            create->new_contact_id,
-            create->new_event_id,
+            [PARAM_ORGANIZATION] = create->organization_id,
+            [PARAM_EXTERNAL_ID] = create->body.external_id,
+            [PARAM_CONTACT_EXTERNAL_ID] = from->external_id,
+            [PARAM_CONTACT_ID] = create->contact_id,
+            [PARAM_NAME] = from->name,
+            [PARAM_EMAIL] = from->email,
+            [PARAM_PHONE] = from->phone,
+            [PARAM_ATTRIBUTES] = create->attributes,
+            [PARAM_NEW_ID] = create->new_conversation_id,
+            [PARAM_NEW_CONTACT_ID] = create->new_contact_id,
+            [PARAM_EVENT_ID] = create->new_event_id,
         };
 
         for (int p = 0; p < PARAMETERS; p++)
-            array_add(&columns[p], values[p]);
+            if (is_ids(p))
+                ids_add_text(&columns[p], values[p]);
+            else
+                array_add(&columns[p], values[p]);
     }
     for (int p = 0; p < PARAMETERS; p++)
-        params[p] = array_close(&columns[p]);
-    result = db_add(db, SQL_CREATE_CONVERSATIONS, params, PARAMETERS);
+        params[p] = is_ids(p) ? ids_close(&columns[p]) : array_close(&columns[p]);
+    add_claims(db, params);
+    result = db_add_binary(db, SQL_CREATE_CONVERSATIONS, params, PARAMETERS, IDS);
     for (size_t i = 0; i < n; i++) {
         group[i]->result = result;
         group[i]->row = i;
     }
 }
 
-void create_ask(struct command *const *commands, size_t n, struct db *db, void *service)
+void conversation_create_query(struct command *const *commands, size_t n, struct db *db,
+                               void *service)
 {
     struct arena *const arena = commands[0]->arena;
     struct create_request **const requests = ARENA_ARRAY(arena, struct create_request *, n);
@@ -107,37 +155,37 @@ void create_ask(struct command *const *commands, size_t n, struct db *db, void *
 }
 
 /* What the statement found for one request. */
-struct answer {
+struct create_row {
     const struct db_rows *rows;
     size_t row;
 };
 
-static struct str value(const struct answer *answer, int column)
+static struct str value(const struct create_row *result, int column)
 {
-    return db_value(answer->rows, answer->row, column);
+    return db_value(result->rows, result->row, column);
 }
 
 /* The same contact: the statement has looked up the one that is named. */
-static bool is_same_contact(const struct answer *answer, struct str named_id)
+static bool is_same_contact(const struct create_row *result, struct str named_id)
 {
-    return named_id.p != NULL && str_equal(value(answer, COLUMN_CONTACT_ID), named_id);
+    return named_id.p != NULL && str_equal(value(result, COLUMN_CONTACT_ID), named_id);
 }
 
 static struct create_found found_of(const struct create_request *create,
-                                    const struct answer *answer)
+                                    const struct create_row *result)
 {
-    const struct str named_id = value(answer, COLUMN_CONVERSATION + CONVERSATION_CONTACT_ID);
+    const struct str named_id = value(result, COLUMN_CONVERSATION + CONVERSATION_CONTACT_ID);
 
     return (struct create_found){
         .names_contact_by_id = create->body.from.id.p != NULL,
         .contact_is_known = named_id.p != NULL,
-        .exists = value(answer, COLUMN_CONVERSATION + CONVERSATION_ID).p != NULL,
-        .is_deleted = db_value_bool(answer->rows, answer->row, COLUMN_IS_DELETED),
-        .is_erased = db_value_bool(answer->rows, answer->row, COLUMN_IS_ERASED),
-        .is_same_contact = is_same_contact(answer, named_id),
-        .email_is_taken = value(answer, COLUMN_EMAIL_OWNER).p != NULL,
-        .phone_is_taken = value(answer, COLUMN_PHONE_OWNER).p != NULL,
-        .is_created = value(answer, COLUMN_MADE_AT).p != NULL,
+        .exists = value(result, COLUMN_CONVERSATION + CONVERSATION_ID).p != NULL,
+        .is_deleted = db_value_bool(result->rows, result->row, COLUMN_IS_DELETED),
+        .is_erased = db_value_bool(result->rows, result->row, COLUMN_IS_ERASED),
+        .is_same_contact = is_same_contact(result, named_id),
+        .email_is_taken = value(result, COLUMN_EMAIL_OWNER).p != NULL,
+        .phone_is_taken = value(result, COLUMN_PHONE_OWNER).p != NULL,
+        .is_created = value(result, COLUMN_MADE_AT).p != NULL,
     };
 }
 
@@ -149,19 +197,19 @@ static void replace(struct str *value, struct str given)
 
 /* What was named and found, with what was given and made on top. */
 static enum status reply_made(struct command *command, const struct create_request *create,
-                              const struct answer *answer)
+                              const struct create_row *result)
 {
     const struct body_from *const from = &create->body.from;
     struct str values[CONVERSATION_COLUMNS];
 
     for (int i = 0; i < CONVERSATION_COLUMNS; i++)
-        values[i] = value(answer, COLUMN_CONVERSATION + i);
+        values[i] = value(result, COLUMN_CONVERSATION + i);
     values[CONVERSATION_ID] = create->new_conversation_id;
-    values[CONVERSATION_CREATED_AT] = value(answer, COLUMN_MADE_AT);
+    values[CONVERSATION_CREATED_AT] = value(result, COLUMN_MADE_AT);
     values[CONVERSATION_UPDATED_AT] = values[CONVERSATION_CREATED_AT];
     values[CONVERSATION_CHANNEL] = STR("api");
     values[CONVERSATION_STATUS] = STR("active");
-    values[CONVERSATION_CUSTOM_ATTRIBUTES] = value(answer, COLUMN_MADE_ATTRIBUTES);
+    values[CONVERSATION_CUSTOM_ATTRIBUTES] = value(result, COLUMN_MADE_ATTRIBUTES);
     values[CONVERSATION_MESSAGE_COUNT] = STR("0");
     if (values[CONVERSATION_CONTACT_ID].p == NULL)
         values[CONVERSATION_CONTACT_ID] = create->new_contact_id;
@@ -171,11 +219,11 @@ static enum status reply_made(struct command *command, const struct create_reque
     replace(&values[CONVERSATION_CONTACT_PHONE], from->phone);
 
     command->outcome = OUTCOME_CREATED;
-    command->doorbell = SUBJECT_NOTICE_EVENTS;
-    return reply_conversation(command, values);
+    command->notice = SUBJECT_NOTICE_EVENTS;
+    return conversation_reply(command, values);
 }
 
-static enum status refuse_profile(struct command *command, const struct answer *answer)
+static enum status refuse_profile(struct command *command, const struct create_row *result)
 {
     static const struct {
         int column;
@@ -186,7 +234,7 @@ static enum status refuse_profile(struct command *command, const struct answer *
     };
 
     for (size_t i = 0; i < 2; i++) {
-        const struct str owner = value(answer, profile[i].column);
+        const struct str owner = value(result, profile[i].column);
 
         if (owner.p != NULL)
             command_refuse(command, OUTCOME_PROFILE_CONFLICT, profile[i].field,
@@ -195,30 +243,32 @@ static enum status refuse_profile(struct command *command, const struct answer *
     return ST_REFUSED;
 }
 
-/* Names in the audit trail what exists already. */
-static void note_found(struct command *command, const struct answer *answer)
+/* Names in the audit log what exists already. */
+static void note_found(struct command *command, const struct create_row *result)
 {
-    note_id(&command->conversation_id, value(answer, COLUMN_CONVERSATION + CONVERSATION_ID));
-    note_id(&command->contact_id, value(answer, COLUMN_CONVERSATION + CONVERSATION_CONTACT_ID));
+    conversation_note_id(&command->conversation_id,
+                         value(result, COLUMN_CONVERSATION + CONVERSATION_ID));
+    conversation_note_id(&command->contact_id,
+                         value(result, COLUMN_CONVERSATION + CONVERSATION_CONTACT_ID));
 }
 
-enum status create_tell(struct command *command, struct db *db, void *service)
+enum status conversation_create_reply(struct command *command, struct db *db, void *service)
 {
     const struct create_request *const create = command->state;
-    const struct answer of = {db_result(db, create->result), create->row};
-    const struct answer *const answer = &of;
+    const struct create_row of = {db_result(db, create->result), create->row};
+    const struct create_row *const result = &of;
     struct create_found found;
 
-    if (db_rows_count(answer->rows) <= answer->row)
+    if (db_rows_count(result->rows) <= result->row)
         return ST_INTERNAL;
-    found = found_of(create, answer);
-    note_found(command, answer);
-    switch (create_judge_found(&found)) {
+    found = found_of(create, result);
+    note_found(command, result);
+    switch (create_decide(&found)) {
     case CREATE_MADE:
-        return reply_made(command, create, answer);
+        return reply_made(command, create, result);
     case CREATE_REPLAYED:
         command->outcome = OUTCOME_REPLAYED;
-        return reply_conversation_row(command, answer->rows, answer->row, COLUMN_CONVERSATION);
+        return conversation_reply_row(command, result->rows, result->row, COLUMN_CONVERSATION);
     case CREATE_CUSTOMER_UNAVAILABLE:
         return command_refuse(command, OUTCOME_CUSTOMER_UNAVAILABLE, NULL,
                               "The customer of this conversation has been erased");
@@ -229,7 +279,7 @@ enum status create_tell(struct command *command, struct db *db, void *service)
                               found.is_deleted ? "belonged to a conversation that was deleted"
                                                : "belongs to another contact's conversation");
     case CREATE_PROFILE_TAKEN:
-        return refuse_profile(command, answer);
+        return refuse_profile(command, result);
     case CREATE_RACED:
         return ST_RETRY;
     }

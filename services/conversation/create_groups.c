@@ -32,7 +32,7 @@ static bool may_share(const struct create_request *a, const struct create_reques
         return false;
     if (is_same_contact(x, y))
         return is_same_profile(x, y);
-    /* An id and an external id may name the same contact: nobody knows before it is looked up. */
+    /* An id and an external id may name the same contact: it is unknown before the lookup. */
     return (x->id.p == NULL) == (y->id.p == NULL) && !is_shared(x->email, y->email) &&
            !is_shared(x->phone, y->phone);
 }

@@ -14,7 +14,7 @@
 struct create_request {
     struct str organization_id;
     struct create_body body;
-    struct str attributes; /* a JSON object that has custom_attributes; STR_NONE: there are none */
+    struct str attributes; /* a JSON object that has custom_attributes; STR_NONE: none */
     struct str contact_id; /* from.id, if it can be anybody's */
     struct str new_conversation_id, new_contact_id, new_event_id;
     /* Where its row is to be found. */

@@ -1,6 +1,6 @@
 #include "services/conversation/create_rules.h"
 
-enum create_verdict create_judge_found(const struct create_found *found)
+enum create_result create_decide(const struct create_found *found)
 {
     if (found->is_created)
         return CREATE_MADE;

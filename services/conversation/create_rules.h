@@ -2,7 +2,7 @@
  * create_rules - what becomes of a request to create a conversation, given what was found.
  *
  * What     The retry rules of contract 4.2 in their order: an erased customer, an unknown contact,
- *          a source id that is taken, a replay, a profile that belongs to somebody else. The
+ *          a source id that is taken, a replay, a profile of another contact. The
  *          statement (sql/create_conversations.sql) writes by the same rules; what it wrote is part
  *          of what was found.
  * Threads  Any; pure.
@@ -25,16 +25,17 @@ struct create_found {
     bool is_created;
 };
 
-enum create_verdict {
+enum create_result {
     CREATE_MADE,
     CREATE_REPLAYED,
     CREATE_CUSTOMER_UNAVAILABLE,
     CREATE_CONTACT_UNKNOWN,
     CREATE_EXTERNAL_ID_TAKEN,
     CREATE_PROFILE_TAKEN,
-    CREATE_RACED, /* nothing stood in the way and nothing was written: a neighbour was faster */
+    /* nothing stood in the way and nothing was written: another transaction is faster */
+    CREATE_RACED,
 };
 
-enum create_verdict create_judge_found(const struct create_found *found);
+enum create_result create_decide(const struct create_found *found);
 
 #endif

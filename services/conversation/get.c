@@ -6,47 +6,47 @@
 #include "common/db/array.h"
 #include "conversation_sql.h"
 #include "services/conversation/conversation.h"
-#include "services/conversation/reply.h"
+#include "services/conversation/conversation_reply.h"
 
 /* Where the answer to one command is. */
-struct place {
+struct result_row {
     size_t result, row;
 };
 
-enum status get_judge(struct command *command, void *service)
+enum status conversation_get_parse(struct command *command, void *service)
 {
     if (!uuid_parse(command->resource_id, &command->conversation_id))
-        return refuse_absent(command);
-    command->state = ARENA_NEW(command->arena, struct place);
+        return conversation_refuse_absent(command);
+    command->state = ARENA_NEW(command->arena, struct result_row);
     return ST_OK;
 }
 
-void get_ask(struct command *const *commands, size_t n, struct db *db, void *service)
+void conversation_get_query(struct command *const *commands, size_t n, struct db *db, void *service)
 {
     struct arena *const arena = commands[0]->arena;
     struct buf organizations, ids;
     size_t result;
 
-    array_open(&organizations, arena, 2 + n * (UUID_TEXT + 1));
-    array_open(&ids, arena, 2 + n * (UUID_TEXT + 1));
+    ids_open(&organizations, arena, n);
+    ids_open(&ids, arena, n);
     for (size_t i = 0; i < n; i++) {
-        array_add_id(&organizations, &commands[i]->caller.organization_id);
-        array_add_id(&ids, &commands[i]->conversation_id);
+        ids_add(&organizations, &commands[i]->caller.organization_id);
+        ids_add(&ids, &commands[i]->conversation_id);
     }
-    result = db_add(db, SQL_READ_CONVERSATIONS,
-                    (db_param[]){array_close(&organizations), array_close(&ids)}, 2);
+    result = db_add_binary(db, SQL_READ_CONVERSATIONS,
+                           (db_param[]){ids_close(&organizations), ids_close(&ids)}, 2, 3);
     for (size_t i = 0; i < n; i++)
-        *(struct place *)commands[i]->state = (struct place){result, i};
+        *(struct result_row *)commands[i]->state = (struct result_row){result, i};
 }
 
-enum status get_tell(struct command *command, struct db *db, void *service)
+enum status conversation_get_reply(struct command *command, struct db *db, void *service)
 {
-    const struct place *const place = command->state;
-    const struct db_rows *const rows = db_result(db, place->result);
+    const struct result_row *const result = command->state;
+    const struct db_rows *const rows = db_result(db, result->result);
 
-    if (db_rows_count(rows) <= place->row)
+    if (db_rows_count(rows) <= result->row)
         return ST_INTERNAL;
-    if (db_value(rows, place->row, CONVERSATION_ID).p == NULL)
-        return refuse_absent(command);
-    return reply_conversation_row(command, rows, place->row, 0);
+    if (db_value(rows, result->row, CONVERSATION_ID).p == NULL)
+        return conversation_refuse_absent(command);
+    return conversation_reply_row(command, rows, result->row, 0);
 }

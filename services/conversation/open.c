@@ -5,16 +5,16 @@
  * Event    conversation.created for the channel `widget`, through the outbox
  * Retry    makes another conversation each time
  */
+#include "common/db/array.h"
 #include "common/wire/text.h"
 #include "conversation_sql.h"
 #include "proto/subject.h"
 #include "services/conversation/conversation.h"
-#include "services/conversation/lock_order.h"
-#include "services/conversation/reply.h"
+#include "services/conversation/conversation_reply.h"
 #include "services/conversation/status_rules.h"
 
 enum {
-    CHANNEL_MOST = 32,
+    CHANNEL_MAX = 32,
     COLUMN_EMAIL_OWNER = 0, /* of sql/open_conversation.sql */
     COLUMN_CONVERSATION = 1,
 };
@@ -24,10 +24,10 @@ struct open {
     size_t result;
 };
 
-static void read_channel(json_t *value, const char *path, void *slot, struct problems *problems)
+static void read_channel(json_t *value, const char *path, void *slot, struct errors *errors)
 {
     const struct str text = json_text(value);
-    bool is_channel = text.n >= 1 && text.n <= CHANNEL_MOST && !str_equal(text, STR("api"));
+    bool is_channel = text.n >= 1 && text.n <= CHANNEL_MAX && !str_equal(text, STR("api"));
 
     for (size_t i = 0; is_channel && i < text.n; i++) {
         const char c = text.p[i];
@@ -35,10 +35,10 @@ static void read_channel(json_t *value, const char *path, void *slot, struct pro
         is_channel = (c >= 'a' && c <= 'z') || (i > 0 && ((c >= '0' && c <= '9') || c == '_'));
     }
     if (is_channel)
-        *(struct str *)slot = arena_str(problems->arena, text);
+        *(struct str *)slot = arena_str(errors->arena, text);
     else
-        problems_add(problems, "parameter_invalid", path,
-                     "must be the name of a channel other than api");
+        errors_add(errors, "parameter_invalid", path,
+                   "must be the name of a channel other than api");
 }
 
 static const struct field fields[] = {
@@ -49,58 +49,82 @@ static const struct field fields[] = {
      .offset = offsetof(struct open, channel)},
     {.name = "contact_external_id",
      .kind = FIELD_IDENTIFIER,
-     .least = 1,
-     .most = 255,
+     .min = 1,
+     .max = 255,
      .offset = offsetof(struct open, contact_external_id)},
     {.name = "contact_email",
      .kind = FIELD_FILLED,
-     .least = 1,
-     .most = 255,
+     .min = 1,
+     .max = 255,
      .offset = offsetof(struct open, contact_email)},
     {.name = "status",
      .kind = FIELD_CHOICE,
-     .choices = status_names,
+     .choices = conversation_status_names,
      .offset = offsetof(struct open, status)},
 };
 
-enum status open_judge(struct command *command, void *service)
+enum status conversation_open_parse(struct command *command, void *service)
 {
     struct open *const open = ARENA_NEW(command->arena, struct open);
 
     open->status = STR("active");
-    if (!read_operator_body(command, fields, sizeof(fields) / sizeof(fields[0]), open))
+    if (!conversation_read_body(command, fields, sizeof(fields) / sizeof(fields[0]), open))
         return ST_REFUSED;
     if (open->contact_email.p != NULL)
         open->contact_email = text_lower(command->arena, open->contact_email);
-    command->lock_order = lock_order(&command->caller.organization_id,
-                                     open->contact_external_id.p != NULL ? open->contact_external_id
-                                                                         : open->contact_email);
     command->state = open;
     return ST_OK;
 }
 
-void open_ask(struct command *command, struct db *db, void *service)
+/* An array of one. */
+static struct str only(struct command *command, struct str value)
+{
+    struct buf array;
+
+    array_open(&array, command->arena, value.n + 8);
+    array_add(&array, value);
+    return array_close(&array);
+}
+
+static void add_claim(struct command *command, struct db *db)
+{
+    const struct open *const open = command->state;
+    const struct str none = only(command, STR_NONE);
+    const db_param params[] = {
+        only(command, conversation_organization_param(command)),
+        none,
+        only(command, open->contact_external_id),
+        none,
+        only(command, open->contact_email),
+        none,
+    };
+
+    db_add(db, SQL_CLAIM, params, sizeof(params) / sizeof(params[0]));
+}
+
+void conversation_open_query(struct command *command, struct db *db, void *service)
 {
     struct open *const open = command->state;
     const bool is_announced = str_equal(open->channel, STR("widget"));
     const db_param params[] = {
-        organization_param(command),
+        conversation_organization_param(command),
         open->channel,
         open->status,
         open->contact_external_id,
         open->contact_email,
-        new_id_param(command),
-        new_id_param(command),
-        new_id_param(command),
+        conversation_new_id_param(command),
+        conversation_new_id_param(command),
+        conversation_new_id_param(command),
         is_announced ? STR("true") : STR("false"),
     };
 
+    add_claim(command, db);
     open->result = db_add(db, SQL_OPEN_CONVERSATION, params, sizeof(params) / sizeof(params[0]));
     if (is_announced)
-        command->doorbell = SUBJECT_NOTICE_EVENTS;
+        command->notice = SUBJECT_NOTICE_EVENTS;
 }
 
-enum status open_tell(struct command *command, struct db *db, void *service)
+enum status conversation_open_reply(struct command *command, struct db *db, void *service)
 {
     const struct open *const open = command->state;
     const struct db_rows *const rows = db_result(db, open->result);
@@ -108,8 +132,10 @@ enum status open_tell(struct command *command, struct db *db, void *service)
     if (db_rows_count(rows) != 1)
         return ST_INTERNAL;
     if (db_value(rows, 0, COLUMN_CONVERSATION + CONVERSATION_ID).p != NULL)
-        return reply_conversation_row(command, rows, 0, COLUMN_CONVERSATION);
-    command->doorbell = NULL;
+        return conversation_reply_row(command, rows, 0, COLUMN_CONVERSATION);
+    command->notice = NULL;
+    if (db_value(rows, 0, COLUMN_EMAIL_OWNER).p == NULL)
+        return ST_RETRY;
     return command_refuse(command, OUTCOME_PROFILE_CONFLICT, "contact_email",
                           "belongs to another contact, %.*s",
                           STR_ARG(db_value(rows, 0, COLUMN_EMAIL_OWNER)));

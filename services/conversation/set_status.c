@@ -9,13 +9,13 @@
 #include "conversation_sql.h"
 #include "proto/subject.h"
 #include "services/conversation/conversation.h"
-#include "services/conversation/lock_order.h"
-#include "services/conversation/reply.h"
+#include "services/conversation/conversation_reply.h"
 #include "services/conversation/status_rules.h"
 
 /* The columns of sql/set_status.sql. */
 enum set_status_column {
-    COLUMN_WAS,
+    COLUMN_IS_LOCKED,
+    COLUMN_WAS, /* NULL: it was not found */
     COLUMN_IS_MOVED,
     COLUMN_CONVERSATION,
 };
@@ -30,50 +30,55 @@ static const struct field fields[] = {
     {.name = "status",
      .kind = FIELD_CHOICE,
      .required = true,
-     .choices = status_names,
+     .choices = conversation_status_names,
      .offset = offsetof(struct set_status, status)},
 };
 
-enum status set_status_judge(struct command *command, void *service)
+enum status conversation_set_status_parse(struct command *command, void *service)
 {
     struct set_status *const set = ARENA_NEW(command->arena, struct set_status);
 
-    if (!read_operator_body(command, fields, sizeof(fields) / sizeof(fields[0]), set))
+    if (!conversation_read_body(command, fields, sizeof(fields) / sizeof(fields[0]), set))
         return ST_REFUSED;
     if (!uuid_parse(set->id, &command->conversation_id))
-        return refuse_absent(command);
-    command->lock_order = lock_order(&command->caller.organization_id, set->id);
+        return conversation_refuse_absent(command);
     command->state = set;
     return ST_OK;
 }
 
-void set_status_ask(struct command *command, struct db *db, void *service)
+void conversation_set_status_query(struct command *command, struct db *db, void *service)
 {
     struct set_status *const set = command->state;
-    const db_param params[] = {organization_param(command), set->id, set->status,
-                               status_sources(command->arena, set->status), new_id_param(command)};
+    const db_param params[] = {conversation_organization_param(command), set->id, set->status,
+                               conversation_status_sources(command->arena, set->status),
+                               conversation_new_id_param(command)};
 
     set->result = db_add(db, SQL_SET_STATUS, params, 5);
 }
 
-enum status set_status_tell(struct command *command, struct db *db, void *service)
+enum status conversation_set_status_reply(struct command *command, struct db *db, void *service)
 {
     const struct set_status *const set = command->state;
     const struct db_rows *const rows = db_result(db, set->result);
     struct str was;
 
-    if (db_rows_count(rows) == 0)
-        return refuse_absent(command);
+    if (db_rows_count(rows) != 1)
+        return ST_INTERNAL;
+    if (db_value_bool(rows, 0, COLUMN_IS_LOCKED))
+        return ST_RETRY;
     was = db_value(rows, 0, COLUMN_WAS);
+    if (was.p == NULL)
+        return conversation_refuse_absent(command);
     command_note(command, "was", was);
     if (db_value_bool(rows, 0, COLUMN_IS_MOVED)) {
         if (str_equal(set->status, STR("human_takeover")))
-            command->doorbell = SUBJECT_NOTICE_EVENTS;
-    } else if (status_is_same(was, set->status)) {
+            command->notice = SUBJECT_NOTICE_EVENTS;
+    } else if (conversation_status_is_same(was, set->status)) {
         command->is_no_change = true;
     } else {
-        return command_refuse(command, OUTCOME_CONFLICT, "status", "must not go from %.*s to %.*s",
-                              STR_ARG(was), STR_ARG(set->status));
+        return command_refuse(command, OUTCOME_CONFLICT, "status",
+                              "cannot change from %.*s to %.*s", STR_ARG(was),
+                              STR_ARG(set->status));
     }
-    return reply_conversation_row(command, rows, 0, COLUMN_CONVERSATION);
+    return conversation_reply_row(command, rows, 0, COLUMN_CONVERSATION);
 }

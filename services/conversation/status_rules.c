@@ -4,8 +4,8 @@
 
 #define LEGACY "closed"
 
-const char *const status_names[] = {"active",   "waiting",  "human_takeover",
-                                    "resolved", "archived", NULL};
+const char *const conversation_status_names[] = {"active",   "waiting",  "human_takeover",
+                                                 "resolved", "archived", NULL};
 
 static const struct move {
     const char *from, *to;
@@ -21,12 +21,12 @@ static struct str as_read(struct str status)
     return str_equal(status, STR(LEGACY)) ? STR("resolved") : status;
 }
 
-bool status_is_same(struct str a, struct str b)
+bool conversation_status_is_same(struct str a, struct str b)
 {
     return str_equal(as_read(a), as_read(b));
 }
 
-bool status_may_become(struct str from, struct str to)
+bool conversation_status_may_become(struct str from, struct str to)
 {
     for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
         if (str_equal(as_read(from), str_of(moves[i].from)) && str_equal(to, str_of(moves[i].to)))
@@ -35,16 +35,16 @@ bool status_may_become(struct str from, struct str to)
     return false;
 }
 
-struct str status_sources(struct arena *arena, struct str to)
+struct str conversation_status_sources(struct arena *arena, struct str to)
 {
     struct buf list;
 
     array_open(&list, arena, 64);
-    for (size_t i = 0; status_names[i] != NULL; i++) {
-        if (status_may_become(str_of(status_names[i]), to))
-            array_add_plain(&list, str_of(status_names[i]));
+    for (size_t i = 0; conversation_status_names[i] != NULL; i++) {
+        if (conversation_status_may_become(str_of(conversation_status_names[i]), to))
+            array_add_plain(&list, str_of(conversation_status_names[i]));
     }
-    if (status_may_become(STR(LEGACY), to))
+    if (conversation_status_may_become(STR(LEGACY), to))
         array_add_plain(&list, STR(LEGACY));
     return array_close(&list);
 }

@@ -15,13 +15,13 @@
 #include "common/base/str.h"
 
 /* The statuses that can be set; ends with NULL. */
-extern const char *const status_names[];
+extern const char *const conversation_status_names[];
 
-bool status_may_become(struct str from, struct str to);
+bool conversation_status_may_become(struct str from, struct str to);
 /* They read as the same status. */
-bool status_is_same(struct str a, struct str b);
+bool conversation_status_is_same(struct str a, struct str b);
 /* Every status, the legacy one included, that may become `to`, as the text of an array:
    {active,waiting}. */
-struct str status_sources(struct arena *arena, struct str to);
+struct str conversation_status_sources(struct arena *arena, struct str to);
 
 #endif

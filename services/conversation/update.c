@@ -7,54 +7,53 @@
 #include "conversation_sql.h"
 #include "services/conversation/body.h"
 #include "services/conversation/conversation.h"
-#include "services/conversation/lock_order.h"
-#include "services/conversation/reply.h"
+#include "services/conversation/conversation_reply.h"
 
 /* The columns of sql/update_attributes.sql. */
 enum update_column {
-    COLUMN_N_KEYS, /* that it would have, when it was not changed; NULL: it is not there */
+    COLUMN_IS_LOCKED,
+    COLUMN_N_KEYS, /* that it has now, or would have; NULL: it was not found */
     COLUMN_CONVERSATION,
 };
 
-enum status update_judge(struct command *command, void *service)
+enum status conversation_update_parse(struct command *command, void *service)
 {
     const bool is_id = uuid_parse(command->resource_id, &command->conversation_id);
     struct update_body body;
 
-    if (!update_body_read(command->body, &body, &command->problems))
-        return command_refuse_all(command, fields_outcome(&command->problems));
+    if (!update_body_read(command->body, &body, &command->errors))
+        return command_refuse_all(command, fields_outcome(&command->errors));
     if (!is_id)
-        return refuse_absent(command);
-    command->lock_order = lock_order(&command->caller.organization_id, command->resource_id);
+        return conversation_refuse_absent(command);
     command->state = ARENA_NEW(command->arena, size_t);
     return ST_OK;
 }
 
-void update_ask(struct command *command, struct db *db, void *service)
+void conversation_update_query(struct command *command, struct db *db, void *service)
 {
-    const char *const most = arena_printf(command->arena, "%d", ATTRIBUTES_MOST);
+    const char *const max = arena_printf(command->arena, "%d", ATTRIBUTES_MAX);
     const db_param params[] = {
-        organization_param(command),
+        conversation_organization_param(command),
         command->resource_id,
         command->body,
-        str_of(most),
+        str_of(max),
     };
 
     *(size_t *)command->state = db_add(db, SQL_UPDATE_ATTRIBUTES, params, 4);
 }
 
-enum status update_tell(struct command *command, struct db *db, void *service)
+enum status conversation_update_reply(struct command *command, struct db *db, void *service)
 {
     const struct db_rows *const rows = db_result(db, *(size_t *)command->state);
 
     if (db_rows_count(rows) != 1)
         return ST_INTERNAL;
     if (db_value(rows, 0, COLUMN_CONVERSATION + CONVERSATION_ID).p != NULL)
-        return reply_conversation_row(command, rows, 0, COLUMN_CONVERSATION);
+        return conversation_reply_row(command, rows, 0, COLUMN_CONVERSATION);
+    if (db_value_bool(rows, 0, COLUMN_IS_LOCKED))
+        return ST_RETRY;
     if (db_value(rows, 0, COLUMN_N_KEYS).p == NULL)
-        return refuse_absent(command);
-    if (db_value_int(rows, 0, COLUMN_N_KEYS) > ATTRIBUTES_MOST)
-        return command_refuse(command, OUTCOME_PARAMETER_INVALID, "custom_attributes",
-                              ATTRIBUTES_TOO_MANY);
-    return ST_RETRY;
+        return conversation_refuse_absent(command);
+    return command_refuse(command, OUTCOME_PARAMETER_INVALID, "custom_attributes",
+                          ATTRIBUTES_TOO_MANY);
 }

@@ -2,15 +2,15 @@
  * inbox.view - one conversation with its messages, for the dashboard.
  *
  * Answer   ok: {"conversation", "messages": [{id, created_at, body}...] in the order in which they
- *          came, the newest MESSAGES_MOST that fit, "erased": its contact was}; or what is wrong
+ *          came, the newest MESSAGES_MAX that fit, "erased": its contact was}; or what is wrong
  *          with the body; not_found
  */
 #include "common/wire/json.h"
 #include "conversation_sql.h"
 #include "services/conversation/conversation.h"
-#include "services/conversation/reply.h"
+#include "services/conversation/conversation_reply.h"
 
-#define MESSAGES_MOST "100"
+#define MESSAGES_MAX "100"
 
 /* The columns of sql/view.sql behind those of a conversation. */
 enum view_column {
@@ -27,34 +27,35 @@ static const struct field fields[] = {
     {.name = "id", .kind = FIELD_UUID, .required = true, .offset = offsetof(struct view, id)},
 };
 
-enum status view_judge(struct command *command, void *service)
+enum status conversation_view_parse(struct command *command, void *service)
 {
     struct view *const view = ARENA_NEW(command->arena, struct view);
 
-    if (!read_operator_body(command, fields, 1, view))
+    if (!conversation_read_body(command, fields, 1, view))
         return ST_REFUSED;
     if (!uuid_parse(view->id, &command->conversation_id))
-        return refuse_absent(command);
+        return conversation_refuse_absent(command);
     command->state = view;
     return ST_OK;
 }
 
-void view_ask(struct command *command, struct db *db, void *service)
+void conversation_view_query(struct command *command, struct db *db, void *service)
 {
     struct view *const view = command->state;
-    const db_param params[] = {organization_param(command), view->id, STR(MESSAGES_MOST)};
+    const db_param params[] = {conversation_organization_param(command), view->id,
+                               STR(MESSAGES_MAX)};
 
     view->result = db_add(db, SQL_VIEW, params, 3);
 }
 
-enum status view_tell(struct command *command, struct db *db, void *service)
+enum status conversation_view_reply(struct command *command, struct db *db, void *service)
 {
     const struct view *const view = command->state;
     const struct db_rows *const rows = db_result(db, view->result);
     struct buf *const out = &command->reply;
 
     if (db_rows_count(rows) == 0)
-        return refuse_absent(command);
+        return conversation_refuse_absent(command);
     buf_init(out, command->arena, 2048 + db_value(rows, 0, COLUMN_MESSAGES).n);
     buf_add(out, STR("{\"conversation\":"));
     conversation_write(out, rows, 0, 0);

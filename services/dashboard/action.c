@@ -25,12 +25,12 @@ static const struct parameter deliveries_query[] = {
 static const struct parameter range_query[] = {{"range", false}, {NULL, false}};
 
 static const struct action actions[] = {
-#define ACTION(method_, path_, subject_, least_, kind_, body_, fills_, query_)                     \
+#define ACTION(method_, path_, subject_, min_, kind_, body_, fills_, query_)                       \
     {                                                                                              \
         .method = #method_,                                                                        \
         .path = (path_),                                                                           \
         .subject = SUBJECT_##subject_,                                                             \
-        .least = ROLE_##least_,                                                                    \
+        .min = ROLE_##min_,                                                                        \
         .kind = ACTION_##kind_,                                                                    \
         .body = BODY_##body_,                                                                      \
         .fills = (fills_),                                                                         \
@@ -40,16 +40,16 @@ static const struct action actions[] = {
 #undef ACTION
 };
 
-static void allow(struct found *out, const char *method)
+static void allow(struct action_match *out, const char *method)
 {
     size_t n = strlen(out->allow);
 
     snprintf(out->allow + n, sizeof(out->allow) - n, "%s%s", n > 0 ? ", " : "", method);
 }
 
-void action_find(struct str method, struct str path, struct found *out)
+void action_find(struct str method, struct str path, struct action_match *out)
 {
-    *out = (struct found){.end = ACTION_UNKNOWN, .id = STR_NONE};
+    *out = (struct action_match){.end = ACTION_UNKNOWN, .id = STR_NONE};
     for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
         struct str id;
 

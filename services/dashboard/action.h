@@ -23,6 +23,7 @@ enum fill {
     FILL_EDITOR = 1 << 6, /* editor_address */
     FILL_RANGE = 1 << 7,  /* since, until, step: from the parameter `range` */
     HOLD_LIMIT = 1 << 8,  /* rate_limit: is for operators to set, nothing is added */
+    HIDE_URL = 1 << 9,    /* of each `url` in the answer members see the host alone */
 };
 
 enum action_kind {
@@ -36,7 +37,7 @@ enum action_kind {
 
 enum action_body {
     BODY_NONE,   /* empty, or an object without members */
-    BODY_FIELDS, /* an object, for the service to judge */
+    BODY_FIELDS, /* an object, for the service to check */
     BODY_STEP,   /* {position?}: that of the step before, which is the command's whole body */
     BODY_SECRET, /* with a password in it: wiped when it has been sent */
 };
@@ -45,7 +46,7 @@ struct action {
     const char *method;
     const char *path;
     const char *subject;
-    enum role least; /* who may */
+    enum role min; /* who may */
     enum action_kind kind;
     enum action_body body;
     unsigned fills;
@@ -54,13 +55,13 @@ struct action {
 
 enum action_end { ACTION_FOUND, ACTION_NO_METHOD, ACTION_UNKNOWN };
 
-struct found {
+struct action_match {
     enum action_end end;
     const struct action *action; /* FOUND */
     struct str id;               /* in the path, or STR_NONE */
     char allow[64];              /* NO_METHOD: what Allow lists */
 };
 
-void action_find(struct str method, struct str path, struct found *out);
+void action_find(struct str method, struct str path, struct action_match *out);
 
 #endif

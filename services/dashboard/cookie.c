@@ -24,13 +24,13 @@ bool cookie_is_token(struct str text)
     return true;
 }
 
-struct str cookie_token(const struct str *lines, size_t n, bool is_https)
+struct str cookie_token(const struct str *headers, size_t n, bool is_https)
 {
     struct str name = str_of(name_of(is_https)), token = STR_NONE;
     size_t n_found = 0;
 
     for (size_t i = 0; i < n; i++) {
-        struct str rest = lines[i];
+        struct str rest = headers[i];
 
         while (rest.p != NULL) {
             struct str value = str_trim_ows(str_cut(&rest, ';'));

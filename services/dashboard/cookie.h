@@ -17,8 +17,8 @@
 #define COOKIE_TOKEN_TEXT 43 /* base64url of 32 bytes */
 #define COOKIE_TEXT       160
 
-/* `lines`: the Cookie headers. STR_NONE: no session. */
-struct str cookie_token(const struct str *lines, size_t n, bool is_https);
+/* `headers`: the Cookie headers. STR_NONE: no session. */
+struct str cookie_token(const struct str *headers, size_t n, bool is_https);
 
 bool cookie_is_token(struct str text);
 

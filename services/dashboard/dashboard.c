@@ -3,11 +3,14 @@
 #include <stdlib.h>
 
 #include "common/base/log.h"
-#include "services/dashboard/dashboard_meter.h"
-#include "services/dashboard/dialog.h"
+#include "common/bus/bus.h"
+#include "common/crypto/crypto.h"
+#include "common/wire/json.h"
+#include "services/dashboard/dashboard_metrics.h"
+#include "services/dashboard/dashboard_request.h"
 
 /* People rather wait a moment than read that something failed. */
-#define BUS_PATIENCE_MS 1500
+#define BUS_TIMEOUT_MS 1500
 
 #define AT(member) .offset = offsetof(struct dashboard_settings, member)
 
@@ -21,32 +24,72 @@ static const struct setting settings[] = {
      .type = SETTING_INT,
      AT(port),
      .fallback = "8081",
-     .least = 1,
-     .most = 65535,
+     .min = 1,
+     .max = 65535,
      .meaning = "Port the dashboard listens on"},
     {.name = "PUBLIC_BASE_URL",
      .type = SETTING_STRING,
      AT(base_url),
      .fallback = "http://127.0.0.1:8080/api/v1",
      .meaning = "Where customers reach the API, as the pages show it"},
+    {.name = "DASHBOARD_REQUESTS_PER_SECOND",
+     .type = SETTING_INT,
+     AT(requests_per_second),
+     .fallback = "20",
+     .min = 5,
+     .max = 100000,
+     .meaning =
+         "Requests for data per second and session, 2.5 times as many in a burst, 0.4 times as "
+         "many in flight; all sessions of an organization together have three times that"},
 };
 
 struct dashboard_settings dashboard_settings;
 
+/* Invalid sessions per minute and address: a browser brings its own a few times after it has
+   ended. */
+#define STRANGERS_MAX 300
+/* What an organization has, in shares of a session. */
+#define ORGANIZATION_SESSIONS 3
+
+static struct share_limit limit_of(int64_t sessions)
+{
+    const uint32_t per_second = (uint32_t)(dashboard_settings.requests_per_second * sessions);
+
+    return (struct share_limit){
+        .per_second = per_second, .burst = per_second * 5 / 2, .at_once = per_second * 2 / 5};
+}
+
+static void on_open(struct edge *edge)
+{
+    struct dashboard *dashboard = H2O_STRUCT_FROM_MEMBER(struct dashboard, edge, edge);
+    const struct share_limit of_session = limit_of(1);
+    const struct share_limit of_organization = limit_of(ORGANIZATION_SESSIONS);
+    uint64_t seed;
+
+    crypto_random(&seed, sizeof(seed));
+    dashboard->sessions = shares_new(&of_session, seed);
+    dashboard->organizations = shares_new(&of_organization, seed);
+    door_init(&dashboard->door, edge->context.loop, seed);
+    dashboard->strangers = throttle_new(STRANGERS_MAX, seed);
+}
+
 static bool open_program(struct edge_options *options)
 {
-    dashboard_meter_open();
+    dashboard_metrics_open();
+    json_wipe_what_is_freed();
+    bus_wipe_what_is_freed();
     options->address = dashboard_settings.address;
     options->port = (uint16_t)dashboard_settings.port;
+    options->hooks.on_open = on_open;
     return true;
 }
 
 static struct edge *new_loop(void)
 {
-    struct edge *edge = calloc(1, sizeof(*edge));
+    struct dashboard *dashboard = calloc(1, sizeof(*dashboard));
 
-    must(edge != NULL);
-    return edge;
+    must(dashboard != NULL);
+    return &dashboard->edge;
 }
 
 const struct program dashboard_program = {
@@ -55,9 +98,9 @@ const struct program dashboard_program = {
     .settings = settings,
     .n_settings = sizeof(settings) / sizeof(settings[0]),
     .config = &dashboard_settings,
-    .on_request = dialog_begin,
-    .calls_most = DIALOGS_MOST,
-    .bus_patience_ms = BUS_PATIENCE_MS,
+    .on_request = dashboard_request_begin,
+    .calls_max = DASHBOARD_REQUESTS_MAX,
+    .bus_timeout_ms = BUS_TIMEOUT_MS,
     .open = open_program,
     .new_loop = new_loop,
 };

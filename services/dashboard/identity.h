@@ -1,6 +1,6 @@
 /*
- * identity - who is signed in, as access says for each request anew: a role that was taken away or
- * a session that was ended counts at once.
+ * identity - who is signed in, as access says for each request: a role that was taken away or a
+ * session that was ended counts at once.
  *
  * Owns     The tree that it points into; identity_release().
  * Threads  The loop's.
@@ -15,7 +15,7 @@
 enum role { ROLE_MEMBER, ROLE_ADMIN, ROLE_OWNER };
 
 struct identity {
-    json_t *answer; /* of v1.access.session-check; NULL = nobody */
+    json_t *answer; /* of v1.access.session-check; NULL = none */
     const char *user_id, *email, *organization_id, *role_name;
     enum role role;
 };

@@ -8,7 +8,7 @@
 
 static json_t *value_of(const struct parameter *parameter, struct str raw)
 {
-    char text[PARAMETERS_VALUE_MOST];
+    char text[PARAMETERS_VALUE_MAX];
     struct str value;
     uint64_t number;
 

@@ -2,8 +2,8 @@
  * parameters - the query of a request as members of a JSON object.
  *
  * What     Each route lists what it takes; anything else, a parameter given twice, a malformed
- *          escape, text that is no UTF-8 or a number that is none is refused. Values are strings or
- *          integers for the service, which judges them.
+ *          escape, text that is not UTF-8 or an invalid number is refused. Values are strings or
+ *          integers for the service, which checks them.
  * Threads  Any.
  */
 #ifndef DASHBOARD_PARAMETERS_H
@@ -14,7 +14,7 @@
 #include "common/base/str.h"
 #include "common/wire/json.h"
 
-#define PARAMETERS_VALUE_MOST 1024 /* bytes, decoded */
+#define PARAMETERS_VALUE_MAX 1024 /* bytes, decoded */
 
 struct parameter {
     const char *name; /* NULL ends a list */

@@ -22,7 +22,7 @@ bool path_matches(struct str path, const char *pattern, struct str *id)
     rest = str_skip(path, (size_t)(star - pattern));
     while (n < rest.n && is_of_id(rest.p[n]))
         n++;
-    if (n == 0 || n > PATH_ID_MOST || !str_equal(str_skip(rest, n), str_of(star + 1)))
+    if (n == 0 || n > PATH_ID_MAX || !str_equal(str_skip(rest, n), str_of(star + 1)))
         return false;
     *id = (struct str){rest.p, n};
     return true;

@@ -13,7 +13,7 @@ enum authorization authorization_read(struct str value, size_t n, struct str *to
     scheme = str_cut(&rest, ' ');
     if (!str_equal_nocase(scheme, STR("bearer")) || rest.p == NULL)
         return AUTHORIZATION_MALFORMED;
-    switch (token_judge(rest)) {
+    switch (token_classify(rest)) {
     case TOKEN_LIVE:
     case TOKEN_READ:
         *token = rest;

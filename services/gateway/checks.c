@@ -1,23 +1,23 @@
 #include "services/gateway/checks.h"
 
-static enum outcome judge_route(enum route_end end)
+static enum outcome check_route(enum api_route_end end)
 {
     switch (end) {
-    case ROUTE_FOUND:
+    case API_ROUTE_FOUND:
         return OUTCOME_OK;
-    case ROUTE_NO_METHOD:
+    case API_ROUTE_NO_METHOD:
         return OUTCOME_METHOD_NOT_ALLOWED;
-    case ROUTE_UNKNOWN:
-    case ROUTE_OUTSIDE:
+    case API_ROUTE_UNKNOWN:
+    case API_ROUTE_OUTSIDE:
         break;
     }
     return OUTCOME_NOT_FOUND;
 }
 
-enum outcome checks_judge(const struct facts *facts)
+enum outcome checks_run(const struct facts *facts)
 {
     const struct key_record *record = facts->record;
-    const struct route *route = facts->route;
+    const struct api_route *route = facts->route;
     enum outcome outcome;
 
     if (!record->plan_has_api)
@@ -28,7 +28,7 @@ enum outcome checks_judge(const struct facts *facts)
         return OUTCOME_IP_NOT_ALLOWED;
     if (facts->over_limit)
         return OUTCOME_RATE_LIMITED;
-    outcome = judge_route(route->end);
+    outcome = check_route(route->end);
     if (outcome != OUTCOME_OK)
         return outcome;
     if (!facts->accepts_json)

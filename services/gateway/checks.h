@@ -1,21 +1,21 @@
 /*
- * checks - the order in which a request of a valid key is judged. Pure.
+ * checks - the order in which a request of a valid key is checked. Pure.
  *
  * What     Plan, HTTPS, address, rate, path, method, Accept, scope, Content-Type, size: the first
  *          that fails is the answer. What comes before (framing, the key) and after (the body) is
- *          judged elsewhere.
+ *          checked elsewhere.
  * Threads  Any.
  */
 #ifndef GATEWAY_CHECKS_H
 #define GATEWAY_CHECKS_H
 
 #include "proto/outcome.h"
+#include "services/gateway/api_route.h"
 #include "services/gateway/key.h"
-#include "services/gateway/route.h"
 
 struct facts {
     const struct key_record *record;
-    const struct route *route;
+    const struct api_route *route;
     struct address client;
     bool is_https;
     bool over_limit;
@@ -25,6 +25,6 @@ struct facts {
 };
 
 /* OUTCOME_OK or a refusal. */
-enum outcome checks_judge(const struct facts *facts);
+enum outcome checks_run(const struct facts *facts);
 
 #endif

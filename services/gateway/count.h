@@ -1,5 +1,5 @@
 /*
- * count - a count in an answer of access: a whole number from 0 to 2^31 - 1.
+ * count - a count in a reply of access: a whole number from 0 to 2^31 - 1.
  *
  * Threads  Any; pure.
  */

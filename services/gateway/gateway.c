@@ -5,19 +5,20 @@
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
 #include "proto/subject.h"
-#include "services/gateway/exchange.h"
-#include "services/gateway/meter.h"
-#include "services/gateway/news.h"
-#include "services/gateway/waiter.h"
+#include "services/gateway/api_request.h"
+#include "services/gateway/gateway_metrics.h"
+#include "services/gateway/invalidation.h"
+#include "services/gateway/wait_list.h"
 
-/* Servers rather hear at once that they are to try again. */
-#define BUS_PATIENCE_MS 100
-#define KEYS_KNOWN      65536
-#define KEYS_OTHER      10000
-/* An exchange awaits one call at a time, a key at most two more, usage one. */
-#define CALLS_MOST (3 * EXCHANGES_MOST + 1)
+/* Fail fast: API clients retry. */
+#define BUS_TIMEOUT_MS 100
+#define KEYS_KNOWN     65536
+#define KEYS_OTHER     10000
+/* An API request awaits one call at a time, a key at most two more, usage and the clock one each.
+   */
+#define CALLS_MAX (3 * API_REQUESTS_MAX + 2)
 
-static struct settings settings;
+static struct gateway_settings settings;
 
 /* -- a loop ---------------------------------------------------------------------------------- */
 
@@ -26,7 +27,7 @@ static void on_usage(h2o_timeout_entry_t *timer)
     struct gateway *gateway = H2O_STRUCT_FROM_MEMBER(struct gateway, usage_timer, timer);
 
     h2o_timeout_link(gateway->edge.context.loop, &gateway->usage_timeout, timer);
-    usage_tell(gateway);
+    key_usage_report(gateway);
 }
 
 static void on_open(struct edge *edge)
@@ -37,11 +38,13 @@ static void on_open(struct edge *edge)
 
     crypto_random(&seed, sizeof(seed));
     gateway->keys = key_cache_new(KEYS_KNOWN, KEYS_OTHER);
-    h2o_linklist_init_anchor(&gateway->on_hold);
+    h2o_linklist_init_anchor(&gateway->parked);
     gateway->throttle = throttle_new((uint32_t)settings.auth_failure_limit, seed);
-    h2o_multithread_register_receiver(edge->context.queue, &gateway->news, news_deliver);
-    bus_listen(edge->bus, SUBJECT_NOTICE_ACCESS, news_post, gateway);
-    usage_init(&gateway->usage);
+    gateway->familiar = familiar_new(seed);
+    h2o_multithread_register_receiver(edge->context.queue, &gateway->invalidations,
+                                      invalidation_deliver);
+    bus_listen(edge->bus, SUBJECT_NOTICE_ACCESS, invalidation_post, gateway);
+    key_usage_init(&gateway->usage);
     h2o_timeout_init(loop, &gateway->usage_timeout, (uint64_t)settings.usage_interval_ms);
     gateway->usage_timer.cb = on_usage;
     h2o_timeout_link(loop, &gateway->usage_timeout, &gateway->usage_timer);
@@ -61,12 +64,12 @@ static void on_link_up(struct edge *edge)
 
 static void on_bus_settled(struct edge *edge)
 {
-    waiters_resume(&H2O_STRUCT_FROM_MEMBER(struct gateway, edge, edge)->on_hold);
+    wait_list_resume(&H2O_STRUCT_FROM_MEMBER(struct gateway, edge, edge)->parked);
 }
 
 static void on_close(struct edge *edge)
 {
-    usage_finish(H2O_STRUCT_FROM_MEMBER(struct gateway, edge, edge));
+    key_usage_finish(H2O_STRUCT_FROM_MEMBER(struct gateway, edge, edge));
 }
 
 static struct edge *new_loop(void)
@@ -86,7 +89,7 @@ static size_t count_loops(void)
 
 static bool open_program(struct edge_options *options)
 {
-    meter_open();
+    gateway_metrics_open();
     options->address = settings.address;
     options->port = (uint16_t)settings.port;
     options->hooks = (struct edge_hooks){.on_open = on_open,
@@ -103,12 +106,12 @@ static bool open_program(struct edge_options *options)
 const struct program gateway_program = {
     .name = "gateway",
     .user = BUS_USER_GATEWAY,
-    .settings = gateway_settings,
+    .settings = gateway_setting_table,
     .n_settings = GATEWAY_SETTINGS,
     .config = &settings,
-    .on_request = exchange_begin,
-    .calls_most = CALLS_MOST,
-    .bus_patience_ms = BUS_PATIENCE_MS,
+    .on_request = api_request_begin,
+    .calls_max = CALLS_MAX,
+    .bus_timeout_ms = BUS_TIMEOUT_MS,
     .open = open_program,
     .count_loops = count_loops,
     .new_loop = new_loop,

@@ -11,22 +11,24 @@
 
 #include "common/edge/edge.h"
 #include "common/edge/program.h"
-#include "services/gateway/allowance.h"
+#include "common/edge/throttle.h"
+#include "services/gateway/familiar.h"
+#include "services/gateway/gateway_settings.h"
 #include "services/gateway/key_cache.h"
-#include "services/gateway/settings.h"
-#include "services/gateway/throttle.h"
+#include "services/gateway/lookup_budget.h"
 
-#define EXCHANGES_MOST 8192
+#define API_REQUESTS_MAX 8192
 
 struct gateway {
-    struct edge edge;                /* first: the two are one */
-    h2o_multithread_receiver_t news; /* notices of access */
+    struct edge edge;                         /* first: the two are one */
+    h2o_multithread_receiver_t invalidations; /* notices of access */
     struct key_cache *keys;
     struct throttle *throttle;
-    struct allowance allowance;
-    h2o_linklist_t on_hold;   /* exchanges that wait for the bus to settle */
+    struct familiar *familiar;
+    struct lookup_budget lookup_budget;
+    h2o_linklist_t parked;    /* API requests that wait for the bus to settle */
     int64_t withheld_told_us; /* monotonic: latest line in the log about withheld look-ups */
-    struct usage usage;
+    struct key_usage usage;
     h2o_timeout_t usage_timeout;
     h2o_timeout_entry_t usage_timer;
 };

@@ -7,7 +7,7 @@
 #define REFRESH_US  3000000
 #define RELY_US     5000000
 #define REMEMBER_US 60000000
-#define PATIENCE_US 1000000 /* between two look-ups of a key while access is out of reach */
+#define TIMEOUT_US  1000000 /* between two look-ups of a key while access is unreachable */
 
 /* Known, and confirmed lately enough to be used without access. */
 static bool can_do_without(const struct key *key, int64_t mono_us)
@@ -15,24 +15,24 @@ static bool can_do_without(const struct key *key, int64_t mono_us)
     return key->state == KEY_KNOWN && !key->stale && mono_us - key->confirmed_us < REMEMBER_US;
 }
 
-enum key_verdict key_judge(const struct key *key, int64_t mono_us, int64_t now_s)
+enum key_result key_check(const struct key *key, int64_t mono_us, int64_t now_s, bool can_ask)
 {
     int64_t age_us = mono_us - key->confirmed_us;
     bool expired = key->state == KEY_KNOWN && key->record.expires_at <= now_s;
+    bool may_ask = can_ask && mono_us >= key->ask_again_us && !key->asking;
 
     if (key->state != KEY_NEW && !key->stale && age_us < RELY_US) {
         if (key->state == KEY_REFUSED || expired)
             return KEY_BAD;
-        return age_us < REFRESH_US || key->asking ? KEY_GOOD : KEY_GOOD_ASK;
+        return age_us < REFRESH_US || key->asking || !can_ask ? KEY_GOOD : KEY_GOOD_ASK;
     }
-    bool may_ask = mono_us >= key->ask_again_us && !key->asking;
-    /* Nobody waits for access after it failed to answer once. */
-    if (key->ask_again_us != 0 && can_do_without(key, mono_us)) {
+    /* After one failed call to access, requests do not wait for it. */
+    if ((key->ask_again_us != 0 || !can_ask) && can_do_without(key, mono_us)) {
         if (expired)
             return KEY_BAD;
         return may_ask ? KEY_GOOD_ASK : KEY_GOOD;
     }
-    return may_ask || key->asking ? KEY_ASK : KEY_OUT_OF_REACH;
+    return may_ask || (key->asking && can_ask) ? KEY_ASK : KEY_OUT_OF_REACH;
 }
 
 void key_confirm(struct key *key, struct key_record *record)
@@ -56,7 +56,7 @@ void key_refuse(struct key *key)
 
 void key_unreachable(struct key *key, int64_t mono_us)
 {
-    key->ask_again_us = mono_us + PATIENCE_US;
+    key->ask_again_us = mono_us + TIMEOUT_US;
 }
 
 void key_reachable(struct key *key)

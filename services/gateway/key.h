@@ -1,10 +1,12 @@
 /*
  * key - what the gateway remembers of an API key, and for how long it may rely on it.
  *
- * What     A key is known by the SHA-256 of its token. What access said of it is relied on for
- *          3 seconds; then it is asked again while the old answer still serves; from 5 seconds on
- *          requests wait for the answer. While access is out of reach a known key stays good until
- *          60 seconds after its latest confirmation. A refusal is remembered for 5 seconds.
+ * What     A key is known by the SHA-256 of its token. What access said of it is relied on for 3
+ *          seconds; then it is asked again while the old answer still serves; from 5 seconds on
+ *          requests wait for the answer. While access is unreachable a known key stays good until
+ *          60 seconds after its latest confirmation. That access did not answer is remembered for a
+ *          second; that the bus was not there is not, for it may be in the next moment. A refusal
+ *          is remembered for 5 seconds.
  * Owns     Its record's list of addresses; key_release() frees it.
  * Threads  The gateway's loop.
  */
@@ -17,10 +19,10 @@
 #include "common/base/status.h"
 #include "common/base/uuid.h"
 #include "common/crypto/crypto.h"
+#include "services/gateway/key_usage.h"
 #include "services/gateway/quota.h"
-#include "services/gateway/usage.h"
 
-#define KEY_ADDRESSES_MOST 10000
+#define KEY_ADDRESSES_MAX 10000
 
 /* What access answered. */
 struct key_record {
@@ -46,25 +48,26 @@ struct key {
     struct gateway *gateway; /* who asks about it */
     uint8_t hash[SHA256_BYTES];
     enum key_state state;
-    int64_t confirmed_us;             /* monotonic: when access was asked what it then answered */
-    int64_t ask_again_us;             /* monotonic: not before, after access was out of reach */
-    bool stale;                       /* a notice said that something changed since */
-    bool asking;                      /* a look-up is on its way */
-    char overtaken_by[UUID_TEXT + 1]; /* of whom a notice came meanwhile, "" = of nobody */
-    bool overtaken_again;             /* and of somebody else as well */
-    bool on_allowance; /* that look-up is counted until it is known to have found somebody */
+    int64_t confirmed_us; /* monotonic time of the request that produced the cached state */
+    int64_t ask_again_us; /* monotonic: not before, after access was unreachable */
+    bool stale;           /* a notice said that something changed since */
+    bool asking;          /* a look-up is on its way */
+    char overtaken_by[UUID_TEXT +
+                      1]; /* organization named by a notice received during the lookup, "" = none */
+    bool overtaken_again; /* notices named several organizations */
+    bool is_budgeted;     /* that lookup is counted until it has found a key */
     int64_t asked_us;
-    h2o_linklist_t waiting; /* exchanges that wait for the look-up */
+    h2o_linklist_t waiting; /* API requests that wait for the look-up */
 
     struct key_record record; /* KEY_KNOWN, and the latest one after that */
     struct quota quota;
     bool leasing; /* a question for a lease is on its way */
     int64_t lease_window;
-    h2o_linklist_t short_of; /* exchanges that wait for a lease */
+    h2o_linklist_t short_of; /* API requests that wait for a lease */
     uint32_t n_short_of;
 
     int64_t used_s; /* Unix seconds: latest use */
-    struct tally tally;
+    struct usage_tally tally;
 
     /* key_cache's */
     struct key *chain;
@@ -73,7 +76,7 @@ struct key {
     unsigned users;
 };
 
-enum key_verdict {
+enum key_result {
     KEY_GOOD,
     KEY_GOOD_ASK,     /* good; but time to ask again, in the background */
     KEY_ASK,          /* wait for an answer */
@@ -81,14 +84,16 @@ enum key_verdict {
     KEY_OUT_OF_REACH, /* access does not answer and nothing is known: 503 */
 };
 
-enum key_verdict key_judge(const struct key *key, int64_t mono_us, int64_t now_s);
+/* `can_ask`: access may be asked, for the bus is there; what it said before is checked without it
+   otherwise, and the result is none that asks. */
+enum key_result key_check(const struct key *key, int64_t mono_us, int64_t now_s, bool can_ask);
 
 /* The three ends of a look-up that began at key->asked_us. */
 void key_confirm(struct key *key, struct key_record *record); /* takes the record */
 void key_refuse(struct key *key);
 void key_unreachable(struct key *key, int64_t mono_us);
-/* The bus is back: that access was out of reach says nothing any more. Notices may have been
-   missed, so what is older than they would let it be is asked about before it serves again. */
+/* The bus is back: that access was unreachable says nothing any more. Notices may have been missed,
+   so what is older than they would let it be is asked about before it serves again. */
 void key_reachable(struct key *key);
 /* A notice about an organization that may be the key's: what is known of it, or on its way, is no
    longer to be relied on. */

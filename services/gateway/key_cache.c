@@ -10,7 +10,7 @@
 /* Keys of one kind, least recently used first. */
 struct recency {
     h2o_linklist_t keys;
-    size_t n, most;
+    size_t n, max;
 };
 
 struct key_cache {
@@ -18,15 +18,15 @@ struct key_cache {
     struct key *bucket[BUCKETS];
 };
 
-struct key_cache *key_cache_new(size_t known_most, size_t other_most)
+struct key_cache *key_cache_new(size_t known_max, size_t other_max)
 {
     struct key_cache *cache = calloc(1, sizeof(*cache));
 
     must(cache != NULL);
     h2o_linklist_init_anchor(&cache->known.keys);
     h2o_linklist_init_anchor(&cache->other.keys);
-    cache->known.most = known_most;
-    cache->other.most = other_most;
+    cache->known.max = known_max;
+    cache->other.max = other_max;
     return cache;
 }
 
@@ -80,7 +80,7 @@ static void make_room(struct key_cache *cache, struct recency *recency)
 {
     h2o_linklist_t *node = recency->keys.next;
 
-    while (recency->n > recency->most && node != &recency->keys) {
+    while (recency->n > recency->max && node != &recency->keys) {
         struct key *key = key_at(node);
 
         node = node->next;

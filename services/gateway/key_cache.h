@@ -2,7 +2,7 @@
  * key_cache - the keys this loop has met lately.
  *
  * What     Found by hash; bounded in number, those known and those not (so that made-up keys cannot
- *          drive out real ones). The key unused for longest makes room, unless somebody holds it.
+ *          drive out real ones). The least recently used key is evicted, unless it is referenced.
  * Owns     The keys. key_cache_get() holds one for its caller until key_cache_put().
  * Threads  The gateway's loop.
  */
@@ -13,7 +13,7 @@
 
 struct key_cache;
 
-struct key_cache *key_cache_new(size_t known_most, size_t other_most);
+struct key_cache *key_cache_new(size_t known_max, size_t other_max);
 void key_cache_free(struct key_cache *cache);
 
 /* The key with this hash, made when there is none. */

@@ -47,7 +47,7 @@ static bool read_addresses(const json_t *object, struct key_record *record)
     const json_t *list = json_object_get(object, "ip_allowlist");
     size_t n = json_array_size(list);
 
-    if (!json_is_array(list) || n > KEY_ADDRESSES_MOST)
+    if (!json_is_array(list) || n > KEY_ADDRESSES_MAX)
         return false;
     if (n == 0)
         return true;

@@ -4,15 +4,16 @@
    the end. */
 #define SHARE 16
 /* Below this many a lease is not asked for ahead: what is not used is lost to other gateways. */
-#define AHEAD_LEAST 8
+#define AHEAD_MIN 8
 
 static uint32_t tighter(struct quota_limits limits)
 {
     return limits.key < limits.organization ? limits.key : limits.organization;
 }
 
-/* A changed limit starts anew too: what was granted under the old one no longer tells anything. */
-static void turn(struct quota *quota, int64_t now_s, struct quota_limits limits)
+/* A changed limit also restarts the window: what was granted under the old one no longer tells
+   anything. */
+static void roll(struct quota *quota, int64_t now_s, struct quota_limits limits)
 {
     int64_t window = now_s / QUOTA_WINDOW_SECONDS;
 
@@ -22,9 +23,9 @@ static void turn(struct quota *quota, int64_t now_s, struct quota_limits limits)
     *quota = (struct quota){.window = window, .limits = limits, .left = limits};
 }
 
-enum quota_verdict quota_take(struct quota *quota, int64_t now_s, struct quota_limits limits)
+enum quota_result quota_take(struct quota *quota, int64_t now_s, struct quota_limits limits)
 {
-    turn(quota, now_s, limits);
+    roll(quota, now_s, limits);
     if (quota->leased > 0) {
         quota->leased--;
         quota->used++;
@@ -35,7 +36,7 @@ enum quota_verdict quota_take(struct quota *quota, int64_t now_s, struct quota_l
 
 bool quota_is_low(const struct quota *quota)
 {
-    return !quota->over && !quota->alone && quota->latest_grant >= AHEAD_LEAST &&
+    return !quota->over && !quota->alone && quota->latest_grant >= AHEAD_MIN &&
            quota->leased < quota->latest_grant / 4 && tighter(quota->left) > 0;
 }
 
@@ -61,12 +62,11 @@ void quota_grant(struct quota *quota, int64_t window, uint32_t granted, struct q
 
 void quota_unreachable(struct quota *quota)
 {
-    uint32_t most = tighter(quota->limits);
+    uint32_t max = tighter(quota->limits);
 
     quota->alone = true;
-    quota->leased = quota->used < most ? most - quota->used : 0;
-    quota->left =
-        (struct quota_limits){quota->limits.key - most, quota->limits.organization - most};
+    quota->leased = quota->used < max ? max - quota->used : 0;
+    quota->left = (struct quota_limits){quota->limits.key - max, quota->limits.organization - max};
 }
 
 struct quota_view quota_view(const struct quota *quota)

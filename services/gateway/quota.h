@@ -1,9 +1,9 @@
 /*
- * quota - a key's share of the current window's allowance.
+ * quota - a key's share of the current window's limit.
  *
  * What     Requests are counted in windows of 10 seconds aligned to the epoch. The access service
  *          grants shares ("leases") of what a window allows; they are exact over all gateways. This
- *          is the bookkeeping of one key's lease: no I/O. While access is out of reach the gateway
+ *          is the bookkeeping of one key's lease: no I/O. While access is unreachable the gateway
  *          counts by itself against the whole limit until the window ends.
  * Threads  One.
  */
@@ -27,13 +27,13 @@ struct quota {
     uint32_t used;            /* taken here in this window */
     uint32_t latest_grant;
     bool over;  /* nothing is left to grant */
-    bool alone; /* access was out of reach: counting by ourselves */
+    bool alone; /* access was unreachable: counting by ourselves */
 };
 
-enum quota_verdict { QUOTA_TAKEN, QUOTA_OVER, QUOTA_ASK };
+enum quota_result { QUOTA_TAKEN, QUOTA_OVER, QUOTA_ASK };
 
 /* Takes one request's worth. QUOTA_ASK: nothing taken, a lease is needed first. */
-enum quota_verdict quota_take(struct quota *quota, int64_t now_s, struct quota_limits limits);
+enum quota_result quota_take(struct quota *quota, int64_t now_s, struct quota_limits limits);
 /* Worth asking for the next lease before this one is used up. */
 bool quota_is_low(const struct quota *quota);
 /* How many to ask for when `waiting` requests need one each. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -13,15 +14,36 @@
 #include "migrate_sql.h"
 #include "services/migrate/plan.h"
 
-/* A lock that is not to be had at once makes everything behind it wait: better to fail and be run
-   again. */
-#define MIGRATION_LOCK_WAIT "5s"
-#define ROLE_TRIES          3
+/* Transactions that need a table queue behind a migration that waits for it, and services give up
+   after 300 ms: better to let them pass and try again, after pauses that grow. */
+#define MIGRATION_LOCK_WAIT "150ms"
+/* An index that is built concurrently waits for open transactions, and blocks none. */
+#define INDEX_LOCK_WAIT "60s"
+/* No service waits for roles. */
+#define ROLE_LOCK_WAIT "5s"
+#define ROLE_TRIES     3
+
+enum {
+    MIGRATION_TIMEOUT_US = 60 * 1000 * 1000, /* of one migration, all its tries together */
+    PAUSE_MIN_MS = 50,
+    PAUSE_MAX_MS = 2000,
+    LOCK_PAUSE_MS = 100, /* between two looks whether another program has done */
+};
+
+/* Services that are at work meanwhile hold locks, and may take them in another order. */
+static bool met_a_lock(const struct db_admin *admin)
+{
+    const char *sqlstate = db_admin_sqlstate(admin);
+
+    return strcmp(sqlstate, "40P01") == 0 /* deadlock_detected */ ||
+           strcmp(sqlstate, "55P03") == 0 /* lock_not_available */;
+}
 
 static enum status failed(const struct db_admin *admin, enum status st, const char *step)
 {
-    LOG(LOG_ERROR, "the database refused a step", log_str("step", step),
-        log_str("sqlstate", db_admin_sqlstate(admin)), log_str("error", db_admin_error(admin)));
+    LOG(met_a_lock(admin) ? LOG_INFO : LOG_ERROR, "a step failed in the database",
+        log_str("step", step), log_str("sqlstate", db_admin_sqlstate(admin)),
+        log_str("error", db_admin_error(admin)));
     return st;
 }
 
@@ -72,7 +94,7 @@ static void free_applied(struct applied *list, size_t n)
     free(list);
 }
 
-static enum status create_role(struct db_admin *admin, const struct role *role)
+static enum status create_role(struct db_admin *admin, const struct database_role *role)
 {
     char *verifier = NULL;
     const char *params[] = {role->name, ""};
@@ -101,8 +123,8 @@ static enum status create_role(struct db_admin *admin, const struct role *role)
     return st;
 }
 
-/* Roles belong to the server and the lock to the database, so a neighbour may be at the same role
-   ("tuple concurrently updated"). */
+/* Roles belong to the server and the lock to the database, so another migration may be at the same
+   role ("tuple concurrently updated"). */
 static enum status create_roles(struct db_admin *admin, const struct apply_options *options)
 {
     enum status st = ST_OK;
@@ -119,11 +141,11 @@ static enum status create_roles(struct db_admin *admin, const struct apply_optio
     return ST_OK;
 }
 
-static enum status apply_one(struct db_admin *admin, const struct migration *migration)
+/* The transaction of one migration. */
+static enum status try_one(struct db_admin *admin, const struct migration *migration)
 {
     char number[16];
     const char *row[] = {migration->service, number, migration->title, migration->checksum};
-    int64_t start_us = clock_mono_us();
     enum status st;
 
     snprintf(number, sizeof(number), "%d", migration->number);
@@ -134,6 +156,40 @@ static enum status apply_one(struct db_admin *admin, const struct migration *mig
         st = query(admin, SQL_RECORD_APPLIED, row, 4);
     if (st == ST_OK)
         st = script(admin, "COMMIT", "commit");
+    return st;
+}
+
+struct retry {
+    int64_t start_us;
+    int pause_ms;
+};
+
+static struct retry retry_begin(void)
+{
+    return (struct retry){.start_us = clock_mono_us(), .pause_ms = PAUSE_MIN_MS};
+}
+
+/* Whether what has just failed for a lock may be tried again. Pauses first. */
+static bool retry_may(struct retry *retry, const struct db_admin *admin, enum status st)
+{
+    if (st != ST_INTERNAL || !met_a_lock(admin) ||
+        clock_mono_us() - retry->start_us >= MIGRATION_TIMEOUT_US)
+        return false;
+    usleep((useconds_t)retry->pause_ms * 1000);
+    retry->pause_ms = 2 * retry->pause_ms < PAUSE_MAX_MS ? 2 * retry->pause_ms : PAUSE_MAX_MS;
+    return true;
+}
+
+static enum status apply_one(struct db_admin *admin, const struct migration *migration)
+{
+    struct retry retry = retry_begin();
+    enum status st = try_one(admin, migration);
+
+    while (retry_may(&retry, admin, st)) {
+        st = script(admin, "ROLLBACK", "rollback");
+        if (st == ST_OK)
+            st = try_one(admin, migration);
+    }
     if (st != ST_OK) {
         LOG(LOG_ERROR, "migration failed and was rolled back", log_str("of", migration->service),
             log_int("number", migration->number), log_str("title", migration->title));
@@ -141,7 +197,7 @@ static enum status apply_one(struct db_admin *admin, const struct migration *mig
     }
     printf("{\"service\":\"%s\",\"number\":%d,\"title\":\"%s\",\"ms\":%" PRId64 "}\n",
            migration->service, migration->number, migration->title,
-           (clock_mono_us() - start_us) / 1000);
+           (clock_mono_us() - retry.start_us) / 1000);
     fflush(stdout);
     return ST_OK;
 }
@@ -158,7 +214,7 @@ static enum status check(const struct apply_options *options, const struct appli
 
         if (state == PLAN_APPLIED || state == PLAN_PENDING)
             continue;
-        LOG(LOG_ERROR, "migration does not fit what was applied", log_str("of", migration->service),
+        LOG(LOG_ERROR, "migration differs from what was applied", log_str("of", migration->service),
             log_int("number", migration->number), log_str("title", migration->title),
             log_str("state", plan_state_name(state)));
         st = ST_REFUSED;
@@ -188,25 +244,122 @@ static enum status limit_lock_wait(struct db_admin *admin, const char *wait)
     return query(admin, SQL_LIMIT_LOCK_WAIT, &wait, 1);
 }
 
-enum status apply_all(struct db_admin *admin, const struct apply_options *options)
+/* -- indexes of partitions ------------------------------------------------------------------- */
+
+enum { INDEX_NAME, INDEX_DROP, INDEX_CREATE, INDEX_ATTACH, INDEX_COLUMNS };
+
+/* A row of list_missing_indexes.sql, kept while what it says is run. */
+struct index {
+    char *texts[INDEX_COLUMNS]; /* NULL = nothing to do */
+};
+
+static struct index copy_index(const struct db_admin *admin, size_t row)
 {
-    char wait[16];
+    struct index index = {{NULL}};
+
+    for (int i = 0; i < INDEX_COLUMNS; i++) {
+        const char *value = db_admin_value(admin, row, i);
+
+        index.texts[i] = value != NULL ? strdup(value) : NULL;
+        must((value == NULL) == (index.texts[i] == NULL));
+    }
+    return index;
+}
+
+static enum status attach_index(struct db_admin *admin, const struct index *index)
+{
+    struct retry retry = retry_begin();
+    enum status st = limit_lock_wait(admin, MIGRATION_LOCK_WAIT);
+
+    if (st != ST_OK)
+        return st;
+    do
+        st = script(admin, index->texts[INDEX_ATTACH], index->texts[INDEX_NAME]);
+    while (retry_may(&retry, admin, st));
+    return st;
+}
+
+/* Outside of a transaction: neither who writes waits for it, nor the seal of the audit log. */
+static enum status complete_index(struct db_admin *admin, const struct index *index)
+{
+    const int64_t start_us = clock_mono_us();
+    enum status st = limit_lock_wait(admin, INDEX_LOCK_WAIT);
+
+    for (int i = INDEX_DROP; i <= INDEX_CREATE && st == ST_OK; i++)
+        if (index->texts[i] != NULL)
+            st = script(admin, index->texts[i], index->texts[INDEX_NAME]);
+    if (st == ST_OK)
+        st = attach_index(admin, index);
+    if (st != ST_OK) {
+        LOG(LOG_ERROR, "index was not completed; the next run continues it",
+            log_str("index", index->texts[INDEX_NAME]));
+        return st;
+    }
+    printf("{\"index\":\"%s\",\"ms\":%" PRId64 "}\n", index->texts[INDEX_NAME],
+           (clock_mono_us() - start_us) / 1000);
+    fflush(stdout);
+    return ST_OK;
+}
+
+/* A migration makes an index ON ONLY the table whose partitions have rows: each gets its own here. */
+static enum status complete_indexes(struct db_admin *admin)
+{
+    enum status st = query(admin, SQL_LIST_MISSING_INDEXES, NULL, 0);
+    size_t n = st == ST_OK ? db_admin_rows(admin) : 0;
+    struct index *list = calloc(n + 1, sizeof(*list));
+
+    must(list != NULL);
+    for (size_t i = 0; i < n; i++)
+        list[i] = copy_index(admin, i);
+    for (size_t i = 0; i < n; i++) {
+        if (st == ST_OK)
+            st = complete_index(admin, &list[i]);
+        for (int j = 0; j < INDEX_COLUMNS; j++)
+            free(list[i].texts[j]);
+    }
+    free(list);
+    return st;
+}
+
+/* -- all of it --------------------------------------------------------------------------------- */
+
+static enum status lock(struct db_admin *admin, int wait_s)
+{
+    const int64_t until_us = clock_mono_us() + wait_s * INT64_C(1000000);
     enum status st;
 
-    snprintf(wait, sizeof(wait), "%ds", options->lock_wait_s);
-    st = limit_lock_wait(admin, wait);
-    if (st == ST_OK)
+    for (;;) {
         st = query(admin, SQL_LOCK, NULL, 0);
+        if (st != ST_OK || strcmp(db_admin_value(admin, 0, 0), "t") == 0)
+            return st;
+        if (clock_mono_us() >= until_us) {
+            LOG(LOG_ERROR, "another program is still migrating this database");
+            return ST_INTERNAL;
+        }
+        usleep(LOCK_PAUSE_MS * 1000);
+    }
+}
+
+enum status apply_all(struct db_admin *admin, const struct apply_options *options)
+{
+    enum status st = lock(admin, options->lock_wait_s);
+
     if (st == ST_OK)
-        st = limit_lock_wait(admin, MIGRATION_LOCK_WAIT);
+        st = limit_lock_wait(admin, ROLE_LOCK_WAIT);
     if (st == ST_OK)
         st = script(admin, migrate_sql[SQL_CREATE_LEDGER].text, "create_ledger");
+    if (st == ST_OK)
+        st = script(admin, migrate_sql[SQL_CREATE_FUNCTIONS].text, "create_functions");
     if (st == ST_OK)
         st = script(admin, migrate_sql[SQL_SECURE_DATABASE].text, "secure_database");
     if (st == ST_OK)
         st = create_roles(admin, options);
     if (st == ST_OK)
+        st = limit_lock_wait(admin, MIGRATION_LOCK_WAIT);
+    if (st == ST_OK)
         st = apply_pending(admin, options);
+    if (st == ST_OK)
+        st = complete_indexes(admin);
     return st;
 }
 

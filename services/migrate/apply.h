@@ -3,7 +3,11 @@
  *
  * What     apply_all() holds an advisory lock while it works, so programs that run at the same time
  *          wait for each other; each migration is one transaction, together with its row in
- *          migration.applied. It prints one JSON line on stdout for each.
+ *          migration.applied. One that meets the locks of a service at work, or with it in a
+ *          deadlock, lets it pass and is tried again, for a minute. It prints one JSON line on
+ *          stdout for each.
+ *          Indexes that a migration has made ON ONLY a partitioned table are then built for its
+ *          partitions, one by one, the newest first, while everybody reads and writes.
  * Threads  One thread.
  * Fails    ST_REFUSED: the files do not fit what was applied; nothing was changed. Everything else
  *          as in db_admin.h. The reason is logged. What was applied before a failure stays.
@@ -15,7 +19,7 @@
 #include "services/migrate/migration.h"
 
 /* The role conv_NAME of a service, and its password ("" = not given). */
-struct role {
+struct database_role {
     const char *name;
     const char *password;
 };
@@ -23,7 +27,7 @@ struct role {
 struct apply_options {
     const struct migration *migrations;
     size_t n_migrations;
-    const struct role *roles;
+    const struct database_role *roles;
     size_t n_roles;
     int lock_wait_s; /* for another program that migrates */
 };

@@ -71,7 +71,7 @@ static enum status connect_in_time(const struct migrate_config *config, struct d
 
 static enum status migrate(struct db_admin *admin, const struct migrate_config *config)
 {
-    const struct role roles[] = {
+    const struct database_role roles[] = {
         {"conv_access", config->access},   {"conv_conversation", config->conversation},
         {"conv_search", config->search},   {"conv_audit", config->audit},
         {"conv_webhook", config->webhook},

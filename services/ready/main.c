@@ -19,7 +19,7 @@
 #include "common/base/str.h"
 #include "common/base/version.h"
 
-enum { PATIENCE_S = 3, ANSWER_MOST = 4096 };
+enum { TIMEOUT_S = 3, ANSWER_MAX = 4096 };
 
 struct ready_config {
     const char *address, *port;
@@ -44,17 +44,17 @@ static int fail(const char *why)
     return 1;
 }
 
-/* A connection on which no step takes longer than PATIENCE_S; -1 with errno set. An address that
+/* A connection on which no step takes longer than TIMEOUT_S; -1 with errno set. An address that
    means all of this machine's leads to the loopback one. */
 static int reach(const struct addrinfo *address)
 {
-    const struct timeval patience = {.tv_sec = PATIENCE_S};
+    const struct timeval timeout = {.tv_sec = TIMEOUT_S};
     int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     if (fd < 0)
         return -1;
-    if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) == 0 &&
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) == 0 &&
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) == 0 &&
         connect(fd, address->ai_addr, address->ai_addrlen) == 0)
         return fd;
     close(fd);
@@ -62,15 +62,15 @@ static int reach(const struct addrinfo *address)
 }
 
 /* The listener closes after its answer; what of it does not fit is left out. */
-static void ask(int fd, char answer[ANSWER_MOST + 1])
+static void ask(int fd, char answer[ANSWER_MAX + 1])
 {
     static const char question[] = "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n";
     size_t n = 0;
     ssize_t got = 1;
 
     if (send(fd, question, sizeof(question) - 1, MSG_NOSIGNAL) == sizeof(question) - 1) {
-        while (got > 0 && n < ANSWER_MOST) {
-            got = recv(fd, answer + n, ANSWER_MOST - n, 0);
+        while (got > 0 && n < ANSWER_MAX) {
+            got = recv(fd, answer + n, ANSWER_MAX - n, 0);
             n += got > 0 ? (size_t)got : 0;
         }
     }
@@ -89,7 +89,7 @@ static int judge(const char *answer)
 
 int main(int argc, char **argv)
 {
-    static char answer[ANSWER_MOST + 1];
+    static char answer[ANSWER_MAX + 1];
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                                    .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
     static struct ready_config config; /* its texts live until the process ends */

@@ -1,18 +1,19 @@
 /*
- * filter - one filter of a search: {"field", "operator", "value"}, judged by the grammar.
+ * filter - one filter of a search: {"field", "operator", "value"}, checked against the fields that
+ * can be searched.
  *
- * Owns     What is read is copied into the arena of the problems.
+ * Owns     What is read is copied into the arena of the errors.
  * Threads  Any; pure.
  */
 #ifndef SERVICES_SEARCH_FILTER_H
 #define SERVICES_SEARCH_FILTER_H
 
+#include "common/wire/errors.h"
 #include "common/wire/json.h"
-#include "common/wire/problems.h"
-#include "services/search/grammar.h"
-#include "services/search/literals.h"
+#include "services/search/number_text.h"
+#include "services/search/search_fields.h"
 
-#define FILTER_VALUES_MOST 100
+#define FILTER_VALUES_MAX 100
 
 struct filter {
     enum filter_field field;
@@ -28,8 +29,8 @@ struct filter {
 /* Reads the filter that stands at `path`; `value` may be anything. Problems are added in the order
    of the document; *filter then means nothing. `*names_contact` says whether its field is one that
    names the contact, be the rest of it right or wrong. */
-void filter_read(json_t *value, const char *path, const struct literals *literals,
-                 struct filter *filter, bool *names_contact, struct problems *problems);
+void filter_read(json_t *value, const char *path, const struct number_texts *numbers,
+                 struct filter *filter, bool *names_contact, struct errors *errors);
 
 static inline bool filter_names_contact(enum filter_field field)
 {

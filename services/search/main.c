@@ -1,8 +1,8 @@
 #include <malloc.h>
 
 #include "common/actor/service.h"
+#include "common/audit_log/audit_log.h"
 #include "common/base/log.h"
-#include "common/trail/trail.h"
 #include "proto/subject.h"
 #include "search_sql.h"
 #include "services/search/search.h"
@@ -25,39 +25,40 @@ static const struct setting settings[] = {
      .offset = offsetof(struct search_config, cursor_key_previous),
      .fallback = "",
      .secret = true,
-     .meaning = "A second key whose cursors are accepted as well, while keys are changed"},
+     .meaning = "A second key whose cursors are also accepted, for changing keys"},
     {.name = "DATABASE_IS_REPLICA",
      .type = SETTING_BOOL,
      .offset = offsetof(struct search_config, database_is_replica),
      .fallback = "false",
-     .meaning = "DATABASE_URL leads to a read-only replica: audit entries are left to the gateway, "
-                "and what was just written may not be found yet"},
+     .meaning = "DATABASE_URL points to a read-only replica: the gateway writes the audit "
+                "entries, and recent writes may not be found yet"},
 };
 
 static const struct route routes[] = {
     {.subject = SUBJECT_SEARCH_CONVERSATIONS,
      .operation = OP_CONVERSATION_SEARCH,
-     .judge = search_judge,
-     .ask = search_ask,
-     .tell = search_tell},
+     .parse = search_parse,
+     .query = search_query,
+     .reply = search_reply},
 };
 
 /* What a batch of pages took is kept for the next one: giving megabytes back to the kernel and
    taking them again costs a quarter of the time that a page takes here. */
-enum { KEPT_BYTES = 256 * 1024 * 1024, BLOCK_MOST = 32 * 1024 * 1024 };
+enum { KEPT_BYTES = 256 * 1024 * 1024, BLOCK_MAX = 32 * 1024 * 1024 };
 
 static struct search search;
 
 static struct service search_service = {
     .name = "search",
-    .mailbox = SUBJECT_SEARCH,
     .routes = routes,
     .n_routes = sizeof(routes) / sizeof(routes[0]),
     .statements = search_sql,
     .n_statements = SEARCH_SQL_COUNT,
     .self = &search,
-    .ledger = &trail,
-    .batch_most = 16, /* a reply may be 7 MB, and so are the rows that it is made from */
+    .audit_sink = &audit_log,
+    .batch_max = 16, /* a reply may be 7 MB, and so are the rows that it is made from */
+    .statement_ms = 1500,
+    .has_slow_lane = true,
 };
 
 static enum status open_search(struct service *service, void *config)
@@ -69,9 +70,9 @@ static enum status open_search(struct service *service, void *config)
         return ST_REFUSED;
     }
     if (read->database_is_replica)
-        service->ledger = NULL;
+        service->audit_sink = NULL;
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
-    mallopt(M_MMAP_THRESHOLD, BLOCK_MOST);
+    mallopt(M_MMAP_THRESHOLD, BLOCK_MAX);
     return ST_OK;
 }
 

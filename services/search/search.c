@@ -3,7 +3,7 @@
  *
  * Answer   ok: conversation.list; or parameter_invalid, parameter_not_found, invalid_json,
  *          invalid_field, invalid_operator, invalid_cursor
- * Cursor   the place of the page's last conversation, bound to the query; see place.h
+ * Cursor   the place of the page's last conversation, bound to the query; see page_token.h
  */
 #include "services/search/search.h"
 
@@ -12,80 +12,97 @@
 #include <stdlib.h>
 
 #include "common/base/clock.h"
-#include "common/base/log.h"
 #include "common/wire/fields.h"
-#include "services/search/plan.h"
+#include "services/search/search_statement.h"
 
 enum {
-    REST_ROOM = 768, /* bytes of a conversation, or of the list, beside values that may be long */
-    SECONDS_ROOM = 24,
+    COUNT_MAX = 10000, /* what is counted again for each page; more goes along with the cursor */
+    COST_US = 20,      /* a unit of a command's cost */
+    /* bytes of a conversation, or of the list, beside values that may be long */
+    REST_CAPACITY = 768,
+    SECONDS_CAPACITY = 24,
+    FRAME_ROWS = 2, /* of the statement, beside those of the page */
 };
 
 struct search_state {
-    struct query query;
+    struct search_query query;
     struct str binding;
-    struct place behind; /* its page is 1 where there is no cursor */
-    size_t found;        /* index of the statement */
+    struct page_token behind; /* its page is 1, and it has no total, where there is no cursor */
+    size_t found;             /* index of the statement */
 };
 
-enum status search_judge(struct command *command, void *service)
+enum status search_parse(struct command *command, void *service)
 {
     const struct search *self = service;
     struct search_state *state = ARENA_NEW(command->arena, struct search_state);
 
-    if (!query_read(command->body, &state->query, &command->problems))
-        return command_refuse_all(command, fields_outcome(&command->problems));
-    state->binding = query_binding(&state->query, &command->caller.organization_id, command->arena);
+    if (!search_query_read(command->body, &state->query, &command->errors))
+        return command_refuse_all(command, fields_outcome(&command->errors));
+    state->binding =
+        search_query_binding(&state->query, &command->caller.organization_id, command->arena);
     state->behind.page = 1;
     if (state->query.starting_after.p != NULL &&
-        !place_read(state->query.starting_after, &self->keys, state->binding, clock_us(),
-                    &state->behind))
+        !page_token_read(state->query.starting_after, &self->keys, state->binding, clock_us(),
+                         &state->behind))
         return command_refuse(command, OUTCOME_INVALID_CURSOR, "pagination.starting_after",
                               "is not a cursor of this search, or has expired");
     command->state = state;
     return ST_OK;
 }
 
-void search_ask(struct command *command, struct db *db, void *service)
+void search_query(struct command *command, struct db *db, void *service)
 {
     struct search_state *state = command->state;
-    const struct place *behind = state->query.starting_after.p != NULL ? &state->behind : NULL;
-    struct plan plan;
+    const struct page_token *behind = state->query.starting_after.p != NULL ? &state->behind : NULL;
+    struct search_statement statement;
 
-    plan_make(&state->query, &command->caller.organization_id, behind, command->arena, &plan);
-    state->found = db_add(db, (int)plan.statement, plan.params, plan.n);
+    search_statement_make(&state->query, &command->caller.organization_id, behind, command->arena,
+                          &statement);
+    state->found = db_add(db, (int)statement.sql, statement.params, statement.n);
+}
+
+/* The place behind that row. False: its id is none. */
+static bool token_behind(const struct search_state *state, const struct db_rows *rows, size_t last,
+                         struct page_token *out)
+{
+    *out = (struct page_token){
+        .created_us = db_value_int(rows, last, STATEMENT_CREATED_US),
+        .page = state->behind.page + 1,
+        .has_total = state->behind.has_total || db_value_int(rows, 0, STATEMENT_TOTAL) > COUNT_MAX,
+    };
+    if (out->has_total)
+        out->total = (uint64_t)db_value_int(rows, 0, STATEMENT_TOTAL);
+    return uuid_parse(db_value(rows, last, STATEMENT_CONVERSATION + CONVERSATION_ID), &out->id);
 }
 
 static void add_next(struct buf *out, const struct search *self, const struct search_state *state,
-                     const struct db_rows *rows, size_t last)
+                     const struct page_token *next)
 {
-    struct place place = {.created_us = db_value_int(rows, last, PLAN_CREATED_US),
-                          .page = state->behind.page + 1};
-    char text[CURSOR_TEXT_MOST + 1];
+    char text[CURSOR_TEXT_MAX + 1];
 
-    must(uuid_parse(db_value(rows, last, PLAN_CONVERSATION + CONVERSATION_ID), &place.id));
-    place_write(&place, &self->keys, state->binding, clock_us(), text);
+    page_token_write(next, &self->keys, state->binding, clock_us(), text);
     json_add_key(out, "next");
     buf_char(out, '{');
     json_add_text(out, "starting_after", str_of(text));
     buf_char(out, '}');
 }
 
+/* `next` NULL: this page is the last one. */
 static void add_pages(struct buf *out, const struct search *self, const struct search_state *state,
-                      const struct db_rows *rows, size_t shown, bool is_last)
+                      const struct page_token *next)
 {
     json_add_key(out, "pages");
     buf_char(out, '{');
     json_add_text(out, "type", STR("pages"));
     json_add_integer(out, "page", state->behind.page);
     json_add_integer(out, "per_page", state->query.per_page);
-    if (!is_last)
-        add_next(out, self, state, rows, shown);
+    if (next != NULL)
+        add_next(out, self, state, next);
     buf_char(out, '}');
 }
 
 /* Unix microseconds become seconds, rounded down: as a rule, the digits without the last six. */
-static void to_seconds(struct str *value, char text[SECONDS_ROOM])
+static void to_seconds(struct str *value, char text[SECONDS_CAPACITY])
 {
     int64_t us;
 
@@ -95,7 +112,7 @@ static void to_seconds(struct str *value, char text[SECONDS_ROOM])
         us = strtoll(value->p, NULL, 10); /* results are terminated */
         value->p = text;
         value->n =
-            (size_t)snprintf(text, SECONDS_ROOM, "%" PRId64, us / 1000000 - (us % 1000000 < 0));
+            (size_t)snprintf(text, SECONDS_CAPACITY, "%" PRId64, us / 1000000 - (us % 1000000 < 0));
     }
 }
 
@@ -106,8 +123,8 @@ static struct str contact_of(const struct db_rows *rows, struct arena *arena)
     struct buf contact;
 
     for (int i = CONVERSATION_CONTACT_ID; i < CONVERSATION_COLUMNS; i++)
-        values[i] = db_value(rows, 0, PLAN_CONTACT + i - CONVERSATION_CONTACT_ID);
-    buf_init(&contact, arena, REST_ROOM);
+        values[i] = db_value(rows, 0, STATEMENT_CONTACT + i - CONVERSATION_CONTACT_ID);
+    buf_init(&contact, arena, REST_CAPACITY);
     conversation_write_contact(&contact, values);
     return buf_str(&contact);
 }
@@ -116,10 +133,10 @@ static void add_conversation(struct buf *out, const struct db_rows *rows, size_t
                              struct str contact)
 {
     struct str values[CONVERSATION_COLUMNS];
-    char created[SECONDS_ROOM], updated[SECONDS_ROOM], last[SECONDS_ROOM];
+    char created[SECONDS_CAPACITY], updated[SECONDS_CAPACITY], last[SECONDS_CAPACITY];
 
     for (int i = 0; i < CONVERSATION_CONTACT_ID; i++)
-        values[i] = db_value(rows, row, PLAN_CONVERSATION + i);
+        values[i] = db_value(rows, row, STATEMENT_CONVERSATION + i);
     to_seconds(&values[CONVERSATION_CREATED_AT], created);
     to_seconds(&values[CONVERSATION_UPDATED_AT], updated);
     to_seconds(&values[CONVERSATION_LAST_MESSAGE_AT], last);
@@ -127,32 +144,47 @@ static void add_conversation(struct buf *out, const struct db_rows *rows, size_t
 }
 
 /* So that the reply, which may be megabytes, is not moved while it grows. */
-static size_t room_for(const struct db_rows *rows, size_t shown, struct str contact)
+static size_t capacity_for(const struct db_rows *rows, size_t shown, struct str contact)
 {
-    size_t room = REST_ROOM;
+    size_t capacity = REST_CAPACITY;
 
     for (size_t row = 1; row <= shown; row++)
-        room += REST_ROOM + contact.n +
-                db_value(rows, row, PLAN_CONVERSATION + CONVERSATION_EXTERNAL_ID).n +
-                db_value(rows, row, PLAN_CONVERSATION + CONVERSATION_CUSTOM_ATTRIBUTES).n;
-    return room;
+        capacity += REST_CAPACITY + contact.n +
+                    db_value(rows, row, STATEMENT_CONVERSATION + CONVERSATION_EXTERNAL_ID).n +
+                    db_value(rows, row, STATEMENT_CONVERSATION + CONVERSATION_CUSTOM_ATTRIBUTES).n;
+    return capacity;
 }
 
-enum status search_tell(struct command *command, struct db *db, void *service)
+static uint32_t cost_of(const struct db_rows *rows)
+{
+    const int64_t units =
+        1 + db_value_int(rows, db_rows_count(rows) - 1, STATEMENT_TOOK_US) / COST_US;
+
+    return units > 1 && units < UINT32_MAX ? (uint32_t)units : 1;
+}
+
+enum status search_reply(struct command *command, struct db *db, void *service)
 {
     const struct search_state *state = command->state;
     const struct db_rows *rows = db_result(db, state->found);
-    /* Row 0 has the total and the contact. A row more than the page says that there is a next one.
-     */
-    const size_t most = (size_t)state->query.per_page, found = db_rows_count(rows) - 1;
-    const size_t shown = found > most ? most : found;
-    const struct str contact_id = db_value(rows, 0, PLAN_CONTACT);
-    const struct str contact = contact_of(rows, command->arena);
+    const size_t n = db_rows_count(rows), max = (size_t)state->query.per_page;
+    /* The first row has the total and the contact, the last one the time. A row more than the page
+       says that there is a next one. */
+    const bool is_last = n <= FRAME_ROWS + max;
+    const size_t shown = is_last ? n - FRAME_ROWS : max;
     struct buf *out = &command->reply;
+    struct str contact, contact_id;
+    struct page_token next;
 
-    if (contact_id.p != NULL)
-        must(uuid_parse(contact_id, &command->contact_id));
-    buf_init(out, command->arena, room_for(rows, shown, contact));
+    if (n < FRAME_ROWS)
+        return ST_INTERNAL;
+    command->cost = cost_of(rows);
+    contact_id = db_value(rows, 0, STATEMENT_CONTACT);
+    if ((contact_id.p != NULL && !uuid_parse(contact_id, &command->contact_id)) ||
+        (!is_last && !token_behind(state, rows, shown, &next)))
+        return ST_INTERNAL;
+    contact = contact_of(rows, command->arena);
+    buf_init(out, command->arena, capacity_for(rows, shown, contact));
     buf_char(out, '{');
     json_add_text(out, "type", STR("conversation.list"));
     json_add_key(out, "conversations");
@@ -163,8 +195,8 @@ enum status search_tell(struct command *command, struct db *db, void *service)
         add_conversation(out, rows, row, contact);
     }
     buf_char(out, ']');
-    json_add_integer(out, "total_count", db_value_int(rows, 0, PLAN_TOTAL));
-    add_pages(out, service, state, rows, shown, shown == found);
+    json_add_integer(out, "total_count", db_value_int(rows, 0, STATEMENT_TOTAL));
+    add_pages(out, service, state, is_last ? NULL : &next);
     buf_char(out, '}');
     return ST_OK;
 }

@@ -15,8 +15,8 @@ struct search {
 };
 
 /* v1.search.conversations */
-enum status search_judge(struct command *command, void *service);
-void search_ask(struct command *command, struct db *db, void *service);
-enum status search_tell(struct command *command, struct db *db, void *service);
+enum status search_parse(struct command *command, void *service);
+void search_query(struct command *command, struct db *db, void *service);
+enum status search_reply(struct command *command, struct db *db, void *service);
 
 #endif

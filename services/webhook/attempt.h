@@ -1,8 +1,8 @@
 /*
  * attempt - one delivery on its way: what is sent where, and what came of it.
  *
- * What     Lives in one of the sender's slots, from the claim until it is settled. Its parts hand
- *          it on: sender (claimed) -> lookup -> deliver -> sender (ended) -> store (settled).
+ * What     Lives in one of the sender's slots, from the claim until it is completed. Its parts hand
+ *          it on: sender (claimed) -> lookup -> deliver -> sender (ended) -> store (completed).
  * Owns     Its arena, which holds the texts; the sender keeps both for the next attempt.
  * Threads  The sender's.
  */
@@ -11,11 +11,11 @@
 
 #include "common/base/arena.h"
 #include "common/base/uuid.h"
-#include "services/webhook/destination.h"
+#include "services/webhook/webhook_url.h"
 
-#define ATTEMPT_LIMIT_MS     8000 /* for everything, from the look-up to the answer's end */
-#define ATTEMPT_EXCERPT_MOST 4096
-#define ATTEMPT_SIGNATURE    67 /* "v1=" and 64 hex digits */
+#define ATTEMPT_LIMIT_MS    8000 /* for everything, from the look-up to the answer's end */
+#define ATTEMPT_EXCERPT_MAX 4096
+#define ATTEMPT_SIGNATURE   67 /* "v1=" and 64 hex digits */
 
 enum failure {
 #define FAILURE(symbol, name) symbol,
@@ -26,7 +26,7 @@ enum failure {
 
 const char *failure_name(enum failure failure);
 
-struct lookup;
+struct dns_lookup;
 struct transfer;
 
 struct attempt {
@@ -39,15 +39,15 @@ struct attempt {
     struct str url, event_type, body;
     char signature[ATTEMPT_SIGNATURE + 1]; /* "" = the endpoint wants none */
     int64_t timestamp;                     /* Unix seconds: signed */
-    struct destination destination;
+    struct webhook_url parsed_url;
     struct address address; /* the one that is connected to */
     bool has_address;
 
     int64_t begun_us; /* clock_mono_us() */
     int64_t started_ms, finished_ms;
 
-    /* Who has it at the moment; NULL when nobody. */
-    struct lookup *lookup;
+    /* Who has it at the moment; NULL if none. */
+    struct dns_lookup *lookup;
     struct transfer *transfer;
 
     /* What came of it. A phase that was not reached took no time: -1. */
@@ -56,7 +56,7 @@ struct attempt {
     int http_status; /* 0 = no answer */
     int64_t dns_us, connect_us, tls_us, wait_us, total_us;
     size_t excerpt_n;
-    char excerpt[ATTEMPT_EXCERPT_MOST];
+    char excerpt[ATTEMPT_EXCERPT_MAX];
 };
 
 /* Milliseconds of its time that are left; 0 when it is over. */

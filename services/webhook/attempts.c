@@ -7,22 +7,24 @@
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
 #include "common/db/array.h"
+#include "services/webhook/address_policy.h"
 #include "services/webhook/deliver.h"
-#include "services/webhook/guard.h"
-#include "services/webhook/lookup.h"
+#include "services/webhook/dns_lookup.h"
 #include "services/webhook/payload.h"
 
 enum {
-    LOOK_AROUND_US = 30 * 1000 * 1000,
-    ARENA_MOST = 1024 * 1024, /* of an attempt */
+    REFRESH_US = 30 * 1000 * 1000,
+    ARENA_MAX = 1024 * 1024, /* of an attempt */
+    DATA_MAX = 64 * 1024,
+    EVENT_TYPE_MAX = 64,
 };
 
 struct attempts {
     struct attempts_options options;
-    struct lookups *lookups;
+    struct dns_lookups *lookups;
     struct deliver *deliver;
-    struct guard guard;
-    int64_t look_around_due_us; /* clock_mono_us() */
+    struct address_policy policy;
+    int64_t refresh_due_us; /* clock_mono_us() */
 
     /* Every slot is vacant, under way or ended. */
     struct attempt *all;
@@ -38,9 +40,9 @@ static void on_end(void *closure, struct attempt *attempt)
 {
     struct attempts *attempts = closure;
 
-    metric_add(attempts->options.meters->results[attempt->failure], 1);
-    metric_observe(attempts->options.meters->seconds, attempt->total_us);
-    metric_add(attempts->options.meters->under_way, -1);
+    metric_add(attempts->options.metrics->results[attempt->failure], 1);
+    metric_observe(attempts->options.metrics->seconds, attempt->total_us);
+    metric_add(attempts->options.metrics->under_way, -1);
     attempts->ended[attempts->n_ended++] = attempt;
 }
 
@@ -51,13 +53,13 @@ static void end(struct attempts *attempts, struct attempt *attempt, enum failure
 }
 
 /* One address that is not allowed spoils them all: who answers so tries something. */
-static enum failure judge_addresses(const struct attempts *attempts,
+static enum failure check_addresses(const struct attempts *attempts,
                                     const struct address *addresses, size_t n)
 {
     if (n == 0)
         return FAILURE_DNS;
     for (size_t i = 0; i < n; i++) {
-        if (!guard_allows(&attempts->guard, &addresses[i]))
+        if (!address_policy_allows(&attempts->policy, &addresses[i]))
             return FAILURE_BLOCKED;
     }
     return FAILURE_NONE;
@@ -66,7 +68,7 @@ static enum failure judge_addresses(const struct attempts *attempts,
 static void send_to(struct attempts *attempts, struct attempt *attempt,
                     const struct address *addresses, size_t n)
 {
-    const enum failure failure = judge_addresses(attempts, addresses, n);
+    const enum failure failure = check_addresses(attempts, addresses, n);
 
     if (failure != FAILURE_NONE) {
         end(attempts, attempt, failure);
@@ -96,11 +98,12 @@ static void on_looked_up(void *closure, const struct address *addresses, size_t 
 static void look_up(struct attempts *attempts, struct attempt *attempt)
 {
     struct looking *looking = ARENA_NEW(&attempt->arena, struct looking);
-    struct lookup *lookup;
+    struct dns_lookup *lookup;
 
     *looking = (struct looking){attempts, attempt};
-    lookup = lookup_begin(attempts->lookups, arena_cstr(&attempt->arena, attempt->destination.host),
-                          on_looked_up, looking);
+    lookup =
+        dns_lookup_begin(attempts->lookups, arena_cstr(&attempt->arena, attempt->parsed_url.host),
+                         on_looked_up, looking);
     if (lookup != NULL)
         attempt->lookup = lookup;
 }
@@ -109,7 +112,7 @@ static void look_up(struct attempts *attempts, struct attempt *attempt)
 static bool sign(const struct attempts *attempts, struct attempt *attempt, struct str sealed_hex)
 {
     struct uuid organization, endpoint;
-    char secret[SECRET_TEXT];
+    char secret[ENDPOINT_SECRET_TEXT];
 
     if (!uuid_parse(attempt->organization_id, &organization) ||
         !uuid_parse(attempt->endpoint_id, &endpoint) ||
@@ -122,8 +125,21 @@ static bool sign(const struct attempts *attempts, struct attempt *attempt, struc
     return true;
 }
 
+/* No service of ours has written anything else; but in any case it ends no process. */
+static bool is_sound(const struct delivery_claim *claim)
+{
+    for (size_t i = 0; i < claim->event_type.n; i++) {
+        const char c = claim->event_type.p[i];
+
+        if ((c < 'a' || c > 'z') && c != '.' && c != '_')
+            return false;
+    }
+    return claim->event_type.n <= EVENT_TYPE_MAX && claim->url.n <= WEBHOOK_URL_MAX &&
+           claim->data.n <= DATA_MAX;
+}
+
 /* The arena and nothing else survives from the attempt before. */
-static struct attempt *take_slot(struct attempts *attempts, const struct claim *claim)
+static struct attempt *take_slot(struct attempts *attempts, const struct delivery_claim *claim)
 {
     struct attempt *attempt = attempts->vacant[--attempts->n_vacant];
     struct arena arena = attempt->arena;
@@ -143,17 +159,25 @@ static struct attempt *take_slot(struct attempts *attempts, const struct claim *
     attempt->endpoint_id = arena_str(&attempt->arena, claim->endpoint_id);
     attempt->id = arena_str(&attempt->arena, claim->id);
     attempt->fence = arena_str(&attempt->arena, claim->fence);
+    if (!is_sound(claim))
+        return attempt;
     attempt->event_type = arena_str(&attempt->arena, claim->event_type);
     attempt->url = arena_str(&attempt->arena, claim->url);
     return attempt;
 }
 
-void attempts_begin(struct attempts *attempts, const struct claim *claim)
+void attempts_begin(struct attempts *attempts, const struct delivery_claim *claim)
 {
     struct attempt *attempt = take_slot(attempts, claim);
 
-    metric_add(attempts->options.meters->under_way, 1);
-    metric_observe(attempts->options.meters->wait_seconds, claim->waited_us);
+    metric_add(attempts->options.metrics->under_way, 1);
+    metric_observe(attempts->options.metrics->wait_seconds, claim->waited_us);
+    if (!is_sound(claim)) {
+        LOG(LOG_ERROR, "malformed event or endpoint: not written by our services",
+            log_slice("event_id", claim->event_id), log_slice("endpoint_id", attempt->endpoint_id));
+        end(attempts, attempt, FAILURE_INTERNAL);
+        return;
+    }
     if (claim->data.p == NULL) {
         end(attempts, attempt, FAILURE_EXPIRED);
         return;
@@ -161,13 +185,13 @@ void attempts_begin(struct attempts *attempts, const struct claim *claim)
     attempt->body = payload_write(&attempt->arena, claim->event_id, attempt->event_type,
                                   claim->created_at, claim->data);
     if (claim->signs && !sign(attempts, attempt, claim->sealed_secret)) {
-        LOG(LOG_ERROR, "a secret cannot be opened with WEBHOOK_SECRET_KEY",
+        LOG(LOG_ERROR, "a secret cannot be decrypted with WEBHOOK_SECRET_KEY",
             log_slice("endpoint_id", attempt->endpoint_id));
         end(attempts, attempt, FAILURE_INTERNAL);
-    } else if (destination_read(attempt->url, &attempt->destination) != NULL) {
+    } else if (webhook_url_read(attempt->url, &attempt->parsed_url) != NULL) {
         end(attempts, attempt, FAILURE_BLOCKED);
-    } else if (attempt->destination.is_literal) {
-        send_to(attempts, attempt, &attempt->destination.address, 1);
+    } else if (attempt->parsed_url.is_literal) {
+        send_to(attempts, attempt, &attempt->parsed_url.address, 1);
     } else {
         look_up(attempts, attempt);
     }
@@ -181,7 +205,7 @@ static void end_late_lookups(struct attempts *attempts)
 
         if (attempt->lookup == NULL || attempt_left_ms(attempt) > 0)
             continue;
-        lookup_abandon(attempt->lookup);
+        dns_lookup_abandon(attempt->lookup);
         attempt->lookup = NULL;
         attempt->dns_us = clock_mono_us() - attempt->begun_us;
         end(attempts, attempt, FAILURE_DNS);
@@ -228,21 +252,21 @@ struct str attempts_fences(struct attempts *attempts)
 
 void attempts_wait(struct attempts *attempts, struct pollfd *fds, size_t n, int timeout_ms)
 {
-    struct pollfd all[ATTEMPTS_FDS_MOST + LOOKUP_FDS_MOST];
+    struct pollfd all[ATTEMPTS_FDS_MAX + DNS_LOOKUP_FDS_MAX];
     size_t n_lookups;
 
-    must(n <= ATTEMPTS_FDS_MOST);
+    must(n <= ATTEMPTS_FDS_MAX);
     memcpy(all, fds, n * sizeof(*fds));
-    n_lookups = lookups_fds(attempts->lookups, all + n);
+    n_lookups = dns_lookups_fds(attempts->lookups, all + n);
     deliver_wait(attempts->deliver, all, n + n_lookups,
-                 lookups_timeout_ms(attempts->lookups, timeout_ms));
+                 dns_lookups_timeout_ms(attempts->lookups, timeout_ms));
     memcpy(fds, all, n * sizeof(*fds));
-    if (clock_mono_us() >= attempts->look_around_due_us) {
-        guard_look_around(&attempts->guard);
-        attempts->look_around_due_us = clock_mono_us() + LOOK_AROUND_US;
+    if (clock_mono_us() >= attempts->refresh_due_us) {
+        address_policy_refresh(&attempts->policy);
+        attempts->refresh_due_us = clock_mono_us() + REFRESH_US;
     }
-    lookups_process(attempts->lookups, all + n, n_lookups);
-    deliver_turn(attempts->deliver);
+    dns_lookups_process(attempts->lookups, all + n, n_lookups);
+    deliver_step(attempts->deliver);
     end_late_lookups(attempts);
 }
 
@@ -265,16 +289,16 @@ struct attempts *attempts_new(const struct attempts_options *options)
     const size_t n = (size_t)options->slots;
 
     attempts->options = *options;
-    arena_init(&attempts->scratch, ARENA_MOST);
-    attempts->guard.allowed = &options->webhook->allowed;
+    arena_init(&attempts->scratch, ARENA_MAX);
+    attempts->policy.allowed = &options->webhook->allowed;
     attempts->all = zeroed(n, sizeof(*attempts->all));
     attempts->vacant = zeroed(n, sizeof(struct attempt *));
     attempts->ended = zeroed(n, sizeof(struct attempt *));
     for (size_t i = 0; i < n; i++) {
-        arena_init(&attempts->all[i].arena, ARENA_MOST);
+        arena_init(&attempts->all[i].arena, ARENA_MAX);
         attempts->vacant[attempts->n_vacant++] = &attempts->all[i];
     }
-    attempts->lookups = lookups_new(options->dns_servers);
+    attempts->lookups = dns_lookups_new(options->dns_servers);
     attempts->deliver = deliver_new(&(struct deliver_options){
         .ca_file = options->ca_file,
         .on_end = on_end,
@@ -289,9 +313,9 @@ struct attempts *attempts_new(const struct attempts_options *options)
 static void abandon(struct attempts *attempts, struct attempt *attempt)
 {
     if (attempt->lookup != NULL)
-        lookup_abandon(attempt->lookup);
+        dns_lookup_abandon(attempt->lookup);
     if (attempt->transfer != NULL)
-        deliver_abandon(attempts->deliver, attempt);
+        deliver_release(attempts->deliver, attempt);
 }
 
 void attempts_free(struct attempts *attempts)
@@ -300,7 +324,7 @@ void attempts_free(struct attempts *attempts)
         return;
     for (int i = 0; i < attempts->options.slots; i++)
         abandon(attempts, &attempts->all[i]);
-    lookups_free(attempts->lookups);
+    dns_lookups_free(attempts->lookups);
     deliver_free(attempts->deliver);
     for (int i = 0; i < attempts->options.slots; i++)
         arena_release(&attempts->all[i].arena);

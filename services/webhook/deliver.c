@@ -3,15 +3,15 @@
 #include <stdlib.h>
 
 #include "common/base/log.h"
-#include "services/webhook/authorities.h"
+#include "services/webhook/ca_bundle.h"
 #include "services/webhook/transfer.h"
 
-enum { FDS_MOST = 32 };
+enum { FDS_MAX = 32 };
 
 struct deliver {
     struct deliver_options options;
     CURLM *multi;
-    char ca_path[AUTHORITIES_PATH];
+    char ca_path[CA_BUNDLE_PATH];
     int ca_fd;
     struct transfer *idle; /* handles that can be used again */
 };
@@ -37,7 +37,7 @@ void deliver_begin(struct deliver *deliver, struct attempt *attempt)
     must(curl_multi_add_handle(deliver->multi, transfer->easy) == CURLM_OK);
 }
 
-void deliver_abandon(struct deliver *deliver, struct attempt *attempt)
+void deliver_release(struct deliver *deliver, struct attempt *attempt)
 {
     struct transfer *transfer = attempt->transfer;
 
@@ -52,12 +52,12 @@ static void finish(struct deliver *deliver, struct transfer *transfer, CURLcode 
 {
     struct attempt *attempt = transfer->attempt;
 
-    transfer_judge(transfer, code);
-    deliver_abandon(deliver, attempt);
+    transfer_classify(transfer, code);
+    deliver_release(deliver, attempt);
     deliver->options.on_end(deliver->options.closure, attempt);
 }
 
-void deliver_turn(struct deliver *deliver)
+void deliver_step(struct deliver *deliver)
 {
     CURLMsg *message;
     int running, left;
@@ -77,9 +77,9 @@ void deliver_turn(struct deliver *deliver)
 
 void deliver_wait(struct deliver *deliver, struct pollfd *fds, size_t n, int timeout_ms)
 {
-    struct curl_waitfd waited[FDS_MOST];
+    struct curl_waitfd waited[FDS_MAX];
 
-    must(n <= FDS_MOST);
+    must(n <= FDS_MAX);
     /* The flags have libcurl's names and the same meaning. */
     for (size_t i = 0; i < n; i++)
         waited[i] = (struct curl_waitfd){
@@ -106,7 +106,7 @@ struct deliver *deliver_new(const struct deliver_options *options)
 
     must(deliver != NULL && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
     deliver->options = *options;
-    deliver->ca_fd = authorities_gather(options->ca_file, deliver->ca_path);
+    deliver->ca_fd = ca_bundle_open(options->ca_file, deliver->ca_path);
     if (deliver->ca_fd < 0) {
         free(deliver);
         return NULL;
@@ -128,6 +128,6 @@ void deliver_free(struct deliver *deliver)
     }
     curl_multi_cleanup(deliver->multi);
     curl_global_cleanup();
-    authorities_release(deliver->ca_fd);
+    ca_bundle_close(deliver->ca_fd);
     free(deliver);
 }

@@ -1,13 +1,12 @@
 /*
  * deliver - HTTPS requests on their way out, all of them at once.
  *
- * What     One POST for one attempt (transfer.h), on a connection of its own: nothing that is kept
- *          alive can fail at a moment that makes it unclear whether the receiver has seen the
- *          request.
+ * What     One POST for one attempt (transfer.h), on its own connection: nothing that is kept alive
+ *          can fail at a moment that makes it unclear whether the receiver has seen the request.
  * Owns     deliver_new() gives what deliver_free() takes back. Attempts stay the caller's; one that
  *          is under way ends with attempt_end() within its time.
  * Threads  The sender's, apart from deliver_wake().
- * Fails    NULL (logged): the certificate authorities cannot be read.
+ * Fails    NULL (logged): the CA bundle cannot be read.
  */
 #ifndef SERVICES_WEBHOOK_DELIVER_H
 #define SERVICES_WEBHOOK_DELIVER_H
@@ -29,12 +28,12 @@ void deliver_free(struct deliver *deliver);
 
 /* attempt->address is where to. */
 void deliver_begin(struct deliver *deliver, struct attempt *attempt);
-/* Breaks it off; nobody is told. */
-void deliver_abandon(struct deliver *deliver, struct attempt *attempt);
+/* Takes the transfer away from the attempt, which may be over or not; on_end is not called. */
+void deliver_release(struct deliver *deliver, struct attempt *attempt);
 /* Goes on with all of them; tells those that ended. */
-void deliver_turn(struct deliver *deliver);
+void deliver_step(struct deliver *deliver);
 
-/* Sleeps until a transfer or one of `fds` is ready, somebody wakes it or the time is over. */
+/* Sleeps until a transfer or one of `fds` is ready, it is woken, or the time is over. */
 void deliver_wait(struct deliver *deliver, struct pollfd *fds, size_t n, int timeout_ms);
 void deliver_wake(struct deliver *deliver); /* from any thread */
 

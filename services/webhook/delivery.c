@@ -2,8 +2,9 @@
  * deliveries, resend, resend-failed, test - what became of events, and sending once more.
  *
  * Answer   ok: an array of deliveries, newest first; the new delivery; {id, resent: how many,
- *          left: how many for another time}; or parameter_invalid, parameter_not_found, not_found,
- *          conflict (the endpoint is disabled or deleted)
+ *          left: 1 when there are more for another time, since: where to go on then}; or
+ *          parameter_invalid, parameter_not_found, not_found, conflict (the endpoint is disabled or
+ *          deleted)
  * Notice   v1.notice.events when something is to be sent
  * Retry    resend and test send another one each time; resend-failed leaves out what is queued
  */
@@ -11,7 +12,12 @@
 #include "common/wire/fields.h"
 #include "services/webhook/webhook.h"
 
-enum { LIMIT_DEFAULT = 50, LIMIT_MOST = 1000, RESENT_MOST = 10000 };
+enum {
+    LIMIT_DEFAULT = 50,
+    LIMIT_MAX = 1000,
+    RESENT_MAX = 10000,
+    RESENT_LOOKED_AT = 50000, /* what was sent again already is looked at, too */
+};
 
 struct delivery_body {
     struct str id, before;
@@ -32,8 +38,8 @@ static const struct field list_fields[] = {
      .offset = offsetof(struct delivery_body, id)},
     {.name = "limit",
      .kind = FIELD_INT,
-     .least = 1,
-     .most = LIMIT_MOST,
+     .min = 1,
+     .max = LIMIT_MAX,
      .offset = offsetof(struct delivery_body, limit)},
     {.name = "before", .kind = FIELD_UUID, .offset = offsetof(struct delivery_body, before)},
 };
@@ -46,75 +52,75 @@ static const struct field since_fields[] = {
     {.name = "since",
      .kind = FIELD_INT,
      .required = true,
-     .least = 0,
-     .most = INT32_MAX,
+     .min = 0,
+     .max = INT32_MAX,
      .offset = offsetof(struct delivery_body, since)},
 };
 
 /* Reads the body and makes its id the second parameter. NULL: refused. */
-static struct webhook_ask *read_body(struct command *command, enum webhook_sql statement,
-                                     const struct field *fields, size_t n,
-                                     struct delivery_body *body)
+static struct webhook_query *read_body(struct command *command, enum webhook_sql statement,
+                                       const struct field *fields, size_t n,
+                                       struct delivery_body *body)
 {
-    struct webhook_ask *ask = webhook_for_organization(command, statement);
+    struct webhook_query *query = webhook_for_organization(command, statement);
 
-    if (ask == NULL)
+    if (query == NULL)
         return NULL;
     *body = (struct delivery_body){0};
-    if (!fields_read_body(command->body, fields, n, body, &command->problems)) {
-        command_refuse_all(command, fields_outcome(&command->problems));
+    if (!fields_read_body(command->body, fields, n, body, &command->errors)) {
+        command_refuse_all(command, fields_outcome(&command->errors));
         return NULL;
     }
-    webhook_param_id(ask, command->arena, body->id);
-    return ask;
+    webhook_param_id(query, command->arena, body->id);
+    return query;
 }
 
-enum status deliveries_judge(struct command *command, void *service)
+enum status webhook_deliveries_parse(struct command *command, void *service)
 {
     struct delivery_body body;
-    struct webhook_ask *ask = read_body(command, SQL_LIST_DELIVERIES, list_fields, 3, &body);
+    struct webhook_query *query = read_body(command, SQL_LIST_DELIVERIES, list_fields, 3, &body);
 
-    if (ask == NULL)
+    if (query == NULL)
         return ST_REFUSED;
-    params_add_int(&ask->params, command->arena,
+    params_add_int(&query->params, command->arena,
                    body.limit.given ? body.limit.value : LIMIT_DEFAULT);
-    params_add(&ask->params, body.before);
+    params_add(&query->params, body.before);
     return ST_OK;
 }
 
-enum status resend_judge(struct command *command, void *service)
+enum status webhook_resend_parse(struct command *command, void *service)
 {
     struct delivery_body body;
-    struct webhook_ask *ask = read_body(command, SQL_RESEND, id_fields, 1, &body);
+    struct webhook_query *query = read_body(command, SQL_RESEND, id_fields, 1, &body);
 
-    if (ask == NULL)
+    if (query == NULL)
         return ST_REFUSED;
-    ask->uses_queue = true;
+    webhook_use_queue(command);
     return ST_OK;
 }
 
-enum status resend_failed_judge(struct command *command, void *service)
+enum status webhook_resend_failed_parse(struct command *command, void *service)
 {
     struct delivery_body body;
-    struct webhook_ask *ask = read_body(command, SQL_RESEND_FAILED, since_fields, 2, &body);
+    struct webhook_query *query = read_body(command, SQL_RESEND_FAILED, since_fields, 2, &body);
 
-    if (ask == NULL)
+    if (query == NULL)
         return ST_REFUSED;
-    ask->uses_queue = true;
-    params_add_int(&ask->params, command->arena, body.since.value);
-    params_add_int(&ask->params, command->arena, RESENT_MOST);
+    params_add_int(&query->params, command->arena, body.since.value);
+    params_add_int(&query->params, command->arena, RESENT_MAX);
+    params_add_int(&query->params, command->arena, RESENT_LOOKED_AT);
     return ST_OK;
 }
 
-enum status test_judge(struct command *command, void *service)
+enum status webhook_test_parse(struct command *command, void *service)
 {
     const struct uuid event = uuid_v7(clock_us());
     struct delivery_body body;
-    struct webhook_ask *ask = read_body(command, SQL_SEND_TEST, id_fields, 1, &body);
+    struct webhook_query *query = read_body(command, SQL_SEND_TEST, id_fields, 1, &body);
 
-    if (ask == NULL)
+    if (query == NULL)
         return ST_REFUSED;
-    ask->uses_queue = true;
-    params_add_id(&ask->params, command->arena, &event);
+    webhook_use_queue(command);
+    params_add_id(&query->params, command->arena, &event);
     return ST_OK;
 }

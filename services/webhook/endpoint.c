@@ -10,10 +10,10 @@
 #include "common/base/clock.h"
 #include "common/db/array.h"
 #include "common/wire/fields.h"
-#include "services/webhook/destination.h"
+#include "services/webhook/address_policy.h"
 #include "services/webhook/event_type.h"
-#include "services/webhook/guard.h"
 #include "services/webhook/webhook.h"
+#include "services/webhook/webhook_url.h"
 
 struct endpoint_create {
     struct str url;
@@ -21,16 +21,16 @@ struct endpoint_create {
     struct field_bool signing;
 };
 
-static void read_url(json_t *value, const char *path, void *slot, struct problems *problems)
+static void read_url(json_t *value, const char *path, void *slot, struct errors *errors)
 {
     const struct str url = json_text(value);
-    struct destination destination;
-    const char *wrong = url.p == NULL ? "must be a string" : destination_read(url, &destination);
+    struct webhook_url parsed_url;
+    const char *wrong = url.p == NULL ? "must be a string" : webhook_url_read(url, &parsed_url);
 
     if (wrong != NULL)
-        problems_add(problems, "parameter_invalid", path, "%s", wrong);
+        errors_add(errors, "parameter_invalid", path, "%s", wrong);
     else
-        *(struct str *)slot = arena_str(problems->arena, url);
+        *(struct str *)slot = arena_str(errors->arena, url);
 }
 
 static bool add_event(struct buf *list, struct str name, bool seen[EVENT_TYPES])
@@ -45,23 +45,22 @@ static bool add_event(struct buf *list, struct str name, bool seen[EVENT_TYPES])
     return true;
 }
 
-static void read_events(json_t *value, const char *path, void *slot, struct problems *problems)
+static void read_events(json_t *value, const char *path, void *slot, struct errors *errors)
 {
     const size_t n = json_array_size(value);
     bool seen[EVENT_TYPES] = {false};
     struct buf list;
 
-    if (!json_is_array(value) || n == 0 || n > PROBLEMS_MOST) {
-        problems_add(problems, "parameter_invalid", path, "must be an array of 1 to %d events",
-                     PROBLEMS_MOST);
+    if (!json_is_array(value) || n == 0 || n > ERRORS_MAX) {
+        errors_add(errors, "parameter_invalid", path, "must be an array of 1 to %d events",
+                   ERRORS_MAX);
         return;
     }
-    array_open(&list, problems->arena, 128);
+    array_open(&list, errors->arena, 128);
     for (size_t i = 0; i < n; i++) {
         if (!add_event(&list, json_text(json_array_get(value, i)), seen))
-            problems_add(problems, "parameter_invalid",
-                         arena_printf(problems->arena, "%s[%zu]", path, i),
-                         "must be " EVENT_TYPE_NAMES);
+            errors_add(errors, "parameter_invalid", arena_printf(errors->arena, "%s[%zu]", path, i),
+                       "must be " EVENT_TYPE_NAMES);
     }
     *(struct str *)slot = array_close(&list);
 }
@@ -80,43 +79,43 @@ static const struct field create_fields[] = {
     {.name = "signing", .kind = FIELD_BOOL, .offset = offsetof(struct endpoint_create, signing)},
 };
 
-/* A host that is an address is judged now; a name is judged when it resolves. */
-static bool is_reachable(const struct webhook *self, const struct destination *destination)
+/* A host that is an address is checked now; a name is checked when it resolves. */
+static bool is_reachable(const struct webhook *self, const struct webhook_url *parsed_url)
 {
-    struct guard guard = {.allowed = &self->allowed};
+    struct address_policy policy = {.allowed = &self->allowed};
 
-    if (!destination->is_literal)
+    if (!parsed_url->is_literal)
         return true;
-    guard_look_around(&guard);
-    return guard_allows(&guard, &destination->address);
+    address_policy_refresh(&policy);
+    return address_policy_allows(&policy, &parsed_url->address);
 }
 
-enum status endpoint_create_judge(struct command *command, void *service)
+enum status webhook_endpoint_create_parse(struct command *command, void *service)
 {
     const struct webhook *self = service;
-    struct webhook_ask *ask = webhook_for_organization(command, SQL_CREATE_ENDPOINT);
+    struct webhook_query *query = webhook_for_organization(command, SQL_CREATE_ENDPOINT);
     const struct uuid id = uuid_v7(clock_us());
     struct endpoint_create body = {0};
-    struct destination destination;
+    struct webhook_url parsed_url;
     bool signs;
 
-    if (ask == NULL)
+    if (query == NULL)
         return ST_REFUSED;
-    if (!fields_read_body(command->body, create_fields, 3, &body, &command->problems))
-        return command_refuse_all(command, fields_outcome(&command->problems));
-    if (destination_read(body.url, &destination) != NULL || !is_reachable(self, &destination))
+    if (!fields_read_body(command->body, create_fields, 3, &body, &command->errors))
+        return command_refuse_all(command, fields_outcome(&command->errors));
+    if (webhook_url_read(body.url, &parsed_url) != NULL || !is_reachable(self, &parsed_url))
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "url",
-                              "must lead to a public address");
+                              "must point to a public address");
     signs = !body.signing.given || body.signing.value;
-    ask->secret = secret_new(command->arena);
-    params_add_id(&ask->params, command->arena, &id);
-    params_add(&ask->params, body.url);
-    command_note(command, "host", destination.host); /* the rest of a URL can hold a secret */
-    params_add(&ask->params, body.events);
-    params_add_bool(&ask->params, signs);
-    params_add(&ask->params, secret_seal(&self->keys, command->arena,
-                                         &command->caller.organization_id, &id, ask->secret));
-    params_add_int(&ask->params, command->arena, WEBHOOK_ENDPOINTS_MOST);
+    query->secret = secret_new(command->arena);
+    params_add_id(&query->params, command->arena, &id);
+    params_add(&query->params, body.url);
+    command_note(command, "host", parsed_url.host); /* the rest of a URL can hold a secret */
+    params_add(&query->params, body.events);
+    params_add_bool(&query->params, signs);
+    params_add(&query->params, secret_seal(&self->keys, command->arena,
+                                           &command->caller.organization_id, &id, query->secret));
+    params_add_int(&query->params, command->arena, self->endpoints_max);
     return ST_OK;
 }
 
@@ -128,17 +127,17 @@ static const struct field list_fields[] = {
     {.name = "before", .kind = FIELD_UUID, .offset = offsetof(struct endpoint_list, before)},
 };
 
-enum status endpoint_list_judge(struct command *command, void *service)
+enum status webhook_endpoint_list_parse(struct command *command, void *service)
 {
-    struct webhook_ask *ask = webhook_for_organization(command, SQL_LIST_ENDPOINTS);
+    struct webhook_query *query = webhook_for_organization(command, SQL_LIST_ENDPOINTS);
     const struct str text = command->body.n > 0 ? command->body : STR("{}");
     struct endpoint_list body = {0};
 
-    if (ask == NULL)
+    if (query == NULL)
         return ST_REFUSED;
-    if (!fields_read_body(text, list_fields, 1, &body, &command->problems))
-        return command_refuse_all(command, fields_outcome(&command->problems));
-    params_add(&ask->params, body.before);
+    if (!fields_read_body(text, list_fields, 1, &body, &command->errors))
+        return command_refuse_all(command, fields_outcome(&command->errors));
+    params_add(&query->params, body.before);
     return ST_OK;
 }
 
@@ -158,28 +157,28 @@ static const struct field set_fields[] = {
      .offset = offsetof(struct endpoint_set, enabled)},
 };
 
-static enum status judge_one(struct command *command, enum webhook_sql statement, size_t n_fields)
+static enum status parse_one(struct command *command, enum webhook_sql statement, size_t n_fields)
 {
-    struct webhook_ask *ask = webhook_for_organization(command, statement);
+    struct webhook_query *query = webhook_for_organization(command, statement);
     struct endpoint_set body = {0};
 
-    if (ask == NULL)
+    if (query == NULL)
         return ST_REFUSED;
-    if (!fields_read_body(command->body, set_fields, n_fields, &body, &command->problems))
-        return command_refuse_all(command, fields_outcome(&command->problems));
-    ask->uses_queue = true;
-    webhook_param_id(ask, command->arena, body.id);
+    if (!fields_read_body(command->body, set_fields, n_fields, &body, &command->errors))
+        return command_refuse_all(command, fields_outcome(&command->errors));
+    webhook_use_queue(command);
+    webhook_param_id(query, command->arena, body.id);
     if (body.enabled.given)
-        params_add_bool(&ask->params, body.enabled.value);
+        params_add_bool(&query->params, body.enabled.value);
     return ST_OK;
 }
 
-enum status endpoint_set_judge(struct command *command, void *service)
+enum status webhook_endpoint_set_parse(struct command *command, void *service)
 {
-    return judge_one(command, SQL_SET_ENDPOINT, 2);
+    return parse_one(command, SQL_SET_ENDPOINT, 2);
 }
 
-enum status endpoint_delete_judge(struct command *command, void *service)
+enum status webhook_endpoint_delete_parse(struct command *command, void *service)
 {
-    return judge_one(command, SQL_DELETE_ENDPOINT, 1);
+    return parse_one(command, SQL_DELETE_ENDPOINT, 1);
 }

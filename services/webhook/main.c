@@ -1,16 +1,18 @@
 #include "common/actor/service.h"
+#include "common/audit_log/audit_log.h"
 #include "common/base/log.h"
-#include "common/trail/trail.h"
+#include "common/bus/bus.h"
 #include "proto/subject.h"
 #include "services/webhook/sender.h"
 #include "services/webhook/webhook.h"
 
-enum { SLOTS_LEAST = 8 };
+/* A batch is held whole, and each of its replies three times on its way: 25 MB of the largest. */
+enum { SLOTS_MIN = 8, PAGES_MAX = 16 };
 
 struct webhook_config {
     const char *secret_key, *secret_key_previous;
     const char *allow_cidrs, *ca_file, *dns_server;
-    int64_t concurrency, lease_ms;
+    int64_t concurrency, claim_ms, budget, endpoints_max;
 };
 
 #define AT(member) offsetof(struct webhook_config, member)
@@ -20,14 +22,14 @@ static const struct setting settings[] = {
      .type = SETTING_STRING,
      .offset = AT(secret_key),
      .secret = true,
-     .meaning = "Key that endpoints' secrets are stored under: 64 hex digits, the same for all "
+     .meaning = "Key that encrypts the secrets of endpoints: 64 hex digits, the same for all "
                 "replicas"},
     {.name = "WEBHOOK_SECRET_KEY_PREVIOUS",
      .type = SETTING_STRING,
      .offset = AT(secret_key_previous),
      .fallback = "",
      .secret = true,
-     .meaning = "Another key whose secrets can be read; they are sealed anew with the first one"},
+     .meaning = "A second key whose secrets can be read; they are re-encrypted with the first one"},
     {.name = "WEBHOOK_ALLOW_CIDRS",
      .type = SETTING_STRING,
      .offset = AT(allow_cidrs),
@@ -38,75 +40,109 @@ static const struct setting settings[] = {
      .type = SETTING_STRING,
      .offset = AT(ca_file),
      .fallback = "",
-     .meaning = "Further certificate authorities trusted for deliveries, in PEM"},
+     .meaning = "Additional CA certificates trusted for deliveries, in PEM"},
     {.name = "WEBHOOK_DNS_SERVER",
      .type = SETTING_STRING,
      .offset = AT(dns_server),
      .fallback = "",
-     .meaning = "Names for deliveries are looked up there: ADDRESS[:PORT],...; empty = as the "
-                "system does"},
+     .meaning = "DNS servers for deliveries: ADDRESS[:PORT],...; empty = those of "
+                "the system"},
     {.name = "WEBHOOK_CONCURRENCY",
      .type = SETTING_INT,
      .offset = AT(concurrency),
      .fallback = "256",
-     .least = SLOTS_LEAST,
-     .most = SENDER_SLOTS_MOST,
-     .meaning = "Deliveries under way at a time in this process"},
+     .min = SLOTS_MIN,
+     .max = SENDER_SLOTS_MAX,
+     .meaning = "Concurrent deliveries in this process"},
     {.name = "WEBHOOK_LEASE_MS",
      .type = SETTING_INT,
-     .offset = AT(lease_ms),
+     .offset = AT(claim_ms),
      .fallback = "5000",
-     .least = 1000,
-     .most = 60000,
-     .meaning = "Milliseconds without a sign of life of the process that makes it after which a "
-                "delivery is made again"},
+     .min = 1000,
+     .max = 60000,
+     .meaning = "Milliseconds without a heartbeat of its process after which a "
+                "delivery is retried"},
+    {.name = "WEBHOOK_DELIVERIES_PER_MINUTE",
+     .type = SETTING_INT,
+     .offset = AT(budget),
+     .fallback = "30000",
+     .min = 60,
+     .max = 10000000,
+     .meaning = "Deliveries per organization and minute; those beyond it "
+                "are skipped"},
+    {.name = "WEBHOOK_MAX_ENDPOINTS",
+     .type = SETTING_INT,
+     .offset = AT(endpoints_max),
+     .fallback = "50",
+     .min = 1,
+     .max = 2000,
+     .meaning = "Endpoints per organization; existing ones beyond it stay"},
 };
 
 static struct webhook webhook;
 static struct sender *sender;
 
-/* Nothing here is in the audit trail: that is the API's, and these are not its operations. What
-   changes something is in the trail of changes. */
+/* Nothing here is in the audit log: that is the API's, and these are not its operations. What
+   changes something is in the log of changes. */
 static const struct route routes[] = {
-    {SUBJECT_WEBHOOK_ENDPOINT_CREATE, OP_NONE, CHANGE_ENDPOINT_CREATE, true, endpoint_create_judge,
-     webhook_ask, webhook_tell, NULL},
-    {SUBJECT_WEBHOOK_ENDPOINT_LIST, OP_NONE, CHANGE_NONE, false, endpoint_list_judge, webhook_ask,
-     webhook_tell, NULL},
-    {SUBJECT_WEBHOOK_ENDPOINT_SET, OP_NONE, CHANGE_ENDPOINT_SET, true, endpoint_set_judge,
-     webhook_ask, webhook_tell, NULL},
-    {SUBJECT_WEBHOOK_ENDPOINT_DELETE, OP_NONE, CHANGE_ENDPOINT_DELETE, true, endpoint_delete_judge,
-     webhook_ask, webhook_tell, NULL},
-    {SUBJECT_WEBHOOK_DELIVERIES, OP_NONE, CHANGE_NONE, false, deliveries_judge, webhook_ask,
-     webhook_tell, NULL},
-    {SUBJECT_WEBHOOK_RESEND, OP_NONE, CHANGE_DELIVERY_RESEND, true, resend_judge, webhook_ask,
-     webhook_tell_work, NULL},
+    {SUBJECT_WEBHOOK_ENDPOINT_CREATE, OP_NONE, CHANGE_ENDPOINT_CREATE, true,
+     webhook_endpoint_create_parse, webhook_query, webhook_reply, NULL},
+    {SUBJECT_WEBHOOK_ENDPOINT_SET, OP_NONE, CHANGE_ENDPOINT_SET, true, webhook_endpoint_set_parse,
+     webhook_query, webhook_reply, NULL},
+    {SUBJECT_WEBHOOK_ENDPOINT_DELETE, OP_NONE, CHANGE_ENDPOINT_DELETE, true,
+     webhook_endpoint_delete_parse, webhook_query, webhook_reply, NULL},
+    {SUBJECT_WEBHOOK_RESEND, OP_NONE, CHANGE_DELIVERY_RESEND, true, webhook_resend_parse,
+     webhook_query, webhook_reply_work, NULL},
+    {SUBJECT_WEBHOOK_TEST, OP_NONE, CHANGE_ENDPOINT_TEST, true, webhook_test_parse, webhook_query,
+     webhook_reply_work, NULL},
+    {SUBJECT_WEBHOOK_PUBLISH, OP_NONE, CHANGE_NONE, true, webhook_publish_parse, webhook_query,
+     webhook_reply_work, NULL},
+};
+
+/* What reads much. Other commands take the lock of all sending: these do not prolong it. */
+static const struct route page_routes[] = {
+    {SUBJECT_WEBHOOK_ENDPOINT_LIST, OP_NONE, CHANGE_NONE, false, webhook_endpoint_list_parse,
+     webhook_query, webhook_reply, NULL},
+    {SUBJECT_WEBHOOK_DELIVERIES, OP_NONE, CHANGE_NONE, false, webhook_deliveries_parse,
+     webhook_query, webhook_reply, NULL},
     {SUBJECT_WEBHOOK_RESEND_FAILED, OP_NONE, CHANGE_ENDPOINT_RESEND_FAILED, true,
-     resend_failed_judge, webhook_ask, webhook_tell_work, NULL},
-    {SUBJECT_WEBHOOK_TEST, OP_NONE, CHANGE_ENDPOINT_TEST, true, test_judge, webhook_ask,
-     webhook_tell_work, NULL},
-    {SUBJECT_WEBHOOK_STATISTICS, OP_NONE, CHANGE_NONE, false, statistics_judge, webhook_ask,
-     webhook_tell, NULL},
-    {SUBJECT_WEBHOOK_PUBLISH, OP_NONE, CHANGE_NONE, true, publish_judge, webhook_ask,
-     webhook_tell_work, NULL},
+     webhook_resend_failed_parse, webhook_query, webhook_reply_work, NULL},
+    {SUBJECT_WEBHOOK_STATISTICS, OP_NONE, CHANGE_NONE, false, webhook_statistics_parse,
+     webhook_query, webhook_reply, NULL},
+};
+
+static struct service page_service = {
+    .name = "pages",
+    .group = "webhook", /* as the bus knows the whole process */
+    .routes = page_routes,
+    .n_routes = sizeof(page_routes) / sizeof(page_routes[0]),
+    .statements = webhook_sql,
+    .n_statements = WEBHOOK_SQL_COUNT,
+    .self = &webhook,
+    .looks_up_organizations = true,
+    .audit_sink = &audit_log,
+    .batch_max = PAGES_MAX,
+    .actors = 1,
 };
 
 static struct service webhook_service = {
     .name = "webhook",
-    .mailbox = SUBJECT_WEBHOOK,
     .routes = routes,
     .n_routes = sizeof(routes) / sizeof(routes[0]),
     .statements = webhook_sql,
     .n_statements = WEBHOOK_SQL_COUNT,
     .self = &webhook,
     .looks_up_organizations = true,
-    .ledger = &trail,
+    .audit_sink = &audit_log,
     .on_idle = webhook_upkeep,
+    .next_in_process = &page_service,
 };
 
 static enum status open_webhook(struct service *service, void *closure)
 {
     const struct webhook_config *config = closure;
 
+    bus_wipe_what_is_freed();
     if (!secret_keys_read(str_of(config->secret_key), str_of(config->secret_key_previous),
                           &webhook.keys)) {
         LOG(LOG_ERROR, "WEBHOOK_SECRET_KEY and WEBHOOK_SECRET_KEY_PREVIOUS must be 64 hex digits");
@@ -116,9 +152,12 @@ static enum status open_webhook(struct service *service, void *closure)
         LOG(LOG_ERROR, "WEBHOOK_ALLOW_CIDRS must be CIDRs with commas between them");
         return ST_REFUSED;
     }
-    webhook.stray = metric_gauge("conversations_webhook_deliveries_without_partition", NULL,
-                                 "Deliveries in the log for whose day no partition was made");
-    webhook_survey_open(&webhook);
+    webhook.endpoints_max = config->endpoints_max;
+    webhook.unpartitioned = metric_gauge("conversations_webhook_deliveries_without_partition", NULL,
+                                         "Deliveries in the log's default partition");
+    webhook.expired = metric_counter("conversations_webhook_expired_total", NULL,
+                                     "Deliveries that had waited in the queue for a day");
+    webhook_outbox_stats_open(&webhook);
     return ST_OK;
 }
 
@@ -134,7 +173,8 @@ static enum status start_sender(const struct service_process *process, void *clo
         .dns_servers = config->dns_server[0] != '\0' ? config->dns_server : NULL,
         .ca_file = config->ca_file[0] != '\0' ? config->ca_file : NULL,
         .slots = (int)config->concurrency,
-        .lease_ms = (int)config->lease_ms,
+        .claim_ms = (int)config->claim_ms,
+        .budget = (int)config->budget,
         .webhook = &webhook,
     });
     return sender != NULL ? ST_OK : ST_REFUSED;

@@ -6,9 +6,9 @@
 
 #define PREFIX "whsec_"
 
-enum { RANDOM = 32, SEALED = SECRET_TEXT + SEAL_OVERHEAD };
+enum { RANDOM = 32, SEALED = ENDPOINT_SECRET_TEXT + SEAL_OVERHEAD };
 
-_Static_assert(SECRET_TEXT == sizeof(PREFIX) - 1 + 2 * RANDOM, "its form");
+_Static_assert(ENDPOINT_SECRET_TEXT == sizeof(PREFIX) - 1 + 2 * RANDOM, "its form");
 
 struct context {
     struct uuid organization_id, endpoint_id;
@@ -28,9 +28,10 @@ bool secret_keys_read(struct str current, struct str previous, struct secret_key
 
 struct str secret_new(struct arena *arena)
 {
-    char *text = arena_alloc(arena, SECRET_TEXT + 1);
+    char *text = arena_alloc(arena, ENDPOINT_SECRET_TEXT + 1);
     uint8_t bytes[RANDOM];
 
+    arena->wipes = true;
     crypto_random(bytes, sizeof(bytes));
     memcpy(text, PREFIX, sizeof(PREFIX));
     crypto_hex(bytes, sizeof(bytes), text + sizeof(PREFIX) - 1);
@@ -52,7 +53,8 @@ struct str secret_seal(const struct secret_keys *keys, struct arena *arena,
 }
 
 bool secret_open(const struct secret_keys *keys, const struct uuid *organization_id,
-                 const struct uuid *endpoint_id, struct str sealed_hex, char secret[SECRET_TEXT])
+                 const struct uuid *endpoint_id, struct str sealed_hex,
+                 char secret[ENDPOINT_SECRET_TEXT])
 {
     const struct context context = {*organization_id, *endpoint_id};
     uint8_t sealed[SEALED];
@@ -66,20 +68,20 @@ bool secret_open(const struct secret_keys *keys, const struct uuid *organization
     return false;
 }
 
-struct str secret_reseal(const struct secret_keys *keys, struct arena *arena,
-                         const struct uuid *organization_id, const struct uuid *endpoint_id,
-                         struct str sealed_hex)
+struct str secret_rekey(const struct secret_keys *keys, struct arena *arena,
+                        const struct uuid *organization_id, const struct uuid *endpoint_id,
+                        struct str sealed_hex)
 {
     struct secret_keys first = *keys;
-    struct str anew = STR_NONE;
-    char secret[SECRET_TEXT];
+    struct str again = STR_NONE;
+    char secret[ENDPOINT_SECRET_TEXT];
 
     first.n = 1;
     if (!secret_open(&first, organization_id, endpoint_id, sealed_hex, secret) &&
         secret_open(keys, organization_id, endpoint_id, sealed_hex, secret))
-        anew = secret_seal(keys, arena, organization_id, endpoint_id,
-                           (struct str){secret, sizeof(secret)});
+        again = secret_seal(keys, arena, organization_id, endpoint_id,
+                            (struct str){secret, sizeof(secret)});
     crypto_wipe(secret, sizeof(secret));
     crypto_wipe((char *)&first, sizeof(first));
-    return anew;
+    return again;
 }

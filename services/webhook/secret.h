@@ -3,7 +3,7 @@
  *
  * What     "whsec_" and 64 hex digits, the key of the HMAC as it stands. Sealed, it is bound to its
  *          organization and endpoint: it opens for no other one.
- * Owns     Texts live in the arena; whoever opens a secret wipes it.
+ * Owns     Texts live in the arena; the caller wipes an opened secret.
  * Threads  Any; pure, but for the random numbers.
  */
 #ifndef SERVICES_WEBHOOK_SECRET_H
@@ -13,7 +13,7 @@
 #include "common/base/uuid.h"
 #include "common/crypto/seal.h"
 
-#define SECRET_TEXT 70
+#define ENDPOINT_SECRET_TEXT 70
 
 /* The first one seals; the second one, if any, opens as well. */
 struct secret_keys {
@@ -31,11 +31,12 @@ struct str secret_seal(const struct secret_keys *keys, struct arena *arena,
                        struct str secret);
 /* False: it was sealed with none of the keys, or for another endpoint. */
 bool secret_open(const struct secret_keys *keys, const struct uuid *organization_id,
-                 const struct uuid *endpoint_id, struct str sealed_hex, char secret[SECRET_TEXT]);
+                 const struct uuid *endpoint_id, struct str sealed_hex,
+                 char secret[ENDPOINT_SECRET_TEXT]);
 /* The same secret sealed with the first key, in hex. STR_NONE: it is already, or no key opens it.
  */
-struct str secret_reseal(const struct secret_keys *keys, struct arena *arena,
-                         const struct uuid *organization_id, const struct uuid *endpoint_id,
-                         struct str sealed_hex);
+struct str secret_rekey(const struct secret_keys *keys, struct arena *arena,
+                        const struct uuid *organization_id, const struct uuid *endpoint_id,
+                        struct str sealed_hex);
 
 #endif

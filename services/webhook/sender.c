@@ -8,60 +8,66 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/base/watchdog.h"
 #include "common/bus/bus.h"
 #include "proto/subject.h"
 #include "services/webhook/attempts.h"
-#include "services/webhook/pace.h"
-#include "services/webhook/turns.h"
+#include "services/webhook/schedule.h"
+#include "services/webhook/store_thread.h"
 
 enum {
-    POLL_MOST_US = 1000 * 1000,
+    POLL_MAX_US = 1000 * 1000,
     STOP_US = 9500 * 1000,
-    WAIT_MS = 1000, /* for a turn's end */
-    /* Turns that have failed for as long are worth a line in the log: a start and a blip are not.
+    WAIT_MS = 1000, /* for a transaction's end */
+    /* Transactions that have failed for as long are worth a line in the log: a start and a blip are
+       not.
      */
     COMPLAIN_US = 2 * 1000 * 1000,
 };
 
 struct sender {
     struct sender_options options;
-    struct sender_meters meters;
-    struct turns *turns;
+    struct sender_metrics metrics;
+    struct store_thread *store_thread;
     struct attempts *attempts;
     struct bus *bus;
 
-    struct pace pace;
-    bool is_waiting;            /* for a turn's end */
-    bool has_more;              /* the last turn has left something undone */
-    int64_t failing_since_us;   /* clock_mono_us(); 0 = the last turn has not failed */
+    struct schedule schedule;
+    bool is_waiting;            /* for a transaction's end */
+    bool has_more;              /* the last transaction has left something undone */
+    bool has_more_resends;      /* of what is to be sent once more */
+    int64_t failing_since_us;   /* clock_mono_us(); 0 = the last transaction has not failed */
     bool has_complained;        /* of that */
     int64_t recovers_from_us;   /* clock_mono_us() */
-    int64_t lease_us, stale_us; /* a claim that took longer to come is not begun but handed back */
+    int64_t claim_us, stale_us; /* a claim that took longer to come is not begun but released */
 
     pthread_t thread;
     atomic_bool has_rung, is_stopping, store_is_up;
 };
 
-/* -- a turn ----------------------------------------------------------------------------------- */
+/* -- a transaction ---------------------------------------------------------------------------- */
 
-static void note(struct sender *sender, const struct store_told *told, size_t n_ended)
+static void note(struct sender *sender, const struct store_result *result, size_t n_ended)
 {
-    struct sender_meters *meters = &sender->meters;
+    struct sender_metrics *metrics = &sender->metrics;
 
-    metric_add(meters->events, told->n_events);
-    metric_add(meters->fanned, told->n_fanned);
-    metric_add(meters->interrupted, told->n_interrupted);
-    metric_add(meters->quarantined, told->n_quarantined);
-    metric_add(meters->overtaken, (int64_t)n_ended - told->n_settled);
-    if (told->n_handed_back > 0)
-        LOG(LOG_WARNING, "claims whose answer was lost were handed back",
-            log_int("handed_back", told->n_handed_back));
-    if (told->n_interrupted > 0)
-        LOG(LOG_WARNING, "attempts were cut off by the loss of their worker",
-            log_int("interrupted", told->n_interrupted));
-    if (told->n_quarantined > 0)
-        LOG(LOG_ERROR, "deliveries cost a worker three times and are put aside",
-            log_int("quarantined", told->n_quarantined));
+    metric_add(metrics->events, result->n_events);
+    metric_add(metrics->fanned, result->n_fanned);
+    for (int i = 0; i < STORE_SKIPS; i++)
+        metric_add(metrics->skipped[i], result->n_skipped[i]);
+    metric_add(metrics->unrecorded, result->n_unrecorded);
+    metric_add(metrics->interrupted, result->n_interrupted);
+    metric_add(metrics->quarantined, result->n_quarantined);
+    metric_add(metrics->overtaken, (int64_t)n_ended - result->n_completed);
+    if (result->n_released > 0)
+        LOG(LOG_WARNING, "claims whose reply was lost were released",
+            log_int("released", result->n_released));
+    if (result->n_interrupted > 0)
+        LOG(LOG_WARNING, "delivery attempts interrupted by a worker crash",
+            log_int("interrupted", result->n_interrupted));
+    if (result->n_quarantined > 0)
+        LOG(LOG_ERROR, "deliveries quarantined after crashing a worker three times",
+            log_int("quarantined", result->n_quarantined));
 }
 
 static bool is_stopping(struct sender *sender)
@@ -70,24 +76,26 @@ static bool is_stopping(struct sender *sender)
 }
 
 /* Seven eighths for endpoints that have proven themselves, three quarters for the others. */
-static struct store_ask next_ask(struct sender *sender, bool polls)
+static struct store_request next_request(struct sender *sender, bool polls)
 {
     const int all = sender->options.slots;
     const bool takes = !is_stopping(sender);
-    struct store_ask ask = {
+    struct store_request request = {
         .under_way = polls ? attempts_fences(sender->attempts) : STR_NONE,
-        /* Whoever was cut off from the database himself leaves others the time to come back. */
+        /* After losing the database ourselves, wait before recovering the claims of other
+           senders. */
         .recovers = polls && takes && clock_mono_us() >= sender->recovers_from_us,
         .fans_out = takes,
+        .resends = takes && (polls || sender->has_more_resends),
     };
     int busy;
 
-    ask.ended = attempts_ended(sender->attempts, &ask.n_ended);
-    busy = all - (int)(attempts_vacant(sender->attempts) + ask.n_ended);
-    ask.slots = takes ? all - busy : 0;
-    ask.slots_proven = all * 7 / 8 > busy ? all * 7 / 8 - busy : 0;
-    ask.slots_other = all * 3 / 4 > busy ? all * 3 / 4 - busy : 0;
-    return ask;
+    request.ended = attempts_ended(sender->attempts, &request.n_ended);
+    busy = all - (int)(attempts_vacant(sender->attempts) + request.n_ended);
+    request.slots = takes ? all - busy : 0;
+    request.slots_proven = all * 7 / 8 > busy ? all * 7 / 8 - busy : 0;
+    request.slots_other = all * 3 / 4 > busy ? all * 3 / 4 - busy : 0;
+    return request;
 }
 
 /* There is something to do besides looking whether there is. */
@@ -99,78 +107,79 @@ static bool has_work(struct sender *sender)
     return n_ended > 0 || sender->has_more || atomic_load(&sender->has_rung);
 }
 
-static void begin_turn(struct sender *sender)
+static void begin_transaction(struct sender *sender)
 {
     const int64_t now_us = clock_mono_us();
-    struct store_ask ask;
+    struct store_request request;
 
-    if (sender->is_waiting || !pace_is_due(&sender->pace, now_us, has_work(sender)))
+    if (sender->is_waiting || !schedule_is_due(&sender->schedule, now_us, has_work(sender)))
         return;
     atomic_store(&sender->has_rung, false);
-    ask = next_ask(sender, pace_polls(&sender->pace, now_us));
-    pace_begin(&sender->pace, now_us);
+    request = next_request(sender, schedule_polls(&sender->schedule, now_us));
+    schedule_begin(&sender->schedule, now_us);
     sender->is_waiting = true;
-    turns_begin(sender->turns, &ask);
+    store_thread_begin(sender->store_thread, &request);
 }
 
-static void fail_turn(struct sender *sender, enum status st)
+static void fail_transaction(struct sender *sender, enum status st)
 {
     const int64_t now_us = clock_mono_us();
 
     atomic_store(&sender->store_is_up, false);
     sender->recovers_from_us = INT64_MAX;
-    metric_add(sender->meters.failed_turns, 1);
+    metric_add(sender->metrics.failed_transactions, 1);
     if (sender->failing_since_us == 0)
         sender->failing_since_us = now_us;
     if (!sender->has_complained && now_us - sender->failing_since_us >= COMPLAIN_US) {
-        LOG(LOG_WARNING, "turns of the sender fail, trying again",
+        LOG(LOG_WARNING, "transactions of the sender fail; retrying",
             log_str("status", status_name(st)));
         sender->has_complained = true;
     }
     sender->has_more = true;
-    pace_retry(&sender->pace, now_us);
+    schedule_retry(&sender->schedule, now_us);
 }
 
 /* All that was sent failed, or a backlog is being fanned out: no receiver waits for that, while
    others wait for the database. */
-static bool is_idle(const struct store_ask *ask, bool has_more)
+static bool is_idle(const struct store_request *request, bool has_more)
 {
-    for (size_t i = 0; i < ask->n_ended; i++) {
-        if (ask->ended[i]->failure == FAILURE_NONE)
+    for (size_t i = 0; i < request->n_ended; i++) {
+        if (request->ended[i]->failure == FAILURE_NONE)
             return false;
     }
-    return ask->n_ended > 0 || has_more;
+    return request->n_ended > 0 || has_more;
 }
 
-static void mind_turn(struct sender *sender, const struct turn *turn)
+static void apply_transaction(struct sender *sender, const struct store_transaction *transaction)
 {
-    const struct store_told *told = &turn->told;
+    const struct store_result *result = &transaction->result;
 
     if (!atomic_exchange(&sender->store_is_up, true))
-        sender->recovers_from_us = clock_mono_us() + sender->lease_us;
+        sender->recovers_from_us = clock_mono_us() + sender->claim_us;
     sender->failing_since_us = 0;
     sender->has_complained = false;
-    sender->has_more = told->has_more_events;
-    note(sender, told, turn->ask.n_ended);
-    pace_rest(&sender->pace, clock_mono_us(), turn->took_us,
-              is_idle(&turn->ask, told->has_more_events));
-    attempts_forget_ended(sender->attempts, turn->ask.n_ended);
-    for (size_t i = 0; i < told->n_claims && turn->took_us < sender->stale_us; i++)
-        attempts_begin(sender->attempts, &told->claims[i]);
+    sender->has_more_resends = transaction->request.resends && result->has_more_resends;
+    sender->has_more = result->has_more_events || sender->has_more_resends;
+    note(sender, result, transaction->request.n_ended);
+    schedule_rest(&sender->schedule, clock_mono_us(), transaction->took_us,
+                  is_idle(&transaction->request, sender->has_more));
+    attempts_forget_ended(sender->attempts, transaction->request.n_ended);
+    for (size_t i = 0; i < result->n_claims && transaction->took_us < sender->stale_us; i++)
+        attempts_begin(sender->attempts, &result->claims[i]);
 }
 
-static void end_turn(struct sender *sender)
+static void end_transaction(struct sender *sender)
 {
-    struct turn turn;
+    struct store_transaction transaction;
 
-    if (!sender->is_waiting || !turns_end(sender->turns, &turn))
+    if (!sender->is_waiting || !store_thread_end(sender->store_thread, &transaction))
         return;
     sender->is_waiting = false;
-    metric_observe(sender->meters.turn_seconds, turn.took_us);
-    if (turn.st == ST_OK)
-        mind_turn(sender, &turn);
+    metric_observe(sender->metrics.transaction_seconds, transaction.took_us);
+    if (transaction.st == ST_OK)
+        apply_transaction(sender, &transaction);
     else
-        fail_turn(sender, turn.st);
+        fail_transaction(sender, transaction.st);
 }
 
 /* -- the thread ------------------------------------------------------------------------------- */
@@ -178,16 +187,16 @@ static void end_turn(struct sender *sender)
 static void wait(struct sender *sender)
 {
     const int socket = bus_socket(sender->bus);
-    const int patience_ms =
-        pace_patience_ms(&sender->pace, clock_mono_us(), has_work(sender) && !sender->is_waiting);
+    const int timeout_ms = schedule_timeout_ms(&sender->schedule, clock_mono_us(),
+                                               has_work(sender) && !sender->is_waiting);
     struct pollfd fds[] = {
         {.fd = bus_changed_fd(sender->bus), .events = POLLIN},
         {.fd = socket, .events = POLLIN},
     };
 
-    /* A turn's end wakes, too. */
+    /* The end of a transaction wakes, too. */
     attempts_wait(sender->attempts, fds, socket >= 0 ? 2 : 1,
-                  sender->is_waiting ? WAIT_MS : patience_ms);
+                  sender->is_waiting ? WAIT_MS : timeout_ms);
     if (fds[0].revents != 0)
         bus_changed(sender->bus);
     else if (fds[1].revents != 0)
@@ -197,9 +206,10 @@ static void wait(struct sender *sender)
 
 static void step(struct sender *sender)
 {
+    watchdog_kick();
     wait(sender);
-    end_turn(sender);
-    begin_turn(sender);
+    end_transaction(sender);
+    begin_transaction(sender);
 }
 
 static void *run(void *closure)
@@ -207,17 +217,19 @@ static void *run(void *closure)
     struct sender *sender = closure;
     int64_t until_us;
 
+    watchdog_begin("sender");
     while (!is_stopping(sender))
         step(sender);
     until_us = clock_mono_us() + STOP_US;
     while (attempts_vacant(sender->attempts) < (size_t)sender->options.slots &&
            clock_mono_us() < until_us)
         step(sender);
+    watchdog_end();
     return NULL;
 }
 
 /* On a thread of the bus. */
-static void on_doorbell(void *closure, struct bus_message *message)
+static void on_notice(void *closure, struct bus_message *message)
 {
     struct sender *sender = closure;
 
@@ -225,8 +237,8 @@ static void on_doorbell(void *closure, struct bus_message *message)
     attempts_wake(sender->attempts);
 }
 
-/* On the thread of turns. */
-static void on_turn(void *closure)
+/* On the store thread. */
+static void on_transaction(void *closure)
 {
     struct sender *sender = closure;
 
@@ -244,18 +256,19 @@ static bool open_parts(struct sender *sender)
         .ca_file = options->ca_file,
         .slots = options->slots,
         .webhook = options->webhook,
-        .meters = &sender->meters,
+        .metrics = &sender->metrics,
     });
     if (sender->attempts == NULL)
         return false;
-    sender->turns = turns_new(&(struct turns_options){
+    sender->store_thread = store_thread_new(&(struct store_thread_options){
         .database_url = options->database_url,
         .name = options->name,
-        .lease_ms = options->lease_ms,
-        .wake = on_turn,
+        .claim_ms = options->claim_ms,
+        .budget = options->budget,
+        .wake = on_transaction,
         .closure = sender,
     });
-    if (sender->turns == NULL)
+    if (sender->store_thread == NULL)
         return false;
     sender->bus = bus_connect(&(struct bus_options){
         .url = options->bus_url,
@@ -263,14 +276,14 @@ static bool open_parts(struct sender *sender)
         .tls = options->bus_tls,
     });
     if (sender->bus != NULL)
-        bus_listen(sender->bus, SUBJECT_NOTICE_EVENTS, on_doorbell, sender);
+        bus_listen(sender->bus, SUBJECT_NOTICE_EVENTS, on_notice, sender);
     return sender->bus != NULL;
 }
 
 static void release(struct sender *sender)
 {
     bus_free(sender->bus);
-    turns_free(sender->turns);
+    store_thread_free(sender->store_thread);
     attempts_free(sender->attempts);
     free(sender);
 }
@@ -282,11 +295,11 @@ struct sender *sender_start(const struct sender_options *options)
     must(sender != NULL);
     sender->options = *options;
     sender->recovers_from_us = INT64_MAX;
-    sender->lease_us = options->lease_ms * INT64_C(1000);
-    sender->stale_us = sender->lease_us * 3 / 5;
-    sender->pace.poll_us =
-        sender->lease_us / 5 < POLL_MOST_US ? sender->lease_us / 5 : POLL_MOST_US;
-    sender_meters_init(&sender->meters);
+    sender->claim_us = options->claim_ms * INT64_C(1000);
+    sender->stale_us = sender->claim_us * 3 / 5;
+    sender->schedule.poll_us =
+        sender->claim_us / 5 < POLL_MAX_US ? sender->claim_us / 5 : POLL_MAX_US;
+    sender_metrics_init(&sender->metrics);
     if (!open_parts(sender)) {
         release(sender);
         return NULL;
@@ -299,7 +312,7 @@ bool sender_is_ready(struct sender *sender, char reason[128])
 {
     if (atomic_load(&sender->store_is_up))
         return true;
-    snprintf(reason, 128, "%s", "the sender's database is out of reach");
+    snprintf(reason, 128, "%s", "the sender's database is unreachable");
     return false;
 }
 

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/buf.h"
 #include "common/base/clock.h"
@@ -12,17 +13,25 @@
 
 enum {
     CONNECT_MS = 50,
-    ARENA_MOST = 64 * 1024 * 1024,
-    /* A turn's share of fan-out: rows written, and events of one organization that are weighed. */
+    ARENA_MAX = 64 * 1024 * 1024,
+    /* A transaction's share of fan-out: rows written, organizations that are looked at, and events
+       of
+     * each.
+     */
     FANNED_AIM = 2000,
-    EVENTS_MOST = 64,
+    ORGANIZATIONS_MAX = 256,
+    EVENTS_MAX = 64,
+    RESENDS_MAX = 500, /* of a transaction */
 };
 
 struct store {
     struct db *db;
-    struct arena arena;         /* of one turn */
+    struct arena arena;         /* of one transaction */
     char worker[UUID_TEXT + 1]; /* whose claims are ours */
-    int lease_ms, patience_ms;  /* a lease outlives a turn */
+    /* The organizations that were last in the turns of fan-out and of what is sent again. */
+    char served[UUID_TEXT + 1], resent[UUID_TEXT + 1];
+    int claim_ms, timeout_ms; /* a claim outlives a transaction */
+    int budget;
 };
 
 struct store *store_new(const struct store_options *options)
@@ -31,10 +40,13 @@ struct store *store_new(const struct store_options *options)
     const struct uuid worker = uuid_v7(clock_us());
 
     must(store != NULL);
-    store->lease_ms = options->lease_ms;
-    store->patience_ms = options->lease_ms * 3 / 5;
+    store->claim_ms = options->claim_ms;
+    store->timeout_ms = options->claim_ms * 3 / 5;
+    store->budget = options->budget;
     uuid_format(&worker, store->worker);
-    arena_init(&store->arena, ARENA_MOST);
+    uuid_format(&(struct uuid){0}, store->served);
+    uuid_format(&(struct uuid){0}, store->resent);
+    arena_init(&store->arena, ARENA_MAX);
     store->db = db_new(&(struct db_options){
         .url = options->database_url,
         .name = options->name,
@@ -82,6 +94,12 @@ static void add_number(struct buf *out, const char *name, int64_t number)
         buf_int(out, number);
 }
 
+/* A column takes half an hour, and a process that stood still may have taken longer. */
+static void add_span(struct buf *out, const char *name, int64_t us)
+{
+    add_number(out, name, us < INT32_MAX ? us : INT32_MAX);
+}
+
 static void write_ended(struct arena *arena, struct buf *out, const struct attempt *attempt)
 {
     const bool succeeded = attempt->failure == FAILURE_NONE;
@@ -100,31 +118,31 @@ static void write_ended(struct arena *arena, struct buf *out, const struct attem
     add_number(out, "http_status", attempt->http_status > 0 ? attempt->http_status : -1);
     add_number(out, "started_ms", attempt->started_ms);
     add_number(out, "finished_ms", attempt->finished_ms);
-    add_number(out, "dns_us", attempt->dns_us);
-    add_number(out, "connect_us", attempt->connect_us);
-    add_number(out, "tls_us", attempt->tls_us);
-    add_number(out, "wait_us", attempt->wait_us);
-    add_number(out, "total_us", attempt->total_us);
+    add_span(out, "dns_us", attempt->dns_us);
+    add_span(out, "connect_us", attempt->connect_us);
+    add_span(out, "tls_us", attempt->tls_us);
+    add_span(out, "wait_us", attempt->wait_us);
+    add_span(out, "total_us", attempt->total_us);
     add_text(out, "address", attempt->has_address ? str_of(address) : STR_NONE);
     add_text(out, "excerpt", attempt->http_status > 0 ? attempt_inert(arena, excerpt) : STR_NONE);
     buf_char(out, '}');
 }
 
-static size_t add_settle(struct store *store, const struct store_ask *ask)
+static size_t add_complete(struct store *store, const struct store_request *request)
 {
     struct str param;
     struct buf out;
 
-    buf_init(&out, &store->arena, 512 * ask->n_ended);
+    buf_init(&out, &store->arena, 512 * request->n_ended);
     buf_char(&out, '[');
-    for (size_t i = 0; i < ask->n_ended; i++) {
+    for (size_t i = 0; i < request->n_ended; i++) {
         if (i > 0)
             buf_char(&out, ',');
-        write_ended(&store->arena, &out, ask->ended[i]);
+        write_ended(&store->arena, &out, request->ended[i]);
     }
     buf_char(&out, ']');
     param = buf_str(&out);
-    return db_add(store->db, SQL_SETTLE, &param, 1);
+    return db_add(store->db, SQL_COMPLETE, &param, 1);
 }
 
 /* -- what is claimed -------------------------------------------------------------------------- */
@@ -149,11 +167,13 @@ static struct str number(struct store *store, int value)
     return str_of(arena_printf(&store->arena, "%d", value));
 }
 
-static size_t add_claim(struct store *store, const struct store_ask *ask)
+static size_t add_claim(struct store *store, const struct store_request *request)
 {
     const db_param params[] = {
-        number(store, ask->slots),       number(store, ask->slots_proven),
-        number(store, ask->slots_other), number(store, store->lease_ms),
+        number(store, request->slots),
+        number(store, request->slots_proven),
+        number(store, request->slots_other),
+        number(store, store->claim_ms),
         str_of(store->worker),
     };
 
@@ -163,20 +183,20 @@ static size_t add_claim(struct store *store, const struct store_ask *ask)
 /* Those that are under way, and no others. */
 static size_t keep_claims(struct store *store, struct str under_way)
 {
-    const db_param kept[] = {under_way, number(store, store->lease_ms)};
+    const db_param kept[] = {under_way, number(store, store->claim_ms)};
     const db_param others[] = {str_of(store->worker), under_way};
 
     db_add(store->db, SQL_RENEW, kept, 2);
-    return db_add(store->db, SQL_HAND_BACK, others, 2);
+    return db_add(store->db, SQL_RELEASE, others, 2);
 }
 
-static void read_claims(struct store *store, const struct db_rows *rows, struct store_told *out)
+static void read_claims(struct store *store, const struct db_rows *rows, struct store_result *out)
 {
     const size_t n = db_rows_count(rows);
-    struct claim *claims = ARENA_ARRAY(&store->arena, struct claim, n + 1);
+    struct delivery_claim *claims = ARENA_ARRAY(&store->arena, struct delivery_claim, n + 1);
 
     for (size_t i = 0; i < n; i++) {
-        claims[i] = (struct claim){
+        claims[i] = (struct delivery_claim){
             .organization_id = db_value(rows, i, COLUMN_ORGANIZATION),
             .endpoint_id = db_value(rows, i, COLUMN_ENDPOINT),
             .id = db_value(rows, i, COLUMN_ID),
@@ -195,49 +215,106 @@ static void read_claims(struct store *store, const struct db_rows *rows, struct 
     out->n_claims = n;
 }
 
-/* -- the turn --------------------------------------------------------------------------------- */
+/* -- what is fanned out ------------------------------------------------------------------------ */
 
-enum status store_turn(struct store *store, const struct store_ask *ask, struct store_told *out)
+enum fan_out_column {
+    COLUMN_EVENTS,
+    COLUMN_FANNED,
+    COLUMN_SKIPPED, /* as many columns as enum store_skip has */
+    COLUMN_UNRECORDED = COLUMN_SKIPPED + STORE_SKIPS,
+    COLUMN_HAS_MORE,
+    COLUMN_SERVED,
+};
+
+static size_t add_fan_out(struct store *store)
 {
-    struct store_told told = {0};
-    size_t settle = 0, hand_back = 0, recover = 0, fan_out = 0, claim = 0;
+    const db_param params[] = {
+        number(store, FANNED_AIM), number(store, EVENTS_MAX),    number(store, ORGANIZATIONS_MAX),
+        str_of(store->served),     number(store, store->budget),
+    };
+
+    return db_add(store->db, SQL_FAN_OUT, params, sizeof(params) / sizeof(params[0]));
+}
+
+static void remember(char last[UUID_TEXT + 1], struct str organization)
+{
+    if (organization.n == UUID_TEXT)
+        memcpy(last, organization.p, UUID_TEXT);
+}
+
+static void read_fan_out(struct store *store, const struct db_rows *rows, struct store_result *out)
+{
+    out->n_events = db_value_int(rows, 0, COLUMN_EVENTS);
+    out->n_fanned = db_value_int(rows, 0, COLUMN_FANNED);
+    for (int i = 0; i < STORE_SKIPS; i++)
+        out->n_skipped[i] = db_value_int(rows, 0, COLUMN_SKIPPED + i);
+    out->n_unrecorded = db_value_int(rows, 0, COLUMN_UNRECORDED);
+    out->has_more_events = db_value_bool(rows, 0, COLUMN_HAS_MORE);
+    remember(store->served, db_value(rows, 0, COLUMN_SERVED));
+}
+
+enum resends_column { COLUMN_TAKEN, COLUMN_LAST };
+
+static size_t add_resends(struct store *store)
+{
+    const db_param params[] = {
+        number(store, RESENDS_MAX),
+        number(store, ORGANIZATIONS_MAX),
+        str_of(store->resent),
+        number(store, store->budget),
+    };
+
+    return db_add(store->db, SQL_QUEUE_RESENDS, params, sizeof(params) / sizeof(params[0]));
+}
+
+static void read_resends(struct store *store, const struct db_rows *rows, struct store_result *out)
+{
+    out->has_more_resends = db_value_int(rows, 0, COLUMN_TAKEN) == RESENDS_MAX;
+    remember(store->resent, db_value(rows, 0, COLUMN_LAST));
+}
+
+/* -- the transaction --------------------------------------------------------------------------- */
+
+enum status store_transact(struct store *store, const struct store_request *request,
+                           struct store_result *out)
+{
+    struct store_result result = {0};
+    size_t complete = 0, release = 0, recover = 0, fan_out = 0, resends = 0, claim = 0;
     struct db *db = store->db;
     enum status st;
 
     arena_clear(&store->arena);
-    db_open_batch(db, clock_us() + store->patience_ms * INT64_C(1000));
+    db_open_batch(db, clock_us() + store->timeout_ms * INT64_C(1000));
     db_add(db, SQL_LOCK_QUEUE, NULL, 0);
-    if (ask->n_ended > 0)
-        settle = add_settle(store, ask);
-    if (ask->under_way.p != NULL)
-        hand_back = keep_claims(store, ask->under_way);
-    if (ask->recovers)
+    if (request->n_ended > 0)
+        complete = add_complete(store, request);
+    if (request->under_way.p != NULL)
+        release = keep_claims(store, request->under_way);
+    if (request->recovers)
         recover = db_add(db, SQL_RECOVER, NULL, 0);
-    if (ask->fans_out) {
-        const db_param params[] = {number(store, FANNED_AIM), number(store, EVENTS_MOST)};
-
-        fan_out = db_add(db, SQL_FAN_OUT, params, 2);
-    }
-    if (ask->slots > 0)
-        claim = add_claim(store, ask);
+    if (request->fans_out)
+        fan_out = add_fan_out(store);
+    if (request->resends)
+        resends = add_resends(store);
+    if (request->slots > 0)
+        claim = add_claim(store, request);
     st = db_commit(db);
     if (st != ST_OK)
         return st;
-    if (settle > 0)
-        told.n_settled = db_value_int(db_result(db, settle), 0, 0);
-    if (hand_back > 0)
-        told.n_handed_back = db_value_int(db_result(db, hand_back), 0, 0);
+    if (complete > 0)
+        result.n_completed = db_value_int(db_result(db, complete), 0, 0);
+    if (release > 0)
+        result.n_released = db_value_int(db_result(db, release), 0, 0);
     if (recover > 0) {
-        told.n_interrupted = db_value_int(db_result(db, recover), 0, 0);
-        told.n_quarantined = db_value_int(db_result(db, recover), 0, 1);
+        result.n_interrupted = db_value_int(db_result(db, recover), 0, 0);
+        result.n_quarantined = db_value_int(db_result(db, recover), 0, 1);
     }
-    if (fan_out > 0) {
-        told.n_events = db_value_int(db_result(db, fan_out), 0, 0);
-        told.n_fanned = db_value_int(db_result(db, fan_out), 0, 1);
-        told.has_more_events = db_value_bool(db_result(db, fan_out), 0, 2);
-    }
+    if (fan_out > 0)
+        read_fan_out(store, db_result(db, fan_out), &result);
+    if (resends > 0)
+        read_resends(store, db_result(db, resends), &result);
     if (claim > 0)
-        read_claims(store, db_result(db, claim), &told);
-    *out = told;
+        read_claims(store, db_result(db, claim), &result);
+    *out = result;
     return ST_OK;
 }

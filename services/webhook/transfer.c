@@ -8,9 +8,9 @@
 
 #include "common/base/log.h"
 #include "common/base/network.h"
-#include "services/webhook/verdict.h"
+#include "services/webhook/transfer_failure.h"
 
-enum { HEAD_MOST = 16 * 1024, HEADER_TEXT = 160 };
+enum { HEADERS_MAX = 16 * 1024, HEADER_TEXT = 160 };
 
 /* A setting that libcurl does not take is a mistake of ours: sending without it is no choice. */
 #define SET(easy, option, value) must(curl_easy_setopt((easy), (option), (value)) == CURLE_OK)
@@ -29,25 +29,25 @@ static curl_socket_t on_open_socket(void *closure, curlsocktype purpose, struct 
         return CURL_SOCKET_BAD;
     }
     fd = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
-    transfer->was_helpless = fd < 0;
+    transfer->lacked_socket = fd < 0;
     return fd >= 0 ? fd : CURL_SOCKET_BAD;
 }
 
-static size_t on_head(char *bytes, size_t size, size_t n, void *closure)
+static size_t on_header(char *bytes, size_t size, size_t n, void *closure)
 {
     struct transfer *transfer = closure;
 
-    transfer->head_n += n;
-    transfer->is_strange = transfer->head_n > HEAD_MOST;
-    return transfer->is_strange ? 0 : n;
+    transfer->headers_n += n;
+    transfer->headers_are_too_large = transfer->headers_n > HEADERS_MAX;
+    return transfer->headers_are_too_large ? 0 : n;
 }
 
 static size_t on_body(char *bytes, size_t size, size_t n, void *closure)
 {
     struct transfer *transfer = closure;
     struct attempt *attempt = transfer->attempt;
-    const size_t room = sizeof(attempt->excerpt) - attempt->excerpt_n;
-    const size_t taken = n < room ? n : room;
+    const size_t capacity = sizeof(attempt->excerpt) - attempt->excerpt_n;
+    const size_t taken = n < capacity ? n : capacity;
 
     memcpy(attempt->excerpt + attempt->excerpt_n, bytes, taken);
     attempt->excerpt_n += taken;
@@ -95,7 +95,7 @@ static void pin(struct transfer *transfer)
 
     address_format(&attempt->address, address);
     snprintf(text, sizeof(text), strchr(address, ':') != NULL ? "::[%s]:%u" : "::%s:%u", address,
-             attempt->destination.port);
+             attempt->parsed_url.port);
     transfer->connect_to = curl_slist_append(NULL, text);
     must(transfer->connect_to != NULL);
     SET(transfer->easy, CURLOPT_CONNECT_TO, transfer->connect_to);
@@ -121,18 +121,18 @@ static void set_limits(struct transfer *transfer, const char *ca_path)
     SET(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     SET(easy, CURLOPT_SSL_VERIFYPEER, 1L);
     SET(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-    /* One file and no folder: only then libcurl reads the authorities once for all connections. */
+    /* One file and no folder: only then libcurl reads the CA bundle once for all connections. */
     SET(easy, CURLOPT_CAINFO, ca_path);
     SET(easy, CURLOPT_CAPATH, NULL);
     SET(easy, CURLOPT_PATH_AS_IS, 1L);
 }
 
-static void set_answer(struct transfer *transfer)
+static void set_callbacks(struct transfer *transfer)
 {
     CURL *easy = transfer->easy;
 
     SET(easy, CURLOPT_PRIVATE, transfer);
-    SET(easy, CURLOPT_HEADERFUNCTION, on_head);
+    SET(easy, CURLOPT_HEADERFUNCTION, on_header);
     SET(easy, CURLOPT_HEADERDATA, transfer);
     SET(easy, CURLOPT_WRITEFUNCTION, on_body);
     SET(easy, CURLOPT_WRITEDATA, transfer);
@@ -141,7 +141,7 @@ static void set_answer(struct transfer *transfer)
 static void set_request(struct transfer *transfer)
 {
     const struct attempt *attempt = transfer->attempt;
-    char url[DESTINATION_URL_MOST + 1];
+    char url[WEBHOOK_URL_MAX + 1];
 
     must(attempt->url.n < sizeof(url));
     memcpy(url, attempt->url.p, attempt->url.n);
@@ -157,7 +157,7 @@ void transfer_set_up(struct transfer *transfer, struct attempt *attempt, const c
 {
     transfer->attempt = attempt;
     set_limits(transfer, ca_path);
-    set_answer(transfer);
+    set_callbacks(transfer);
     pin(transfer);
     set_request(transfer);
 }
@@ -181,24 +181,24 @@ static void read_phases(struct transfer *transfer)
     attempt->wait_us = status > 0 && answered >= secured ? answered - secured : -1;
 }
 
-static enum failure judge(const struct transfer *transfer, CURLcode code)
+static enum failure classify(const struct transfer *transfer, CURLcode code)
 {
     if (transfer->was_blocked)
         return FAILURE_BLOCKED;
-    if (transfer->was_helpless)
+    if (transfer->lacked_socket)
         return FAILURE_INTERNAL;
-    if (transfer->is_strange)
+    if (transfer->headers_are_too_large)
         return FAILURE_PROTOCOL;
     /* We have hung up ourselves, having read enough. */
     if (code == CURLE_WRITE_ERROR && transfer->is_cut)
         code = CURLE_OK;
-    return verdict_of(code, transfer->attempt);
+    return transfer_failure(code, transfer->attempt);
 }
 
-void transfer_judge(struct transfer *transfer, CURLcode code)
+void transfer_classify(struct transfer *transfer, CURLcode code)
 {
     read_phases(transfer);
-    attempt_end(transfer->attempt, judge(transfer, code));
+    attempt_end(transfer->attempt, classify(transfer, code));
 }
 
 /* -- opening and closing ---------------------------------------------------------------------- */

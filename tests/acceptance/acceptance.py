@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tries a deployment out, as a customer and as an operator: ends with 0 when every answer is right.
 
-Makes an organization of its own over the bus, then uses all operations of the API, reads the audit
-trail, and takes a webhook. Where WEBHOOK_ALLOW_CIDRS does not let the deployment send webhooks to
+Makes a separate organization over the bus, then uses all operations of the API, reads the audit
+log, and takes a webhook. Where WEBHOOK_ALLOW_CIDRS does not let the deployment send webhooks to
 private addresses, it must refuse this one, and the run says so.
 
     BASE_URL              of the API, as its clients reach it
@@ -23,12 +23,12 @@ from client import Api, Mismatch, check, convctl, end, replicas
 from receiver import Receiver, own_address
 
 RUN = uuid.uuid4().hex[:8]
-PATIENCE_S = 20
+TIMEOUT_S = 20
 
 
 def until(question):
     """The first true answer, or the last one when the time is over."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         answer = question()
         if answer or time.monotonic() > deadline:
@@ -46,7 +46,7 @@ def new_conversation(number, contact, **more):
 
 def try_ping(full, read, organization):
     for gateway in replicas(os.environ["GATEWAY"]):
-        answer = Api(f"http://{gateway}/api/v1", full.token, full.trail).call("GET", "/ping")
+        answer = Api(f"http://{gateway}/api/v1", full.token, full.audit_log).call("GET", "/ping")
         check(
             answer.status == 200
             and answer.body["type"] == "ping"
@@ -164,13 +164,13 @@ def try_dashboard():
         check(is_page, "the dashboard serves its page", page.headers)
 
 
-def try_audit(read, organization, trail):
-    expected = dict(trail)
+def try_audit(read, organization, audit_log):
+    expected = dict(audit_log)
     answer = read.call("GET", "/audit?per_page=100")
     found = {entry["request_id"]: entry["http_status"] for entry in answer.body["audit_logs"]}
-    check(answer.status == 200 and found == expected, "the trail has every request, once", answer)
+    check(answer.status == 200 and found == expected, "the audit log has every request, once", answer)
     verdict = convctl("audit", "verify", "--org", organization)
-    check(verdict["ok"], "the trail is complete and unaltered", verdict)
+    check(verdict["ok"], "the audit log is complete and unaltered", verdict)
 
 
 def is_allowed(url):
@@ -195,7 +195,7 @@ def try_webhook(full, organization):
     endpoint = convctl(*create, "--url", receiver.url)
     receiver.secret = endpoint["secret"]
     made = full.call("POST", "/conversations", new_conversation(3, "c"))
-    event, headers = receiver.wait(PATIENCE_S) or ({}, {})
+    event, headers = receiver.wait(TIMEOUT_S) or ({}, {})
     check(
         event.get("type") == headers.get("X-Service-Event") == "conversation.created"
         and event["data"] == {"id": made.body["id"], "channel": "api", "status": "active"},
@@ -220,8 +220,8 @@ def main():
         scope: convctl("key", "create", "--org", organization, "--name", scope, "--scope", scope)
         for scope in ("full", "read")
     }
-    trail = {}
-    full, read = (Api(os.environ["BASE_URL"], keys[s]["token"], trail) for s in ("full", "read"))
+    audit_log = {}
+    full, read = (Api(os.environ["BASE_URL"], keys[s]["token"], audit_log) for s in ("full", "read"))
     try_ping(full, read, organization)
     conversation = try_create(full, read)
     try_get_and_update(full, read, conversation)
@@ -229,7 +229,7 @@ def main():
     try_webhook(full, organization)
     try_policy(full, organization)
     try_dashboard()
-    try_audit(read, organization, trail)
+    try_audit(read, organization, audit_log)
     try_revoke(read, organization, keys["read"])
     print("acceptance: passed")
 

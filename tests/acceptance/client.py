@@ -44,12 +44,12 @@ class Answer:
 
 
 class Api:
-    """One key's view. Remembers what the audit trail must hold: request id -> status."""
+    """One key's view. Remembers what the audit log must hold: request id -> status."""
 
-    def __init__(self, base_url, token, trail):
+    def __init__(self, base_url, token, audit_log):
         url = urllib.parse.urlsplit(base_url)
         self.host, self.port, self.prefix = url.hostname, url.port, url.path
-        self.token, self.trail = token, trail
+        self.token, self.audit_log = token, audit_log
 
     def call(self, method, path, body=None, **headers):
         connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
@@ -72,7 +72,7 @@ class Api:
         if request_id is None or answer.headers["Cache-Control"] != "no-store":
             raise Mismatch(f"headers of every answer: {answer.headers}")
         if answer.status != 401:
-            self.trail[request_id] = answer.status
+            self.audit_log[request_id] = answer.status
 
 
 def replicas(name):

@@ -1,4 +1,4 @@
-"""A webhook receiver: HTTPS on a port of its own, under a certificate for this container's address."""
+"""A webhook receiver: HTTPS on a separate port, under a certificate for this container's address."""
 import http.server
 import os
 import queue

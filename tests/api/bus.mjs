@@ -16,8 +16,8 @@ function told(message) {
   return { subject, reply, headers, body: decoder.decode(message.data) };
 }
 
-// Hears everything from here on: { messages, heard(subject), close() }. A message is { subject,
-// headers, body }; a reply has `to`, the subject of what it answers.
+// Hears everything from here on: { messages, heard(subject), answered(), close() }. A message is {
+// subject, reply, headers, body }; a reply has `to`, the subject of what it answers.
 export async function listen(url) {
   const link = await connect(place(url));
   const messages = [];
@@ -26,7 +26,7 @@ export async function listen(url) {
   const keep = (message) => {
     const { subject, reply } = message;
     if (reply) asked.set(reply, subject);
-    // An inbox that nobody named is a program's own: it listens to its own pulse.
+    // An inbox without a name is a program's own, where it receives its own heartbeat.
     if (subject.startsWith('_INBOX.') && !asked.has(subject)) return;
     messages.push({ ...message, to: asked.get(subject) });
     for (const check of waiting) check();
@@ -38,25 +38,36 @@ export async function listen(url) {
     },
   });
   await link.flush();
-  // Until a message on that subject has come by.
-  const heard = (subject, within = 30000) =>
-    new Promise((resolve, reject) => {
-      const check = () => {
-        if (!messages.some((m) => m.subject === subject && !m.to)) return;
+  // Until it is so; tells whether it became so in time.
+  const until = (isSo, within = 30000) =>
+    new Promise((resolve) => {
+      const end = (came) => {
         clearTimeout(timer);
         waiting.delete(check);
-        resolve();
+        resolve(came);
       };
-      const timer = setTimeout(() => {
-        waiting.delete(check);
-        reject(new Error(`${subject} has not come by`));
-      }, within);
+      const check = () => isSo() && end(true);
+      const timer = setTimeout(() => end(false), within);
       waiting.add(check);
       check();
     });
+  // Until a message on that subject has come by.
+  const heard = async (subject) => {
+    if (!await until(() => messages.some((m) => m.subject === subject && !m.to)))
+      throw new Error(`${subject} has not come by`);
+  };
+  // Until every question so far, of these subjects, has its answer or will have none; the questions.
+  const answered = async (subjects) => {
+    const asked = messages.filter((m) => !m.to && m.reply && subjects.has(m.subject));
+    await until(() => {
+      const inboxes = new Set(messages.filter((m) => m.to).map((m) => m.subject));
+      return asked.every((m) => inboxes.has(m.reply));
+    });
+    return asked;
+  };
   const close = async () => {
     subscription.unsubscribe();
     await link.close();
   };
-  return { messages, heard, close };
+  return { messages, heard, answered, close };
 }

@@ -6,7 +6,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { check, checkAny, find, operations } from './description.mjs';
-import { journalled, recorder } from './exchange.mjs';
+import { journalled, recorder } from './recorder.mjs';
 
 const { BASE_URL, FULL_KEY, HTTP_JOURNAL } = process.env;
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { examples, faults, find } from './description.mjs';
-import { recorder } from './exchange.mjs';
+import { recorder } from './recorder.mjs';
 
 const { BASE_URL, FULL_KEY, READ_KEY } = process.env;
 const user = `requests-${randomUUID()}`;
@@ -89,7 +89,7 @@ test('searches', async () => {
     await bothSay(false, 'POST', '/conversations/search', bad);
 });
 
-test('queries of the trail', async () => {
+test('queries of the audit log', async () => {
   const { operation } = find('GET', '/api/v1/audit');
   const id = randomUUID();
   const values = {
@@ -164,7 +164,7 @@ test('what the examples quote is what the service says', async () => {
     wire.exchanges.flatMap(({ body }) => JSON.parse(body).errors ?? []).map(said),
   );
   // They take a connection of another kind, a window that is used up, or a service that fails.
-  const others = /Host header|"rate_limit|"server_error|"service_unavailable|only expectation/;
+  const others = /Host header|"rate_limit|"server_error|"service_unavailable|supported expectation/;
   for (const { where, value } of examples())
     for (const text of (value.errors ?? []).map(said))
       assert.ok(others.test(text) || heard.has(text), `${where}: ${text}`);

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { IntercomClient, IntercomError } from 'intercom-client';
-import { recorder } from './exchange.mjs';
+import { recorder } from './recorder.mjs';
 
 const { BASE_URL, FULL_KEY, READ_KEY } = process.env;
 const wire = recorder();

@@ -1,7 +1,7 @@
 // Every suite. Those that take longest begin first.
 import './webhooks.test.mjs';
-import './hostile.test.mjs';
-import './looks.test.mjs';
+import './attacks.test.mjs';
+import './every_page.test.mjs';
 import './keys.test.mjs';
 import './members.test.mjs';
 import './security.test.mjs';

@@ -1,8 +1,8 @@
-// Both trails: what keys asked, and what people changed.
+// Both audit logs: what keys asked, and what people changed.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import {
-  at, button, dialog, fact, heading, person, row, seen, shut,
+  at, button, dialog, fact, heading, openAs, row, seen, shut,
 } from './browser.mjs';
 import { call, converse, convctl, key, organization, until } from './stack.mjs';
 import { before, suite, test } from './suites.mjs';
@@ -20,7 +20,7 @@ before(async () => {
   assert.equal((await call(read, 'POST', '/conversations', {})).status, 403);
   assert.equal((await call(full, 'GET', '/nothing')).status, 404);
   for (let i = 0; i < PINGS; i++) await call(read, 'GET', '/ping');
-  await until(async () => (await exported()).length === PINGS + 3, 'every request is in the trail');
+  await until(async () => (await exported()).length === PINGS + 3, 'every request is in the audit log');
 });
 
 const exported = async () =>
@@ -29,8 +29,8 @@ const exported = async () =>
 const rows = (page) => page.getByRole('table').getByRole('row').count();
 const listed = (page, n) => until(async () => await rows(page) === n + 1, `${n} entries`);
 
-test('the trail is filtered, turned page by page, and told in full', async () => {
-  const page = await person(who, '/audit');
+test('the audit log is filtered, turned page by page, and told in full', async () => {
+  const page = await openAs(who, '/audit');
   await listed(page, 50);
   await page.getByRole('link', { name: 'Older →' }).click();
   await listed(page, PINGS + 3 - 50);
@@ -59,8 +59,8 @@ test('the trail is filtered, turned page by page, and told in full', async () =>
   await at(page, `/inbox/${conversation.id}`);
 });
 
-test('times narrow the trail down', async () => {
-  const page = await person(who, '/audit');
+test('times narrow the audit log down', async () => {
+  const page = await openAs(who, '/audit');
   await page.getByLabel('Before').fill('2020-01-01T00:00');
   await button(page, 'Apply filters').click();
   await seen(page.getByText('Nothing matches'));
@@ -76,8 +76,8 @@ async function download(page, name) {
   return { name: file.suggestedFilename(), text: await readFile(await file.path(), 'utf8') };
 }
 
-test('downloads hold the whole trail', async () => {
-  const page = await person(who, '/audit');
+test('downloads hold the whole audit log', async () => {
+  const page = await openAs(who, '/audit');
   const lines = await exported();
   const ndjson = await download(page, 'Download NDJSON');
   assert.equal(ndjson.name, 'audit.ndjson');
@@ -90,16 +90,16 @@ test('downloads hold the whole trail', async () => {
   for (const entry of entries) assert.doesNotMatch(entry, /(^|,)"?[=+@-]/, 'no cell is a formula');
 });
 
-test('the trail is verified, and says what it was held against', async () => {
-  const page = await person(who, '/audit');
-  await button(page, 'Verify the trail').click();
-  await seen(page.getByText('The trail is complete and unaltered.'));
+test('the audit log is verified, and says what it was held against', async () => {
+  const page = await openAs(who, '/audit');
+  await button(page, 'Verify the audit log').click();
+  await seen(page.getByText('The audit log is complete and unaltered.'));
   assert.equal(await fact(page, 'Entries checked').textContent(), String(PINGS + 3));
   assert.match(await fact(page, 'Head').textContent(), /^[0-9a-f]{64}$/);
 });
 
 test('what people change is named with who, what, when and from where', async () => {
-  const page = await person(who, '/security');
+  const page = await openAs(who, '/security');
   await page.getByLabel('Require HTTPS').check();
   await button(page, 'Save HTTPS policy').click();
   await seen(page.getByText('HTTPS is required'));

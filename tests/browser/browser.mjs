@@ -1,12 +1,12 @@
-// A browser, and people at it. Whatever a test is about, no page may break, open a dialog of the
+// A browser, and signed-in users. Whatever a test is about, no page may break, open a dialog of the
 // browser's, hurt the content security policy or ask another server for anything.
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { chromium } from 'playwright-core';
-import { DASHBOARD_URL, lenience } from './stack.mjs';
+import { DASHBOARD_URL, limitScale } from './stack.mjs';
 import { scene } from './suites.mjs';
 
-// Chromium without the windows around its pages: nobody sees them, and they are half of the work.
+// Chromium without the windows around its pages: they are not seen, and are half of the work.
 export const EXECUTABLE = process.env.CHROMIUM || '/usr/bin/chromium-headless-shell';
 export const ARGUMENTS = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync',
@@ -33,7 +33,7 @@ function watch(page, trouble) {
   });
 }
 
-// -- windows: a context of its own each, with a page ------------------------------------------------
+// -- windows: a separate context each, with a page ------------------------------------------------
 
 async function openWindow(options) {
   const context = await browser.newContext({
@@ -41,7 +41,7 @@ async function openWindow(options) {
     permissions: ['clipboard-read', 'clipboard-write'], ...LIGHT, ...options,
   });
   const window = { context, scene: undefined };
-  context.setDefaultTimeout(20_000 * lenience);
+  context.setDefaultTimeout(20_000 * limitScale);
   context.on('page', (page) => watch(page, (what) => window.scene?.trouble.push(what)));
   window.page = await context.newPage();
   window.devtools = await context.newCDPSession(window.page);
@@ -56,6 +56,7 @@ const left = [];
 // on a file of the dashboard.
 async function clear({ context, page, devtools }) {
   await Promise.all(context.pages().filter((one) => one !== page).map((one) => one.close()));
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
   await page.goto('/assets/js/theme.js');
   await context.clearCookies();
   await page.evaluate(() => sessionStorage.clear());
@@ -108,7 +109,7 @@ async function enter({ request }, data) {
 
 // A visitor who is signed in, on the page of that path. They have not seen the door: that is what
 // sign-in.test.mjs is about.
-export async function person({ email, password }, path = '/overview', options) {
+export async function openAs({ email, password }, path = '/overview', options) {
   const page = await visitor(options);
   await enter(page.context(), { email, password });
   await page.goto(path);
@@ -134,7 +135,7 @@ async function orTell(page, awaited) {
   }
 }
 
-// A page of this dashboard is there when its address is: nothing is loaded anew.
+// A page of this dashboard is there when its address is: nothing is loaded again.
 export const at = (page, path) => orTell(page, page.waitForURL(
   (url) => url.pathname + url.search === path, { waitUntil: 'commit' }));
 export const button = (where, name) => where.getByRole('button', { name, exact: true });

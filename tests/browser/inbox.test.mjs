@@ -1,6 +1,6 @@
 // Conversations: found, taken over, moved, erased, deleted.
 import assert from 'node:assert/strict';
-import { at, button, confirm, fact, gone, heading, person, row, seen } from './browser.mjs';
+import { at, button, confirm, fact, gone, heading, openAs, row, seen } from './browser.mjs';
 import { converse, call, convctl, ctl, key, organization, receiver, until } from './stack.mjs';
 import { before, suite, test } from './suites.mjs';
 
@@ -34,7 +34,7 @@ async function filter(page, { status, channel, contact }) {
 }
 
 test('the newest come first, and filters narrow them down', async () => {
-  const page = await person(who, '/inbox');
+  const page = await openAs(who, '/inbox');
   await lists(page, ['alan@example.com', 'Grace Hopper', 'Ada Lovelace']);
   await filter(page, { contact: 'user-7' });
   await at(page, '/inbox?contact=user-7');
@@ -54,7 +54,7 @@ test('the newest come first, and filters narrow them down', async () => {
 });
 
 test('a conversation shows its contact, attributes and messages', async () => {
-  const page = await person(who, '/inbox');
+  const page = await openAs(who, '/inbox');
   await page.getByRole('link', { name: 'Ada Lovelace' }).click();
   await at(page, `/inbox/${ada.id}`);
   await seen(heading(page, 'Ada Lovelace'));
@@ -68,7 +68,7 @@ test('a conversation shows its contact, attributes and messages', async () => {
 });
 
 test('taking over tells the webhooks that listen for it', async () => {
-  const page = await person(who, `/inbox/${ada.id}`);
+  const page = await openAs(who, `/inbox/${ada.id}`);
   const server = await receiver();
   await ctl('webhook', 'create', '--org', who.org, '--url', server.url, '--event', 'ai.handoff');
   await button(page, 'Take over').click();
@@ -84,7 +84,7 @@ test('taking over tells the webhooks that listen for it', async () => {
 });
 
 test('a status is changed to what may follow it', async () => {
-  const page = await person(who, `/inbox/${widget.id}`);
+  const page = await openAs(who, `/inbox/${widget.id}`);
   const next = page.getByLabel('New status');
   await button(page, 'Change status').click();
   assert.deepEqual(await next.getByRole('option').allTextContents(),
@@ -98,7 +98,7 @@ test('a status is changed to what may follow it', async () => {
 test('an erased contact is gone here and in the API, the conversation stays', async () => {
   const contact = { external_id: 'user-9', name: 'Mary Shelley', email: 'mary@example.com' };
   const { id } = await converse(token, { from: contact });
-  const page = await person(who, `/inbox/${id}`);
+  const page = await openAs(who, `/inbox/${id}`);
   await button(page, 'Erase contact').click();
   await confirm(page, 'Erase contact');
   await seen(heading(page, 'Erased contact'));
@@ -112,7 +112,7 @@ test('an erased contact is gone here and in the API, the conversation stays', as
 
 test('a deleted conversation is gone here and in the API', async () => {
   const { id } = await converse(token, { from: { external_id: 'user-10', name: 'Rosalind' } });
-  const page = await person(who, `/inbox/${id}`);
+  const page = await openAs(who, `/inbox/${id}`);
   await button(page, 'Delete conversation').click();
   await confirm(page, 'Delete conversation');
   await at(page, '/inbox');
@@ -126,7 +126,7 @@ test('long lists are turned page by page', async () => {
   const theirs = await key(other.org);
   for (let i = 0; i < 52; i++)
     await converse(theirs, { from: { external_id: `user-${i}`, name: `Contact ${i}` } });
-  const page = await person(other, '/inbox');
+  const page = await openAs(other, '/inbox');
   const newest = Array.from({ length: 50 }, (_, i) => `Contact ${51 - i}`);
   await lists(page, newest);
   await page.getByRole('link', { name: 'Older →' }).click();

@@ -1,7 +1,7 @@
 // API keys: made in the page, used by a server, ended in the page.
 import assert from 'node:assert/strict';
 import {
-  button, confirm, copied, dialog, gone, person, row, seen, shut, takeSecret,
+  button, confirm, copied, dialog, gone, openAs, row, seen, shut, takeSecret,
 } from './browser.mjs';
 import { answers, call, organization, run } from './stack.mjs';
 import { suite, test } from './suites.mjs';
@@ -25,8 +25,8 @@ async function pasteCommand(page, token) {
 }
 
 test('a key opens the API with the command shown, until it is revoked', async () => {
-  const page = await person(await organization(), '/keys');
-  await seen(page.getByText('No key works yet'));
+  const page = await openAs(await organization(), '/keys');
+  await seen(page.getByText('No active key yet'));
   await createKey(page, 'billing backend');
   const token = await copied(page, 'API key');
   assert.match(token, /^svc_read_/);
@@ -37,7 +37,7 @@ test('a key opens the API with the command shown, until it is revoked', async ()
 
   await button(page, 'Revoke billing backend').click();
   await confirm(page, 'Revoke key');
-  await seen(dialog(page, 'Key revoked').getByText('In force on all gateways'));
+  await seen(dialog(page, 'Key revoked').getByText('In effect on all gateways'));
   for (let i = 0; i < 4; i++) assert.equal((await call(token, 'GET', '/ping')).status, 401);
   await shut(page);
   await page.getByText('1 ended key').click();
@@ -46,7 +46,7 @@ test('a key opens the API with the command shown, until it is revoked', async ()
 });
 
 test('a key with full scope writes', async () => {
-  const page = await person(await organization(), '/keys');
+  const page = await openAs(await organization(), '/keys');
   await createKey(page, 'web', 'Full - read + write');
   const token = await takeSecret(page, 'API key');
   assert.match(token, /^svc_live_/);
@@ -56,7 +56,7 @@ test('a key with full scope writes', async () => {
 });
 
 test('a rotated key works beside its successor for as long as was chosen', async () => {
-  const page = await person(await organization(), '/keys');
+  const page = await openAs(await organization(), '/keys');
   await createKey(page, 'worker');
   const first = await takeSecret(page, 'API key');
   await button(page, 'Rotate worker').click();
@@ -77,7 +77,7 @@ test('a rotated key works beside its successor for as long as was chosen', async
 });
 
 test('a key that expires says when', async () => {
-  const page = await person(await organization(), '/keys');
+  const page = await openAs(await organization(), '/keys');
   await button(page, 'Create key').first().click();
   await page.getByLabel('Name', { exact: true }).fill('trial');
   await page.getByLabel('Expires').selectOption('In 30 days');
@@ -87,7 +87,7 @@ test('a key that expires says when', async () => {
 });
 
 test('what is wrong with a name is said at its field', async () => {
-  const page = await person(await organization(), '/keys');
+  const page = await openAs(await organization(), '/keys');
   await button(page, 'Create key').first().click();
   const name = page.getByLabel('Name', { exact: true });
   await name.fill(' ');

@@ -1,16 +1,16 @@
 // The first page: what to do first, and then how it goes. And the reference.
 import assert from 'node:assert/strict';
-import { at, counted, heading, person, seen } from './browser.mjs';
+import { at, counted, heading, openAs, seen } from './browser.mjs';
 import { DASHBOARD_URL, call, converse, ctl, key, organization, receiver, until } from './stack.mjs';
 import { suite, test } from './suites.mjs';
 
 suite('overview');
 
 test('a new organization is told what to do first', async () => {
-  const page = await person(await organization());
+  const page = await openAs(await organization());
   await seen(heading(page, 'First steps'));
-  await seen(page.getByText('No requests in this time'));
-  await seen(page.getByText('No deliveries in this time'));
+  await seen(page.getByText('No requests in this period'));
+  await seen(page.getByText('No deliveries in this period'));
   const steps = page.getByRole('list').filter({ hasText: 'Create an API key' });
   assert.equal(await steps.getByRole('listitem').count(), 3);
   await steps.getByRole('link', { name: 'API keys' }).click();
@@ -32,7 +32,7 @@ test('requests, limits and deliveries are drawn, over an hour, a day and a week'
   await until(() => server.taken.length > 0, 'a delivery');
   server.close();
 
-  const page = await person(who);
+  const page = await openAs(who);
   await until(async () => await counted(page, 'usage', 'allowed') === 6, 'requests are counted', 40);
   await until(async () => await counted(page, 'usage', 'rejected') === 1, 'and the one in vain', 40);
   await until(async () => await counted(page, 'webhook-statistics', 'delivered') === 1, 'a delivery', 40);
@@ -60,7 +60,7 @@ test('requests, limits and deliveries are drawn, over an hour, a day and a week'
 });
 
 test('the reference has every operation of the description', async () => {
-  const page = await person(await organization(), '/reference');
+  const page = await openAs(await organization(), '/reference');
   const api = await (await fetch(`${DASHBOARD_URL}/openapi.json`)).json();
   const operations = Object.values(api.paths).flatMap((item) =>
     ['get', 'post', 'put', 'delete'].flatMap((method) => item[method] ?? []));

@@ -3,7 +3,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PHONE, WIDE, session, visitor } from './browser.mjs';
-import { doors, furnish, pagesOf, visit } from './furnished.mjs';
+import { doors, seed, pagesOf, visit } from './seed.mjs';
 import { ctl, organization, sql, user } from './stack.mjs';
 import { before, suite, test } from './suites.mjs';
 
@@ -11,7 +11,7 @@ suite('screenshots');
 
 const { SCREENSHOTS } = process.env;
 // As much of a page as is worth a look.
-const HEIGHT_MOST = { wide: 1500, phone: 1300 };
+const HEIGHT_MAX = { wide: 1500, phone: 1300 };
 
 let places;
 before(async () => {
@@ -20,8 +20,8 @@ before(async () => {
   await ctl('org', 'set', org, '--rate-limit', '150');
   const who = { org, ...await user(org, 'owner', 'ada@shop.example') };
   await user(org, 'member', 'katherine@shop.example');
-  const pages = pagesOf(await furnish(who));
-  await sql('past.sql', { org });
+  const pages = pagesOf(await seed(who));
+  await sql('history.sql', { org });
   const state = await session(who);
   const fresh = await session(await organization({ name: 'Brand New Ltd' }));
   places = [
@@ -39,7 +39,7 @@ async function shoot(place, options, name) {
   if (!place.open) {
     const { width, height } = options.viewport;
     const all = await page.evaluate(() => document.documentElement.scrollHeight);
-    const most = HEIGHT_MOST[name.split('-').at(-1)];
+    const most = HEIGHT_MAX[name.split('-').at(-1)];
     await page.setViewportSize({ width, height: Math.max(height, Math.min(all, most)) });
   }
   await page.screenshot({ path: join(SCREENSHOTS, `${place.name}-${name}.png`) });

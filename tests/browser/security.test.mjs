@@ -1,6 +1,6 @@
 // What is demanded of requests, and where people are signed in.
 import assert from 'node:assert/strict';
-import { at, button, confirm, dialog, gone, heading, person, row, seen, signIn } from './browser.mjs';
+import { at, button, confirm, dialog, gone, heading, openAs, row, seen, signIn } from './browser.mjs';
 import { answers, key, organization } from './stack.mjs';
 import { before, suite, test } from './suites.mjs';
 
@@ -15,7 +15,7 @@ before(async () => {
 });
 
 test('the allowlist warns before it locks out, refuses others, and can be turned off', async () => {
-  const page = await person(who, '/security');
+  const page = await openAs(who, '/security');
   const addresses = page.getByLabel('Addresses');
   await answers(token, 200);
 
@@ -48,12 +48,12 @@ test('the allowlist warns before it locks out, refuses others, and can be turned
   await addresses.fill(ELSEWHERE);
   await page.getByLabel('Turn the allowlist on').uncheck();
   await button(page, 'Save allowlist').click();
-  await seen(page.getByText('The allowlist is saved and off'));
+  await seen(page.getByText('The allowlist is saved but off'));
   await answers(token, 200);
 });
 
 test('plain HTTP is refused while HTTPS is required', async () => {
-  const page = await person(who, '/security');
+  const page = await openAs(who, '/security');
   await page.getByLabel('Require HTTPS').check();
   await button(page, 'Save HTTPS policy').click();
   await seen(page.getByText('HTTPS is required'));
@@ -64,9 +64,19 @@ test('plain HTTP is refused while HTTPS is required', async () => {
   await answers(token, 200);
 });
 
+test('what is typed into one form stays while the other is saved', async () => {
+  const page = await openAs(await organization(), '/security');
+  await page.getByLabel('Addresses').fill(ELSEWHERE);
+  await page.getByLabel('Require HTTPS').check();
+  await button(page, 'Save HTTPS policy').click();
+  await seen(page.getByText('HTTPS is required'));
+  await gone(page.locator('[aria-busy=true]'));
+  assert.equal(await page.getByLabel('Addresses').inputValue(), ELSEWHERE);
+});
+
 test('a session that is ended elsewhere is signed out at its next click', async () => {
-  const here = await person(who, '/security');
-  const there = await person(who, '/keys', { userAgent: 'Mozilla/5.0 (Windows) Firefox/132.0' });
+  const here = await openAs(who, '/security');
+  const there = await openAs(who, '/keys', { userAgent: 'Mozilla/5.0 (Windows) Firefox/132.0' });
   await here.reload();
   const theirs = row(here, 'Firefox on Windows');
   await seen(row(here, 'Chrome on Linux').getByText('This one'));
@@ -78,8 +88,8 @@ test('a session that is ended elsewhere is signed out at its next click', async 
 });
 
 test('signing out everywhere ends every session, this one too', async () => {
-  const there = await person(who, '/inbox');
-  const here = await person(who, '/security');
+  const there = await openAs(who, '/inbox');
+  const here = await openAs(who, '/security');
   await button(here, 'Sign out everywhere').click();
   await confirm(here, 'Sign out everywhere');
   await at(here, '/sign-in');
@@ -89,8 +99,8 @@ test('signing out everywhere ends every session, this one too', async () => {
 
 test('a changed password is the only one that opens, and other sessions end', async () => {
   const other = await organization();
-  const there = await person(other, '/inbox');
-  const here = await person(other, '/account');
+  const there = await openAs(other, '/inbox');
+  const here = await openAs(other, '/account');
   const chosen = 'correct horse battery staple';
   const change = async (now, next, again = next) => {
     await here.getByLabel('Password now').fill(now);
@@ -100,7 +110,7 @@ test('a changed password is the only one that opens, and other sessions end', as
   };
 
   await change('not the password', chosen);
-  await seen(here.getByText('is not the password'));
+  await seen(here.getByText('is incorrect'));
   assert.equal(await here.getByLabel('Password now').getAttribute('aria-invalid'), 'true');
   await change(other.password, chosen, 'another one');
   assert.equal(await here.getByLabel('New password, again').getAttribute('aria-invalid'), 'true');

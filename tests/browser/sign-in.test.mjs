@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { at, button, heading, person, seen, signIn, visitor } from './browser.mjs';
+import { at, button, heading, openAs, seen, signIn, visitor } from './browser.mjs';
 import { BIN_DIR, DASHBOARD_URL, organization } from './stack.mjs';
 import { suite, test } from './suites.mjs';
 
@@ -14,7 +14,7 @@ const WRONG = 'Email or password is wrong.';
 test('who signs in comes to the page that was asked for', async () => {
   const page = await visitor();
   await page.goto('/audit?outcome=denied');
-  await seen(page.getByText('Sign in to go on to the page you asked for.'));
+  await seen(page.getByText('Sign in to continue to the page you requested.'));
   await signIn(page, await organization());
   await at(page, '/audit?outcome=denied');
   await seen(heading(page, 'Audit'));
@@ -75,7 +75,7 @@ test('who guesses passwords is told to wait, and the right one does not open mea
   }));
 
 test('signing out ends the session and leaves nothing behind', async () => {
-  const page = await person(await organization(), '/members');
+  const page = await openAs(await organization(), '/members');
   const [cookie] = await page.context().cookies();
   await button(page, 'Sign out').click();
   await at(page, '/sign-in');
@@ -88,7 +88,7 @@ test('signing out ends the session and leaves nothing behind', async () => {
 });
 
 test('a theme that was chosen outlasts signing out', async () => {
-  const page = await person(await organization());
+  const page = await openAs(await organization());
   await page.getByLabel('Theme').selectOption('Dark');
   await button(page, 'Sign out').click();
   await at(page, '/sign-in');
@@ -111,6 +111,26 @@ test('one password for several organizations lets choose', async () => {
   await signIn(page, { email, password });
   await page.getByLabel('Second').check();
   await button(page, 'Continue').click();
+  await at(page, '/overview');
+  await seen(page.getByRole('main').getByText('Second'));
+});
+
+test('who names an organization is not asked to choose', async () => {
+  const email = `${randomUUID()}@example.com`, password = randomUUID(), orgs = [];
+  for (const name of ['First', 'Second']) {
+    const { org } = await organization({ name });
+    orgs.push(org);
+    const made = spawnSync(join(BIN_DIR, 'convctl'), ['user', 'create', '--org', org, '--email', email,
+      '--role', 'owner', '--password-stdin'], { input: password });
+    assert.equal(made.status, 0, String(made.stderr));
+  }
+  const page = await visitor();
+  await page.goto('/sign-in');
+  await page.getByLabel('Organization id').fill('not an id');
+  await signIn(page, { email, password });
+  await seen(page.getByText(/must be/));
+  await page.getByLabel('Organization id').fill(orgs[1]);
+  await signIn(page, { email, password });
   await at(page, '/overview');
   await seen(page.getByRole('main').getByText('Second'));
 });

@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 
 export const { BASE_URL, DASHBOARD_URL, BIN_DIR, WEBHOOK_CERTIFICATES } = process.env;
 const { DATABASE_URL } = process.env;
-export const lenience = Number(process.env.TEST_LENIENCE ?? 1);
+export const limitScale = Number(process.env.TEST_LIMIT_SCALE ?? 1);
 export const run = promisify(execFile);
 
 export async function convctl(...args) {
@@ -28,7 +28,7 @@ export async function sql(name, variables) {
   return (await run('psql', all)).stdout.trim();
 }
 
-// An organization of its own for a test, with its owner: {org, name, email, password}.
+// A separate organization for a test, with its owner: {org, name, email, password}.
 export async function organization({ name = 'Example', plan = 'growth' } = {}) {
   const { id: org } = await ctl('org', 'create', '--name', name, '--plan', plan);
   return { org, name, ...(await user(org, 'owner')) };
@@ -51,13 +51,13 @@ export const key = async (org, scope = 'full', name = scope) =>
   (await ctl('key', 'create', '--org', org, '--name', name, '--scope', scope)).token;
 
 // What a server of theirs asks of the API: {status, body}. As they should, it asks again when nothing
-// was done: where browsers have the processors, the bus may have to wait for one.
-export async function call(token, method, path, body, tries = 5) {
+// was done, ever later: where browsers have the processors, the bus may have to wait for one.
+export async function call(token, method, path, body, tries = 6) {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   const answer = await fetch(BASE_URL + path, { method, headers, body: body && JSON.stringify(body) });
   const told = { status: answer.status, body: await answer.json() };
   if (told.status !== 503 || tries === 1) return told;
-  await new Promise((resolve) => setTimeout(resolve, answer.headers.get('Retry-After') * 1000));
+  await new Promise((resolve) => setTimeout(resolve, 3200 >> tries));
   return call(token, method, path, body, tries - 1);
 }
 
@@ -70,7 +70,7 @@ export async function converse(token, body) {
 
 // Looks until it is so: what becomes true on other machines tells nobody here.
 export async function until(isSo, what, seconds = 15) {
-  const end = Date.now() + seconds * 1000 * lenience;
+  const end = Date.now() + seconds * 1000 * limitScale;
   for (;;) {
     if (await isSo()) return;
     assert.ok(Date.now() < end, `not within ${seconds} s: ${what}`);

@@ -1,7 +1,7 @@
 // A session that ends or changes behind a page's back: by another tab of the browser, which shares it,
 // or by another browser.
 import assert from 'node:assert/strict';
-import { at, button, confirm, gone, heading, nav, person, row, seen, signIn } from './browser.mjs';
+import { at, button, confirm, gone, heading, nav, openAs, row, seen, signIn } from './browser.mjs';
 import { key, organization } from './stack.mjs';
 import { before, suite, test } from './suites.mjs';
 
@@ -38,7 +38,7 @@ async function isAtTheDoor(tab, next) {
 }
 
 test('signing out in one tab takes the others to the door, and signing in brings them back', async () => {
-  const page = await person(who), keys = await keysTab(page);
+  const page = await openAs(who), keys = await keysTab(page);
   const inbox = await secondTab(page, '/inbox?channel=email');
   await seen(heading(inbox, 'Inbox'));
   await button(page, 'Sign out').click();
@@ -53,7 +53,7 @@ test('signing out in one tab takes the others to the door, and signing in brings
 });
 
 test('a secret that stands in a dialog does not outlast a sign-out in another tab', async () => {
-  const page = await person(who), keys = await keysTab(page);
+  const page = await openAs(who), keys = await keysTab(page);
   await button(keys, 'Create key').first().click();
   await keys.getByLabel('Name', { exact: true }).fill('web');
   await confirm(keys, 'Create key');
@@ -66,14 +66,14 @@ test('a secret that stands in a dialog does not outlast a sign-out in another ta
 });
 
 async function signOutEverywhere() {
-  const elsewhere = await person(who, '/security');
+  const elsewhere = await openAs(who, '/security');
   await button(elsewhere, 'Sign out everywhere').click();
   await confirm(elsewhere, 'Sign out everywhere');
   await at(elsewhere, '/sign-in');
 }
 
 test('signing out of a session that has ended already is no failure', async () => {
-  const page = await person(who);
+  const page = await openAs(who);
   await signOutEverywhere();
   const answer = page.waitForResponse('/data/session');
   await button(page, 'Sign out').click();
@@ -83,7 +83,7 @@ test('signing out of a session that has ended already is no failure', async () =
 });
 
 test('when one tab finds the session ended, all leave', async () => {
-  const page = await person(who), keys = await keysTab(page);
+  const page = await openAs(who), keys = await keysTab(page);
   await signOutEverywhere();
   await nav(page, 'Members and plan').click();
   await at(page, '/sign-in?next=%2Fmembers');
@@ -91,7 +91,7 @@ test('when one tab finds the session ended, all leave', async () => {
 });
 
 test('two answers that the session has ended lead to one door, and from there to the page', async () => {
-  const page = await person(who);
+  const page = await openAs(who);
   // What was asked is answered, whether the page still waits for it or not.
   await page.evaluate(() => {
     const ask = window.fetch;
@@ -108,17 +108,17 @@ test('two answers that the session has ended lead to one door, and from there to
 
 test('who signs in as somebody else in one tab is who the others show', async () => {
   const other = await organization({ name: 'Another one' });
-  const page = await person(who), keys = await keysTab(page);
+  const page = await openAs(who), keys = await keysTab(page);
   await page.goto('/sign-in');
   await signIn(page, other);
   await seen(keys.getByText(other.email));
-  await seen(heading(keys, 'No key works yet'));
+  await seen(heading(keys, 'No active key yet'));
   await at(keys, '/keys');
   await showsNothingOfTheirs(keys);
 });
 
-test('after a new sign-in of the same person, the other tabs can still change things', async () => {
-  const page = await person(who), members = await secondTab(page, '/members');
+test('after a new sign-in of the same openAs, the other tabs can still change things', async () => {
+  const page = await openAs(who), members = await secondTab(page, '/members');
   await seen(heading(members, 'Members and plan'));
   await page.goto('/sign-in');
   const asked = members.waitForResponse('/data/session');

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { verified } from '../../docs/samples/webhooks/verify.mjs';
 import {
-  at, button, confirm, dialog, fact, gone, heading, person, row, seen, shut, takeSecret,
+  at, button, confirm, counted, dialog, fact, gone, heading, openAs, row, seen, shut, takeSecret,
 } from './browser.mjs';
-import { converse, key, organization, receiver, until } from './stack.mjs';
+import { DASHBOARD_URL, converse, key, organization, receiver, run, until } from './stack.mjs';
 import { after, before, suite, test } from './suites.mjs';
 
 suite('webhooks');
@@ -45,7 +45,7 @@ async function sendTest(page, outcome) {
 const health = (page, word) => seen(fact(page, 'Health').getByText(word, { exact: true }));
 
 test('an endpoint takes signed events, and its log shows them', async () => {
-  const page = await person(who, '/webhooks');
+  const page = await openAs(who, '/webhooks');
   await seen(page.getByText('No endpoints yet'));
   const secret = await openNew(page);
   const before = server.taken.length;
@@ -70,7 +70,7 @@ test('an endpoint takes signed events, and its log shows them', async () => {
 });
 
 test('a receiver that breaks shows as degraded, then failing, then healthy again', async () => {
-  const page = await person(who, '/webhooks');
+  const page = await openAs(who, '/webhooks');
   await openNew(page, '/broken');
   Object.assign(server, { status: 503, answer: 'out of order' });
   await sendTest(page, /failed: The receiver failed \(503\)/);
@@ -97,7 +97,7 @@ test('a receiver that breaks shows as degraded, then failing, then healthy again
 });
 
 test('what failed is sent again, one or all', async () => {
-  const page = await person(who, '/webhooks');
+  const page = await openAs(who, '/webhooks');
   const secret = await openNew(page, '/again');
   server.status = 500;
   const failed = [];
@@ -125,8 +125,42 @@ test('what failed is sent again, one or all', async () => {
   assert.deepEqual(again.sort(), failed.slice(0, 2).sort());
 });
 
+// As if the organization had been given all its deliveries of this minute.
+async function spendBudget() {
+  await until(() => new Date().getSeconds() < 40, 'room in the minute', 30);
+  await run('psql', [process.env.DATABASE_URL, '-qX', '-v', 'ON_ERROR_STOP=1', '-c',
+    `INSERT INTO webhook.budgets (organization_id, minute, queued, skipped)
+     VALUES ('${who.org}', date_trunc('minute', now(), 'UTC'), 10000000, 0)
+     ON CONFLICT (organization_id) DO UPDATE SET minute = excluded.minute, queued = excluded.queued`]);
+}
+
+test('what exceeded the budget shows as skipped, and can be sent', async () => {
+  const page = await openAs(who, '/webhooks');
+  await openNew(page, '/budget');
+  await spendBudget();
+  const before = server.taken.length;
+  await converse(token, { from: { external_id: 'user-8' } });
+  await until(async () => {
+    await button(page, 'Refresh').click();
+    return button(page, 'Details of conversation.created, skipped').isVisible();
+  }, 'the log has what was skipped');
+  assert.equal(server.taken.length, before);
+  await seen(page.getByText('Some of these events were skipped, not sent.'));
+  await seen(row(page, 'conversation.created').getByText('over_budget'));
+  await button(page, 'Details of conversation.created, skipped').click();
+  assert.match(await fact(dialog(page, 'Delivery of conversation.created'), 'Error').textContent(),
+    /Over the limit of deliveries per minute/);
+  await confirm(page, 'Resend');
+  await seen(page.getByText('conversation.created succeeded: answered 204'));
+
+  await page.goto(`${DASHBOARD_URL}/overview`);
+  await until(async () => await counted(page, 'webhook-statistics', 'skipped') > 0, 'it is counted', 40);
+  await page.reload();
+  await seen(heading(page, 'Webhook deliveries').locator('+ p').getByText(/skipped, not sent at all/));
+});
+
 test('a disabled endpoint is told nothing, an enabled one again, a deleted one is gone', async () => {
-  const page = await person(who, '/webhooks');
+  const page = await openAs(who, '/webhooks');
   await openNew(page, '/switch');
   await button(page, 'Disable').click();
   await confirm(page, 'Disable endpoint');
@@ -141,8 +175,8 @@ test('a disabled endpoint is told nothing, an enabled one again, a deleted one i
   await gone(row(page, '/switch'));
 });
 
-test('an endpoint that nobody may have is refused at its field', async () => {
-  const page = await person(who, '/webhooks');
+test('an endpoint that is not allowed is refused at its field', async () => {
+  const page = await openAs(who, '/webhooks');
   await addEndpoint(page, 'https://localhost/hooks');
   await seen(page.getByRole('dialog').getByText('needs a host name with a domain'));
   assert.equal(await page.getByLabel('URL').getAttribute('aria-invalid'), 'true');

@@ -5,30 +5,30 @@
 #include "common/base/log.h"
 #include "common/crypto/token.h"
 #include "common/edge/media.h"
+#include "services/gateway/api_route.h"
 #include "services/gateway/authorization.h"
-#include "services/gateway/route.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void check_authorization(struct str value)
 {
     struct str token = STR_NONE;
-    enum authorization verdict = authorization_read(value, 1, &token);
+    enum authorization result = authorization_read(value, 1, &token);
 
-    must((verdict == AUTHORIZATION_TOKEN) == (token.p != NULL));
+    must((result == AUTHORIZATION_TOKEN) == (token.p != NULL));
     if (token.p == NULL)
         return;
     must(value.n == token.n + sizeof("Bearer ") - 1);
     must(token.p + token.n == value.p + value.n);
-    must(token_judge(token) == TOKEN_LIVE || token_judge(token) == TOKEN_READ);
+    must(token_classify(token) == TOKEN_LIVE || token_classify(token) == TOKEN_READ);
 }
 
 static void check_route(struct str target)
 {
-    struct route route = route_find(STR("GET"), target);
+    struct api_route route = api_route_find(STR("GET"), target);
 
-    must((route.end == ROUTE_NO_METHOD) == (route.allow != NULL));
-    must(route.end != ROUTE_FOUND || route.resource_id.n <= ROUTE_RESOURCE_MOST);
+    must((route.end == API_ROUTE_NO_METHOD) == (route.allow != NULL));
+    must(route.end != API_ROUTE_FOUND || route.resource_id.n <= API_ROUTE_RESOURCE_MAX);
     must(route.resource_id.n <= target.n && route.query.n <= target.n);
 }
 

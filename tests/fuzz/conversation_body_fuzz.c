@@ -1,5 +1,5 @@
 /* The bodies of create and update: whatever comes is either accepted, with every limit kept, or
-   refused with a problem. */
+   refused with an error. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -23,30 +23,30 @@ static void check_create(const struct create_body *body)
     must_hold((from->external_id.p == NULL) != (from->id.p == NULL));
     must_hold(text_length(from->name) <= 255 && text_length(from->email) <= 255);
     must_hold(text_length(from->phone) <= 50 && !text_has_outer_space(from->phone));
-    must_hold(body->custom_attributes.n_values <= ATTRIBUTES_MOST);
+    must_hold(body->custom_attributes.n_values <= ATTRIBUTES_MAX);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct str text = {(const char *)data, size};
     struct arena arena;
-    struct problems problems;
+    struct errors errors;
     struct create_body create;
     struct update_body update;
 
     arena_init(&arena, 64 << 20);
-    problems_init(&problems, &arena);
-    if (create_body_read(text, &create, &problems))
+    errors_init(&errors, &arena);
+    if (create_body_read(text, &create, &errors))
         check_create(&create);
     else
-        must_hold(problems.n >= 1 && problems.n <= PROBLEMS_MOST);
+        must_hold(errors.n >= 1 && errors.n <= ERRORS_MAX);
 
-    problems_init(&problems, &arena);
-    if (update_body_read(text, &update, &problems))
+    errors_init(&errors, &arena);
+    if (update_body_read(text, &update, &errors))
         must_hold(update.custom_attributes.given &&
-                  update.custom_attributes.n_values <= ATTRIBUTES_MOST);
+                  update.custom_attributes.n_values <= ATTRIBUTES_MAX);
     else
-        must_hold(problems.n >= 1 && problems.n <= PROBLEMS_MOST);
+        must_hold(errors.n >= 1 && errors.n <= ERRORS_MAX);
     arena_release(&arena);
     return 0;
 }

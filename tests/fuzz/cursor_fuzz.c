@@ -4,7 +4,7 @@
 
 #include "common/base/base64url.h"
 #include "common/base/log.h"
-#include "services/search/place.h"
+#include "services/search/page_token.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -12,29 +12,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 #define BINDING STR("search.conversations of somebody")
 
 /* version, expiry, the position's length, the position */
-enum { EXPIRY_AT = 1, LENGTH_AT = 9, HEAD_BYTES = 10, PAYLOAD_MOST = HEAD_BYTES + 64 };
+enum { EXPIRY_AT = 1, LENGTH_AT = 9, HEAD_BYTES = 10, PAYLOAD_MAX = HEAD_BYTES + 64 };
 
 static const int64_t now_us = INT64_C(1800000000) * 1000000;
 static struct cursor_keys keys;
 
-static bool reads(struct str text, uint8_t position[CURSOR_POSITION_MOST], size_t *n)
+static bool reads(struct str text, uint8_t position[CURSOR_POSITION_MAX], size_t *n)
 {
-    struct place place;
+    struct page_token token;
     bool is_read = cursor_read(&keys, BINDING, text, now_us, position, n);
 
-    must(!is_read || *n <= CURSOR_POSITION_MOST);
-    must(!place_read(text, &keys, BINDING, now_us, &place) || is_read);
+    must(!is_read || *n <= CURSOR_POSITION_MAX);
+    must(!page_token_read(text, &keys, BINDING, now_us, &token) || is_read);
     return is_read;
 }
 
 /* One spelling for each value: what is read is written the same. */
 static void check_spelling(struct str text)
 {
-    uint8_t bytes[CURSOR_TEXT_MOST];
-    char again[CURSOR_TEXT_MOST + 1];
+    uint8_t bytes[CURSOR_TEXT_MAX];
+    char again[CURSOR_TEXT_MAX + 1];
     size_t n = 0;
 
-    if (text.n > CURSOR_TEXT_MOST || !base64url_read(text, bytes, &n))
+    if (text.n > CURSOR_TEXT_MAX || !base64url_read(text, bytes, &n))
         return;
     must(n <= text.n * 3 / 4);
     must(base64url_write(bytes, n, again) == text.n);
@@ -42,9 +42,9 @@ static void check_spelling(struct str text)
 }
 
 /* As cursor.c signs: over the payload, and then the hash of the binding. */
-static struct str sign(const uint8_t *payload, size_t n, char text[2 * CURSOR_TEXT_MOST])
+static struct str sign(const uint8_t *payload, size_t n, char text[2 * CURSOR_TEXT_MAX])
 {
-    uint8_t message[PAYLOAD_MOST + SHA256_BYTES], bytes[PAYLOAD_MOST + SHA256_BYTES];
+    uint8_t message[PAYLOAD_MAX + SHA256_BYTES], bytes[PAYLOAD_MAX + SHA256_BYTES];
 
     memcpy(message, payload, n);
     memcpy(bytes, payload, n);
@@ -69,19 +69,19 @@ static bool is_live(const uint8_t *payload, size_t n)
  */
 static void check_signed(const uint8_t *payload, size_t n)
 {
-    char text[2 * CURSOR_TEXT_MOST], again[CURSOR_TEXT_MOST + 1];
-    uint8_t position[CURSOR_POSITION_MOST];
+    char text[2 * CURSOR_TEXT_MAX], again[CURSOR_TEXT_MAX + 1];
+    uint8_t position[CURSOR_POSITION_MAX];
     struct str cursor = sign(payload, n, text);
-    struct place place;
+    struct page_token token;
     size_t length = 0;
 
     must(reads(cursor, position, &length) == is_live(payload, n));
     if (!is_live(payload, n))
         return;
     must(length == payload[LENGTH_AT] && memcmp(position, payload + HEAD_BYTES, length) == 0);
-    if (!place_read(cursor, &keys, BINDING, now_us, &place))
+    if (!page_token_read(cursor, &keys, BINDING, now_us, &token))
         return;
-    place_write(&place, &keys, BINDING, now_us, again);
+    page_token_write(&token, &keys, BINDING, now_us, again);
     must(cursor_read(&keys, BINDING, str_of(again), now_us, position, &length));
     must(memcmp(position, payload + HEAD_BYTES, length) == 0);
 }
@@ -89,13 +89,13 @@ static void check_signed(const uint8_t *payload, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     const struct str text = {(const char *)data, n};
-    uint8_t position[CURSOR_POSITION_MOST];
+    uint8_t position[CURSOR_POSITION_MAX];
     size_t length = 0;
 
     if (keys.n == 0)
         must(cursor_keys_read(SECRET, NULL, &keys));
     must(!reads(text, position, &length)); /* nobody guesses a signature */
     check_spelling(text);
-    check_signed(data, n < PAYLOAD_MOST ? n : PAYLOAD_MOST);
+    check_signed(data, n < PAYLOAD_MAX ? n : PAYLOAD_MAX);
     return 0;
 }

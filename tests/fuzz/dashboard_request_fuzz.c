@@ -17,11 +17,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 static void read_path(struct str path)
 {
     const struct asset *asset = asset_find(path);
-    struct found found;
+    struct action_match match;
 
     must(asset == NULL || asset->plain.bytes.n > 0);
-    action_find(STR("GET"), path, &found);
-    must(found.end != ACTION_FOUND || (found.action != NULL && found.id.n <= 64));
+    action_find(STR("GET"), path, &match);
+    must(match.end != ACTION_FOUND || (match.action != NULL && match.id.n <= 64));
 }
 
 /* What was taken is JSON that can be written, and read back as the same. */

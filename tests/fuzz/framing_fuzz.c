@@ -7,7 +7,7 @@
 #include "common/http/framing.h"
 #include "common/http/phr.h"
 
-#define HEADERS_MOST 100
+#define HEADERS_MAX 100
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -18,8 +18,8 @@ static void check_inside(const char *whole, size_t n, const char *part, size_t p
 
 static void check_head(const char *p, size_t n)
 {
-    struct phr_header headers[HEADERS_MOST];
-    size_t n_headers = HEADERS_MOST, method_n, target_n;
+    struct phr_header headers[HEADERS_MAX];
+    size_t n_headers = HEADERS_MAX, method_n, target_n;
     const char *method, *target;
     int minor_version;
     int used = phr_parse_request(p, n, &method, &method_n, &target, &target_n, &minor_version,
@@ -27,10 +27,10 @@ static void check_head(const char *p, size_t n)
     enum framing_fault fault = framing_take();
 
     if (used == -2) {
-        must(fault == FRAMING_SOUND && n <= FRAMING_HEADER_MOST);
+        must(fault == FRAMING_SOUND && n <= FRAMING_HEADER_MAX);
         return;
     }
-    must(used >= 0 && (size_t)used <= n && n_headers <= HEADERS_MOST);
+    must(used >= 0 && (size_t)used <= n && n_headers <= HEADERS_MAX);
     must(target_n > 0 && target[0] == '/');
     if (fault != FRAMING_SOUND && fault != FRAMING_BODY_TOO_LARGE) {
         must(n_headers == 0 && (size_t)used == n);
@@ -56,7 +56,7 @@ static void check_body(const char *p, size_t n, size_t cut)
     memcpy(parts, p, cut);
     rest = phr_decode_chunked(&at_once, whole, &whole_n);
     fault = framing_take();
-    must(rest >= -2 && rest != -1 && whole_n <= n && whole_n <= FRAMING_BODY_MOST);
+    must(rest >= -2 && rest != -1 && whole_n <= n && whole_n <= FRAMING_BODY_MAX);
 
     rest_in_two = phr_decode_chunked(&in_two, parts, &first_n);
     if (rest_in_two == -2) {

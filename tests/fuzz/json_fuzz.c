@@ -31,7 +31,7 @@ static void check(const json_t *value, size_t depth)
         check_string(json_text(value));
     if (!json_is_object(value) && !json_is_array(value))
         return;
-    must(depth < JSON_DEPTH_MOST);
+    must(depth < JSON_DEPTH_MAX);
     for (size_t i = 0; i < json_array_size(value); i++)
         check(json_array_get(value, i), depth + 1);
     for (void *at = json_object_iter((json_t *)value); at;

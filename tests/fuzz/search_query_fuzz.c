@@ -1,42 +1,42 @@
 /* The body of a search: whatever comes, it becomes a query within its limits, which can be bound to
-   and planned, or problems that can be written. */
+   and planned, or errors that can be written. */
 #include "common/base/log.h"
 #include "common/wire/fields.h"
 #include "common/wire/text.h"
-#include "services/search/plan.h"
+#include "services/search/search_statement.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void check_filter(const struct filter *filter)
 {
-    must(filter->n_values <= FILTER_VALUES_MOST);
+    must(filter->n_values <= FILTER_VALUES_MAX);
     for (size_t i = 0; i < filter->n_values; i++)
         must(filter->values[i].p != NULL && text_is_utf8(filter->values[i]));
 }
 
 /* A parameter goes to the database as text that ends at its first NUL. */
-static void check_plan(const struct query *query, struct arena *arena)
+static void check_statement(const struct search_query *query, struct arena *arena)
 {
     const struct uuid organization = {.b = {1}};
-    struct plan plan;
+    struct search_statement statement;
 
-    plan_make(query, &organization, NULL, arena, &plan);
-    must(plan.n <= PLAN_PARAMS);
-    for (size_t i = 0; i < plan.n; i++)
-        must(text_is_utf8(plan.params[i]) && !text_has_nul(plan.params[i]));
-    must(query_binding(query, &organization, arena).n > 0);
+    search_statement_make(query, &organization, NULL, arena, &statement);
+    must(statement.n <= STATEMENT_PARAMS);
+    for (size_t i = 0; i < statement.n; i++)
+        must(text_is_utf8(statement.params[i]) && !text_has_nul(statement.params[i]));
+    must(search_query_binding(query, &organization, arena).n > 0);
 }
 
-static void check_problems(const struct problems *problems, struct arena *arena)
+static void check_errors(const struct errors *errors, struct arena *arena)
 {
     struct buf text;
     char error[160];
     json_t *list;
 
-    must(problems->n > 0 && problems->n <= PROBLEMS_MOST);
-    must(outcome_http_status(fields_outcome(problems)) == 400);
+    must(errors->n > 0 && errors->n <= ERRORS_MAX);
+    must(outcome_http_status(fields_outcome(errors)) == 400);
     buf_init(&text, arena, 256);
-    problems_write(problems, &text);
+    errors_write(errors, &text);
     must(json_read(buf_str(&text), &list, error));
     json_free(list);
 }
@@ -44,19 +44,19 @@ static void check_problems(const struct problems *problems, struct arena *arena)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static struct arena arena = {.cap = 1 << 28};
-    struct problems problems;
-    struct query query;
+    struct errors errors;
+    struct search_query query;
 
-    problems_init(&problems, &arena);
-    if (query_read((struct str){(const char *)data, n}, &query, &problems)) {
-        must(problems.n == 0 && query.n_filters < QUERY_FILTERS_MOST);
-        must(query.per_page >= 1 && query.per_page <= QUERY_PER_PAGE_MOST);
+    errors_init(&errors, &arena);
+    if (search_query_read((struct str){(const char *)data, n}, &query, &errors)) {
+        must(errors.n == 0 && query.n_filters < SEARCH_QUERY_FILTERS_MAX);
+        must(query.per_page >= 1 && query.per_page <= SEARCH_QUERY_PER_PAGE_MAX);
         must(filter_names_contact(query.contact.field) && query.contact.n_values == 1);
         for (size_t i = 0; i < query.n_filters; i++)
             check_filter(&query.filters[i]);
-        check_plan(&query, &arena);
+        check_statement(&query, &arena);
     } else {
-        check_problems(&problems, &arena);
+        check_errors(&errors, &arena);
     }
     arena_clear(&arena);
     return 0;

@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void check_token(struct str token)
 {
-    enum token_kind kind = token_judge(token);
+    enum token_kind kind = token_classify(token);
 
     if (kind == TOKEN_LIVE || kind == TOKEN_READ)
         must(token.n == TOKEN_TEXT);

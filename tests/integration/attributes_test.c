@@ -4,16 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 
-TestSuite(attributes, .init = api_open, .timeout = 120);
+TestSuite(attributes, .init = api_open);
 
 #define A50  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define A64  A50 "aaaaaaaaaaaaaa"
 #define A500 A50 A50 A50 A50 A50 A50 A50 A50 A50 A50
 
-static struct answer *send(const struct org *org, const char *id, bool on_create,
-                           const char *attributes)
+static struct client_response *send(const struct org *org, const char *id, bool on_create,
+                                    const char *attributes)
 {
     static int n;
 
@@ -52,13 +52,13 @@ Test(attributes, what_the_contract_allows_is_stored_and_comes_back_equal)
     org_new(&org);
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         for (int on_create = 0; on_create < 2; on_create++) {
-            struct answer *answer;
+            struct client_response *response;
 
             id = new_conversation(&org, format("g%zu-%d", i, on_create), "c");
-            answer = send(&org, id, on_create, good[i]);
-            expect_status(answer, on_create ? 201 : 200);
-            expect_json(answer, "custom_attributes", good[i]);
-            expect_json(read_conversation(&org, text_at(answer, "id")), "custom_attributes",
+            response = send(&org, id, on_create, good[i]);
+            expect_status(response, on_create ? 201 : 200);
+            expect_json(response, "custom_attributes", good[i]);
+            expect_json(read_conversation(&org, text_at(response, "id")), "custom_attributes",
                         good[i]);
         }
     }
@@ -111,10 +111,10 @@ static const struct wrong wrongs[] = {
 };
 
 /* The message begins with the path, as section 7 says. */
-static void expect_named(const struct answer *answer)
+static void expect_named(const struct client_response *response)
 {
-    const char *const start = format("%s must ", text_at(answer, "errors[0].field"));
-    const char *const message = text_at(answer, "errors[0].message");
+    const char *const start = format("%s must ", text_at(response, "errors[0].field"));
+    const char *const message = text_at(response, "errors[0].message");
 
     cr_assert_eq(strncmp(message, start, strlen(start)), 0, "%s", message);
 }
@@ -128,15 +128,15 @@ Test(attributes, what_breaks_a_rule_is_refused_by_its_path)
     id = new_conversation(&org, "e", "c");
     for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++) {
         for (int on_create = 0; on_create < 2; on_create++) {
-            struct answer *answer = send(&org, id, on_create, wrongs[i].attributes);
+            struct client_response *response = send(&org, id, on_create, wrongs[i].attributes);
             const char *code = wrongs[i].code;
 
-            cr_assert_eq(answer->status, 400, "%s: %d", wrongs[i].attributes, answer->status);
+            cr_assert_eq(response->status, 400, "%s: %d", wrongs[i].attributes, response->status);
             if (strcmp(code, "*") == 0)
-                code = text_at(answer, "errors[0].code");
-            expect_error(answer, 400, code, wrongs[i].field);
+                code = text_at(response, "errors[0].code");
+            expect_error(response, 400, code, wrongs[i].field);
             if (strcmp(code, "parameter_invalid") == 0)
-                expect_named(answer);
+                expect_named(response);
         }
     }
     expect_json(read_conversation(&org, id), "custom_attributes", "{}");
@@ -170,13 +170,13 @@ Test(attributes, integers_and_decimals_keep_their_value_to_the_last_digit)
     org_new(&org);
     id = new_conversation(&org, "e", "c");
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        struct answer *answer =
+        struct client_response *response =
             update_conversation(&org, id, "{\"custom_attributes\":{\"n\":%s}}", numbers[i]);
         double sent = strtod(numbers[i], NULL);
 
-        expect_status(answer, 200);
-        cr_assert_eq(json_number_value(at(answer, "custom_attributes.n")), sent, "%s: %s",
-                     numbers[i], answer->body);
+        expect_status(response, 200);
+        cr_assert_eq(json_number_value(at(response, "custom_attributes.n")), sent, "%s: %s",
+                     numbers[i], response->body);
     }
     cr_assert_not_null(strstr(
         update_conversation(&org, id, "{\"custom_attributes\":{\"n\":123456789.123456789}}")->body,
@@ -189,8 +189,8 @@ Test(attributes, integers_beyond_64_bits_are_stored_and_found)
     static const char *const numbers[] = {"9223372036854775808", "18446744073709551615",
                                           "-100000000000000000000"};
     struct org org;
-    struct http_request update = {.method = "PUT", .skip_checks = true};
-    struct http_request search = {
+    struct client_request update = {.method = "PUT", .skip_checks = true};
+    struct client_request search = {
         .method = "POST", .path = "/conversations/search", .skip_checks = true};
 
     org_new(&org);
@@ -198,21 +198,21 @@ Test(attributes, integers_beyond_64_bits_are_stored_and_found)
     update.path = format("/conversations/%s", new_conversation(&org, "e", "c"));
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         const char *stored = format("\"custom_attributes\":{\"n\": %s}", numbers[i]);
-        struct answer *answer;
+        struct client_response *response;
 
         update.body = format("{\"custom_attributes\":{\"n\":%s}}", numbers[i]);
-        answer = http_send(&update);
-        cr_assert_eq(answer->status, 200, "%s", answer->body);
-        cr_assert_not_null(strstr(answer->body, stored), "%s", answer->body);
+        response = http_send(&update);
+        cr_assert_eq(response->status, 200, "%s", response->body);
+        cr_assert_not_null(strstr(response->body, stored), "%s", response->body);
 
         search.body =
             format("{\"query\":{\"operator\":\"AND\",\"value\":["
                    "{\"field\":\"contact.external_id\",\"operator\":\"=\",\"value\":\"c\"},"
                    "{\"field\":\"custom_attributes.n\",\"operator\":\"=\",\"value\":%s}]}}",
                    numbers[i]);
-        answer = http_send(&search);
-        cr_assert_eq(answer->status, 200, "%s", answer->body);
-        cr_assert_not_null(strstr(answer->body, stored), "%s", answer->body);
+        response = http_send(&search);
+        cr_assert_eq(response->status, 200, "%s", response->body);
+        cr_assert_not_null(strstr(response->body, stored), "%s", response->body);
     }
 }
 

@@ -1,42 +1,42 @@
-/* Contract 4.6, 2.5, 2.6: the trail as clients read it, and who may touch it. */
+/* Contract 4.6, 2.5, 2.6: the audit log as clients read it, and who may touch it. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
-TestSuite(audit, .init = api_open, .timeout = 120);
+TestSuite(audit, .init = api_open);
 
 #define ENTRY                                                                                      \
     "type id request_id api_key_id operation http_status outcome denial_reason conversation_id "   \
     "contact_id created_at"
 
-static struct answer *list(const struct org *org, const char *query)
+static struct client_response *list(const struct org *org, const char *query)
 {
-    struct answer *answer = api_get(org->read_key, format("/audit%s", query));
+    struct client_response *response = api_get(org->read_key, format("/audit%s", query));
 
-    expect_status(answer, 200);
-    return answer;
+    expect_status(response, 200);
+    return response;
 }
 
-static size_t count(const struct answer *answer)
+static size_t count(const struct client_response *response)
 {
-    return json_array_size(at(answer, "audit_logs"));
+    return json_array_size(at(response, "audit_logs"));
 }
 
-static const char *next_of(const struct answer *answer)
+static const char *next_of(const struct client_response *response)
 {
-    return json_string_value(at(answer, "pages.next.starting_after"));
+    return json_string_value(at(response, "pages.next.starting_after"));
 }
 
 Test(audit, lists_entries_with_every_field_newest_first)
 {
     struct org org;
-    struct answer *created, *refused, *listed;
+    struct client_response *created, *refused, *listed;
 
     org_new(&org);
     created = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
@@ -74,10 +74,10 @@ Test(audit, lists_entries_with_every_field_newest_first)
     expect_text(listed, "audit_logs[1].contact_id", text_at(created, "contact.id"));
 }
 
-Test(audit, reading_the_trail_is_in_the_trail)
+Test(audit, reading_the_audit_log_is_in_the_audit_log)
 {
     struct org org;
-    struct answer *first, *second;
+    struct client_response *first, *second;
 
     org_new(&org);
     first = list(&org, "");
@@ -91,7 +91,7 @@ Test(audit, reading_the_trail_is_in_the_trail)
 Test(audit, has_an_entry_for_every_operation_with_its_resources)
 {
     struct org org;
-    struct answer *answers[8];
+    struct client_response *responses[8];
     static const char *const operations[] = {
         "conversation.create",
         "conversation.get",
@@ -105,24 +105,24 @@ Test(audit, has_an_entry_for_every_operation_with_its_resources)
     const char *id;
 
     org_new(&org);
-    answers[0] =
+    responses[0] =
         api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
-    id = text_at(answers[0], "id");
-    answers[1] = read_conversation(&org, id);
-    answers[2] = update_conversation(&org, id, "{\"custom_attributes\":{}}");
-    answers[3] = api_get(org.full_key, "/ping");
-    answers[4] = read_conversation(&org, "01890000-0000-7000-8000-000000000000");
-    answers[5] = api_get(org.full_key, "/nothing");
-    answers[6] = api_post(org.full_key, "/ping", "{}");
-    answers[7] = api_create(org.full_key, "{");
+    id = text_at(responses[0], "id");
+    responses[1] = read_conversation(&org, id);
+    responses[2] = update_conversation(&org, id, "{\"custom_attributes\":{}}");
+    responses[3] = api_get(org.full_key, "/ping");
+    responses[4] = read_conversation(&org, "01890000-0000-7000-8000-000000000000");
+    responses[5] = api_get(org.full_key, "/nothing");
+    responses[6] = api_post(org.full_key, "/ping", "{}");
+    responses[7] = api_create(org.full_key, "{");
     for (int i = 0; i < 8; i++)
-        expect_recorded(&org, answers[i], operations[i]);
+        expect_recorded(&org, responses[i], operations[i]);
     for (int i = 0; i < 3; i++)
         cr_assert_eq(
             sql_integer("SELECT count(*) FROM audit.entries WHERE organization_id = $1::uuid"
                         " AND request_id = $2::uuid AND conversation_id = $3::uuid"
                         " AND contact_id = $4::uuid",
-                        org.id, answers[i]->request_id, id, text_at(answers[0], "contact.id"),
+                        org.id, responses[i]->request_id, id, text_at(responses[0], "contact.id"),
                         NULL),
             1, "%s", operations[i]);
     cr_assert_eq(sql_integer("SELECT count(*) FROM audit.entries WHERE organization_id = $1::uuid",
@@ -167,7 +167,7 @@ Test(audit, pages_through_everything_once_and_in_order)
     for (int i = 0; i < ALL; i++)
         expect_status(api_get(org.full_key, "/ping"), 200);
     for (const char *cursor = NULL;;) {
-        struct answer *page =
+        struct client_response *page =
             list(&org, cursor == NULL ? query : format("%s&starting_after=%s", query, cursor));
 
         for (size_t i = 0; i < count(page); i++) {
@@ -202,7 +202,7 @@ Test(audit, filters_narrow_the_list_alone_and_together)
 {
     struct org org;
     const char *id;
-    struct answer *page;
+    struct client_response *page;
 
     org_new(&org);
     id = new_conversation(&org, "e", "c");
@@ -225,7 +225,7 @@ Test(audit, filters_narrow_the_list_alone_and_together)
 Test(audit, times_bound_the_list_strictly)
 {
     struct org org;
-    struct answer *page;
+    struct client_response *page;
     long long at_s;
 
     org_new(&org);
@@ -267,10 +267,11 @@ Test(audit, a_parameter_that_is_wrong_unknown_or_repeated_is_named)
 
     org_new(&org);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct answer *answer = api_get(org.full_key, format("/audit%s", cases[i].query));
+        struct client_response *response =
+            api_get(org.full_key, format("/audit%s", cases[i].query));
 
-        expect_error(answer, 400, "parameter_invalid", cases[i].field);
-        expect_recorded(&org, answer, "audit.list");
+        expect_error(response, 400, "parameter_invalid", cases[i].field);
+        expect_recorded(&org, response, "audit.list");
     }
 }
 
@@ -348,13 +349,13 @@ Test(audit, shows_nothing_of_another_organization)
 Test(audit, a_request_without_a_valid_key_leaves_no_entry)
 {
     struct org org;
-    struct answer *answer;
+    struct client_response *response;
 
     org_new(&org);
-    answer = api_get("svc_live_00000000000000000000000000000000000000", "/ping");
-    expect_status(answer, 401);
+    response = api_get("svc_live_00000000000000000000000000000000000000", "/ping");
+    expect_status(response, 401);
     cr_assert_eq(sql_integer("SELECT count(*) FROM audit.entries WHERE request_id = $1::uuid",
-                             answer->request_id, NULL),
+                             response->request_id, NULL),
                  0);
 }
 

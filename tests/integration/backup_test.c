@@ -1,32 +1,33 @@
 /*
  * A backup as docs/operations.md describes it, restored on another server: the services run on it,
- * and the trail is whole.
+ * and the audit log is whole.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 #include "tests/support/postgres_server.h"
-#include "tests/support/trail.h"
-#include "tests/support/twin.h"
+#include "tests/support/sealed_log.h"
+#include "tests/support/second_deployment.h"
 
-TestSuite(backup, .init = stack_have_alone, .timeout = 180);
+TestSuite(backup, .init = stack_have_alone);
 
 static const char *const services[] = {"audit", "access", "conversation", "gateway"};
 enum { N_SERVICES = sizeof(services) / sizeof(services[0]), GATEWAY = N_SERVICES - 1 };
 
-/* Fails when the trail is not whole. */
-static long long count_unsealed(const struct twin *twin, const struct org *org)
+/* Fails when the audit log is not whole. */
+static long long count_unsealed(const struct second_deployment *deployment, const struct org *org)
 {
-    json_t *verdict = convctl("--nats", twin->bus.url, "audit", "verify", "--org", org->id, NULL);
-    char *text = json_dumps(verdict, 0);
-    long long n = json_integer_value(json_object_get(verdict, "unsealed"));
+    json_t *result =
+        convctl("--nats", deployment->bus.url, "audit", "verify", "--org", org->id, NULL);
+    char *text = json_dumps(result, 0);
+    long long n = json_integer_value(json_object_get(result, "unsealed"));
 
-    cr_assert(json_is_true(json_object_get(verdict, "ok")), "%s", text);
-    cr_assert_gt(json_integer_value(json_object_get(verdict, "entries")), 0);
+    cr_assert(json_is_true(json_object_get(result, "ok")), "%s", text);
+    cr_assert_gt(json_integer_value(json_object_get(result, "entries")), 0);
     free(text);
-    json_decref(verdict);
+    json_decref(result);
     return n;
 }
 
@@ -52,10 +53,11 @@ static const char properties_query[] =
     "                 WHERE setdatabase = it.oid) AS properties (line)"
     " WHERE datname = current_database()";
 
-static void expect_same_properties(const struct twin *twin)
+static void expect_same_properties(const struct second_deployment *deployment)
 {
     char *before = postgres_text(stack_setting("DATABASE_URL"), properties_query);
-    char *after = postgres_text(twin_database_url(twin, "postgres"), properties_query);
+    char *after =
+        postgres_text(second_deployment_database_url(deployment, "postgres"), properties_query);
 
     cr_assert(before != NULL && after != NULL);
     cr_assert_not_null(strstr(before, "conv_conversation: plan_cache_mode=force_generic_plan"));
@@ -68,35 +70,35 @@ static void expect_same_properties(const struct twin *twin)
 Test(backup, brings_everything_back_on_another_server)
 {
     struct replica replicas[N_SERVICES];
-    struct twin twin;
+    struct second_deployment deployment;
     struct org org;
-    struct answer *before, *after;
+    struct client_response *before, *after;
     const char *id;
 
     org_new(&org);
     id = new_conversation(&org, "kept", "ada");
     before = read_conversation(&org, id);
-    trail_await_seal(&org);
-    twin_open(&twin);
-    expect_same_properties(&twin);
+    sealed_log_await_seal(&org);
+    second_deployment_open(&deployment);
+    expect_same_properties(&deployment);
     for (int i = 0; i < N_SERVICES; i++)
-        twin_start(&twin, &replicas[i], services[i], NULL, NULL);
+        second_deployment_start(&deployment, &replicas[i], services[i], NULL, NULL);
 
-    after = http_send(&(struct http_request){.method = "GET",
-                                             .base = replicas[GATEWAY].base,
-                                             .path = format("/conversations/%s", id),
-                                             .key = org.full_key});
+    after = http_send(&(struct client_request){.method = "GET",
+                                               .base = replicas[GATEWAY].base,
+                                               .path = format("/conversations/%s", id),
+                                               .key = org.full_key});
     cr_assert_eq(after->status, 200);
     cr_assert_str_eq(after->body, before->body);
-    (void)count_unsealed(&twin, &org);
+    (void)count_unsealed(&deployment, &org);
     /* What comes now is sealed behind what was there. */
     expect_status(
-        http_send(&(struct http_request){
+        http_send(&(struct client_request){
             .method = "GET", .base = replicas[GATEWAY].base, .path = "/ping", .key = org.full_key}),
         200);
-    cr_assert(stack_wait(has_sealed_all, (const void *[]){&twin, &org}, 20000));
+    cr_assert(stack_wait(has_sealed_all, (const void *[]){&deployment, &org}, 20000));
 
     for (int i = N_SERVICES - 1; i >= 0; i--)
         replica_stop(&replicas[i]);
-    twin_close(&twin);
+    second_deployment_close(&deployment);
 }

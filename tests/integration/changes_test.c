@@ -1,12 +1,14 @@
-/* Every change of an operator or of somebody in the dashboard is on record, with its work. */
+/* Every change by an operator or a user of the dashboard is recorded, with its work. */
 #include <criterion/criterion.h>
 
 #include "proto/subject.h"
-#include "tests/support/keep.h"
-#include "tests/support/person.h"
+#include "tests/support/dashboard_user.h"
+#include "tests/support/never_free.h"
+#include "tests/support/service_client.h"
 #include "tests/support/sql.h"
+#include "tests/support/user_client.h"
 
-TestSuite(changes, .init = api_open, .timeout = 120);
+TestSuite(changes, .init = api_open);
 
 #define USER "01890a5d-ac96-774b-bcce-b302099a8057" /* ada */
 
@@ -73,17 +75,17 @@ static void set_all(const struct org *org, const char *const ids[4])
     json_decref(convctl("org", "set", org->id, "--plan", "growth", "--rate-limit", "100", NULL));
     json_decref(convctl("policy", "set", "--org", org->id, "--require-https", "true", "--ip",
                         "192.0.2.1", "--ip", "192.0.2.2", "--ip-allowlist-enabled", "true", NULL));
-    cr_expect_eq(person_gets(&ada, org, SUBJECT_ACCESS_MEMBER_SET,
-                             format("{\"id\":\"%s\",\"role\":\"admin\"}", ids[2])),
+    cr_expect_eq(user_client_outcome(&ada, org, SUBJECT_ACCESS_MEMBER_SET,
+                                     format("{\"id\":\"%s\",\"role\":\"admin\"}", ids[2])),
                  OUTCOME_OK);
-    cr_expect_eq(person_gets(&ada, org, SUBJECT_WEBHOOK_ENDPOINT_SET,
-                             format("{\"id\":\"%s\",\"enabled\":false}", ids[3])),
+    cr_expect_eq(user_client_outcome(&ada, org, SUBJECT_WEBHOOK_ENDPOINT_SET,
+                                     format("{\"id\":\"%s\",\"enabled\":false}", ids[3])),
                  OUTCOME_OK);
 }
 
 static const char *id_of(json_t *object)
 {
-    return json_string_value(json_object_get(keep(object), "id"));
+    return json_string_value(json_object_get(never_free(object), "id"));
 }
 
 Test(changes, that_change_nothing_leave_nothing)
@@ -111,9 +113,9 @@ Test(changes, that_change_nothing_leave_nothing)
     json_decref(convctl("policy", "set", "--org", org.id, "--ip-allowlist-enabled", "true", NULL));
     cr_expect_eq(convctl_fails(code, "policy", "set", "--org", org.id, NULL), 2);
     cr_expect_eq(convctl_fails(code, "org", "set", org.id, NULL), 2);
-    cr_expect_eq(person_gets(&ada, &org, SUBJECT_ACCESS_POLICY_SET, "{\"confirmed\":true}"),
+    cr_expect_eq(user_client_outcome(&ada, &org, SUBJECT_ACCESS_POLICY_SET, "{\"confirmed\":true}"),
                  OUTCOME_PARAMETER_NOT_FOUND);
-    cr_expect_eq(person_gets(&ada, &org, SUBJECT_ACCESS_ORG_SET, "{}"),
+    cr_expect_eq(user_client_outcome(&ada, &org, SUBJECT_ACCESS_ORG_SET, "{}"),
                  OUTCOME_PARAMETER_NOT_FOUND);
     cr_expect_eq(recorded(&org, "true"), before + 8);
     json_decref(convctl("org", "set", org.id, "--rate-limit", "default", NULL));
@@ -128,9 +130,9 @@ Test(changes, of_somebody_in_the_dashboard_carry_the_name)
     struct org org;
 
     org_new(&org);
-    cr_assert_eq(
-        person_gets(&ada, &org, SUBJECT_ACCESS_KEY_CREATE, "{\"name\":\"n\",\"scope\":\"full\"}"),
-        OUTCOME_OK);
+    cr_assert_eq(user_client_outcome(&ada, &org, SUBJECT_ACCESS_KEY_CREATE,
+                                     "{\"name\":\"n\",\"scope\":\"full\"}"),
+                 OUTCOME_OK);
     cr_expect_eq(recorded(&org, "change = 'key.create' AND who = 'ada@example.com'"
                                 " AND user_id = '" USER "' AND address = '192.0.2.7'"),
                  1);
@@ -141,8 +143,9 @@ Test(changes, that_are_refused_leave_nothing)
     struct org org;
 
     org_new(&org);
-    cr_expect_eq(person_gets(&ada, &org, SUBJECT_ACCESS_KEY_REVOKE, "{\"id\":\"" USER "\"}"),
-                 OUTCOME_NOT_FOUND);
+    cr_expect_eq(
+        user_client_outcome(&ada, &org, SUBJECT_ACCESS_KEY_REVOKE, "{\"id\":\"" USER "\"}"),
+        OUTCOME_NOT_FOUND);
     cr_expect_eq(recorded(&org, "who <> 'operator'"), 0);
 }
 
@@ -170,12 +173,13 @@ Test(changes, that_cannot_be_recorded_are_not_made)
     keys = sql_integer("SELECT count(*) FROM access.api_keys WHERE organization_id = $1::uuid",
                        org.id, NULL);
     refuse_records(&org, true);
-    cr_expect_eq(person_gets(&ada, &org, SUBJECT_CONVERSATION_SET_STATUS,
-                             format("{\"id\":\"%s\",\"status\":\"waiting\"}", conversation)),
-                 OUTCOME_SERVER_ERROR);
     cr_expect_eq(
-        person_gets(&ada, &org, SUBJECT_ACCESS_KEY_CREATE, "{\"name\":\"n\",\"scope\":\"full\"}"),
+        user_client_outcome(&ada, &org, SUBJECT_CONVERSATION_SET_STATUS,
+                            format("{\"id\":\"%s\",\"status\":\"waiting\"}", conversation)),
         OUTCOME_SERVER_ERROR);
+    cr_expect_eq(user_client_outcome(&ada, &org, SUBJECT_ACCESS_KEY_CREATE,
+                                     "{\"name\":\"n\",\"scope\":\"full\"}"),
+                 OUTCOME_SERVER_ERROR);
     refuse_records(&org, false);
     expect_text(read_conversation(&org, conversation), "status", "active");
     cr_expect_eq(
@@ -186,7 +190,7 @@ Test(changes, that_cannot_be_recorded_are_not_made)
 
 Test(changes, are_not_made_for_somebody_malformed)
 {
-    static const struct person wrong[] = {
+    static const struct signed_in_user wrong[] = {
         {"ada", "ada@example.com", "192.0.2.7"},
         {USER, "\xff\xfe", "192.0.2.7"},
         {USER, "ada@example.com", "nowhere"},
@@ -195,9 +199,9 @@ Test(changes, are_not_made_for_somebody_malformed)
 
     org_new(&org);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-        cr_expect_eq(
-            person_gets(&wrong[i], &org, SUBJECT_ACCESS_POLICY_SET, "{\"require_https\":true}"),
-            OUTCOME_UNKNOWN_COMMAND, "%zu", i);
+        cr_expect_eq(user_client_outcome(&wrong[i], &org, SUBJECT_ACCESS_POLICY_SET,
+                                         "{\"require_https\":true}"),
+                     OUTCOME_UNKNOWN_COMMAND, "%zu", i);
     cr_expect_eq(recorded(&org, "change = 'policy.set'"), 0);
 }
 
@@ -267,15 +271,15 @@ Test(changes, of_one_organization_are_not_shown_to_another)
 
     org_new(&org);
     org_new(&other);
-    page = person_asks(&ada, &org, SUBJECT_AUDIT_CHANGES, "{\"per_page\":1}", &outcome);
+    page = user_client_call(&ada, &org, SUBJECT_AUDIT_CHANGES, "{\"per_page\":1}", &outcome);
     cr_assert_eq(outcome, OUTCOME_OK);
-    theirs = person_asks(
+    theirs = user_client_call(
         &ada, &other, SUBJECT_AUDIT_CHANGES,
         format("{\"per_page\":1,\"starting_after\":\"%s\"}",
                text_of(json_object_get(json_object_get(page, "pages"), "next"), "starting_after")),
         &outcome);
     cr_expect_eq(outcome, OUTCOME_INVALID_CURSOR);
-    cr_expect_eq(person_gets(&ada, &org, SUBJECT_AUDIT_CHANGES, "{\"per_page\":101}"),
+    cr_expect_eq(user_client_outcome(&ada, &org, SUBJECT_AUDIT_CHANGES, "{\"per_page\":101}"),
                  OUTCOME_PARAMETER_INVALID);
     json_decref(page);
     json_decref(theirs);
@@ -284,7 +288,7 @@ Test(changes, of_one_organization_are_not_shown_to_another)
 Test(changes, and_entries_of_the_api_are_read_without_leaving_any)
 {
     struct org org;
-    struct answer *ping;
+    struct client_response *ping;
     enum outcome outcome;
     json_t *page;
 
@@ -292,7 +296,7 @@ Test(changes, and_entries_of_the_api_are_read_without_leaving_any)
     ping = api_get(org.full_key, "/ping");
     expect_recorded(&org, ping, "ping");
     for (int i = 0; i < 2; i++) {
-        page = person_asks(&ada, &org, SUBJECT_AUDIT_ENTRIES, "{\"per_page\":10}", &outcome);
+        page = user_client_call(&ada, &org, SUBJECT_AUDIT_ENTRIES, "{\"per_page\":10}", &outcome);
         cr_assert_eq(outcome, OUTCOME_OK);
         cr_expect_str_eq(text_of(page, "type"), "audit_log.list");
         cr_expect_eq(json_array_size(json_object_get(page, "audit_logs")),
@@ -301,13 +305,63 @@ Test(changes, and_entries_of_the_api_are_read_without_leaving_any)
                                          org.id, NULL));
         json_decref(page);
     }
-    page =
-        person_asks(&ada, &org, SUBJECT_AUDIT_ENTRIES, "{\"operation\":\"audit.list\"}", &outcome);
+    page = user_client_call(&ada, &org, SUBJECT_AUDIT_ENTRIES, "{\"operation\":\"audit.list\"}",
+                            &outcome);
     cr_expect_eq(json_array_size(json_object_get(page, "audit_logs")),
                  (size_t)sql_integer("SELECT count(*) FROM audit.entries WHERE organization_id"
                                      " = $1::uuid AND operation = 'audit.list'",
                                      org.id, NULL));
     json_decref(page);
-    cr_expect_eq(person_gets(&ada, &org, SUBJECT_AUDIT_ENTRIES, "{\"order\":\"asc\"}"),
+    cr_expect_eq(user_client_outcome(&ada, &org, SUBJECT_AUDIT_ENTRIES, "{\"order\":\"asc\"}"),
                  OUTCOME_PARAMETER_INVALID);
+}
+
+/* The detail of the one acceptance of an email. */
+static const char *accepted(const struct dashboard_user *owner, const char *email,
+                            const char *member)
+{
+    return sql_text("SELECT detail->>$3 FROM audit.changes WHERE organization_id = $1::uuid"
+                    " AND change = 'invitation.accept' AND who = $2",
+                    owner->org.id, email, member, NULL);
+}
+
+/* The inviting user has seen the link, and can take the name of a colleague by it. */
+Test(changes, tell_who_invited_and_mark_who_may_have_accepted_in_anothers_name)
+{
+    const char *const address[] = {dashboard_user_address(), dashboard_user_address()};
+    const char *email[2];
+    struct dashboard_user owner;
+    struct signed_in_user inviter;
+    json_t *list;
+
+    service_connection = service_client_open();
+    dashboard_user_new(service_connection, &owner, "owner");
+    inviter = (struct signed_in_user){owner.id, owner.email, address[0]};
+    for (int i = 0; i < 2; i++) {
+        enum outcome outcome;
+        json_t *body;
+
+        email[i] = format("bob%d-%s@example.org", i, owner.org.id);
+        body = user_client_call(
+            &inviter, &owner.org, SUBJECT_ACCESS_MEMBER_INVITE,
+            format("{\"email\":\"%s\",\"role\":\"member\",\"by_role\":\"owner\"}", email[i]),
+            &outcome);
+        cr_assert_eq(outcome, OUTCOME_OK);
+        cr_assert_eq(service_client_call(service_connection, SUBJECT_SESSION_ACCEPT_INVITATION,
+                                         NULL,
+                                         "{\"token\":\"%s\",\"password\":\"" USER_PASSWORD
+                                         "\",\"address\":\"%s\",\"user_agent\":\"\"}",
+                                         reply_text(body, "invitation"), address[i])
+                         .outcome,
+                     OUTCOME_OK);
+        json_decref(body);
+        cr_assert_str_eq(accepted(&owner, email[i], "invited_by"), owner.email);
+    }
+    cr_assert_not_null(accepted(&owner, email[0], "warning"));
+    cr_assert_null(accepted(&owner, email[1], "warning"));
+    list =
+        service_client_get(service_connection, SUBJECT_ACCESS_MEMBER_LIST, owner.org.id, "%s", "");
+    list = json_array_get(json_object_get(list, "members"), 0);
+    cr_assert_str_eq(reply_text(list, "invited_by"), owner.email);
+    service_client_close(service_connection);
 }

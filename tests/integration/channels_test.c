@@ -3,10 +3,10 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(channels, .init = api_open, .timeout = 120);
+TestSuite(channels, .init = api_open);
 
 /* Opens one and returns its id. */
 static const char *opened(const struct org *org, const char *channel)
@@ -35,21 +35,21 @@ Test(channels, the_source_is_the_channel_and_the_external_id_null)
 
     org_new(&org);
     for (size_t i = 0; i < sizeof(channels) / sizeof(channels[0]); i++) {
-        struct answer *answer = read_conversation(&org, opened(&org, channels[i]));
+        struct client_response *response = read_conversation(&org, opened(&org, channels[i]));
 
-        expect_status(answer, 200);
-        expect_text(answer, "channel", channels[i]);
-        expect_members(at(answer, "source"), "type");
-        expect_text(answer, "source.type", channels[i]);
-        expect_null(answer, "external_id");
-        expect_text(answer, "contact.external_id", "c");
+        expect_status(response, 200);
+        expect_text(response, "channel", channels[i]);
+        expect_members(at(response, "source"), "type");
+        expect_text(response, "source.type", channels[i]);
+        expect_null(response, "external_id");
+        expect_text(response, "contact.external_id", "c");
     }
 }
 
 Test(channels, messages_are_counted_and_dated_and_never_shown)
 {
     struct org org;
-    struct answer *answer;
+    struct client_response *response;
     const char *id;
 
     org_new(&org);
@@ -57,10 +57,10 @@ Test(channels, messages_are_counted_and_dated_and_never_shown)
     for (int i = 1; i <= 3; i++) {
         json_decref(convctl("conversation", "append", "--org", org.id, id, "--body",
                             "a secret sentence", NULL));
-        answer = read_conversation(&org, id);
-        expect_integer(answer, "message_count", i);
-        cr_assert_geq(integer_at(answer, "last_message_at"), integer_at(answer, "created_at"));
-        cr_assert_null(strstr(answer->body, "secret"));
+        response = read_conversation(&org, id);
+        expect_integer(response, "message_count", i);
+        cr_assert_geq(integer_at(response, "last_message_at"), integer_at(response, "created_at"));
+        cr_assert_null(strstr(response->body, "secret"));
     }
 }
 
@@ -78,12 +78,12 @@ Test(channels, every_status_has_its_state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         json_t *made = convctl("conversation", "open", "--org", org.id, "--channel", "email",
                                "--status", cases[i].status, NULL);
-        struct answer *answer =
+        struct client_response *response =
             read_conversation(&org, json_string_value(json_object_get(made, "id")));
 
-        expect_text(answer, "status", cases[i].status);
-        expect_text(answer, "state", cases[i].state);
-        expect_json(answer, "open", cases[i].state[0] == 'o' ? "true" : "false");
+        expect_text(response, "status", cases[i].status);
+        expect_text(response, "state", cases[i].state);
+        expect_json(response, "open", cases[i].state[0] == 'o' ? "true" : "false");
         json_decref(made);
     }
 }
@@ -91,7 +91,7 @@ Test(channels, every_status_has_its_state)
 Test(channels, a_legacy_closed_row_reads_as_resolved)
 {
     struct org org;
-    struct answer *answer;
+    struct client_response *response;
     const char *id;
 
     org_new(&org);
@@ -99,10 +99,10 @@ Test(channels, a_legacy_closed_row_reads_as_resolved)
     sql_text(
         "UPDATE conversation.conversations SET status = 'closed' WHERE id = $1::uuid RETURNING id",
         id, NULL);
-    answer = read_conversation(&org, id);
-    expect_text(answer, "status", "resolved");
-    expect_text(answer, "state", "closed");
-    expect_json(answer, "open", "false");
+    response = read_conversation(&org, id);
+    expect_text(response, "status", "resolved");
+    expect_text(response, "state", "closed");
+    expect_json(response, "open", "false");
 }
 
 Test(channels, status_moves_along_the_allowed_transitions_only)
@@ -196,7 +196,7 @@ Test(channels, operators_cannot_reach_into_another_organization)
 Test(channels, a_contact_of_another_channel_can_be_named_by_its_id)
 {
     struct org org;
-    struct answer *answer;
+    struct client_response *response;
     const char *contact;
     json_t *made;
 
@@ -205,10 +205,11 @@ Test(channels, a_contact_of_another_channel_can_be_named_by_its_id)
                    "Mail@x.org", NULL);
     contact = json_string_value(json_object_get(json_object_get(made, "contact"), "id"));
     cr_assert_not_null(contact);
-    answer = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"id\":\"%s\"}}", contact);
-    expect_status(answer, 201);
-    expect_null(answer, "contact.external_id");
-    expect_text(answer, "contact.email", "mail@x.org");
-    expect_null(answer, "contacts.contacts[0].external_id");
+    response =
+        api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"id\":\"%s\"}}", contact);
+    expect_status(response, 201);
+    expect_null(response, "contact.external_id");
+    expect_text(response, "contact.email", "mail@x.org");
+    expect_null(response, "contacts.contacts[0].external_id");
     json_decref(made);
 }

@@ -3,23 +3,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(contacts, .init = api_open, .timeout = 120);
+TestSuite(contacts, .init = api_open);
 
 /* A create of conversation `e` whose `from` has these members. */
-static struct answer *create(const struct org *org, const char *e, const char *members)
+static struct client_response *create(const struct org *org, const char *e, const char *members)
 {
     return api_create(org->full_key, "{\"external_id\":\"%s\",\"from\":{%s}}", e, members);
 }
 
-static struct answer *created(const struct org *org, const char *e, const char *members)
+static struct client_response *created(const struct org *org, const char *e, const char *members)
 {
-    struct answer *answer = create(org, e, members);
+    struct client_response *response = create(org, e, members);
 
-    expect_status(answer, 201);
-    return answer;
+    expect_status(response, 201);
+    return response;
 }
 
 Test(contacts, an_email_is_stored_and_compared_in_lower_case)
@@ -47,7 +47,7 @@ Test(contacts, a_phone_is_trimmed_and_compared_trimmed)
 Test(contacts, the_profile_of_another_active_contact_is_a_conflict_that_names_it)
 {
     struct org org;
-    struct answer *first, *refused;
+    struct client_response *first, *refused;
 
     org_new(&org);
     first = created(&org, "1", "\"external_id\":\"a\",\"email\":\"a@x.org\",\"phone\":\"1\"");
@@ -99,7 +99,7 @@ Test(contacts, profiles_of_two_organizations_do_not_conflict)
 Test(contacts, a_new_conversation_updates_what_it_gives_and_keeps_the_rest)
 {
     struct org org;
-    struct answer *first, *second;
+    struct client_response *first, *second;
 
     org_new(&org);
     first = created(&org, "1",
@@ -128,25 +128,25 @@ Test(contacts, a_value_that_was_given_up_is_free_again)
 Test(contacts, of_two_that_race_for_an_email_one_gets_it)
 {
     enum { N = 20 };
-    struct http_request requests[N];
-    struct answer *answers[N];
+    struct client_request requests[N];
+    struct client_response *responses[N];
     struct org org;
     int made = 0;
 
     org_new(&org);
     for (int i = 0; i < N; i++)
-        requests[i] = (struct http_request){
+        requests[i] = (struct client_request){
             .method = "POST",
             .path = "/conversations",
             .key = org.full_key,
             .body = format("{\"external_id\":\"e%d\",\"from\":{\"external_id\":\"c%d\","
                            "\"email\":\"one@x.org\"}}",
                            i, i)};
-    api_send_together(requests, N, answers);
+    api_send_together(requests, N, responses);
     for (int i = 0; i < N; i++) {
-        made += answers[i]->status == 201;
-        if (answers[i]->status != 201)
-            expect_error(answers[i], 409, "customer_profile_conflict", "from.email");
+        made += responses[i]->status == 201;
+        if (responses[i]->status != 201)
+            expect_error(responses[i], 409, "customer_profile_conflict", "from.email");
     }
     cr_assert_eq(made, 1);
 }
@@ -154,29 +154,29 @@ Test(contacts, of_two_that_race_for_an_email_one_gets_it)
 /* -- erasure ------------------------------------------------------------------------------------
  */
 
-static struct answer *erased(struct org *org, const char **contact)
+static struct client_response *erased(struct org *org, const char **contact)
 {
-    struct answer *answer;
+    struct client_response *response;
     json_t *done;
 
     org_new(org);
-    answer = created(org, "1",
-                     "\"external_id\":\"a\",\"name\":\"Ada\",\"email\":\"a@x.org\","
-                     "\"phone\":\"+1\"");
-    *contact = text_at(answer, "contact.id");
+    response = created(org, "1",
+                       "\"external_id\":\"a\",\"name\":\"Ada\",\"email\":\"a@x.org\","
+                       "\"phone\":\"+1\"");
+    *contact = text_at(response, "contact.id");
     done = convctl("contact", "erase", "--org", org->id, *contact, NULL);
     cr_assert_str_eq(json_string_value(json_object_get(done, "id")), *contact);
     cr_assert(json_is_true(json_object_get(done, "erased")));
     json_decref(done);
-    return answer;
+    return response;
 }
 
 Test(contacts, an_erased_one_leaves_its_conversation_without_a_contact)
 {
     struct org org;
     const char *contact;
-    struct answer *before = erased(&org, &contact);
-    struct answer *after = read_conversation(&org, text_at(before, "id"));
+    struct client_response *before = erased(&org, &contact);
+    struct client_response *after = read_conversation(&org, text_at(before, "id"));
 
     expect_status(after, 200);
     expect_null(after, "contact");
@@ -188,18 +188,18 @@ Test(contacts, a_create_for_a_conversation_of_an_erased_one_is_refused_without_i
 {
     struct org org;
     const char *contact;
-    struct answer *before = erased(&org, &contact);
+    struct client_response *before = erased(&org, &contact);
     static const char *const attempts[] = {"\"external_id\":\"a\"", "\"external_id\":\"other\"",
                                            "\"external_id\":\"a\",\"email\":\"a@x.org\""};
 
     for (size_t i = 0; i < 3; i++) {
-        struct answer *answer = create(&org, "1", attempts[i]);
+        struct client_response *response = create(&org, "1", attempts[i]);
 
-        expect_error(answer, 409, "customer_unavailable", "*");
-        expect_recorded(&org, answer, "conversation.create");
-        cr_assert_null(strstr(answer->body, "Ada"));
-        cr_assert_null(strstr(answer->body, "a@x.org"));
-        cr_assert_null(strstr(answer->body, text_at(before, "id")));
+        expect_error(response, 409, "customer_unavailable", "*");
+        expect_recorded(&org, response, "conversation.create");
+        cr_assert_null(strstr(response->body, "Ada"));
+        cr_assert_null(strstr(response->body, "a@x.org"));
+        cr_assert_null(strstr(response->body, text_at(before, "id")));
     }
 }
 
@@ -207,12 +207,12 @@ Test(contacts, what_an_erased_one_had_is_free_for_a_new_contact)
 {
     struct org org;
     const char *contact;
-    struct answer *answer;
+    struct client_response *response;
 
     erased(&org, &contact);
-    answer = created(&org, "2", "\"external_id\":\"a\",\"email\":\"a@x.org\",\"phone\":\"+1\"");
-    cr_assert_str_neq(text_at(answer, "contact.id"), contact);
-    expect_null(answer, "contact.name");
+    response = created(&org, "2", "\"external_id\":\"a\",\"email\":\"a@x.org\",\"phone\":\"+1\"");
+    cr_assert_str_neq(text_at(response, "contact.id"), contact);
+    expect_null(response, "contact.name");
 }
 
 Test(contacts, the_id_of_an_erased_one_is_not_found)

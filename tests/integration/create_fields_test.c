@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(create_fields, .init = api_open, .timeout = 120);
+TestSuite(create_fields, .init = api_open);
 
 static int64_t count_of(const char *table, const struct org *org)
 {
@@ -94,13 +94,13 @@ Test(create_fields, a_field_that_breaks_the_contract_is_named)
 
     org_new(&org);
     for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++) {
-        struct answer *answer = api_post(org.full_key, "/conversations", wrongs[i].body);
+        struct client_response *response = api_post(org.full_key, "/conversations", wrongs[i].body);
 
-        cr_assert_eq(answer->status, 400, "%s: %d %s", wrongs[i].body, answer->status,
-                     answer->body);
-        cr_assert_str_eq(text_at(answer, "errors[0].code"), wrongs[i].code, "%s: %s",
-                         wrongs[i].body, answer->body);
-        expect_error(answer, 400, wrongs[i].code, wrongs[i].field);
+        cr_assert_eq(response->status, 400, "%s: %d %s", wrongs[i].body, response->status,
+                     response->body);
+        cr_assert_str_eq(text_at(response, "errors[0].code"), wrongs[i].code, "%s: %s",
+                         wrongs[i].body, response->body);
+        expect_error(response, 400, wrongs[i].code, wrongs[i].field);
     }
     cr_assert_eq(count_of("conversations", &org), 0);
     cr_assert_eq(count_of("contacts", &org), 0);
@@ -110,7 +110,7 @@ Test(create_fields, lengths_are_counted_in_characters_and_end_where_the_contract
 {
     static const struct {
         const char *field, *format; /* %s: the text */
-        int most;
+        int max;
     } limits[] = {
         {"external_id", "{\"external_id\":\"%s\",\"from\":{\"external_id\":\"c\"}}", 255},
         {"from.external_id", "{\"external_id\":\"l1\",\"from\":{\"external_id\":\"%s\"}}", 255},
@@ -128,14 +128,14 @@ Test(create_fields, lengths_are_counted_in_characters_and_end_where_the_contract
         const char *before = limits[i].format, *place = strstr(before, "%s");
 
         for (int over = 1; over >= 0; over--) {
-            char *text = repeat("\xf0\x9f\x99\x82", limits[i].most + over);
-            struct answer *answer = api_create(org.full_key, "%.*s%s%s", (int)(place - before),
-                                               before, text, place + 2);
+            char *text = repeat("\xf0\x9f\x99\x82", limits[i].max + over);
+            struct client_response *response = api_create(
+                org.full_key, "%.*s%s%s", (int)(place - before), before, text, place + 2);
 
             if (over)
-                expect_error(answer, 400, "parameter_invalid", limits[i].field);
+                expect_error(response, 400, "parameter_invalid", limits[i].field);
             else
-                expect_status(answer, 201);
+                expect_status(response, 201);
             free(text);
         }
     }
@@ -163,16 +163,16 @@ Test(create_fields, strings_come_back_as_they_were_sent)
 
     org_new(&org);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        struct answer *answer =
+        struct client_response *response =
             api_create(org.full_key,
                        "{\"external_id\":\"%s\",\"from\":{\"external_id\":\"%s\",\"name\":\"%s\"}}",
                        texts[i], texts[i], texts[i]);
         const char *quoted = format("\"%s\"", texts[i]);
 
-        expect_status(answer, 201);
-        expect_json(answer, "external_id", quoted);
-        expect_json(answer, "contact.external_id", quoted);
-        expect_json(answer, "contact.name", quoted);
-        expect_json(read_conversation(&org, text_at(answer, "id")), "external_id", quoted);
+        expect_status(response, 201);
+        expect_json(response, "external_id", quoted);
+        expect_json(response, "contact.external_id", quoted);
+        expect_json(response, "contact.name", quoted);
+        expect_json(read_conversation(&org, text_at(response, "id")), "external_id", quoted);
     }
 }

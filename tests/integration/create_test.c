@@ -4,24 +4,24 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(create, .init = api_open, .timeout = 120);
+TestSuite(create, .init = api_open);
 
-static void expect_created(const struct answer *answer)
+static void expect_created(const struct client_response *response)
 {
-    expect_status(answer, 201);
-    cr_assert_null(http_header(answer, "X-Service-Idempotent-Replay"));
+    expect_status(response, 201);
+    cr_assert_null(http_header(response, "X-Service-Idempotent-Replay"));
 }
 
-static void expect_replayed(const struct answer *answer, const char *id)
+static void expect_replayed(const struct client_response *response, const char *id)
 {
-    const char *replay = http_header(answer, "X-Service-Idempotent-Replay");
+    const char *replay = http_header(response, "X-Service-Idempotent-Replay");
 
-    expect_status(answer, 200);
+    expect_status(response, 200);
     cr_assert(replay != NULL && strcmp(replay, "true") == 0);
-    expect_text(answer, "id", id);
+    expect_text(response, "id", id);
 }
 
 static int64_t count_rows(const char *table, const struct org *org)
@@ -33,33 +33,33 @@ static int64_t count_rows(const char *table, const struct org *org)
 Test(create, a_new_external_id_gives_an_empty_open_conversation)
 {
     struct org org;
-    struct answer *answer;
+    struct client_response *response;
 
     org_new(&org);
-    answer = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
-    expect_created(answer);
-    expect_text(answer, "state", "open");
-    expect_json(answer, "open", "true");
-    expect_text(answer, "status", "active");
-    expect_integer(answer, "message_count", 0);
-    expect_null(answer, "last_message_at");
-    expect_recorded(&org, answer, "conversation.create");
+    response = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
+    expect_created(response);
+    expect_text(response, "state", "open");
+    expect_json(response, "open", "true");
+    expect_text(response, "status", "active");
+    expect_integer(response, "message_count", 0);
+    expect_null(response, "last_message_at");
+    expect_recorded(&org, response, "conversation.create");
     cr_assert_eq(count_rows("conversation.conversations", &org), 1);
     cr_assert_eq(count_rows("conversation.messages", &org), 0);
 }
 
-Test(create, the_entry_in_the_trail_names_conversation_and_contact)
+Test(create, the_entry_in_the_audit_log_names_conversation_and_contact)
 {
     struct org org;
-    struct answer *answer;
+    struct client_response *response;
 
     org_new(&org);
-    answer = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
+    response = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
     cr_assert_eq(sql_integer("SELECT count(*) FROM audit.entries WHERE organization_id = $1::uuid"
                              " AND request_id = $2::uuid AND conversation_id = $3::uuid"
                              " AND contact_id = $4::uuid AND api_key_id = $5::uuid",
-                             org.id, answer->request_id, text_at(answer, "id"),
-                             text_at(answer, "contact.id"), org.full_key_id, NULL),
+                             org.id, response->request_id, text_at(response, "id"),
+                             text_at(response, "contact.id"), org.full_key_id, NULL),
                  1);
 }
 
@@ -68,7 +68,7 @@ Test(create, the_same_again_replays_and_writes_nothing)
     struct org org;
     const char *body = "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\",\"name\":\"A\"},"
                        "\"custom_attributes\":{\"a\":1}}";
-    struct answer *first, *again;
+    struct client_response *first, *again;
 
     org_new(&org);
     first = api_post(org.full_key, "/conversations", body);
@@ -85,7 +85,7 @@ Test(create, the_same_again_replays_and_writes_nothing)
 Test(create, a_replay_with_other_attributes_and_profile_changes_nothing)
 {
     struct org org;
-    struct answer *first, *again;
+    struct client_response *first, *again;
 
     org_new(&org);
     first = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\","
@@ -101,7 +101,7 @@ Test(create, a_replay_with_other_attributes_and_profile_changes_nothing)
 Test(create, a_replay_by_the_contacts_id_is_a_replay_too)
 {
     struct org org;
-    struct answer *first;
+    struct client_response *first;
 
     org_new(&org);
     first = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
@@ -114,7 +114,7 @@ Test(create, a_replay_shows_what_became_of_the_conversation)
 {
     struct org org;
     const char *id;
-    struct answer *again;
+    struct client_response *again;
 
     org_new(&org);
     id = new_conversation(&org, "e", "c");
@@ -129,14 +129,14 @@ Test(create, the_external_id_of_another_contact_is_a_conflict)
 {
     struct org org;
     const char *id;
-    struct answer *answer;
+    struct client_response *response;
 
     org_new(&org);
     id = new_conversation(&org, "e", "c1");
-    answer = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c2\","
-                                      "\"name\":\"N\"},\"custom_attributes\":{\"a\":1}}");
-    expect_error(answer, 409, "external_id_conflict", "external_id");
-    expect_recorded(&org, answer, "conversation.create");
+    response = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c2\","
+                                        "\"name\":\"N\"},\"custom_attributes\":{\"a\":1}}");
+    expect_error(response, 409, "external_id_conflict", "external_id");
+    expect_recorded(&org, response, "conversation.create");
     expect_json(read_conversation(&org, id), "custom_attributes", "{}");
     cr_assert_eq(count_rows("conversation.conversations", &org), 1);
     cr_assert_eq(count_rows("conversation.contacts", &org), 1);
@@ -180,7 +180,7 @@ Test(create, identifiers_are_case_sensitive)
 Test(create, an_existing_contact_is_found_by_either_id)
 {
     struct org org;
-    struct answer *first, *second;
+    struct client_response *first, *second;
     const char *contact;
 
     org_new(&org);
@@ -200,11 +200,11 @@ Test(create, an_unknown_contact_id_is_not_found)
 
     org_new(&org);
     for (size_t i = 0; i < 2; i++) {
-        struct answer *answer =
+        struct client_response *response =
             api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"id\":\"%s\"}}", ids[i]);
 
-        expect_error(answer, 404, "not_found", "*");
-        expect_recorded(&org, answer, "conversation.create");
+        expect_error(response, 404, "not_found", "*");
+        expect_recorded(&org, response, "conversation.create");
     }
     cr_assert_eq(count_rows("conversation.conversations", &org), 0);
 }
@@ -217,16 +217,17 @@ Test(create, the_four_types_of_customer_are_one)
 
     org_new(&org);
     for (int i = 0; i < 4; i++) {
-        struct answer *answer = api_create(org.full_key,
-                                           "{\"external_id\":\"e%d\",\"from\":{\"type\":\"%s\","
-                                           "\"external_id\":\"c\"}}",
-                                           i, types[i]);
+        struct client_response *response =
+            api_create(org.full_key,
+                       "{\"external_id\":\"e%d\",\"from\":{\"type\":\"%s\","
+                       "\"external_id\":\"c\"}}",
+                       i, types[i]);
 
-        expect_created(answer);
-        expect_text(answer, "contact.type", "contact");
+        expect_created(response);
+        expect_text(response, "contact.type", "contact");
         if (contact == NULL)
-            contact = text_at(answer, "contact.id");
-        expect_text(answer, "contact.id", contact);
+            contact = text_at(response, "contact.id");
+        expect_text(response, "contact.id", contact);
     }
 }
 
@@ -246,8 +247,8 @@ Test(create, null_attributes_are_no_attributes)
 Test(create, of_fifty_identical_creates_one_makes_the_conversation)
 {
     enum { N = 50, ROUNDS = 4 };
-    struct http_request requests[N];
-    struct answer *answers[N];
+    struct client_request requests[N];
+    struct client_response *responses[N];
     struct org org;
 
     org_new(&org);
@@ -255,20 +256,20 @@ Test(create, of_fifty_identical_creates_one_makes_the_conversation)
         int created = 0;
 
         for (int i = 0; i < N; i++)
-            requests[i] = (struct http_request){
+            requests[i] = (struct client_request){
                 .method = "POST",
                 .path = "/conversations",
                 .key = org.full_key,
                 .body = format("{\"external_id\":\"race-%d\",\"from\":{\"external_id\":\"c-%d\","
                                "\"email\":\"c%d@x.org\"},\"custom_attributes\":{\"a\":1}}",
                                round, round, round)};
-        api_send_together(requests, N, answers);
+        api_send_together(requests, N, responses);
         for (int i = 0; i < N; i++) {
-            created += answers[i]->status == 201;
-            if (answers[i]->status != 201)
-                expect_replayed(answers[i], text_at(answers[0], "id"));
-            expect_text(answers[i], "id", text_at(answers[0], "id"));
-            expect_recorded(&org, answers[i], "conversation.create");
+            created += responses[i]->status == 201;
+            if (responses[i]->status != 201)
+                expect_replayed(responses[i], text_at(responses[0], "id"));
+            expect_text(responses[i], "id", text_at(responses[0], "id"));
+            expect_recorded(&org, responses[i], "conversation.create");
         }
         cr_assert_eq(created, 1, "%d were answered 201", created);
     }
@@ -280,21 +281,21 @@ Test(create, of_fifty_identical_creates_one_makes_the_conversation)
 Test(create, fifty_conversations_of_one_new_contact_share_it)
 {
     enum { N = 50 };
-    struct http_request requests[N];
-    struct answer *answers[N];
+    struct client_request requests[N];
+    struct client_response *responses[N];
     struct org org;
 
     org_new(&org);
     for (int i = 0; i < N; i++)
-        requests[i] = (struct http_request){
+        requests[i] = (struct client_request){
             .method = "POST",
             .path = "/conversations",
             .key = org.full_key,
             .body = format("{\"external_id\":\"e%d\",\"from\":{\"external_id\":\"c\"}}", i)};
-    api_send_together(requests, N, answers);
+    api_send_together(requests, N, responses);
     for (int i = 0; i < N; i++) {
-        expect_created(answers[i]);
-        expect_text(answers[i], "contact.id", text_at(answers[0], "contact.id"));
+        expect_created(responses[i]);
+        expect_text(responses[i], "contact.id", text_at(responses[0], "contact.id"));
     }
     cr_assert_eq(count_rows("conversation.contacts", &org), 1);
 }
@@ -302,24 +303,24 @@ Test(create, fifty_conversations_of_one_new_contact_share_it)
 Test(create, of_two_contacts_racing_for_an_external_id_one_wins)
 {
     enum { N = 20 };
-    struct http_request requests[N];
-    struct answer *answers[N];
+    struct client_request requests[N];
+    struct client_response *responses[N];
     struct org org;
     int created = 0, conflicts = 0;
 
     org_new(&org);
     for (int i = 0; i < N; i++)
-        requests[i] = (struct http_request){
+        requests[i] = (struct client_request){
             .method = "POST",
             .path = "/conversations",
             .key = org.full_key,
             .body = format("{\"external_id\":\"e\",\"from\":{\"external_id\":\"c%d\"}}", i)};
-    api_send_together(requests, N, answers);
+    api_send_together(requests, N, responses);
     for (int i = 0; i < N; i++) {
-        created += answers[i]->status == 201;
-        conflicts += answers[i]->status == 409;
-        if (answers[i]->status == 409)
-            expect_error(answers[i], 409, "external_id_conflict", "external_id");
+        created += responses[i]->status == 201;
+        conflicts += responses[i]->status == 409;
+        if (responses[i]->status == 409)
+            expect_error(responses[i], 409, "external_id_conflict", "external_id");
     }
     cr_assert_eq(created, 1);
     cr_assert_eq(conflicts, N - 1);

@@ -1,41 +1,41 @@
-/* The audit trail as a file, and the pages' own files. */
+/* The audit log as a file, and the pages' own files. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "tests/support/client.h"
-#include "tests/support/desk.h"
-#include "tests/support/raw.h"
+#include "tests/support/dashboard_client.h"
+#include "tests/support/http_connection.h"
+#include "tests/support/raw_http.h"
 #include "tests/support/sql.h"
 
-TestSuite(dashboard_export, .init = api_open, .timeout = 120);
+TestSuite(dashboard_export, .init = api_open);
 
 enum { ENTRIES = 1003 }; /* more than a step of an export has */
 
 static struct org org;
-static struct seat seat;
+static struct dashboard_session session;
 
 static void make_entries(int n)
 {
-    static struct client client;
-    struct client_answer answer;
+    static struct http_connection client;
+    struct connection_response response;
     const char *request;
 
     org_new(&org);
-    desk_sit(&seat, org.id, "member");
+    dashboard_client_new_user(&session, org.id, "member");
     request = format("GET /api/v1/ping HTTP/1.1\r\nHost: a\r\n"
                      "Authorization: Bearer %s\r\n\r\n",
                      org.read_key);
-    cr_assert(client_open(&client, stack_gateway_port()));
+    cr_assert(http_connection_open(&client, stack_gateway_port()));
     for (int i = 0; i < n; i++) {
-        cr_assert(client_send(&client, request, strlen(request)) &&
-                  client_receive(&client, &answer));
-        cr_assert_eq(answer.status, 200, "%d: %.*s", answer.status, (int)answer.body_n,
-                     answer.body);
+        cr_assert(http_connection_send(&client, request, strlen(request)) &&
+                  http_connection_receive(&client, &response));
+        cr_assert_eq(response.status, 200, "%d: %.*s", response.status, (int)response.body_n,
+                     response.body);
     }
-    client_close(&client);
+    http_connection_close(&client);
 }
 
 static size_t count_lines(const char *text)
@@ -49,11 +49,11 @@ static size_t count_lines(const char *text)
 
 Test(dashboard_export, has_every_entry_once_and_in_order)
 {
-    struct answer *lines, *table;
+    struct client_response *lines, *table;
     char before[37] = "";
 
     make_entries(ENTRIES);
-    lines = desk_get(&seat, "/data/audit/export.ndjson");
+    lines = dashboard_client_get(&session, "/data/audit/export.ndjson");
     expect_status(lines, 200);
     cr_assert_str_eq(http_header(lines, "Content-Type"), "application/x-ndjson");
     cr_assert_str_eq(http_header(lines, "Content-Disposition"),
@@ -67,7 +67,7 @@ Test(dashboard_export, has_every_entry_once_and_in_order)
         memcpy(before, id, sizeof(before));
         json_decref(entry);
     }
-    table = desk_get(&seat, "/data/audit/export.csv");
+    table = dashboard_client_get(&session, "/data/audit/export.csv");
     cr_assert_str_eq(http_header(table, "Content-Type"), "text/csv; charset=utf-8");
     cr_assert_eq(count_lines(table->body), ENTRIES + 1);
     cr_assert_eq(strstr(table->body, "\"created_at\",\"id\",\"operation\",\"http_status\""),
@@ -77,51 +77,54 @@ Test(dashboard_export, has_every_entry_once_and_in_order)
 
 Test(dashboard_export, is_of_the_time_that_is_asked_for)
 {
-    struct answer *answer;
+    struct client_response *response;
     long long now;
 
     make_entries(3);
     now = (long long)sql_integer("SELECT extract(epoch FROM now())::bigint", NULL);
-    answer = desk_get(&seat, format("/data/audit/export.ndjson?after=%lld", now + 1000));
-    expect_status(answer, 200);
-    cr_assert_eq(answer->body_n, 0);
-    answer = desk_get(&seat, format("/data/audit/export.csv?before=%lld", now - 1000));
-    cr_assert_eq(count_lines(answer->body), 1);
-    answer = desk_get(
-        &seat, format("/data/audit/export.csv?after=%lld&before=%lld", now - 1000, now + 1000));
-    cr_assert_eq(count_lines(answer->body), 4);
+    response =
+        dashboard_client_get(&session, format("/data/audit/export.ndjson?after=%lld", now + 1000));
+    expect_status(response, 200);
+    cr_assert_eq(response->body_n, 0);
+    response =
+        dashboard_client_get(&session, format("/data/audit/export.csv?before=%lld", now - 1000));
+    cr_assert_eq(count_lines(response->body), 1);
+    response = dashboard_client_get(
+        &session, format("/data/audit/export.csv?after=%lld&before=%lld", now - 1000, now + 1000));
+    cr_assert_eq(count_lines(response->body), 4);
 }
 
 Test(dashboard_export, takes_a_session)
 {
-    expect_error(desk_get(NULL, "/data/audit/export.ndjson"), 401, "unauthorized", NULL);
-    expect_error(desk_get(NULL, "/data/audit/export.csv"), 401, "unauthorized", NULL);
+    expect_error(dashboard_client_get(NULL, "/data/audit/export.ndjson"), 401, "unauthorized",
+                 NULL);
+    expect_error(dashboard_client_get(NULL, "/data/audit/export.csv"), 401, "unauthorized", NULL);
 }
 
 /* The same over HTTP/1.0, where only the end of the connection ends it. */
 Test(dashboard_export, ends_with_the_connection_where_there_are_no_chunks)
 {
-    static struct raw_answer answer;
+    static struct raw_response response;
     const char *request;
-    struct raw raw;
+    struct raw_http raw;
 
     make_entries(3);
     request = format("GET /data/audit/export.ndjson HTTP/1.0\r\nHost: a\r\n"
                      "Cookie: session=%s\r\nConnection: keep-alive\r\n\r\n",
-                     seat.token);
-    raw_open(&raw, atoi(strrchr(stack_setting("DASHBOARD_URL"), ':') + 1));
+                     session.token);
+    raw_http_open(&raw, atoi(strrchr(stack_setting("DASHBOARD_URL"), ':') + 1));
     raw.is_private = true;
-    cr_assert(raw_write(&raw, request, strlen(request)));
-    cr_assert(raw_read(&raw, &answer, 30000));
-    cr_assert_eq(answer.status, 200);
-    cr_assert_eq(count_lines(answer.body), 3);
-    raw_close(&raw);
+    cr_assert(raw_http_write(&raw, request, strlen(request)));
+    cr_assert(raw_http_read(&raw, &response, 30000));
+    cr_assert_eq(response.status, 200);
+    cr_assert_eq(count_lines(response.body), 3);
+    raw_http_close(&raw);
 }
 
 /* -- while the browser takes its time ---------------------------------------------------------- */
 
 /* As many as no socket's buffers hold. */
-static void fill_trail(int n)
+static void fill_audit_log(int n)
 {
     cr_assert_eq(
         sql_integer(
@@ -158,17 +161,17 @@ static bool drain(int fd, size_t *total)
 }
 
 /* Begins an export and takes the front of it. */
-static void begin_export(struct raw *raw)
+static void begin_export(struct raw_http *raw)
 {
     const char *request = format("GET /data/audit/export.ndjson HTTP/1.1\r\nHost: a\r\n"
                                  "Cookie: session=%s\r\nConnection: close\r\n\r\n",
-                                 seat.token);
+                                 session.token);
     char front[1024];
-    int room = 65536;
+    int capacity = 65536;
 
-    raw_open(raw, atoi(strrchr(stack_setting("DASHBOARD_URL"), ':') + 1));
-    cr_assert_eq(setsockopt(raw->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)), 0);
-    cr_assert(raw_write(raw, request, strlen(request)));
+    raw_http_open(raw, atoi(strrchr(stack_setting("DASHBOARD_URL"), ':') + 1));
+    cr_assert_eq(setsockopt(raw->fd, SOL_SOCKET, SO_RCVBUF, &capacity, sizeof(capacity)), 0);
+    cr_assert(raw_http_write(raw, request, strlen(request)));
     cr_assert_gt(recv(raw->fd, front, sizeof(front), MSG_WAITALL), 0);
     cr_assert(strncmp(front, "HTTP/1.1 200 ", 13) == 0);
 }
@@ -176,47 +179,48 @@ static void begin_export(struct raw *raw)
 Test(dashboard_export, waits_for_the_browser_and_stops_when_its_session_ends)
 {
     const size_t whole = 40000UL * 250;
-    struct seat again;
-    struct raw raw;
+    struct dashboard_session again;
+    struct raw_http raw;
     size_t total;
 
     make_entries(0);
-    fill_trail(40000);
+    fill_audit_log(40000);
     begin_export(&raw);
     cr_assert(drain(raw.fd, &total));
     cr_assert_gt(total, whole);
-    raw_close(&raw);
+    raw_http_close(&raw);
 
-    desk_sit_again(&seat, &again);
+    dashboard_client_new_session(&session, &again);
     begin_export(&raw);
-    expect_status(desk_do(&again, "DELETE", "/data/sessions", NULL), 200);
+    expect_status(dashboard_client_change(&again, "DELETE", "/data/sessions", NULL), 200);
     cr_assert_not(drain(raw.fd, &total));
     cr_assert_lt(total, whole);
-    raw_close(&raw);
+    raw_http_close(&raw);
 }
 
 static bool is_free(void *closure)
 {
-    return desk_get(&seat, "/data/audit/export.ndjson?before=1")->status == 200;
+    return dashboard_client_get(&session, "/data/audit/export.ndjson?before=1")->status == 200;
 }
 
 Test(dashboard_export, leaves_places_for_other_organizations)
 {
-    struct seat first;
-    struct raw one, two;
+    struct dashboard_session first;
+    struct raw_http one, two;
 
     make_entries(0);
-    fill_trail(40000);
-    first = seat;
+    fill_audit_log(40000);
+    first = session;
     begin_export(&one);
     begin_export(&two);
-    expect_error(desk_get(&seat, "/data/audit/export.csv"), 503, "service_unavailable", NULL);
+    expect_error(dashboard_client_get(&session, "/data/audit/export.csv"), 503,
+                 "service_unavailable", NULL);
     make_entries(0);
-    expect_status(desk_get(&seat, "/data/audit/export.csv"), 200);
-    raw_close(&one);
-    seat = first;
+    expect_status(dashboard_client_get(&session, "/data/audit/export.csv"), 200);
+    raw_http_close(&one);
+    session = first;
     cr_assert(stack_wait(is_free, NULL, 30000));
-    raw_close(&two);
+    raw_http_close(&two);
 }
 
 /* -- the pages' files -------------------------------------------------------------------------- */
@@ -225,12 +229,12 @@ static const char *const packed[] = {"Accept-Encoding: gzip", NULL};
 
 Test(dashboard_export, files_are_kept_until_they_change)
 {
-    struct answer *plain = desk_get(NULL, "/assets/js/main.js");
-    struct answer *small =
-        desk_send(&(struct desk_request){.path = "/assets/js/main.js", .headers = packed});
+    struct client_response *plain = dashboard_client_get(NULL, "/assets/js/main.js");
+    struct client_response *small = dashboard_client_send(
+        &(struct dashboard_client_request){.path = "/assets/js/main.js", .headers = packed});
     const char *known[] = {format("If-None-Match: %s", http_header(plain, "ETag")), NULL};
-    struct answer *again =
-        desk_send(&(struct desk_request){.path = "/assets/js/main.js", .headers = known});
+    struct client_response *again = dashboard_client_send(
+        &(struct dashboard_client_request){.path = "/assets/js/main.js", .headers = known});
 
     expect_status(plain, 200);
     cr_assert_str_eq(http_header(plain, "Cache-Control"), "no-cache");
@@ -246,19 +250,19 @@ Test(dashboard_export, files_are_kept_until_they_change)
 
 Test(dashboard_export, files_have_a_head_without_a_body)
 {
-    struct answer *answer = desk_send(
-        &(struct desk_request){.method = "HEAD", .path = "/sign-in", .origin = "", .type = ""});
+    struct client_response *response = dashboard_client_send(&(struct dashboard_client_request){
+        .method = "HEAD", .path = "/sign-in", .origin = "", .type = ""});
 
-    expect_status(answer, 200);
-    cr_assert_gt(http_header_integer(answer, "Content-Length"), 0);
-    cr_assert_eq(answer->body_n, 0);
+    expect_status(response, 200);
+    cr_assert_gt(http_header_integer(response, "Content-Length"), 0);
+    cr_assert_eq(response->body_n, 0);
 }
 
 Test(dashboard_export, files_describe_the_api)
 {
-    struct answer *answer = desk_get(NULL, "/openapi.json");
+    struct client_response *response = dashboard_client_get(NULL, "/openapi.json");
 
-    expect_status(answer, 200);
-    expect_text(answer, "openapi", "3.1.0");
-    cr_assert_not_null(at(answer, "paths"));
+    expect_status(response, 200);
+    expect_text(response, "openapi", "3.1.0");
+    cr_assert_not_null(at(response, "paths"));
 }

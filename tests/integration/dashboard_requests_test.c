@@ -1,31 +1,31 @@
 /* Requests that no page of the dashboard makes, one thing wrong with each: refused, with nothing
-   changed. The seat is an owner's, who may do everything. */
+   changed. The session is an owner's, who may do everything. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/desk.h"
-#include "tests/support/raw.h"
+#include "tests/support/dashboard_client.h"
+#include "tests/support/raw_http.h"
 
-TestSuite(dashboard_requests, .init = api_open, .timeout = 120);
+TestSuite(dashboard_requests, .init = api_open);
 
 #define KEYS "/data/keys"
 #define KEY  "{\"name\":\"k\",\"scope\":\"read\"}"
 
 struct row {
     const char *why;
-    struct desk_request sent; /* POST KEY to KEYS unless it says otherwise */
+    struct dashboard_client_request sent; /* POST KEY to KEYS unless it says otherwise */
     int status;
     const char *code;
 };
 
 static struct org org;
-static struct seat seat;
+static struct dashboard_session session;
 
-static void sit_down(void)
+static void open_session(void)
 {
     org_new(&org);
-    desk_sit(&seat, org.id, "owner");
+    dashboard_client_new_user(&session, org.id, "owner");
 }
 
 /* @ stands for the dashboard's own address, # for its port. */
@@ -44,27 +44,28 @@ static void expect_all(const struct row *rows, size_t n)
 {
     long long before;
 
-    sit_down();
-    before = desk_changes(org.id);
+    open_session();
+    before = dashboard_client_count_changes(org.id);
     for (size_t i = 0; i < n; i++) {
-        struct desk_request sent = rows[i].sent;
-        struct answer *answer;
+        struct dashboard_client_request sent = rows[i].sent;
+        struct client_response *response;
         const char *code;
 
-        sent.seat = &seat;
+        sent.session = &session;
         sent.method = sent.method != NULL ? sent.method : "POST";
         sent.path = sent.path != NULL ? sent.path : KEYS;
         if (sent.body == NULL && strcmp(sent.method, "GET") != 0)
             sent.body = KEY;
         sent.origin = expand(sent.origin);
-        answer = desk_send(&sent);
-        code = json_string_value(at(answer, "errors[0].code"));
-        cr_expect_eq(answer->status, rows[i].status, "%s: %d", rows[i].why, answer->status);
+        response = dashboard_client_send(&sent);
+        code = json_string_value(at(response, "errors[0].code"));
+        cr_expect_eq(response->status, rows[i].status, "%s: %d", rows[i].why, response->status);
         cr_expect(code != NULL && strcmp(code, rows[i].code) == 0, "%s: %s", rows[i].why,
-                  answer->body);
+                  response->body);
     }
-    cr_assert_eq(desk_changes(org.id), before);
-    cr_assert_eq(json_array_size(desk_get(&seat, KEYS)->json), 2); /* org_new()'s own */
+    cr_assert_eq(dashboard_client_count_changes(org.id), before);
+    cr_assert_eq(json_array_size(dashboard_client_get(&session, KEYS)->json),
+                 2); /* org_new()'s own */
 }
 #define EXPECT_ALL(rows) expect_all((rows), sizeof(rows) / sizeof((rows)[0]))
 
@@ -146,13 +147,13 @@ static const struct row tokens[] = {
 
 Test(dashboard_requests, without_the_sessions_token_are_refused)
 {
-    struct seat other;
+    struct dashboard_session other;
 
     EXPECT_ALL(tokens);
-    desk_sit_again(&seat, &other);
+    dashboard_client_new_session(&session, &other);
     expect_error(
-        desk_send(&(struct desk_request){
-            .method = "POST", .path = KEYS, .body = KEY, .seat = &seat, .csrf = other.csrf}),
+        dashboard_client_send(&(struct dashboard_client_request){
+            .method = "POST", .path = KEYS, .body = KEY, .session = &session, .csrf = other.csrf}),
         403, "invalid_csrf_token", NULL);
 }
 
@@ -291,19 +292,20 @@ Test(dashboard_requests, with_other_contents_are_refused)
 Test(dashboard_requests, of_any_size_are_bounded)
 {
     char *large = calloc(1, 65536 + 2);
-    struct answer *answer;
+    struct client_response *response;
 
     cr_assert_not_null(large);
     memset(large, ' ', 65536 + 1);
-    sit_down();
-    expect_error(desk_do(&seat, "POST", KEYS, large), 413, "payload_too_large", NULL);
+    open_session();
+    expect_error(dashboard_client_change(&session, "POST", KEYS, large), 413, "payload_too_large",
+                 NULL);
     large[20000] = '\0';
-    answer = desk_send(&(struct desk_request){
-        .path = KEYS, .seat = &seat, .headers = HEADERS(format("X-Long: a%sb", large))});
-    cr_assert_eq(answer->status, 400);
+    response = dashboard_client_send(&(struct dashboard_client_request){
+        .path = KEYS, .session = &session, .headers = HEADERS(format("X-Long: a%sb", large))});
+    cr_assert_eq(response->status, 400);
     memset(large, 'a', 1025);
     large[1025] = '\0';
-    expect_error(desk_get(&seat, format("/data/audit?operation=%s", large)), 400,
+    expect_error(dashboard_client_get(&session, format("/data/audit?operation=%s", large)), 400,
                  "parameter_invalid", "operation");
     free(large);
 }
@@ -312,16 +314,17 @@ Test(dashboard_requests, of_any_size_are_bounded)
 
 Test(dashboard_requests, are_not_reflected_in_headers)
 {
-    struct answer *answer;
+    struct client_response *response;
 
-    sit_down();
-    answer = desk_get(&seat, "/data/audit?starting_after=%0d%0aSet-Cookie:%20session=evil");
-    cr_assert_null(http_header(answer, "Set-Cookie"));
-    answer = desk_get(&seat, "/keys?%0d%0aX-Evil:%201");
-    cr_assert_null(http_header(answer, "X-Evil"));
-    answer = desk_get(NULL, "/sign-in?next=http://evil.example/");
-    expect_status(answer, 200);
-    cr_assert_null(strstr(answer->body, "evil"));
+    open_session();
+    response = dashboard_client_get(&session,
+                                    "/data/audit?starting_after=%0d%0aSet-Cookie:%20session=evil");
+    cr_assert_null(http_header(response, "Set-Cookie"));
+    response = dashboard_client_get(&session, "/keys?%0d%0aX-Evil:%201");
+    cr_assert_null(http_header(response, "X-Evil"));
+    response = dashboard_client_get(NULL, "/sign-in?next=http://evil.example/");
+    expect_status(response, 200);
+    cr_assert_null(strstr(response->body, "evil"));
 }
 
 /* A Host of the client's choice is nowhere repeated, and makes no Origin of its own that counts for
@@ -330,17 +333,18 @@ Test(dashboard_requests, do_not_choose_the_host)
 {
     static const char *const host[] = {"Host: evil.example", "X-Forwarded-Host: evil.example",
                                        "Forwarded: host=evil.example", NULL};
-    struct answer *answer;
+    struct client_response *response;
 
-    sit_down();
-    answer =
-        desk_send(&(struct desk_request){.path = "/data/session", .seat = &seat, .headers = host});
-    expect_status(answer, 200);
-    cr_assert_null(strstr(answer->body, "evil"));
-    cr_assert_null(strstr(answer->head, "evil"));
-    expect_error(desk_send(&(struct desk_request){
-                     .method = "POST", .path = KEYS, .body = KEY, .seat = &seat, .headers = host}),
-                 403, "forbidden_origin", NULL);
+    open_session();
+    response = dashboard_client_send(&(struct dashboard_client_request){
+        .path = "/data/session", .session = &session, .headers = host});
+    expect_status(response, 200);
+    cr_assert_null(strstr(response->body, "evil"));
+    cr_assert_null(strstr(response->head, "evil"));
+    expect_error(
+        dashboard_client_send(&(struct dashboard_client_request){
+            .method = "POST", .path = KEYS, .body = KEY, .session = &session, .headers = host}),
+        403, "forbidden_origin", NULL);
 }
 
 /* -- with unsound framing ---------------------------------------------------------------------- */
@@ -359,17 +363,17 @@ Test(dashboard_requests, with_unsound_framing_end_the_connection)
     };
 
     for (size_t i = 0; i < sizeof(unsound) / sizeof(unsound[0]); i++) {
-        static struct raw_answer answer;
-        struct raw raw;
+        static struct raw_response response;
+        struct raw_http raw;
         char value[256];
 
-        raw_open(&raw, atoi(strrchr(stack_setting("DASHBOARD_URL"), ':') + 1));
+        raw_http_open(&raw, atoi(strrchr(stack_setting("DASHBOARD_URL"), ':') + 1));
         raw.is_private = true;
-        cr_assert(raw_write(&raw, unsound[i], strlen(unsound[i])));
-        cr_assert(raw_read(&raw, &answer, 5000), "%s", unsound[i]);
-        cr_expect_eq(answer.status, 400, "%s", unsound[i]);
-        cr_expect(raw_header(&answer, "X-Frame-Options", value, sizeof(value)));
-        cr_expect(raw_ends(&raw, 5000), "%s", unsound[i]);
-        raw_close(&raw);
+        cr_assert(raw_http_write(&raw, unsound[i], strlen(unsound[i])));
+        cr_assert(raw_http_read(&raw, &response, 5000), "%s", unsound[i]);
+        cr_expect_eq(response.status, 400, "%s", unsound[i]);
+        cr_expect(raw_http_header(&response, "X-Frame-Options", value, sizeof(value)));
+        cr_expect(raw_http_ends(&raw, 5000), "%s", unsound[i]);
+        raw_http_close(&raw);
     }
 }

@@ -4,18 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/support/desk.h"
+#include "tests/support/dashboard_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(dashboard_roles, .init = api_open, .timeout = 120);
+TestSuite(dashboard_roles, .init = api_open);
 
 static struct org org, other;
-static struct seat seat;
+static struct dashboard_session session;
 
-static void sit_down(const char *role)
+static void open_session(const char *role)
 {
     org_new(&org);
-    desk_sit(&seat, org.id, role);
+    dashboard_client_new_user(&session, org.id, role);
 }
 
 /* -- another organization's ids ---------------------------------------------------------------- */
@@ -43,7 +43,7 @@ static const char *new_delivery(const char *endpoint)
                     other.id, endpoint, NULL);
 }
 
-static struct belongings belong_to(struct seat *owner)
+static struct belongings belong_to(struct dashboard_session *owner)
 {
     struct belongings has = {.key = other.read_key_id, .member = owner->user_id};
 
@@ -62,23 +62,24 @@ static struct belongings belong_to(struct seat *owner)
 
 static void expect_nothing(const char *method, const char *path, const char *body)
 {
-    struct answer *answer = desk_do(&seat, method, path, body);
+    struct client_response *response = dashboard_client_change(&session, method, path, body);
 
-    cr_expect(answer->status == 404, "%s %s: %d %s", method, path, answer->status, answer->body);
+    cr_expect(response->status == 404, "%s %s: %d %s", method, path, response->status,
+              response->body);
 }
 
 Test(dashboard_roles, end_at_the_organization)
 {
-    struct seat owner;
+    struct dashboard_session owner;
     struct belongings has;
     long long before, own;
 
-    sit_down("owner");
+    open_session("owner");
     org_new(&other);
-    desk_sit(&owner, other.id, "owner");
+    dashboard_client_new_user(&owner, other.id, "owner");
     has = belong_to(&owner);
-    before = desk_changes(other.id);
-    own = desk_changes(org.id);
+    before = dashboard_client_count_changes(other.id);
+    own = dashboard_client_count_changes(org.id);
     expect_nothing("POST", format("/data/keys/%s/rotate", has.key), "{\"overlap\":\"now\"}");
     expect_nothing("POST", format("/data/keys/%s/revoke", has.key), NULL);
     expect_nothing("PUT", format("/data/webhooks/%s", has.endpoint), "{\"enabled\":false}");
@@ -95,35 +96,35 @@ Test(dashboard_roles, end_at_the_organization)
     expect_nothing("POST", format("/data/contacts/%s/erase", has.contact), NULL);
     expect_nothing("PUT", format("/data/members/%s", has.member), "{\"role\":\"member\"}");
     expect_nothing("DELETE", format("/data/members/%s", has.member), NULL);
-    cr_expect_eq(
-        integer_at(desk_do(&seat, "DELETE", format("/data/sessions/%s", has.session), NULL),
-                   "ended"),
-        0);
-    cr_assert_eq(desk_changes(other.id), before);
-    cr_assert_eq(desk_changes(org.id), own, "what came to nothing is no change");
-    expect_status(desk_get(&owner, "/data/session"), 200);
+    cr_expect_eq(integer_at(dashboard_client_change(&session, "DELETE",
+                                                    format("/data/sessions/%s", has.session), NULL),
+                            "ended"),
+                 0);
+    cr_assert_eq(dashboard_client_count_changes(other.id), before);
+    cr_assert_eq(dashboard_client_count_changes(org.id), own, "what came to nothing is no change");
+    expect_status(dashboard_client_get(&owner, "/data/session"), 200);
 }
 
-/* The list has nothing in it, but what the seat's own organization has. */
+/* The list has nothing in it, but what the session's own organization has. */
 static void expect_no_more(const char *path, const char *list, size_t own)
 {
-    struct answer *answer = desk_get(&seat, path);
+    struct client_response *response = dashboard_client_get(&session, path);
 
-    expect_status(answer, 200);
-    cr_expect_eq(json_array_size(list[0] != '\0' ? at(answer, list) : answer->json), own, "%s: %s",
-                 path, answer->body);
+    expect_status(response, 200);
+    cr_expect_eq(json_array_size(list[0] != '\0' ? at(response, list) : response->json), own,
+                 "%s: %s", path, response->body);
 }
 
 /* Where an id is asked for, another organization's finds nothing, and its cursors are not read. */
 Test(dashboard_roles, end_at_the_organization_in_filters_and_cursors)
 {
-    struct seat owner;
+    struct dashboard_session owner;
     struct belongings has;
-    struct answer *page;
+    struct client_response *page;
 
-    sit_down("owner");
+    open_session("owner");
     org_new(&other);
-    desk_sit(&owner, other.id, "owner");
+    dashboard_client_new_user(&owner, other.id, "owner");
     has = belong_to(&owner);
     (void)new_conversation(&other, "theirs too", "them");
     expect_no_more(format("/data/conversations?contact=%s", has.contact), "conversations", 0);
@@ -134,15 +135,15 @@ Test(dashboard_roles, end_at_the_organization_in_filters_and_cursors)
     expect_no_more(format("/data/audit?api_key_id=%s", other.full_key_id), "data", 0);
     expect_no_more(format("/data/keys?before=%s", has.key), "", 2); /* its own */
     expect_no_more(format("/data/webhooks?before=%s", has.endpoint), "", 0);
-    expect_no_more(format("/data/members?before=%s", has.member), "members", 1); /* the seat's */
+    expect_no_more(format("/data/members?before=%s", has.member), "members", 1); /* the session's */
 
-    page = desk_get(&owner, "/data/audit?per_page=1");
-    expect_error(desk_get(&seat, format("/data/audit?per_page=1&starting_after=%s",
-                                        text_at(page, "pages.next.starting_after"))),
+    page = dashboard_client_get(&owner, "/data/audit?per_page=1");
+    expect_error(dashboard_client_get(&session, format("/data/audit?per_page=1&starting_after=%s",
+                                                       text_at(page, "pages.next.starting_after"))),
                  400, "invalid_cursor", "starting_after");
-    page = desk_get(&owner, "/data/changes?per_page=1");
-    expect_error(desk_get(&seat, format("/data/changes?per_page=1&starting_after=%s",
-                                        text_at(page, "pages.next.starting_after"))),
+    page = dashboard_client_get(&owner, "/data/changes?per_page=1");
+    expect_error(dashboard_client_get(&session, format("/data/changes?per_page=1&starting_after=%s",
+                                                       text_at(page, "pages.next.starting_after"))),
                  400, "invalid_cursor", "starting_after");
 }
 
@@ -150,26 +151,28 @@ Test(dashboard_roles, end_at_the_organization_in_filters_and_cursors)
 Test(dashboard_roles, cannot_be_asked_for_elsewhere)
 {
     const char *headers[] = {NULL, NULL, NULL};
-    struct answer *answer;
+    struct client_response *response;
 
-    sit_down("owner");
+    open_session("owner");
     org_new(&other);
     headers[0] = format("Organization-Id: %s", other.id);
     headers[1] = format("User-Id: %s", other.id);
-    answer = desk_send(
-        &(struct desk_request){.path = "/data/organization", .seat = &seat, .headers = headers});
-    expect_text(answer, "id", org.id);
-    expect_status(desk_do(&seat, "PUT", "/data/organization",
-                          format("{\"plan\":\"free\",\"organization_id\":\"%s\"}", other.id)),
-                  400);
+    response = dashboard_client_send(&(struct dashboard_client_request){
+        .path = "/data/organization", .session = &session, .headers = headers});
+    expect_text(response, "id", org.id);
     expect_status(
-        desk_do(&seat, "POST", "/data/webhooks",
-                format("{\"url\":\"https://example.com/\",\"events\":[\"ticket.created\"],"
-                       "\"organization_id\":\"%s\"}",
-                       other.id)),
+        dashboard_client_change(&session, "PUT", "/data/organization",
+                                format("{\"plan\":\"free\",\"organization_id\":\"%s\"}", other.id)),
         400);
-    expect_status(desk_get(&seat, format("/data/keys?organization_id=%s", other.id)), 400);
-    expect_text(desk_get(&seat, "/data/organization"), "plan", "growth");
+    expect_status(dashboard_client_change(
+                      &session, "POST", "/data/webhooks",
+                      format("{\"url\":\"https://example.com/\",\"events\":[\"ticket.created\"],"
+                             "\"organization_id\":\"%s\"}",
+                             other.id)),
+                  400);
+    expect_status(dashboard_client_get(&session, format("/data/keys?organization_id=%s", other.id)),
+                  400);
+    expect_text(dashboard_client_get(&session, "/data/organization"), "plan", "growth");
 }
 
 /* -- what each role may not do ----------------------------------------------------------------- */
@@ -211,54 +214,79 @@ Test(dashboard_roles, let_members_look_and_change_nothing)
 {
     long long before;
 
-    sit_down("member");
-    before = desk_changes(org.id);
+    open_session("member");
+    before = dashboard_client_count_changes(org.id);
     for (size_t i = 0; i < sizeof(for_admins) / sizeof(for_admins[0]); i++) {
         const struct row *row = &for_admins[i];
 
-        expect_error(desk_do(&seat, row->method, with_id(row->path), row->body), 403,
-                     "insufficient_role", NULL);
+        expect_error(dashboard_client_change(&session, row->method, with_id(row->path), row->body),
+                     403, "insufficient_role", NULL);
     }
-    expect_error(desk_do(&seat, "PUT", "/data/organization", "{\"plan\":\"free\"}"), 403,
-                 "insufficient_role", NULL);
-    cr_assert_eq(desk_changes(org.id), before);
-    expect_status(desk_get(&seat, "/data/keys"), 200);
-    expect_status(desk_get(&seat, "/data/members"), 200);
-    expect_status(desk_get(&seat, "/data/audit"), 200);
-    expect_status(desk_get(&seat, "/data/changes"), 200);
+    expect_error(
+        dashboard_client_change(&session, "PUT", "/data/organization", "{\"plan\":\"free\"}"), 403,
+        "insufficient_role", NULL);
+    cr_assert_eq(dashboard_client_count_changes(org.id), before);
+    expect_status(dashboard_client_get(&session, "/data/keys"), 200);
+    expect_status(dashboard_client_get(&session, "/data/members"), 200);
+    expect_status(dashboard_client_get(&session, "/data/audit"), 200);
+    expect_status(dashboard_client_get(&session, "/data/changes"), 200);
+}
+
+Test(dashboard_roles, let_members_see_the_hosts_of_endpoints_alone)
+{
+    struct dashboard_session admin;
+    struct client_response *list;
+
+    open_session("member");
+    dashboard_client_new_user(&admin, org.id, "admin");
+    json_decref(convctl("webhook", "create", "--org", org.id, "--url",
+                        "https://example.com:8443/hook/secret?token=secret", "--event",
+                        "conversation.created", NULL));
+    list = dashboard_client_get(&session, "/data/webhooks");
+    expect_status(list, 200);
+    cr_assert_null(strstr(list->body, "secret"), "%s", list->body);
+    cr_assert_not_null(strstr(list->body, "https://example.com:8443/"));
+    list = dashboard_client_get(&admin, "/data/webhooks");
+    cr_assert_not_null(strstr(list->body, "hook/secret?token=secret"));
 }
 
 Test(dashboard_roles, keep_what_is_the_owners_from_admins)
 {
-    struct seat owner;
+    struct dashboard_session owner;
 
-    sit_down("admin");
-    desk_sit(&owner, org.id, "owner");
-    expect_error(desk_do(&seat, "PUT", "/data/organization", "{\"plan\":\"free\"}"), 403,
-                 "insufficient_role", NULL);
+    open_session("admin");
+    dashboard_client_new_user(&owner, org.id, "owner");
     expect_error(
-        desk_do(&seat, "PUT", format("/data/members/%s", seat.user_id), "{\"role\":\"owner\"}"),
-        403, "insufficient_role", NULL);
-    expect_error(desk_do(&seat, "DELETE", format("/data/members/%s", owner.user_id), NULL), 403,
-                 "insufficient_role", NULL);
-    expect_error(
-        desk_do(&seat, "POST", "/data/members", "{\"email\":\"x@y.example\",\"role\":\"owner\"}"),
-        403, "insufficient_role", NULL);
-    expect_status(desk_do(&seat, "POST", "/data/keys", "{\"name\":\"k\",\"scope\":\"full\"}"), 200);
+        dashboard_client_change(&session, "PUT", "/data/organization", "{\"plan\":\"free\"}"), 403,
+        "insufficient_role", NULL);
+    expect_error(dashboard_client_change(&session, "PUT",
+                                         format("/data/members/%s", session.user_id),
+                                         "{\"role\":\"owner\"}"),
+                 403, "insufficient_role", NULL);
+    expect_error(dashboard_client_change(&session, "DELETE",
+                                         format("/data/members/%s", owner.user_id), NULL),
+                 403, "insufficient_role", NULL);
+    expect_error(dashboard_client_change(&session, "POST", "/data/members",
+                                         "{\"email\":\"x@y.example\",\"role\":\"owner\"}"),
+                 403, "insufficient_role", NULL);
+    expect_status(dashboard_client_change(&session, "POST", "/data/keys",
+                                          "{\"name\":\"k\",\"scope\":\"full\"}"),
+                  200);
 }
 
-/* The trail of changes says who, from where and what, and never a secret. */
+/* The log of changes says who, from where and what, and never a secret. */
 Test(dashboard_roles, stand_behind_every_change)
 {
-    struct answer *made, *changes;
+    struct client_response *made, *changes;
 
-    sit_down("admin");
-    made = desk_do(&seat, "POST", "/data/keys", "{\"name\":\"mine\",\"scope\":\"read\"}");
+    open_session("admin");
+    made = dashboard_client_change(&session, "POST", "/data/keys",
+                                   "{\"name\":\"mine\",\"scope\":\"read\"}");
     expect_status(made, 200);
-    changes = desk_get(&seat, "/data/changes?per_page=1");
+    changes = dashboard_client_get(&session, "/data/changes?per_page=1");
     expect_text(changes, "changes[0].change", "key.create");
-    expect_text(changes, "changes[0].who", seat.email);
-    expect_text(changes, "changes[0].user_id", seat.user_id);
+    expect_text(changes, "changes[0].who", session.email);
+    expect_text(changes, "changes[0].user_id", session.user_id);
     expect_text(changes, "changes[0].address", "127.0.0.1");
     expect_text(changes, "changes[0].target", text_at(made, "id"));
     cr_assert_null(strstr(changes->body, text_at(made, "token")));

@@ -5,57 +5,57 @@
 #include <string.h>
 
 #include "common/crypto/crypto.h"
-#include "tests/support/desk.h"
+#include "tests/support/dashboard_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(dashboard_sessions, .init = api_open, .timeout = 120);
+TestSuite(dashboard_sessions, .init = api_open);
 
 #define PROXY "127.0.0.2" /* whose X-Forwarded-... are believed */
 
 static struct org org;
-static struct seat seat;
+static struct dashboard_session session;
 
-static void sit_down(const char *role)
+static void open_session(const char *role)
 {
     org_new(&org);
-    desk_sit(&seat, org.id, role);
+    dashboard_client_new_user(&session, org.id, role);
 }
 
-static void expect_signed_in(const struct seat *who)
+static void expect_signed_in(const struct dashboard_session *who)
 {
-    expect_status(desk_get(who, "/data/session"), 200);
+    expect_status(dashboard_client_get(who, "/data/session"), 200);
 }
 
-static void expect_signed_out(const struct seat *who)
+static void expect_signed_out(const struct dashboard_session *who)
 {
-    expect_error(desk_get(who, "/data/session"), 401, "unauthorized", NULL);
+    expect_error(dashboard_client_get(who, "/data/session"), 401, "unauthorized", NULL);
 }
 
 /* -- cookies ----------------------------------------------------------------------------------- */
 
 Test(dashboard_sessions, have_a_cookie_that_no_script_and_no_other_site_gets)
 {
-    struct answer *answer;
+    struct client_response *response;
 
-    sit_down("owner");
-    answer = desk_sign_in(seat.email, seat.password, NULL);
-    cr_assert_str_eq(http_header(answer, "Set-Cookie"),
+    open_session("owner");
+    response = dashboard_client_sign_in(session.email, session.password, NULL);
+    cr_assert_str_eq(http_header(response, "Set-Cookie"),
                      format("session=%s; Path=/; Max-Age=604800; HttpOnly; SameSite=Strict",
-                            desk_cookie(answer)));
-    cr_assert_null(http_header(answer, "Strict-Transport-Security"));
-    cr_assert_null(strstr(answer->body, desk_cookie(answer)));
+                            dashboard_client_cookie(response)));
+    cr_assert_null(http_header(response, "Strict-Transport-Security"));
+    cr_assert_null(strstr(response->body, dashboard_client_cookie(response)));
 }
 
 /* A sign-in and what follows it, through the proxy. */
-static struct answer *sign_in_by_https(const char *from, const char *proto)
+static struct client_response *sign_in_by_https(const char *from, const char *proto)
 {
     const char *headers[] = {format("X-Forwarded-Proto: %s", proto), NULL};
     const char *url = stack_setting("DASHBOARD_URL");
 
-    return desk_send(&(struct desk_request){
+    return dashboard_client_send(&(struct dashboard_client_request){
         .method = "POST",
         .path = "/data/session",
-        .body = format("{\"email\":\"%s\",\"password\":\"%s\"}", seat.email, seat.password),
+        .body = format("{\"email\":\"%s\",\"password\":\"%s\"}", session.email, session.password),
         .origin = format("%s%s",
                          strcmp(proto, "https") == 0 && strcmp(from, PROXY) == 0 ? "https" : "http",
                          strstr(url, "://")),
@@ -63,63 +63,64 @@ static struct answer *sign_in_by_https(const char *from, const char *proto)
         .from = from});
 }
 
-static struct answer *look_by_https(const char *cookie)
+static struct client_response *look_by_https(const char *cookie)
 {
     static const char *const headers[] = {"X-Forwarded-Proto: https", NULL};
 
-    return desk_send(&(struct desk_request){
+    return dashboard_client_send(&(struct dashboard_client_request){
         .path = "/data/session", .cookie = cookie, .headers = headers, .from = PROXY});
 }
 
 Test(dashboard_sessions, have_a_cookie_for_https_alone_behind_a_trusted_proxy)
 {
-    struct answer *answer;
+    struct client_response *response;
     const char *token;
 
-    sit_down("owner");
-    answer = sign_in_by_https(PROXY, "https");
-    expect_status(answer, 200);
-    token = desk_cookie(answer);
+    open_session("owner");
+    response = sign_in_by_https(PROXY, "https");
+    expect_status(response, 200);
+    token = dashboard_client_cookie(response);
     cr_assert_str_eq(
-        http_header(answer, "Set-Cookie"),
+        http_header(response, "Set-Cookie"),
         format("__Host-session=%s; Path=/; Max-Age=604800; HttpOnly; SameSite=Strict; Secure",
                token));
-    cr_assert_not_null(http_header(answer, "Strict-Transport-Security"));
-    cr_assert(json_is_true(at(answer, "secure")));
+    cr_assert_not_null(http_header(response, "Strict-Transport-Security"));
+    cr_assert(json_is_true(at(response, "secure")));
     expect_status(look_by_https(format("__Host-session=%s", token)), 200);
     expect_status(look_by_https(format("session=%s", token)), 401);
-    expect_status(desk_send(&(struct desk_request){.path = "/data/session",
-                                                   .cookie = format("__Host-session=%s", token)}),
+    expect_status(dashboard_client_send(&(struct dashboard_client_request){
+                      .path = "/data/session", .cookie = format("__Host-session=%s", token)}),
                   401);
 }
 
 Test(dashboard_sessions, believe_no_proxy_that_is_not_trusted)
 {
-    struct answer *answer;
+    struct client_response *response;
 
-    sit_down("owner");
-    answer = sign_in_by_https("127.0.0.1", "https");
-    expect_status(answer, 200);
-    cr_assert_null(strstr(http_header(answer, "Set-Cookie"), "Secure"));
-    cr_assert_null(http_header(answer, "Strict-Transport-Security"));
-    cr_assert(json_is_false(at(answer, "secure")));
-    answer = sign_in_by_https(PROXY, "https, http");
-    expect_status(answer, 200);
-    cr_assert(json_is_false(at(answer, "secure")));
+    open_session("owner");
+    response = sign_in_by_https("127.0.0.1", "https");
+    expect_status(response, 200);
+    cr_assert_null(strstr(http_header(response, "Set-Cookie"), "Secure"));
+    cr_assert_null(http_header(response, "Strict-Transport-Security"));
+    cr_assert(json_is_false(at(response, "secure")));
+    response = sign_in_by_https(PROXY, "https, http");
+    expect_status(response, 200);
+    cr_assert(json_is_false(at(response, "secure")));
 }
 
 Test(dashboard_sessions, are_those_of_one_cookie)
 {
-    struct seat other;
+    struct dashboard_session other;
     const char *both;
 
-    sit_down("owner");
-    desk_sit_again(&seat, &other);
-    both = format("session=%s; session=%s", seat.token, other.token);
-    expect_error(desk_send(&(struct desk_request){.path = "/data/session", .cookie = both}), 401,
-                 "unauthorized", NULL);
-    expect_error(desk_send(&(struct desk_request){.path = "/data/session",
-                                                  .cookie = format("session=%s ", "x")}),
+    open_session("owner");
+    dashboard_client_new_session(&session, &other);
+    both = format("session=%s; session=%s", session.token, other.token);
+    expect_error(dashboard_client_send(
+                     &(struct dashboard_client_request){.path = "/data/session", .cookie = both}),
+                 401, "unauthorized", NULL);
+    expect_error(dashboard_client_send(&(struct dashboard_client_request){
+                     .path = "/data/session", .cookie = format("session=%s ", "x")}),
                  401, "unauthorized", NULL);
 }
 
@@ -128,37 +129,41 @@ Test(dashboard_sessions, are_those_of_one_cookie)
 Test(dashboard_sessions, begin_anew_whatever_the_browser_brought)
 {
     static const char chosen[] = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
-    struct answer *answer;
+    struct client_response *response;
 
-    sit_down("owner");
-    answer = desk_sign_in(seat.email, seat.password, format("session=%s", chosen));
-    expect_status(answer, 200);
-    cr_assert_str_neq(desk_cookie(answer), chosen);
-    expect_status(desk_send(&(struct desk_request){.path = "/data/session",
-                                                   .cookie = format("session=%s", chosen)}),
+    open_session("owner");
+    response =
+        dashboard_client_sign_in(session.email, session.password, format("session=%s", chosen));
+    expect_status(response, 200);
+    cr_assert_str_neq(dashboard_client_cookie(response), chosen);
+    expect_status(dashboard_client_send(&(struct dashboard_client_request){
+                      .path = "/data/session", .cookie = format("session=%s", chosen)}),
                   401);
 }
 
 Test(dashboard_sessions, end_when_the_browser_signs_in_again)
 {
-    struct answer *answer;
+    struct client_response *response;
 
-    sit_down("owner");
-    answer = desk_sign_in(seat.email, "wrong", format("session=%s", seat.token));
-    expect_error(answer, 401, "unauthorized", NULL);
-    cr_assert_null(http_header(answer, "Set-Cookie"));
-    expect_signed_in(&seat);
-    expect_status(desk_sign_in(seat.email, seat.password, format("session=%s", seat.token)), 200);
-    expect_signed_out(&seat);
+    open_session("owner");
+    response =
+        dashboard_client_sign_in(session.email, "wrong", format("session=%s", session.token));
+    expect_error(response, 401, "unauthorized", NULL);
+    cr_assert_null(http_header(response, "Set-Cookie"));
+    expect_signed_in(&session);
+    expect_status(dashboard_client_sign_in(session.email, session.password,
+                                           format("session=%s", session.token)),
+                  200);
+    expect_signed_out(&session);
 }
 
 Test(dashboard_sessions, do_not_tell_which_emails_are_known)
 {
-    struct answer *wrong, *unknown;
+    struct client_response *wrong, *unknown;
 
-    sit_down("owner");
-    wrong = desk_sign_in(seat.email, "wrong", NULL);
-    unknown = desk_sign_in(format("nobody@%s.example", org.id), "wrong", NULL);
+    open_session("owner");
+    wrong = dashboard_client_sign_in(session.email, "wrong", NULL);
+    unknown = dashboard_client_sign_in(format("nobody@%s.example", org.id), "wrong", NULL);
     expect_error(wrong, 401, "unauthorized", NULL);
     expect_error(unknown, 401, "unauthorized", NULL);
     cr_assert_str_eq(text_at(wrong, "errors[0].message"), text_at(unknown, "errors[0].message"));
@@ -168,51 +173,51 @@ Test(dashboard_sessions, do_not_begin_by_force)
 {
     /* Failures count by address too: that of this test is its own. */
     const char *headers[] = {NULL, NULL};
-    struct answer *answer = NULL;
+    struct client_response *response = NULL;
 
-    sit_down("owner");
+    open_session("owner");
     headers[0] = format("X-Forwarded-For: 2001:db8::%.4s:%.4s", org.id + 32, org.id + 28);
     /* They are counted by the minute, and a new one may begin meanwhile. */
-    for (int i = 0; i < 25 && (answer == NULL || answer->status == 401); i++)
-        answer = desk_send(&(struct desk_request){
+    for (int i = 0; i < 25 && (response == NULL || response->status == 401); i++)
+        response = dashboard_client_send(&(struct dashboard_client_request){
             .method = "POST",
             .path = "/data/session",
-            .body = format("{\"email\":\"%s\",\"password\":\"wrong\"}", seat.email),
+            .body = format("{\"email\":\"%s\",\"password\":\"wrong\"}", session.email),
             .headers = headers,
             .from = PROXY});
-    expect_error(answer, 429, "rate_limit_exceeded", NULL);
-    cr_assert_geq(http_header_integer(answer, "Retry-After"), 1);
-    cr_assert_leq(http_header_integer(answer, "Retry-After"), 60);
-    expect_signed_in(&seat);
+    expect_error(response, 429, "rate_limit_exceeded", NULL);
+    cr_assert_geq(http_header_integer(response, "Retry-After"), 1);
+    cr_assert_leq(http_header_integer(response, "Retry-After"), 60);
+    expect_signed_in(&session);
 }
 
 /* -- sign-out ---------------------------------------------------------------------------------- */
 
 Test(dashboard_sessions, end_with_the_sign_out)
 {
-    struct answer *answer;
+    struct client_response *response;
 
-    sit_down("member");
-    answer = desk_do(&seat, "DELETE", "/data/session", NULL);
-    expect_status(answer, 200);
-    cr_assert_str_eq(http_header(answer, "Set-Cookie"),
+    open_session("member");
+    response = dashboard_client_change(&session, "DELETE", "/data/session", NULL);
+    expect_status(response, 200);
+    cr_assert_str_eq(http_header(response, "Set-Cookie"),
                      "session=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict");
-    cr_assert_str_eq(http_header(answer, "Clear-Site-Data"), "\"cache\", \"storage\"");
-    expect_signed_out(&seat);
+    cr_assert_str_eq(http_header(response, "Clear-Site-Data"), "\"cache\", \"storage\"");
+    expect_signed_out(&session);
 }
 
 Test(dashboard_sessions, end_everywhere_at_once)
 {
-    struct seat other;
+    struct dashboard_session other;
 
-    sit_down("member");
-    desk_sit_again(&seat, &other);
-    expect_status(desk_do(&other, "DELETE", "/data/sessions", NULL), 200);
-    expect_signed_out(&seat);
+    open_session("member");
+    dashboard_client_new_session(&session, &other);
+    expect_status(dashboard_client_change(&other, "DELETE", "/data/sessions", NULL), 200);
+    expect_signed_out(&session);
     expect_signed_out(&other);
 }
 
-static const char *id_of_session(const struct seat *who)
+static const char *id_of_session(const struct dashboard_session *who)
 {
     uint8_t digest[SHA256_BYTES];
     char hash[2 * SHA256_BYTES + 1];
@@ -226,73 +231,82 @@ static const char *id_of_session(const struct seat *who)
 
 Test(dashboard_sessions, end_one_by_one_for_their_own_user)
 {
-    struct seat other, stranger;
+    struct dashboard_session other, stranger;
     const char *id;
 
-    sit_down("owner");
-    desk_sit(&stranger, org.id, "member");
-    desk_sit_again(&seat, &other);
+    open_session("owner");
+    dashboard_client_new_user(&stranger, org.id, "member");
+    dashboard_client_new_session(&session, &other);
     id = id_of_session(&other);
-    (void)desk_do(&stranger, "DELETE", format("/data/sessions/%s", id), NULL);
+    (void)dashboard_client_change(&stranger, "DELETE", format("/data/sessions/%s", id), NULL);
     expect_signed_in(&other);
-    expect_status(desk_do(&seat, "DELETE", format("/data/sessions/%s", id), NULL), 200);
+    expect_status(
+        dashboard_client_change(&session, "DELETE", format("/data/sessions/%s", id), NULL), 200);
     expect_signed_out(&other);
-    expect_signed_in(&seat);
+    expect_signed_in(&session);
 }
 
 Test(dashboard_sessions, end_elsewhere_when_the_password_changes)
 {
-    struct seat other;
+    struct dashboard_session other;
 
-    sit_down("member");
-    desk_sit_again(&seat, &other);
-    expect_error(desk_do(&seat, "POST", "/data/password",
-                         "{\"password\":\"not it\",\"new_password\":\"a new one of length\"}"),
+    open_session("member");
+    dashboard_client_new_session(&session, &other);
+    expect_error(dashboard_client_change(
+                     &session, "POST", "/data/password",
+                     "{\"password\":\"not it\",\"new_password\":\"a new one of length\"}"),
                  400, "parameter_invalid", "password");
     expect_signed_in(&other);
-    expect_status(desk_do(&seat, "POST", "/data/password",
-                          format("{\"password\":\"%s\",\"new_password\":\"a new one of length\"}",
-                                 seat.password)),
+    expect_status(dashboard_client_change(
+                      &session, "POST", "/data/password",
+                      format("{\"password\":\"%s\",\"new_password\":\"a new one of length\"}",
+                             session.password)),
                   200);
-    expect_signed_in(&seat);
+    expect_signed_in(&session);
     expect_signed_out(&other);
-    expect_error(desk_sign_in(seat.email, seat.password, NULL), 401, "unauthorized", NULL);
-    expect_status(desk_sign_in(seat.email, "a new one of length", NULL), 200);
+    expect_error(dashboard_client_sign_in(session.email, session.password, NULL), 401,
+                 "unauthorized", NULL);
+    expect_status(dashboard_client_sign_in(session.email, "a new one of length", NULL), 200);
 }
 
 /* -- what changes meanwhile -------------------------------------------------------------------- */
 
 Test(dashboard_sessions, have_the_role_of_the_moment)
 {
-    struct seat admin;
+    struct dashboard_session admin;
 
-    sit_down("owner");
-    desk_sit(&admin, org.id, "admin");
-    expect_status(desk_do(&admin, "POST", "/data/keys", "{\"name\":\"a\",\"scope\":\"read\"}"),
+    open_session("owner");
+    dashboard_client_new_user(&admin, org.id, "admin");
+    expect_status(dashboard_client_change(&admin, "POST", "/data/keys",
+                                          "{\"name\":\"a\",\"scope\":\"read\"}"),
                   200);
-    expect_status(
-        desk_do(&seat, "PUT", format("/data/members/%s", admin.user_id), "{\"role\":\"member\"}"),
-        200);
-    expect_error(desk_do(&admin, "POST", "/data/keys", "{\"name\":\"b\",\"scope\":\"read\"}"), 403,
-                 "insufficient_role", NULL);
-    expect_text(desk_get(&admin, "/data/session"), "user.role", "member");
+    expect_status(dashboard_client_change(&session, "PUT",
+                                          format("/data/members/%s", admin.user_id),
+                                          "{\"role\":\"member\"}"),
+                  200);
+    expect_error(dashboard_client_change(&admin, "POST", "/data/keys",
+                                         "{\"name\":\"b\",\"scope\":\"read\"}"),
+                 403, "insufficient_role", NULL);
+    expect_text(dashboard_client_get(&admin, "/data/session"), "user.role", "member");
 }
 
 Test(dashboard_sessions, end_with_the_member)
 {
-    struct seat admin;
+    struct dashboard_session admin;
 
-    sit_down("owner");
-    desk_sit(&admin, org.id, "admin");
-    expect_status(desk_do(&seat, "DELETE", format("/data/members/%s", admin.user_id), NULL), 200);
+    open_session("owner");
+    dashboard_client_new_user(&admin, org.id, "admin");
+    expect_status(dashboard_client_change(&session, "DELETE",
+                                          format("/data/members/%s", admin.user_id), NULL),
+                  200);
     expect_signed_out(&admin);
 }
 
 Test(dashboard_sessions, end_by_themselves)
 {
-    sit_down("owner");
+    open_session("owner");
     cr_assert_not_null(sql_text("UPDATE access.sessions SET last_seen_at = now() - interval '13 h'"
                                 " WHERE user_id = $1::uuid RETURNING session_id::text",
-                                seat.user_id, NULL));
-    expect_signed_out(&seat);
+                                session.user_id, NULL));
+    expect_signed_out(&session);
 }

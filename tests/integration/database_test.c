@@ -1,4 +1,4 @@
-/* What is answered while the database is away, and while the trail alone cannot be written.
+/* What is answered while the database is away, and while the audit log alone cannot be written.
  * TEST_LONG=1: it is away for longer than known keys are remembered. */
 #include <criterion/criterion.h>
 #include <poll.h>
@@ -8,9 +8,9 @@
 
 #include "common/base/clock.h"
 #include "common/crypto/token.h"
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 #include "tests/support/health.h"
-#include "tests/support/lenient.h"
+#include "tests/support/limit_scale.h"
 #include "tests/support/sql.h"
 
 /* The supervisor's lock holds its pid. While it stands still, what has died stays dead. */
@@ -24,7 +24,7 @@ enum {
     ENDS_S = 4, /* of a key that ends in an outage */
     ROUNDS = 10,
     REFUSED_WITHIN_US = 1500000, /* and not at the deadline of a command */
-    PATIENCE_MS = 30000,
+    TIMEOUT_MS = 30000,
 };
 
 /* -- without the database ------------------------------------------------------------------------
@@ -35,14 +35,14 @@ static void bring_back(void)
     stack_signal(SUPERVISOR, SIGCONT);
 }
 
-/* However a test ends, whoever comes next finds all well. */
+/* However a test ends, the next one finds everything running. */
 static void restore(void)
 {
     bring_back();
-    cr_assert(health_await(PATIENCE_MS), "the stack did not come back");
+    cr_assert(health_await(TIMEOUT_MS), "the stack did not come back");
 }
 
-TestSuite(database, .init = stack_have_alone, .timeout = 240);
+TestSuite(database, .init = stack_have_alone);
 
 static bool is_unavailable(void *closure)
 {
@@ -65,7 +65,7 @@ static bool is_denied(void *closure)
 }
 
 /* A gateway that was told of a change relies on nothing it knew before. Returns when it has heard
-   of every change so far, and knows these keys anew. */
+   of every change so far, and knows these keys again. */
 static void let_notices_arrive(const struct org *org, const char *const *keys, size_t n)
 {
     static const char *const values[] = {"true", "false"};
@@ -73,7 +73,7 @@ static void let_notices_arrive(const struct org *org, const char *const *keys, s
     for (size_t i = 0; i < 2; i++) {
         json_decref(convctl("policy", "set", "--org", org->id, "--require-https", values[i], NULL));
         for (size_t k = 0; k < n; k++)
-            cr_assert(stack_wait(i == 0 ? is_denied : is_served, (char *)keys[k], PATIENCE_MS));
+            cr_assert(stack_wait(i == 0 ? is_denied : is_served, (char *)keys[k], TIMEOUT_MS));
     }
 }
 
@@ -81,18 +81,19 @@ static void take_away(const struct org *org)
 {
     stack_signal(SUPERVISOR, SIGSTOP);
     stack_signal("postgres", SIGQUIT);
-    cr_assert(stack_wait(is_unavailable, (char *)org->full_key, PATIENCE_MS));
+    cr_assert(stack_wait(is_unavailable, (char *)org->full_key, TIMEOUT_MS));
 }
 
 static int refused, refused_late;
 
 /* The limits' headers are on every answer to a key that is recognised, and on no other. */
-static void expect_unavailable(const struct answer *answer, bool recognised)
+static void expect_unavailable(const struct client_response *response, bool recognised)
 {
-    expect_error(answer, 503, "service_unavailable", "*");
-    cr_assert_eq(http_header(answer, "X-RateLimit-Limit") != NULL, recognised, "%s", answer->about);
+    expect_error(response, 503, "service_unavailable", "*");
+    cr_assert_eq(http_header(response, "X-RateLimit-Limit") != NULL, recognised, "%s",
+                 response->about);
     refused++;
-    refused_late += answer->took_us > REFUSED_WITHIN_US;
+    refused_late += response->took_us > REFUSED_WITHIN_US;
 }
 
 static void expect_outage(const struct org *org, const char *id, int number)
@@ -120,15 +121,15 @@ static void expect_outage(const struct org *org, const char *id, int number)
 
 static int outage_s(void)
 {
-    return long_or(LONG_OUTAGE_S, OUTAGE_S);
+    return long_form_or(LONG_OUTAGE_S, OUTAGE_S);
 }
 
 /* As much of it as known keys are known for. */
 static int64_t remembered_us(void)
 {
-    const int most_s = REMEMBERED_S - SLACK_S;
+    const int max_s = REMEMBERED_S - SLACK_S;
 
-    return (outage_s() < most_s ? outage_s() : most_s) * 1000000LL;
+    return (outage_s() < max_s ? outage_s() : max_s) * 1000000LL;
 }
 
 /* A key that will have ended before the outage has; *ends_s is when. Returns when the gateway knows
@@ -188,11 +189,11 @@ Test(database, that_is_away_is_told_with_503_and_known_keys_stay_known, .fini = 
         expect_unavailable(api_get(org.full_key, "/ping"), false);
     }
     bring_back();
-    cr_assert(stack_wait(is_served, org.full_key, PATIENCE_MS));
+    cr_assert(stack_wait(is_served, org.full_key, TIMEOUT_MS));
     token_make(TOKEN_LIVE, unknown);
-    cr_assert(stack_wait(is_refused, unknown, PATIENCE_MS));
+    cr_assert(stack_wait(is_refused, unknown, TIMEOUT_MS));
     /* Each service finds its database by itself. */
-    cr_assert(stack_wait(is_read, &(struct kept){&org, id}, PATIENCE_MS));
+    cr_assert(stack_wait(is_read, &(struct kept){&org, id}, TIMEOUT_MS));
     cr_assert_null(at(read_conversation(&org, id), "custom_attributes.lost"));
     cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
                              " WHERE organization_id = $1::uuid",
@@ -226,7 +227,7 @@ Test(database, is_needed_by_access_only_for_keys_that_are_not_known, .fini = res
     until_us = clock_mono_us() + remembered_us();
     stack_signal(SUPERVISOR, SIGSTOP);
     stack_signal("access-0", SIGKILL);
-    cr_assert(stack_wait(is_unknown_now, NULL, PATIENCE_MS));
+    cr_assert(stack_wait(is_unknown_now, NULL, TIMEOUT_MS));
     for (; n < ROUNDS || clock_mono_us() < until_us; n++) {
         expect_status(api_get(org.read_key, "/ping"), 200);
         expect_status(read_conversation(&org, id), 200);
@@ -236,14 +237,14 @@ Test(database, is_needed_by_access_only_for_keys_that_are_not_known, .fini = res
     }
     bring_back();
     token_make(TOKEN_LIVE, unknown);
-    cr_assert(stack_wait(is_refused, unknown, PATIENCE_MS));
+    cr_assert(stack_wait(is_refused, unknown, TIMEOUT_MS));
 }
 
-/* -- without the trail ----------------------------------------------------------------------- */
+/* -- without the audit log -------------------------------------------------------------------- */
 
 /* Who writes meanwhile may hold a partition and wait for another. That is a deadlock and no matter:
    it is tried again. */
-static void change_trail(const char *statement)
+static void change_audit_log(const char *statement)
 {
     const char *state;
 
@@ -253,21 +254,21 @@ static void change_trail(const char *statement)
     cr_assert_str_eq(state, "00000");
 }
 
-static void block_trail(void)
+static void block_audit_log(void)
 {
-    change_trail("CREATE FUNCTION audit.full_disk() RETURNS trigger LANGUAGE plpgsql"
-                 " AS $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = '53100'; END $$");
-    change_trail("CREATE TRIGGER full_disk BEFORE INSERT ON audit.entries"
-                 " FOR EACH ROW EXECUTE FUNCTION audit.full_disk()");
+    change_audit_log(
+        "CREATE FUNCTION audit.full_disk() RETURNS trigger LANGUAGE plpgsql"
+        " AS $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = '53100'; END $$");
+    change_audit_log("CREATE TRIGGER full_disk BEFORE INSERT ON audit.entries"
+                     " FOR EACH ROW EXECUTE FUNCTION audit.full_disk()");
 }
 
-static void unblock_trail(void)
+static void unblock_audit_log(void)
 {
-    change_trail("DROP FUNCTION IF EXISTS audit.full_disk() CASCADE");
+    change_audit_log("DROP FUNCTION IF EXISTS audit.full_disk() CASCADE");
 }
 
-/* It is in the log with its request id, and nowhere else. */
-static void expect_owned_up_to(const struct answer *answer)
+static bool is_owned_up_to(void *response)
 {
     FILE *log = fopen(format("%s/log/gateway-0.log", stack_setting("RUN_DIR")), "re");
     char line[8192];
@@ -275,41 +276,48 @@ static void expect_owned_up_to(const struct answer *answer)
 
     cr_assert_not_null(log);
     while (!found && fgets(line, sizeof(line), log) != NULL)
-        found = strstr(line, "answer without a confirmed audit entry") != NULL &&
-                strstr(line, answer->request_id) != NULL;
+        found = strstr(line, "response without a confirmed audit entry") != NULL &&
+                strstr(line, ((struct client_response *)response)->request_id) != NULL;
     fclose(log);
-    cr_assert(found, "%s: %s is not in the log", answer->about, answer->request_id);
+    return found;
+}
+
+/* It is in the log with its request id, and nowhere else. */
+static void expect_owned_up_to(struct client_response *response)
+{
+    cr_assert(stack_wait(is_owned_up_to, response, 30000), "%s: %s is not in the log",
+              response->about, response->request_id);
 }
 
 Test(database, that_takes_no_entries_has_reads_refused_and_writes_rolled_back,
-     .fini = unblock_trail)
+     .fini = unblock_audit_log)
 {
     struct org org;
     const char *id;
-    struct answer *answers[8];
+    struct client_response *responses[8];
     size_t n = 0;
 
     org_new(&org);
     id = new_conversation(&org, "e", "c");
     expect_status(api_get(org.read_key, "/ping"), 200);
-    block_trail();
-    answers[n++] = api_get(org.full_key, "/ping");
-    answers[n++] = read_conversation(&org, id);
-    answers[n++] = update_conversation(&org, id, "{\"custom_attributes\":{\"lost\":1}}");
-    answers[n++] =
+    block_audit_log();
+    responses[n++] = api_get(org.full_key, "/ping");
+    responses[n++] = read_conversation(&org, id);
+    responses[n++] = update_conversation(&org, id, "{\"custom_attributes\":{\"lost\":1}}");
+    responses[n++] =
         api_create(org.full_key, "{\"external_id\":\"lost\",\"from\":{\"external_id\":\"d\"}}");
-    answers[n++] = api_post(org.full_key, "/conversations/search",
-                            "{\"query\":{\"field\":\"contact.external_id\",\"operator\":\"=\","
-                            "\"value\":\"c\"}}");
-    answers[n++] = api_get(org.read_key, "/audit");
-    answers[n++] = api_create(org.read_key, "{}");
-    answers[n++] = api_get(org.read_key, "/nothing");
+    responses[n++] = api_post(org.full_key, "/conversations/search",
+                              "{\"query\":{\"field\":\"contact.external_id\",\"operator\":\"=\","
+                              "\"value\":\"c\"}}");
+    responses[n++] = api_get(org.read_key, "/audit");
+    responses[n++] = api_create(org.read_key, "{}");
+    responses[n++] = api_get(org.read_key, "/nothing");
     for (size_t i = 0; i < n; i++) {
-        expect_error(answers[i], 503, "service_unavailable", "*");
-        expect_owned_up_to(answers[i]);
+        expect_error(responses[i], 503, "service_unavailable", "*");
+        expect_owned_up_to(responses[i]);
     }
     expect_error(api_get("svc_live_malformed", "/ping"), 401, "unauthorized", "*");
-    unblock_trail();
+    unblock_audit_log();
     cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
                              " WHERE organization_id = $1::uuid",
                              org.id, NULL),
@@ -320,7 +328,7 @@ Test(database, that_takes_no_entries_has_reads_refused_and_writes_rolled_back,
     cr_assert_null(at(read_conversation(&org, id), "custom_attributes.lost"));
     for (size_t i = 0; i < n; i++)
         cr_assert_eq(sql_integer("SELECT count(*) FROM audit.entries WHERE request_id = $1::uuid",
-                                 answers[i]->request_id, NULL),
+                                 responses[i]->request_id, NULL),
                      0);
     expect_status(
         api_create(org.full_key, "{\"external_id\":\"lost\",\"from\":{\"external_id\":\"d\"}}"),

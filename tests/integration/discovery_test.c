@@ -8,14 +8,14 @@
 #include "common/base/clock.h"
 #include "common/bus/bus.h"
 #include "proto/permission.h"
-#include "tests/support/api.h"
-#include "tests/support/keep.h"
+#include "tests/support/api_client.h"
+#include "tests/support/never_free.h"
 
 /* Alone: what this asks is no command, and those who listen to all of the bus know none but these.
  */
-TestSuite(discovery, .init = stack_have_alone, .timeout = 60);
+TestSuite(discovery, .init = stack_have_alone);
 
-enum { PATIENCE_US = 10 * 1000 * 1000, TURN_MS = 20 };
+enum { TIMEOUT_US = 10 * 1000 * 1000, TURN_MS = 20 };
 
 static const char *const services[] = {"access", "audit", "conversation", "search", "webhook"};
 enum { SERVICES = sizeof(services) / sizeof(services[0]) };
@@ -34,28 +34,28 @@ static void open_bus(void)
 /* As many answers as there must be. */
 static json_t *ask(const char *subject, size_t n)
 {
-    json_t *answers = keep(json_array());
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
+    json_t *responses = never_free(json_array());
+    int64_t until_us = clock_mono_us() + TIMEOUT_US;
 
     if (bus == NULL)
         open_bus();
     cr_assert_eq(bus_publish(bus, subject, "_INBOX.discovery", NULL, 0, STR("")), ST_OK);
     (void)bus_flush(bus);
-    while (json_array_size(answers) < n) {
+    while (json_array_size(responses) < n) {
         struct bus_message *message;
 
         cr_assert_lt(clock_mono_us(), until_us, "%s: too few answer", subject);
         bus_wait(bus, TURN_MS);
         while ((message = bus_take(inbox)) != NULL) {
             struct str body = bus_message_body(message);
-            json_t *answer = json_loadb(body.p, body.n, 0, NULL);
+            json_t *response = json_loadb(body.p, body.n, 0, NULL);
 
-            cr_assert_not_null(answer, "%s: %.*s", subject, STR_ARG(body));
-            json_array_append_new(answers, answer);
+            cr_assert_not_null(response, "%s: %.*s", subject, STR_ARG(body));
+            json_array_append_new(responses, response);
             bus_message_free(message);
         }
     }
-    return answers;
+    return responses;
 }
 
 static const char *member(const json_t *object, const char *name)
@@ -66,21 +66,21 @@ static const char *member(const json_t *object, const char *name)
     return text;
 }
 
-static const json_t *of_name(const json_t *answers, const char *name)
+static const json_t *of_name(const json_t *responses, const char *name)
 {
     const json_t *found = NULL;
 
-    for (size_t i = 0; i < json_array_size(answers); i++)
-        if (strcmp(member(json_array_get(answers, i), "name"), name) == 0)
-            found = json_array_get(answers, i);
+    for (size_t i = 0; i < json_array_size(responses); i++)
+        if (strcmp(member(json_array_get(responses, i), "name"), name) == 0)
+            found = json_array_get(responses, i);
     cr_assert_not_null(found, "%s does not answer", name);
     return found;
 }
 
 /* NULL: it has none of that subject. */
-static const json_t *find_endpoint(const json_t *answer, const char *subject)
+static const json_t *find_endpoint(const json_t *response, const char *subject)
 {
-    const json_t *all = json_object_get(answer, "endpoints");
+    const json_t *all = json_object_get(response, "endpoints");
 
     for (size_t i = 0; i < json_array_size(all); i++)
         if (strcmp(member(json_array_get(all, i), "subject"), subject) == 0)
@@ -88,9 +88,9 @@ static const json_t *find_endpoint(const json_t *answer, const char *subject)
     return NULL;
 }
 
-static const json_t *endpoint(const json_t *answer, const char *subject)
+static const json_t *endpoint(const json_t *response, const char *subject)
 {
-    const json_t *found = find_endpoint(answer, subject);
+    const json_t *found = find_endpoint(response, subject);
 
     cr_assert_not_null(found, "%s is no endpoint", subject);
     return found;
@@ -98,15 +98,15 @@ static const json_t *endpoint(const json_t *answer, const char *subject)
 
 Test(discovery, finds_every_service)
 {
-    json_t *answers = ask("$SRV.PING", SERVICES);
+    json_t *responses = ask("$SRV.PING", SERVICES);
 
     for (size_t i = 0; i < SERVICES; i++) {
-        const json_t *answer = of_name(answers, services[i]);
+        const json_t *response = of_name(responses, services[i]);
 
-        expect_members(answer, "type name id version metadata");
-        cr_expect_str_eq(member(answer, "type"), "io.nats.micro.v1.ping_response");
-        cr_expect_str_eq(member(answer, "version"), stack_version_of("convctl"));
-        cr_expect_str_eq(member(json_object_get(answer, "metadata"), "instance"),
+        expect_members(response, "type name id version metadata");
+        cr_expect_str_eq(member(response, "type"), "io.nats.micro.v1.ping_response");
+        cr_expect_str_eq(member(response, "version"), stack_version_of("convctl"));
+        cr_expect_str_eq(member(json_object_get(response, "metadata"), "instance"),
                          format("%s-0", services[i]));
     }
 }
@@ -133,32 +133,33 @@ Test(discovery, asks_all_of_a_name_or_one_process)
 
 Test(discovery, says_which_commands_a_service_takes)
 {
-    const json_t *answers = ask("$SRV.INFO", SERVICES);
-    const json_t *sign_in = endpoint(of_name(answers, "access"), "v1.session.sign-in");
+    const json_t *responses = ask("$SRV.INFO", SERVICES);
+    const json_t *sign_in = endpoint(of_name(responses, "access"), "v1.session.sign-in");
 
-    expect_members(of_name(answers, "audit"),
+    expect_members(of_name(responses, "audit"),
                    "type name id version metadata description endpoints");
-    cr_expect_str_eq(member(of_name(answers, "audit"), "type"), "io.nats.micro.v1.info_response");
+    cr_expect_str_eq(member(of_name(responses, "audit"), "type"), "io.nats.micro.v1.info_response");
     expect_members(sign_in, "name subject queue_group");
     cr_expect_str_eq(member(sign_in, "name"), "sign-in");
     cr_expect_str_eq(member(sign_in, "queue_group"), "access");
     for (size_t i = 0; i < n_bus_permissions; i++) {
         size_t n = 0;
 
-        for (size_t at = 0; at < json_array_size(answers); at++)
-            n += find_endpoint(json_array_get(answers, at), bus_permissions[i].subject) != NULL;
+        for (size_t at = 0; at < json_array_size(responses); at++)
+            n += find_endpoint(json_array_get(responses, at), bus_permissions[i].subject) != NULL;
         cr_expect_eq(n, bus_permissions[i].kind == BUS_COMMAND, "%s", bus_permissions[i].subject);
     }
 }
 
 static json_int_t figure(const char *subject, const char *name)
 {
-    const json_t *answer = of_name(ask("$SRV.STATS.conversation", 1), "conversation");
+    const json_t *response = of_name(ask("$SRV.STATS.conversation", 1), "conversation");
 
-    expect_members(answer, "type name id version metadata started endpoints");
-    expect_members(endpoint(answer, subject), "name subject queue_group num_requests num_errors "
-                                              "last_error processing_time average_processing_time");
-    return json_integer_value(json_object_get(endpoint(answer, subject), name));
+    expect_members(response, "type name id version metadata started endpoints");
+    expect_members(endpoint(response, subject),
+                   "name subject queue_group num_requests num_errors "
+                   "last_error processing_time average_processing_time");
+    return json_integer_value(json_object_get(endpoint(response, subject), name));
 }
 
 Test(discovery, counts_what_was_asked_and_how_long_it_took)
@@ -193,7 +194,7 @@ static void expect_services(const json_t *list)
 
 Test(discovery, is_what_convctl_lists_services_by)
 {
-    expect_services(keep(convctl("service", "list", NULL)));
+    expect_services(never_free(convctl("service", "list", NULL)));
 }
 
 static const char *const foreign[] = {
@@ -210,7 +211,7 @@ struct strangers {
     struct bus *bus;
     struct bus_mailbox *asked;
     atomic_bool is_over;
-    size_t answers;
+    size_t responses;
 };
 
 static void *be_strangers(void *closure)
@@ -226,7 +227,7 @@ static void *be_strangers(void *closure)
 
             snprintf(to, sizeof(to), "%.*s", STR_ARG(bus_message_reply_to(message)));
             for (size_t i = 0; i < FOREIGN; i++)
-                self->answers +=
+                self->responses +=
                     bus_publish(self->bus, to, NULL, NULL, 0, str_of(foreign[i])) == ST_OK;
             (void)bus_flush(self->bus);
             bus_message_free(message);
@@ -246,9 +247,9 @@ Test(discovery, of_other_systems_is_not_what_convctl_lists)
     strangers.asked = bus_serve(bus, "$SRV.STATS", NULL);
     (void)bus_flush(bus);
     cr_assert_eq(pthread_create(&thread, NULL, be_strangers, &strangers), 0);
-    list = keep(convctl("service", "list", NULL));
+    list = never_free(convctl("service", "list", NULL));
     atomic_store(&strangers.is_over, true);
     cr_assert_eq(pthread_join(thread, NULL), 0);
-    cr_assert_eq(strangers.answers, FOREIGN);
+    cr_assert_eq(strangers.responses, FOREIGN);
     expect_services(list);
 }

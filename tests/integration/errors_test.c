@@ -1,14 +1,14 @@
 /* Contract 7 and the order of checks: every status and code that a request can get, in one table,
-   with its envelope, its headers and its entry in the trail. */
+   with its envelope, its headers and its entry in the audit log. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(errors, .init = api_open, .timeout = 120);
+TestSuite(errors, .init = api_open);
 
 enum key { NO_KEY, BAD_KEY, READ_KEY, FULL_KEY };
 
@@ -20,7 +20,7 @@ struct row {
     const char *header, *header_2;
     int status;
     const char *code, *field;
-    const char *operation; /* as the trail names it; NULL = not in the trail */
+    const char *operation; /* as the audit log names it; NULL = not in the audit log */
 };
 
 #define ABSENT      "/conversations/01890000-0000-7000-8000-000000000000"
@@ -122,28 +122,28 @@ static const char *key_of(const struct org *org, enum key key)
     return NULL;
 }
 
-static void expect_rate_headers(const struct answer *answer)
+static void expect_rate_headers(const struct client_response *response)
 {
-    long limit = http_header_integer(answer, "X-RateLimit-Limit");
-    long remaining = http_header_integer(answer, "X-RateLimit-Remaining");
-    long reset = http_header_integer(answer, "X-RateLimit-Reset");
+    long limit = http_header_integer(response, "X-RateLimit-Limit");
+    long remaining = http_header_integer(response, "X-RateLimit-Remaining");
+    long reset = http_header_integer(response, "X-RateLimit-Reset");
 
-    cr_assert_gt(limit, 0, "%s: %d without X-RateLimit-Limit", answer->about, answer->status);
-    cr_assert(remaining >= 0 && remaining <= limit, "%s: %ld of %ld", answer->about, remaining,
+    cr_assert_gt(limit, 0, "%s: %d without X-RateLimit-Limit", response->about, response->status);
+    cr_assert(remaining >= 0 && remaining <= limit, "%s: %ld of %ld", response->about, remaining,
               limit);
-    cr_assert_eq(reset % 10, 0, "%s: reset at %ld", answer->about, reset);
-    cr_assert_lt(labs(reset - (long)time(NULL)), 60, "%s: reset at %ld", answer->about, reset);
+    cr_assert_eq(reset % 10, 0, "%s: reset at %ld", response->about, reset);
+    cr_assert_lt(labs(reset - (long)time(NULL)), 60, "%s: reset at %ld", response->about, reset);
 }
 
-static struct answer *send_row(const struct row *row, const struct org *org)
+static struct client_response *send_row(const struct row *row, const struct org *org)
 {
     const char *headers[] = {row->header, row->header_2, NULL};
 
-    return http_send(&(struct http_request){.method = row->method,
-                                            .path = row->path,
-                                            .key = key_of(org, row->key),
-                                            .body = row->body,
-                                            .headers = headers});
+    return http_send(&(struct client_request){.method = row->method,
+                                              .path = row->path,
+                                              .key = key_of(org, row->key),
+                                              .body = row->body,
+                                              .headers = headers});
 }
 
 Test(errors, every_refusal_has_its_status_code_envelope_headers_and_entry)
@@ -153,15 +153,15 @@ Test(errors, every_refusal_has_its_status_code_envelope_headers_and_entry)
     org_new(&org);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct row *row = &rows[i];
-        struct answer *answer = send_row(row, &org);
+        struct client_response *response = send_row(row, &org);
 
         cr_log_info("%s", row->why);
-        expect_error(answer, row->status, row->code, row->field);
+        expect_error(response, row->status, row->code, row->field);
         if (row->operation != NULL) {
-            expect_recorded(&org, answer, row->operation);
-            expect_rate_headers(answer);
+            expect_recorded(&org, response, row->operation);
+            expect_rate_headers(response);
         } else {
-            cr_assert_null(http_header(answer, "X-RateLimit-Limit"), "%s", row->why);
+            cr_assert_null(http_header(response, "X-RateLimit-Limit"), "%s", row->why);
         }
     }
     cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
@@ -188,13 +188,13 @@ Test(errors, not_allowed_lists_the_methods_that_are)
 
     org_new(&org);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct answer *answer = http_send(&(struct http_request){
+        struct client_response *response = http_send(&(struct client_request){
             .method = cases[i].method, .path = cases[i].path, .key = org.full_key});
-        const char *allow = http_header(answer, "Allow");
+        const char *allow = http_header(response, "Allow");
 
-        expect_status(answer, 405);
+        expect_status(response, 405);
         cr_assert(allow != NULL && strcmp(allow, cases[i].allow) == 0, "%s: Allow is %s",
-                  answer->about, allow != NULL ? allow : "absent");
+                  response->about, allow != NULL ? allow : "absent");
     }
 }
 
@@ -216,7 +216,7 @@ Test(errors, an_accept_that_json_satisfies_is_fine)
         const char *headers[] = {accepts[i], NULL};
 
         expect_status(
-            http_send(&(struct http_request){
+            http_send(&(struct client_request){
                 .method = "GET", .path = "/ping", .key = org.read_key, .headers = headers}),
             200);
     }
@@ -236,7 +236,7 @@ Test(errors, a_content_type_of_json_is_fine_with_parameters_and_in_any_case)
         const char *headers[] = {types[i], NULL};
 
         expect_status(
-            http_send(&(struct http_request){
+            http_send(&(struct client_request){
                 .method = "POST",
                 .path = "/conversations",
                 .key = org.full_key,
@@ -264,13 +264,13 @@ Test(errors, a_body_may_have_64_kib_and_not_a_byte_more)
 {
     struct org org;
     char *fits = body_of(65536), *too_large = body_of(65537), *huge = body_of(1000000);
-    struct answer *answer;
+    struct client_response *response;
 
     org_new(&org);
-    answer = api_post(org.full_key, "/conversations", too_large);
-    expect_error(answer, 413, "payload_too_large", "*");
-    expect_recorded(&org, answer, "conversation.create");
-    expect_rate_headers(answer);
+    response = api_post(org.full_key, "/conversations", too_large);
+    expect_error(response, 413, "payload_too_large", "*");
+    expect_recorded(&org, response, "conversation.create");
+    expect_rate_headers(response);
     expect_error(api_post(org.full_key, "/conversations", huge), 413, "payload_too_large", "*");
     expect_error(api_post(org.read_key, "/conversations", huge), 403, "insufficient_scope", "*");
     expect_status(api_post(org.full_key, "/conversations", fits), 201);
@@ -287,11 +287,11 @@ Test(errors, media_type_comes_before_size_and_size_before_json)
 
     org_new(&org);
     body[0] = '[';
-    expect_error(http_send(&(struct http_request){.method = "POST",
-                                                  .path = "/conversations",
-                                                  .key = org.full_key,
-                                                  .body = body,
-                                                  .headers = text_plain}),
+    expect_error(http_send(&(struct client_request){.method = "POST",
+                                                    .path = "/conversations",
+                                                    .key = org.full_key,
+                                                    .body = body,
+                                                    .headers = text_plain}),
                  415, "unsupported_media_type", "*");
     expect_error(api_post(org.full_key, "/conversations", body), 413, "payload_too_large", "*");
     free(body);
@@ -305,21 +305,21 @@ Test(errors, a_path_outside_the_interface_is_refused_in_the_envelope)
 
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
         expect_error(
-            http_send(&(struct http_request){.method = "GET", .base = base, .path = paths[i]}), 404,
-            "not_found", "*");
+            http_send(&(struct client_request){.method = "GET", .base = base, .path = paths[i]}),
+            404, "not_found", "*");
 }
 
 Test(errors, every_request_has_an_id_of_its_own_whatever_the_client_sends)
 {
     static const char *const headers[] = {
         "X-Service-Request-Id: 01890000-0000-7000-8000-000000000000", "Request-Id: mine", NULL};
-    struct answer *first, *second;
+    struct client_response *first, *second;
     struct org org;
 
     org_new(&org);
-    first = http_send(&(struct http_request){
+    first = http_send(&(struct client_request){
         .method = "GET", .path = "/ping", .key = org.full_key, .headers = headers});
-    second = http_send(&(struct http_request){
+    second = http_send(&(struct client_request){
         .method = "GET", .path = "/ping", .key = org.full_key, .headers = headers});
     cr_assert_str_neq(first->request_id, second->request_id);
     cr_assert_str_neq(first->request_id, "01890000-0000-7000-8000-000000000000");
@@ -328,7 +328,7 @@ Test(errors, every_request_has_an_id_of_its_own_whatever_the_client_sends)
 Test(errors, tells_up_to_ten_errors_in_the_order_of_the_document)
 {
     struct org org;
-    struct answer *answer;
+    struct client_response *response;
     char body[512] = "{\"external_id\":\" \"";
     size_t n = strlen(body);
 
@@ -336,23 +336,23 @@ Test(errors, tells_up_to_ten_errors_in_the_order_of_the_document)
     for (int i = 0; i < 20; i++)
         n += (size_t)snprintf(body + n, sizeof(body) - n, ",\"x%d\":1", i);
     snprintf(body + n, sizeof(body) - n, "}");
-    answer = api_post(org.full_key, "/conversations", body);
-    expect_error(answer, 400, "parameter_invalid", "external_id");
-    cr_assert_eq(json_array_size(at(answer, "errors")), 10);
-    expect_text(answer, "errors[1].field", "x0");
-    expect_text(answer, "errors[9].field", "x8");
+    response = api_post(org.full_key, "/conversations", body);
+    expect_error(response, 400, "parameter_invalid", "external_id");
+    cr_assert_eq(json_array_size(at(response, "errors")), 10);
+    expect_text(response, "errors[1].field", "x0");
+    expect_text(response, "errors[9].field", "x8");
 }
 
 Test(errors, a_search_is_routed)
 {
     struct org org;
-    struct answer *answer;
+    struct client_response *response;
 
     org_new(&org);
-    answer = api_post(org.read_key, "/conversations/search",
-                      "{\"query\":{\"field\":\"contact.external_id\",\"operator\":\"=\","
-                      "\"value\":\"nobody\"}}");
-    cr_assert(answer->status == 200 || answer->status == 503, "%d: %s", answer->status,
-              answer->body);
-    expect_recorded(&org, answer, "conversation.search");
+    response = api_post(org.read_key, "/conversations/search",
+                        "{\"query\":{\"field\":\"contact.external_id\",\"operator\":\"=\","
+                        "\"value\":\"nobody\"}}");
+    cr_assert(response->status == 200 || response->status == 503, "%d: %s", response->status,
+              response->body);
+    expect_recorded(&org, response, "conversation.search");
 }

@@ -3,9 +3,9 @@
 #include <openssl/ssl.h>
 #include <string.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 
-TestSuite(gateway_tls, .init = api_open, .timeout = 120);
+TestSuite(gateway_tls, .init = api_open);
 
 /* What a client is ready for. */
 struct offer {
@@ -90,17 +90,17 @@ Test(gateway_tls, answers_the_preface_of_http_2_as_any_request_that_is_unsound)
 {
     static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     struct line line;
-    char answer[2048];
+    char response[2048];
     size_t n = 0;
     int got;
 
     cr_assert(call(&(struct offer){TLS1_3_VERSION, "\x02h2"}, &line));
     cr_assert_eq(SSL_write(line.tls, preface, sizeof(preface) - 1), (int)sizeof(preface) - 1);
-    while (n < sizeof(answer) - 1 &&
-           (got = SSL_read(line.tls, answer + n, (int)(sizeof(answer) - 1 - n))) > 0)
+    while (n < sizeof(response) - 1 &&
+           (got = SSL_read(line.tls, response + n, (int)(sizeof(response) - 1 - n))) > 0)
         n += (size_t)got;
-    answer[n] = '\0';
-    cr_assert_eq(strncmp(answer, "HTTP/1.1 400 ", 13), 0, "%s", answer);
-    cr_assert_not_null(strstr(answer, "\"type\":\"error.list\""), "%s", answer);
+    response[n] = '\0';
+    cr_assert_eq(strncmp(response, "HTTP/1.1 400 ", 13), 0, "%s", response);
+    cr_assert_not_null(strstr(response, "\"type\":\"error.list\""), "%s", response);
     hang_up(&line);
 }

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 
-TestSuite(get, .init = api_open, .timeout = 60);
+TestSuite(get, .init = api_open);
 
 #define CONVERSATION                                                                               \
     "type id external_id created_at updated_at last_message_at channel source state open status "  \
@@ -15,7 +15,7 @@ TestSuite(get, .init = api_open, .timeout = 60);
 Test(get, returns_every_field_of_a_conversation_and_no_other)
 {
     struct org org;
-    struct answer *answer, *created;
+    struct client_response *response, *created;
     const char *id;
 
     org_new(&org);
@@ -25,58 +25,58 @@ Test(get, returns_every_field_of_a_conversation_and_no_other)
                                        "\"custom_attributes\":{\"plan\":\"pro\",\"n\":1.5}}");
     expect_status(created, 201);
     id = text_at(created, "id");
-    answer = read_conversation(&org, id);
-    expect_status(answer, 200);
-    cr_assert(json_equal(answer->json, created->json));
-    expect_members(answer->json, CONVERSATION);
-    expect_text(answer, "type", "conversation");
+    response = read_conversation(&org, id);
+    expect_status(response, 200);
+    cr_assert(json_equal(response->json, created->json));
+    expect_members(response->json, CONVERSATION);
+    expect_text(response, "type", "conversation");
     expect_uuid(id);
-    expect_text(answer, "external_id", "order-1");
-    cr_assert_leq(llabs(integer_at(answer, "created_at") - (long long)time(NULL)), 60);
-    expect_integer(answer, "updated_at", integer_at(answer, "created_at"));
-    expect_null(answer, "last_message_at");
-    expect_text(answer, "channel", "api");
-    expect_json(answer, "source", "{\"type\":\"api\"}");
-    expect_text(answer, "state", "open");
-    expect_json(answer, "open", "true");
-    expect_text(answer, "status", "active");
-    expect_json(answer, "custom_attributes", "{\"plan\":\"pro\",\"n\":1.5}");
-    expect_integer(answer, "message_count", 0);
-    expect_members(at(answer, "contact"), "type id external_id name email phone");
-    expect_text(answer, "contact.type", "contact");
-    expect_uuid(text_at(answer, "contact.id"));
-    expect_text(answer, "contact.external_id", "u1");
-    expect_text(answer, "contact.name", "Ada");
-    expect_text(answer, "contact.email", "ada@example.org");
-    expect_text(answer, "contact.phone", "+49 1");
-    expect_members(at(answer, "contacts"), "type contacts");
-    expect_text(answer, "contacts.type", "contact.list");
-    cr_assert_eq(json_array_size(at(answer, "contacts.contacts")), 1);
-    expect_members(at(answer, "contacts.contacts[0]"), "type id external_id");
-    expect_text(answer, "contacts.contacts[0].type", "contact");
-    expect_text(answer, "contacts.contacts[0].id", text_at(answer, "contact.id"));
-    expect_text(answer, "contacts.contacts[0].external_id", "u1");
-    expect_recorded(&org, answer, "conversation.get");
+    expect_text(response, "external_id", "order-1");
+    cr_assert_leq(llabs(integer_at(response, "created_at") - (long long)time(NULL)), 60);
+    expect_integer(response, "updated_at", integer_at(response, "created_at"));
+    expect_null(response, "last_message_at");
+    expect_text(response, "channel", "api");
+    expect_json(response, "source", "{\"type\":\"api\"}");
+    expect_text(response, "state", "open");
+    expect_json(response, "open", "true");
+    expect_text(response, "status", "active");
+    expect_json(response, "custom_attributes", "{\"plan\":\"pro\",\"n\":1.5}");
+    expect_integer(response, "message_count", 0);
+    expect_members(at(response, "contact"), "type id external_id name email phone");
+    expect_text(response, "contact.type", "contact");
+    expect_uuid(text_at(response, "contact.id"));
+    expect_text(response, "contact.external_id", "u1");
+    expect_text(response, "contact.name", "Ada");
+    expect_text(response, "contact.email", "ada@example.org");
+    expect_text(response, "contact.phone", "+49 1");
+    expect_members(at(response, "contacts"), "type contacts");
+    expect_text(response, "contacts.type", "contact.list");
+    cr_assert_eq(json_array_size(at(response, "contacts.contacts")), 1);
+    expect_members(at(response, "contacts.contacts[0]"), "type id external_id");
+    expect_text(response, "contacts.contacts[0].type", "contact");
+    expect_text(response, "contacts.contacts[0].id", text_at(response, "contact.id"));
+    expect_text(response, "contacts.contacts[0].external_id", "u1");
+    expect_recorded(&org, response, "conversation.get");
 }
 
 Test(get, what_was_not_given_is_null)
 {
     struct org org;
-    struct answer *answer;
+    struct client_response *response;
 
     org_new(&org);
-    answer = read_conversation(&org, new_conversation(&org, "e", "c"));
-    expect_null(answer, "contact.name");
-    expect_null(answer, "contact.email");
-    expect_null(answer, "contact.phone");
-    expect_json(answer, "custom_attributes", "{}");
+    response = read_conversation(&org, new_conversation(&org, "e", "c"));
+    expect_null(response, "contact.name");
+    expect_null(response, "contact.email");
+    expect_null(response, "contact.phone");
+    expect_json(response, "custom_attributes", "{}");
 }
 
 Test(get, absent_deleted_and_foreign_conversations_give_the_same_answer)
 {
     struct org org, other;
     const char *mine, *deleted, *foreign;
-    struct answer *answers[3];
+    struct client_response *responses[3];
 
     org_new(&org);
     org_new(&other);
@@ -84,13 +84,13 @@ Test(get, absent_deleted_and_foreign_conversations_give_the_same_answer)
     deleted = new_conversation(&org, "deleted", "c");
     foreign = new_conversation(&other, "foreign", "c");
     json_decref(convctl("conversation", "delete", "--org", org.id, deleted, NULL));
-    answers[0] = read_conversation(&org, "01890000-0000-7000-8000-000000000000");
-    answers[1] = read_conversation(&org, deleted);
-    answers[2] = read_conversation(&org, foreign);
+    responses[0] = read_conversation(&org, "01890000-0000-7000-8000-000000000000");
+    responses[1] = read_conversation(&org, deleted);
+    responses[2] = read_conversation(&org, foreign);
     for (int i = 0; i < 3; i++) {
-        expect_error(answers[i], 404, "not_found", "*");
-        expect_text(answers[i], "errors[0].message", text_at(answers[0], "errors[0].message"));
-        expect_recorded(&org, answers[i], "conversation.get");
+        expect_error(responses[i], 404, "not_found", "*");
+        expect_text(responses[i], "errors[0].message", text_at(responses[0], "errors[0].message"));
+        expect_recorded(&org, responses[i], "conversation.get");
     }
     expect_status(read_conversation(&org, mine), 200);
     expect_status(read_conversation(&other, mine), 404);

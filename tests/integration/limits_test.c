@@ -9,14 +9,15 @@
 
 #include "common/base/clock.h"
 #include "common/crypto/token.h"
-#include "services/gateway/allowance.h"
-#include "tests/support/api.h"
-#include "tests/support/client.h"
-#include "tests/support/lenient.h"
+#include "common/edge/throttle.h"
+#include "services/gateway/lookup_budget.h"
+#include "tests/support/api_client.h"
+#include "tests/support/http_connection.h"
+#include "tests/support/limit_scale.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
-TestSuite(limits, .init = stack_have_alone, .timeout = 400);
+TestSuite(limits, .init = stack_have_alone);
 
 #define LOOKUPS "conversations_gateway_key_lookups_total"
 
@@ -32,26 +33,26 @@ enum {
     GATEWAYS = 5,
     CLIENTS = 64,
     LIMIT = 100,
-    ADMITTED_MOST = LIMIT + LIMIT / 10, /* the bound that is published */
+    ADMITTED_MAX = LIMIT + LIMIT / 10, /* the bound that is published */
     WINDOW_S = 10,
-    WINDOWS_MOST = 20,
+    WINDOWS_MAX = 20,
     ENOUGH_S = 2, /* of a window, to spend the limit in and be refused */
     BACK_OFF_MS = 200,
     TRIES = 5,
 };
 
-struct crowd {
+struct steady_load {
     char request[256];
     int64_t first_window, end_us;
-    atomic_int admitted[WINDOWS_MOST], refused[WINDOWS_MOST];
+    atomic_int admitted[WINDOWS_MAX], refused[WINDOWS_MAX];
     atomic_int failed; /* got no answer, or another one: the machine was too busy */
 };
 
 struct member {
-    struct crowd *crowd;
+    struct steady_load *crowd;
     int port;
     pthread_t thread;
-    struct client client;
+    struct http_connection client;
 };
 
 /* Everybody comes back at the moment at which the next window begins, or soon. */
@@ -62,14 +63,14 @@ static void back_off(void)
     pause_ms(left_ms < BACK_OFF_MS ? left_ms : BACK_OFF_MS);
 }
 
-static void count(struct crowd *crowd, const struct client_answer *answer)
+static void count(struct steady_load *crowd, const struct connection_response *response)
 {
     /* The gateway says itself which window an answer was counted in. */
-    long long window = answer->reset / WINDOW_S - 1 - crowd->first_window;
+    long long window = response->reset / WINDOW_S - 1 - crowd->first_window;
 
-    if (window >= 0 && window < WINDOWS_MOST && answer->status == 200)
+    if (window >= 0 && window < WINDOWS_MAX && response->status == 200)
         atomic_fetch_add(&crowd->admitted[window], 1);
-    else if (window >= 0 && window < WINDOWS_MOST && answer->status == 429)
+    else if (window >= 0 && window < WINDOWS_MAX && response->status == 429)
         atomic_fetch_add(&crowd->refused[window], 1);
     else
         atomic_fetch_add(&crowd->failed, 1);
@@ -78,27 +79,27 @@ static void count(struct crowd *crowd, const struct client_answer *answer)
 static void *come_again_and_again(void *closure)
 {
     struct member *member = closure;
-    struct crowd *crowd = member->crowd;
-    struct client_answer answer;
+    struct steady_load *crowd = member->crowd;
+    struct connection_response response;
 
     member->client.fd = -1;
     while (clock_us() < crowd->end_us) {
-        if (member->client.fd < 0 && !client_open(&member->client, member->port)) {
+        if (member->client.fd < 0 && !http_connection_open(&member->client, member->port)) {
             atomic_fetch_add(&crowd->failed, 1);
             pause_ms(BACK_OFF_MS);
             continue;
         }
-        if (client_send(&member->client, crowd->request, strlen(crowd->request)) &&
-            client_receive(&member->client, &answer)) {
-            count(crowd, &answer);
-            if (answer.status != 200)
+        if (http_connection_send(&member->client, crowd->request, strlen(crowd->request)) &&
+            http_connection_receive(&member->client, &response)) {
+            count(crowd, &response);
+            if (response.status != 200)
                 back_off();
             continue;
         }
         atomic_fetch_add(&crowd->failed, 1);
-        client_close(&member->client);
+        http_connection_close(&member->client);
     }
-    client_close(&member->client);
+    http_connection_close(&member->client);
     return NULL;
 }
 
@@ -110,7 +111,7 @@ static void start_gateways(struct replica *gateways)
         replica_await(&gateways[i]);
 }
 
-static void run_crowd(struct crowd *crowd, const struct replica *gateways)
+static void run_crowd(struct steady_load *crowd, const struct replica *gateways)
 {
     struct member *members = calloc(CLIENTS, sizeof(*members));
 
@@ -137,12 +138,12 @@ static long long leases_failed(const struct replica *gateways)
 
 /* From the last seconds of a window to the first ones of the last: the limit is one of the window,
    not of a time. */
-static void run_through(struct crowd *crowd, const struct replica *gateways, const char *key,
+static void run_through(struct steady_load *crowd, const struct replica *gateways, const char *key,
                         int windows)
 {
     const int64_t next = (clock_us() / 1000000 + ENOUGH_S) / WINDOW_S + 1;
 
-    *crowd = (struct crowd){.first_window = next - 1};
+    *crowd = (struct steady_load){.first_window = next - 1};
     snprintf(crowd->request, sizeof(crowd->request),
              "GET /api/v1/ping HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", key);
     crowd->end_us = ((next + windows - 2) * WINDOW_S + ENOUGH_S) * 1000000;
@@ -152,9 +153,9 @@ static void run_through(struct crowd *crowd, const struct replica *gateways, con
 
 Test(limits, five_gateways_admit_a_tenth_more_than_one_keys_limit_at_most)
 {
-    const int windows = long_or(WINDOWS_MOST, 2);
-    int least = LIMIT, most = 0, tries = 0;
-    static struct crowd crowd;
+    const int windows = long_form_or(WINDOWS_MAX, 2);
+    int min = LIMIT, max = 0, tries = 0;
+    static struct steady_load crowd;
     struct replica gateways[GATEWAYS];
     long long failed;
     struct org org;
@@ -170,27 +171,28 @@ Test(limits, five_gateways_admit_a_tenth_more_than_one_keys_limit_at_most)
     for (int i = 0; i < windows; i++) {
         fprintf(stderr, "window %d: %d admitted, %d refused\n", i + 1, crowd.admitted[i],
                 crowd.refused[i]);
-        most = crowd.admitted[i] > most ? crowd.admitted[i] : most;
-        least = crowd.admitted[i] < least ? crowd.admitted[i] : least;
+        max = crowd.admitted[i] > max ? crowd.admitted[i] : max;
+        min = crowd.admitted[i] < min ? crowd.admitted[i] : min;
         cr_expect_gt(crowd.refused[i], LIMIT, "hardly more came than was let in");
     }
     fprintf(stderr, "%d windows, limit %d: %d to %d admitted, %d requests failed\n", windows, LIMIT,
-            least, most, crowd.failed);
+            min, max, crowd.failed);
     /* One that failed may have been counted. */
     cr_assert_leq(crowd.failed, windows * LIMIT / 20, "too many failures to tell");
-    cr_assert_leq(most, ADMITTED_MOST);
-    cr_assert_geq(least + crowd.failed, LIMIT - LIMIT / 10, "the limit is what it says");
+    cr_assert_leq(max, ADMITTED_MAX);
+    cr_assert_geq(min + crowd.failed, LIMIT - LIMIT / 10, "the limit is what it says");
     replicas_stop(gateways, GATEWAYS);
 }
 
 /* -- failures of one address ------------------------------------------------------------------- */
 
 /* A ping through the proxy that is trusted, as if from `client`. */
-static struct answer *ping_from(const struct replica *gateway, const char *client, const char *key)
+static struct client_response *ping_from(const struct replica *gateway, const char *client,
+                                         const char *key)
 {
     const char *const headers[] = {format("X-Forwarded-For: %s", client), NULL};
 
-    return http_send(&(struct http_request){
+    return http_send(&(struct client_request){
         .method = "GET", .base = gateway->base, .path = "/ping", .key = key, .headers = headers});
 }
 
@@ -206,7 +208,7 @@ Test(limits, failures_are_counted_for_each_address_and_cost_others_nothing)
 {
     enum { FAILURES = 20 };
     struct replica gateway;
-    struct answer *answer;
+    struct client_response *response;
     char unknown[TOKEN_TEXT + 1];
     struct org org;
 
@@ -218,10 +220,10 @@ Test(limits, failures_are_counted_for_each_address_and_cost_others_nothing)
         expect_error(ping_from(&gateway, "198.51.100.1", i % 2 == 0 ? "x" : NULL), 401,
                      "unauthorized", "*");
     token_make(TOKEN_LIVE, unknown);
-    answer = ping_from(&gateway, "198.51.100.1", unknown);
-    expect_error(answer, 429, "rate_limit_exceeded", "*");
-    cr_assert_geq(http_header_integer(answer, "Retry-After"), 1);
-    cr_assert_leq(http_header_integer(answer, "Retry-After"), 60);
+    response = ping_from(&gateway, "198.51.100.1", unknown);
+    expect_error(response, 429, "rate_limit_exceeded", "*");
+    cr_assert_geq(http_header_integer(response, "Retry-After"), 1);
+    cr_assert_leq(http_header_integer(response, "Retry-After"), 60);
     cr_assert_eq(replica_metric(&gateway, LOOKUPS), 0, "refused before any look-up");
     /* The same address in another spelling. */
     expect_status(ping_from(&gateway, "::ffff:198.51.100.1", "x"), 429);
@@ -235,15 +237,34 @@ Test(limits, failures_are_counted_for_each_address_and_cost_others_nothing)
     replica_stop(&gateway);
 }
 
+Test(limits, failures_are_counted_for_ipv6_networks)
+{
+    enum { FAILURES = 20, OF_NETWORK = FAILURES * THROTTLE_WIDER };
+    struct replica gateway;
+
+    replica_start(&gateway, (const char *const[]){"AUTH_FAILURE_LIMIT=20",
+                                                  "TRUSTED_PROXIES=127.0.0.1/32", NULL});
+    await_a_new_minute_if_this_one_ends(30);
+    for (int i = 0; i < FAILURES; i++)
+        expect_status(ping_from(&gateway, format("2001:db8:1:1:%x::1", i), "x"), 401);
+    expect_status(ping_from(&gateway, "2001:db8:1:1:ffff::1", "x"), 429);
+    expect_status(ping_from(&gateway, "2001:db8:1:2::1", "x"), 401);
+    for (int i = FAILURES + 1; i < OF_NETWORK; i++)
+        expect_status(ping_from(&gateway, format("2001:db8:1:%x::1", i), "x"), 401);
+    expect_status(ping_from(&gateway, "2001:db8:1:ffff::1", "x"), 429);
+    expect_status(ping_from(&gateway, "2001:db8:2::1", "x"), 401);
+    replica_stop(&gateway);
+}
+
 /* -- made-up keys ------------------------------------------------------------------------------ */
 
-enum { TOGETHER = 16, VOLLEYS_MOST = 5000 };
+enum { TOGETHER = 16, VOLLEYS_MAX = 5000 };
 
-/* Made-up keys, each from an address of its own, and one that is known. */
-static size_t write_volley(char *out, size_t room, int number, const char *known)
+/* Made-up keys, each from a separate network, and one that is known. */
+static size_t write_volley(char *out, size_t capacity, int number, const char *known)
 {
     static const char request[] = "GET /api/v1/ping HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
-                                  "%s\r\nX-Forwarded-For: 10.0.%d.%d\r\n\r\n";
+                                  "%s\r\nX-Forwarded-For: 10.%d.%d.1\r\n\r\n";
     char token[TOKEN_TEXT + 1];
     size_t n = 0;
 
@@ -251,33 +272,34 @@ static size_t write_volley(char *out, size_t room, int number, const char *known
         const int address = number * TOGETHER + i;
 
         token_make(i % 2 == 0 ? TOKEN_LIVE : TOKEN_READ, token);
-        n +=
-            (size_t)snprintf(out + n, room - n, request, token, address / 256 % 256, address % 256);
+        n += (size_t)snprintf(out + n, capacity - n, request, token, address / 256 % 256,
+                              address % 256);
     }
-    return n + (size_t)snprintf(out + n, room - n, request, known, 0, 0);
+    return n + (size_t)snprintf(out + n, capacity - n, request, known, 0, 0);
 }
 
 /* Sends them until so many were not looked up; how many were sent. */
 static int send_made_up_keys(const struct replica *gateway, const char *known, int withheld)
 {
-    struct client *client = calloc(1, sizeof(*client));
-    struct client_answer answer;
+    struct http_connection *client = calloc(1, sizeof(*client));
+    struct connection_response response;
     char bytes[(TOGETHER + 1) * 256];
     int sent = 0;
 
-    cr_assert(client_open(client, gateway->port));
+    cr_assert(http_connection_open(client, gateway->port));
     for (int volley = 0; withheld > 0; volley++) {
-        cr_assert_lt(volley, VOLLEYS_MOST);
-        cr_assert(client_send(client, bytes, write_volley(bytes, sizeof(bytes), volley, known)));
+        cr_assert_lt(volley, VOLLEYS_MAX);
+        cr_assert(
+            http_connection_send(client, bytes, write_volley(bytes, sizeof(bytes), volley, known)));
         for (int i = 0; i < TOGETHER; i++, sent++) {
-            cr_assert(client_receive(client, &answer));
-            cr_assert(answer.status == 401 || answer.status == 503, "%d", answer.status);
-            withheld -= answer.status == 503;
+            cr_assert(http_connection_receive(client, &response));
+            cr_assert(response.status == 401 || response.status == 503, "%d", response.status);
+            withheld -= response.status == 503;
         }
-        cr_assert(client_receive(client, &answer));
-        cr_assert_eq(answer.status, 200, "a known key got %d", answer.status);
+        cr_assert(http_connection_receive(client, &response));
+        cr_assert_eq(response.status, 200, "a known key got %d", response.status);
     }
-    client_close(client);
+    http_connection_close(client);
     free(client);
     return sent;
 }
@@ -292,7 +314,7 @@ static int64_t scans(void)
 
 struct scanned {
     const struct org *org;
-    int64_t before, least;
+    int64_t before, min;
 };
 
 /* The service's connection tells what it has counted when it is used, once a second at most. */
@@ -301,7 +323,7 @@ static bool are_told(void *closure)
     const struct scanned *scanned = closure;
 
     json_decref(convctl("org", "get", scanned->org->id, NULL));
-    return scans() - scanned->before > scanned->least;
+    return scans() - scanned->before > scanned->min;
 }
 
 Test(limits, made_up_keys_cost_the_database_next_to_nothing_and_known_keys_are_served)
@@ -316,17 +338,39 @@ Test(limits, made_up_keys_cost_the_database_next_to_nothing_and_known_keys_are_s
     json_decref(convctl("org", "set", org.id, "--rate-limit", "1000000", NULL));
     replica_start(&gateway, (const char *const[]){"TRUSTED_PROXIES=127.0.0.1/32", NULL});
     expect_status(ping_from(&gateway, "203.0.113.1", org.full_key), 200);
-    scanned = (struct scanned){&org, scans(), ALLOWANCE_MOST / 2};
+    scanned = (struct scanned){&org, scans(), LOOKUP_BUDGET_MAX / 2};
     began_us = clock_mono_us();
-    sent = send_made_up_keys(&gateway, org.full_key, ALLOWANCE_MOST);
+    sent = send_made_up_keys(&gateway, org.full_key, LOOKUP_BUDGET_MAX);
     took_s = (clock_mono_us() - began_us) / 1000000 + 1;
     asked = replica_metric(&gateway, LOOKUPS);
     cr_assert(stack_wait(are_told, &scanned, 30000), "the right table is looked at");
     fprintf(stderr, "%d made-up keys in %lld s: %lld look-ups, %lld in the database's own count\n",
             sent, (long long)took_s, (long long)asked, (long long)(scans() - scanned.before));
-    cr_assert_leq(asked, ALLOWANCE_MOST + took_s * (ALLOWANCE_PER_SECOND + 1));
+    cr_assert_leq(asked, LOOKUP_BUDGET_MAX + took_s * (LOOKUP_BUDGET_PER_SECOND + 1));
     /* What tests before this one have asked may be among them. */
     cr_assert_leq(scans() - scanned.before, asked + asked / 2);
+    /* A key that was not met yet, from a network that a good one came from. */
     expect_status(ping_from(&gateway, "203.0.113.1", org.read_key), 200);
+    replica_stop(&gateway);
+}
+
+/* -- a key that was refused ----------------------------------------------------------------------
+ */
+
+/* Nobody else changes anything, so no notice makes the gateway ask again. */
+Test(limits, a_refused_key_is_remembered_as_such)
+{
+    enum { PINGS = 200, LOOKUPS_MAX = PINGS / 10 /* one every five seconds */ };
+    struct replica gateway;
+    char refused[TOKEN_TEXT + 1];
+
+    token_make(TOKEN_READ, refused);
+    replica_start(&gateway, (const char *const[]){NULL});
+    for (int i = 0; i < PINGS; i++)
+        expect_status(http_send(&(struct client_request){
+                          .method = "GET", .base = gateway.base, .path = "/ping", .key = refused}),
+                      401);
+    cr_assert_geq(replica_metric(&gateway, LOOKUPS), 1);
+    cr_assert_leq(replica_metric(&gateway, LOOKUPS), LOOKUPS_MAX);
     replica_stop(&gateway);
 }

@@ -5,87 +5,81 @@
 #include <string.h>
 
 #include "proto/subject.h"
-#include "tests/support/api.h"
-#include "tests/support/caller.h"
-#include "tests/support/keep.h"
+#include "tests/support/api_client.h"
+#include "tests/support/dashboard_user.h"
+#include "tests/support/never_free.h"
+#include "tests/support/service_client.h"
 #include "tests/support/sql.h"
-#include "tests/support/user.h"
 
-static struct caller_link *dashboard;
+TestSuite(members, .init = service_connection_open, .fini = service_connection_close);
 
-static void open_all(void)
+static enum outcome set(const struct dashboard_user *user, const char *role, const char *by_role)
 {
-    api_open();
-    dashboard = caller_open();
-}
-
-static void close_all(void)
-{
-    caller_close(dashboard);
-}
-
-TestSuite(members, .init = open_all, .fini = close_all, .timeout = 120);
-
-static enum outcome set(const struct user *user, const char *role, const char *by_role)
-{
-    return caller_ask(dashboard, SUBJECT_ACCESS_MEMBER_SET, user->org.id,
-                      "{\"id\":\"%s\",\"role\":\"%s\",\"by_role\":\"%s\"}", user->id, role, by_role)
+    return service_client_call(service_connection, SUBJECT_ACCESS_MEMBER_SET, user->org.id,
+                               "{\"id\":\"%s\",\"role\":\"%s\",\"by_role\":\"%s\"}", user->id, role,
+                               by_role)
         .outcome;
 }
 
-static enum outcome remove_by(const struct user *user, const char *by_role)
+static enum outcome remove_by(const struct dashboard_user *user, const char *by_role)
 {
-    return caller_ask(dashboard, SUBJECT_ACCESS_MEMBER_REMOVE, user->org.id,
-                      "{\"id\":\"%s\",\"by_role\":\"%s\"}", user->id, by_role)
+    return service_client_call(service_connection, SUBJECT_ACCESS_MEMBER_REMOVE, user->org.id,
+                               "{\"id\":\"%s\",\"by_role\":\"%s\"}", user->id, by_role)
         .outcome;
 }
 
-static struct said invite(const char *org, const char *email, const char *role, const char *by_role)
+static struct service_reply invite(const char *org, const char *email, const char *role,
+                                   const char *by_role)
 {
-    return caller_ask(dashboard, SUBJECT_ACCESS_MEMBER_INVITE, org,
-                      "{\"email\":\"%s\",\"role\":\"%s\",\"by_role\":\"%s\"}", email, role,
-                      by_role);
+    return service_client_call(service_connection, SUBJECT_ACCESS_MEMBER_INVITE, org,
+                               "{\"email\":\"%s\",\"role\":\"%s\",\"by_role\":\"%s\"}", email, role,
+                               by_role);
 }
 
-static struct said accept(struct caller_link *link, const char *invitation, const char *password)
+static struct service_reply accept(struct service_client *client, const char *invitation,
+                                   const char *password)
 {
-    return caller_ask(link, SUBJECT_SESSION_ACCEPT_INVITATION, NULL,
-                      "{\"token\":\"%s\",\"password\":\"%s\",\"address\":\"%s\","
-                      "\"user_agent\":\"Browser/1\"}",
-                      invitation, password, user_address());
+    return service_client_call(client, SUBJECT_SESSION_ACCEPT_INVITATION, NULL,
+                               "{\"token\":\"%s\",\"password\":\"%s\",\"address\":\"%s\","
+                               "\"user_agent\":\"Browser/1\"}",
+                               invitation, password, dashboard_user_address());
 }
 
 /* -- invitations ------------------------------------------------------------------------------- */
 
 Test(members, that_are_invited_choose_a_password_and_are_signed_in)
 {
-    struct user ada;
-    struct said said;
+    struct dashboard_user ada;
+    struct service_reply reply;
     const char *invitation, *email;
     json_t *list;
 
-    user_new(dashboard, &ada, "owner");
+    dashboard_user_new(service_connection, &ada, "owner");
     email = format("bob-%s@example.org", ada.org.id);
-    said = invite(ada.org.id, email, "member", "admin");
-    cr_assert_eq(said.outcome, OUTCOME_OK);
-    invitation = said_text(said.body, "invitation");
+    reply = invite(ada.org.id, email, "member", "admin");
+    cr_assert_eq(reply.outcome, OUTCOME_OK);
+    invitation = reply_text(reply.body, "invitation");
     cr_assert_eq(sql_integer("SELECT count(*) FROM access.users u WHERE organization_id = $1::uuid"
                              " AND u::text ~ $2",
                              ada.org.id, invitation, NULL),
                  0, "only its hash is kept");
-    list = caller_get(dashboard, SUBJECT_ACCESS_MEMBER_LIST, ada.org.id, "%s", "");
+    list = service_client_get(service_connection, SUBJECT_ACCESS_MEMBER_LIST, ada.org.id, "%s", "");
     cr_assert_eq(json_array_size(json_object_get(list, "members")), 2);
     cr_assert(json_is_true(
         json_object_get(json_array_get(json_object_get(list, "members"), 0), "invited")));
-    cr_assert_eq(user_sign_in(dashboard, &ada, email, "").outcome, OUTCOME_PARAMETER_INVALID);
-    cr_assert_eq(user_sign_in(dashboard, &ada, email, USER_PASSWORD).outcome, OUTCOME_UNAUTHORIZED);
-    said = accept(dashboard, invitation, USER_PASSWORD);
-    cr_assert_eq(said.outcome, OUTCOME_OK);
-    cr_assert_str_eq(said_text(said.body, "user.role"), "member");
-    cr_assert(user_session_is_good(dashboard, said_text(said.body, "session")));
-    cr_assert_eq(user_sign_in(dashboard, &ada, email, USER_PASSWORD).outcome, OUTCOME_OK);
-    cr_assert_eq(accept(dashboard, invitation, USER_PASSWORD).outcome, OUTCOME_UNAUTHORIZED,
-                 "used");
+    cr_assert_eq(dashboard_user_sign_in(service_connection, &ada, email, "").outcome,
+                 OUTCOME_PARAMETER_INVALID);
+    cr_assert_eq(dashboard_user_sign_in(service_connection, &ada, email, USER_PASSWORD).outcome,
+                 OUTCOME_UNAUTHORIZED);
+    reply = accept(service_connection, invitation, USER_PASSWORD);
+    cr_assert_eq(reply.outcome, OUTCOME_OK);
+    cr_assert_str_eq(reply_text(reply.body, "user.role"), "member");
+    cr_assert(
+        dashboard_user_session_is_good(service_connection, reply_text(reply.body, "session")));
+    cr_assert_eq(dashboard_user_sign_in(service_connection, &ada, email, USER_PASSWORD).outcome,
+                 OUTCOME_OK);
+    cr_assert_eq(accept(service_connection, invitation, USER_PASSWORD).outcome,
+                 OUTCOME_UNAUTHORIZED, "used");
     cr_assert_eq(sql_integer("SELECT count(*) FROM audit.changes WHERE organization_id = $1::uuid"
                              " AND (change = 'invitation.accept' AND who = $2"
                              " OR change = 'member.invite' AND detail->>'email' = $2"
@@ -97,44 +91,46 @@ Test(members, that_are_invited_choose_a_password_and_are_signed_in)
 Test(members, cannot_use_an_invitation_that_is_over_or_replaced)
 {
     struct org org;
-    struct said first, second;
+    struct service_reply first, second;
 
     org_new(&org);
     first = invite(org.id, "bob@example.org", "member", "admin");
     second = invite(org.id, "bob@example.org", "admin", "admin");
-    cr_assert_str_eq(said_text(first.body, "id"), said_text(second.body, "id"));
-    cr_assert_eq(accept(dashboard, said_text(first.body, "invitation"), USER_PASSWORD).outcome,
-                 OUTCOME_UNAUTHORIZED);
+    cr_assert_str_eq(reply_text(first.body, "id"), reply_text(second.body, "id"));
+    cr_assert_eq(
+        accept(service_connection, reply_text(first.body, "invitation"), USER_PASSWORD).outcome,
+        OUTCOME_UNAUTHORIZED);
     sql_text("UPDATE access.users SET invitation_expires_at = now() WHERE user_id = $1::uuid"
              " RETURNING 'x'",
-             said_text(second.body, "id"), NULL);
-    cr_assert_eq(accept(dashboard, said_text(second.body, "invitation"), USER_PASSWORD).outcome,
-                 OUTCOME_UNAUTHORIZED);
+             reply_text(second.body, "id"), NULL);
+    cr_assert_eq(
+        accept(service_connection, reply_text(second.body, "invitation"), USER_PASSWORD).outcome,
+        OUTCOME_UNAUTHORIZED);
 }
 
 static void *accept_too(void *invitation)
 {
-    struct caller_link *mine = caller_open();
-    struct said *said = keep(calloc(1, sizeof(*said)));
+    struct service_client *mine = service_client_open();
+    struct service_reply *reply = never_free(calloc(1, sizeof(*reply)));
 
-    *said = accept(mine, invitation, "another password");
-    caller_close(mine);
-    return said;
+    *reply = accept(mine, invitation, "another password");
+    service_client_close(mine);
+    return reply;
 }
 
 Test(members, accept_an_invitation_once_also_when_two_try_at_the_same_time)
 {
     struct org org;
-    struct said mine, *other;
+    struct service_reply mine, *other;
     void *joined;
     pthread_t thread;
     char *invitation;
 
     org_new(&org);
     invitation = format(
-        "%s", said_text(invite(org.id, "b@example.org", "admin", "owner").body, "invitation"));
+        "%s", reply_text(invite(org.id, "b@example.org", "admin", "owner").body, "invitation"));
     cr_assert_eq(pthread_create(&thread, NULL, accept_too, invitation), 0);
-    mine = accept(dashboard, invitation, USER_PASSWORD);
+    mine = accept(service_connection, invitation, USER_PASSWORD);
     pthread_join(thread, &joined);
     other = joined;
     cr_assert_neq(mine.outcome, other->outcome);
@@ -147,22 +143,23 @@ Test(members, accept_an_invitation_once_also_when_two_try_at_the_same_time)
 
 Test(members, are_invited_only_as_what_the_inviter_may_give)
 {
-    struct user ada;
-    struct said said;
+    struct dashboard_user ada;
+    struct service_reply reply;
 
-    user_new(dashboard, &ada, "owner");
+    dashboard_user_new(service_connection, &ada, "owner");
     cr_assert_eq(invite(ada.org.id, "x@example.org", "member", "member").outcome,
                  OUTCOME_INSUFFICIENT_ROLE);
     cr_assert_eq(invite(ada.org.id, "x@example.org", "owner", "admin").outcome,
                  OUTCOME_INSUFFICIENT_ROLE);
     cr_assert_eq(invite(ada.org.id, ada.email, "member", "owner").outcome, OUTCOME_CONFLICT);
-    said = invite(ada.org.id, "x@example.org", "owner", "owner");
-    cr_assert_eq(said.outcome, OUTCOME_OK);
+    reply = invite(ada.org.id, "x@example.org", "owner", "owner");
+    cr_assert_eq(reply.outcome, OUTCOME_OK);
     cr_assert_eq(invite(ada.org.id, "x@example.org", "member", "admin").outcome,
                  OUTCOME_INSUFFICIENT_ROLE, "an admin takes the role owner from nobody");
     cr_assert_eq(remove_by(&ada, "owner"), OUTCOME_LAST_OWNER, "who has not come yet is none");
-    cr_assert_eq(accept(dashboard, said_text(said.body, "invitation"), USER_PASSWORD).outcome,
-                 OUTCOME_OK);
+    cr_assert_eq(
+        accept(service_connection, reply_text(reply.body, "invitation"), USER_PASSWORD).outcome,
+        OUTCOME_OK);
     cr_assert_eq(remove_by(&ada, "owner"), OUTCOME_OK);
 }
 
@@ -170,30 +167,32 @@ Test(members, are_invited_only_as_what_the_inviter_may_give)
 
 Test(members, change_role_at_once_and_end_when_removed)
 {
-    struct user ada, bob;
+    struct dashboard_user ada, bob;
     const char *token;
     json_t *list;
 
-    user_new(dashboard, &ada, "owner");
-    user_join(dashboard, &ada, &bob, "bob", "admin");
-    token = user_session(dashboard, &bob);
+    dashboard_user_new(service_connection, &ada, "owner");
+    dashboard_user_join(service_connection, &ada, &bob, "bob", "admin");
+    token = dashboard_user_session(service_connection, &bob);
     cr_assert_eq(set(&bob, "member", "admin"), OUTCOME_OK);
-    cr_assert_str_eq(said_text(user_session_check(dashboard, token).body, "user.role"), "member");
-    list = caller_get(dashboard, SUBJECT_ACCESS_MEMBER_LIST, ada.org.id, "%s", "");
-    cr_assert_gt(said_integer(list, "members.0.last_seen_at"), 0);
+    cr_assert_str_eq(
+        reply_text(dashboard_user_session_check(service_connection, token).body, "user.role"),
+        "member");
+    list = service_client_get(service_connection, SUBJECT_ACCESS_MEMBER_LIST, ada.org.id, "%s", "");
+    cr_assert_gt(reply_integer(list, "members.0.last_seen_at"), 0);
     cr_assert_eq(remove_by(&bob, "admin"), OUTCOME_OK);
-    cr_assert_not(user_session_is_good(dashboard, token));
-    cr_assert_eq(user_sign_in(dashboard, &bob, bob.email, USER_PASSWORD).outcome,
+    cr_assert_not(dashboard_user_session_is_good(service_connection, token));
+    cr_assert_eq(dashboard_user_sign_in(service_connection, &bob, bob.email, USER_PASSWORD).outcome,
                  OUTCOME_UNAUTHORIZED);
     cr_assert_eq(remove_by(&bob, "admin"), OUTCOME_NOT_FOUND);
 }
 
 Test(members, of_the_role_owner_are_owners_business)
 {
-    struct user ada, bob;
+    struct dashboard_user ada, bob;
 
-    user_new(dashboard, &ada, "owner");
-    user_join(dashboard, &ada, &bob, "bob", "member");
+    dashboard_user_new(service_connection, &ada, "owner");
+    dashboard_user_join(service_connection, &ada, &bob, "bob", "member");
     cr_expect_eq(set(&bob, "owner", "admin"), OUTCOME_INSUFFICIENT_ROLE);
     cr_expect_eq(set(&ada, "admin", "admin"), OUTCOME_INSUFFICIENT_ROLE);
     cr_expect_eq(remove_by(&ada, "admin"), OUTCOME_INSUFFICIENT_ROLE);
@@ -207,10 +206,10 @@ Test(members, of_the_role_owner_are_owners_business)
 
 Test(members, of_other_organizations_are_out_of_reach)
 {
-    struct user ada, eve;
+    struct dashboard_user ada, eve;
 
-    user_new(dashboard, &ada, "member");
-    user_new(dashboard, &eve, "owner");
+    dashboard_user_new(service_connection, &ada, "member");
+    dashboard_user_new(service_connection, &eve, "owner");
     snprintf(eve.id, sizeof(eve.id), "%s", ada.id);
     cr_assert_eq(set(&eve, "admin", "owner"), OUTCOME_NOT_FOUND);
     cr_assert_eq(remove_by(&eve, "owner"), OUTCOME_NOT_FOUND);
@@ -221,7 +220,7 @@ Test(members, of_other_organizations_are_out_of_reach)
 enum { ROUNDS = 12 };
 
 struct attempt {
-    const struct user *user;
+    const struct dashboard_user *user;
     pthread_barrier_t *both;
     bool removes;
     enum outcome outcome;
@@ -229,23 +228,24 @@ struct attempt {
 
 static void *take_away(void *closure)
 {
-    struct caller_link *mine = caller_open();
+    struct service_client *mine = service_client_open();
     struct attempt *attempt = closure;
     const char *subject =
         attempt->removes ? SUBJECT_ACCESS_MEMBER_REMOVE : SUBJECT_ACCESS_MEMBER_SET;
 
     pthread_barrier_wait(attempt->both);
     attempt->outcome =
-        caller_ask(mine, subject, attempt->user->org.id,
-                   attempt->removes ? "{\"id\":\"%s\",\"by_role\":\"owner\"}"
-                                    : "{\"id\":\"%s\",\"role\":\"admin\",\"by_role\":\"owner\"}",
-                   attempt->user->id)
+        service_client_call(mine, subject, attempt->user->org.id,
+                            attempt->removes
+                                ? "{\"id\":\"%s\",\"by_role\":\"owner\"}"
+                                : "{\"id\":\"%s\",\"role\":\"admin\",\"by_role\":\"owner\"}",
+                            attempt->user->id)
             .outcome;
-    caller_close(mine);
+    service_client_close(mine);
     return NULL;
 }
 
-static int64_t owners(const struct user *user)
+static int64_t owners(const struct dashboard_user *user)
 {
     return sql_integer("SELECT count(*) FROM access.users WHERE organization_id = $1::uuid"
                        " AND role = 'owner'",
@@ -255,16 +255,16 @@ static int64_t owners(const struct user *user)
 Test(members, keep_an_owner_when_two_take_the_role_from_each_other_at_once)
 {
     pthread_barrier_t both;
-    struct user owner[2];
+    struct dashboard_user owner[2];
 
     cr_assert_eq(pthread_barrier_init(&both, NULL, 2), 0);
-    user_new(dashboard, &owner[0], "owner");
+    dashboard_user_new(service_connection, &owner[0], "owner");
     for (int i = 0; i < ROUNDS; i++) {
         struct attempt attempts[2] = {{.user = &owner[0], .both = &both, .removes = i % 2 != 0},
                                       {.user = &owner[1], .both = &both}};
         pthread_t other;
 
-        user_join(dashboard, &owner[0], &owner[1], format("%d-", i), "owner");
+        dashboard_user_join(service_connection, &owner[0], &owner[1], format("%d-", i), "owner");
         cr_assert_eq(pthread_create(&other, NULL, take_away, &attempts[1]), 0);
         take_away(&attempts[0]);
         pthread_join(other, NULL);
@@ -282,9 +282,9 @@ Test(members, keep_an_owner_when_two_take_the_role_from_each_other_at_once)
 Test(members, keep_an_owner_even_in_the_database_itself)
 {
     static const char check_violation[] = "23514";
-    struct user ada;
+    struct dashboard_user ada;
 
-    user_new(dashboard, &ada, "owner");
+    dashboard_user_new(service_connection, &ada, "owner");
     cr_expect_str_eq(
         sql_state_as("conv_access",
                      format("DELETE FROM access.users WHERE organization_id = '%s'", ada.org.id)),
@@ -303,27 +303,31 @@ Test(members, are_asked_before_they_lock_themselves_out)
     struct org org;
 
     org_new(&org);
-    cr_expect_eq(caller_ask(dashboard, SUBJECT_ACCESS_POLICY_SET, org.id,
+    cr_expect_eq(
+        service_client_call(service_connection, SUBJECT_ACCESS_POLICY_SET, org.id,
                             "{\"ip_allowlist_enabled\":true,\"ip_allowlist\":[\"192.0.2.1\"],"
                             "\"editor_address\":\"192.0.2.2\"}")
-                     .outcome,
-                 OUTCOME_WOULD_LOCK_OUT);
-    cr_expect_eq(caller_ask(dashboard, SUBJECT_ACCESS_POLICY_SET, org.id,
+            .outcome,
+        OUTCOME_WOULD_LOCK_OUT);
+    cr_expect_eq(
+        service_client_call(service_connection, SUBJECT_ACCESS_POLICY_SET, org.id,
                             "{\"ip_allowlist_enabled\":true,\"editor_address\":\"192.0.2.2\"}")
-                     .outcome,
-                 OUTCOME_PARAMETER_INVALID, "an empty list is refused whoever confirms");
-    cr_expect_eq(caller_ask(dashboard, SUBJECT_ACCESS_POLICY_SET, org.id,
+            .outcome,
+        OUTCOME_PARAMETER_INVALID, "an empty list is refused whoever confirms");
+    cr_expect_eq(
+        service_client_call(service_connection, SUBJECT_ACCESS_POLICY_SET, org.id,
                             "{\"ip_allowlist\":[\"192.0.2.1\"],\"editor_address\":\"192.0.2.2\"}")
-                     .outcome,
-                 OUTCOME_OK, "it is not on");
-    cr_expect_eq(caller_ask(dashboard, SUBJECT_ACCESS_POLICY_SET, org.id,
-                            "{\"ip_allowlist_enabled\":true,"
-                            "\"editor_address\":\"::ffff:192.0.2.1\"}")
+            .outcome,
+        OUTCOME_OK, "it is not on");
+    cr_expect_eq(service_client_call(service_connection, SUBJECT_ACCESS_POLICY_SET, org.id,
+                                     "{\"ip_allowlist_enabled\":true,"
+                                     "\"editor_address\":\"::ffff:192.0.2.1\"}")
                      .outcome,
                  OUTCOME_OK, "one address in two spellings");
-    cr_expect_eq(caller_ask(dashboard, SUBJECT_ACCESS_POLICY_SET, org.id,
+    cr_expect_eq(
+        service_client_call(service_connection, SUBJECT_ACCESS_POLICY_SET, org.id,
                             "{\"ip_allowlist\":[\"192.0.2.9\"],\"editor_address\":\"192.0.2.2\","
                             "\"confirmed\":true}")
-                     .outcome,
-                 OUTCOME_OK);
+            .outcome,
+        OUTCOME_OK);
 }

@@ -5,49 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/api.h"
-#include "tests/support/http.h"
-#include "tests/support/keep.h"
+#include "tests/support/api_client.h"
+#include "tests/support/http_client.h"
+#include "tests/support/never_free.h"
 #include "tests/support/postgres_server.h"
+#include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
-TestSuite(metrics, .init = api_open, .timeout = 240);
+TestSuite(metrics, .init = api_open);
 
-#define NAME_MOST 80
+#define NAME_LIMIT 80
 
-/* The /metrics of one process. */
-static const char *read_metrics(int port)
-{
-    struct answer *answer =
-        http_send(&(struct http_request){.method = "GET",
-                                         .base = format("http://127.0.0.1:%d", port),
-                                         .path = "/metrics",
-                                         .skip_checks = true});
-
-    cr_assert_eq(answer->status, 200);
-    return answer->body;
-}
-
-/* Calls for every process of the stack that has an admin port. */
-static void each_process(void (*see)(const char *process, const char *metrics, void *closure),
-                         void *closure)
-{
-    FILE *ports = fopen(format("%s/ports", stack_setting("RUN_DIR")), "re");
-    char name[64];
-    int port, n = 0;
-
-    cr_assert_not_null(ports);
-    while (fscanf(ports, "%63s %d", name, &port) == 2) {
-        if (strchr(name, '-') == NULL) /* a server of others, or where HTTP comes in */
-            continue;
-        see(name, read_metrics(port), closure);
-        n++;
-    }
-    fclose(ports);
-    cr_assert_geq(n, 6, "one a program at least");
-}
-
-static void hold_against_promtool(const char *process, const char *metrics, void *closure)
+static void hold_against_promtool(const char *process, const char *metrics)
 {
     FILE *promtool = popen("promtool check metrics", "w");
 
@@ -58,31 +27,32 @@ static void hold_against_promtool(const char *process, const char *metrics, void
 
 Test(metrics, of_every_process_are_what_prometheus_expects)
 {
-    each_process(hold_against_promtool, NULL);
+    struct replica replicas[REPLICAS_OF_STACK_MAX];
+    const size_t n = replicas_of_stack(replicas);
+
+    for (size_t i = 0; i < n; i++)
+        hold_against_promtool(replicas[i].name, replica_metrics(&replicas[i]));
 }
 
 /* -- what is relied on ------------------------------------------------------------------------- */
 
 struct all_metrics {
-    char *text;
+    const char *of[REPLICAS_OF_STACK_MAX];
     size_t n;
 };
 
-static void append(const char *process, const char *metrics, void *closure)
+static bool is_in(const struct all_metrics *all, const char *piece)
 {
-    struct all_metrics *all = closure;
-    size_t n = strlen(metrics);
-
-    all->text = realloc(all->text, all->n + n + 1);
-    cr_assert_not_null(all->text);
-    memcpy(all->text + all->n, metrics, n + 1);
-    all->n += n;
+    for (size_t i = 0; i < all->n; i++)
+        if (strstr(all->of[i], piece) != NULL)
+            return true;
+    return false;
 }
 
 static char *read_file(const char *path)
 {
     FILE *file = fopen(path, "re");
-    char *text = keep(calloc(1, 1 << 20));
+    char *text = never_free(calloc(1, 1 << 20));
 
     cr_assert(file != NULL && text != NULL, "%s", path);
     cr_assert_lt(fread(text, 1, (1 << 20) - 1, file), (1 << 20) - 1);
@@ -91,7 +61,7 @@ static char *read_file(const char *path)
 }
 
 /* The next name of a metric of ours at or after *at, without what a histogram appends. */
-static bool next_name(const char **at, char name[NAME_MOST])
+static bool next_name(const char **at, char name[NAME_LIMIT])
 {
     static const char *const ends[] = {"_bucket", "_sum", "_count"};
     const char *found = strstr(*at, "conversations_");
@@ -101,7 +71,7 @@ static bool next_name(const char **at, char name[NAME_MOST])
         return false;
     while (isalnum((unsigned char)found[n]) || found[n] == '_')
         n++;
-    cr_assert_lt(n, (size_t)NAME_MOST);
+    cr_assert_lt(n, (size_t)NAME_LIMIT);
     memcpy(name, found, n);
     name[n] = '\0';
     *at = found + n;
@@ -117,14 +87,13 @@ static bool next_name(const char **at, char name[NAME_MOST])
 static int look_for_names(const char *path, const struct all_metrics *all)
 {
     const char *at = read_file(path);
-    char name[NAME_MOST];
+    char name[NAME_LIMIT];
     int n = 0;
 
     while (next_name(&at, name)) {
         if (strcmp(name, "conversations_") == 0) /* a pattern over several: their ends follow */
             continue;
-        cr_expect_not_null(strstr(all->text, format("# TYPE %s ", name)), "%s: no process has %s",
-                           path, name);
+        cr_expect(is_in(all, format("# TYPE %s ", name)), "%s: no process has %s", path, name);
         n++;
     }
     return n;
@@ -132,12 +101,13 @@ static int look_for_names(const char *path, const struct all_metrics *all)
 
 Test(metrics, that_alerts_and_the_board_speak_of_exist)
 {
-    struct all_metrics all = {0};
+    struct replica replicas[REPLICAS_OF_STACK_MAX];
+    struct all_metrics all = {.n = replicas_of_stack(replicas)};
 
-    each_process(append, &all);
+    for (size_t i = 0; i < all.n; i++)
+        all.of[i] = replica_metrics(&replicas[i]);
     cr_assert_gt(look_for_names("deploy/monitoring/alerts.yaml", &all), 20);
     cr_assert_gt(look_for_names("deploy/monitoring/grafana.json", &all), 30);
-    free(all.text);
 }
 
 Test(metrics, of_the_rules_have_a_test_each_and_all_alerts_are_explained)
@@ -145,7 +115,7 @@ Test(metrics, of_the_rules_have_a_test_each_and_all_alerts_are_explained)
     const char *rules = read_file("deploy/monitoring/alerts.yaml"),
                *tests = read_file("deploy/monitoring/alerts_test.yaml"),
                *page = read_file("docs/alerts.md");
-    char name[NAME_MOST];
+    char name[NAME_LIMIT];
     int n = 0;
 
     cr_assert_eq(system("promtool test rules deploy/monitoring/alerts_test.yaml >/dev/null"), 0);
@@ -161,23 +131,16 @@ Test(metrics, of_the_rules_have_a_test_each_and_all_alerts_are_explained)
 
 /* -- gauges over all organizations ------------------------------------------------------------- */
 
-static long long value_now(const char *series)
+static long long value_now(const char *process, const char *series)
 {
-    struct all_metrics all = {0};
-    const char *line;
-    long long value;
+    const struct replica replica = replica_of_stack(process);
 
-    each_process(append, &all);
-    line = strstr(all.text, format("\n%s ", series));
-    cr_assert_not_null(line, "%s", series);
-    value = strtoll(line + strlen(series) + 2, NULL, 10);
-    free(all.text);
-    return value;
+    return replica_metric(&replica, series);
 }
 
 static long long endpoints_now(void)
 {
-    return value_now("conversations_webhook_endpoints{health=\"healthy\"}");
+    return value_now("webhook-0", "conversations_webhook_endpoints{health=\"healthy\"}");
 }
 
 /* Other tests make and remove some meanwhile, but not as many as this one makes. */
@@ -218,12 +181,12 @@ static void let_seal(void)
 
 static bool lags(void *closure)
 {
-    return value_now(LAG) >= 3;
+    return value_now("audit-0", LAG) >= 3;
 }
 
 static bool is_sealed(void *closure)
 {
-    return value_now(LAG) <= 1;
+    return value_now("audit-0", LAG) <= 1;
 }
 
 Test(metrics, tell_the_lag_of_the_seal_when_sealing_fails, .fini = let_seal)

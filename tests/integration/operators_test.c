@@ -1,4 +1,4 @@
-/* Two operators at once, and the rule of the empty list where nobody gets around it. */
+/* Two operators at once, and the rule of the empty list, which cannot be evaded. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,13 +10,13 @@
 #include "proto/headers.h"
 #include "proto/outcome.h"
 #include "proto/subject.h"
-#include "tests/support/api.h"
-#include "tests/support/keep.h"
+#include "tests/support/api_client.h"
+#include "tests/support/never_free.h"
 #include "tests/support/sql.h"
 
-TestSuite(operators, .init = api_open, .timeout = 180);
+TestSuite(operators, .init = api_open);
 
-enum { ROUNDS = 50, PATIENCE_MS = 30000 };
+enum { ROUNDS = 50, TIMEOUT_MS = 30000 };
 
 static void expect_whole_list(const json_t *list, size_t n)
 {
@@ -40,16 +40,16 @@ Test(operators, list_all_keys_however_many_there_are)
                              " $2::int) AS n RETURNING 1) SELECT count(*) FROM made",
                              org.id, format("%d", MANY - 2), NULL),
                  MANY - 2);
-    expect_whole_list(keep(convctl("key", "list", "--org", org.id, NULL)), MANY);
+    expect_whole_list(never_free(convctl("key", "list", "--org", org.id, NULL)), MANY);
 }
 
 static json_int_t count_of(const char *plan)
 {
-    json_t *answer = plan != NULL ? keep(convctl("org", "count", "--plan", plan, NULL))
-                                  : keep(convctl("org", "count", NULL));
+    json_t *response = plan != NULL ? never_free(convctl("org", "count", "--plan", plan, NULL))
+                                    : never_free(convctl("org", "count", NULL));
 
-    cr_assert(json_is_integer(json_object_get(answer, "count")));
-    return json_integer_value(json_object_get(answer, "count"));
+    cr_assert(json_is_integer(json_object_get(response, "count")));
+    return json_integer_value(json_object_get(response, "count"));
 }
 
 /* Other tests make organizations meanwhile, and nobody removes one. */
@@ -108,16 +108,16 @@ Test(operators, can_take_back_what_they_have_set)
     org_new(&org);
     json_decref(convctl("org", "set", org.id, "--rate-limit", "7", NULL));
     cr_expect(json_is_null(json_object_get(
-        keep(convctl("org", "set", org.id, "--rate-limit", "default", NULL)), "rate_limit")));
+        never_free(convctl("org", "set", org.id, "--rate-limit", "default", NULL)), "rate_limit")));
     json_decref(convctl("policy", "set", "--org", org.id, "--ip", "192.0.2.1",
                         "--ip-allowlist-enabled", "true", NULL));
     cr_expect_eq(convctl_fails(code, "policy", "set", "--org", org.id, "--no-ip", NULL), 1);
     cr_expect_str_eq(code, "parameter_invalid", "not while the list is on");
-    cr_expect_eq(
-        json_array_size(json_object_get(keep(convctl("policy", "set", "--org", org.id, "--no-ip",
-                                                     "--ip-allowlist-enabled", "false", NULL)),
-                                        "ip_allowlist")),
-        0);
+    cr_expect_eq(json_array_size(
+                     json_object_get(never_free(convctl("policy", "set", "--org", org.id, "--no-ip",
+                                                        "--ip-allowlist-enabled", "false", NULL)),
+                                     "ip_allowlist")),
+                 0);
 }
 
 Test(operators, see_members_as_an_array_like_any_list)
@@ -127,7 +127,7 @@ Test(operators, see_members_as_an_array_like_any_list)
     org_new(&org);
     json_decref(
         convctl("user", "create", "--org", org.id, "--email", "a@b.c", "--role", "owner", NULL));
-    cr_expect_eq(json_array_size(keep(convctl("member", "list", "--org", org.id, NULL))), 1);
+    cr_expect_eq(json_array_size(never_free(convctl("member", "list", "--org", org.id, NULL))), 1);
 }
 
 Test(operators, list_all_members_however_many_there_are)
@@ -144,14 +144,15 @@ Test(operators, list_all_members_however_many_there_are)
                              " SELECT count(*) FROM made",
                              org.id, format("%d", MANY), NULL),
                  MANY);
-    expect_whole_list(keep(convctl("member", "list", "--org", org.id, NULL)), MANY);
+    expect_whole_list(never_free(convctl("member", "list", "--org", org.id, NULL)), MANY);
 }
 
 static const char *new_user(const struct org *org, const char *email, const char *role)
 {
-    return json_string_value(json_object_get(
-        keep(convctl("user", "create", "--org", org->id, "--email", email, "--role", role, NULL)),
-        "id"));
+    return json_string_value(
+        json_object_get(never_free(convctl("user", "create", "--org", org->id, "--email", email,
+                                           "--role", role, NULL)),
+                        "id"));
 }
 
 Test(operators, give_members_another_role_and_remove_them)
@@ -165,7 +166,7 @@ Test(operators, give_members_another_role_and_remove_them)
     other = new_user(&org, "other@b.c", "member");
     cr_expect_str_eq(
         json_string_value(json_object_get(
-            keep(convctl("member", "set", "--org", org.id, other, "--role", "admin", NULL)),
+            never_free(convctl("member", "set", "--org", org.id, other, "--role", "admin", NULL)),
             "role")),
         "admin");
     cr_expect_eq(
@@ -174,7 +175,7 @@ Test(operators, give_members_another_role_and_remove_them)
     json_decref(convctl("member", "remove", "--org", org.id, other, NULL));
     cr_expect_eq(convctl_fails(code, "member", "remove", "--org", org.id, owner, NULL), 1);
     cr_expect_str_eq(code, "last_owner");
-    cr_expect_eq(json_array_size(keep(convctl("member", "list", "--org", org.id, NULL))), 1);
+    cr_expect_eq(json_array_size(never_free(convctl("member", "list", "--org", org.id, NULL))), 1);
 }
 
 /* -- of no organization ------------------------------------------------------------------------ */
@@ -220,7 +221,7 @@ Test(operators, are_told_of_an_organization_that_does_not_exist_and_write_nothin
 
 /* -- at the same time -------------------------------------------------------------------------- */
 
-struct person {
+struct signed_in_user {
     struct bus *bus;
     const struct org *org;
     const char *body;
@@ -229,21 +230,21 @@ struct person {
 };
 
 /* One policy-set, as convctl sends it. */
-static enum outcome set_policy(const struct person *person)
+static enum outcome set_policy(const struct signed_in_user *user)
 {
     struct uuid id = uuid_v7(clock_us());
     char id_text[UUID_TEXT + 1];
     const struct bus_header headers[] = {
         {HEADER_REQUEST_ID, id_text},
-        {HEADER_DEADLINE, format("%lld", (long long)clock_us() / 1000 + PATIENCE_MS)},
-        {HEADER_ORGANIZATION, person->org->id},
+        {HEADER_DEADLINE, format("%lld", (long long)clock_us() / 1000 + TIMEOUT_MS)},
+        {HEADER_ORGANIZATION, user->org->id},
     };
     struct bus_message *reply = NULL;
     enum outcome outcome;
 
     uuid_format(&id, id_text);
-    cr_assert_eq(bus_call(person->bus, SUBJECT_ACCESS_POLICY_SET, headers, 3, str_of(person->body),
-                          PATIENCE_MS, &reply),
+    cr_assert_eq(bus_call(user->bus, SUBJECT_ACCESS_POLICY_SET, headers, 3, str_of(user->body),
+                          TIMEOUT_MS, &reply),
                  ST_OK);
     cr_assert(outcome_of(bus_message_header(reply, HEADER_OUTCOME), &outcome));
     bus_message_free(reply);
@@ -252,25 +253,25 @@ static enum outcome set_policy(const struct person *person)
 
 static void *set_with_the_other(void *closure)
 {
-    struct person *person = closure;
+    struct signed_in_user *user = closure;
 
-    pthread_barrier_wait(person->both);
-    person->outcome = set_policy(person);
+    pthread_barrier_wait(user->both);
+    user->outcome = set_policy(user);
     return NULL;
 }
 
-static void open_operators(struct person operators[2], const struct org *org)
+static void open_operators(struct signed_in_user operators[2], const struct org *org)
 {
     for (int i = 0; i < 2; i++) {
         const struct bus_options options = {.url = stack_setting("NATS_URL"), .name = "operator"};
 
-        operators[i] = (struct person){.bus = bus_connect(&options), .org = org};
+        operators[i] = (struct signed_in_user){.bus = bus_connect(&options), .org = org};
         while (!bus_is_up(operators[i].bus))
             bus_wait(operators[i].bus, 100);
     }
 }
 
-static void set_together(struct person operators[2], const char *first, const char *second)
+static void set_together(struct signed_in_user operators[2], const char *first, const char *second)
 {
     pthread_barrier_t both;
     pthread_t threads[2];
@@ -289,7 +290,7 @@ static void set_together(struct person operators[2], const char *first, const ch
 
 Test(operators, one_turning_the_list_on_and_one_emptying_it_do_not_both_succeed)
 {
-    struct person operators[2];
+    struct signed_in_user operators[2];
     struct org org;
     int turned_on = 0;
 
@@ -321,7 +322,7 @@ Test(operators, what_two_of_them_save_is_never_mixed)
                                 "\"ip_allowlist\":[\"192.0.2.1\",\"192.0.2.2\"]}";
     static const char second[] = "{\"require_https\":false,\"ip_allowlist_enabled\":false,"
                                  "\"ip_allowlist\":[\"2001:db8::1\"]}";
-    struct person operators[2];
+    struct signed_in_user operators[2];
     struct org org;
 
     org_new(&org);

@@ -6,15 +6,14 @@
 #include <string.h>
 
 #include "common/base/clock.h"
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 #include "tests/support/health.h"
-#include "tests/support/lenient.h"
 #include "tests/support/load.h"
-#include "tests/support/raw.h"
+#include "tests/support/raw_http.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
-/* However a test ends, nobody is left standing still, and whoever comes next finds all well. */
+/* However a test ends, no process stays stopped, and the next one finds everything running. */
 static void restore(void)
 {
     pid_t pid;
@@ -26,16 +25,19 @@ static void restore(void)
     cr_assert(health_await(30000), "the stack did not come back");
 }
 
-TestSuite(outage, .init = stack_have_alone, .fini = restore, .timeout = 180);
+TestSuite(outage, .init = stack_have_alone, .fini = restore);
 
 enum {
     RATE = 200,
-    SOME = 60,             /* requests of the load */
-    MANY = 150,            /* likewise */
-    COSTS_MOST = 2 * RATE, /* what still fails when a part is back */
+    SOME = 60,                /* requests of the load */
+    MANY = 150,               /* likewise */
+    FAIL_MAX = 10,            /* of a hundred, when a part is back */
+    REFUSED_AT_ONCE_MIN = 95, /* likewise */
     /* A gateway of a test's own, so that what it gives up is not waited for. */
     DEADLINE_MS = 1000,
-    MOMENTS = 30, /* the machine may make some of them longer */
+    RESTARTS = 3,
+    SAT_OUT_US = 1000 * 1000, /* by services: as long as LEAVE_US */
+    MOMENTS = 30,             /* the machine may make some of them longer */
     WAITS_MS = 30000,
 };
 
@@ -65,6 +67,16 @@ static void print_summary(const char *what, const struct load *load, int64_t fro
                                             : (load_last_failure_us(load) - from_us) / 1000LL);
 }
 
+static void expect_healed(const struct load *load, int64_t back_us)
+{
+    const int sent = load_sent(load, back_us, INT64_MAX);
+    const int failed = load_failures(load, back_us, INT64_MAX);
+
+    fprintf(stderr, "%d of %d failed when it was back\n", failed, sent);
+    load_tell_failures(load, back_us);
+    cr_assert_leq(failed * 100, sent * FAIL_MAX);
+}
+
 /* The load is above the limit of an organization that has none of its own. */
 static void org_without_limit(struct org *org)
 {
@@ -72,43 +84,27 @@ static void org_without_limit(struct org *org)
     json_decref(convctl("org", "set", org->id, "--rate-limit", "100000", NULL));
 }
 
-struct killed {
-    const char *name;
-    pid_t pid;
-};
-
-/* It runs again; the database has recovered too, which takes it as long as its disk does. */
-static bool is_back(void *closure)
-{
-    const struct killed *killed = closure;
-    pid_t pid = stack_pid(killed->name);
-
-    return pid > 1 && pid != killed->pid && kill(pid, 0) == 0 &&
-           (strcmp(killed->name, "postgres") != 0 || health_has_database());
-}
-
 /* Kills a process under load and holds the stack to its promise. */
 static void kill_under_load(const char *name, const char *base)
 {
     struct org org;
     struct load *load;
-    struct killed killed = {name, stack_pid(name)};
     int64_t killed_us, back_us;
 
     org_without_limit(&org);
     load = load_start_at(base, &org, RATE);
     cr_assert(load_await_served(load, SOME, WAITS_MS));
     killed_us = clock_mono_us();
-    stack_signal(name, SIGKILL);
-    cr_assert(stack_wait(is_back, &killed, WAITS_MS), "%s was not started again", name);
-    back_us = clock_mono_us();
+    stack_end(name, SIGKILL);
     cr_assert(health_await(WAITS_MS));
+    back_us = clock_mono_us();
     cr_assert(load_await_served(load, MANY, WAITS_MS), "it does not heal");
     load_stop(load);
     print_summary(name, load, killed_us);
     expect_known_answers(load);
-    cr_assert_leq(load_failures(load, back_us, INT64_MAX), lenient(COSTS_MOST));
-    load_reckon(load);
+    cr_assert_eq(load_failures(load, 0, killed_us), 0, "a request failed before");
+    expect_healed(load, back_us);
+    load_check_consistency(load);
 }
 
 static void kill_behind_a_gateway(const char *name)
@@ -118,6 +114,34 @@ static void kill_behind_a_gateway(const char *name)
     replica_start(&gateway, (const char *const[]){DEADLINE, NULL});
     kill_under_load(name, gateway.base);
     replica_stop(&gateway);
+}
+
+/* Services that have nothing to do meet a link that is gone. They sit out a second: what is refused
+   later, where the machine took that long to restart the database, is not judged. */
+Test(outage, a_restart_of_the_database_refuses_no_command_of_an_idle_stack)
+{
+    struct org org;
+    int judged = 0;
+
+    org_new(&org);
+    for (int i = 0; i < RESTARTS; i++) {
+        const char *body = format("{\"external_id\":\"%d\",\"from\":{\"external_id\":\"c\"}}", i);
+        struct client_response *response;
+        int64_t gone_us;
+
+        cr_assert(health_await(WAITS_MS));
+        expect_status(api_get(org.full_key, "/ping"), 200);
+        gone_us = clock_mono_us();
+        stack_end("postgres", SIGINT);
+        response = api_create(org.full_key, "%s", body);
+        gone_us = clock_mono_us() - gone_us;
+        fprintf(stderr, "answered %d after %lld ms\n", response->status, (long long)gone_us / 1000);
+        if (response->status != 201 && gone_us > SAT_OUT_US)
+            continue;
+        expect_status(response, 201);
+        judged++;
+    }
+    fprintf(stderr, "%d of %d restarts judged\n", judged, RESTARTS);
 }
 
 Test(outage, killing_the_conversation_service_loses_nothing_and_heals)
@@ -160,23 +184,16 @@ static bool feels_silence(void *gateway)
     return replica_ask(gateway, "/readyz")->status == 503;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Requests beside the load, whose threads wait for what was under way when the broker stopped: as
    many as that, and for longer than anything may be under way. None waits for its deadline. */
 static void expect_refusals(const struct replica *gateway, const struct org *org, int n)
 {
     const int64_t until_us = clock_mono_us() + 2 * DEADLINE_MS * 1000;
-    int64_t *took_us = calloc((size_t)n, sizeof(*took_us));
+    int i, at_once = 0;
 
-    for (int i = 0; i < n || clock_mono_us() < until_us; i++) {
+    for (i = 0; i < n || clock_mono_us() < until_us; i++) {
         const bool reads = i % 2 == 0;
-        const struct http_request request = {
+        const struct client_request request = {
             .method = reads ? "GET" : "POST",
             .base = gateway->base,
             .path = reads ? "/ping" : "/conversations",
@@ -185,16 +202,14 @@ static void expect_refusals(const struct replica *gateway, const struct org *org
                           : format("{\"external_id\":\"refused-%d\",\"from\":{\"external_id\":"
                                    "\"c\"}}",
                                    i)};
-        const struct answer *answer = http_send(&request);
+        const struct client_response *response = http_send(&request);
 
-        expect_error(answer, 503, "service_unavailable", "*");
-        took_us[i % n] = answer->took_us;
+        expect_error(response, 503, "service_unavailable", "*");
+        at_once += response->took_us < DEADLINE_MS * 1000 / 2;
         stack_let_run(10);
     }
-    qsort(took_us, (size_t)n, sizeof(*took_us), by_size);
-    fprintf(stderr, "refused within %lld ms, half of them\n", (long long)took_us[n / 2] / 1000);
-    cr_assert_lt(took_us[n / 2], lenient(DEADLINE_MS * 1000 / 10));
-    free(took_us);
+    fprintf(stderr, "%d of %d refused at once\n", at_once, i);
+    cr_assert_geq(at_once * 100, i * REFUSED_AT_ONCE_MIN);
 }
 
 Test(outage, a_broker_that_hangs_is_refused_at_once_and_leaves_nothing)
@@ -217,12 +232,12 @@ Test(outage, a_broker_that_hangs_is_refused_at_once_and_leaves_nothing)
     load_stop(load);
     print_summary("nats, stopped", load, continued_us);
     expect_known_answers(load);
-    cr_assert_leq(load_failures(load, continued_us, INT64_MAX), lenient(COSTS_MOST));
+    expect_healed(load, continued_us);
     cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
                              " WHERE organization_id = $1::uuid AND external_id LIKE 'refused-%'",
                              org.id, NULL),
                  0, "a 503 was executed later");
-    load_reckon(load);
+    load_check_consistency(load);
     replica_stop(&gateway);
 }
 
@@ -230,26 +245,26 @@ Test(outage, a_broker_that_hangs_is_refused_at_once_and_leaves_nothing)
 static bool outlast_a_moment(const struct replica *gateway, const struct org *org)
 {
     static const char *const held = "conversations_gateway_calls_held_total";
-    static struct raw_answer answer;
+    static struct raw_response response;
     const long long before = replica_metric(gateway, held);
     const char *request = format("GET /api/v1/ping HTTP/1.1\r\nHost: localhost\r\n"
                                  "Authorization: Bearer %s\r\n\r\n",
                                  org->full_key);
-    struct raw raw;
+    struct raw_http raw;
 
-    raw_open(&raw, gateway->port);
-    cr_assert(raw_write(&raw, request, strlen(request))); /* now the key is known */
-    cr_assert(raw_read(&raw, &answer, 20000));
+    raw_http_open(&raw, gateway->port);
+    cr_assert(raw_http_write(&raw, request, strlen(request))); /* now the key is known */
+    cr_assert(raw_http_read(&raw, &response, 20000));
     stack_halt("nats");
     cr_assert(stack_wait(feels_silence, (void *)gateway, WAITS_MS));
-    cr_assert(raw_write(&raw, request, strlen(request)));
+    cr_assert(raw_http_write(&raw, request, strlen(request)));
     stack_let_run(10);
     stack_signal("nats", SIGCONT);
-    cr_assert(raw_read(&raw, &answer, 20000));
-    raw_close(&raw);
-    cr_assert(answer.status == 200 || answer.status == 503 || answer.status == 500, "%d",
-              answer.status);
-    return answer.status == 200 && replica_metric(gateway, held) > before;
+    cr_assert(raw_http_read(&raw, &response, 20000));
+    raw_http_close(&raw);
+    cr_assert(response.status == 200 || response.status == 503 || response.status == 500, "%d",
+              response.status);
+    return response.status == 200 && replica_metric(gateway, held) > before;
 }
 
 Test(outage, a_broker_that_is_held_up_for_a_moment_costs_no_request)
@@ -272,22 +287,22 @@ Test(outage, a_service_that_hangs_is_answered_500_and_its_late_work_is_dropped)
     struct replica gateway;
     struct org org;
     const char *id;
-    struct answer *answer;
+    struct client_response *response;
 
     org_new(&org);
     id = new_conversation(&org, "e", "c");
     replica_start(&gateway, (const char *const[]){DEADLINE, NULL});
     stack_halt("conversation-0");
-    answer = http_send(
-        &(struct http_request){.method = "POST",
-                               .base = gateway.base,
-                               .path = "/conversations",
-                               .key = org.full_key,
-                               .body = "{\"external_id\":\"f\",\"from\":{\"external_id\":\"c\"}}"});
+    response = http_send(&(struct client_request){
+        .method = "POST",
+        .base = gateway.base,
+        .path = "/conversations",
+        .key = org.full_key,
+        .body = "{\"external_id\":\"f\",\"from\":{\"external_id\":\"c\"}}"});
     expect_status(api_get(org.read_key, "/ping"), 200); /* whoever is not asked goes on */
     stack_signal("conversation-0", SIGCONT);
-    expect_error(answer, 500, "server_error", "*");
-    expect_recorded(&org, answer, "conversation.create");
+    expect_error(response, 500, "server_error", "*");
+    expect_recorded(&org, response, "conversation.create");
     expect_status(read_conversation(&org, id), 200);
     cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
                              " WHERE organization_id = $1::uuid",
@@ -299,19 +314,19 @@ Test(outage, a_service_that_hangs_is_answered_500_and_its_late_work_is_dropped)
 Test(outage, without_the_database_requests_are_refused_and_nothing_is_pretended)
 {
     struct org org;
-    struct killed killed = {"postgres", stack_pid("postgres")};
-    struct answer *answer;
+    const pid_t before = stack_pid("postgres");
+    struct client_response *response;
 
     org_new(&org);
     expect_status(api_get(org.full_key, "/ping"), 200);
     stack_signal("postgres", SIGKILL);
-    answer = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
-    cr_assert(answer->status == 503 || answer->status == 500 || answer->status == 201, "%d",
-              answer->status);
-    cr_assert(stack_wait(is_back, &killed, WAITS_MS));
+    response = api_create(org.full_key, "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
+    cr_assert(response->status == 503 || response->status == 500 || response->status == 201, "%d",
+              response->status);
+    stack_await_again("postgres", before);
     cr_assert(health_await(WAITS_MS));
     cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
                              " WHERE organization_id = $1::uuid",
                              org.id, NULL),
-                 answer->status == 201);
+                 response->status == 201);
 }

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 
-TestSuite(ping, .init = api_open, .timeout = 60);
+TestSuite(ping, .init = api_open);
 
 Test(ping, tells_organization_scope_and_time)
 {
@@ -14,18 +14,18 @@ Test(ping, tells_organization_scope_and_time)
     org_new(&org);
     for (int i = 0; i < 2; i++) {
         const long long before = (long long)time(NULL);
-        struct answer *answer = api_get(i == 0 ? org.full_key : org.read_key, "/ping");
+        struct client_response *response = api_get(i == 0 ? org.full_key : org.read_key, "/ping");
         long long server_time;
 
-        expect_status(answer, 200);
-        expect_members(answer->json, "type organization_id scope server_time");
-        expect_text(answer, "type", "ping");
-        expect_text(answer, "organization_id", org.id);
-        expect_text(answer, "scope", i == 0 ? "full" : "read");
-        server_time = integer_at(answer, "server_time");
+        expect_status(response, 200);
+        expect_members(response->json, "type organization_id scope server_time");
+        expect_text(response, "type", "ping");
+        expect_text(response, "organization_id", org.id);
+        expect_text(response, "scope", i == 0 ? "full" : "read");
+        server_time = integer_at(response, "server_time");
         /* The clock of time() is a tick behind. */
         cr_assert(server_time >= before && server_time <= (long long)time(NULL) + 1);
-        expect_recorded(&org, answer, "ping");
+        expect_recorded(&org, response, "ping");
     }
 }
 

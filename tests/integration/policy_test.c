@@ -1,10 +1,14 @@
 /* Contract 5: HTTPS and the list of addresses. Requests of these tests come from 127.0.0.1. */
 #include <criterion/criterion.h>
+#include <stdatomic.h>
 #include <string.h>
 
-#include "tests/support/api.h"
+#include "common/bus/bus.h"
+#include "proto/headers.h"
+#include "proto/subject.h"
+#include "tests/support/api_client.h"
 
-TestSuite(policy, .init = api_open, .timeout = 120);
+TestSuite(policy, .init = api_open);
 
 static bool is_denied(void *closure)
 {
@@ -13,10 +17,10 @@ static bool is_denied(void *closure)
 
 static bool is_shut_out(void *closure)
 {
-    const struct answer *answer = api_get(closure, "/ping");
+    const struct client_response *response = api_get(closure, "/ping");
 
-    return answer->status == 403 &&
-           strcmp(text_at(answer, "errors[0].code"), "ip_not_allowed") == 0;
+    return response->status == 403 &&
+           strcmp(text_at(response, "errors[0].code"), "ip_not_allowed") == 0;
 }
 
 static bool is_served(void *closure)
@@ -27,14 +31,14 @@ static bool is_served(void *closure)
 Test(policy, plain_http_is_refused_where_https_is_required)
 {
     struct org org;
-    struct answer *answer;
+    struct client_response *response;
 
     org_new(&org);
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", NULL));
     cr_assert(stack_wait(is_denied, org.full_key, IN_FORCE_MS));
-    answer = api_get(org.full_key, "/ping");
-    expect_error(answer, 403, "https_required", "*");
-    expect_recorded(&org, answer, "ping");
+    response = api_get(org.full_key, "/ping");
+    expect_error(response, 403, "https_required", "*");
+    expect_recorded(&org, response, "ping");
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "false", NULL));
     cr_assert(stack_wait(is_served, org.full_key, IN_FORCE_MS));
 }
@@ -42,15 +46,15 @@ Test(policy, plain_http_is_refused_where_https_is_required)
 Test(policy, an_address_that_is_not_listed_is_refused)
 {
     struct org org;
-    struct answer *answer;
+    struct client_response *response;
 
     org_new(&org);
     json_decref(convctl("policy", "set", "--org", org.id, "--ip", "192.0.2.1", "--ip",
                         "2001:db8::1", "--ip-allowlist-enabled", "true", NULL));
     cr_assert(stack_wait(is_denied, org.full_key, IN_FORCE_MS));
-    answer = api_create(org.full_key, "{}");
-    expect_error(answer, 403, "ip_not_allowed", "*");
-    expect_recorded(&org, answer, "conversation.create");
+    response = api_create(org.full_key, "{}");
+    expect_error(response, 403, "ip_not_allowed", "*");
+    expect_recorded(&org, response, "conversation.create");
     json_decref(convctl("policy", "set", "--org", org.id, "--ip", "127.0.0.1", NULL));
     cr_assert(stack_wait(is_served, org.full_key, IN_FORCE_MS));
 }
@@ -125,13 +129,13 @@ Test(policy, forwarded_headers_of_a_stranger_do_not_count)
     org_new(&org);
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", NULL));
     cr_assert(stack_wait(is_denied, org.full_key, IN_FORCE_MS));
-    expect_error(http_send(&(struct http_request){
+    expect_error(http_send(&(struct client_request){
                      .method = "GET", .path = "/ping", .key = org.full_key, .headers = headers}),
                  403, "https_required", "*");
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "false", "--ip",
                         "192.0.2.1", "--ip-allowlist-enabled", "true", NULL));
     cr_assert(stack_wait(is_shut_out, org.full_key, IN_FORCE_MS));
-    expect_error(http_send(&(struct http_request){
+    expect_error(http_send(&(struct client_request){
                      .method = "GET", .path = "/ping", .key = org.full_key, .headers = headers}),
                  403, "ip_not_allowed", "*");
 }
@@ -140,17 +144,17 @@ Test(policy, tls_satisfies_who_requires_https)
 {
     const char *base = format("https://127.0.0.1:%s/api/v1", stack_setting("GATEWAY_TLS_PORT"));
     struct org org;
-    struct answer *answer;
+    struct client_response *response;
 
     org_new(&org);
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", NULL));
-    answer = http_send(&(struct http_request){
+    response = http_send(&(struct client_request){
         .method = "GET", .base = base, .path = "/ping", .key = org.full_key});
-    expect_status(answer, 200);
-    expect_text(answer, "organization_id", org.id);
-    answer = http_send(&(struct http_request){
+    expect_status(response, 200);
+    expect_text(response, "organization_id", org.id);
+    response = http_send(&(struct client_request){
         .method = "GET", .base = base, .path = "/nothing", .key = org.full_key});
-    expect_error(answer, 404, "not_found", "*");
+    expect_error(response, 404, "not_found", "*");
     cr_assert(stack_wait(is_denied, org.full_key, IN_FORCE_MS));
 }
 
@@ -159,11 +163,11 @@ static int status_through_proxy(const struct org *org, const char *header, const
 {
     const char *headers[] = {header, header_2, NULL};
 
-    return http_send(&(struct http_request){.method = "GET",
-                                            .path = "/ping",
-                                            .key = org->full_key,
-                                            .from = "127.0.0.2",
-                                            .headers = headers})
+    return http_send(&(struct client_request){.method = "GET",
+                                              .path = "/ping",
+                                              .key = org->full_key,
+                                              .from = "127.0.0.2",
+                                              .headers = headers})
         ->status;
 }
 
@@ -203,4 +207,65 @@ Test(policy, a_trusted_proxy_is_believed_about_the_address_next_to_it)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         cr_assert_eq(status_through_proxy(&org, cases[i].header, cases[i].header_2),
                      cases[i].status, "case %zu", i);
+}
+
+/* -- notices of it ----------------------------------------------------------------------------- */
+
+#define ECHO "test.policy.echo"
+
+struct heard {
+    struct bus *bus;
+    const struct org *org;
+    atomic_int n;
+};
+
+static void on_notice(void *closure, struct bus_message *message)
+{
+    struct heard *heard = closure;
+
+    if (str_equal(bus_message_header(message, HEADER_ORGANIZATION), str_of(heard->org->id)))
+        atomic_fetch_add(&heard->n, 1);
+}
+
+static bool is_heard(void *closure)
+{
+    struct heard *heard = closure;
+
+    bus_wait(heard->bus, 10);
+    return atomic_load(&heard->n) > 0;
+}
+
+/* Returns when the server knows that we listen. */
+static void listen_for_news(struct heard *heard)
+{
+    struct bus_mailbox *echo;
+    struct bus_message *message = NULL;
+
+    while (!bus_is_up(heard->bus))
+        bus_wait(heard->bus, 10);
+    bus_listen(heard->bus, SUBJECT_NOTICE_ACCESS, on_notice, heard);
+    echo = bus_serve(heard->bus, ECHO, "test");
+    cr_assert_eq(bus_publish(heard->bus, ECHO, NULL, NULL, 0, STR("")), ST_OK);
+    while ((message = bus_take(echo)) == NULL)
+        bus_wait(heard->bus, 100);
+    bus_message_free(message);
+}
+
+/* Gateways ask again for all keys of an organization that a notice names. */
+Test(policy, that_is_set_to_what_it_was_is_no_news)
+{
+    const struct bus_options options = {.url = stack_setting("NATS_URL"), .name = "notices"};
+    struct heard heard;
+    struct org org;
+
+    org_new(&org);
+    json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", NULL));
+    heard = (struct heard){.bus = bus_connect(&options), .org = &org};
+    listen_for_news(&heard);
+    for (int i = 0; i < 3; i++)
+        json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", NULL));
+    json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "false", NULL));
+    cr_assert(stack_wait(is_heard, &heard, 30000));
+    cr_assert_eq(atomic_load(&heard.n), 1);
+    bus_free(heard.bus);
 }

@@ -10,21 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
-TestSuite(proxies, .init = api_open, .timeout = 180);
+TestSuite(proxies, .init = api_open);
 
 #define PROXY    "127.0.0.2"
 #define STRANGER "127.0.0.1"
 #define XFF      "X-Forwarded-For: "
 
-enum { IN = 200, OUT = 403, HEADERS_MOST = 4, ROOM = 16 * 1024 };
+enum { IN = 200, OUT = 403, HEADERS_MAX = 4, CAPACITY = 16 * 1024 };
 
 struct sent {
     const char *from; /* NULL = PROXY */
-    const char *headers[HEADERS_MOST];
+    const char *headers[HEADERS_MAX];
     int status;
 };
 
@@ -56,29 +56,29 @@ static void close_gateway(void)
     replica_stop(&gateway);
 }
 
-static struct answer *send(const struct sent *sent)
+static struct client_response *send(const struct sent *sent)
 {
-    const char *headers[HEADERS_MOST + 1] = {NULL};
+    const char *headers[HEADERS_MAX + 1] = {NULL};
 
     memcpy(headers, sent->headers, sizeof(sent->headers));
-    return http_send(&(struct http_request){.method = "GET",
-                                            .base = gateway.base,
-                                            .path = "/ping",
-                                            .key = org.full_key,
-                                            .from = sent->from != NULL ? sent->from : PROXY,
-                                            .headers = headers});
+    return http_send(&(struct client_request){.method = "GET",
+                                              .base = gateway.base,
+                                              .path = "/ping",
+                                              .key = org.full_key,
+                                              .from = sent->from != NULL ? sent->from : PROXY,
+                                              .headers = headers});
 }
 
 static void expect_all(const struct sent *table, size_t n, const char *code)
 {
     for (size_t i = 0; i < n; i++) {
-        struct answer *answer = send(&table[i]);
+        struct client_response *response = send(&table[i]);
         const char *header = table[i].headers[0] != NULL ? table[i].headers[0] : "(none)";
 
-        cr_expect_eq(answer->status, table[i].status, "%s, case %zu: %d", header, i,
-                     answer->status);
-        if (answer->status == OUT)
-            expect_error(answer, OUT, code, "*");
+        cr_expect_eq(response->status, table[i].status, "%s, case %zu: %d", header, i,
+                     response->status);
+        if (response->status == OUT)
+            expect_error(response, OUT, code, "*");
     }
 }
 
@@ -220,12 +220,12 @@ Test(proxies, only_the_header_itself_counts, .init = open_allowlist, .fini = clo
 /* The header with `n` hops before the last part. */
 static const char *long_header(const char *first, const char *hop, int n)
 {
-    char text[ROOM];
-    size_t length = (size_t)snprintf(text, ROOM, XFF "%s", first);
+    char text[CAPACITY];
+    size_t length = (size_t)snprintf(text, CAPACITY, XFF "%s", first);
 
     for (int i = 0; i < n; i++) {
-        length += (size_t)snprintf(text + length, ROOM - length, ",%s", hop);
-        cr_assert_lt(length, ROOM);
+        length += (size_t)snprintf(text + length, CAPACITY - length, ",%s", hop);
+        cr_assert_lt(length, CAPACITY);
     }
     return format("%s", text);
 }
@@ -315,14 +315,14 @@ Test(proxies, a_key_is_taken_from_one_header_in_one_form, .init = api_open)
     org_new(&org);
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         const char *headers[] = {NULL, NULL, NULL};
-        struct answer *answer;
+        struct client_response *response;
 
         for (size_t j = 0; table[i].headers[j] != NULL; j++)
             headers[j] = with_key(table[i].headers[j]);
-        answer =
-            http_send(&(struct http_request){.method = "GET", .path = "/ping", .headers = headers});
-        cr_expect_eq(answer->status, table[i].status, "%s: %d", table[i].headers[0],
-                     answer->status);
+        response = http_send(
+            &(struct client_request){.method = "GET", .path = "/ping", .headers = headers});
+        cr_expect_eq(response->status, table[i].status, "%s: %d", table[i].headers[0],
+                     response->status);
     }
 }
 

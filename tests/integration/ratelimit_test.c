@@ -4,9 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 
-TestSuite(ratelimit, .init = api_open, .timeout = 120);
+TestSuite(ratelimit, .init = api_open);
 
 static void org_with_limit(struct org *org, const char *limit)
 {
@@ -14,12 +14,12 @@ static void org_with_limit(struct org *org, const char *limit)
     json_decref(convctl("org", "set", org->id, "--rate-limit", limit, NULL));
 }
 
-static int count_status(struct answer *const *answers, int n, int status)
+static int count_status(struct client_response *const *responses, int n, int status)
 {
     int count = 0;
 
     for (int i = 0; i < n; i++)
-        count += answers[i]->status == status;
+        count += responses[i]->status == status;
     return count;
 }
 
@@ -28,7 +28,7 @@ static int count_status(struct answer *const *answers, int n, int status)
 Test(ratelimit, every_answer_tells_what_is_left)
 {
     enum { N = 5 };
-    struct answer *answers[N];
+    struct client_response *responses[N];
     struct org org;
     long last_left = 100;
 
@@ -38,16 +38,16 @@ Test(ratelimit, every_answer_tells_what_is_left)
             const long before_s = (long)time(NULL);
             long reset;
 
-            answers[i] = api_get(org.full_key, i % 2 == 0 ? "/ping" : "/nothing");
-            reset = http_header_integer(answers[i], "X-RateLimit-Reset");
+            responses[i] = api_get(org.full_key, i % 2 == 0 ? "/ping" : "/nothing");
+            reset = http_header_integer(responses[i], "X-RateLimit-Reset");
             cr_assert_eq(reset % 10, 0);
             cr_assert(reset > before_s && reset <= (long)time(NULL) + 10, "%ld", reset);
         }
-    } while (!api_in_one_window(answers, N));
+    } while (!api_in_one_window(responses, N));
     for (int i = 0; i < N; i++) {
-        long left = http_header_integer(answers[i], "X-RateLimit-Remaining");
+        long left = http_header_integer(responses[i], "X-RateLimit-Remaining");
 
-        cr_assert_eq(http_header_integer(answers[i], "X-RateLimit-Limit"), 100);
+        cr_assert_eq(http_header_integer(responses[i], "X-RateLimit-Limit"), 100);
         cr_assert(left >= 0 && left < last_left, "%ld after %ld", left, last_left);
         last_left = left;
     }
@@ -57,18 +57,18 @@ Test(ratelimit, refuses_what_is_over_the_limit_and_says_when_to_come_back)
 {
     enum { N = 40 };
     struct org org;
-    struct answer *answers[N], *refused = NULL;
+    struct client_response *responses[N], *refused = NULL;
     int served;
 
     do {
         org_with_limit(&org, "20");
         for (int i = 0; i < N; i++)
-            answers[i] = api_get(org.full_key, "/ping");
-    } while (!api_in_one_window(answers, N));
-    served = count_status(answers, N, 200);
+            responses[i] = api_get(org.full_key, "/ping");
+    } while (!api_in_one_window(responses, N));
+    served = count_status(responses, N, 200);
     cr_assert(served >= 20 && served <= 22, "%d of 20 were served", served);
-    cr_assert_eq(count_status(answers, N, 429), N - served);
-    refused = answers[N - 1];
+    cr_assert_eq(count_status(responses, N, 429), N - served);
+    refused = responses[N - 1];
     expect_error(refused, 429, "rate_limit_exceeded", "*");
     expect_recorded(&org, refused, "ping");
     cr_assert_eq(http_header_integer(refused, "X-RateLimit-Limit"), 20);
@@ -99,26 +99,26 @@ Test(ratelimit, a_new_window_serves_again)
 Test(ratelimit, comes_before_path_method_and_scope)
 {
     enum { BEFORE = 6, N = BEFORE + 3 };
-    struct answer *answers[N];
+    struct client_response *responses[N];
     struct org org;
 
     do {
         org_with_limit(&org, "2");
         for (int i = 0; i < BEFORE; i++)
-            answers[i] = api_get(org.read_key, "/ping");
-        answers[BEFORE] = api_get(org.read_key, "/nothing");
-        answers[BEFORE + 1] = api_post(org.read_key, "/ping", "{}");
-        answers[BEFORE + 2] = api_post(org.read_key, "/conversations", "{}");
-    } while (!api_in_one_window(answers, N));
+            responses[i] = api_get(org.read_key, "/ping");
+        responses[BEFORE] = api_get(org.read_key, "/nothing");
+        responses[BEFORE + 1] = api_post(org.read_key, "/ping", "{}");
+        responses[BEFORE + 2] = api_post(org.read_key, "/conversations", "{}");
+    } while (!api_in_one_window(responses, N));
     for (int i = BEFORE; i < N; i++)
-        expect_error(answers[i], 429, "rate_limit_exceeded", "*");
+        expect_error(responses[i], 429, "rate_limit_exceeded", "*");
 }
 
 Test(ratelimit, keys_have_limits_of_their_own_and_the_organization_two_and_a_half_times_that)
 {
     enum { KEYS = 4, EACH = 20, ALL = KEYS * EACH };
     struct org org;
-    struct answer *answers[ALL];
+    struct client_response *responses[ALL];
     char tokens[KEYS][64], id[37];
     int served;
 
@@ -127,15 +127,15 @@ Test(ratelimit, keys_have_limits_of_their_own_and_the_organization_two_and_a_hal
         for (int i = 0; i < KEYS; i++)
             org_new_key(&org, "read", tokens[i], id);
         for (int i = 0; i < ALL; i++)
-            answers[i] = api_get(tokens[i % KEYS], "/ping");
-    } while (!api_in_one_window(answers, ALL));
-    served = count_status(answers, ALL, 200);
+            responses[i] = api_get(tokens[i % KEYS], "/ping");
+    } while (!api_in_one_window(responses, ALL));
+    served = count_status(responses, ALL, 200);
     cr_assert(served >= 25 && served <= 28, "%d of 25 were served", served);
     for (int k = 0; k < KEYS; k++) {
         int of_key = 0;
 
         for (int i = k; i < ALL; i += KEYS)
-            of_key += answers[i]->status == 200;
+            of_key += responses[i]->status == 200;
         cr_assert_leq(of_key, 11, "a key was served %d times", of_key);
     }
 }
@@ -143,8 +143,8 @@ Test(ratelimit, keys_have_limits_of_their_own_and_the_organization_two_and_a_hal
 Test(ratelimit, holds_when_requests_come_together)
 {
     enum { N = 60 };
-    struct http_request requests[N];
-    struct answer *answers[N];
+    struct client_request requests[N];
+    struct client_response *responses[N];
     struct org org;
     int served;
 
@@ -152,10 +152,10 @@ Test(ratelimit, holds_when_requests_come_together)
         org_with_limit(&org, "30");
         for (int i = 0; i < N; i++)
             requests[i] =
-                (struct http_request){.method = "GET", .path = "/ping", .key = org.full_key};
-        api_send_together(requests, N, answers);
-    } while (!api_in_one_window(answers, N));
-    served = count_status(answers, N, 200);
+                (struct client_request){.method = "GET", .path = "/ping", .key = org.full_key};
+        api_send_together(requests, N, responses);
+    } while (!api_in_one_window(responses, N));
+    served = count_status(responses, N, 200);
     cr_assert(served >= 30 && served <= 33, "%d of 30 were served", served);
-    cr_assert_eq(count_status(answers, N, 429), N - served);
+    cr_assert_eq(count_status(responses, N, 429), N - served);
 }

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/api.h"
-#include "tests/support/raw.h"
+#include "tests/support/api_client.h"
+#include "tests/support/raw_http.h"
 #include "tests/support/sql.h"
 
-TestSuite(raw_connection, .init = api_open, .timeout = 120);
+TestSuite(raw_connection, .init = api_open);
 
-enum { PATIENCE_MS = 30000 };
+enum { TIMEOUT_MS = 30000 };
 
-static struct raw_answer answer;
+static struct raw_response response;
 
 /* A request with a key, whatever follows the headers included. */
 static char *request(const struct org *org, const char *line, const char *rest)
@@ -41,15 +41,15 @@ Test(raw_connection, a_request_hidden_in_another_is_never_run)
         const char *bytes = request(&org, "POST /api/v1/conversations HTTP/1.1",
                                     format("Content-Type: application/json\r\n%.*s%s",
                                            (int)(place - before), before, hidden));
-        struct raw raw;
+        struct raw_http raw;
 
-        raw_open(&raw, stack_gateway_port());
-        raw_write(&raw, bytes, strlen(bytes));
-        cr_assert(raw_read(&raw, &answer, PATIENCE_MS), "carrier %zu", i);
-        cr_assert_eq(answer.status, 400, "carrier %zu: %d", i, answer.status);
-        raw_shut_writing(&raw);
-        cr_assert(raw_ends(&raw, PATIENCE_MS), "carrier %zu: %s", i, raw.in);
-        raw_close(&raw);
+        raw_http_open(&raw, stack_gateway_port());
+        raw_http_write(&raw, bytes, strlen(bytes));
+        cr_assert(raw_http_read(&raw, &response, TIMEOUT_MS), "carrier %zu", i);
+        cr_assert_eq(response.status, 400, "carrier %zu: %d", i, response.status);
+        raw_http_shutdown_write(&raw);
+        cr_assert(raw_http_ends(&raw, TIMEOUT_MS), "carrier %zu: %s", i, raw.in);
+        raw_http_close(&raw);
     }
     cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
                              " WHERE organization_id = $1::uuid",
@@ -57,17 +57,17 @@ Test(raw_connection, a_request_hidden_in_another_is_never_run)
                  0);
 }
 
-static void end_with_created(struct raw *raw)
+static void end_with_created(struct raw_http *raw)
 {
-    cr_assert(raw_read(raw, &answer, PATIENCE_MS));
-    cr_assert_eq(answer.status, 201, "%d: %s", answer.status, answer.body);
-    raw_close(raw);
+    cr_assert(raw_http_read(raw, &response, TIMEOUT_MS));
+    cr_assert_eq(response.status, 201, "%d: %s", response.status, response.body);
+    raw_http_close(raw);
 }
 
 Test(raw_connection, requests_sent_at_once_are_answered_in_order)
 {
     struct org org;
-    struct raw raw;
+    struct raw_http raw;
     static const int statuses[] = {200, 404, 405, 200};
     const char *bytes;
 
@@ -76,19 +76,19 @@ Test(raw_connection, requests_sent_at_once_are_answered_in_order)
                    request(&org, "GET /api/v1/nothing HTTP/1.1", "\r\n"),
                    request(&org, "DELETE /api/v1/ping HTTP/1.1", "\r\n"),
                    request(&org, "GET /api/v1/ping HTTP/1.1", "\r\n"));
-    raw_open(&raw, stack_gateway_port());
-    raw_write(&raw, bytes, strlen(bytes));
+    raw_http_open(&raw, stack_gateway_port());
+    raw_http_write(&raw, bytes, strlen(bytes));
     for (int i = 0; i < 4; i++) {
-        cr_assert(raw_read(&raw, &answer, PATIENCE_MS), "answer %d", i);
-        cr_assert_eq(answer.status, statuses[i], "answer %d: %d", i, answer.status);
+        cr_assert(raw_http_read(&raw, &response, TIMEOUT_MS), "answer %d", i);
+        cr_assert_eq(response.status, statuses[i], "answer %d: %d", i, response.status);
     }
-    raw_close(&raw);
+    raw_http_close(&raw);
 }
 
 Test(raw_connection, a_request_may_arrive_byte_by_byte)
 {
     struct org org;
-    struct raw raw;
+    struct raw_http raw;
     const char *bytes;
 
     org_new(&org);
@@ -96,16 +96,16 @@ Test(raw_connection, a_request_may_arrive_byte_by_byte)
                     "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
                     "18\r\n{\"external_id\":\"slow\",\"f\r\n19;ext=1\r\n"
                     "rom\":{\"external_id\":\"c\"}}\r\n0\r\nTrailer: x\r\n\r\n");
-    raw_open(&raw, stack_gateway_port());
+    raw_http_open(&raw, stack_gateway_port());
     for (size_t i = 0; i < strlen(bytes); i++)
-        cr_assert(raw_write(&raw, bytes + i, 1));
+        cr_assert(raw_http_write(&raw, bytes + i, 1));
     end_with_created(&raw);
 }
 
 Test(raw_connection, who_waits_to_be_told_to_go_on_is_told)
 {
     struct org org;
-    struct raw raw;
+    struct raw_http raw;
     const char *head, *body = "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}";
 
     org_new(&org);
@@ -113,11 +113,11 @@ Test(raw_connection, who_waits_to_be_told_to_go_on_is_told)
                    format("Content-Type: application/json\r\nExpect: 100-continue\r\n"
                           "Content-Length: %zu\r\n\r\n",
                           strlen(body)));
-    raw_open(&raw, stack_gateway_port());
-    raw_write(&raw, head, strlen(head));
-    cr_assert(raw_read(&raw, &answer, PATIENCE_MS));
-    cr_assert_eq(answer.status, 100);
-    raw_write(&raw, body, strlen(body));
+    raw_http_open(&raw, stack_gateway_port());
+    raw_http_write(&raw, head, strlen(head));
+    cr_assert(raw_http_read(&raw, &response, TIMEOUT_MS));
+    cr_assert_eq(response.status, 100);
+    raw_http_write(&raw, body, strlen(body));
     end_with_created(&raw);
 }
 
@@ -125,7 +125,7 @@ Test(raw_connection, who_waits_to_be_told_to_go_on_is_told)
 Test(raw_connection, who_speaks_http_1_0_is_not_told_to_go_on)
 {
     struct org org;
-    struct raw raw;
+    struct raw_http raw;
     const char *bytes;
 
     org_new(&org);
@@ -133,8 +133,8 @@ Test(raw_connection, who_speaks_http_1_0_is_not_told_to_go_on)
                     "Content-Type: application/json\r\nExpect: 100-continue\r\n"
                     "Content-Length: 46\r\n\r\n"
                     "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
-    raw_open(&raw, stack_gateway_port());
-    raw_write(&raw, bytes, strlen(bytes));
+    raw_http_open(&raw, stack_gateway_port());
+    raw_http_write(&raw, bytes, strlen(bytes));
     end_with_created(&raw);
 }
 
@@ -145,7 +145,7 @@ Test(raw_connection, headers_beyond_16_kib_or_a_hundred_are_refused)
     org_new(&org);
     for (int i = 0; i < 3; i++) {
         char *rest = calloc(1, 200000), *line = calloc(1, 100000);
-        struct raw raw;
+        struct raw_http raw;
         const char *bytes;
 
         strcpy(line, "GET /api/v1/ping");
@@ -164,15 +164,16 @@ Test(raw_connection, headers_beyond_16_kib_or_a_hundred_are_refused)
         strcat(line, " HTTP/1.1");
         strcat(rest, "\r\n\r\n");
         bytes = request(&org, line, rest);
-        raw_open(&raw, stack_gateway_port());
-        raw_write(&raw, bytes, strlen(bytes));
-        cr_assert(raw_read(&raw, &answer, PATIENCE_MS), "case %d", i);
-        cr_assert_eq(answer.status, 400, "case %d: %d", i, answer.status);
-        cr_assert_not_null(strstr(answer.body, "\"error.list\""), "case %d: %s", i, answer.body);
-        cr_assert(answer.says_close);
-        raw_shut_writing(&raw);
-        cr_assert(raw_ends(&raw, PATIENCE_MS), "case %d", i);
-        raw_close(&raw);
+        raw_http_open(&raw, stack_gateway_port());
+        raw_http_write(&raw, bytes, strlen(bytes));
+        cr_assert(raw_http_read(&raw, &response, TIMEOUT_MS), "case %d", i);
+        cr_assert_eq(response.status, 400, "case %d: %d", i, response.status);
+        cr_assert_not_null(strstr(response.body, "\"error.list\""), "case %d: %s", i,
+                           response.body);
+        cr_assert(response.says_close);
+        raw_http_shutdown_write(&raw);
+        cr_assert(raw_http_ends(&raw, TIMEOUT_MS), "case %d", i);
+        raw_http_close(&raw);
         free(rest);
         free(line);
     }
@@ -192,21 +193,21 @@ Test(raw_connection, a_client_that_leaves_early_harms_nobody)
 
     org_new(&org);
     for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
-        struct raw raw;
+        struct raw_http raw;
 
-        raw_open(&raw, stack_gateway_port());
-        raw_write(&raw, beginnings[i], strlen(beginnings[i]));
-        raw_shut_writing(&raw);
-        raw_ends(&raw, 1000);
-        raw_close(&raw);
+        raw_http_open(&raw, stack_gateway_port());
+        raw_http_write(&raw, beginnings[i], strlen(beginnings[i]));
+        raw_http_shutdown_write(&raw);
+        raw_http_ends(&raw, 1000);
+        raw_http_close(&raw);
     }
     for (int i = 0; i < 50; i++) {
-        struct raw raw;
+        struct raw_http raw;
         const char *bytes = request(&org, "GET /api/v1/ping HTTP/1.1", "\r\n");
 
-        raw_open(&raw, stack_gateway_port());
-        raw_write(&raw, bytes, strlen(bytes));
-        raw_close(&raw);
+        raw_http_open(&raw, stack_gateway_port());
+        raw_http_write(&raw, bytes, strlen(bytes));
+        raw_http_close(&raw);
     }
     expect_status(api_get(org.full_key, "/ping"), 200);
     cr_assert_eq(stack_pid("gateway-0"), gateway);

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/api.h"
-#include "tests/support/raw.h"
+#include "tests/support/api_client.h"
+#include "tests/support/raw_http.h"
 #include "tests/support/sql.h"
 
-TestSuite(raw_http, .init = api_open, .timeout = 120);
+TestSuite(raw_http, .init = api_open);
 
-enum { PATIENCE_MS = 30000 };
+enum { TIMEOUT_MS = 30000 };
 enum ending { CLOSES, STAYS };
 
 struct row {
@@ -243,65 +243,68 @@ static char *bytes_of(const struct row *row, const struct org *org, size_t *n)
     return bytes;
 }
 
-static void expect_envelope(const struct row *row, const struct raw_answer *answer)
+static void expect_envelope(const struct row *row, const struct raw_response *response)
 {
-    json_t *json = json_loads(answer->body, JSON_REJECT_DUPLICATES, NULL);
+    json_t *json = json_loads(response->body, JSON_REJECT_DUPLICATES, NULL);
     char id[64] = "", value[64] = "";
     const char *type = NULL, *in_body = NULL, *code = NULL;
 
-    cr_assert(raw_header(answer, "X-Service-Request-Id", id, sizeof(id)), "%s", row->why);
-    cr_assert(raw_header(answer, "Cache-Control", value, sizeof(value)), "%s", row->why);
+    cr_assert(raw_http_header(response, "X-Service-Request-Id", id, sizeof(id)), "%s", row->why);
+    cr_assert(raw_http_header(response, "Cache-Control", value, sizeof(value)), "%s", row->why);
     cr_assert_str_eq(value, "no-store", "%s", row->why);
-    cr_assert(raw_header(answer, "Content-Type", value, sizeof(value)), "%s", row->why);
+    cr_assert(raw_http_header(response, "Content-Type", value, sizeof(value)), "%s", row->why);
     cr_assert_str_eq(value, "application/json", "%s", row->why);
-    cr_assert_not_null(json, "%s: %s", row->why, answer->body);
+    cr_assert_not_null(json, "%s: %s", row->why, response->body);
     if (row->code != NULL) {
         cr_assert_eq(json_unpack(json, "{s:s, s:s, s:[{s:s}]}", "type", &type, "request_id",
                                  &in_body, "errors", "code", &code),
-                     0, "%s: %s", row->why, answer->body);
+                     0, "%s: %s", row->why, response->body);
         cr_assert_str_eq(type, "error.list", "%s", row->why);
         cr_assert_str_eq(in_body, id, "%s", row->why);
-        cr_assert_str_eq(code, row->code, "%s: %s", row->why, answer->body);
+        cr_assert_str_eq(code, row->code, "%s: %s", row->why, response->body);
     }
     json_decref(json);
 }
 
 /* The next request on the connection has its own answer. */
-static void expect_goes_on(const struct row *row, struct raw *raw, const struct org *org)
+static void expect_goes_on(const struct row *row, struct raw_http *raw, const struct org *org)
 {
-    static struct raw_answer answer;
+    static struct raw_response response;
     const char *next = format("GET /api/v1/ping HTTP/1.1\r\nHost: x\r\n"
                               "Authorization: Bearer %s\r\n\r\n",
                               org->full_key);
 
-    cr_assert(raw_write(raw, next, strlen(next)), "%s: closed", row->why);
-    cr_assert(raw_read(raw, &answer, PATIENCE_MS), "%s: no answer to the next request", row->why);
-    cr_assert_eq(answer.status, 200, "%s: the next request got %d", row->why, answer.status);
+    cr_assert(raw_http_write(raw, next, strlen(next)), "%s: closed", row->why);
+    cr_assert(raw_http_read(raw, &response, TIMEOUT_MS), "%s: no answer to the next request",
+              row->why);
+    cr_assert_eq(response.status, 200, "%s: the next request got %d", row->why, response.status);
     cr_assert_eq(raw->in_n, 0, "%s: an answer too many", row->why);
 }
 
 static void check_row(const struct row *row, const struct org *org)
 {
-    static struct raw_answer answer;
-    struct raw raw;
+    static struct raw_response response;
+    struct raw_http raw;
     size_t n;
     char *bytes = bytes_of(row, org, &n);
 
-    raw_open(&raw, stack_gateway_port());
-    raw_write(&raw, bytes, n);
-    cr_assert(raw_read(&raw, &answer, PATIENCE_MS), "%s: no answer; head: %s", row->why,
-              answer.head);
-    cr_assert_eq(answer.status, row->status, "%s: %d %s", row->why, answer.status, answer.body);
-    expect_envelope(row, &answer);
+    raw_http_open(&raw, stack_gateway_port());
+    raw_http_write(&raw, bytes, n);
+    cr_assert(raw_http_read(&raw, &response, TIMEOUT_MS), "%s: no answer; head: %s", row->why,
+              response.head);
+    cr_assert_eq(response.status, row->status, "%s: %d %s", row->why, response.status,
+                 response.body);
+    expect_envelope(row, &response);
     if (row->ending == CLOSES) {
-        cr_assert(answer.says_close, "%s: %s", row->why, answer.head);
-        raw_shut_writing(&raw);
-        cr_assert(raw_ends(&raw, PATIENCE_MS), "%s: the connection goes on: %s", row->why, raw.in);
+        cr_assert(response.says_close, "%s: %s", row->why, response.head);
+        raw_http_shutdown_write(&raw);
+        cr_assert(raw_http_ends(&raw, TIMEOUT_MS), "%s: the connection goes on: %s", row->why,
+                  raw.in);
     } else {
-        cr_assert_not(answer.says_close, "%s: %s", row->why, answer.head);
+        cr_assert_not(response.says_close, "%s: %s", row->why, response.head);
         expect_goes_on(row, &raw, org);
     }
-    raw_close(&raw);
+    raw_http_close(&raw);
     free(bytes);
 }
 

@@ -2,25 +2,25 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 #include "tests/support/load.h"
+#include "tests/support/second_deployment.h"
 #include "tests/support/sql.h"
-#include "tests/support/twin.h"
 
-TestSuite(rotation, .init = stack_have_alone, .timeout = 180);
+TestSuite(rotation, .init = stack_have_alone);
 
 #define NEW_KEY "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
 /* -- the key that endpoints' secrets are sealed with ---------------------------------------------
  */
 
-static const struct twin *twin;
+static const struct second_deployment *deployment;
 static const char *endpoint;
 
 static const char *sealed_now(void)
 {
     return format("%lld", (long long)postgres_integer(
-                              twin_database_url(twin, "postgres"),
+                              second_deployment_database_url(deployment, "postgres"),
                               format("SELECT hashtextextended(encode(secret, 'hex'), 0)"
                                      "  FROM webhook.endpoints WHERE id = '%s'",
                                      endpoint)));
@@ -39,7 +39,7 @@ struct outcome {
 static bool has_ended(void *closure)
 {
     struct outcome *outcome = closure;
-    json_t *deliveries = convctl("--nats", twin->bus.url, "webhook", "deliveries", "--org",
+    json_t *deliveries = convctl("--nats", deployment->bus.url, "webhook", "deliveries", "--org",
                                  outcome->org->id, endpoint, NULL);
     const char *error = json_string_value(json_object_get(json_array_get(deliveries, 0), "error"));
 
@@ -56,8 +56,8 @@ static const char *try_to_send(const struct org *org)
     static struct outcome outcome;
 
     outcome = (struct outcome){.org = org};
-    json_decref(
-        convctl("--nats", twin->bus.url, "webhook", "test", "--org", org->id, endpoint, NULL));
+    json_decref(convctl("--nats", deployment->bus.url, "webhook", "test", "--org", org->id,
+                        endpoint, NULL));
     cr_assert(stack_wait(has_ended, &outcome, 20000));
     return outcome.error;
 }
@@ -65,7 +65,7 @@ static const char *try_to_send(const struct org *org)
 Test(rotation, of_the_webhook_key_seals_all_secrets_anew)
 {
     const char *old = stack_setting_of("webhook-0", "WEBHOOK_SECRET_KEY");
-    struct twin made;
+    struct second_deployment made;
     struct replica webhook;
     struct org org;
     json_t *created;
@@ -74,26 +74,27 @@ Test(rotation, of_the_webhook_key_seals_all_secrets_anew)
     created = convctl("webhook", "create", "--org", org.id, "--url",
                       "https://127.0.0.1:1024/nobody", "--event", "conversation.created", NULL);
     endpoint = json_string_value(json_object_get(created, "id"));
-    twin_open(&made);
-    twin = &made;
+    second_deployment_open(&made);
+    deployment = &made;
 
-    twin_start(twin, &webhook, "webhook", "WEBHOOK_SECRET_KEY=" NEW_KEY, NULL);
+    second_deployment_start(deployment, &webhook, "webhook", "WEBHOOK_SECRET_KEY=" NEW_KEY, NULL);
     cr_assert_str_eq(try_to_send(&org), "internal", "the new key alone opens nothing yet");
     replica_stop(&webhook);
-    postgres_do(twin_database_url(twin, "postgres"), "TRUNCATE webhook.deliveries");
+    postgres_do(second_deployment_database_url(deployment, "postgres"),
+                "TRUNCATE webhook.deliveries");
 
     {
         const char *before = sealed_now();
 
-        twin_start(twin, &webhook, "webhook", "WEBHOOK_SECRET_KEY=" NEW_KEY,
-                   format("WEBHOOK_SECRET_KEY_PREVIOUS=%s", old));
+        second_deployment_start(deployment, &webhook, "webhook", "WEBHOOK_SECRET_KEY=" NEW_KEY,
+                                format("WEBHOOK_SECRET_KEY_PREVIOUS=%s", old));
         cr_assert(stack_wait(is_sealed_anew, (void *)before, 20000));
         replica_stop(&webhook);
     }
-    twin_start(twin, &webhook, "webhook", "WEBHOOK_SECRET_KEY=" NEW_KEY, NULL);
+    second_deployment_start(deployment, &webhook, "webhook", "WEBHOOK_SECRET_KEY=" NEW_KEY, NULL);
     cr_assert_str_eq(try_to_send(&org), "connect");
     replica_stop(&webhook);
-    twin_close(&made);
+    second_deployment_close(&made);
     json_decref(created);
 }
 
@@ -136,23 +137,26 @@ Test(rotation, of_a_password_of_the_database_costs_no_request)
     replica_stop(&second);
     migrate_with(old);
     load_stop(load);
+    load_tell_failures(load, 0);
     cr_assert_eq(load_last_failure_us(load), 0);
-    load_reckon(load);
+    load_check_consistency(load);
 }
 
-/* -- the key that blocks of the trail are signed with --------------------------------------------
+/* -- the key that blocks of the audit log are signed with ----------------------------------------
  */
 
-/* What `convctl audit verify` finds on the twin; `key` gets the public key of the last block. */
+/* What `convctl audit verify` finds in the second deployment; `key` gets the public key of the last
+   block. */
 static bool is_whole(const struct org *org, char key[65])
 {
-    json_t *verdict = convctl("--nats", twin->bus.url, "audit", "verify", "--org", org->id, NULL);
+    json_t *result =
+        convctl("--nats", deployment->bus.url, "audit", "verify", "--org", org->id, NULL);
     const char *found =
-        json_string_value(json_object_get(json_object_get(verdict, "head"), "public_key"));
-    bool is_ok = json_is_true(json_object_get(verdict, "ok"));
+        json_string_value(json_object_get(json_object_get(result, "head"), "public_key"));
+    bool is_ok = json_is_true(json_object_get(result, "ok"));
 
     snprintf(key, 65, "%s", found != NULL ? found : "");
-    json_decref(verdict);
+    json_decref(result);
     return is_ok;
 }
 
@@ -170,36 +174,36 @@ static bool has_another_signer(void *closure)
     return strcmp(now, signer->before) != 0;
 }
 
-Test(rotation, of_the_signing_key_leaves_the_trail_whole)
+Test(rotation, of_the_signing_key_leaves_the_audit_log_whole)
 {
     struct replica audit, access, gateway;
-    struct twin made;
+    struct second_deployment made;
     struct org org;
     char old[65], now[65];
 
     org_new(&org);
     expect_status(api_get(org.full_key, "/ping"), 200);
-    twin_open(&made);
-    twin = &made;
-    twin_start(twin, &audit, "audit", NULL, NULL);
+    second_deployment_open(&made);
+    deployment = &made;
+    second_deployment_start(deployment, &audit, "audit", NULL, NULL);
     cr_assert(stack_wait(has_another_signer, &(struct signer){&org, ""}, 20000));
     cr_assert(is_whole(&org, old));
     replica_stop(&audit);
 
-    twin_start(twin, &audit, "audit", "AUDIT_SIGNING_KEY=" NEW_KEY, NULL);
+    second_deployment_start(deployment, &audit, "audit", "AUDIT_SIGNING_KEY=" NEW_KEY, NULL);
     cr_assert_not(is_whole(&org, now), "it is not known who signed the old blocks");
     replica_stop(&audit);
 
-    twin_start(twin, &audit, "audit", "AUDIT_SIGNING_KEY=" NEW_KEY,
-               format("AUDIT_PUBLIC_KEYS=%s", old));
-    twin_start(twin, &access, "access", NULL, NULL);
-    twin_start(twin, &gateway, "gateway", NULL, NULL);
-    expect_status(http_send(&(struct http_request){
+    second_deployment_start(deployment, &audit, "audit", "AUDIT_SIGNING_KEY=" NEW_KEY,
+                            format("AUDIT_PUBLIC_KEYS=%s", old));
+    second_deployment_start(deployment, &access, "access", NULL, NULL);
+    second_deployment_start(deployment, &gateway, "gateway", NULL, NULL);
+    expect_status(http_send(&(struct client_request){
                       .method = "GET", .base = gateway.base, .path = "/ping", .key = org.full_key}),
                   200);
     cr_assert(stack_wait(has_another_signer, &(struct signer){&org, old}, 20000));
     replica_stop(&gateway);
     replica_stop(&access);
     replica_stop(&audit);
-    twin_close(&made);
+    second_deployment_close(&made);
 }

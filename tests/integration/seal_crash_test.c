@@ -2,38 +2,16 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 
-#include "tests/support/api.h"
-#include "tests/support/keep.h"
+#include "tests/support/api_client.h"
+#include "tests/support/health.h"
 #include "tests/support/load.h"
+#include "tests/support/never_free.h"
+#include "tests/support/sealed_log.h"
 #include "tests/support/sql.h"
 
-TestSuite(seal_crash, .init = stack_have_alone, .timeout = 180);
+TestSuite(seal_crash, .init = stack_have_alone);
 
-enum { PER_SECOND = 200, KILLS = 3, PATIENCE_MS = 30000 };
-
-struct death {
-    const char *name;
-    pid_t pid; /* before */
-};
-
-static bool is_another(void *closure)
-{
-    const struct death *death = closure;
-    const pid_t now = stack_pid(death->name);
-
-    return now > 1 && now != death->pid;
-}
-
-static bool is_sealed(void *closure)
-{
-    const struct org *org = closure;
-
-    return sql_integer(
-               "SELECT (SELECT count(*) FROM audit.entries WHERE organization_id = $1::uuid)"
-               " - (SELECT coalesce(max(entries), 0) FROM audit.blocks"
-               " WHERE organization_id = $1::uuid)",
-               org->id, NULL) == 0;
-}
+enum { PER_SECOND = 200, KILLS = 3, TIMEOUT_MS = 30000 };
 
 /* Some more blocks of an organization than there were. */
 struct growth {
@@ -54,23 +32,15 @@ static bool has_grown(void *closure)
     return blocks_of(growth->org) > growth->blocks;
 }
 
-static void kill_and_wait(const char *name)
-{
-    struct death death = {name, stack_pid(name)};
-
-    stack_signal(name, SIGKILL);
-    cr_assert(stack_wait(is_another, &death, PATIENCE_MS), "%s did not come back", name);
-}
-
 static void expect_sealed_once(const struct org *org)
 {
-    const json_t *said = keep(convctl("audit", "verify", "--org", org->id, NULL));
-    const char *text = keep(json_dumps(said, 0));
+    const json_t *reply = never_free(convctl("audit", "verify", "--org", org->id, NULL));
+    const char *text = never_free(json_dumps(reply, 0));
 
-    cr_assert(json_is_true(json_object_get(said, "ok")), "%s", text);
-    cr_assert_eq(json_integer_value(json_object_get(said, "unsealed")), 0, "%s", text);
+    cr_assert(json_is_true(json_object_get(reply, "ok")), "%s", text);
+    cr_assert_eq(json_integer_value(json_object_get(reply, "unsealed")), 0, "%s", text);
     cr_assert_eq(
-        json_integer_value(json_object_get(said, "entries")),
+        json_integer_value(json_object_get(reply, "entries")),
         sql_integer("SELECT count(DISTINCT id) FROM audit.blocks, unnest(request_ids) AS id"
                     " WHERE organization_id = $1::uuid",
                     org->id, NULL));
@@ -86,11 +56,12 @@ Test(seal_crash, seals_every_entry_once_whoever_dies)
     for (int i = 0; i < KILLS; i++) {
         struct growth growth = {&org, blocks_of(&org)};
 
-        cr_assert(stack_wait(has_grown, &growth, PATIENCE_MS));
-        kill_and_wait("audit-0");
+        cr_assert(stack_wait(has_grown, &growth, TIMEOUT_MS));
+        stack_end("audit-0", SIGKILL);
     }
     load_stop(load);
-    load_reckon(load);
-    cr_assert(stack_wait(is_sealed, &org, PATIENCE_MS));
+    load_check_consistency(load);
+    cr_assert(health_await(TIMEOUT_MS));
+    sealed_log_await_seal(&org);
     expect_sealed_once(&org);
 }

@@ -1,79 +1,80 @@
-/* Heads that were kept elsewhere: the trail is held against them, and does not pass without them.
+/* Heads that were kept elsewhere: the audit log is held against them, and does not pass without
+   them.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
 #include "common/crypto/crypto.h"
 #include "common/crypto/signing.h"
-#include "tests/support/keep.h"
+#include "tests/support/never_free.h"
 #include "tests/support/postgres_server.h"
+#include "tests/support/sealed_log.h"
 #include "tests/support/sql.h"
-#include "tests/support/trail.h"
 
-TestSuite(seal_heads, .init = api_open, .timeout = 120);
+TestSuite(seal_heads, .init = api_open);
 
 /* What verifying finds with that head; NULL: nothing. */
-static const char *kind_with(const struct trail *trail, const char *number, const char *hash)
+static const char *kind_with(const struct sealed_log *sealed, const char *number, const char *hash)
 {
-    json_t *said = keep(convctl("audit", "verify", "--org", trail->org.id, "--head-number", number,
-                                "--head-hash", hash, NULL));
-    const char *kind = json_string_value(json_object_get(json_object_get(said, "first"), "kind"));
+    json_t *reply = never_free(convctl("audit", "verify", "--org", sealed->org.id, "--head-number",
+                                       number, "--head-hash", hash, NULL));
+    const char *kind = json_string_value(json_object_get(json_object_get(reply, "first"), "kind"));
 
-    cr_assert_eq(json_is_true(json_object_get(said, "ok")), kind == NULL);
+    cr_assert_eq(json_is_true(json_object_get(reply, "ok")), kind == NULL);
     return kind;
 }
 
-static const char *hash_of(const struct trail *trail, const char *number)
+static const char *hash_of(const struct sealed_log *sealed, const char *number)
 {
     return sql_text("SELECT encode(block_hash, 'hex') FROM audit.blocks WHERE organization_id ="
                     " $1::uuid AND number = $2::bigint",
-                    trail->org.id, number, NULL);
+                    sealed->org.id, number, NULL);
 }
 
-static const char *newest(const struct trail *trail)
+static const char *newest(const struct sealed_log *sealed)
 {
     return sql_text("SELECT max(number)::text FROM audit.blocks WHERE organization_id = $1::uuid",
-                    trail->org.id, NULL);
+                    sealed->org.id, NULL);
 }
 
 Test(seal_heads, compares_with_a_head_that_was_kept_elsewhere)
 {
-    struct trail trail;
+    struct sealed_log sealed;
     const char *number, *hash, *other;
     char code[64];
 
-    trail_make(&trail);
-    number = newest(&trail);
-    hash = hash_of(&trail, number);
+    sealed_log_make(&sealed);
+    number = newest(&sealed);
+    hash = hash_of(&sealed, number);
     other = format("%c%s", hash[0] == '0' ? '1' : '0', hash + 1);
-    cr_assert_null(kind_with(&trail, number, hash));
-    cr_assert_null(kind_with(&trail, "1", hash_of(&trail, "1")));
-    cr_assert_str_eq(kind_with(&trail, number, other), "rewritten");
-    cr_assert_str_eq(kind_with(&trail, "1000000", hash), "removed");
+    cr_assert_null(kind_with(&sealed, number, hash));
+    cr_assert_null(kind_with(&sealed, "1", hash_of(&sealed, "1")));
+    cr_assert_str_eq(kind_with(&sealed, number, other), "rewritten");
+    cr_assert_str_eq(kind_with(&sealed, "1000000", hash), "removed");
     cr_assert_eq(
-        convctl_fails(code, "audit", "verify", "--org", trail.org.id, "--head-hash", hash, NULL),
+        convctl_fails(code, "audit", "verify", "--org", sealed.org.id, "--head-hash", hash, NULL),
         1);
     cr_assert_str_eq(code, "parameter_invalid");
-    cr_assert_eq(convctl_fails(code, "audit", "verify", "--org", trail.org.id, "--head-number", "0",
-                               "--head-hash", hash, NULL),
+    cr_assert_eq(convctl_fails(code, "audit", "verify", "--org", sealed.org.id, "--head-number",
+                               "0", "--head-hash", hash, NULL),
                  1);
     cr_assert_str_eq(code, "parameter_invalid");
 }
 
 Test(seal_heads, misses_every_block_where_a_head_was_kept_and_there_is_no_chain)
 {
-    struct trail trail;
+    struct sealed_log sealed;
     const char *hash = format("%064d", 0);
 
-    org_new(&trail.org);
-    cr_assert_str_eq(kind_with(&trail, "1", hash), "removed");
+    org_new(&sealed.org);
+    cr_assert_str_eq(kind_with(&sealed, "1", hash), "removed");
 }
 
 /* As who has the key does: signs the blocks from there on, and forgets what was published. */
-static void sign(const struct trail *trail, int from)
+static void sign(const struct sealed_log *sealed, int from)
 {
     struct signing_key *key = signing_key_new(stack_setting_of("audit-0", "AUDIT_SIGNING_KEY"));
-    int last = atoi(newest(trail));
+    int last = atoi(newest(sealed));
 
     cr_assert_not_null(key);
     for (int number = from; number <= last; number++) {
@@ -81,7 +82,7 @@ static void sign(const struct trail *trail, int from)
             sql_text("SELECT concat_ws(E'\n', 'audit-head-v1', organization_id, number, entries,"
                      " encode(block_hash, 'hex'), '') FROM audit.blocks WHERE organization_id ="
                      " $1::uuid AND number = $2::bigint",
-                     trail->org.id, format("%d", number), NULL);
+                     sealed->org.id, format("%d", number), NULL);
         uint8_t signature[SIGNING_SIGNATURE_BYTES];
         char hex[2 * SIGNING_SIGNATURE_BYTES + 1];
 
@@ -90,36 +91,60 @@ static void sign(const struct trail *trail, int from)
         cr_assert_not_null(sql_text("UPDATE audit.blocks SET signature = decode($3, 'hex') WHERE"
                                     " organization_id = $1::uuid AND number = $2::bigint"
                                     " RETURNING 1",
-                                    trail->org.id, format("%d", number), hex, NULL));
+                                    sealed->org.id, format("%d", number), hex, NULL));
     }
     signing_key_free(key);
     postgres_do(stack_setting("DATABASE_URL"),
-                format("DELETE FROM audit.heads WHERE organization_id = '%s'", trail->org.id));
+                format("DELETE FROM audit.heads WHERE organization_id = '%s'", sealed->org.id));
+}
+
+/* Likewise: signs a note that all from before has been dropped. The stack is others' as well; to them
+   it is one of retention's. */
+static void note_dropped(const char *age)
+{
+    struct signing_key *key = signing_key_new(stack_setting_of("audit-0", "AUDIT_SIGNING_KEY"));
+    uint8_t signature[SIGNING_SIGNATURE_BYTES];
+    char hex[2 * SIGNING_SIGNATURE_BYTES + 1];
+    const char *id, *until, *text;
+
+    cr_assert_not_null(key);
+    id = signing_key_public(key)->id;
+    until = sql_text("SELECT (now() - $1::interval)::text", age, NULL);
+    text = sql_text("SELECT concat_ws(E'\n', 'audit-note-v1', audit.us($1::timestamptz), 0, 3,"
+                    " audit.us($1::timestamptz), 'audit-0', $2::text, '')",
+                    until, id, NULL);
+    signing_make(key, str_of(text), signature);
+    crypto_hex(signature, sizeof(signature), hex);
+    cr_assert_not_null(sql_text("INSERT INTO audit.dropped (until, months, dropped_at, dropped_by,"
+                                " key_id, signature) VALUES ($1::timestamptz, 3, $1::timestamptz,"
+                                " 'audit-0', $2, decode($3, 'hex')) RETURNING 1",
+                                until, id, hex, NULL));
+    signing_key_free(key);
 }
 
 /* By somebody who also has the key, and dates the rest back until retention could have done it. */
 Test(seal_heads, does_not_pass_a_head_from_before_a_front_that_was_taken)
 {
-    struct trail trail;
+    struct sealed_log sealed;
     const char *first, *last, *number;
 
-    trail_make(&trail);
-    number = newest(&trail);
-    first = hash_of(&trail, "1");
-    last = hash_of(&trail, number);
-    trail_tamper(
-        &trail,
-        "WITH note AS (INSERT INTO audit.dropped (until) VALUES (now() - $2::interval)),"
-        " block AS (DELETE FROM audit.blocks WHERE organization_id = $1::uuid AND"
+    sealed_log_make(&sealed);
+    number = newest(&sealed);
+    first = hash_of(&sealed, "1");
+    last = hash_of(&sealed, number);
+    sealed_log_tamper(
+        &sealed,
+        "WITH block AS (DELETE FROM audit.blocks WHERE organization_id = $1::uuid AND"
         " number = 1 RETURNING request_ids), gone AS (DELETE FROM audit.entries USING block"
         " WHERE organization_id = $1::uuid AND request_id = ANY (request_ids) RETURNING 1),"
-        " dated AS (UPDATE audit.blocks SET made_at = made_at - interval '4 months' WHERE"
+        " dated AS (UPDATE audit.blocks SET made_at = made_at - $2::interval WHERE"
         " organization_id = $1::uuid AND number = 2) SELECT count(*) FROM gone",
-        "3 months 1 day");
-    trail_rewrite(&trail, 2);
-    sign(&trail, 2);
-    trail_expect_sound(&trail);
-    cr_assert_str_eq(kind_with(&trail, "1", first), "not_compared");
-    cr_assert_str_eq(kind_with(&trail, number, last), "rewritten");
-    cr_assert_null(kind_with(&trail, number, hash_of(&trail, number)));
+        "4 months");
+    note_dropped("3 months 1 day");
+    sealed_log_rewrite(&sealed, 2);
+    sign(&sealed, 2);
+    sealed_log_expect_sound(&sealed);
+    cr_assert_str_eq(kind_with(&sealed, "1", first), "not_compared");
+    cr_assert_str_eq(kind_with(&sealed, number, last), "rewritten");
+    cr_assert_null(kind_with(&sealed, number, hash_of(&sealed, number)));
 }

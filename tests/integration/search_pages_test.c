@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(search_pages, .init = api_open, .timeout = 240);
+TestSuite(search_pages, .init = api_open);
 
 #define CONTACT "{\"field\":\"contact.external_id\",\"operator\":\"=\",\"value\":\"u\"}"
 #define OPEN    "{\"field\":\"state\",\"operator\":\"=\",\"value\":\"open\"}"
@@ -19,8 +19,8 @@ static void org_new_unlimited(struct org *org)
     json_decref(convctl("org", "set", org->id, "--rate-limit", "1000000", NULL));
 }
 
-static struct answer *search(const struct org *org, const char *query, int per_page,
-                             const char *after)
+static struct client_response *search(const struct org *org, const char *query, int per_page,
+                                      const char *after)
 {
     const char *quote = after != NULL ? "\"" : "";
 
@@ -31,9 +31,9 @@ static struct answer *search(const struct org *org, const char *query, int per_p
 }
 
 /* NULL on the last page. */
-static const char *next_of(const struct answer *answer)
+static const char *next_of(const struct client_response *response)
 {
-    return json_string_value(at(answer, "pages.next.starting_after"));
+    return json_string_value(at(response, "pages.next.starting_after"));
 }
 
 /* Conversations of contact u, numbered from 1, all of the same moment but for every tenth. */
@@ -64,18 +64,18 @@ Test(search_pages, lead_through_everything_once)
         int page = 0;
 
         do {
-            struct answer *answer = search(&org, CONTACT, sizes[k], after);
+            struct client_response *response = search(&org, CONTACT, sizes[k], after);
 
-            expect_integer(answer, "pages.page", ++page);
-            expect_integer(answer, "pages.per_page", sizes[k]);
-            expect_integer(answer, "total_count", 30);
-            for (size_t i = 0; i < json_array_size(at(answer, "conversations")); i++)
-                json_object_set_new(seen, text_at(answer, format("conversations[%zu].id", i)),
+            expect_integer(response, "pages.page", ++page);
+            expect_integer(response, "pages.per_page", sizes[k]);
+            expect_integer(response, "total_count", 30);
+            for (size_t i = 0; i < json_array_size(at(response, "conversations")); i++)
+                json_object_set_new(seen, text_at(response, format("conversations[%zu].id", i)),
                                     json_true());
-            after = next_of(answer);
+            after = next_of(response);
             cr_assert_eq(after == NULL, json_object_size(seen) == 30);
             cr_assert(after == NULL ||
-                      json_array_size(at(answer, "conversations")) == (size_t)sizes[k]);
+                      json_array_size(at(response, "conversations")) == (size_t)sizes[k]);
         } while (after != NULL);
         cr_assert_eq(page, (30 + sizes[k] - 1) / sizes[k]);
         json_decref(seen);
@@ -85,20 +85,21 @@ Test(search_pages, lead_through_everything_once)
 Test(search_pages, are_shown_newest_first_and_of_one_moment_by_id)
 {
     struct org org;
-    struct answer *answer;
+    struct client_response *response;
     const char *ids;
 
     org_new(&org);
     make(&org, 100);
-    answer = search(&org, CONTACT, 100, NULL);
+    response = search(&org, CONTACT, 100, NULL);
     for (int i = 1; i < 100; i++) {
-        const long long before = integer_at(answer, format("conversations[%d].created_at", i - 1));
+        const long long before =
+            integer_at(response, format("conversations[%d].created_at", i - 1));
 
-        cr_assert_geq(before, integer_at(answer, format("conversations[%d].created_at", i)));
+        cr_assert_geq(before, integer_at(response, format("conversations[%d].created_at", i)));
     }
-    ids = text_at(answer, "conversations[0].id");
+    ids = text_at(response, "conversations[0].id");
     for (int i = 1; i < 100; i++)
-        ids = format("%s %s", ids, text_at(answer, format("conversations[%d].id", i)));
+        ids = format("%s %s", ids, text_at(response, format("conversations[%d].id", i)));
     cr_assert_str_eq(ids, sql_text("SELECT string_agg(id::text, ' ' ORDER BY created_at DESC, "
                                    "id DESC) FROM conversation.conversations "
                                    "WHERE organization_id = $1::uuid",
@@ -108,7 +109,7 @@ Test(search_pages, are_shown_newest_first_and_of_one_moment_by_id)
 Test(search_pages, arrive_whole_however_large_they_are)
 {
     struct org org;
-    struct answer *answer;
+    struct client_response *response;
 
     org_new(&org);
     make(&org, 100);
@@ -120,18 +121,18 @@ Test(search_pages, arrive_whole_however_large_they_are)
                              "SELECT count(*) FROM changed",
                              org.id, NULL),
                  100);
-    answer = search(&org, CONTACT, 100, NULL);
-    expect_status(answer, 200);
-    cr_assert_eq(json_array_size(at(answer, "conversations")), 100);
-    cr_assert_gt(answer->body_n, 6000000);
-    expect_recorded(&org, answer, "conversation.search");
+    response = search(&org, CONTACT, 100, NULL);
+    expect_status(response, 200);
+    cr_assert_eq(json_array_size(at(response, "conversations")), 100);
+    cr_assert_gt(response->body_n, 6000000);
+    expect_recorded(&org, response, "conversation.search");
 }
 
 /* -- the cursor ------------------------------------------------------------------------------ */
 
-static void expect_refused(struct answer *answer)
+static void expect_refused(struct client_response *response)
 {
-    expect_error(answer, 400, "invalid_cursor", "pagination.starting_after");
+    expect_error(response, 400, "invalid_cursor", "pagination.starting_after");
 }
 
 Test(search_pages, no_byte_of_a_cursor_can_be_altered)
@@ -183,21 +184,21 @@ Test(search_pages, a_cursor_is_good_for_its_own_search_only)
 Test(search_pages, a_cursor_knows_neither_key_order_nor_defaults_nor_the_api_key)
 {
     struct org org;
-    struct answer *again, *answer;
+    struct client_response *again, *response;
     const char *cursor;
 
     org_new(&org);
     make(&org, 60);
     cursor = next_of(search(&org, CONTACT, 50, NULL));
-    answer = search(&org, CONTACT, 50, cursor);
-    expect_integer(answer, "pages.page", 2);
+    response = search(&org, CONTACT, 50, cursor);
+    expect_integer(response, "pages.page", 2);
     again =
         api_post(org.full_key, "/conversations/search",
                  format(" { \"pagination\": {\"starting_after\": \"%s\"},\n\"query\":"
                         "{\"value\":\"u\",\"operator\":\"=\",\"field\":\"contact.external_id\"}}",
                         cursor));
     expect_status(again, 200);
-    cr_assert(json_equal(again->json, answer->json));
+    cr_assert(json_equal(again->json, response->json));
 }
 
 /* -- a walk while others write --------------------------------------------------------------- */
@@ -219,9 +220,9 @@ static void *keep_writing(void *closure)
     while (!__atomic_load_n(&is_walked, __ATOMIC_ACQUIRE)) {
         const char *body = format("{\"external_id\":\"w%d-%d\",\"from\":{\"external_id\":\"u\"}}",
                                   writer->number, writer->made);
-        struct answer *answer = api_post(writer->org->full_key, "/conversations", body);
+        struct client_response *response = api_post(writer->org->full_key, "/conversations", body);
 
-        if (answer->status != 201)
+        if (response->status != 201)
             break;
         writer->made++;
     }
@@ -243,17 +244,17 @@ Test(search_pages, a_walk_misses_nothing_and_sees_nothing_twice_while_others_wri
         cr_assert_eq(pthread_create(&writers[i].thread, NULL, keep_writing, &writers[i]), 0);
     }
     do {
-        struct answer *answer = search(&org, CONTACT, 20, after);
+        struct client_response *response = search(&org, CONTACT, 20, after);
 
-        expect_status(answer, 200);
-        for (size_t i = 0; i < json_array_size(at(answer, "conversations")); i++) {
-            const char *id = text_at(answer, format("conversations[%zu].id", i));
+        expect_status(response, 200);
+        for (size_t i = 0; i < json_array_size(at(response, "conversations")); i++) {
+            const char *id = text_at(response, format("conversations[%zu].id", i));
 
             cr_assert_null(json_object_get(seen, id), "%s comes twice", id);
             json_object_set_new(seen, id, json_true());
-            old += text_at(answer, format("conversations[%zu].external_id", i))[0] != 'w';
+            old += text_at(response, format("conversations[%zu].external_id", i))[0] != 'w';
         }
-        after = next_of(answer);
+        after = next_of(response);
     } while (after != NULL);
     __atomic_store_n(&is_walked, true, __ATOMIC_RELEASE);
     for (int i = 0; i < WRITERS; i++) {

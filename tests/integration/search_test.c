@@ -2,10 +2,10 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(search, .init = api_open, .timeout = 120);
+TestSuite(search, .init = api_open);
 
 #define FILTER(name, op, value)                                                                    \
     "{\"field\":\"" name "\",\"operator\":\"" op "\",\"value\":" value "}"
@@ -20,12 +20,12 @@ struct found {
     const char *ids[NAMES];
 };
 
-static struct answer *search(const char *key, const char *body)
+static struct client_response *search(const char *key, const char *body)
 {
     return api_post(key, "/conversations/search", body);
 }
 
-static struct answer *search_with(const struct org *org, const char *more)
+static struct client_response *search_with(const struct org *org, const char *more)
 {
     return search(org->read_key,
                   format("{\"query\":{\"operator\":\"AND\",\"value\":[" CONTACT "%s]}}", more));
@@ -40,13 +40,14 @@ static const char *filter_text(const char *field, const char *op, const char *va
 
 static const char *create(const struct org *org, char name, const char *attributes)
 {
-    struct answer *answer = api_create(org->full_key,
-                                       "{\"external_id\":\"e%c\",\"from\":{\"external_id\":\"u\"},"
-                                       "\"custom_attributes\":%s}",
-                                       name, attributes);
+    struct client_response *response =
+        api_create(org->full_key,
+                   "{\"external_id\":\"e%c\",\"from\":{\"external_id\":\"u\"},"
+                   "\"custom_attributes\":%s}",
+                   name, attributes);
 
-    expect_status(answer, 201);
-    return text_at(answer, "id");
+    expect_status(response, 201);
+    return text_at(response, "id");
 }
 
 static const char *open_on(const struct org *org, const char *channel, const char *status)
@@ -96,16 +97,17 @@ static void make(struct found *found)
     new_conversation(&other, "ea", "u");
 }
 
-static void expect_found(const struct found *found, const struct answer *answer, const char *names,
-                         const char *about)
+static void expect_found(const struct found *found, const struct client_response *response,
+                         const char *names, const char *about)
 {
     const size_t n = strlen(names);
 
-    expect_status(answer, 200);
-    cr_assert_eq(json_array_size(at(answer, "conversations")), n, "%s: %s", about, answer->body);
-    cr_assert_eq(integer_at(answer, "total_count"), (long long)n, "%s", about);
+    expect_status(response, 200);
+    cr_assert_eq(json_array_size(at(response, "conversations")), n, "%s: %s", about,
+                 response->body);
+    cr_assert_eq(integer_at(response, "total_count"), (long long)n, "%s", about);
     for (size_t i = 0; i < n; i++)
-        cr_assert_str_eq(text_at(answer, format("conversations[%zu].id", i)),
+        cr_assert_str_eq(text_at(response, format("conversations[%zu].id", i)),
                          found->ids[names[i] - 'a'], "%s: number %zu is not %c", about, i,
                          names[i]);
 }
@@ -209,14 +211,14 @@ Test(search, every_field_refuses_the_other_operators_by_name)
     org_new(&org);
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         for (size_t op = 0; op < sizeof(operators) / sizeof(operators[0]); op++) {
-            struct answer *answer;
+            struct client_response *response;
 
             if (strstr(fields[i].operators, format(" %s ", operators[op])) != NULL)
                 continue;
-            answer = search_with(&org, filter_text(fields[i].name, operators[op], "\"x\""));
-            expect_error(answer, 400, "invalid_operator", "query.value[1].operator");
+            response = search_with(&org, filter_text(fields[i].name, operators[op], "\"x\""));
+            expect_error(response, 400, "invalid_operator", "query.value[1].operator");
             cr_assert_not_null(
-                strstr(text_at(answer, "errors[0].message"), format("%s ", operators[op])));
+                strstr(text_at(response, "errors[0].message"), format("%s ", operators[op])));
         }
     }
 }
@@ -249,7 +251,7 @@ Test(search, several_filters_hold_together)
 Test(search, finds_a_contact_by_each_of_its_names)
 {
     struct found found;
-    struct answer *by_name;
+    struct client_response *by_name;
     const char *id;
 
     make(&found);
@@ -257,7 +259,7 @@ Test(search, finds_a_contact_by_each_of_its_names)
     expect_found(&found, by_name, "fedcba", "by external id");
     id = text_at(by_name, "conversations[0].contact.id");
     for (int i = 0; i < 2; i++) {
-        struct answer *by_id =
+        struct client_response *by_id =
             search(found.org.read_key,
                    format("{\"query\":{\"field\":\"%s\",\"operator\":\"=\",\"value\":\"%s\"}}",
                           i == 0 ? "contact.id" : "contact_ids", id));
@@ -272,24 +274,24 @@ Test(search, finds_a_contact_by_each_of_its_names)
 Test(search, answers_with_a_list_of_conversations_as_they_are_read_one_by_one)
 {
     struct org org;
-    struct answer *answer, *one;
+    struct client_response *response, *one;
     const char *id;
 
     org_new(&org);
     id = new_conversation(&org, "e", "u");
-    answer = search_with(&org, "");
-    expect_status(answer, 200);
-    expect_members(answer->json, "type conversations total_count pages");
-    expect_text(answer, "type", "conversation.list");
-    expect_members(at(answer, "pages"), "type page per_page");
-    expect_text(answer, "pages.type", "pages");
-    expect_integer(answer, "pages.page", 1);
-    expect_integer(answer, "pages.per_page", 50);
+    response = search_with(&org, "");
+    expect_status(response, 200);
+    expect_members(response->json, "type conversations total_count pages");
+    expect_text(response, "type", "conversation.list");
+    expect_members(at(response, "pages"), "type page per_page");
+    expect_text(response, "pages.type", "pages");
+    expect_integer(response, "pages.page", 1);
+    expect_integer(response, "pages.per_page", 50);
     one = read_conversation(&org, id);
-    cr_assert(json_equal(at(answer, "conversations[0]"), one->json));
-    expect_recorded(&org, answer, "conversation.search");
+    cr_assert(json_equal(at(response, "conversations[0]"), one->json));
+    expect_recorded(&org, response, "conversation.search");
     cr_assert_str_eq(sql_text("SELECT contact_id FROM audit.entries WHERE request_id = $1",
-                              answer->request_id, NULL),
+                              response->request_id, NULL),
                      text_at(one, "contact.id"));
 }
 
@@ -306,19 +308,19 @@ Test(search, finds_what_was_answered_just_before)
 
 static void expect_nobody(const struct org *org, const char *filter)
 {
-    struct answer *answer = search(org->read_key, format("{\"query\":%s}", filter));
+    struct client_response *response = search(org->read_key, format("{\"query\":%s}", filter));
 
-    expect_status(answer, 200);
-    expect_json(answer, "conversations", "[]");
-    expect_integer(answer, "total_count", 0);
-    expect_members(at(answer, "pages"), "type page per_page");
-    expect_recorded(org, answer, "conversation.search");
+    expect_status(response, 200);
+    expect_json(response, "conversations", "[]");
+    expect_integer(response, "total_count", 0);
+    expect_members(at(response, "pages"), "type page per_page");
+    expect_recorded(org, response, "conversation.search");
 }
 
 Test(search, finds_nothing_of_an_unknown_foreign_or_erased_contact)
 {
     struct org org, other;
-    struct answer *mine, *foreign;
+    struct client_response *mine, *foreign;
     const char *id;
 
     org_new(&org);
@@ -417,22 +419,22 @@ Test(search, refuses_by_name_and_on_record)
 
     org_new(&org);
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-        struct answer *answer = search(org.read_key, refusals[i].body);
+        struct client_response *response = search(org.read_key, refusals[i].body);
 
-        expect_error(answer, 400, refusals[i].code, refusals[i].field);
-        expect_recorded(&org, answer, "conversation.search");
+        expect_error(response, 400, refusals[i].code, refusals[i].field);
+        expect_recorded(&org, response, "conversation.search");
     }
 }
 
 Test(search, lists_the_fields_there_are)
 {
     struct org org;
-    struct answer *answer;
+    struct client_response *response;
 
     org_new(&org);
-    answer = search_with(&org, filter_text("subject", "=", "1"));
-    expect_error(answer, 400, "invalid_field", "query.value[1].field");
+    response = search_with(&org, filter_text("subject", "=", "1"));
+    expect_error(response, 400, "invalid_field", "query.value[1].field");
     for (size_t i = 1; i < sizeof(fields) / sizeof(fields[0]); i++)
-        cr_assert_not_null(strstr(text_at(answer, "errors[0].message"), fields[i].name));
-    cr_assert_not_null(strstr(text_at(answer, "errors[0].message"), "custom_attributes.{key}"));
+        cr_assert_not_null(strstr(text_at(response, "errors[0].message"), fields[i].name));
+    cr_assert_not_null(strstr(text_at(response, "errors[0].message"), "custom_attributes.{key}"));
 }

@@ -1,5 +1,4 @@
 /* Clients that ask for much and take nothing. */
-#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <poll.h>
 #include <string.h>
@@ -7,34 +6,22 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 #include "tests/support/large_page.h"
+#include "tests/support/raw_http.h"
 #include "tests/support/replica.h"
 
-TestSuite(slow_reader, .init = api_open, .timeout = 120);
+TestSuite(slow_reader, .init = api_open);
 
 /* A page is 4 MB: together they are more than a loop holds for its clients. */
 enum {
     PAGES = 24,
-    PAGE_LEAST = 4 * 1000 * 1000,
-    PATIENCE_MS = 30000,
+    PAGE_MIN = 4 * 1000 * 1000,
+    TIMEOUT_MS = 30000,
     SEND_US = 10 * 1000 * 1000,
     STATUS_LINE = 12, /* bytes, up to the status */
     TRIES = 20,
 };
-
-/* The kernel would take most of a page for a client with a larger buffer. */
-static int connect_narrowly(int port)
-{
-    const struct sockaddr_in address = {.sin_family = AF_INET,
-                                        .sin_port = htons((uint16_t)port),
-                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), room = 4096;
-
-    cr_assert_eq(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)), 0);
-    cr_assert_eq(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
-    return fd;
-}
 
 /* Asks, and returns when the answer has begun, with what it begins with. */
 static int ask_once(const struct replica *gateway, const struct org *org, char begins[STATUS_LINE])
@@ -43,10 +30,10 @@ static int ask_once(const struct replica *gateway, const struct org *org, char b
         "POST /api/v1/conversations/search HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
         "%s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n" LARGE_PAGE_SEARCH,
         org->read_key, strlen(LARGE_PAGE_SEARCH));
-    struct pollfd fd = {.fd = connect_narrowly(gateway->port), .events = POLLIN};
+    struct pollfd fd = {.fd = raw_http_connect_small_window(gateway->port), .events = POLLIN};
 
     cr_assert_eq(send(fd.fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
-    cr_assert_eq(poll(&fd, 1, PATIENCE_MS), 1);
+    cr_assert_eq(poll(&fd, 1, TIMEOUT_MS), 1);
     cr_assert_eq(recv(fd.fd, begins, STATUS_LINE, MSG_PEEK | MSG_WAITALL), STATUS_LINE);
     return fd.fd;
 }
@@ -71,7 +58,7 @@ Test(slow_reader, those_who_wait_longest_are_cut_off_before_memory_is_short)
 {
     struct replica gateway;
     int fds[PAGES];
-    struct answer *page;
+    struct client_response *page;
     struct org org;
     int64_t start_us;
     long long cut_off;
@@ -87,13 +74,13 @@ Test(slow_reader, those_who_wait_longest_are_cut_off_before_memory_is_short)
                  (long long)(clock_mono_us() - start_us) / 1000);
     if (clock_mono_us() - start_us < SEND_US)
         cr_assert_lt(cut_off, PAGES / 2, "more are cut off than need be");
-    page = http_send(&(struct http_request){.method = "POST",
-                                            .base = gateway.base,
-                                            .path = "/conversations/search",
-                                            .key = org.read_key,
-                                            .body = LARGE_PAGE_SEARCH});
+    page = http_send(&(struct client_request){.method = "POST",
+                                              .base = gateway.base,
+                                              .path = "/conversations/search",
+                                              .key = org.read_key,
+                                              .body = LARGE_PAGE_SEARCH});
     cr_assert_eq(page->status, 200);
-    cr_assert_gt(page->body_n, PAGE_LEAST);
+    cr_assert_gt(page->body_n, PAGE_MIN);
     for (int i = 0; i < PAGES; i++)
         close(fds[i]);
     replica_stop(&gateway);

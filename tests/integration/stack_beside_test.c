@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 
 /* From here on this process is about the other stack, on ports of ours that nobody uses. */
 static void move_beside(void)
@@ -38,20 +38,20 @@ static void stop(void)
     stack_do("down");
 }
 
-TestSuite(stack_beside, .init = move_beside, .fini = stop, .timeout = 300);
+TestSuite(stack_beside, .init = move_beside, .fini = stop);
 
 /* -- a start that cannot succeed ----------------------------------------------------------------
  */
 
 /* `make up` with these settings fails and says so. */
-static void expect_failure(const char *settings, const char *said)
+static void expect_failure(const char *settings, const char *reply)
 {
     const char *log = format("%s.log", stack_setting("RUN_DIR"));
     const int status =
         system(format("%s timeout 120 deploy/local/stack up >'%s' 2>&1", settings, log));
 
     cr_assert_eq(WEXITSTATUS(status), 1, "%s: see %s", settings, log);
-    cr_assert_eq(system(format("grep -qE '%s' '%s'", said, log)), 0, "%s: see %s", settings, log);
+    cr_assert_eq(system(format("grep -qE '%s' '%s'", reply, log)), 0, "%s: see %s", settings, log);
 }
 
 Test(stack_beside, up_says_at_once_which_setting_a_program_does_not_take)
@@ -122,7 +122,7 @@ Test(stack_beside, down_leaves_no_process_and_the_next_up_finds_the_data)
 {
     const char *shared = format("%s", stack_setting("BASE_URL"));
     const char *shared_key = format("%s", stack_setting("FULL_KEY"));
-    const struct answer *made;
+    const struct client_response *made;
     pid_t pids[PROCESSES];
     const char *key;
 
@@ -132,7 +132,7 @@ Test(stack_beside, down_leaves_no_process_and_the_next_up_finds_the_data)
     made = api_create(key, "{\"external_id\":\"kept-%lld\",\"from\":{\"external_id\":\"a\"}}",
                       (long long)clock_us());
     expect_status(made, 201);
-    expect_status(http_send(&(struct http_request){
+    expect_status(http_send(&(struct client_request){
                       .method = "GET", .base = shared, .path = "/ping", .key = shared_key}),
                   200);
     for (size_t i = 0; i < PROCESSES; i++) {

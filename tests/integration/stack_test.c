@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 
-TestSuite(stack, .init = stack_have_alone, .timeout = 300);
+TestSuite(stack, .init = stack_have_alone);
 
 Test(stack, up_leaves_a_running_stack_alone_when_it_waits_in_vain)
 {

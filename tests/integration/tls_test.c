@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/api.h"
-#include "tests/support/busline.h"
+#include "tests/support/api_client.h"
+#include "tests/support/raw_nats.h"
 #include "tests/support/sql.h"
 
 /* Settings of the stack that `make test` runs, which this one is not to take over. */
@@ -66,7 +66,7 @@ static void stop(void)
     run_stack("down");
 }
 
-TestSuite(tls, .init = start, .fini = stop, .timeout = 120);
+TestSuite(tls, .init = start, .fini = stop);
 
 /* -- the database -------------------------------------------------------------------------------
  */
@@ -105,7 +105,7 @@ static void try_database(void)
 
 static void try_bus(void)
 {
-    struct busline plain;
+    struct raw_nats plain;
     char code[64];
 
     /* The password is right; only the way is wrong. */
@@ -113,9 +113,9 @@ static void try_bus(void)
     char *password = format("%s", strstr(url, "admin:") + strlen("admin:"));
 
     *strchr(password, '@') = '\0';
-    cr_expect_not(busline_open(&plain, atoi(strrchr(url, ':') + 1), "admin", password),
+    cr_expect_not(raw_nats_open(&plain, atoi(strrchr(url, ':') + 1), "admin", password),
                   "without TLS");
-    busline_close(&plain);
+    raw_nats_close(&plain);
     setenv("NATS_CA_FILE", format("%s/authority.pem", stack_setting("WEBHOOK_CERTIFICATES")), 1);
     cr_expect_eq(convctl_fails(code, "org", "list", NULL), 1);
     cr_expect_str_eq(code, "service_unavailable", "by another authority");

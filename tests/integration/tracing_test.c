@@ -5,13 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 #include "tests/support/collector.h"
-#include "tests/support/desk.h"
-#include "tests/support/keep.h"
+#include "tests/support/dashboard_client.h"
+#include "tests/support/never_free.h"
 #include "tests/support/replica.h"
 
-TestSuite(tracing, .init = api_open, .timeout = 120);
+TestSuite(tracing, .init = api_open);
 
 #define CALLER "00f067aa0ba902b7"
 /* Commands go to the stack's process or to ours: one in a million times none of these to ours. */
@@ -47,10 +47,10 @@ static const char *trace_id(int i)
     return format("%08x%08x4bf92f3577b34da6", (unsigned)getpid(), (unsigned)i + 1);
 }
 
-static struct answer *send_to(const struct replica *at, const char *key, const char *path,
-                              const char *body, const char *traceparent)
+static struct client_response *send_to(const struct replica *at, const char *key, const char *path,
+                                       const char *body, const char *traceparent)
 {
-    return http_send(&(struct http_request){
+    return http_send(&(struct client_request){
         .method = body != NULL ? "POST" : "GET",
         .base = at->base,
         .path = path,
@@ -61,14 +61,15 @@ static struct answer *send_to(const struct replica *at, const char *key, const c
                        : (const char *const[]){format("traceparent: %s", traceparent), NULL}});
 }
 
-static struct answer *ask_dashboard(const struct replica *dashboard, const struct seat *seat,
-                                    const char *trace)
+static struct client_response *ask_dashboard(const struct replica *dashboard,
+                                             const struct dashboard_session *session,
+                                             const char *trace)
 {
-    return http_send(&(struct http_request){
+    return http_send(&(struct client_request){
         .method = "GET",
         .base = format("http://127.0.0.1:%d", dashboard->port),
         .path = "/data/keys",
-        .headers = (const char *const[]){format("Cookie: session=%s", seat->token),
+        .headers = (const char *const[]){format("Cookie: session=%s", session->token),
                                          format("traceparent: 00-%s-" CALLER "-01", trace), NULL},
         .skip_checks = true});
 }
@@ -80,20 +81,34 @@ static const char *text(const json_t *span, const char *name)
 
 /* -- the logs --------------------------------------------------------------------------------- */
 
-/* The line of a replica's log about that request with that message. */
-static const json_t *line_of(const char *service, const char *request_id, const char *message)
+struct sought {
+    const char *service, *request_id, *message;
+    const json_t *line;
+};
+
+static bool is_logged(void *closure)
 {
-    FILE *file = fopen(format("%s/log/%s-of-tests.log", stack_setting("RUN_DIR"), service), "re");
-    json_t *found = NULL;
+    struct sought *sought = closure;
+    const char *path = format("%s/log/%s-of-tests.log", stack_setting("RUN_DIR"), sought->service);
+    FILE *file = fopen(path, "re");
     char line[4200];
 
-    cr_assert_not_null(file, "%s", service);
-    while (found == NULL && fgets(line, sizeof(line), file) != NULL)
-        if (strstr(line, request_id) != NULL && strstr(line, message) != NULL)
-            found = keep(json_loads(line, 0, NULL));
+    cr_assert_not_null(file, "%s", path);
+    while (sought->line == NULL && fgets(line, sizeof(line), file) != NULL)
+        if (strstr(line, sought->request_id) != NULL && strstr(line, sought->message) != NULL)
+            sought->line = never_free(json_loads(line, 0, NULL));
     fclose(file);
-    cr_assert_not_null(found, "%s says nothing of %s", service, request_id);
-    return found;
+    return sought->line != NULL;
+}
+
+/* The line of a replica's log about that request with that message: it may come after the answer.
+ */
+static const json_t *line_of(const char *service, const char *request_id, const char *message)
+{
+    struct sought sought = {service, request_id, message, NULL};
+
+    cr_assert(stack_wait(is_logged, &sought, 30000), "%s says nothing of %s", service, request_id);
+    return sought.line;
 }
 
 static void expect_logged(const char *service, const char *message, const char *request_id,
@@ -120,18 +135,19 @@ static void expect_child(const json_t *child, const char *parent_id, const char 
 
 static bool holds(const json_t *span, const char *what)
 {
-    const char *dump = keep(json_dumps(span, 0));
+    const char *dump = never_free(json_dumps(span, 0));
 
     cr_assert_not_null(dump);
     return strstr(dump, what) != NULL;
 }
 
-static void expect_about(const json_t *span, const struct org *org, const struct answer *answer)
+static void expect_about(const json_t *span, const struct org *org,
+                         const struct client_response *response)
 {
     cr_expect_not(holds(span, "traced-"), "nothing of the customer's");
     cr_expect_not(holds(span, org->full_key));
     cr_expect_str_eq(span_attribute(span, "conversations.outcome"), "created");
-    cr_expect_str_eq(span_attribute(span, "conversations.request_id"), answer->request_id);
+    cr_expect_str_eq(span_attribute(span, "conversations.request_id"), response->request_id);
     cr_expect_str_eq(span_attribute(span, "conversations.organization_id"), org->id);
 }
 
@@ -155,7 +171,7 @@ static bool is_linked(void *closure)
 
 Test(tracing, links_a_request_with_the_command_that_became_of_it)
 {
-    struct answer *answers[REQUESTS];
+    struct client_response *responses[REQUESTS];
     const json_t *spans, *outer, *inner;
     struct org org;
     int i;
@@ -163,12 +179,13 @@ Test(tracing, links_a_request_with_the_command_that_became_of_it)
     start_all();
     org_new(&org);
     for (i = 0; i < REQUESTS; i++) {
-        answers[i] = send_to(&gateway, org.full_key, "/conversations",
-                             format("{\"external_id\": \"traced-%d\", \"from\": {\"external_id\": "
-                                    "\"traced-user\"}}",
-                                    i),
-                             format("00-%s-" CALLER "-01", trace_id(i)));
-        expect_status(answers[i], 201);
+        responses[i] =
+            send_to(&gateway, org.full_key, "/conversations",
+                    format("{\"external_id\": \"traced-%d\", \"from\": {\"external_id\": "
+                           "\"traced-user\"}}",
+                           i),
+                    format("00-%s-" CALLER "-01", trace_id(i)));
+        expect_status(responses[i], 201);
     }
     cr_assert(stack_wait(is_linked, NULL, 30000), "no trace has both spans");
     i = find_linked();
@@ -179,16 +196,16 @@ Test(tracing, links_a_request_with_the_command_that_became_of_it)
     expect_child(outer, CALLER, "conversation.create");
     expect_child(inner, text(outer, "spanId"), "v1.conversation.create");
     cr_expect_str_eq(span_attribute(outer, "http.response.status_code"), "201");
-    expect_about(outer, &org, answers[i]);
-    expect_about(inner, &org, answers[i]);
-    expect_logged("gateway", "\"answer\"", answers[i]->request_id, trace_id(i));
-    expect_logged("conversation", "\"command\"", answers[i]->request_id, trace_id(i));
+    expect_about(outer, &org, responses[i]);
+    expect_about(inner, &org, responses[i]);
+    expect_logged("gateway", "\"answer\"", responses[i]->request_id, trace_id(i));
+    expect_logged("conversation", "\"command\"", responses[i]->request_id, trace_id(i));
     stop_all();
 }
 
 Test(tracing, begins_where_no_trace_came_and_stays_out_where_none_is_wanted)
 {
-    struct answer *fresh, *unwanted, *malformed;
+    struct client_response *fresh, *unwanted, *malformed;
     const json_t *spans;
     struct org org;
 
@@ -215,7 +232,7 @@ Test(tracing, begins_where_no_trace_came_and_stays_out_where_none_is_wanted)
 
 Test(tracing, is_in_the_log_without_a_collector_too)
 {
-    struct answer *with, *without;
+    struct client_response *with, *without;
     struct org org;
 
     replica_start_of(&gateway, "gateway", (const char *const[]){"LOG_LEVEL=debug", NULL});
@@ -232,7 +249,7 @@ Test(tracing, covers_what_the_dashboard_asks_of_services)
 {
     struct replica dashboard, access;
     const json_t *spans, *outer, *inner;
-    struct seat seat;
+    struct dashboard_session session;
     struct org org;
     int i;
 
@@ -240,9 +257,9 @@ Test(tracing, covers_what_the_dashboard_asks_of_services)
     start_traced(&access, "access");
     start_traced(&dashboard, "dashboard");
     org_new(&org);
-    desk_sit(&seat, org.id, "owner");
+    dashboard_client_new_user(&session, org.id, "owner");
     for (i = 0; i < REQUESTS; i++)
-        expect_status(ask_dashboard(&dashboard, &seat, trace_id(i)), 200);
+        expect_status(ask_dashboard(&dashboard, &session, trace_id(i)), 200);
     outer_service = "dashboard";
     inner_service = "access";
     cr_assert(stack_wait(is_linked, NULL, 30000), "no trace has both spans");

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(update, .init = api_open, .timeout = 120);
+TestSuite(update, .init = api_open);
 
 static const char *moved_at(const char *id)
 {
@@ -29,21 +29,21 @@ static char *body_with_keys(int from, int n)
 Test(update, merges_what_is_named_and_leaves_the_rest)
 {
     struct org org;
-    struct answer *answer;
+    struct client_response *response;
     const char *id;
 
     org_new(&org);
     id = new_conversation(&org, "e", "c");
     expect_status(update_conversation(&org, id, "{\"custom_attributes\":{\"a\":1,\"b\":\"x\"}}"),
                   200);
-    answer = update_conversation(&org, id, "{\"custom_attributes\":{\"b\":true,\"c\":2.5}}");
-    expect_status(answer, 200);
-    expect_json(answer, "custom_attributes", "{\"a\":1,\"b\":true,\"c\":2.5}");
-    expect_text(answer, "id", id);
-    expect_text(answer, "type", "conversation");
-    expect_text(answer, "contact.external_id", "c");
-    expect_recorded(&org, answer, "conversation.update");
-    cr_assert(json_equal(read_conversation(&org, id)->json, answer->json));
+    response = update_conversation(&org, id, "{\"custom_attributes\":{\"b\":true,\"c\":2.5}}");
+    expect_status(response, 200);
+    expect_json(response, "custom_attributes", "{\"a\":1,\"b\":true,\"c\":2.5}");
+    expect_text(response, "id", id);
+    expect_text(response, "type", "conversation");
+    expect_text(response, "contact.external_id", "c");
+    expect_recorded(&org, response, "conversation.update");
+    cr_assert(json_equal(read_conversation(&org, id)->json, response->json));
 }
 
 Test(update, null_removes_and_removing_what_is_absent_is_no_error)
@@ -76,7 +76,7 @@ Test(update, keys_are_case_sensitive)
 Test(update, moves_updated_at_and_nothing_else)
 {
     struct org org;
-    struct answer *before, *after;
+    struct client_response *before, *after;
     const char *id, *moved;
 
     org_new(&org);
@@ -95,7 +95,7 @@ Test(update, moves_updated_at_and_nothing_else)
 Test(update, the_same_again_gives_the_same)
 {
     struct org org;
-    struct answer *first, *again;
+    struct client_response *first, *again;
     const char *id;
 
     org_new(&org);
@@ -109,7 +109,7 @@ Test(update, the_same_again_gives_the_same)
 Test(update, twenty_keys_fit_and_the_next_one_changes_nothing)
 {
     struct org org;
-    struct answer *full, *refused;
+    struct client_response *full, *refused;
     const char *id;
 
     org_new(&org);
@@ -118,7 +118,7 @@ Test(update, twenty_keys_fit_and_the_next_one_changes_nothing)
     expect_status(full, 200);
     refused = update_conversation(&org, id, "{\"custom_attributes\":{\"k0\":99,\"new\":1}}");
     expect_error(refused, 400, "parameter_invalid", "custom_attributes");
-    expect_text(refused, "errors[0].message", "custom_attributes must not hold more than 20 keys");
+    expect_text(refused, "errors[0].message", "custom_attributes must not have more than 20 keys");
     expect_recorded(&org, refused, "conversation.update");
     cr_assert(json_equal(at(read_conversation(&org, id), "custom_attributes"),
                          at(full, "custom_attributes")));
@@ -128,15 +128,15 @@ Test(update, twenty_keys_fit_and_the_next_one_changes_nothing)
 Test(update, keys_removed_in_the_same_request_make_room)
 {
     struct org org;
-    struct answer *answer;
+    struct client_response *response;
     const char *id;
 
     org_new(&org);
     id = new_conversation(&org, "e", "c");
     update_conversation(&org, id, "%s", body_with_keys(0, 20));
-    answer = update_conversation(&org, id, "{\"custom_attributes\":{\"new\":1,\"k0\":null}}");
-    expect_status(answer, 200);
-    cr_assert_eq(json_object_size(at(answer, "custom_attributes")), 20);
+    response = update_conversation(&org, id, "{\"custom_attributes\":{\"new\":1,\"k0\":null}}");
+    expect_status(response, 200);
+    cr_assert_eq(json_object_size(at(response, "custom_attributes")), 20);
     expect_error(
         update_conversation(&org, id, "{\"custom_attributes\":{\"x\":1,\"y\":2,\"k1\":null}}"), 400,
         "parameter_invalid", "custom_attributes");
@@ -163,25 +163,25 @@ Test(update, twenty_one_keys_at_once_are_too_many_on_create_and_update)
 Test(update, of_twenty_clients_that_each_set_another_key_none_is_lost)
 {
     enum { N = 20, ROUNDS = 5 };
-    struct http_request requests[N];
-    struct answer *answers[N];
+    struct client_request requests[N];
+    struct client_response *responses[N];
     struct org org;
     const char *path;
 
     org_new(&org);
     for (int round = 0; round < ROUNDS; round++) {
         const char *id = new_conversation(&org, format("e%d", round), "c");
-        struct answer *after;
+        struct client_response *after;
 
         path = format("/conversations/%s", id);
         for (int i = 0; i < N; i++)
-            requests[i] = (struct http_request){
+            requests[i] = (struct client_request){
                 .method = "PUT", .path = path, .key = org.full_key, .body = body_with_keys(i, 1)};
-        api_send_together(requests, N, answers);
+        api_send_together(requests, N, responses);
         for (int i = 0; i < N; i++) {
-            expect_status(answers[i], 200);
-            expect_integer(answers[i], format("custom_attributes.k%d", i), i);
-            expect_recorded(&org, answers[i], "conversation.update");
+            expect_status(responses[i], 200);
+            expect_integer(responses[i], format("custom_attributes.k%d", i), i);
+            expect_recorded(&org, responses[i], "conversation.update");
         }
         after = read_conversation(&org, id);
         cr_assert_eq(json_object_size(at(after, "custom_attributes")), N);
@@ -193,8 +193,8 @@ Test(update, of_twenty_clients_that_each_set_another_key_none_is_lost)
 Test(update, clients_that_race_over_the_last_place_never_exceed_twenty)
 {
     enum { N = 20 };
-    struct http_request requests[N];
-    struct answer *answers[N];
+    struct client_request requests[N];
+    struct client_response *responses[N];
     struct org org;
     const char *id, *path;
     int taken = 0;
@@ -204,13 +204,13 @@ Test(update, clients_that_race_over_the_last_place_never_exceed_twenty)
     update_conversation(&org, id, "%s", body_with_keys(100, 15));
     path = format("/conversations/%s", id);
     for (int i = 0; i < N; i++)
-        requests[i] = (struct http_request){
+        requests[i] = (struct client_request){
             .method = "PUT", .path = path, .key = org.full_key, .body = body_with_keys(i, 1)};
-    api_send_together(requests, N, answers);
+    api_send_together(requests, N, responses);
     for (int i = 0; i < N; i++) {
-        taken += answers[i]->status == 200;
-        if (answers[i]->status != 200)
-            expect_error(answers[i], 400, "parameter_invalid", "custom_attributes");
+        taken += responses[i]->status == 200;
+        if (responses[i]->status != 200)
+            expect_error(responses[i], 400, "parameter_invalid", "custom_attributes");
     }
     cr_assert_eq(taken, 5);
     cr_assert_eq(json_object_size(at(read_conversation(&org, id), "custom_attributes")), 20);
@@ -277,11 +277,11 @@ Test(update, works_in_every_status)
     org_new(&org);
     id = new_conversation(&org, "e", "c");
     for (int i = 0; i < 4; i++) {
-        struct answer *answer;
+        struct client_response *response;
 
         json_decref(convctl("conversation", "set-status", "--org", org.id, id, statuses[i], NULL));
-        answer = update_conversation(&org, id, "{\"custom_attributes\":{\"n\":%d}}", i);
-        expect_status(answer, 200);
-        expect_text(answer, "status", statuses[i]);
+        response = update_conversation(&org, id, "{\"custom_attributes\":{\"n\":%d}}", i);
+        expect_status(response, 200);
+        expect_text(response, "status", statuses[i]);
     }
 }

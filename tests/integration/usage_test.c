@@ -5,37 +5,22 @@
 
 #include "common/base/clock.h"
 #include "proto/subject.h"
-#include "tests/support/api.h"
-#include "tests/support/caller.h"
+#include "tests/support/api_client.h"
+#include "tests/support/dashboard_user.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
-static struct caller_link *dashboard;
-
-static void close_all(void)
-{
-    caller_close(dashboard);
-}
-
-TestSuite(usage, .timeout = 180);
-
-static void begin(void)
-{
-    api_open();
-    dashboard = caller_open();
-}
-
-static void begin_alone(void)
+static void open_alone(void)
 {
     stack_have_alone();
-    dashboard = caller_open();
+    service_connection = service_client_open();
 }
 
 static int send(const struct replica *gateway, const char *method, const char *path,
                 const char *key, const char *body)
 {
     return http_send(
-               &(struct http_request){
+               &(struct client_request){
                    .method = method, .base = gateway->base, .path = path, .key = key, .body = body})
         ->status;
 }
@@ -44,8 +29,8 @@ static json_t *usage(const struct org *org)
 {
     long long now = (long long)(clock_us() / 1000000);
 
-    return caller_get(dashboard, SUBJECT_USAGE_READ, org->id,
-                      "{\"since\":%lld,\"until\":%lld,\"step\":60}", now - 600, now + 60);
+    return service_client_get(service_connection, SUBJECT_USAGE_READ, org->id,
+                              "{\"since\":%lld,\"until\":%lld,\"step\":60}", now - 600, now + 60);
 }
 
 static long long sum(const json_t *usage, const char *what)
@@ -78,7 +63,8 @@ static bool await_noted(const struct org *org, long long requests)
     return stack_wait(are_noted, &(struct awaited){org, requests}, 40000);
 }
 
-Test(usage, is_as_many_of_each_outcome_as_there_were_requests, .init = begin, .fini = close_all)
+Test(usage, is_as_many_of_each_outcome_as_there_were_requests, .init = service_connection_open,
+     .fini = service_connection_close)
 {
     struct org org;
     struct replica gateway;
@@ -117,7 +103,7 @@ Test(usage, is_as_many_of_each_outcome_as_there_were_requests, .init = begin, .f
     cr_expect_eq(sum(told, "error"), 0);
     keys = json_object_get(told, "keys");
     cr_assert_eq(json_array_size(keys), 2);
-    cr_expect_eq(said_integer(keys, "0.limit_per_minute"), 6);
+    cr_expect_eq(reply_integer(keys, "0.limit_per_minute"), 6);
     cr_expect_eq(json_array_size(json_object_get(json_array_get(keys, 0), "points")),
                  json_array_size(json_object_get(told, "points")));
 }
@@ -133,7 +119,8 @@ static bool is_kept(void *closure)
     return replica_metric(closure, "conversations_gateway_usage_reports_kept_total") > 0;
 }
 
-Test(usage, is_kept_by_gateways_while_access_is_away, .init = begin_alone, .fini = close_all)
+Test(usage, is_kept_by_gateways_while_access_is_away, .init = open_alone,
+     .fini = service_connection_close)
 {
     struct org org;
     struct replica gateway;

@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/api.h"
-#include "tests/support/http.h"
-#include "tests/support/keep.h"
+#include "tests/support/api_client.h"
+#include "tests/support/http_client.h"
+#include "tests/support/never_free.h"
+#include "tests/support/replica.h"
 #include "tests/support/stack.h"
 
-TestSuite(version, .init = api_open, .timeout = 60);
+TestSuite(version, .init = api_open);
 
 #define VERSION stack_version_of("convctl")
 
@@ -54,32 +55,19 @@ Test(version, is_that_of_the_build)
 Test(version, is_in_the_metrics_of_every_process)
 {
     const char *line = format("\nconversations_build_info{version=\"%s\",revision=\"", VERSION);
-    FILE *ports = fopen(format("%s/ports", stack_setting("RUN_DIR")), "re");
-    char name[64];
-    int port, n = 0;
+    struct replica replicas[REPLICAS_OF_STACK_MAX];
+    const size_t n = replicas_of_stack(replicas);
 
-    cr_assert_not_null(ports);
-    while (fscanf(ports, "%63s %d", name, &port) == 2) {
-        if (strchr(name, '-') == NULL) /* a server of others, or where HTTP comes in */
-            continue;
-        const struct answer *answer =
-            http_send(&(struct http_request){.method = "GET",
-                                             .base = format("http://127.0.0.1:%d", port),
-                                             .path = "/metrics",
-                                             .skip_checks = true});
-
-        cr_expect_not_null(strstr(answer->body, line), "%s: no %s", name, line);
-        n++;
-    }
-    fclose(ports);
-    cr_assert_geq(n, 7, "one a program at least");
+    for (size_t i = 0; i < n; i++)
+        cr_expect_not_null(strstr(replica_metrics(&replicas[i]), line), "%s: no %s",
+                           replicas[i].name, line);
 }
 
 /* The first line that a process of the stack has logged. */
 static const char *first_line(const char *process)
 {
     FILE *log = fopen(format("%s/log/%s.log", stack_setting("RUN_DIR"), process), "re");
-    char *line = keep(calloc(1, 4096));
+    char *line = never_free(calloc(1, 4096));
 
     cr_assert(log != NULL && line != NULL, "%s", process);
     cr_assert_not_null(fgets(line, 4096, log), "%s has logged nothing", process);

@@ -3,19 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/support/hooks.h"
-#include "tests/support/lenient.h"
+#include "tests/support/limit_scale.h"
+#include "tests/support/webhooks.h"
 
-TestSuite(webhook_answers, .init = api_open, .timeout = 300);
+TestSuite(webhook_answers, .init = api_open);
 
 static const json_t *send(struct receiver *receiver, const char *path)
 {
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
 
     org_new(&org);
-    hook_new(&org, receiver_url(receiver, path), "ticket.created", &hook);
-    return hook_test(&org, &hook);
+    webhook_new(&org, receiver_url(receiver, path), "ticket.created", &webhook);
+    return webhook_test(&org, &webhook);
 }
 
 static double duration_ms(const json_t *delivery)
@@ -71,38 +71,38 @@ Test(webhook_answers, bad_certificates_fail_as_tls)
 }
 
 /* How the n-th delivery ended, which comes within 8 s by the service's own clock or not at all. */
-static bool is_in_time(const struct org *org, const struct hook *hook, int n)
+static bool is_in_time(const struct org *org, const struct webhook *webhook, int n)
 {
     const json_t *delivery;
 
-    hook_await(org, hook, n, 30000);
-    delivery = hook_delivery(org, hook, 0);
+    webhook_await(org, webhook, n, 30000);
+    delivery = webhook_delivery(org, webhook, 0);
     if (strcmp(text_of(delivery, "state"), "succeeded") == 0)
         return true;
     cr_expect_str_eq(text_of(delivery, "error"), "timeout");
     cr_expect_geq(duration_ms(delivery), 7900);
-    cr_expect_leq(duration_ms(delivery), lenient(8500));
+    cr_expect_leq(duration_ms(delivery), 2 * 8000, "it was not given up in time");
     return false;
 }
 
-Test(webhook_answers, an_answer_is_in_time_after_7_9_seconds_and_late_after_8_1)
+Test(webhook_answers, an_answer_is_in_time_before_8_seconds_and_late_after)
 {
     struct receiver *receiver = receiver_start("good");
     bool drips_in_time = false, slow_in_time = false;
-    struct hook drips, drips_on, slow, too_slow, hangs;
+    struct webhook drips, drips_on, slow, too_slow, hangs;
     struct org org;
 
     org_new(&org);
-    /* A sanitizer makes both ends slower: then they get ten times the margin. */
-    hook_new(&org, receiver_url(receiver, format("/drip/%d", (int)(8000 - lenient(100)))),
-             "ticket.created", &drips);
-    hook_new(&org, receiver_url(receiver, format("/drip/%d", (int)(8000 + lenient(100)))),
-             "ticket.created", &drips_on);
-    hook_new(&org, receiver_url(receiver, format("/slow/%d", (int)(8000 - lenient(200)))),
-             "ticket.created", &slow);
-    hook_new(&org, receiver_url(receiver, format("/slow/%d", (int)(8000 + lenient(100)))),
-             "ticket.created", &too_slow);
-    hook_new(&org, receiver_url(receiver, "/hang"), "ticket.created", &hangs);
+    /* The margin is a tenth of a second, and more where others run beside or under a sanitizer. */
+    webhook_new(&org, receiver_url(receiver, format("/drip/%d", (int)(8000 - limit_scaled(100)))),
+                "ticket.created", &drips);
+    webhook_new(&org, receiver_url(receiver, format("/drip/%d", (int)(8000 + limit_scaled(100)))),
+                "ticket.created", &drips_on);
+    webhook_new(&org, receiver_url(receiver, format("/slow/%d", (int)(8000 - limit_scaled(200)))),
+                "ticket.created", &slow);
+    webhook_new(&org, receiver_url(receiver, format("/slow/%d", (int)(8000 + limit_scaled(100)))),
+                "ticket.created", &too_slow);
+    webhook_new(&org, receiver_url(receiver, "/hang"), "ticket.created", &hangs);
     /* Again when the machine, not the receiver, took the rest of the time. */
     for (int n = 1; n <= 5 && !(drips_in_time && slow_in_time); n++) {
         publish_ticket(&org, "ticket.created", format("T-%d", n));
@@ -158,9 +158,9 @@ Test(webhook_answers, answers_without_end_cost_no_memory)
 
         cr_expect_str_eq(text_of(delivery, "error"), cases[i].error, "%s: %s", cases[i].path,
                          text_of(delivery, "error"));
-        cr_expect_leq(duration_ms(delivery), lenient(2000), "%s", cases[i].path);
+        cr_expect_leq(duration_ms(delivery), limit_scaled(2000), "%s", cases[i].path);
     }
-    cr_expect_leq(memory_kb(), before + lenient(16 * 1024));
+    cr_expect_leq(memory_kb(), before + limit_scaled(16 * 1024));
 }
 
 Test(webhook_answers, an_answer_is_kept_as_inert_text_of_4_kb_at_most)
@@ -177,11 +177,11 @@ Test(webhook_answers, an_answer_is_kept_as_inert_text_of_4_kb_at_most)
 Test(webhook_answers, nobody_there_fails_as_connect)
 {
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
 
     org_new(&org);
-    hook_new(&org, "https://127.0.0.1:1024/", "ticket.created", &hook);
-    cr_assert_str_eq(text_of(hook_test(&org, &hook), "error"), "connect");
+    webhook_new(&org, "https://127.0.0.1:1024/", "ticket.created", &webhook);
+    cr_assert_str_eq(text_of(webhook_test(&org, &webhook), "error"), "connect");
 }
 
 Test(webhook_answers, a_delivery_tells_its_phases)

@@ -9,19 +9,19 @@
 
 #include "common/base/clock.h"
 #include "tests/support/health.h"
-#include "tests/support/hooks.h"
-#include "tests/support/keep.h"
-#include "tests/support/lenient.h"
+#include "tests/support/limit_scale.h"
+#include "tests/support/never_free.h"
 #include "tests/support/sql.h"
+#include "tests/support/webhooks.h"
 
 static void restore(void)
 {
     cr_assert(health_await(30000), "the stack did not come back");
 }
 
-TestSuite(webhook_crash, .init = stack_have_alone, .fini = restore, .timeout = 300);
+TestSuite(webhook_crash, .init = stack_have_alone, .fini = restore);
 
-enum { ENDPOINTS_MOST = 10, PATIENCE_MS = 60000, LONG_PATIENCE_MS = 240000 };
+enum { ENDPOINTS_MAX = 10, TIMEOUT_MS = 60000, LONG_TIMEOUT_MS = 240000 };
 
 static bool is_done(void *closure)
 {
@@ -34,29 +34,7 @@ static bool is_done(void *closure)
                        org->id, NULL) == 0;
 }
 
-struct ended {
-    const char *name;
-    pid_t pid;
-};
-
-static bool has_new_process(void *closure)
-{
-    const struct ended *ended = closure;
-    const pid_t pid = stack_pid(ended->name);
-
-    return pid > 1 && pid != ended->pid && kill(pid, 0) == 0;
-}
-
-/* Returns when the supervisor has started it again. */
-static void end(const char *name, int signal)
-{
-    struct ended ended = {name, stack_pid(name)};
-
-    stack_signal(name, signal);
-    cr_assert(stack_wait(has_new_process, &ended, PATIENCE_MS), "%s was not started again", name);
-}
-
-/* What the dead have claimed is free at once: nobody wants to wait for leases. */
+/* What the dead have claimed is free at once: the test does not wait for claims to expire. */
 static void end_leases(const struct org *org)
 {
     sql_text("WITH ended AS (UPDATE webhook.queue SET lease_until = clock_timestamp()"
@@ -77,11 +55,11 @@ static void make_events(const struct org *org, int n)
 }
 
 /* Every event at this endpoint: how often it came, against what is on record. */
-static void reckon(const struct org *org, const struct hook *hook, struct receiver *receiver,
-                   const char *path, int events, int *doubles)
+static void check_consistency(const struct org *org, const struct webhook *webhook,
+                              struct receiver *receiver, const char *path, int events, int *doubles)
 {
     const size_t came = receiver_count(receiver, path);
-    const char *const ids[] = {org->id, hook->id};
+    const char *const ids[] = {org->id, webhook->id};
     const long long delivered = sql_integer(
         "SELECT count(DISTINCT event_id) FROM webhook.deliveries WHERE organization_id = $1::uuid"
         " AND endpoint_id = $2::uuid AND state IN ('succeeded', 'quarantined')",
@@ -117,32 +95,33 @@ static void expect_made_again(const struct org *org)
 
 Test(webhook_crash, every_event_has_its_attempt_at_every_endpoint_however_often_it_is_killed)
 {
-    const int endpoints = long_or(10, 4), kills = long_or(20, 2), events = long_or(2000, 100);
+    const int endpoints = long_form_or(10, 4), kills = long_form_or(20, 2),
+              events = long_form_or(2000, 100);
     struct receiver *receiver = receiver_start("good");
-    struct hook hooks[ENDPOINTS_MOST];
-    const char *paths[ENDPOINTS_MOST];
+    struct webhook webhooks[ENDPOINTS_MAX];
+    const char *paths[ENDPOINTS_MAX];
     struct org org;
     int doubles = 0;
 
     org_new(&org);
     for (int i = 0; i < endpoints; i++) {
         paths[i] = format("/slow/5/%d/", i);
-        hook_new(&org, receiver_url(receiver, paths[i]), "ticket.created", &hooks[i]);
+        webhook_new(&org, receiver_url(receiver, paths[i]), "ticket.created", &webhooks[i]);
     }
     for (int i = 0; i < kills; i++) {
         const size_t came = receiver_count(receiver, "/");
 
         make_events(&org, events / kills);
-        receiver_await(receiver, "/", came + 5, PATIENCE_MS);
+        receiver_await(receiver, "/", came + 5, TIMEOUT_MS);
         poll(NULL, 0, rand() % 40);
-        end("webhook-0", SIGKILL);
+        stack_end("webhook-0", SIGKILL);
     }
-    if (long_or(0, 1) == 1)
+    if (long_form_or(0, 1) == 1)
         end_leases(&org);
-    cr_assert(stack_wait(is_done, &org, long_or(LONG_PATIENCE_MS, PATIENCE_MS)),
+    cr_assert(stack_wait(is_done, &org, long_form_or(LONG_TIMEOUT_MS, TIMEOUT_MS)),
               "work is left in the queue");
     for (int i = 0; i < endpoints; i++)
-        reckon(&org, &hooks[i], receiver, paths[i], events, &doubles);
+        check_consistency(&org, &webhooks[i], receiver, paths[i], events, &doubles);
     expect_made_again(&org);
     fprintf(stderr, "%d events, %d endpoints, %d kills: %zu requests, %d doubles, %lld cut off\n",
             events, endpoints, kills, receiver_count(receiver, "/"), doubles,
@@ -155,19 +134,19 @@ Test(webhook_crash, what_costs_a_worker_three_times_is_put_aside)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
     const json_t *all;
 
     org_new(&org);
-    hook_new(&org, receiver_url(receiver, "/hang"), "ticket.created", &hook);
+    webhook_new(&org, receiver_url(receiver, "/hang"), "ticket.created", &webhook);
     publish_ticket(&org, "ticket.created", "T-1");
     for (size_t i = 1; i <= 3; i++) {
-        receiver_await(receiver, "/hang", i, PATIENCE_MS);
-        end("webhook-0", SIGKILL);
+        receiver_await(receiver, "/hang", i, TIMEOUT_MS);
+        stack_end("webhook-0", SIGKILL);
         end_leases(&org);
     }
-    cr_assert(stack_wait(is_done, &org, PATIENCE_MS));
-    all = keep(convctl("webhook", "deliveries", "--org", org.id, hook.id, NULL));
+    cr_assert(stack_wait(is_done, &org, TIMEOUT_MS));
+    all = never_free(convctl("webhook", "deliveries", "--org", org.id, webhook.id, NULL));
     cr_assert_eq(json_array_size(all), 3);
     cr_assert_str_eq(text_of(json_array_get(all, 0), "state"), "quarantined");
     cr_assert_str_eq(text_of(json_array_get(all, 1), "state"), "interrupted");
@@ -176,68 +155,63 @@ Test(webhook_crash, what_costs_a_worker_three_times_is_put_aside)
                      text_of(json_array_get(all, 2), "event_id"));
 }
 
-Test(webhook_crash, an_orderly_stop_lets_what_is_under_way_end)
+/* Ends a process while a request to a receiver is under way: that one request delivers. */
+static void end_beside_a_delivery(const char *name, int signal)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
 
     org_new(&org);
-    hook_new(&org, receiver_url(receiver, "/slow/800"), "ticket.created", &hook);
+    webhook_new(&org, receiver_url(receiver, "/slow/800"), "ticket.created", &webhook);
     publish_ticket(&org, "ticket.created", "T-1");
-    receiver_await(receiver, "/slow", 1, PATIENCE_MS);
-    end("webhook-0", SIGTERM);
-    hook_await(&org, &hook, 1, PATIENCE_MS);
-    cr_assert(health_await(PATIENCE_MS));
-    cr_assert_str_eq(text_of(hook_delivery(&org, &hook, 0), "state"), "succeeded");
+    receiver_await(receiver, "/slow", 1, TIMEOUT_MS);
+    stack_end(name, signal);
+    cr_assert(health_await(TIMEOUT_MS));
+    webhook_await(&org, &webhook, 1, TIMEOUT_MS);
+    cr_assert_str_eq(text_of(webhook_delivery(&org, &webhook, 0), "state"), "succeeded");
     cr_assert_eq(receiver_count(receiver, "/slow"), 1);
+}
+
+Test(webhook_crash, an_orderly_stop_lets_what_is_under_way_end)
+{
+    end_beside_a_delivery("webhook-0", SIGTERM);
+}
+
+Test(webhook_crash, a_database_that_restarts_costs_no_delivery)
+{
+    end_beside_a_delivery("postgres", SIGINT);
 }
 
 #define QUEUE "hashtextextended('webhook.queue', 0))"
 
 /* Until what a process has begun is taken for lost. */
-static int lease_ms(void)
+static int claim_ms(void)
 {
     const char *setting = getenv("WEBHOOK_LEASE_MS");
 
     return setting != NULL ? atoi(setting) : 5000;
 }
 
-/* It answers when the lease has run out, and can be put on record later still. */
+/* It answers when the claim has expired, and can be put on record later still. */
 Test(webhook_crash, a_database_that_stalls_makes_no_answer_late)
 {
     struct receiver *receiver = receiver_start("good");
-    const int slow_ms = lease_ms() * 7 / 5, stalled_ms = lease_ms() * 17 / 10;
+    const int slow_ms = claim_ms() * 7 / 5, stalled_ms = claim_ms() * 17 / 10;
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
     int64_t since_us;
 
     org_new(&org);
-    hook_new(&org, receiver_url(receiver, format("/slow/%d", slow_ms)), "ticket.created", &hook);
+    webhook_new(&org, receiver_url(receiver, format("/slow/%d", slow_ms)), "ticket.created",
+                &webhook);
     publish_ticket(&org, "ticket.created", "T-1");
-    receiver_await(receiver, "/slow", 1, PATIENCE_MS);
+    receiver_await(receiver, "/slow", 1, TIMEOUT_MS);
     sql_text("SELECT pg_advisory_lock(" QUEUE, NULL);
     since_us = receiver_get(receiver, "/slow", 0)->at_us;
     stack_let_run(stalled_ms - (clock_mono_us() - since_us) / 1000);
     sql_text("SELECT pg_advisory_unlock(" QUEUE, NULL);
-    hook_await(&org, &hook, 1, PATIENCE_MS);
-    cr_assert_str_eq(text_of(hook_delivery(&org, &hook, 0), "state"), "succeeded");
-    cr_assert_eq(receiver_count(receiver, "/slow"), 1);
-}
-
-Test(webhook_crash, a_database_that_restarts_costs_no_delivery)
-{
-    struct receiver *receiver = receiver_start("good");
-    struct org org;
-    struct hook hook;
-
-    org_new(&org);
-    hook_new(&org, receiver_url(receiver, "/slow/800"), "ticket.created", &hook);
-    publish_ticket(&org, "ticket.created", "T-1");
-    receiver_await(receiver, "/slow", 1, PATIENCE_MS);
-    end("postgres", SIGINT);
-    cr_assert(health_await(PATIENCE_MS));
-    hook_await(&org, &hook, 1, PATIENCE_MS);
-    cr_assert_str_eq(text_of(hook_delivery(&org, &hook, 0), "state"), "succeeded");
+    webhook_await(&org, &webhook, 1, TIMEOUT_MS);
+    cr_assert_str_eq(text_of(webhook_delivery(&org, &webhook, 0), "state"), "succeeded");
     cr_assert_eq(receiver_count(receiver, "/slow"), 1);
 }

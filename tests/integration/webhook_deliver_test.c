@@ -4,17 +4,17 @@
 #include <string.h>
 #include <time.h>
 
-#include "tests/support/hooks.h"
-#include "tests/support/keep.h"
+#include "tests/support/never_free.h"
 #include "tests/support/sql.h"
+#include "tests/support/webhooks.h"
 
-TestSuite(webhook_deliver, .init = api_open, .timeout = 180);
+TestSuite(webhook_deliver, .init = api_open);
 
 enum { SOON_MS = 30000 };
 
 static json_t *parsed(const struct received *received)
 {
-    json_t *body = keep(json_loads(received->body, 0, NULL));
+    json_t *body = never_free(json_loads(received->body, 0, NULL));
 
     cr_assert_not_null(body, "%s", received->body);
     return body;
@@ -25,13 +25,13 @@ Test(webhook_deliver, a_created_conversation_is_announced_as_the_contract_says)
     struct receiver *receiver = receiver_start("good");
     const struct received *got;
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
     const json_t *body, *data;
     const char *id;
 
     org_new(&org);
-    hook_new(&org, receiver_url(receiver, "/ok"), "conversation.created", &hook);
-    cr_assert_eq(strncmp(hook.secret, "whsec_", 6), 0);
+    webhook_new(&org, receiver_url(receiver, "/ok"), "conversation.created", &webhook);
+    cr_assert_eq(strncmp(webhook.secret, "whsec_", 6), 0);
     id = new_conversation(&org, "c-1", "u-1");
     receiver_await(receiver, "/ok", 1, SOON_MS);
     got = receiver_get(receiver, "/ok", 0);
@@ -53,23 +53,23 @@ Test(webhook_deliver, a_created_conversation_is_announced_as_the_contract_says)
     cr_assert_str_eq(got->type, "application/json");
     expect_uuid(got->delivery);
     cr_assert_leq(labs(atol(got->timestamp) - (long)time(NULL)), 60);
-    cr_assert_str_eq(got->signature, signature_of(hook.secret, got));
+    cr_assert_str_eq(got->signature, signature_of(webhook.secret, got));
 }
 
 Test(webhook_deliver, a_replay_announces_nothing)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
 
     org_new(&org);
-    hook_new(&org, receiver_url(receiver, "/ok"), "conversation.created", &hook);
+    webhook_new(&org, receiver_url(receiver, "/ok"), "conversation.created", &webhook);
     new_conversation(&org, "c-1", "u-1");
     expect_status(
         api_create(org.full_key, "{\"external_id\":\"c-1\",\"from\":{\"external_id\":\"u-1\"}}"),
         200);
     new_conversation(&org, "c-2", "u-1");
-    hook_await(&org, &hook, 2, SOON_MS);
+    webhook_await(&org, &webhook, 2, SOON_MS);
     cr_assert_eq(sql_integer("SELECT count(*) FROM webhook.events WHERE organization_id = $1::uuid",
                              org.id, NULL),
                  2);
@@ -79,17 +79,17 @@ Test(webhook_deliver, web_chat_announces_and_other_channels_do_not)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
     const json_t *body;
 
     org_new(&org);
-    hook_new(&org, receiver_url(receiver, "/ok"), "conversation.created", &hook);
-    keep(convctl("conversation", "open", "--org", org.id, "--channel", "email", NULL));
-    keep(convctl("conversation", "open", "--org", org.id, "--channel", "widget", NULL));
+    webhook_new(&org, receiver_url(receiver, "/ok"), "conversation.created", &webhook);
+    never_free(convctl("conversation", "open", "--org", org.id, "--channel", "email", NULL));
+    never_free(convctl("conversation", "open", "--org", org.id, "--channel", "widget", NULL));
     receiver_await(receiver, "/ok", 1, SOON_MS);
     body = parsed(receiver_get(receiver, "/ok", 0));
     cr_assert_str_eq(text_of(json_object_get(body, "data"), "channel"), "widget");
-    hook_await(&org, &hook, 1, SOON_MS);
+    webhook_await(&org, &webhook, 1, SOON_MS);
     cr_assert_eq(receiver_count(receiver, "/ok"), 1);
 }
 
@@ -97,17 +97,18 @@ Test(webhook_deliver, an_operators_takeover_and_events_of_neighbours_arrive)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
-    struct hook handoff, created, resolved;
+    struct webhook handoff, created, resolved;
     const json_t *opened, *data;
 
     org_new(&org);
-    hook_new(&org, receiver_url(receiver, "/ok/handoff"), "ai.handoff", &handoff);
-    hook_new(&org, receiver_url(receiver, "/ok/created"), "ticket.created", &created);
-    hook_new(&org, receiver_url(receiver, "/ok/resolved"), "ticket.resolved", &resolved);
+    webhook_new(&org, receiver_url(receiver, "/ok/handoff"), "ai.handoff", &handoff);
+    webhook_new(&org, receiver_url(receiver, "/ok/created"), "ticket.created", &created);
+    webhook_new(&org, receiver_url(receiver, "/ok/resolved"), "ticket.resolved", &resolved);
 
-    opened = keep(convctl("conversation", "open", "--org", org.id, "--channel", "widget", NULL));
-    keep(convctl("conversation", "set-status", "--org", org.id, text_of(opened, "id"),
-                 "human_takeover", NULL));
+    opened =
+        never_free(convctl("conversation", "open", "--org", org.id, "--channel", "widget", NULL));
+    never_free(convctl("conversation", "set-status", "--org", org.id, text_of(opened, "id"),
+                       "human_takeover", NULL));
     publish_ticket(&org, "ticket.created", "T-1");
     publish_ticket(&org, "ticket.resolved", "T-1");
 
@@ -131,8 +132,8 @@ Test(webhook_deliver, without_signing_there_is_no_signature)
     struct org org;
 
     org_new(&org);
-    keep(convctl("webhook", "create", "--org", org.id, "--url", receiver_url(receiver, "/ok"),
-                 "--event", "ticket.created", "--no-signing", NULL));
+    never_free(convctl("webhook", "create", "--org", org.id, "--url", receiver_url(receiver, "/ok"),
+                       "--event", "ticket.created", "--no-signing", NULL));
     publish_ticket(&org, "ticket.created", "T-1");
     receiver_await(receiver, "/ok", 1, SOON_MS);
     got = receiver_get(receiver, "/ok", 0);
@@ -145,14 +146,14 @@ Test(webhook_deliver, the_secret_is_shown_once_and_stored_sealed)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
 
     org_new(&org);
-    hook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &hook);
-    cr_assert_null(json_object_get(hook_shown(&org, &hook), "secret"));
+    webhook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &webhook);
+    cr_assert_null(json_object_get(webhook_shown(&org, &webhook), "secret"));
     cr_assert_eq(sql_integer("SELECT count(*) FROM webhook.endpoints"
                              " WHERE position(convert_to($1, 'UTF8') IN secret) > 0",
-                             hook.secret + 6, NULL),
+                             webhook.secret + 6, NULL),
                  0);
 }
 
@@ -160,15 +161,15 @@ Test(webhook_deliver, a_secret_moved_to_another_endpoint_signs_nothing)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
-    struct hook one, other;
+    struct webhook one, other;
 
     org_new(&org);
-    hook_new(&org, receiver_url(receiver, "/ok/one"), "ticket.created", &one);
-    hook_new(&org, receiver_url(receiver, "/ok/other"), "ticket.resolved", &other);
+    webhook_new(&org, receiver_url(receiver, "/ok/one"), "ticket.created", &one);
+    webhook_new(&org, receiver_url(receiver, "/ok/other"), "ticket.resolved", &other);
     sql_text("UPDATE webhook.endpoints SET secret = (SELECT secret FROM webhook.endpoints"
              " WHERE id = $1::uuid) WHERE id = $2::uuid RETURNING id",
              one.id, other.id, NULL);
-    cr_assert_str_eq(text_of(hook_test(&org, &other), "error"), "internal");
+    cr_assert_str_eq(text_of(webhook_test(&org, &other), "error"), "internal");
     cr_assert_eq(receiver_count(receiver, "/ok/other"), 0);
 }
 
@@ -176,15 +177,15 @@ Test(webhook_deliver, an_endpoint_made_after_an_event_does_not_get_it)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
-    struct hook early, late;
+    struct webhook early, late;
 
     org_new(&org);
-    hook_new(&org, receiver_url(receiver, "/ok/early"), "ticket.created", &early);
+    webhook_new(&org, receiver_url(receiver, "/ok/early"), "ticket.created", &early);
     publish_ticket(&org, "ticket.created", "T-1");
-    hook_new(&org, receiver_url(receiver, "/ok/late"), "ticket.created", &late);
+    webhook_new(&org, receiver_url(receiver, "/ok/late"), "ticket.created", &late);
     publish_ticket(&org, "ticket.created", "T-2");
     receiver_await(receiver, "/ok/early", 2, SOON_MS);
-    hook_await(&org, &late, 1, SOON_MS);
+    webhook_await(&org, &late, 1, SOON_MS);
     cr_assert_eq(receiver_count(receiver, "/ok/late"), 1);
 }
 
@@ -192,23 +193,24 @@ Test(webhook_deliver, nothing_of_one_organization_reaches_another)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org, other;
-    struct hook hook;
+    struct webhook webhook;
     const json_t *delivery;
     char code[64];
 
     org_new(&org);
     org_new(&other);
-    hook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &hook);
+    webhook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &webhook);
     publish_ticket(&other, "ticket.created", "T-1");
-    delivery = hook_test(&org, &hook);
+    delivery = webhook_test(&org, &webhook);
     cr_assert_eq(receiver_count(receiver, "/ok"), 1);
     cr_assert_eq(
         convctl_fails(code, "webhook", "resend", "--org", other.id, text_of(delivery, "id"), NULL),
         1);
     cr_assert_str_eq(code, "not_found");
-    cr_assert_eq(convctl_fails(code, "webhook", "deliveries", "--org", other.id, hook.id, NULL), 1);
-    cr_assert_eq(convctl_fails(code, "webhook", "test", "--org", other.id, hook.id, NULL), 1);
-    cr_assert_eq(convctl_fails(code, "webhook", "delete", "--org", other.id, hook.id, NULL), 1);
+    cr_assert_eq(convctl_fails(code, "webhook", "deliveries", "--org", other.id, webhook.id, NULL),
+                 1);
+    cr_assert_eq(convctl_fails(code, "webhook", "test", "--org", other.id, webhook.id, NULL), 1);
+    cr_assert_eq(convctl_fails(code, "webhook", "delete", "--org", other.id, webhook.id, NULL), 1);
 }
 
 Test(webhook_deliver, malformed_events_of_neighbours_are_refused)
@@ -268,15 +270,16 @@ Test(webhook_deliver, roles_may_do_no_more_than_their_work)
 /* Each takes so long that even a busy machine begins others before it ends. */
 Test(webhook_deliver, no_more_than_4_at_an_endpoint_and_32_in_an_organization)
 {
-    enum { ENDPOINTS = 20, EVENTS_OF_ONE = 8, EVENTS_OF_ALL = 4, PATIENCE_MS = 60000 };
+    enum { ENDPOINTS = 20, EVENTS_OF_ONE = 8, EVENTS_OF_ALL = 4, TIMEOUT_MS = 60000 };
     struct receiver *one = receiver_start("good"), *all = receiver_start("good");
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
 
     org_new(&org);
-    hook_new(&org, receiver_url(one, "/slow/600"), "ticket.created", &hook);
+    webhook_new(&org, receiver_url(one, "/slow/600"), "ticket.created", &webhook);
     for (int i = 0; i < ENDPOINTS; i++)
-        hook_new(&org, receiver_url(all, format("/slow/600/%d", i)), "ticket.resolved", &hook);
+        webhook_new(&org, receiver_url(all, format("/slow/600/%d", i)), "ticket.resolved",
+                    &webhook);
     sql_text("WITH trusted AS (UPDATE webhook.endpoints SET proven = true"
              " WHERE organization_id = $1::uuid RETURNING id) SELECT count(*) FROM trusted",
              org.id, NULL);
@@ -286,8 +289,8 @@ Test(webhook_deliver, no_more_than_4_at_an_endpoint_and_32_in_an_organization)
         "   FROM (VALUES ('ticket.created', $2::int), ('ticket.resolved', $3::int)) AS v (t, n),"
         "        generate_series(1, n) RETURNING id) SELECT count(*) FROM made",
         org.id, format("%d", EVENTS_OF_ONE), format("%d", EVENTS_OF_ALL), NULL);
-    receiver_await(one, "/slow", EVENTS_OF_ONE, PATIENCE_MS);
-    receiver_await(all, "/slow", ENDPOINTS * EVENTS_OF_ALL, PATIENCE_MS);
+    receiver_await(one, "/slow", EVENTS_OF_ONE, TIMEOUT_MS);
+    receiver_await(all, "/slow", ENDPOINTS * EVENTS_OF_ALL, TIMEOUT_MS);
     cr_expect_leq(receiver_most_at_once(one), 4);
     cr_expect_geq(receiver_most_at_once(one), 2);
     cr_expect_leq(receiver_most_at_once(all), 32);

@@ -2,11 +2,11 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "tests/support/hooks.h"
-#include "tests/support/keep.h"
+#include "tests/support/never_free.h"
 #include "tests/support/sql.h"
+#include "tests/support/webhooks.h"
 
-TestSuite(webhook_log, .init = api_open, .timeout = 180);
+TestSuite(webhook_log, .init = api_open);
 
 enum { SOON_MS = 30000 };
 
@@ -14,17 +14,17 @@ Test(webhook_log, what_a_disabled_endpoint_misses_is_kept_and_can_be_sent_later)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
     const json_t *delivery;
     const char *event;
     char code[64];
 
     org_new(&org);
-    hook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &hook);
-    keep(convctl("webhook", "set", "--org", org.id, hook.id, "--enabled", "false", NULL));
+    webhook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &webhook);
+    never_free(convctl("webhook", "set", "--org", org.id, webhook.id, "--enabled", "false", NULL));
     event = publish_ticket(&org, "ticket.created", "T-1");
-    hook_await(&org, &hook, 1, SOON_MS);
-    delivery = hook_delivery(&org, &hook, 0);
+    webhook_await(&org, &webhook, 1, SOON_MS);
+    delivery = webhook_delivery(&org, &webhook, 0);
     cr_assert_str_eq(text_of(delivery, "state"), "skipped");
     cr_assert_str_eq(text_of(delivery, "error"), "endpoint_disabled");
     cr_assert_str_eq(text_of(delivery, "event_id"), event);
@@ -33,43 +33,43 @@ Test(webhook_log, what_a_disabled_endpoint_misses_is_kept_and_can_be_sent_later)
         1);
     cr_assert_str_eq(code, "conflict");
 
-    keep(convctl("webhook", "set", "--org", org.id, hook.id, "--enabled", "true", NULL));
-    keep(convctl("webhook", "resend", "--org", org.id, text_of(delivery, "id"), NULL));
+    never_free(convctl("webhook", "set", "--org", org.id, webhook.id, "--enabled", "true", NULL));
+    never_free(convctl("webhook", "resend", "--org", org.id, text_of(delivery, "id"), NULL));
     receiver_await(receiver, "/ok", 1, SOON_MS);
     cr_assert_str_eq(receiver_get(receiver, "/ok", 0)->event_id, event);
-    hook_await(&org, &hook, 2, SOON_MS);
-    cr_assert_str_eq(text_of(hook_delivery(&org, &hook, 0), "previous_id"),
+    webhook_await(&org, &webhook, 2, SOON_MS);
+    cr_assert_str_eq(text_of(webhook_delivery(&org, &webhook, 0), "previous_id"),
                      text_of(delivery, "id"));
-    cr_assert_str_eq(text_of(hook_delivery(&org, &hook, 0), "cause"), "resend");
+    cr_assert_str_eq(text_of(webhook_delivery(&org, &webhook, 0), "cause"), "resend");
 }
 
 Test(webhook_log, all_that_failed_since_a_time_is_sent_once_more)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
     const json_t *told;
 
     org_new(&org);
-    hook_new(&org, receiver_url(receiver, "/status/500"), "ticket.created", &hook);
+    webhook_new(&org, receiver_url(receiver, "/status/500"), "ticket.created", &webhook);
     for (int i = 0; i < 5; i++)
         publish_ticket(&org, "ticket.created", format("T-%d", i));
-    hook_await(&org, &hook, 5, SOON_MS);
-    sql_text("UPDATE webhook.endpoints SET url = $2 WHERE id = $1::uuid RETURNING id", hook.id,
+    webhook_await(&org, &webhook, 5, SOON_MS);
+    sql_text("UPDATE webhook.endpoints SET url = $2 WHERE id = $1::uuid RETURNING id", webhook.id,
              receiver_url(receiver, "/ok"), NULL);
     publish_ticket(&org, "ticket.created", "T-fine");
-    hook_await(&org, &hook, 6, SOON_MS);
+    webhook_await(&org, &webhook, 6, SOON_MS);
 
-    told =
-        keep(convctl("webhook", "resend-failed", "--org", org.id, hook.id, "--since", "0", NULL));
+    told = never_free(
+        convctl("webhook", "resend-failed", "--org", org.id, webhook.id, "--since", "0", NULL));
     cr_assert_eq(json_integer_value(json_object_get(told, "resent")), 5);
-    hook_await(&org, &hook, 11, SOON_MS);
+    webhook_await(&org, &webhook, 11, SOON_MS);
     cr_assert_eq(receiver_count(receiver, "/ok"), 6);
-    told =
-        keep(convctl("webhook", "resend-failed", "--org", org.id, hook.id, "--since", "0", NULL));
+    told = never_free(
+        convctl("webhook", "resend-failed", "--org", org.id, webhook.id, "--since", "0", NULL));
     cr_assert_eq(json_integer_value(json_object_get(told, "resent")), 0);
-    told = keep(convctl("webhook", "resend-failed", "--org", org.id, hook.id, "--since",
-                        "2000000000", NULL));
+    told = never_free(convctl("webhook", "resend-failed", "--org", org.id, webhook.id, "--since",
+                              "2000000000", NULL));
     cr_assert_eq(json_integer_value(json_object_get(told, "resent")), 0);
 }
 
@@ -78,14 +78,14 @@ Test(webhook_log, an_event_resent_keeps_its_id_and_bytes)
     struct receiver *receiver = receiver_start("good");
     const struct received *first, *second;
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
 
     org_new(&org);
-    hook_new(&org, receiver_url(receiver, "/ok"), "conversation.created", &hook);
+    webhook_new(&org, receiver_url(receiver, "/ok"), "conversation.created", &webhook);
     new_conversation(&org, "c", "u");
-    hook_await(&org, &hook, 1, SOON_MS);
-    keep(convctl("webhook", "resend", "--org", org.id, text_of(hook_delivery(&org, &hook, 0), "id"),
-                 NULL));
+    webhook_await(&org, &webhook, 1, SOON_MS);
+    never_free(convctl("webhook", "resend", "--org", org.id,
+                       text_of(webhook_delivery(&org, &webhook, 0), "id"), NULL));
     receiver_await(receiver, "/ok", 2, SOON_MS);
     first = receiver_get(receiver, "/ok", 0);
     second = receiver_get(receiver, "/ok", 1);
@@ -99,23 +99,23 @@ Test(webhook_log, health_follows_consecutive_failures)
                                           "degraded", "failing", "failing"};
     struct receiver *receiver = receiver_start("good");
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
     const json_t *shown;
 
     org_new(&org);
-    hook_new(&org, receiver_url(receiver, "/status/503"), "ticket.created", &hook);
+    webhook_new(&org, receiver_url(receiver, "/status/503"), "ticket.created", &webhook);
     for (int failures = 0; failures < 7; failures++) {
-        shown = hook_shown(&org, &hook);
+        shown = webhook_shown(&org, &webhook);
         cr_assert_str_eq(text_of(shown, "health"), healths[failures], "after %d failures",
                          failures);
         cr_assert_eq(json_integer_value(json_object_get(shown, "attempts")), failures);
         cr_assert_str_eq(text_of(shown, "last_error"), failures == 0 ? "" : "http_5xx");
-        hook_test(&org, &hook);
+        webhook_test(&org, &webhook);
     }
-    sql_text("UPDATE webhook.endpoints SET url = $2 WHERE id = $1::uuid RETURNING id", hook.id,
+    sql_text("UPDATE webhook.endpoints SET url = $2 WHERE id = $1::uuid RETURNING id", webhook.id,
              receiver_url(receiver, "/status/204"), NULL);
-    hook_test(&org, &hook);
-    shown = hook_shown(&org, &hook);
+    webhook_test(&org, &webhook);
+    shown = webhook_shown(&org, &webhook);
     cr_assert_str_eq(text_of(shown, "health"), "healthy");
     cr_assert_eq(json_integer_value(json_object_get(shown, "attempts")), 8);
     cr_assert_str_eq(text_of(shown, "last_error"), "http_5xx");
@@ -126,23 +126,23 @@ Test(webhook_log, a_deleted_endpoint_gets_nothing_and_leaves_its_log)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
     const json_t *gone;
     char code[64];
 
     org_new(&org);
-    hook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &hook);
+    webhook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &webhook);
     publish_ticket(&org, "ticket.created", "T-1");
-    hook_await(&org, &hook, 1, SOON_MS);
-    gone = keep(convctl("webhook", "delete", "--org", org.id, hook.id, NULL));
+    webhook_await(&org, &webhook, 1, SOON_MS);
+    gone = never_free(convctl("webhook", "delete", "--org", org.id, webhook.id, NULL));
     cr_assert(json_is_true(json_object_get(gone, "deleted")));
     publish_ticket(&org, "ticket.created", "T-2");
-    cr_assert_eq(convctl_fails(code, "webhook", "delete", "--org", org.id, hook.id, NULL), 1);
+    cr_assert_eq(convctl_fails(code, "webhook", "delete", "--org", org.id, webhook.id, NULL), 1);
     cr_assert_str_eq(code, "not_found");
     cr_assert_eq(convctl_fails(code, "webhook", "resend", "--org", org.id,
-                               text_of(hook_delivery(&org, &hook, 0), "id"), NULL),
+                               text_of(webhook_delivery(&org, &webhook, 0), "id"), NULL),
                  1);
-    cr_assert_eq(json_array_size(keep(convctl("webhook", "list", "--org", org.id, NULL))), 0);
+    cr_assert_eq(json_array_size(never_free(convctl("webhook", "list", "--org", org.id, NULL))), 0);
     cr_assert_eq(receiver_count(receiver, "/ok"), 1);
 }
 
@@ -157,12 +157,12 @@ Test(webhook_log, a_claim_that_is_not_attempted_is_handed_back_and_sent_once)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
-    struct hook hook, slow;
+    struct webhook webhook, slow;
     const char *event;
 
     org_new(&org);
-    hook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &hook);
-    hook_new(&org, receiver_url(receiver, "/slow/7000"), "ticket.resolved", &slow);
+    webhook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &webhook);
+    webhook_new(&org, receiver_url(receiver, "/slow/7000"), "ticket.resolved", &slow);
     event = publish_ticket(&org, "ticket.created", "T-1");
     receiver_await(receiver, "/ok", 1, SOON_MS);
     publish_ticket(&org, "ticket.resolved", "T-1");
@@ -172,29 +172,29 @@ Test(webhook_log, a_claim_that_is_not_attempted_is_handed_back_and_sent_once)
                        " FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS at) AS a,"
                        "      (SELECT worker FROM webhook.queue WHERE endpoint_id = $4::uuid) AS w"
                        " RETURNING id) SELECT count(*) FROM made",
-             org.id, hook.id, event + 4, slow.id, NULL);
-    hook_await(&org, &hook, 2, SOON_MS);
+             org.id, webhook.id, event + 4, slow.id, NULL);
+    webhook_await(&org, &webhook, 2, SOON_MS);
     cr_assert_eq(receiver_count(receiver, "/ok"), 2);
-    cr_assert_str_eq(text_of(hook_delivery(&org, &hook, 0), "state"), "succeeded");
-    cr_assert(json_is_null(json_object_get(hook_delivery(&org, &hook, 0), "previous_id")));
+    cr_assert_str_eq(text_of(webhook_delivery(&org, &webhook, 0), "state"), "succeeded");
+    cr_assert(json_is_null(json_object_get(webhook_delivery(&org, &webhook, 0), "previous_id")));
 }
 
 Test(webhook_log, a_delivery_whose_event_is_gone_says_so)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
 
     org_new(&org);
-    hook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &hook);
+    webhook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &webhook);
     sql_text(QUEUE_ROW "NULL, NULL, NULL"
                        " FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS at) AS a"
                        " RETURNING id), marked AS (UPDATE webhook.endpoints SET has_work = true"
                        " WHERE id = $2::uuid) SELECT count(*) FROM made",
-             org.id, hook.id, org.id, NULL);
-    hook_await(&org, &hook, 1, SOON_MS);
-    cr_assert_str_eq(text_of(hook_delivery(&org, &hook, 0), "state"), "failed");
-    cr_assert_str_eq(text_of(hook_delivery(&org, &hook, 0), "error"), "expired");
+             org.id, webhook.id, org.id, NULL);
+    webhook_await(&org, &webhook, 1, SOON_MS);
+    cr_assert_str_eq(text_of(webhook_delivery(&org, &webhook, 0), "state"), "failed");
+    cr_assert_str_eq(text_of(webhook_delivery(&org, &webhook, 0), "error"), "expired");
     cr_assert_eq(receiver_count(receiver, "/"), 0);
 }
 
@@ -202,11 +202,11 @@ Test(webhook_log, lists_go_on_where_a_message_is_full)
 {
     enum { ENDPOINTS = 600, DELIVERIES = 300 };
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
     const json_t *all;
 
     org_new(&org);
-    hook_new(&org, "https://127.0.0.1:1024/", "ticket.created", &hook);
+    webhook_new(&org, "https://127.0.0.1:1024/", "ticket.created", &webhook);
     sql_text(
         "WITH made AS (INSERT INTO webhook.endpoints (organization_id, id, url, events,"
         " signing, secret) SELECT $1::uuid, webhook.id_at(now()), repeat('x', 2000), ARRAY['t'],"
@@ -219,21 +219,24 @@ Test(webhook_log, lists_go_on_where_a_message_is_full)
         "        now(), repeat('x', 4096) FROM generate_series(1, $3::int) i,"
         " LATERAL (SELECT date_trunc('milliseconds', now()) - i / 2 * interval '1 ms' AS at) a"
         " RETURNING id) SELECT count(*) FROM made",
-        org.id, hook.id, format("%d", DELIVERIES), NULL);
-    cr_assert_eq(json_array_size(keep(convctl("webhook", "list", "--org", org.id, NULL))),
+        org.id, webhook.id, format("%d", DELIVERIES), NULL);
+    cr_assert_eq(json_array_size(never_free(convctl("webhook", "list", "--org", org.id, NULL))),
                  ENDPOINTS);
-    all = keep(convctl("webhook", "deliveries", "--org", org.id, hook.id, "--limit", "1000", NULL));
+    all = never_free(
+        convctl("webhook", "deliveries", "--org", org.id, webhook.id, "--limit", "1000", NULL));
     cr_assert_eq(json_array_size(all), DELIVERIES);
     for (size_t i = 1; i < DELIVERIES; i++)
         cr_assert_lt(strcmp(text_of(json_array_get(all, i), "id"),
                             text_of(json_array_get(all, i - 1), "id")),
                      0, "%zu", i);
-    all = keep(convctl("webhook", "deliveries", "--org", org.id, hook.id, "--limit", "250", NULL));
+    all = never_free(
+        convctl("webhook", "deliveries", "--org", org.id, webhook.id, "--limit", "250", NULL));
     cr_assert_eq(json_array_size(all), 250);
-    keep(convctl("webhook", "delete", "--org", org.id, hook.id, NULL));
-    all = keep(convctl("webhook", "deliveries", "--org", org.id, hook.id, "--limit", "1000", NULL));
+    never_free(convctl("webhook", "delete", "--org", org.id, webhook.id, NULL));
+    all = never_free(
+        convctl("webhook", "deliveries", "--org", org.id, webhook.id, "--limit", "1000", NULL));
     cr_assert_eq(json_array_size(all), DELIVERIES);
-    all = keep(convctl("webhook", "deliveries", "--org", org.id, hook.id, NULL));
+    all = never_free(convctl("webhook", "deliveries", "--org", org.id, webhook.id, NULL));
     cr_assert_eq(json_array_size(all), 50);
 }
 

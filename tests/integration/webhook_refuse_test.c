@@ -4,21 +4,21 @@
 #include <string.h>
 
 #include "tests/support/destinations.h"
-#include "tests/support/hooks.h"
-#include "tests/support/keep.h"
 #include "tests/support/nameserver.h"
+#include "tests/support/never_free.h"
 #include "tests/support/sql.h"
+#include "tests/support/webhooks.h"
 
-TestSuite(webhook_refuse, .init = stack_have_alone, .timeout = 120);
+TestSuite(webhook_refuse, .init = stack_have_alone);
 
-enum { PATIENCE_MS = 30000 };
+enum { TIMEOUT_MS = 30000 };
 
 static const json_t *send_to_name(const struct org *org, const char *name)
 {
-    struct hook hook;
+    struct webhook webhook;
 
-    hook_new(org, format("https://%s/ok", name), "ticket.created", &hook);
-    return hook_test(org, &hook);
+    webhook_new(org, format("https://%s/ok", name), "ticket.created", &webhook);
+    return webhook_test(org, &webhook);
 }
 
 static void expect_blocked(const struct org *org, const char *name)
@@ -49,24 +49,24 @@ Test(webhook_refuse, every_bad_destination_is_refused_at_save)
         refused++;
     }
     cr_assert_geq(refused, 80);
-    cr_assert_eq(json_array_size(keep(convctl("webhook", "list", "--org", org.id, NULL))), 0);
+    cr_assert_eq(json_array_size(never_free(convctl("webhook", "list", "--org", org.id, NULL))), 0);
 }
 
 Test(webhook_refuse, a_bad_destination_that_got_into_the_table_is_refused_at_send)
 {
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
 
     org_new(&org);
-    hook_new(&org, "https://10-is-not-allowed.example.com/", "ticket.created", &hook);
+    webhook_new(&org, "https://10-is-not-allowed.example.com/", "ticket.created", &webhook);
     sql_text("UPDATE webhook.endpoints SET url = 'https://10.0.0.1/' WHERE id = $1::uuid"
              " RETURNING id",
-             hook.id, NULL);
-    cr_assert_str_eq(text_of(hook_test(&org, &hook), "error"), "blocked");
+             webhook.id, NULL);
+    cr_assert_str_eq(text_of(webhook_test(&org, &webhook), "error"), "blocked");
     sql_text("UPDATE webhook.endpoints SET url = 'http://127.0.0.1:1/' WHERE id = $1::uuid"
              " RETURNING id",
-             hook.id, NULL);
-    cr_assert_str_eq(text_of(hook_test(&org, &hook), "error"), "blocked");
+             webhook.id, NULL);
+    cr_assert_str_eq(text_of(webhook_test(&org, &webhook), "error"), "blocked");
 }
 
 Test(webhook_refuse, names_that_resolve_badly_are_refused_at_send)
@@ -120,7 +120,7 @@ static bool has_ended_all(void *closure)
                        ended->org->id, NULL) >= ended->n;
 }
 
-/* The ends of every special range, each behind a name of its own. */
+/* The ends of every special range, each behind a separate name. */
 static const char *const inside[] = {
     "0.0.0.0",         "0.255.255.255",   "10.0.0.0",        "10.255.255.255",  "100.64.0.0",
     "100.127.255.255", "169.254.0.0",     "169.254.255.255", "172.16.0.0",      "172.31.255.255",
@@ -155,7 +155,7 @@ Test(webhook_refuse, no_name_leads_into_a_special_range)
                  NULL);
     }
     publish_ticket(&org, "ticket.created", "T-1");
-    cr_assert(stack_wait(has_ended_all, &(struct ended){&org, ALL}, PATIENCE_MS));
+    cr_assert(stack_wait(has_ended_all, &(struct ended){&org, ALL}, TIMEOUT_MS));
     blocked = (size_t)sql_integer("SELECT count(*) FROM webhook.deliveries WHERE organization_id ="
                                   " $1::uuid AND error = 'blocked' AND address IS NULL",
                                   org.id, NULL);
@@ -166,18 +166,18 @@ Test(webhook_refuse, a_name_that_rebinds_is_judged_at_every_attempt)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
 
     nameserver_start();
     org_new(&org);
-    hook_new(&org,
-             format("https://rebind.a-127-0-0-1.a-10-0-0-1.receiver.example.net:%d/ok",
-                    receiver_port(receiver)),
-             "ticket.created", &hook);
+    webhook_new(&org,
+                format("https://rebind.a-127-0-0-1.a-10-0-0-1.receiver.example.net:%d/ok",
+                       receiver_port(receiver)),
+                "ticket.created", &webhook);
     /* The certificate is for one label before the domain; being connected to is what counts. */
-    cr_assert_str_eq(text_of(hook_test(&org, &hook), "error"), "tls");
+    cr_assert_str_eq(text_of(webhook_test(&org, &webhook), "error"), "tls");
     cr_assert_eq(receiver_connections(receiver), 1);
-    cr_assert_str_eq(text_of(hook_test(&org, &hook), "error"), "blocked");
+    cr_assert_str_eq(text_of(webhook_test(&org, &webhook), "error"), "blocked");
     cr_assert_eq(receiver_connections(receiver), 1);
 }
 
@@ -185,23 +185,23 @@ Test(webhook_refuse, a_good_name_is_connected_to_and_its_certificate_checked)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
-    struct hook hook;
+    struct webhook webhook;
     const json_t *delivery;
 
     nameserver_start();
     org_new(&org);
-    hook_new(&org,
-             format("https://a-127-0-0-1.receiver.example.net:%d/ok", receiver_port(receiver)),
-             "ticket.created", &hook);
-    delivery = hook_test(&org, &hook);
+    webhook_new(&org,
+                format("https://a-127-0-0-1.receiver.example.net:%d/ok", receiver_port(receiver)),
+                "ticket.created", &webhook);
+    delivery = webhook_test(&org, &webhook);
     cr_assert_str_eq(text_of(delivery, "state"), "succeeded");
     cr_assert_str_eq(text_of(delivery, "address"), "127.0.0.1");
     cr_assert_str_eq(receiver_get(receiver, "/ok", 0)->host,
                      format("a-127-0-0-1.receiver.example.net:%d", receiver_port(receiver)));
-    hook_new(&org,
-             format("https://a-127-0-0-1.elsewhere.example.net:%d/ok", receiver_port(receiver)),
-             "ticket.created", &hook);
-    cr_assert_str_eq(text_of(hook_test(&org, &hook), "error"), "tls");
+    webhook_new(&org,
+                format("https://a-127-0-0-1.elsewhere.example.net:%d/ok", receiver_port(receiver)),
+                "ticket.created", &webhook);
+    cr_assert_str_eq(text_of(webhook_test(&org, &webhook), "error"), "tls");
 }
 
 Test(webhook_refuse, names_without_an_answer_fail_as_dns)
@@ -218,18 +218,18 @@ Test(webhook_refuse, a_name_server_that_keeps_silent_delays_nobody_else)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
-    struct hook silent, fine;
+    struct webhook silent, fine;
 
     nameserver_start();
     org_new(&org);
-    hook_new(&org, "https://silent.a-1-2-3-4.example.net/", "ticket.created", &silent);
-    hook_new(&org, receiver_url(receiver, "/ok"), "ticket.resolved", &fine);
+    webhook_new(&org, "https://silent.a-1-2-3-4.example.net/", "ticket.created", &silent);
+    webhook_new(&org, receiver_url(receiver, "/ok"), "ticket.resolved", &fine);
     publish_ticket(&org, "ticket.created", "T-1");
     for (int i = 0; i < 5; i++)
         publish_ticket(&org, "ticket.resolved", format("T-%d", i));
-    hook_await(&org, &fine, 5, PATIENCE_MS);
-    hook_await(&org, &silent, 1, PATIENCE_MS);
-    cr_assert_str_eq(text_of(hook_delivery(&org, &silent, 0), "error"), "dns");
+    webhook_await(&org, &fine, 5, TIMEOUT_MS);
+    webhook_await(&org, &silent, 1, TIMEOUT_MS);
+    cr_assert_str_eq(text_of(webhook_delivery(&org, &silent, 0), "error"), "dns");
     cr_assert_eq(sql_integer("SELECT count(*) FROM webhook.deliveries f, webhook.deliveries s"
                              " WHERE f.organization_id = $1::uuid AND f.endpoint_id = $2::uuid"
                              " AND s.organization_id = $1::uuid AND s.endpoint_id = $3::uuid"

@@ -1,14 +1,14 @@
-/* How attempts went over time, counted with the verdict. */
+/* How attempts went over time, counted with the result. */
 #include <criterion/criterion.h>
 #include <inttypes.h>
 
 #include "common/base/clock.h"
 #include "proto/subject.h"
-#include "tests/support/hooks.h"
-#include "tests/support/person.h"
 #include "tests/support/sql.h"
+#include "tests/support/user_client.h"
+#include "tests/support/webhooks.h"
 
-TestSuite(webhook_statistics, .init = api_open, .timeout = 90);
+TestSuite(webhook_statistics, .init = api_open);
 
 static const char *body_of(int64_t since, int64_t until, int step)
 {
@@ -31,26 +31,26 @@ Test(webhook_statistics, counts_attempts_by_the_minute)
     static const int steps[] = {60, 900, 3600};
     const int64_t now = clock_us() / 1000000;
     struct receiver *receiver = receiver_start("good");
-    struct hook good, bad;
+    struct webhook good, bad;
     struct org org, other;
     json_t *statistics;
 
     org_new(&org);
     org_new(&other);
-    hook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &good);
-    hook_new(&org, receiver_url(receiver, "/status/500"), "ticket.created", &bad);
+    webhook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &good);
+    webhook_new(&org, receiver_url(receiver, "/status/500"), "ticket.created", &bad);
     for (int i = 0; i < 3; i++)
-        hook_test(&org, &good);
-    hook_test(&org, &bad);
+        webhook_test(&org, &good);
+    webhook_test(&org, &bad);
     for (size_t i = 0; i < 3; i++) {
-        statistics = person_reads(&org, SUBJECT_WEBHOOK_STATISTICS,
-                                  body_of(now - 7200, now + 120, steps[i]));
+        statistics = user_client_read(&org, SUBJECT_WEBHOOK_STATISTICS,
+                                      body_of(now - 7200, now + 120, steps[i]));
         cr_expect_eq(sum(statistics, "delivered"), 3);
         cr_expect_eq(sum(statistics, "failed"), 1);
         cr_expect_eq(json_integer_value(json_object_get(statistics, "step")), steps[i]);
         json_decref(statistics);
     }
-    statistics = person_reads(&other, SUBJECT_WEBHOOK_STATISTICS, body_of(now - 60, now, 60));
+    statistics = user_client_read(&other, SUBJECT_WEBHOOK_STATISTICS, body_of(now - 60, now, 60));
     cr_expect_eq(sum(statistics, "delivered"), 0, "what is another's");
     json_decref(statistics);
 }
@@ -67,11 +67,11 @@ Test(webhook_statistics, shows_every_step)
              "RETURNING 'done'",
              org.id, NULL);
     statistics =
-        person_reads(&org, SUBJECT_WEBHOOK_STATISTICS, body_of(1700000200, 1700002800, 900));
+        user_client_read(&org, SUBJECT_WEBHOOK_STATISTICS, body_of(1700000200, 1700002800, 900));
     expected = json_loads("{\"step\":900,\"points\":["
-                          "{\"at\":1700000100,\"delivered\":3,\"failed\":1},"
-                          "{\"at\":1700001000,\"delivered\":0,\"failed\":0},"
-                          "{\"at\":1700001900,\"delivered\":0,\"failed\":0}]}",
+                          "{\"at\":1700000100,\"delivered\":3,\"failed\":1,\"skipped\":0},"
+                          "{\"at\":1700001000,\"delivered\":0,\"failed\":0,\"skipped\":0},"
+                          "{\"at\":1700001900,\"delivered\":0,\"failed\":0,\"skipped\":0}]}",
                           0, NULL);
     cr_expect(json_equal(statistics, expected), "%s", json_dumps(statistics, 0));
     json_decref(statistics);
@@ -89,9 +89,9 @@ Test(webhook_statistics, refuses_times_that_make_no_sense)
 
     org_new(&org);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-        cr_expect_eq(person_gets(&ada, &org, SUBJECT_WEBHOOK_STATISTICS,
-                                 body_of(wrong[i].since, wrong[i].until, wrong[i].step)),
+        cr_expect_eq(user_client_outcome(&ada, &org, SUBJECT_WEBHOOK_STATISTICS,
+                                         body_of(wrong[i].since, wrong[i].until, wrong[i].step)),
                      OUTCOME_PARAMETER_INVALID, "%zu", i);
-    cr_expect_eq(person_gets(&ada, &org, SUBJECT_WEBHOOK_STATISTICS, "{}"),
+    cr_expect_eq(user_client_outcome(&ada, &org, SUBJECT_WEBHOOK_STATISTICS, "{}"),
                  OUTCOME_PARAMETER_NOT_FOUND);
 }

@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 #include "tests/support/port.h"
 
 enum { READY_WITHIN_MS = 20000 };
@@ -38,13 +38,13 @@ static void write_config(const char *path, int port, const struct balanced *gate
     cr_assert_eq(fclose(file), 0);
 }
 
-static bool answers(void *closure)
+static bool responses(void *closure)
 {
-    return http_send(&(struct http_request){.method = "GET",
-                                            .base = closure,
-                                            .path = "/ping",
-                                            .may_fail = true,
-                                            .skip_checks = true})
+    return http_send(&(struct client_request){.method = "GET",
+                                              .base = closure,
+                                              .path = "/ping",
+                                              .may_fail = true,
+                                              .skip_checks = true})
                ->status == 401;
 }
 
@@ -65,18 +65,18 @@ const char *balancer_start(const struct balanced *gateways, int n)
         execlp("haproxy", "haproxy", "-db", "-q", "-f", config, (char *)NULL);
         _exit(127);
     }
-    cr_assert(stack_wait(answers, base, READY_WITHIN_MS), "haproxy does not answer");
+    cr_assert(stack_wait(responses, base, READY_WITHIN_MS), "haproxy does not answer");
     return base;
 }
 
 /* Its own page says DOWN of those that it leaves out, each with what the check found. */
 static bool leaves_nobody_out(void *closure)
 {
-    const struct answer *page = http_send(&(struct http_request){.method = "GET",
-                                                                 .base = origin,
-                                                                 .path = "/balancer;csv",
-                                                                 .may_fail = true,
-                                                                 .skip_checks = true});
+    const struct client_response *page = http_send(&(struct client_request){.method = "GET",
+                                                                            .base = origin,
+                                                                            .path = "/balancer;csv",
+                                                                            .may_fail = true,
+                                                                            .skip_checks = true});
 
     return page->status == 200 && strstr(page->body, ",UP,") != NULL &&
            strstr(page->body, ",DOWN") == NULL;

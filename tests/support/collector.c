@@ -8,11 +8,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/support/api.h"
-#include "tests/support/keep.h"
+#include "tests/support/api_client.h"
+#include "tests/support/never_free.h"
 #include "tests/support/port.h"
 
-enum { REQUEST_MOST = 4 * 1024 * 1024, PATIENCE_MS = 30000 };
+enum { REQUEST_MAX = 4 * 1024 * 1024, TIMEOUT_MS = 30000 };
 
 struct collector {
     int fd, status;
@@ -78,7 +78,7 @@ static size_t whole(const struct line *line, size_t *head_n)
     return n <= line->n ? n : 0;
 }
 
-static void answer(const struct line *line)
+static void response(const struct line *line)
 {
     char text[128];
 
@@ -93,14 +93,14 @@ static void *converse(void *closure)
     size_t head_n = 0, n;
     ssize_t got;
 
-    while ((got = recv(line->fd, line->request + line->n, REQUEST_MOST - line->n, 0)) > 0) {
+    while ((got = recv(line->fd, line->request + line->n, REQUEST_MAX - line->n, 0)) > 0) {
         line->n += (size_t)got;
         line->request[line->n] = '\0';
         while (line->collector->status != 0 && (n = whole(line, &head_n)) > 0) {
             note(line->collector, line->request, head_n, line->request + head_n, n - head_n);
             memmove(line->request, line->request + n, line->n - n + 1);
             line->n -= n;
-            answer(line);
+            response(line);
         }
     }
     close(line->fd);
@@ -118,7 +118,7 @@ static void *accept_all(void *closure)
         pthread_t thread;
 
         line->collector = collector;
-        line->request = malloc(REQUEST_MOST + 1);
+        line->request = malloc(REQUEST_MAX + 1);
         line->fd = accept(collector->fd, NULL, NULL);
         if (line->fd < 0 || pthread_create(&thread, NULL, converse, line) != 0)
             abort();
@@ -129,11 +129,11 @@ static void *accept_all(void *closure)
 
 struct collector *collector_start(int status)
 {
-    struct collector *collector = keep(calloc(1, sizeof(*collector)));
+    struct collector *collector = never_free(calloc(1, sizeof(*collector)));
     pthread_t thread;
 
     collector->status = status;
-    collector->spans = keep(json_array());
+    collector->spans = never_free(json_array());
     pthread_mutex_init(&collector->lock, NULL);
     collector->fd = port_bound(&collector->port);
     cr_assert_eq(listen(collector->fd, 64), 0);
@@ -151,7 +151,7 @@ const char *collector_url(const struct collector *collector)
 
 json_t *collector_spans(struct collector *collector, const char *trace_id)
 {
-    json_t *found = keep(json_array());
+    json_t *found = never_free(json_array());
 
     pthread_mutex_lock(&collector->lock);
     for (size_t i = 0; i < json_array_size(collector->spans); i++) {
@@ -182,7 +182,7 @@ json_t *collector_await(struct collector *collector, const char *trace_id, size_
 {
     struct wish wish = {collector, trace_id, n};
 
-    cr_assert(stack_wait(is_granted, &wish, PATIENCE_MS), "no %zu spans of %s", n, trace_id);
+    cr_assert(stack_wait(is_granted, &wish, TIMEOUT_MS), "no %zu spans of %s", n, trace_id);
     return collector_spans(collector, trace_id);
 }
 

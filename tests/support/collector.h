@@ -1,5 +1,5 @@
 /*
- * collector - somebody who takes spans by OTLP/HTTP, inside the test's process.
+ * collector - a trace collector (OTLP/HTTP) inside the test's process.
  *
  * Owns     Everything, until the process ends.
  * Threads  One of its own for all connections. Calls from the test's main thread.

@@ -128,7 +128,7 @@ const struct bad_destination bad_destinations[] = {
     {"https://[::1%lo]/", "zone", false},
     {"https://[::ffff:127.0.0.1]/", "mapped", false},
     {"https://[::ffff:7f00:1]/", "mapped", false},
-    {"https://[::ffff:8.8.8.8]/", "mapped has a spelling of its own", false},
+    {"https://[::ffff:8.8.8.8]/", "mapped has a separate spelling", false},
     {"https://[::127.0.0.1]/", "compatible", false},
     {"https://[64:ff9b::7f00:1]/", "NAT64", false},
     {"https://[64:ff9b::a9fe:a9fe]/", "NAT64 of metadata", false},

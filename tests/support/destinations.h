@@ -11,7 +11,7 @@
 
 struct bad_destination {
     const char *url;
-    const char *why;  /* for whoever reads the table */
+    const char *why;  /* for the reader of the table */
     bool is_loopback; /* fine where the operator allows 127.0.0.0/8 */
 };
 

@@ -1,7 +1,8 @@
 /*
  * health - whether every part of the stack is up and ready.
  *
- * What     Asks the database for a connection, and the operator's listener of each process.
+ * What     Asks the database for a connection, the operator's listener of each process whether it
+ *          is ready, and both how many links they have.
  * Threads  One at a time.
  */
 #ifndef TESTS_SUPPORT_HEALTH_H
@@ -11,7 +12,5 @@
 
 /* Waits for it; false when the time is over. */
 bool health_await(int timeout_ms);
-/* Of the database alone, now. */
-bool health_has_database(void);
 
 #endif

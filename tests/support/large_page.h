@@ -7,7 +7,7 @@
 #ifndef TESTS_SUPPORT_LARGE_PAGE_H
 #define TESTS_SUPPORT_LARGE_PAGE_H
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 
 /* The body of a search for that page. */
 #define LARGE_PAGE_SEARCH                                                                          \

@@ -11,7 +11,7 @@
 #include "common/base/clock.h"
 #include "tests/support/sql.h"
 
-enum { THREADS = 16, RECORDS_MOST = 20000, KEYS = 20, CONTACTS = 50 };
+enum { THREADS = 16, RECORDS_MAX = 20000, KEYS = 20, CONTACTS = 50 };
 
 struct load {
     struct org org;
@@ -22,7 +22,7 @@ struct load {
     atomic_int served; /* successes since the last other answer */
     pthread_t threads[THREADS];
     const char *conversations[THREADS]; /* each thread updates one of its own */
-    struct load_record records[RECORDS_MOST];
+    struct load_record records[RECORDS_MAX];
 };
 
 struct worker {
@@ -41,14 +41,14 @@ static const char *create_body(int number)
                   number % CONTACTS);
 }
 
-static struct answer *send(const struct load *load, const struct load_record *record)
+static struct client_response *send(const struct load *load, const struct load_record *record)
 {
     const char *own = format("/conversations/%s", load->conversations[record->thread]);
-    struct http_request request = {.method = "GET",
-                                   .base = load->base,
-                                   .path = "/ping",
-                                   .key = load->org.full_key,
-                                   .may_fail = true};
+    struct client_request request = {.method = "GET",
+                                     .base = load->base,
+                                     .path = "/ping",
+                                     .key = load->org.full_key,
+                                     .may_fail = true};
 
     switch (record->kind) {
     case LOAD_CREATE:
@@ -89,19 +89,19 @@ static void *work(void *closure)
         int64_t left_us = due_us - clock_mono_us();
         int number = atomic_fetch_add(&load->n, 1);
         struct load_record *record = &load->records[number];
-        struct answer *answer;
+        struct client_response *response;
 
-        cr_assert_lt(number, RECORDS_MOST);
+        cr_assert_lt(number, RECORDS_MAX);
         if (left_us > 0)
             poll(NULL, 0, (int)(left_us / 1000));
         *record = (struct load_record){.kind = (enum load_kind)(turn % LOAD_KINDS),
                                        .thread = worker->thread,
                                        .number = number,
                                        .sent_us = clock_mono_us()};
-        answer = send(load, record);
-        record->status = answer->status;
-        record->took_us = answer->took_us;
-        memcpy(record->request_id, answer->request_id, sizeof(record->request_id));
+        response = send(load, record);
+        record->status = response->status;
+        record->took_us = response->took_us;
+        memcpy(record->request_id, response->request_id, sizeof(record->request_id));
         if (is_success(record))
             atomic_fetch_add(&load->served, 1);
         else
@@ -142,20 +142,20 @@ struct load *load_start(const struct org *org, int per_second)
 
 struct awaited {
     struct load *load;
-    int answers;
+    int responses;
 };
 
 static bool is_served(void *closure)
 {
     const struct awaited *awaited = closure;
 
-    return atomic_load(&awaited->load->served) >= awaited->answers;
+    return atomic_load(&awaited->load->served) >= awaited->responses;
 }
 
-bool load_await_served(struct load *load, int answers, int timeout_ms)
+bool load_await_served(struct load *load, int responses, int timeout_ms)
 {
     atomic_store(&load->served, 0);
-    return stack_wait(is_served, &(struct awaited){load, answers}, timeout_ms);
+    return stack_wait(is_served, &(struct awaited){load, responses}, timeout_ms);
 }
 
 void load_stop(struct load *load)
@@ -175,17 +175,43 @@ const struct load_record *load_record(const struct load *load, int i)
     return &load->records[i];
 }
 
+static bool is_between(const struct load_record *record, int64_t from_us, int64_t to_us)
+{
+    return record->sent_us >= from_us && record->sent_us + record->took_us <= to_us;
+}
+
+int load_sent(const struct load *load, int64_t from_us, int64_t to_us)
+{
+    int n = 0;
+
+    for (int i = 0; i < load->n; i++)
+        n += is_between(&load->records[i], from_us, to_us);
+    return n;
+}
+
 int load_failures(const struct load *load, int64_t from_us, int64_t to_us)
 {
     int n = 0;
 
-    for (int i = 0; i < load->n; i++) {
+    for (int i = 0; i < load->n; i++)
+        n += !is_success(&load->records[i]) && is_between(&load->records[i], from_us, to_us);
+    return n;
+}
+
+void load_tell_failures(const struct load *load, int64_t from_us)
+{
+    int n = 0;
+
+    for (int i = 0; i < load->n && n < 10; i++) {
         const struct load_record *record = &load->records[i];
 
-        n += !is_success(record) && record->sent_us >= from_us &&
-             record->sent_us + record->took_us <= to_us;
+        if (is_success(record) || record->sent_us < from_us)
+            continue;
+        fprintf(stderr, "after %lld ms a request of kind %d got %d within %lld ms\n",
+                (long long)(record->sent_us - from_us) / 1000, (int)record->kind, record->status,
+                (long long)record->took_us / 1000);
+        n++;
     }
-    return n;
 }
 
 int64_t load_last_failure_us(const struct load *load)
@@ -201,7 +227,8 @@ int64_t load_last_failure_us(const struct load *load)
     return last_us;
 }
 
-/* -- the reckoning ------------------------------------------------------------------------------
+/* -- the consistency check
+   ------------------------------------------------------------------------------
  */
 
 /* {a,b,c}: of the records that `wanted` takes, what `piece` prints. */
@@ -224,22 +251,22 @@ static char *array_of(const struct load *load, bool (*wanted)(const struct load_
     return text;
 }
 
-static int print_id(const struct load_record *record, char *out, size_t room)
+static int print_id(const struct load_record *record, char *out, size_t capacity)
 {
-    return snprintf(out, room, "%s", record->request_id);
+    return snprintf(out, capacity, "%s", record->request_id);
 }
 
-static int print_status(const struct load_record *record, char *out, size_t room)
+static int print_status(const struct load_record *record, char *out, size_t capacity)
 {
-    return snprintf(out, room, "%d", record->status);
+    return snprintf(out, capacity, "%d", record->status);
 }
 
-static int print_external_id(const struct load_record *record, char *out, size_t room)
+static int print_external_id(const struct load_record *record, char *out, size_t capacity)
 {
-    return snprintf(out, room, "load-%d", record->number);
+    return snprintf(out, capacity, "load-%d", record->number);
 }
 
-/* 503 may lack its entry, and so may a 500 that was given while the trail was out of reach. */
+/* 503 may lack its entry, and so may a 500 that was given while the audit log was out of reach. */
 static bool must_be_recorded(const struct load_record *record)
 {
     return record->status != 0 && record->status < 500;
@@ -260,7 +287,7 @@ static bool is_refused_create(const struct load_record *record)
     return record->kind == LOAD_CREATE && record->status == 503;
 }
 
-static void reckon_trail(const struct load *load)
+static void reckon_audit_log(const struct load *load)
 {
     static const char wrong[] =
         "SELECT count(*) FROM unnest($2::uuid[], $3::int[]) AS answer (id, status),"
@@ -319,10 +346,11 @@ static void reckon_creates(const struct load *load)
 static void reckon_updates(const struct load *load)
 {
     for (int thread = 0; thread < THREADS; thread++) {
-        struct answer *answer = read_conversation(&load->org, load->conversations[thread]);
+        struct client_response *response =
+            read_conversation(&load->org, load->conversations[thread]);
         int last_success[KEYS];
 
-        expect_status(answer, 200);
+        expect_status(response, 200);
         memset(last_success, -1, sizeof(last_success));
         for (int i = 0; i < load->n; i++) {
             const struct load_record *record = &load->records[i];
@@ -331,7 +359,7 @@ static void reckon_updates(const struct load *load)
                 last_success[i % KEYS] = i;
         }
         for (int key = 0; key < KEYS; key++) {
-            const json_t *value = at(answer, format("custom_attributes.k%d", key));
+            const json_t *value = at(response, format("custom_attributes.k%d", key));
             int holds = value != NULL ? (int)json_integer_value(value) : -1;
 
             cr_assert_geq(holds, last_success[key], "an update that was answered 200 is lost");
@@ -341,9 +369,9 @@ static void reckon_updates(const struct load *load)
     }
 }
 
-void load_reckon(const struct load *load)
+void load_check_consistency(const struct load *load)
 {
-    reckon_trail(load);
+    reckon_audit_log(load);
     reckon_creates(load);
     reckon_updates(load);
 }

@@ -1,10 +1,10 @@
 /*
- * load - a steady stream of requests beside what a test does to the stack, and a reckoning after.
+ * load - a stream of requests during a test, with a consistency check afterwards.
  *
  * What     Threads send creates, updates, reads, searches and pings in turn, paced to a rate, and
- *          write down every answer. The reckoning holds what was answered against the database: a
- * success is there once and with one entry in the trail, a 503 has left nothing, and whatever else
- *          was written has its one entry too.
+ *          record every response. The consistency check compares the responses with the database:
+ *          a success is stored once and has one audit entry, a 503 has left nothing, and
+ *          whatever else was written has its one entry too.
  * Owns     load_start() gives a load that lives until the test's process ends.
  * Threads  Its own, between start and stop; all else belongs to the test's.
  * Fails    Fails the test.
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
 
 struct load;
 
@@ -36,17 +36,22 @@ struct load *load_start(const struct org *org, int per_second);
 struct load *load_start_at(const char *base, const struct org *org, int per_second);
 /* Waits until so many answers in a row, from now on, were successes; false when the time is over.
  */
-bool load_await_served(struct load *load, int answers, int timeout_ms);
+bool load_await_served(struct load *load, int responses, int timeout_ms);
 void load_stop(struct load *load);
 
 /* Valid after load_stop(). */
 int load_count(const struct load *load);
 const struct load_record *load_record(const struct load *load, int i);
 
-/* Of the requests that were sent and answered between two moments, how many failed. */
+/* Of the requests that were sent and answered between two moments, how many there are, and how many
+   of them failed. */
+int load_sent(const struct load *load, int64_t from_us, int64_t to_us);
 int load_failures(const struct load *load, int64_t from_us, int64_t to_us);
+/* The first of those that were sent from then on, on standard error: for finding out why.
+ */
+void load_tell_failures(const struct load *load, int64_t from_us);
 /* When the last request that was not answered with success was sent; 0 = all were. */
 int64_t load_last_failure_us(const struct load *load);
-void load_reckon(const struct load *load);
+void load_check_consistency(const struct load *load);
 
 #endif

@@ -13,24 +13,17 @@
 
 #include "tests/support/stack.h"
 
-enum {
-    TYPE_A = 1,
-    TYPE_CNAME = 5,
-    TYPE_AAAA = 28,
-    HEAD = 12,
-    MESSAGE_MOST = 1024,
-    LABELS_MOST = 16
-};
+enum { TYPE_A = 1, TYPE_CNAME = 5, TYPE_AAAA = 28, HEAD = 12, MESSAGE_MAX = 1024, LABELS_MAX = 16 };
 
 /* A question taken apart, and the answer as it grows. */
 struct exchange {
-    char labels[LABELS_MOST][64];
+    char labels[LABELS_MAX][64];
     size_t n_labels, question_n;
     unsigned type;
     size_t offset_behind_cname; /* of the name without its first label */
-    unsigned char message[MESSAGE_MOST];
+    unsigned char message[MESSAGE_MAX];
     size_t n;
-    unsigned n_answers;
+    unsigned n_responses;
 };
 
 static bool read_question(struct exchange *exchange)
@@ -40,7 +33,7 @@ static bool read_question(struct exchange *exchange)
     while (at < exchange->n && exchange->message[at] != 0) {
         const size_t n = exchange->message[at];
 
-        if (n > 63 || at + 1 + n >= exchange->n || exchange->n_labels == LABELS_MOST)
+        if (n > 63 || at + 1 + n >= exchange->n || exchange->n_labels == LABELS_MAX)
             return false;
         memcpy(exchange->labels[exchange->n_labels], exchange->message + at + 1, n);
         exchange->labels[exchange->n_labels++][n] = '\0';
@@ -85,7 +78,7 @@ static void add(struct exchange *exchange, size_t name, unsigned type, const voi
     memcpy(at, head, sizeof(head));
     memcpy(at + sizeof(head), data, n);
     exchange->n += sizeof(head) + n;
-    exchange->n_answers++;
+    exchange->n_responses++;
 }
 
 static bool read_label(const char *label, unsigned type, unsigned char address[16])
@@ -133,7 +126,7 @@ static void add_addresses(struct exchange *exchange, int only)
 }
 
 /* 0: say nothing. */
-static size_t answer(struct exchange *exchange)
+static size_t response(struct exchange *exchange)
 {
     static int rebinds;
     bool exists = false;
@@ -151,7 +144,7 @@ static size_t answer(struct exchange *exchange)
     exchange->message[2] = 0x85;
     exchange->message[3] = (unsigned char)(0x80 | code);
     memset(exchange->message + 6, 0, 6);
-    exchange->message[7] = (unsigned char)exchange->n_answers;
+    exchange->message[7] = (unsigned char)exchange->n_responses;
     return exchange->n;
 }
 
@@ -168,7 +161,7 @@ static void *serve(void *closure)
         size_t n;
 
         exchange.n = got > 0 ? (size_t)got : 0;
-        n = answer(&exchange);
+        n = response(&exchange);
         if (n > 0)
             sendto(fd, exchange.message, n, 0, (struct sockaddr *)&from, from_n);
     }

@@ -56,9 +56,11 @@ static _Noreturn void run(const struct nats_server *server)
 static bool greets(const struct nats_server *server)
 {
     struct sockaddr_in address = loopback(server->port);
+    const struct timeval timeout = {.tv_sec = 1};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     char greeting[4];
-    bool ok = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+    bool ok = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) == 0 &&
+              connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
               recv(fd, greeting, sizeof(greeting), MSG_WAITALL) == sizeof(greeting);
     close(fd);
     return ok;
@@ -72,8 +74,8 @@ void nats_server_start(struct nats_server *server)
     if (server->pid == 0)
         run(server);
     while (!greets(server)) {
-        must(clock_mono_us() < until_us);
         must(waitpid(server->pid, NULL, WNOHANG) == 0);
+        must(clock_mono_us() < until_us);
         (void)poll(NULL, 0, RETRY_MS);
     }
 }

@@ -19,7 +19,7 @@ struct nats_server {
 
 /* Only picks the port and keeps `config`, text for the server's file (NULL = none). */
 void nats_server_prepare(struct nats_server *server, const char *config);
-/* Returns when it accepts connections; after a kill it is started anew on its old port. */
+/* Returns when it accepts connections; after a kill it is started again on its old port. */
 void nats_server_start(struct nats_server *server);
 void nats_server_kill(struct nats_server *server); /* SIGKILL */
 void nats_server_pause(struct nats_server *server);

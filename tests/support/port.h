@@ -1,5 +1,5 @@
 /*
- * port - ports of the loopback interface that nobody else has.
+ * port - free ports of the loopback interface.
  *
  * Threads  Any.
  * Fails    Fails the test.
@@ -11,8 +11,8 @@
 
 /* A TCP socket on a port that was free; the caller's, to listen on and to close. */
 int port_bound(uint16_t *port);
-/* One where nobody listens, and that no other test is given: for a server that is started later, or
-   again and again. */
+/* An unused one that no other test is given: for a server that is started later, or again and
+   again. */
 uint16_t port_free(void);
 
 #endif

@@ -19,13 +19,14 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "tests/support/never_free.h"
 #include "tests/support/port.h"
 
 #define INITDB   "/usr/lib/postgresql/15/bin/initdb"
 #define POSTGRES "/usr/lib/postgresql/15/bin/postgres"
 #define RESETWAL "/usr/lib/postgresql/15/bin/pg_resetwal"
 
-enum { FILE_MOST = 160, START_US = 30 * 1000 * 1000, AWAIT_US = 30 * 1000 * 1000, RETRY_MS = 5 };
+enum { FILE_MAX = 160, START_US = 30 * 1000 * 1000, AWAIT_US = 30 * 1000 * 1000, RETRY_MS = 5 };
 
 /* PostgreSQL refuses to run as root. The death signal is set last: a change of user clears it. */
 static void become_postgres(void)
@@ -82,7 +83,7 @@ static const char settings[] = "listen_addresses = '127.0.0.1'\n"
 
 static void make_cluster(const char *folder)
 {
-    char path[FILE_MOST];
+    char path[FILE_MAX];
     FILE *file;
 
     run_to_its_end((const char *const[]){INITDB, "-D", folder, "-U", "postgres", "-A", "trust",
@@ -96,7 +97,7 @@ static void make_cluster(const char *folder)
 /* The first who comes makes it; tests run at the same time. */
 static void have_template(const char *folder)
 {
-    char version[FILE_MOST];
+    char version[FILE_MAX];
     int fd;
 
     must(mkdir(folder, 0700) == 0 || errno == EEXIST);
@@ -211,6 +212,20 @@ char *postgres_text(const char *url, const char *query)
 
     PQclear(result);
     return text;
+}
+
+const char *postgres_nulls(const char *statement)
+{
+    char *text;
+    int max = 0;
+
+    for (const char *p = strchr(statement, '$'); p != NULL; p = strchr(p + 1, '$'))
+        if (atoi(p + 1) > max)
+            max = atoi(p + 1);
+    text = never_free(calloc(1, sizeof(",NULL") * (size_t)max + sizeof("()")));
+    for (int i = 0; i < max; i++)
+        strcat(text, i == 0 ? "(NULL" : ",NULL");
+    return max > 0 ? strcat(text, ")") : text;
 }
 
 void postgres_await(const char *url, const char *query)

@@ -14,13 +14,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { POSTGRES_URL_MOST = 96, POSTGRES_PARTS_MOST = 8 };
+#include "common/db/db.h"
+
+enum { POSTGRES_URL_MAX = 96, POSTGRES_PARTS_MAX = 8 };
 
 struct postgres_server {
     pid_t pid; /* 0 while it does not run */
     uint16_t port;
     char folder[128]; /* its data */
-    char url[POSTGRES_URL_MOST];
+    char url[POSTGRES_URL_MAX];
 };
 
 /* Makes an empty cluster; only once. */
@@ -35,13 +37,13 @@ void postgres_server_stop(struct postgres_server *server);  /* and forget its da
 /* What the databases of a program's tests have in common: made once, copied for each. */
 struct postgres_template {
     const char *name;
-    const char *roles[POSTGRES_PARTS_MOST];      /* that log in without a password */
-    const char *migrations[POSTGRES_PARTS_MOST]; /* patterns of paths; in the order of the names */
-    const char *script;                          /* then run */
+    const char *roles[POSTGRES_PARTS_MAX];      /* that log in without a password */
+    const char *migrations[POSTGRES_PARTS_MAX]; /* patterns of paths; in the order of the names */
+    const char *script;                         /* then run */
 };
 
-/* Instead of a server of its own, for a test that does no server any harm: a database of its own on
-   one that all tests of the program share. Has no port and no folder, only a URL. */
+/* Instead of a separate server, for a test that does no server any harm: a separate database on one
+   that all tests of the program share. Has no port and no folder, only a URL. */
 void postgres_server_share(struct postgres_server *server,
                            const struct postgres_template *template);
 /* The same, and no other test uses the server before this one has ended: it sees no transactions
@@ -49,7 +51,10 @@ void postgres_server_share(struct postgres_server *server,
 void postgres_server_share_alone(struct postgres_server *server,
                                  const struct postgres_template *template);
 void postgres_url_as(const struct postgres_server *server, const char *role,
-                     char url[POSTGRES_URL_MOST]);
+                     char url[POSTGRES_URL_MAX]);
+/* A link as a service has it: in its role, with its statements; it is called "test". */
+struct db *postgres_connect_as(const struct postgres_server *server, const char *role,
+                               const struct db_statement *statements, size_t n);
 
 /* Runs statements. */
 void postgres_do(const char *url, const char *statements);
@@ -57,6 +62,9 @@ void postgres_do(const char *url, const char *statements);
 int64_t postgres_integer(const char *url, const char *query);
 /* The same as a text, which the caller frees; NULL when there is no row. */
 char *postgres_text(const char *url, const char *query);
+/* As many NULLs as a statement has parameters, "(NULL,NULL)"; "" when it has none. Lives until the
+   process ends. */
+const char *postgres_nulls(const char *statement);
 /* Asks again and again until the query gives an integer other than 0: at most 30 seconds. */
 void postgres_await(const char *url, const char *query);
 

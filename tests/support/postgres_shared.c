@@ -13,12 +13,13 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
+#include "tests/support/never_free.h"
 #include "tests/support/postgres_server.h"
 
 #define URL_NAME    "TEST_POSTGRES_URL"
 #define FOLDER_NAME "TEST_POSTGRES_FOLDER"
 
-enum { STATEMENT_MOST = 512 };
+enum { STATEMENT_MAX = 512 };
 
 static struct postgres_server shared;
 
@@ -61,14 +62,14 @@ static struct postgres_server database_named(const char *name)
 }
 
 /* A statement about databases, of which it names up to two. */
-#define ABOUT(format, ...) about((char[STATEMENT_MOST]){""}, "" format, __VA_ARGS__)
-__attribute__((format(printf, 2, 3))) static const char *about(char text[STATEMENT_MOST],
+#define ABOUT(format, ...) about((char[STATEMENT_MAX]){""}, "" format, __VA_ARGS__)
+__attribute__((format(printf, 2, 3))) static const char *about(char text[STATEMENT_MAX],
                                                                const char *format, ...)
 {
     va_list rest;
 
     va_start(rest, format);
-    must(vsnprintf(text, STATEMENT_MOST, format, rest) < STATEMENT_MOST);
+    must(vsnprintf(text, STATEMENT_MAX, format, rest) < STATEMENT_MAX);
     va_end(rest);
     return text;
 }
@@ -107,9 +108,9 @@ static void migrate(const char *url, const char *pattern)
 
 static void fill(const char *url, const struct postgres_template *template)
 {
-    for (size_t i = 0; i < POSTGRES_PARTS_MOST && template->roles[i] != NULL; i++)
+    for (size_t i = 0; i < POSTGRES_PARTS_MAX && template->roles[i] != NULL; i++)
         have_role(url, template->roles[i]);
-    for (size_t i = 0; i < POSTGRES_PARTS_MOST && template->migrations[i] != NULL; i++)
+    for (size_t i = 0; i < POSTGRES_PARTS_MAX && template->migrations[i] != NULL; i++)
         migrate(url, template->migrations[i]);
     if (template->script != NULL)
         postgres_do(url, template->script);
@@ -170,10 +171,23 @@ void postgres_server_share_alone(struct postgres_server *server,
 }
 
 void postgres_url_as(const struct postgres_server *server, const char *role,
-                     char url[POSTGRES_URL_MOST])
+                     char url[POSTGRES_URL_MAX])
 {
     const char *at = strchr(server->url, '@');
 
     must(at != NULL);
-    snprintf(url, POSTGRES_URL_MOST, "postgresql://%s%s", role, at);
+    snprintf(url, POSTGRES_URL_MAX, "postgresql://%s%s", role, at);
+}
+
+struct db *postgres_connect_as(const struct postgres_server *server, const char *role,
+                               const struct db_statement *statements, size_t n)
+{
+    char *const url = never_free(malloc(POSTGRES_URL_MAX)); /* the link goes on using it */
+    struct db *db;
+
+    postgres_url_as(server, role, url);
+    db = db_new(&(struct db_options){
+        .url = url, .name = "test", .statements = statements, .n_statements = n});
+    cr_assert_eq(db_connect(db, 30000), ST_OK);
+    return db;
 }

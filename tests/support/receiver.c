@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
-#include "tests/support/api.h"
-#include "tests/support/keep.h"
+#include "tests/support/api_client.h"
+#include "tests/support/never_free.h"
 #include "tests/support/port.h"
 #include "tests/support/stack.h"
 
-enum { REQUEST_MOST = 64 * 1024, STACK = 256 * 1024, DRIP_MS = 100, BIG = 100 * 1024 * 1024 };
+enum { REQUEST_MAX = 64 * 1024, STACK = 256 * 1024, DRIP_MS = 100, BIG = 100 * 1024 * 1024 };
 
 struct receiver {
     SSL_CTX *tls; /* NULL: plain */
@@ -28,7 +28,7 @@ struct receiver {
     uint16_t port;
     pthread_mutex_t lock;
     struct received *all;
-    size_t n, room, connections, now, most;
+    size_t n, capacity, connections, now, max;
 };
 
 /* One connection. */
@@ -36,7 +36,7 @@ struct visit {
     struct receiver *receiver;
     int fd;
     SSL *tls;
-    char request[REQUEST_MOST + 1];
+    char request[REQUEST_MAX + 1];
     size_t n;
 };
 
@@ -60,7 +60,7 @@ static int receive(struct visit *visit, void *bytes, size_t n)
                               : (int)recv(visit->fd, bytes, n, 0);
 }
 
-static const char *header(const char *request, const char *name, char *out, size_t room)
+static const char *header(const char *request, const char *name, char *out, size_t capacity)
 {
     const char *at = request;
     const size_t n = strlen(name);
@@ -69,7 +69,7 @@ static const char *header(const char *request, const char *name, char *out, size
     while ((at = strstr(at, "\r\n")) != NULL && strncmp(at, "\r\n\r\n", 4) != 0) {
         at += 2;
         if (strncasecmp(at, name, n) == 0 && at[n] == ':') {
-            snprintf(out, room, "%.*s", (int)strcspn(at + n + 2, "\r"), at + n + 2);
+            snprintf(out, capacity, "%.*s", (int)strcspn(at + n + 2, "\r"), at + n + 2);
             break;
         }
     }
@@ -83,7 +83,7 @@ static bool read_request(struct visit *visit)
 
     for (;;) {
         const char *body;
-        const int got = receive(visit, visit->request + visit->n, REQUEST_MOST - visit->n);
+        const int got = receive(visit, visit->request + visit->n, REQUEST_MAX - visit->n);
 
         if (got <= 0)
             return false;
@@ -110,9 +110,9 @@ static void note(struct visit *visit, char path[128])
     const char *id;
 
     pthread_mutex_lock(&receiver->lock);
-    if (receiver->n == receiver->room) {
-        receiver->room = receiver->room * 2 + 64;
-        receiver->all = realloc(receiver->all, receiver->room * sizeof(*receiver->all));
+    if (receiver->n == receiver->capacity) {
+        receiver->capacity = receiver->capacity * 2 + 64;
+        receiver->all = realloc(receiver->all, receiver->capacity * sizeof(*receiver->all));
     }
     one = &receiver->all[receiver->n++];
     memset(one, 0, sizeof(*one));
@@ -129,8 +129,8 @@ static void note(struct visit *visit, char path[128])
     id = strstr(body, "\"evt_");
     snprintf(one->event_id, sizeof(one->event_id), "%.36s", id != NULL ? id + 1 : "");
     one->at_us = clock_mono_us();
-    if (++receiver->now > receiver->most)
-        receiver->most = receiver->now;
+    if (++receiver->now > receiver->max)
+        receiver->max = receiver->now;
     pthread_mutex_unlock(&receiver->lock);
 }
 
@@ -175,10 +175,10 @@ static void repeat(struct visit *visit, const char *first, const char *line)
 
 static void send_full(struct visit *visit)
 {
-    static const char most[4096 + 1] = {[0 ... 4095] = 'x'};
+    static const char max[4096 + 1] = {[0 ... 4095] = 'x'};
 
     say(visit, "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n");
-    if (say(visit, most))
+    if (say(visit, max))
         outwait(visit);
 }
 
@@ -196,7 +196,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-static void answer_status(struct visit *visit, int status)
+static void response_status(struct visit *visit, int status)
 {
     say(visit,
         format("HTTP/1.1 %d X\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n", status));
@@ -238,21 +238,21 @@ static void answer_oddly(struct visit *visit, const char *path)
         say(visit, "HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n\x1b[31m<b>\xff\r\nx");
 }
 
-static void answer(struct visit *visit, const char *path)
+static void response(struct visit *visit, const char *path)
 {
     int number = 0;
 
     if (begins(path, "/ok")) {
-        answer_status(visit, 200);
+        response_status(visit, 200);
     } else if (sscanf(path, "/status/%d", &number) == 1) {
-        answer_status(visit, number);
+        response_status(visit, number);
     } else if (begins(path, "/hang")) {
         outwait(visit);
     } else if (sscanf(path, "/drip/%d", &number) == 1) {
         drip(visit, number);
     } else if (sscanf(path, "/slow/%d", &number) == 1) {
         pass(visit, number);
-        answer_status(visit, 200);
+        response_status(visit, 200);
     } else {
         answer_oddly(visit, path);
     }
@@ -282,7 +282,7 @@ static void *serve(void *closure)
     }
     if ((visit->tls == NULL || SSL_accept(visit->tls) == 1) && read_request(visit)) {
         note(visit, path);
-        answer(visit, path);
+        response(visit, path);
         if (visit->tls != NULL)
             SSL_shutdown(visit->tls);
         pthread_mutex_lock(&receiver->lock);
@@ -336,7 +336,7 @@ static SSL_CTX *tls_with(const char *certificate)
 
 struct receiver *receiver_start(const char *certificate)
 {
-    struct receiver *receiver = keep(calloc(1, sizeof(*receiver)));
+    struct receiver *receiver = never_free(calloc(1, sizeof(*receiver)));
     pthread_t thread;
 
     signal(SIGPIPE, SIG_IGN);
@@ -380,7 +380,7 @@ const struct received *receiver_get(struct receiver *receiver, const char *path,
     for (size_t i = 0; i < receiver->n && copy == NULL; i++) {
         if (!begins(receiver->all[i].path, path) || nth-- > 0)
             continue;
-        copy = keep(malloc(sizeof(*copy)));
+        copy = never_free(malloc(sizeof(*copy)));
         *copy = receiver->all[i];
     }
     pthread_mutex_unlock(&receiver->lock);
@@ -423,7 +423,7 @@ size_t receiver_most_at_once(struct receiver *receiver)
     size_t n;
 
     pthread_mutex_lock(&receiver->lock);
-    n = receiver->most;
+    n = receiver->max;
     pthread_mutex_unlock(&receiver->lock);
     return n;
 }

@@ -1,5 +1,5 @@
 /*
- * receiver - somebody who takes deliveries: an HTTPS server inside the test's process.
+ * receiver - an HTTPS server for deliveries inside the test's process.
  *
  * What     What it answers is said by the path of the request, so one receiver plays every part:
  *
@@ -13,7 +13,7 @@
  *              /endless-line  one header line without end
  *              /full          200 with 4,096 bytes of a longer body, then nothing
  *              /bad-chunk     200 in chunks, the second of which has no length
- *              /upgrade       101, which nobody has asked for
+ *              /upgrade       101, unasked
  *              /squeezed      200 whose transfer is compressed
  *              /slow/MS       200 after MS
  *
@@ -40,7 +40,7 @@ struct received {
 };
 
 /* With the certificate of that name: "good", "expired", "other" (another host), "self" (signed by
-   itself), "stranger" (by an authority nobody knows); "plain" speaks no TLS at all. */
+   itself), "stranger" (by an unknown authority); "plain" speaks no TLS at all. */
 struct receiver *receiver_start(const char *certificate);
 int receiver_port(const struct receiver *receiver);
 /* "https://127.0.0.1:PORT" and the path. */

@@ -12,10 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/support/api.h"
+#include "tests/support/api_client.h"
+#include "tests/support/limit_scale.h"
 #include "tests/support/port.h"
 
-enum { ENVIRONMENT_MOST = 256 * 1024, VARIABLES_MOST = 512, READY_WITHIN_MS = 30000 };
+enum { ENVIRONMENT_MAX = 256 * 1024, VARIABLES_MAX = 512, READY_WITHIN_MS = 30000 };
 
 static bool is_same_name(const char *a, const char *b)
 {
@@ -31,13 +32,13 @@ static void put(char **environment, char *variable)
 
     while (environment[i] != NULL && !is_same_name(environment[i], variable))
         i++;
-    cr_assert_lt(i, VARIABLES_MOST - 1);
+    cr_assert_lt(i, VARIABLES_MAX - 1);
     environment[i] = variable;
 }
 
 struct environment {
-    char *at[VARIABLES_MOST];
-    char text[ENVIRONMENT_MOST];
+    char *at[VARIABLES_MAX];
+    char text[ENVIRONMENT_MAX];
 };
 
 /* The environment of the stack's first process of a service, its bus among it; free() it. */
@@ -51,7 +52,7 @@ static struct environment *inherit(const char *service)
     cr_assert_not_null(environment);
     cr_assert_not_null(file, "the stack's %s does not run", service);
     text = environment->text;
-    n = fread(text, 1, ENVIRONMENT_MOST - 1, file);
+    n = fread(text, 1, ENVIRONMENT_MAX - 1, file);
     fclose(file);
     for (char *at = text; at < text + n; at += strlen(at) + 1)
         put(environment->at, at);
@@ -72,13 +73,15 @@ const char *replica_database_url(const char *service, const char *place)
     return url;
 }
 
-static void run(const char *service, char *const *environment)
+/* `fd`: its standard error; -1 = a separate log. */
+static void run(const char *service, char *const *environment, int fd)
 {
     const char *directory = getenv("BIN_DIR");
     const char *program = format("%s/%s", directory != NULL ? directory : "build/bin", service);
     const char *log = format("%s/log/%s-of-tests.log", stack_setting("RUN_DIR"), service);
-    int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
 
+    if (fd < 0)
+        fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (fd < 0 || dup2(fd, STDERR_FILENO) < 0)
         _exit(126);
@@ -86,14 +89,46 @@ static void run(const char *service, char *const *environment)
     _exit(127);
 }
 
-struct answer *replica_ask(const struct replica *replica, const char *path)
+/* $RUN_DIR/ports has a line for each, and for servers of others and where HTTP comes in, whose names
+   have no number. */
+size_t replicas_of_stack(struct replica replicas[REPLICAS_OF_STACK_MAX])
+{
+    FILE *const ports = fopen(format("%s/ports", stack_setting("RUN_DIR")), "re");
+    struct replica next = {0};
+    size_t n = 0;
+
+    cr_assert_not_null(ports);
+    while (fscanf(ports, "%63s %d", next.name, &next.admin_port) == 2) {
+        if (strchr(next.name, '-') == NULL)
+            continue;
+        cr_assert_lt(n, REPLICAS_OF_STACK_MAX);
+        replicas[n++] = next;
+    }
+    fclose(ports);
+    cr_assert_geq(n, 7, "one a program at least");
+    return n;
+}
+
+struct replica replica_of_stack(const char *name)
+{
+    struct replica replicas[REPLICAS_OF_STACK_MAX];
+    const size_t n = replicas_of_stack(replicas);
+
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(replicas[i].name, name) == 0)
+            return replicas[i];
+    cr_assert_fail("no port of %s", name);
+    return (struct replica){0};
+}
+
+struct client_response *replica_ask(const struct replica *replica, const char *path)
 {
     return http_send(
-        &(struct http_request){.method = "GET",
-                               .base = format("http://127.0.0.1:%d", replica->admin_port),
-                               .path = path,
-                               .may_fail = true,
-                               .skip_checks = true});
+        &(struct client_request){.method = "GET",
+                                 .base = format("http://127.0.0.1:%d", replica->admin_port),
+                                 .path = path,
+                                 .may_fail = true,
+                                 .skip_checks = true});
 }
 
 static bool is_ready(void *closure)
@@ -104,12 +139,12 @@ static bool is_ready(void *closure)
     return replica_ask(replica, "/readyz")->status == 200;
 }
 
-void replica_launch_of(struct replica *replica, const char *service, const char *const *settings)
+/* On its ports. */
+static void launch(struct replica *replica, const char *service, const char *const *settings,
+                   int log_fd)
 {
     struct environment *environment = inherit(service);
 
-    replica->port = port_free();
-    replica->admin_port = port_free();
     put(environment->at, format("GATEWAY_PORT=%d", replica->port));
     put(environment->at, format("DASHBOARD_PORT=%d", replica->port));
     put(environment->at, format("ADMIN_PORT=%d", replica->admin_port));
@@ -121,13 +156,47 @@ void replica_launch_of(struct replica *replica, const char *service, const char 
     replica->pid = fork();
     cr_assert_geq(replica->pid, 0);
     if (replica->pid == 0)
-        run(service, environment->at);
+        run(service, environment->at, log_fd);
     free(environment);
+}
+
+static void choose_ports(struct replica *replica)
+{
+    replica->port = port_free();
+    replica->admin_port = port_free();
+}
+
+void replica_launch_of(struct replica *replica, const char *service, const char *const *settings)
+{
+    choose_ports(replica);
+    launch(replica, service, settings, -1);
+}
+
+void replica_launch_into(struct replica *replica, int log_fd, const char *const *settings)
+{
+    choose_ports(replica);
+    launch(replica, "gateway", settings, log_fd);
+}
+
+void replica_kill(struct replica *replica)
+{
+    int status;
+
+    kill(replica->pid, SIGKILL);
+    while (waitpid(replica->pid, &status, 0) < 0)
+        cr_assert_eq(errno, EINTR);
+    replica->pid = 0;
+}
+
+void replica_launch_again(struct replica *replica, const char *const *settings)
+{
+    launch(replica, "gateway", settings, -1);
 }
 
 void replica_await(struct replica *replica)
 {
-    cr_assert(stack_wait(is_ready, replica, READY_WITHIN_MS), "the replica is not ready");
+    cr_assert(stack_wait(is_ready, replica, (int)limit_scaled(READY_WITHIN_MS)),
+              "the replica is not ready");
 }
 
 void replica_start_of(struct replica *replica, const char *service, const char *const *settings)
@@ -172,10 +241,10 @@ void replicas_stop(struct replica *replicas, size_t n)
 
 const char *replica_metrics(const struct replica *replica)
 {
-    struct answer *answer = replica_ask(replica, "/metrics");
+    struct client_response *response = replica_ask(replica, "/metrics");
 
-    cr_assert_eq(answer->status, 200);
-    return answer->body;
+    cr_assert_eq(response->status, 200);
+    return response->body;
 }
 
 long long replica_metric(const struct replica *replica, const char *series)

@@ -13,12 +13,13 @@
 
 #include <sys/types.h>
 
-#include "tests/support/http.h"
+#include "tests/support/http_client.h"
 
 struct replica {
     pid_t pid;
     int port, admin_port;
-    char base[64]; /* of a gateway, for struct http_request */
+    char base[64]; /* of a gateway, for struct client_request */
+    char name[64]; /* of one of the stack's */
 };
 
 /* A gateway. Returns when it is ready. `settings`: "NAME=VALUE", the last one NULL. */
@@ -32,12 +33,23 @@ void replicas_stop(struct replica *replicas, size_t n);
 /* The same in two steps: it runs, ready or not; and the wait for it. */
 void replica_launch_of(struct replica *replica, const char *service, const char *const *settings);
 void replica_await(struct replica *replica);
+/* A gateway whose standard error is `log_fd`. */
+void replica_launch_into(struct replica *replica, int log_fd, const char *const *settings);
+/* SIGKILL; and a gateway on the ports of the one that was killed. */
+void replica_kill(struct replica *replica);
+void replica_launch_again(struct replica *replica, const char *const *settings);
 /* The DATABASE_URL of the stack's first process of a service, but at another place:
    "HOST:PORT/DATABASE". */
 const char *replica_database_url(const char *service, const char *place);
 
-/* What it says at a path of its admin listener; status 0 while nobody listens there. */
-struct answer *replica_ask(const struct replica *replica, const char *path);
+/* The processes of the stack itself, by their names and admin ports, to be asked and not to be
+   stopped: how many there are; or one of them. */
+enum { REPLICAS_OF_STACK_MAX = 32 };
+size_t replicas_of_stack(struct replica replicas[REPLICAS_OF_STACK_MAX]);
+struct replica replica_of_stack(const char *name);
+
+/* What it says at a path of its admin listener; status 0 while nothing listens there. */
+struct client_response *replica_ask(const struct replica *replica, const char *path);
 /* Waits for its end; its exit status. */
 int replica_await_end(struct replica *replica);
 

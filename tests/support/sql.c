@@ -10,7 +10,7 @@
 
 #include "tests/support/stack.h"
 
-enum { PARAMETERS_MOST = 8 };
+enum { PARAMETERS_MAX = 8 };
 
 static PGconn *connection;
 
@@ -27,12 +27,12 @@ static PGconn *connected(void)
 /* The result of a statement that must succeed; PQclear() it. */
 static PGresult *run(const char *text, va_list rest)
 {
-    const char *values[PARAMETERS_MOST];
+    const char *values[PARAMETERS_MAX];
     PGresult *result;
     int n = 0;
 
     for (const char *v = va_arg(rest, const char *); v != NULL; v = va_arg(rest, const char *)) {
-        cr_assert_lt(n, PARAMETERS_MOST);
+        cr_assert_lt(n, PARAMETERS_MAX);
         values[n++] = v;
     }
     result = PQexecParams(connected(), text, n, NULL, values, NULL, NULL, 0);

@@ -15,9 +15,13 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
-#include "tests/support/keep.h"
+#include "tests/support/never_free.h"
 
-enum { ARGUMENTS_MOST = 32, OUTPUT_MOST = 4 << 20 };
+enum {
+    ARGUMENTS_MAX = 32,
+    OUTPUT_MAX = 4 << 20,
+    WAITS_MS = 30000,
+};
 
 const char *stack_setting(const char *name)
 {
@@ -63,25 +67,25 @@ void stack_have_alone(void)
 /* -- convctl ------------------------------------------------------------------------------------
  */
 
-static void read_all(int fd, char *text, size_t room)
+static void read_all(int fd, char *text, size_t capacity)
 {
     size_t n = 0;
     ssize_t got;
 
-    while ((got = read(fd, text + n, room - 1 - n)) != 0) {
+    while ((got = read(fd, text + n, capacity - 1 - n)) != 0) {
         if (got < 0 && errno == EINTR)
             continue;
         cr_assert_gt(got, 0, "reading from convctl: %s", strerror(errno));
         n += (size_t)got;
-        cr_assert_lt(n, room - 1, "convctl printed too much");
+        cr_assert_lt(n, capacity - 1, "convctl printed too much");
     }
     text[n] = '\0';
     close(fd);
 }
 
 /* Exit status; stdout and stderr go to the two texts. The short one fits into a pipe. */
-static int run(char *const *arguments, char *output, size_t room, char *complaint,
-               size_t complaint_room)
+static int run(char *const *arguments, char *output, size_t capacity, char *complaint,
+               size_t complaint_capacity)
 {
     int out[2], err[2], status;
     pid_t pid;
@@ -98,8 +102,8 @@ static int run(char *const *arguments, char *output, size_t room, char *complain
     }
     close(out[1]);
     close(err[1]);
-    read_all(out[0], output, room);
-    read_all(err[0], complaint, complaint_room);
+    read_all(out[0], output, capacity);
+    read_all(err[0], complaint, complaint_capacity);
     while (waitpid(pid, &status, 0) < 0)
         cr_assert_eq(errno, EINTR);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
@@ -113,33 +117,42 @@ static void program_path(char path[4096], const char *name)
 }
 
 static int run_convctl(const char *first, va_list rest, char *output, char *complaint,
-                       size_t complaint_room)
+                       size_t complaint_capacity)
 {
     char program[4096];
-    char *arguments[ARGUMENTS_MOST + 1];
+    char *arguments[ARGUMENTS_MAX + 1];
     size_t n = 0;
 
     program_path(program, "convctl");
     arguments[n++] = program;
     for (const char *a = first; a != NULL; a = va_arg(rest, const char *)) {
-        cr_assert_lt(n, ARGUMENTS_MOST);
+        cr_assert_lt(n, ARGUMENTS_MAX);
         arguments[n++] = (char *)a;
     }
     arguments[n] = NULL;
-    return run(arguments, output, OUTPUT_MOST, complaint, complaint_room);
+    return run(arguments, output, OUTPUT_MAX, complaint, complaint_capacity);
+}
+
+/* A service that a test has just ended and seen at work again may not take commands yet. */
+static bool was_too_early(const char *complaint)
+{
+    return strstr(complaint, "no service replied; nothing was done") != NULL;
 }
 
 json_t *convctl(const char *first, ...)
 {
-    char *output = malloc(OUTPUT_MOST), complaint[4096];
+    const int64_t until_us = clock_mono_us() + ABSENCE_US;
+    char *output = malloc(OUTPUT_MAX), complaint[4096];
     json_error_t error;
     json_t *value;
     va_list rest;
     int exit_status;
 
-    va_start(rest, first);
-    exit_status = run_convctl(first, rest, output, complaint, sizeof(complaint));
-    va_end(rest);
+    do {
+        va_start(rest, first);
+        exit_status = run_convctl(first, rest, output, complaint, sizeof(complaint));
+        va_end(rest);
+    } while (exit_status == 1 && was_too_early(complaint) && clock_mono_us() < until_us);
     cr_assert_eq(exit_status, 0, "convctl %s ended with %d: %s", first, exit_status, complaint);
     value = json_loads(output, JSON_DECODE_ANY, &error);
     cr_assert_not_null(value, "convctl %s printed no JSON: %s", first, output);
@@ -149,7 +162,7 @@ json_t *convctl(const char *first, ...)
 
 bool convctl_succeeds(const char *first, ...)
 {
-    char *output = malloc(OUTPUT_MOST), complaint[4096];
+    char *output = malloc(OUTPUT_MAX), complaint[4096];
     va_list rest;
     int exit_status;
 
@@ -162,7 +175,7 @@ bool convctl_succeeds(const char *first, ...)
 
 int convctl_fails(char code[64], const char *first, ...)
 {
-    char *output = malloc(OUTPUT_MOST), complaint[4096];
+    char *output = malloc(OUTPUT_MAX), complaint[4096];
     const char *found = NULL;
     json_t *value;
     va_list rest;
@@ -195,7 +208,7 @@ const char *stack_version_of(const char *program)
     n = strlen(output);
     cr_assert(n > 1 && output[n - 1] == '\n', "%s --version: %s", program, output);
     output[n - 1] = '\0';
-    return keep(strdup(output));
+    return never_free(strdup(output));
 }
 
 /* -- processes ----------------------------------------------------------------------------------
@@ -244,6 +257,34 @@ void stack_signal(const char *name, int signal)
 
     cr_assert_gt(pid, 1, "no process %s", name);
     cr_assert_eq(kill(pid, signal), 0, "%s (%d): %s", name, (int)pid, strerror(errno));
+}
+
+struct incarnation {
+    const char *name;
+    pid_t before;
+};
+
+static bool is_another(void *closure)
+{
+    const struct incarnation *const it = closure;
+    const pid_t pid = stack_pid(it->name);
+
+    return pid > 1 && pid != it->before && kill(pid, 0) == 0;
+}
+
+void stack_await_again(const char *name, pid_t before)
+{
+    struct incarnation it = {name, before};
+
+    cr_assert(stack_wait(is_another, &it, WAITS_MS), "%s was not started again", name);
+}
+
+void stack_end(const char *name, int signal)
+{
+    const pid_t before = stack_pid(name);
+
+    stack_signal(name, signal);
+    stack_await_again(name, before);
 }
 
 static bool thread_stands(pid_t pid, const char *thread)

@@ -22,7 +22,11 @@ int stack_gateway_port(void);
 void stack_share(void);
 void stack_have_alone(void);
 
-/* Runs convctl with these arguments (the last one NULL); returns what it printed. */
+/* How long a service may be absent: one that starts again comes back before. */
+enum { ABSENCE_US = 10 * 1000 * 1000 };
+
+/* Runs convctl with these arguments (the last one NULL); returns what it printed. Where no service
+   answers, and so nothing was done, it runs again for some seconds. */
 json_t *convctl(const char *first, ...) __attribute__((sentinel));
 /* The same, where it may fail. */
 bool convctl_succeeds(const char *first, ...) __attribute__((sentinel));
@@ -38,6 +42,10 @@ pid_t stack_pid(const char *name);
    one is asked for. */
 const char *stack_setting_of(const char *process, const char *name);
 void stack_signal(const char *name, int signal);
+/* Waits until the supervisor has started a process again that was `before`. */
+void stack_await_again(const char *name, pid_t before);
+/* A signal that ends it, and that wait. */
+void stack_end(const char *name, int signal);
 /* SIGSTOP, which takes effect one thread after the other: returns when all of them stand. */
 void stack_halt(const char *name);
 

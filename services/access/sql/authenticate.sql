@@ -1,6 +1,6 @@
 -- Whose key this is, and what its organization allows.
--- $1 SHA-256 of the token in hex, $2 limit where the organization has none of its own
--- -> verdict, JSON; no row: unknown, revoked or expired
+-- $1 SHA-256 of the token in hex, $2 limit where the organization has not set one
+-- -> result, JSON; no row: unknown, revoked or expired
 SELECT 'ok', row_to_json(answer)
 FROM (
     SELECT k.organization_id,

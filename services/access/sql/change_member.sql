@@ -1,6 +1,6 @@
 -- Another role, or none: then the user is gone, and sessions with it. Runs behind lock_organization.
 -- $1 organization, $2 user, $3 role or null, $4 role of who asks, or null: an operator
--- -> verdict (ok, same, insufficient_role, last_owner), JSON; no row: no such user
+-- -> result (ok, same, insufficient_role, last_owner), JSON; no row: no such user
 WITH member AS (
     SELECT CASE
                WHEN (u.role = 'owner' OR $3 = 'owner') AND $4 <> 'owner' THEN 'insufficient_role'
@@ -12,21 +12,21 @@ WITH member AS (
                                       AND other.password_hash IS NOT NULL) THEN 'last_owner'
                WHEN u.role = $3 THEN 'same'
                ELSE 'ok'
-           END AS verdict
+           END AS result
     FROM access.users u
     WHERE u.organization_id = $1::uuid AND u.user_id = $2::uuid
 ), changed AS (
     UPDATE access.users SET role = $3
     WHERE organization_id = $1::uuid AND user_id = $2::uuid AND $3 IS NOT NULL
-      AND (SELECT verdict FROM member) IN ('ok', 'same')
+      AND (SELECT result FROM member) IN ('ok', 'same')
     RETURNING user_id AS id, email, role
 ), removed AS (
     DELETE FROM access.users
     WHERE organization_id = $1::uuid AND user_id = $2::uuid AND $3 IS NULL
-      AND (SELECT verdict FROM member) = 'ok'
+      AND (SELECT result FROM member) = 'ok'
     RETURNING user_id AS id, email, true AS deleted
 )
-SELECT verdict,
+SELECT result,
        coalesce((SELECT row_to_json(changed) FROM changed),
                 (SELECT row_to_json(removed) FROM removed))
 FROM member

@@ -1,5 +1,5 @@
 -- $1 organization, $2 plan or null, $3 rate limit or null, $4 whether it goes back to the default
--- -> verdict (ok, same), JSON; no row: no such organization
+-- -> result (ok, same), JSON; no row: no such organization
 WITH found AS (
     SELECT plan, rate_limit
     FROM access.organizations

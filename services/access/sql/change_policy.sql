@@ -1,7 +1,7 @@
 -- Refuses to leave the list empty while it is on, and to leave out the editor who would be shut out.
 -- $1 organization; what to change, or null: $2 HTTPS required, $3 list is on, $4 list; $5 address of
 -- an editor who has not agreed to be shut out, or null
--- -> verdict (ok, same, empty_allowlist, would_lock_out), JSON; no row: no such organization
+-- -> result (ok, same, empty_allowlist, would_lock_out), JSON; no row: no such organization
 WITH found AS (
     SELECT require_https, ip_allowlist_enabled, ip_allowlist
     FROM access.organizations
@@ -12,7 +12,7 @@ WITH found AS (
            coalesce($3::boolean, ip_allowlist_enabled) AS ip_allowlist_enabled,
            coalesce($4::text[], ip_allowlist) AS ip_allowlist
     FROM found
-), judged AS (
+), checked AS (
     SELECT CASE
                WHEN wanted.ip_allowlist_enabled AND cardinality(wanted.ip_allowlist) = 0
                    THEN 'empty_allowlist'
@@ -20,16 +20,16 @@ WITH found AS (
                    THEN 'would_lock_out'
                WHEN wanted = found THEN 'same'
                ELSE 'ok'
-           END AS verdict
+           END AS result
     FROM found, wanted
 ), changed AS (
     UPDATE access.organizations o
     SET require_https = wanted.require_https,
         ip_allowlist_enabled = wanted.ip_allowlist_enabled,
         ip_allowlist = wanted.ip_allowlist
-    FROM wanted, judged
-    WHERE o.organization_id = $1::uuid AND judged.verdict IN ('ok', 'same')
-    RETURNING o.require_https, o.ip_allowlist_enabled, o.ip_allowlist
+    FROM wanted, checked
+    WHERE o.organization_id = $1::uuid AND checked.result = 'ok'
 )
-SELECT verdict, (SELECT row_to_json(changed) FROM changed)
-FROM judged
+SELECT result,
+       CASE WHEN result IN ('ok', 'same') THEN (SELECT row_to_json(wanted) FROM wanted) END
+FROM checked

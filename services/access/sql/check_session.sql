@@ -1,6 +1,6 @@
 -- Whose session this is, and as what role, at this moment. That it was seen is noted once a minute,
--- and not at all when somebody else is about to.
--- $1 token's hash in hex -> verdict, JSON; no row: there is no such session, or it has ended
+-- and not at all when another transaction does.
+-- $1 token's hash in hex -> result, JSON; no row: there is no such session, or it has ended
 WITH found AS (
     SELECT organization_id, session_id, user_id, created_at, last_seen_at
     FROM access.sessions

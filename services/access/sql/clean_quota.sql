@@ -1,3 +1,3 @@
--- Forgets windows that nobody counts in any more.
+-- Deletes windows that are over.
 -- $1 the oldest period to keep
 DELETE FROM access.quota WHERE period < $1::bigint

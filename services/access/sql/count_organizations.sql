@@ -1,4 +1,4 @@
--- $1 only those on this plan, or null: all of them -> verdict, JSON
+-- $1 only those on this plan, or null: all of them -> result, JSON
 SELECT 'ok', row_to_json(counted)
 FROM (
     SELECT count(*) AS count

@@ -1,6 +1,6 @@
 -- $1 organization, $2 key, $3 token's hash in hex, $4 name, $5 scope, $6 prefix, $7 last four,
 -- $8 seconds until it expires or null
--- -> verdict, JSON; no row: no such organization
+-- -> result, JSON; no row: no such organization
 WITH created AS (
     INSERT INTO access.api_keys (organization_id, api_key_id, token_hash, name, scope, prefix,
                                  last_four, expires_at)

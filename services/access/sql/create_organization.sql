@@ -1,4 +1,4 @@
--- $1 organization, $2 name, $3 plan -> verdict, JSON
+-- $1 organization, $2 name, $3 plan -> result, JSON
 WITH created AS (
     INSERT INTO access.organizations (organization_id, name, plan)
     VALUES ($1::uuid, $2, $3)

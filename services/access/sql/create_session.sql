@@ -1,8 +1,9 @@
 -- Opens a session, unless the password that was right a moment ago has been changed since or the
 -- user removed: who changes a password waits for this and ends the session with the others. A user
--- has a hundred sessions at most: those unused for longest make room.
+-- has a hundred sessions at most: those unused for longest make room. Keeps the last twenty networks
+-- from which the user signed in.
 -- $1 organization, $2 user, $3 hash that the password matched, $4 session, $5 token's hash in hex,
--- $6 address, $7 user agent -> verdict, JSON; no row: not any more
+-- $6 address, $7 user agent, $8 network -> result, JSON; no row: not any more
 WITH subject AS (
     SELECT organization_id, user_id, email, role
     FROM access.users
@@ -22,6 +23,18 @@ WITH subject AS (
                            WHERE organization_id = $1::uuid AND user_id = $2::uuid
                            ORDER BY last_seen_at DESC, session_id DESC
                            OFFSET 99)
+), from_there AS (
+    INSERT INTO access.sign_in_networks (organization_id, user_id, network)
+    SELECT organization_id, user_id, $8 FROM subject
+    ON CONFLICT (organization_id, user_id, network) DO UPDATE SET signed_in_at = now()
+), forgotten AS (
+    DELETE FROM access.sign_in_networks n
+    USING subject
+    WHERE n.organization_id = subject.organization_id AND n.user_id = subject.user_id
+      AND n.network IN (SELECT network FROM access.sign_in_networks
+                        WHERE organization_id = $1::uuid AND user_id = $2::uuid AND network <> $8
+                        ORDER BY signed_in_at DESC, network
+                        OFFSET 19)
 ), seen AS (
     UPDATE access.users u SET last_seen_at = now()
     FROM subject

@@ -1,5 +1,5 @@
 -- $1 organization, $2 user, $3 email in lower case, $4 role, $5 password's hash
--- -> verdict (ok, email_taken), JSON; no row: no such organization
+-- -> result (ok, email_taken), JSON; no row: no such organization
 WITH created AS (
     INSERT INTO access.users (organization_id, user_id, email, role, password_hash)
     SELECT organization_id, $2::uuid, $3, $4, $5

@@ -1,4 +1,4 @@
--- $1 organization, $2 user, $3 session -> verdict (ok, same), JSON
+-- $1 organization, $2 user, $3 session -> result (ok, same), JSON
 WITH ended AS (
     DELETE FROM access.sessions
     WHERE organization_id = $1::uuid AND user_id = $2::uuid AND session_id = $3::uuid

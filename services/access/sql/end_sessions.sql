@@ -1,6 +1,6 @@
 -- All of a user's, or all but one.
 -- $1 organization, $2 user, $3 hash in hex of the token of the one that stays, or null
--- -> verdict (ok, same), JSON
+-- -> result (ok, same), JSON
 WITH ended AS (
     DELETE FROM access.sessions
     WHERE organization_id = $1::uuid AND user_id = $2::uuid

@@ -1,5 +1,5 @@
 -- $1 token's hash in hex
--- -> verdict (ok, same), JSON; organization, user and email where there was a session
+-- -> result (ok, same), JSON; organization, user and email where there was a session
 WITH ended AS (
     DELETE FROM access.sessions WHERE token_hash = decode($1, 'hex')
     RETURNING organization_id, user_id

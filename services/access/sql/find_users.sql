@@ -1,11 +1,15 @@
--- Who may have this email: a person may be a user of several organizations, each with a password
--- of its own. Those of the first eight by name are tried; the others have to name theirs.
--- $1 email in lower case, $2 organization or null -> organization, its name, user, password's hash
-SELECT u.organization_id, o.name, u.user_id, u.password_hash
+-- Who may have this email: one email may belong to users of several organizations, each with
+-- its own password. Five are tried: those who have signed in from the network before, and then those who
+-- were there last. The others have to name theirs.
+-- $1 email in lower case, $2 organization or null, $3 network
+-- -> organization, its name, user, password's hash, whether the user signed in from there before
+SELECT u.organization_id, o.name, u.user_id, u.password_hash, n.network IS NOT NULL
 FROM access.users u
 JOIN access.organizations o ON o.organization_id = u.organization_id
+LEFT JOIN access.sign_in_networks n
+       ON n.organization_id = u.organization_id AND n.user_id = u.user_id AND n.network = $3
 WHERE u.email = $1
   AND u.password_hash IS NOT NULL
   AND ($2::uuid IS NULL OR u.organization_id = $2::uuid)
-ORDER BY o.name, u.organization_id
-LIMIT 8
+ORDER BY n.network IS NULL, u.last_seen_at DESC NULLS LAST, o.name, u.organization_id
+LIMIT 5

@@ -1,10 +1,10 @@
--- Takes a share of one window's allowance: of the key's, and of that from the organization's. When
+-- Takes a share of one window's limit: of the key's, and of that from the organization's. When
 -- the organization has less left than the key was given, the organization's window is used up, so
--- what was taken from the key in vain is missed by nobody.
+-- what was taken from the key in vain makes no difference.
 -- The advisory lock makes grants of one organization wait for each other before they touch a row:
 -- batches take these locks in one order everywhere, and cannot deadlock over the rows.
 -- $1 lock, $2 organization, $3 key, $4 period, $5 wanted, $6 key's limit, $7 organization's limit
--- -> verdict, JSON
+-- -> result, JSON
 WITH turn AS MATERIALIZED (
     SELECT pg_advisory_xact_lock($1::bigint)
 ), of_key AS (

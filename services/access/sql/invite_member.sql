@@ -1,17 +1,20 @@
--- Invites somebody, or once more who has not come: the invitation before is void then.
+-- Invites a user, or renews an invitation that was not accepted: the invitation before is void then.
 -- $1 organization, $2 user, $3 email in lower case, $4 role, $5 invitation's hash in hex, $6 role of
--- who invites, or null: an operator
--- -> verdict (ok, email_taken, insufficient_role), JSON; no row: no such organization
+-- who invites, or null: an operator; $7 user who does, $8 address, or null
+-- -> result (ok, email_taken, insufficient_role), JSON; no row: no such organization
 WITH invited AS (
     INSERT INTO access.users AS u (organization_id, user_id, email, role, invitation_hash,
-                                   invitation_expires_at)
-    SELECT organization_id, $2::uuid, $3, $4, decode($5, 'hex'), now() + interval '72 hours'
+                                   invitation_expires_at, invited_by, invited_from)
+    SELECT organization_id, $2::uuid, $3, $4, decode($5, 'hex'), now() + interval '72 hours',
+           $7::uuid, $8
     FROM access.organizations
     WHERE organization_id = $1::uuid
     ON CONFLICT (organization_id, email) DO UPDATE
     SET role = excluded.role,
         invitation_hash = excluded.invitation_hash,
-        invitation_expires_at = excluded.invitation_expires_at
+        invitation_expires_at = excluded.invitation_expires_at,
+        invited_by = excluded.invited_by,
+        invited_from = excluded.invited_from
     WHERE u.password_hash IS NULL
       AND (u.role <> 'owner' OR coalesce($6, 'owner') = 'owner')
     RETURNING organization_id, user_id, email, role, invitation_expires_at

@@ -1,5 +1,5 @@
 -- A user's sessions, latest use first; at most a hundred.
--- $1 organization, $2 user, $3 hash of the asking session's token in hex -> verdict, JSON
+-- $1 organization, $2 user, $3 hash of the asking session's token in hex -> result, JSON
 SELECT 'ok', json_build_object('sessions', coalesce(json_agg(item), '[]'::json))
 FROM (
     SELECT session_id AS id,

@@ -1,4 +1,4 @@
--- $1 organization -> verdict, JSON
+-- $1 organization -> result, JSON
 SELECT 'ok', row_to_json(o)
 FROM (
     SELECT organization_id AS id, name, plan, rate_limit,

@@ -1,4 +1,4 @@
--- $1 organization -> verdict, JSON
+-- $1 organization -> result, JSON
 SELECT 'ok', row_to_json(policy)
 FROM (
     SELECT require_https, ip_allowlist_enabled, ip_allowlist

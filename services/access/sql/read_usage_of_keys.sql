@@ -1,7 +1,7 @@
 -- The twenty keys that were used most, with their requests in each step.
 -- $1 organization, $2 first minute, $3 the minute behind the last, $4 minutes in a step,
--- $5 minutes in a row that is read: 1 or 15, $6 limit where the organization has none of its own
--- -> verdict, JSON array; no row: no such organization
+-- $5 minutes in a row that is read: 1 or 15, $6 limit where the organization has not set one
+-- -> result, JSON array; no row: no such organization
 WITH busiest AS (
     SELECT api_key_id, sum(allowed + denied + rejected + error + limited) AS n
     FROM access.usage_by($5::integer)

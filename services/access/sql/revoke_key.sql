@@ -1,5 +1,5 @@
 -- Revoking again changes nothing.
--- $1 organization, $2 key -> verdict (ok, same), JSON; no row: no such key
+-- $1 organization, $2 key -> result (ok, same), JSON; no row: no such key
 WITH found AS (
     SELECT revoked_at
     FROM access.api_keys

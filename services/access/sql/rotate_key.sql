@@ -2,7 +2,7 @@
 -- it had and the one asked for. A key that was made for so long has a successor for as long.
 -- $1 organization, $2 old key, $3 successor, $4 seconds that both are good for; of the successor's
 -- token: $5 hash and $6 last four if it may write, $7 hash and $8 last four if it may only read
--- -> verdict (ok, key_ended), JSON, scope; no row: no such key
+-- -> result (ok, key_ended), JSON, scope; no row: no such key
 WITH old AS (
     SELECT name, scope, prefix,
            CASE WHEN replaced_at IS NULL THEN expires_at - date_trunc('second', created_at)

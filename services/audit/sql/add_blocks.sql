@@ -1,13 +1,17 @@
--- Appends blocks, one array for each column: enum block_column in pass.c. A block whose number is
+-- Appends blocks, one array for each column: enum block_column in seal_step.c. A block whose number is
 -- taken fails, and with it the transaction.
 INSERT INTO audit.blocks (organization_id, number, previous_hash, entries, last_xid, last_request_id,
                           made_xid, made_at, request_ids, entry_hashes, block_hash, key_id,
-                          signature)
+                          signature, implausible, implausible_times)
 SELECT organization_id, number, decode(previous_hash, 'hex'), entries, last_xid, last_request_id,
-       made_xid, 'epoch'::timestamptz + made_us * interval '1 microsecond', request_ids::uuid[],
-       decode(entry_hashes, 'hex'), decode(block_hash, 'hex'), key_id, decode(signature, 'hex')
+       made_xid, audit.at(made_us), request_ids::uuid[], decode(entry_hashes, 'hex'),
+       decode(block_hash, 'hex'), key_id, decode(signature, 'hex'), implausible::integer[],
+       ARRAY(SELECT audit.at(us) FROM unnest(implausible_us::bigint[]) WITH ORDINALITY
+               AS mark (us, nth) ORDER BY nth)
   FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::xid8[], $6::uuid[],
               $7::xid8[], $8::bigint[], $9::text[], $10::text[], $11::text[], $12::text[],
-              $13::text[])
+              $13::text[], $14::text[], $15::text[])
        AS block (organization_id, number, previous_hash, entries, last_xid, last_request_id,
-                 made_xid, made_us, request_ids, entry_hashes, block_hash, key_id, signature)
+                 made_xid, made_us, request_ids, entry_hashes, block_hash, key_id, signature,
+                 implausible, implausible_us)
+ ORDER BY organization_id, number

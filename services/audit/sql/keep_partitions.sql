@@ -1,2 +1,2 @@
--- Makes the trail's partitions ahead; returns how many were missing.
+-- Makes the audit log's partitions ahead; returns how many were missing.
 SELECT audit.keep_partitions()

@@ -1,38 +1,53 @@
--- The next blocks of a chain, with as many entries as one step takes, and what was published of
--- them. list_block_entries.sql takes the same ones.
+-- The next blocks of a chain, with as many entries as one step takes: columns as enum
+-- verify_block_column, then what was published of them. list_block_entries.sql takes the same ones.
 --   $1 organization   $2 behind this number   $3 entries, about
 -- Blocks are looked up one by one and in order (LIMIT 1), which leaves the planner one index only: a
--- join would read all of a chain for each step.
+-- join would read all of a chain for each step. How many entries they have is told by the size of
+-- their ids, which does not read them. What is longer than it can be in a block of ours is
+-- not read: it makes the block malformed.
 WITH next AS (
-  SELECT number, entries, min(number) OVER () AS first
-    FROM (SELECT number, entries
-            FROM audit.blocks
-           WHERE organization_id = $1::uuid AND number > $2::bigint
-           ORDER BY number
-           LIMIT 100) AS near
+  SELECT number, before, first
+    FROM (SELECT number,
+                 min(number) OVER () AS first,
+                 sum(size) OVER (ORDER BY number) - size AS before
+            FROM (SELECT number, pg_column_size(request_ids) / 16 AS size
+                    FROM audit.blocks
+                   WHERE organization_id = $1::uuid AND number > $2::bigint
+                     AND number <= 9007199254740992
+                   ORDER BY number
+                   LIMIT 100) AS near) AS counted
 )
 SELECT block.number,
-       encode(block.previous_hash, 'hex') AS previous_hash,
+       encode(substr(block.previous_hash, 1, 33), 'hex') AS previous_hash,
        block.entries,
        block.last_xid,
        block.last_request_id,
        block.made_xid,
-       CASE WHEN isfinite(block.made_at)
-            THEN (extract(epoch FROM block.made_at) * 1000000)::bigint END AS made_us,
-       block.key_id,
-       encode(block.block_hash, 'hex') AS block_hash,
-       encode(block.signature, 'hex') AS signature,
-       array_to_string(block.request_ids, ',') AS request_ids,
-       encode(block.entry_hashes, 'hex') AS entry_hashes,
-       (SELECT encode(head.block_hash, 'hex')
+       audit.us(block.made_at) AS made_us,
+       left(block.key_id, 65) AS key_id,
+       encode(substr(block.block_hash, 1, 33), 'hex') AS block_hash,
+       encode(substr(block.signature, 1, 65), 'hex') AS signature,
+       CASE WHEN cardinality(block.request_ids) <= 1000 AND array_ndims(block.request_ids) = 1
+            THEN array_to_string(block.request_ids, ',') END AS request_ids,
+       CASE WHEN octet_length(block.entry_hashes) <= 32000
+            THEN encode(block.entry_hashes, 'hex') END AS entry_hashes,
+       CASE WHEN cardinality(block.implausible) <= 1000
+             AND coalesce(array_ndims(block.implausible), 1) = 1
+            THEN array_to_string(block.implausible, ',') ELSE '-' END AS implausible,
+       CASE WHEN cardinality(block.implausible_times) <= 1000
+             AND coalesce(array_ndims(block.implausible_times), 1) = 1
+            THEN (SELECT string_agg(audit.us(at), ',' ORDER BY nth)
+                    FROM unnest(block.implausible_times) WITH ORDINALITY AS mark (at, nth))
+            ELSE '-' END AS implausible_us,
+       (SELECT encode(substr(head.block_hash, 1, 33), 'hex')
           FROM audit.heads AS head
-         WHERE head.organization_id = $1::uuid AND head.number = block.number) AS published_hash
+         WHERE head.organization_id = $1::uuid AND head.number = block.number
+         LIMIT 1) AS published_hash
   FROM next
  CROSS JOIN LATERAL (SELECT *
                        FROM audit.blocks
                       WHERE organization_id = $1::uuid AND number >= next.number
                       ORDER BY number
                       LIMIT 1) AS block
- WHERE next.number = next.first
-    OR next.entries - (SELECT entries FROM next WHERE number = first) < $3::bigint
+ WHERE next.number = next.first OR next.before < $3::bigint
  ORDER BY block.number

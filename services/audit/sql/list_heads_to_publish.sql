@@ -1,20 +1,32 @@
 -- The last blocks of chains that have grown since their heads were published, in the order of
--- sealing.   $1 rows at most
--- Blocks are asked for in the order of their index, which leaves the planner no other.
+-- sealing: the organization, the columns of read_head.sql but for its last, and the number of the
+-- last head that was published.
+--   $1 rows at most   $2 $3 behind this place: transaction and organization
+-- Blocks are asked for in the order of their index, which leaves the planner no other. What is
+-- beyond the horizon is not of this cluster.
 WITH grown AS (
   SELECT DISTINCT organization_id
     FROM (SELECT organization_id
             FROM audit.blocks
            WHERE last_xid >= coalesce((SELECT last_xid FROM audit.heads
+                                        WHERE last_xid < pg_snapshot_xmin(pg_current_snapshot())
                                         ORDER BY last_xid DESC LIMIT 1), '0'::xid8)
+             AND last_xid < pg_snapshot_xmin(pg_current_snapshot())
            ORDER BY last_xid, organization_id, number
           OFFSET 0) AS since
 )
-SELECT head.organization_id, head.number, head.entries, head.last_xid,
-       encode(head.block_hash, 'hex') AS block_hash,
-       CASE WHEN isfinite(head.made_at)
-            THEN (extract(epoch FROM head.made_at) * 1000000)::bigint END AS made_us,
-       head.key_id, encode(head.signature, 'hex') AS signature
+SELECT head.organization_id, head.number, head.entries,
+       encode(substr(head.block_hash, 1, 33), 'hex') AS block_hash,
+       audit.us(head.made_at) AS made_us,
+       left(head.key_id, 65) AS key_id,
+       encode(substr(head.signature, 1, 65), 'hex') AS signature,
+       head.last_xid,
+       coalesce((SELECT published.number
+                   FROM audit.heads AS published
+                  WHERE published.organization_id = head.organization_id
+                    AND published.number < head.number
+                  ORDER BY published.number DESC
+                  LIMIT 1), 0) AS published
   FROM grown
  CROSS JOIN LATERAL (SELECT *
                        FROM audit.blocks AS block
@@ -27,5 +39,6 @@ SELECT head.organization_id, head.number, head.entries, head.last_xid,
                         AND published.number = head.number
                       LIMIT 1) AS published ON true
  WHERE published.is_published IS NULL
+   AND (head.last_xid, head.organization_id) > ($2::xid8, $3::uuid)
  ORDER BY head.last_xid, head.organization_id
  LIMIT $1::bigint

@@ -2,13 +2,12 @@
 --   $1 $2 $3 the place: transaction, organization, request   $4 the horizon   $5 rows at most
 SELECT organization_id,
        request_id,
-       CASE WHEN isfinite(created_at) THEN (extract(epoch FROM created_at) * 1000000)::bigint END
-         AS created_us,
+       audit.us(created_at) AS created_us,
        api_key_id,
-       operation,
+       audit.brief(operation) AS operation,
        http_status,
-       outcome,
-       denial_reason,
+       audit.brief(outcome) AS outcome,
+       audit.brief(denial_reason) AS denial_reason,
        conversation_id,
        contact_id,
        xid

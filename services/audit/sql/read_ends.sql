@@ -1,10 +1,10 @@
--- The last head of a chain that is known to have been published, and before when retention has
--- dropped entries. A month is kept for three at least, so a note that says otherwise is not ours.
+-- The last head of a chain that is known to have been published, and whether there are blocks with
+-- numbers that none of ours can have.
 --   $1 organization
-SELECT coalesce((SELECT max(number) FROM audit.heads WHERE organization_id = $1::uuid), 0)
+SELECT coalesce((SELECT max(number) FROM audit.heads
+                  WHERE organization_id = $1::uuid AND number <= 9007199254740992), 0)
          AS published,
-       coalesce((SELECT (extract(epoch FROM max(until)) * 1000000)::bigint
-                   FROM audit.dropped
-                  WHERE (until AT TIME ZONE 'UTC' + interval '3 months') AT TIME ZONE 'UTC'
-                        <= now()), 0)
-         AS dropped_us
+       EXISTS (SELECT FROM audit.blocks WHERE organization_id = $1::uuid AND number < 1)
+       OR EXISTS (SELECT FROM audit.blocks
+                   WHERE organization_id = $1::uuid AND number > 9007199254740992)
+         AS has_strange

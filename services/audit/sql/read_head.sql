@@ -1,11 +1,13 @@
--- The last block of a chain.   $1 organization
+-- The last block of a chain up to a number.   $1 organization   $2 the number
 SELECT number,
        entries,
-       encode(block_hash, 'hex') AS block_hash,
-       CASE WHEN isfinite(made_at) THEN floor(extract(epoch FROM made_at))::bigint END AS made_at,
-       key_id,
-       encode(signature, 'hex') AS signature
+       encode(substr(block_hash, 1, 33), 'hex') AS block_hash,
+       audit.us(made_at) AS made_us,
+       left(key_id, 65) AS key_id,
+       encode(substr(signature, 1, 65), 'hex') AS signature,
+       last_xid,
+       last_request_id
   FROM audit.blocks
- WHERE organization_id = $1::uuid
+ WHERE organization_id = $1::uuid AND number <= $2::bigint
  ORDER BY number DESC
  LIMIT 1

@@ -1,7 +1,15 @@
--- The last block of each of these organizations that has one, sorted.   $1 organizations
-SELECT head.organization_id, head.number, head.entries, encode(head.block_hash, 'hex') AS block_hash
+-- The last block of each of these organizations that has one, sorted: the organization, then the
+-- columns of read_head.sql but for its last.   $1 organizations
+SELECT head.organization_id,
+       head.number,
+       head.entries,
+       encode(substr(head.block_hash, 1, 33), 'hex') AS block_hash,
+       audit.us(head.made_at) AS made_us,
+       left(head.key_id, 65) AS key_id,
+       encode(substr(head.signature, 1, 65), 'hex') AS signature,
+       head.last_xid
   FROM (SELECT DISTINCT id FROM unnest($1::uuid[]) AS id) AS organization
- CROSS JOIN LATERAL (SELECT organization_id, number, entries, block_hash
+ CROSS JOIN LATERAL (SELECT *
                        FROM audit.blocks AS block
                       WHERE block.organization_id = organization.id
                       ORDER BY number DESC

@@ -1,12 +1,44 @@
--- How far everything is sealed, below which transaction everything is settled, and by which and when
--- the last block was made.
-SELECT place.last_xid, place.organization_id, place.last_request_id,
-       pg_snapshot_xmin(pg_current_snapshot()) AS horizon,
+-- The greatest block in the order of sealing: of what is settled, or below a place. Its columns are
+-- enum verify_block_column, then its organization; with the horizon, below which every transaction
+-- is settled, and whether a block lies beyond it.
+--   $1 $2 $3 below this place: transaction, organization, number; NULL = below the horizon
+--   $4 made before this transaction, of the next 10,000 only; NULL = whenever
+-- What is longer than it can be in a block of ours is not read: it makes the block malformed.
+SELECT place.number,
+       encode(substr(place.previous_hash, 1, 33), 'hex') AS previous_hash,
+       place.entries,
+       place.last_xid,
+       place.last_request_id,
        place.made_xid,
-       CASE WHEN isfinite(place.made_at)
-            THEN (extract(epoch FROM place.made_at) * 1000000)::bigint END AS made_us
-  FROM (SELECT) AS always
-  LEFT JOIN LATERAL (SELECT last_xid, organization_id, last_request_id, made_xid, made_at
-                       FROM audit.blocks
+       audit.us(place.made_at) AS made_us,
+       left(place.key_id, 65) AS key_id,
+       encode(substr(place.block_hash, 1, 33), 'hex') AS block_hash,
+       encode(substr(place.signature, 1, 65), 'hex') AS signature,
+       CASE WHEN cardinality(place.request_ids) <= 1000 AND array_ndims(place.request_ids) = 1
+            THEN array_to_string(place.request_ids, ',') END AS request_ids,
+       CASE WHEN octet_length(place.entry_hashes) <= 32000
+            THEN encode(place.entry_hashes, 'hex') END AS entry_hashes,
+       CASE WHEN cardinality(place.implausible) <= 1000
+             AND coalesce(array_ndims(place.implausible), 1) = 1
+            THEN array_to_string(place.implausible, ',') ELSE '-' END AS implausible,
+       CASE WHEN cardinality(place.implausible_times) <= 1000
+             AND coalesce(array_ndims(place.implausible_times), 1) = 1
+            THEN (SELECT string_agg(audit.us(at), ',' ORDER BY nth)
+                    FROM unnest(place.implausible_times) WITH ORDINALITY AS mark (at, nth))
+            ELSE '-' END AS implausible_us,
+       place.organization_id,
+       horizon.xid AS horizon,
+       EXISTS (SELECT FROM audit.blocks WHERE last_xid >= horizon.xid) AS is_ahead
+  FROM (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS xid OFFSET 0) AS horizon
+  LEFT JOIN LATERAL (SELECT *
+                       FROM (SELECT *
+                               FROM audit.blocks
+                              WHERE (last_xid, organization_id, number) <
+                                    (coalesce($1::xid8, horizon.xid),
+                                     coalesce($2::uuid, '00000000-0000-0000-0000-000000000000'),
+                                     coalesce($3::bigint, 0))
+                              ORDER BY last_xid DESC, organization_id DESC, number DESC
+                              LIMIT CASE WHEN $4::xid8 IS NULL THEN 1 ELSE 10000 END) AS near
+                      WHERE $4::xid8 IS NULL OR made_xid < $4::xid8
                       ORDER BY last_xid DESC, organization_id DESC, number DESC
                       LIMIT 1) AS place ON true

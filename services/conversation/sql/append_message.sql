@@ -1,12 +1,18 @@
--- Appends a message to a conversation; no row when the conversation is absent or deleted.
+-- Appends a message to a conversation. The one row that comes back has the conversation; else
+-- whether it is there and another transaction is changing it, so that this is to be run again.
 --
 --   1 organization  2 id of the conversation  3 id of the message  4 body
-WITH changed AS (
+WITH held AS MATERIALIZED (
+  SELECT id
+    FROM conversation.conversations
+   WHERE organization_id = $1::uuid AND id = $2::uuid AND deleted_at IS NULL
+     FOR NO KEY UPDATE SKIP LOCKED
+), changed AS (
   UPDATE conversation.conversations
      SET message_count = message_count + 1,
          last_message_at = greatest(clock_timestamp(), last_message_at),
          updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
-   WHERE organization_id = $1::uuid AND id = $2::uuid AND deleted_at IS NULL
+   WHERE organization_id = $1 AND id = (SELECT id FROM held)
   RETURNING id, external_id, contact_id, created_at, updated_at, last_message_at, channel, status,
             custom_attributes, message_count
 ), appended AS (
@@ -14,11 +20,15 @@ WITH changed AS (
   SELECT $1, id, $3::uuid, $4::text, last_message_at
     FROM changed
 )
-SELECT v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint,
+SELECT v.id IS NULL AND EXISTS (
+         SELECT FROM conversation.conversations
+          WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL),
+       v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint,
        floor(date_part('epoch', v.updated_at))::bigint,
        floor(date_part('epoch', v.last_message_at))::bigint,
        v.channel, v.status, v.custom_attributes, v.message_count,
        k.id, k.external_id, k.name, k.email, k.phone
-  FROM changed v
+  FROM (SELECT) AS always
+  LEFT JOIN changed v ON true
   LEFT JOIN conversation.contacts k
     ON k.organization_id = $1 AND k.id = (SELECT contact_id FROM changed) AND k.erased_at IS NULL

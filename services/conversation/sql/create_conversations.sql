@@ -10,35 +10,41 @@
 --   8 JSON object with custom_attributes (NULL: none)
 --   9 id of the new conversation  10 of the new contact  11 of the event
 --
--- The conversation is written first: where a neighbour has just taken its external id, the INSERT
--- waits for the neighbour's commit and then does nothing, and what depends on it does nothing
--- either. A contact, email or phone that a neighbour has just taken raises a unique violation.
--- A contact that is being erased meanwhile keeps the conversation but takes no profile: as if it
--- had been erased a moment later.
+-- What a request inserts it has claimed (claim.sql, of the same requests, right before), and the
+-- contact whose profile it changes it locks here, or leaves all as it is: it waits for no other transaction
+-- and violates no unique key. A contact that is being erased meanwhile keeps a conversation that
+-- brings no other profile: as if it had been erased a moment later.
 --
 -- OFFSET 0 keeps look-ups apart: joined, they may be planned by organization alone.
-WITH asked AS MATERIALIZED (
+WITH asked AS NOT MATERIALIZED (
   SELECT *
     FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[],
-                $8::jsonb[], $9::uuid[], $10::uuid[], $11::uuid[])
+                $8::jsonb[], $9::uuid[], $10::uuid[], $11::uuid[],
+                current_setting('conversation.claims', true)::int[])
          WITH ORDINALITY
          AS a (organization_id, external_id, contact_external_id, contact_id, name, email, phone,
-               body, new_id, new_contact_id, event_id, n)
+               body, new_id, new_contact_id, event_id, claimed, n)
 ), found AS MATERIALIZED (
   SELECT a.organization_id, a.external_id, a.contact_external_id, a.name, a.email, a.phone, a.body,
-         a.new_id, a.new_contact_id, a.event_id, a.n,
+         a.new_id, a.new_contact_id, a.event_id, a.claimed, a.n,
          v.id, v.contact_id, v.created_at, v.updated_at, v.last_message_at, v.channel, v.status,
          v.custom_attributes, v.message_count, v.deleted_at,
          k.id AS named_id, k.external_id AS named_external_id, k.name AS named_name,
          k.email AS named_email, k.phone AS named_phone,
          (SELECT erased_at FROM conversation.contacts c
            WHERE c.organization_id = a.organization_id AND c.id = v.contact_id) AS erased_at,
-         (SELECT id FROM conversation.contacts c
-           WHERE c.organization_id = a.organization_id AND c.email = a.email
-             AND c.id IS DISTINCT FROM k.id) AS email_owner,
-         (SELECT id FROM conversation.contacts c
-           WHERE c.organization_id = a.organization_id AND c.phone = a.phone
-             AND c.id IS DISTINCT FROM k.id) AS phone_owner
+         CASE WHEN a.email IS DISTINCT FROM k.email THEN
+           (SELECT id FROM conversation.contacts c
+             WHERE c.organization_id = a.organization_id AND c.email = a.email) END AS email_owner,
+         CASE WHEN a.phone IS DISTINCT FROM k.phone THEN
+           (SELECT id FROM conversation.contacts c
+             WHERE c.organization_id = a.organization_id AND c.phone = a.phone) END AS phone_owner,
+         1 + 2 * (k.id IS NULL)::int
+           + 4 * (a.email IS NOT NULL AND a.email IS DISTINCT FROM k.email)::int
+           + 8 * (a.phone IS NOT NULL AND a.phone IS DISTINCT FROM k.phone)::int AS needs,
+         k.id IS NULL OR k.name IS DISTINCT FROM coalesce(a.name, k.name)
+           OR k.email IS DISTINCT FROM coalesce(a.email, k.email)
+           OR k.phone IS DISTINCT FROM coalesce(a.phone, k.phone) AS writes_contact
     FROM asked a
     LEFT JOIN LATERAL (
       SELECT id, contact_id, created_at, updated_at, last_message_at, channel, status,
@@ -46,15 +52,17 @@ WITH asked AS MATERIALIZED (
         FROM conversation.conversations
        WHERE organization_id = a.organization_id AND external_id = a.external_id
       OFFSET 0) AS v ON true
-    -- The contact that the caller names, whether the conversation is there or not.
+    -- The contact that the caller names, whether the conversation is there or not. One that is erased
+    -- has no external id.
     LEFT JOIN LATERAL (
       SELECT id, external_id, name, email, phone
         FROM conversation.contacts
-       WHERE organization_id = a.organization_id AND erased_at IS NULL
-         AND id = coalesce(a.contact_id, (
-               SELECT id FROM conversation.contacts c
-                WHERE c.organization_id = a.organization_id
-                  AND c.external_id = a.contact_external_id))
+       WHERE organization_id = a.organization_id AND external_id = a.contact_external_id
+       UNION ALL
+      SELECT id, external_id, name, email, phone
+        FROM conversation.contacts
+       WHERE organization_id = a.organization_id AND id = a.contact_id
+         AND erased_at IS NULL
       OFFSET 0) AS k ON true
 ), made AS (
   INSERT INTO conversation.conversations (organization_id, id, external_id, contact_id, channel,
@@ -63,8 +71,12 @@ WITH asked AS MATERIALIZED (
          coalesce(jsonb_strip_nulls(body -> 'custom_attributes'), '{}'), now(), now()
     FROM found
    WHERE id IS NULL AND (named_id IS NOT NULL OR contact_external_id IS NOT NULL)
-     AND email_owner IS NULL AND phone_owner IS NULL
-   ORDER BY n
+     AND email_owner IS NULL AND phone_owner IS NULL AND claimed & needs = needs
+     AND (named_id IS NULL OR NOT writes_contact
+          OR (SELECT true FROM conversation.contacts c
+               WHERE c.organization_id = found.organization_id AND c.id = found.named_id
+                 AND c.erased_at IS NULL
+                 FOR NO KEY UPDATE SKIP LOCKED))
   ON CONFLICT (organization_id, external_id) WHERE external_id IS NOT NULL DO NOTHING
   RETURNING organization_id, id, contact_id, channel, status, custom_attributes, created_at
 ), outcome AS MATERIALIZED (
@@ -79,12 +91,8 @@ WITH asked AS MATERIALIZED (
     FROM (
       SELECT DISTINCT ON (organization_id, made_contact_id) *
         FROM outcome
-       WHERE made_id IS NOT NULL
-         AND (named_id IS NULL OR named_name IS DISTINCT FROM coalesce(name, named_name)
-              OR named_email IS DISTINCT FROM coalesce(email, named_email)
-              OR named_phone IS DISTINCT FROM coalesce(phone, named_phone))
+       WHERE made_id IS NOT NULL AND writes_contact
        ORDER BY organization_id, made_contact_id, n) AS first
-   ORDER BY n
   ON CONFLICT (organization_id, id) DO UPDATE
      SET name = coalesce(excluded.name, k.name), email = coalesce(excluded.email, k.email),
          phone = coalesce(excluded.phone, k.phone)

@@ -1,8 +1,22 @@
--- Deletes a conversation. Its row stays without attributes and keeps its external id taken. Returns
--- its contact; no row when it is absent or deleted already. Its messages: delete_messages.sql.
+-- Deletes a conversation. Its row stays without attributes and keeps its external id taken. The one
+-- row that comes back says whether it was deleted, and its contact; else whether it is there and another
+-- transaction is changing it, so that this is to be run again. Its messages: delete_messages.sql.
 --
 --   1 organization  2 id
-UPDATE conversation.conversations
-   SET deleted_at = clock_timestamp(), custom_attributes = '{}'
- WHERE organization_id = $1::uuid AND id = $2::uuid AND deleted_at IS NULL
-RETURNING contact_id
+WITH held AS MATERIALIZED (
+  SELECT id
+    FROM conversation.conversations
+   WHERE organization_id = $1::uuid AND id = $2::uuid AND deleted_at IS NULL
+     FOR NO KEY UPDATE SKIP LOCKED
+), deleted AS (
+  UPDATE conversation.conversations
+     SET deleted_at = clock_timestamp(), custom_attributes = '{}'
+   WHERE organization_id = $1 AND id = (SELECT id FROM held)
+  RETURNING id, contact_id
+)
+SELECT v.id IS NULL AND EXISTS (
+         SELECT FROM conversation.conversations
+          WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL),
+       v.id IS NOT NULL, v.contact_id
+  FROM (SELECT) AS always
+  LEFT JOIN deleted v ON true

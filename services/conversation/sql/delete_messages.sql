@@ -2,8 +2,8 @@
 --
 --   1 organization  2 id of the conversation
 --
--- A statement of its own, behind the deletion: that one may have waited for a neighbour's append,
--- and only a snapshot taken afterwards shows what was appended.
+-- A separate statement, after the deletion, which found the conversation free of an append that may
+-- have been committed after its snapshot was taken: only a later one shows what was appended.
 DELETE FROM conversation.messages
  WHERE organization_id = $1::uuid AND conversation_id = $2::uuid
    AND EXISTS (SELECT FROM conversation.conversations

@@ -1,15 +1,21 @@
--- Takes the personal data off a contact and frees what it held. No row when there is no such
--- contact; erasing it again is no error and keeps the time of the first.
+-- Takes the personal data off a contact and frees what it held. The one row that comes back says
+-- whether it was erased before, NULL where it was not found: then the other column says whether it
+-- is there and another transaction is changing it, so that this is to be run again. Erasing it again is no
+-- error and keeps the time of the first.
 --
---   1 organization  2 id  -> whether it was erased already
-WITH found AS (
-  SELECT erased_at FROM conversation.contacts
+--   1 organization  2 id
+WITH found AS MATERIALIZED (
+  SELECT id, erased_at FROM conversation.contacts
    WHERE organization_id = $1::uuid AND id = $2::uuid
-     FOR NO KEY UPDATE
+     FOR NO KEY UPDATE SKIP LOCKED
+), erased AS (
+  UPDATE conversation.contacts
+     SET external_id = NULL, name = NULL, email = NULL, phone = NULL,
+         erased_at = coalesce(erased_at, clock_timestamp())
+   WHERE organization_id = $1 AND id = (SELECT id FROM found)
 )
-UPDATE conversation.contacts c
-   SET external_id = NULL, name = NULL, email = NULL, phone = NULL,
-       erased_at = coalesce(found.erased_at, clock_timestamp())
-  FROM found
- WHERE organization_id = $1 AND id = $2
-RETURNING found.erased_at IS NOT NULL
+SELECT found.id IS NULL AND EXISTS (
+         SELECT FROM conversation.contacts WHERE organization_id = $1 AND id = $2),
+       CASE WHEN found.id IS NOT NULL THEN found.erased_at IS NOT NULL END
+  FROM (SELECT) AS always
+  LEFT JOIN found ON true

@@ -8,8 +8,13 @@
 --
 -- The contact is the one with the external id, or the one with the email where no external id is
 -- given; a new one is made where there is none.
+--
+-- What it inserts it has claimed (claim.sql, right before), and a contact that gets the email it
+-- locks here, or leaves all as it is: see create_conversations.sql.
 WITH found AS MATERIALIZED (
   SELECT k.id, k.external_id, k.name, k.email, k.phone,
+         2 * (k.id IS NULL AND num_nonnulls($4, $5) > 0)::int
+           + 4 * ($5 IS NOT NULL AND $5 IS DISTINCT FROM k.email)::int AS needs,
          (SELECT id FROM conversation.contacts
            WHERE organization_id = $1 AND email = $5::text
              AND id IS DISTINCT FROM k.id) AS email_owner
@@ -28,6 +33,11 @@ WITH found AS MATERIALIZED (
          $2::text, $3::text, now(), now()
     FROM found
    WHERE email_owner IS NULL
+     AND (current_setting('conversation.claims', true)::int[])[1] & needs = needs
+     AND (id IS NULL OR needs = 0
+          OR (SELECT true FROM conversation.contacts c
+               WHERE c.organization_id = $1 AND c.id = found.id AND c.erased_at IS NULL
+                 FOR NO KEY UPDATE SKIP LOCKED))
   RETURNING id, contact_id, created_at
 ), written_contact AS (
   INSERT INTO conversation.contacts AS k (organization_id, id, external_id, email, created_at)

@@ -1,16 +1,16 @@
--- Moves a conversation to a status if it stands in one from which that is allowed. No row when the
--- conversation is absent or deleted; else the status it stood in, whether it was moved, and the
--- conversation as it is now.
+-- Moves a conversation to a status if the current one allows that. The one row that
+-- comes back has the status it stood in, whether it was moved, and the conversation as it is now;
+-- else whether it is there and another transaction is changing it, so that this is to be run again.
 --
 --   1 organization  2 id  3 status  4 array of statuses it may come from  5 id of the event
 --
--- The lock comes first, so that what is judged is what is changed.
+-- The lock comes first, so that what is checked is what is changed.
 WITH held AS MATERIALIZED (
   SELECT id, external_id, contact_id, created_at, updated_at, last_message_at, channel, status,
          custom_attributes, message_count
     FROM conversation.conversations
    WHERE organization_id = $1::uuid AND id = $2::uuid AND deleted_at IS NULL
-     FOR NO KEY UPDATE
+     FOR NO KEY UPDATE SKIP LOCKED
 ), changed AS (
   UPDATE conversation.conversations
      SET status = $3::text,
@@ -24,13 +24,17 @@ WITH held AS MATERIALIZED (
     FROM changed
    WHERE status = 'human_takeover'
 )
-SELECT v.status, changed.id IS NOT NULL,
+SELECT v.id IS NULL AND EXISTS (
+         SELECT FROM conversation.conversations
+          WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL),
+       v.status, changed.id IS NOT NULL,
        v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint,
        floor(date_part('epoch', coalesce(changed.updated_at, v.updated_at)))::bigint,
        floor(date_part('epoch', v.last_message_at))::bigint,
        v.channel, coalesce(changed.status, v.status), v.custom_attributes, v.message_count,
        k.id, k.external_id, k.name, k.email, k.phone
-  FROM held v
+  FROM (SELECT) AS always
+  LEFT JOIN held v ON true
   LEFT JOIN changed ON true
   LEFT JOIN conversation.contacts k
     ON k.organization_id = $1 AND k.id = (SELECT contact_id FROM held) AND k.erased_at IS NULL

@@ -1,4 +1,5 @@
--- The role of one service: it can log in once it has been given a password, and nothing else.
+-- The role of one service: it can log in once it has been given a password, and end sessions of
+-- services that hang, and nothing else.
 -- Roles belong to the whole server; another database may be migrated at this moment.
 DO $$
 DECLARE
@@ -8,7 +9,7 @@ BEGIN
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role) THEN
         BEGIN
             EXECUTE format('CREATE ROLE %I NOLOGIN NOINHERIT NOSUPERUSER NOCREATEDB NOCREATEROLE '
-                           'NOREPLICATION NOBYPASSRLS', role);
+                           'NOREPLICATION NOBYPASSRLS CONNECTION LIMIT 100', role);
         EXCEPTION WHEN duplicate_object OR unique_violation THEN
             NULL;
         END;
@@ -20,6 +21,12 @@ BEGIN
     IF verifier <> '' THEN
         EXECUTE format('ALTER ROLE %I LOGIN PASSWORD %L', role, verifier);
     END IF;
+    -- No service takes the connections of all. A limit that was set otherwise is kept.
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = role AND rolconnlimit = -1) THEN
+        EXECUTE format('ALTER ROLE %I CONNECTION LIMIT 100', role);
+    END IF;
     EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), role);
+    EXECUTE format('GRANT USAGE ON SCHEMA migration TO %I', role);
+    EXECUTE format('GRANT EXECUTE ON FUNCTION migration.end_hung_sessions() TO %I', role);
 END
 $$

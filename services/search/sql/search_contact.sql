@@ -1,9 +1,10 @@
 -- One page of a contact's conversations, newest first, and how many there are in all. Filters on
 -- created_at at most, so that the index alone can count.
---    1 organization  2 id of the contact, or 3 its external id (both NULL: nobody)
+--    1 organization  2 id of the contact, or 3 its external id (both NULL: no contact)
 --    4 created at this second or later  5 and before this one
 --    6 7 the page is behind this place: created_at in Unix microseconds, and id  8 rows at most
--- What comes back: enum plan_column in plan.h. The first row has the total and the contact.
+--    9 how many there are in all, where that need not be counted (NULL: count)
+-- What comes back: enum statement_column in search_statement.h. The first row has the total and the contact.
 --
 -- The place is the only upper bound of the page. A second one, such as the count has, could become
 -- the start of the walk along the index, and a deep page is far from there. What is counted is
@@ -38,9 +39,10 @@ WITH contact AS MATERIALIZED (
    ORDER BY created_at DESC, id DESC
    LIMIT $8::bigint
 )
-SELECT total.n, contact.id, contact.external_id, contact.name, contact.email, contact.phone,
+SELECT coalesce($9::bigint, (SELECT n FROM total)), contact.id, contact.external_id, contact.name,
+       contact.email, contact.phone,
        NULL AS conversation_id, NULL, NULL AS created_us, NULL, NULL, NULL, NULL, NULL, NULL
-  FROM total
+  FROM (SELECT) AS always
   LEFT JOIN contact ON true
  UNION ALL
 SELECT NULL, NULL, NULL, NULL, NULL, NULL,
@@ -50,3 +52,7 @@ SELECT NULL, NULL, NULL, NULL, NULL, NULL,
        (date_part('epoch', last_message_at) * 1000000)::bigint,
        channel, status, custom_attributes, message_count
   FROM page
+ UNION ALL
+SELECT (date_part('epoch', clock_timestamp() - statement_timestamp()) * 1000000)::bigint,
+       NULL, NULL, NULL, NULL, NULL,
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL

@@ -1,11 +1,16 @@
 -- The same as search_contact.sql, with filters that need the rows themselves. Beside its parameters:
---    9 updated at this second or later  10 and before this one
---   11 created at none of these seconds  12 updated at none of these
---   13 of these statuses
---   14 of these channels (NULL: any)  15 of none of these
---   16 of these external ids (NULL: any)  17 of none of these
---   18 with all of these attributes, each an object of one key  19 with none of these
+--   10 updated at this second or later  11 and before this one
+--   12 created at none of these seconds  13 updated at none of these
+--   14 of these statuses
+--   15 of these channels (NULL: any)  16 of none of these (NULL: there are none)
+--   17 of these external ids (NULL: any)  18 of none of these (NULL: there are none)
+--   19 with the attributes of this object (NULL: any)
+--   20 with those of all these objects  21 and with those of none of these (NULL: any)
 -- Seconds are those that clients see, rounded down.
+--
+-- Large attributes are stored apart from their row, and each operator would fetch and unpack them
+-- again. Where there are several, `||` with nothing does so once a row; OFFSET 0 keeps it from being put
+-- in the places of what it gives. What may be a long list is held against a hash table.
 WITH contact AS MATERIALIZED (
   (SELECT id, external_id, name, email, phone
      FROM conversation.contacts
@@ -20,14 +25,18 @@ WITH contact AS MATERIALIZED (
     FROM conversation.conversations
    WHERE organization_id = $1 AND contact_id = (SELECT id FROM contact) AND deleted_at IS NULL
      AND created_at >= to_timestamp($4::bigint)
-     AND updated_at >= to_timestamp($9::bigint) AND updated_at < to_timestamp($10::bigint)
-     AND floor(date_part('epoch', created_at))::bigint <> ALL ($11::bigint[])
-     AND floor(date_part('epoch', updated_at))::bigint <> ALL ($12::bigint[])
-     AND status = ANY ($13::text[])
-     AND ($14::text[] IS NULL OR channel = ANY ($14)) AND channel <> ALL ($15::text[])
-     AND ($16::text[] IS NULL OR external_id = ANY ($16))
-     AND (external_id IS NULL OR external_id <> ALL ($17::text[]))
-     AND custom_attributes @> ALL ($18::jsonb[]) AND NOT custom_attributes @> ANY ($19::jsonb[])
+     AND updated_at >= to_timestamp($10::bigint) AND updated_at < to_timestamp($11::bigint)
+     AND floor(date_part('epoch', created_at))::bigint <> ALL ($12::bigint[])
+     AND floor(date_part('epoch', updated_at))::bigint <> ALL ($13::bigint[])
+     AND status = ANY ($14::text[])
+     AND ($15::text[] IS NULL OR channel = ANY ($15))
+     AND ($16::text[] IS NULL OR channel NOT IN (SELECT unnest($16)))
+     AND ($17::text[] IS NULL OR external_id = ANY ($17))
+     AND ($18::text[] IS NULL OR external_id IS NULL OR external_id NOT IN (SELECT unnest($18)))
+     AND ($19::jsonb IS NULL OR custom_attributes @> $19)
+     AND ($20::jsonb[] IS NULL
+          OR (SELECT attributes @> ALL ($20) AND NOT attributes @> ANY ($21::jsonb[])
+                FROM (SELECT custom_attributes || '{}' AS attributes OFFSET 0) AS unpacked))
 ), total AS (
   SELECT count(*) AS n
     FROM (SELECT FROM matching
@@ -40,9 +49,10 @@ WITH contact AS MATERIALIZED (
    ORDER BY created_at DESC, id DESC
    LIMIT $8::bigint
 )
-SELECT total.n, contact.id, contact.external_id, contact.name, contact.email, contact.phone,
+SELECT coalesce($9::bigint, (SELECT n FROM total)), contact.id, contact.external_id, contact.name,
+       contact.email, contact.phone,
        NULL AS conversation_id, NULL, NULL AS created_us, NULL, NULL, NULL, NULL, NULL, NULL
-  FROM total
+  FROM (SELECT) AS always
   LEFT JOIN contact ON true
  UNION ALL
 SELECT NULL, NULL, NULL, NULL, NULL, NULL,
@@ -52,4 +62,8 @@ SELECT NULL, NULL, NULL, NULL, NULL, NULL,
        (date_part('epoch', last_message_at) * 1000000)::bigint,
        channel, status, custom_attributes, message_count
   FROM page
+ UNION ALL
+SELECT (date_part('epoch', clock_timestamp() - statement_timestamp()) * 1000000)::bigint,
+       NULL, NULL, NULL, NULL, NULL,
+       NULL, NULL, -9223372036854775808, NULL, NULL, NULL, NULL, NULL, NULL
  ORDER BY created_us DESC NULLS FIRST, conversation_id DESC

@@ -3,14 +3,15 @@
 -- An endpoint whose latest attempt succeeded has 4 slots, any other one, new ones included, has 1
 -- until it has proven itself. An organization has 32, of which those of the first kind take at most
 -- 28 and the others at most 24, so neither kind can shut the other out: endpoints that hang cost
--- their own slots only. Whoever waited longest for a turn comes first.
+-- their own slots only. Those that have waited longest come first.
 --
--- Rows are found once and then touched where they lie (spot), see fan_out.sql.
+-- Rows are found once and then touched where they lie (ctid), see fan_out.sql.
 --
 --   1 slots that this process has free  2 of them for proven endpoints at most  3 for others
---   4 milliseconds until a claim is taken for lost  5 who claims
+--   4 milliseconds until a claim expires  5 who claims
 --
--- The data is NULL where the event has been dropped while its delivery waited.
+-- The data is NULL where the event has been dropped while its delivery waited. Texts are cut where no
+-- service of ours writes as much: the sender then sends nothing.
 WITH busy AS MATERIALIZED (
   SELECT organization_id, endpoint_id, count(*)::integer AS n
     FROM webhook.queue
@@ -26,7 +27,7 @@ WITH busy AS MATERIALIZED (
       OFFSET 0) AS e ON true
    GROUP BY b.organization_id
 ), ready AS MATERIALIZED (
-  SELECT e.organization_id, e.id, e.proven, e.claimed_at, e.ctid AS spot,
+  SELECT e.organization_id, e.id, e.proven, e.claimed_at, e.ctid,
          CASE WHEN e.proven THEN 4 ELSE 1 END - coalesce(b.n, 0) AS room,
          32 - coalesce(l.n, 0) AS organization_room,
          least(32 - coalesce(l.n, 0),
@@ -43,11 +44,11 @@ WITH busy AS MATERIALIZED (
 ), waiting AS MATERIALIZED (
   -- One more than there is room for tells whether work is left.
   SELECT l.organization_id, l.id AS endpoint_id, l.proven, l.claimed_at, l.turn, l.room,
-         l.organization_room, l.kind_room, q.id, q.spot,
+         l.organization_room, l.kind_room, q.id, q.ctid,
          row_number() OVER (PARTITION BY l.organization_id, l.id ORDER BY q.id) AS nth
     FROM looked_at l
    CROSS JOIN LATERAL (
-     SELECT id, ctid AS spot FROM webhook.queue
+     SELECT id, ctid FROM webhook.queue
       WHERE organization_id = l.organization_id AND endpoint_id = l.id AND lease_until IS NULL
       ORDER BY id
       LIMIT l.room + 1
@@ -67,7 +68,7 @@ WITH busy AS MATERIALIZED (
     FROM in_organization
    WHERE organization_place <= organization_room
 ), chosen AS MATERIALIZED (
-  SELECT organization_id, endpoint_id, spot
+  SELECT organization_id, endpoint_id, ctid
     FROM in_process
    WHERE process_place <= CASE WHEN proven THEN $2::integer ELSE $3::integer END
    ORDER BY organization_place, NOT proven
@@ -77,10 +78,10 @@ WITH busy AS MATERIALIZED (
      SET claimed_at = clock_timestamp(),
          lease_until = clock_timestamp() + $4::integer * interval '1 millisecond',
          fence = nextval('webhook.fence'), worker = $5::uuid
-   WHERE ctid = ANY (ARRAY(SELECT spot FROM chosen))
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM chosen))
   RETURNING organization_id, endpoint_id, id, fence, event_id, event_type
 ), left_over AS MATERIALIZED (
-  SELECT l.spot,
+  SELECT l.ctid,
          (SELECT count(*) FROM chosen c
            WHERE c.organization_id = l.organization_id AND c.endpoint_id = l.id) AS n,
          (SELECT count(*) FROM waiting w
@@ -88,14 +89,15 @@ WITH busy AS MATERIALIZED (
     FROM looked_at l
 ), marked_idle AS (
   UPDATE webhook.endpoints SET has_work = false, claimed_at = clock_timestamp()
-   WHERE ctid = ANY (ARRAY(SELECT spot FROM left_over WHERE n_waiting = n))
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM left_over WHERE n_waiting = n))
 ), marked_busy AS (
   UPDATE webhook.endpoints SET claimed_at = clock_timestamp()
-   WHERE ctid = ANY (ARRAY(SELECT spot FROM left_over WHERE n > 0 AND n_waiting > n))
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM left_over WHERE n > 0 AND n_waiting > n))
 )
 SELECT c.organization_id, c.endpoint_id, c.id, c.fence,
        replace(c.event_id::text, '-', ''), c.event_type, floor(extract(epoch FROM v.created_at))::bigint,
-       v.data, e.url, e.signing, encode(e.secret, 'hex'),
+       left(v.data::text, 65537), left(e.url, 2049), e.signing,
+       encode(substring(e.secret FROM 1 FOR 256), 'hex'),
        floor(extract(epoch FROM clock_timestamp() - webhook.time_of(c.id)) * 1000000)::bigint
   FROM claimed c
  CROSS JOIN LATERAL (

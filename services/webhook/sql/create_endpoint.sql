@@ -1,6 +1,6 @@
 -- $1 organization, $2 endpoint, $3 URL, $4 events, $5 signing, $6 sealed secret in hex,
 -- $7 how many endpoints an organization may have
--- -> verdict (ok, too_many), JSON
+-- -> result (ok, too_many), JSON
 WITH made AS (
   INSERT INTO webhook.endpoints (organization_id, id, url, events, signing, secret)
   SELECT $1::uuid, $2::uuid, $3::text, $4::text[], $5::boolean, decode($6::text, 'hex')

@@ -1,5 +1,5 @@
 -- Removes an endpoint with its secret; its log stays. What waits is put on record as skipped.
--- $1 organization, $2 endpoint -> verdict, JSON; no row: no such endpoint
+-- $1 organization, $2 endpoint -> result, JSON; no row: no such endpoint
 WITH gone AS (
   DELETE FROM webhook.endpoints
    WHERE organization_id = $1::uuid AND id = $2::uuid

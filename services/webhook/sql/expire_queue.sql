@@ -1,15 +1,15 @@
--- What has waited for 30 days will not be sent any more: it is put on record as skipped. Endpoints
--- that nothing waits for are not looked at.
+-- What has waited for a day will not be sent any more: it is put on record as skipped. Endpoints that
+-- nothing waits for are not looked at.
 -- $1 how many at most -> how many
 WITH oldest AS MATERIALIZED (
-  SELECT webhook.id_at(now() - interval '30 days') AS id
+  SELECT webhook.id_at(now() - interval '1 day') AS id
 ), old AS (
   DELETE FROM webhook.queue
    WHERE ctid = ANY (ARRAY(
-           SELECT q.spot
+           SELECT q.ctid
              FROM webhook.endpoints e
             CROSS JOIN LATERAL (
-              SELECT ctid AS spot FROM webhook.queue
+              SELECT ctid FROM webhook.queue
                WHERE organization_id = e.organization_id AND endpoint_id = e.id
                  AND id < (SELECT id FROM oldest) AND lease_until IS NULL
                ORDER BY id

@@ -1,80 +1,165 @@
 -- Turns events into deliveries: one for each endpoint that wants the event and was there before it.
--- For an endpoint that is disabled, it is put on record as skipped.
 --
--- Every organization's oldest event comes before any organization's second one, and of equals the
--- one that makes fewer deliveries, as long as the work is not too much. The oldest of all is taken
--- in any case.
+-- Organizations have their turns one after the other, as many as are looked at, from the one behind
+-- the last that had one. Organizations with less work done in this call come first, and none gets more
+-- than a quarter of it; the first event of all is taken whatever it costs.
 --
--- Rows are found once and then touched where they lie (spot): a plan that is made while the tables
+-- What an organization is given in a minute is bounded. Beyond its budget a delivery is skipped, as it
+-- is where the endpoint is disabled or the event has waited for a day. What is skipped is put on
+-- record, up to as much again a minute; the rest is only counted, which is an eighth of the work.
+--
+-- Rows are found once and then touched where they lie (ctid): a plan that is made while the tables
 -- are nearly empty would take a join by organization alone to be as good as one by the whole key.
 --
 --   1 rows to be written, about  2 events to be looked at, of an organization
--- -> events taken, deliveries made of them, whether others may be waiting
-WITH RECURSIVE organizations AS (
-  (SELECT organization_id AS id FROM webhook.events
+--   3 organizations to be looked at  4 the one that had its turn last
+--   5 deliveries an organization may be given in a minute
+-- -> events taken; deliveries made of them; of these skipped: disabled, expired, over the budget; and
+--    not on record; whether others may be waiting; the organization that had its turn last or null
+WITH RECURSIVE ahead AS (
+  (SELECT organization_id AS id, 1 AS nth FROM webhook.events
+    WHERE NOT dispatched AND organization_id > $4::uuid ORDER BY organization_id LIMIT 1)
+  UNION ALL
+  SELECT (SELECT organization_id FROM webhook.events
+           WHERE NOT dispatched AND organization_id > o.id ORDER BY organization_id LIMIT 1),
+         nth + 1
+    FROM ahead o
+   WHERE o.id IS NOT NULL AND nth < $3::integer
+), behind AS (
+  (SELECT organization_id AS id, 1 AS nth FROM webhook.events
     WHERE NOT dispatched ORDER BY organization_id LIMIT 1)
   UNION ALL
   SELECT (SELECT organization_id FROM webhook.events
-           WHERE NOT dispatched AND organization_id > o.id ORDER BY organization_id LIMIT 1)
+           WHERE NOT dispatched AND organization_id > o.id ORDER BY organization_id LIMIT 1),
+         nth + 1
+    FROM behind o
+   WHERE o.id <= $4 AND nth < $3
+), organizations AS MATERIALIZED (
+  SELECT id, row_number() OVER (ORDER BY id <= $4, id) AS place
+    FROM (SELECT id FROM ahead WHERE id IS NOT NULL
+          UNION ALL
+          SELECT id FROM behind WHERE id <= $4) AS both_ways
+   ORDER BY place
+   LIMIT $3
+), present AS MATERIALIZED (
+  SELECT moment, date_trunc('minute', moment, 'UTC') AS minute
+    FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS moment) AS m
+), spent AS MATERIALIZED (
+  SELECT o.id, o.place, coalesce(b.queued, 0) AS queued, coalesce(b.skipped, 0) AS skipped
     FROM organizations o
-   WHERE o.id IS NOT NULL
+   CROSS JOIN present p
+    LEFT JOIN LATERAL (
+      SELECT minute, queued, skipped FROM webhook.budgets
+       WHERE organization_id = o.id
+      OFFSET 0) AS b ON b.minute = p.minute
 ), waiting AS MATERIALIZED (
-  SELECT v.organization_id, v.id, v.type, v.created_at, v.spot,
-         row_number() OVER (PARTITION BY v.organization_id ORDER BY v.created_at, v.id) AS nth
-    FROM organizations o
+  SELECT o.place, o.queued, o.skipped, v.*,
+         row_number() OVER (PARTITION BY o.id ORDER BY v.created_at, v.id) AS nth
+    FROM spent o
    CROSS JOIN LATERAL (
-     SELECT organization_id, id, type, created_at, ctid AS spot
+     SELECT organization_id, id, type, created_at, ctid
        FROM webhook.events
       WHERE NOT dispatched AND organization_id = o.id
       ORDER BY created_at, id
       LIMIT $2::integer) AS v
 ), reach AS MATERIALIZED (
   SELECT k.organization_id, k.type,
-         (SELECT count(*) FROM webhook.endpoints e
-           WHERE e.organization_id = k.organization_id AND k.type = ANY (e.events)) AS n
-    FROM (SELECT DISTINCT organization_id, type FROM waiting) AS k
+         greatest(least(e.n, greatest(0, $5::integer - k.queued) + greatest(0, $5 - k.skipped)),
+                  e.n / 8) AS n
+    FROM (SELECT DISTINCT organization_id, type, queued, skipped FROM waiting) AS k
+   CROSS JOIN LATERAL (
+     SELECT count(*) AS n FROM webhook.endpoints
+      WHERE organization_id = k.organization_id AND k.type = ANY (events)) AS e
 ), weighed AS (
-  SELECT w.*, row_number() OVER (ORDER BY w.created_at, w.id) AS place,
-         sum(1 + r.n) OVER (ORDER BY w.nth, r.n, w.created_at, w.id ROWS UNBOUNDED PRECEDING) AS work
+  SELECT w.*, 1 + r.n AS cost,
+         sum(1 + r.n) OVER (PARTITION BY w.organization_id ORDER BY w.nth ROWS UNBOUNDED PRECEDING)
+           - (1 + r.n) AS before
     FROM waiting w
     JOIN reach r ON r.organization_id = w.organization_id AND r.type = w.type
-), taken AS MATERIALIZED (
-  SELECT organization_id, id, type, created_at, spot
+), in_turn AS (
+  SELECT *, row_number() OVER (ORDER BY before, place) AS turn,
+         sum(cost) OVER (ORDER BY before, place ROWS UNBOUNDED PRECEDING) AS work
     FROM weighed
-   WHERE work <= $1::integer OR place = 1
+   WHERE before < greatest(1, $1::integer / 4)
+), taken AS MATERIALIZED (
+  SELECT organization_id, id, type, created_at, ctid, place, nth, turn, queued, skipped
+    FROM in_turn
+   WHERE work <= $1 OR turn = 1
 ), marked AS (
   UPDATE webhook.events SET dispatched = true
-   WHERE ctid = ANY (ARRAY(SELECT spot FROM taken))
-), present AS MATERIALIZED (
-  SELECT date_trunc('milliseconds', clock_timestamp()) AS moment
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM taken))
 ), wanted AS MATERIALIZED (
-  SELECT t.organization_id, e.id AS endpoint_id, webhook.id_at(p.moment) AS id,
-         p.moment AS created_at, t.id AS event_id, t.type, e.enabled, e.has_work, e.spot
+  SELECT t.organization_id, e.id AS endpoint_id, t.id AS event_id, t.type, t.nth, t.queued, t.skipped,
+         e.has_work, e.ctid,
+         CASE WHEN t.created_at < p.moment - interval '1 day' THEN 'expired'
+              WHEN NOT e.enabled THEN 'endpoint_disabled' END AS reason
     FROM present p
    CROSS JOIN taken t
    CROSS JOIN LATERAL (
-     SELECT id, enabled, has_work, ctid AS spot
+     SELECT id, enabled, has_work, ctid
        FROM webhook.endpoints
       WHERE organization_id = t.organization_id AND t.type = ANY (events)
         AND created_at <= t.created_at
      OFFSET 0) AS e
+), checked AS (
+  SELECT organization_id, endpoint_id, event_id, type, nth, skipped, has_work, ctid,
+         CASE WHEN reason IS NULL
+               AND queued + row_number() OVER (PARTITION BY organization_id, reason IS NULL
+                                               ORDER BY nth, endpoint_id) > $5
+              THEN 'over_budget' ELSE reason END AS reason
+    FROM wanted
+), made AS MATERIALIZED (
+  SELECT j.*, p.moment AS created_at,
+         j.skipped + row_number() OVER (PARTITION BY j.organization_id, j.reason IS NULL
+                                        ORDER BY j.nth, j.endpoint_id) <= $5 AS has_room
+    FROM present p
+   CROSS JOIN checked j
 ), queued AS (
   INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id, event_type, cause,
                              created_at)
-  SELECT organization_id, endpoint_id, id, event_id, type, 'event', created_at
-    FROM wanted
-   WHERE enabled
+  SELECT organization_id, endpoint_id, webhook.id_at(created_at), event_id, type, 'event', created_at
+    FROM made
+   WHERE reason IS NULL
 ), skipped AS (
   INSERT INTO webhook.deliveries (organization_id, created_at, id, endpoint_id, event_id,
                                   event_type, cause, state, error, finished_at)
-  SELECT organization_id, created_at, id, endpoint_id, event_id, type, 'event', 'skipped',
-         'endpoint_disabled', clock_timestamp()
-    FROM wanted
-   WHERE NOT enabled
+  SELECT organization_id, created_at, webhook.id_at(created_at), endpoint_id, event_id, type, 'event',
+         'skipped', reason, clock_timestamp()
+    FROM made
+   WHERE reason IS NOT NULL AND has_room
+), summed AS MATERIALIZED (
+  SELECT organization_id, p.minute, count(*) FILTER (WHERE reason IS NULL) AS queued,
+         count(reason) AS skipped
+    FROM made
+   CROSS JOIN present p
+   GROUP BY organization_id, p.minute
+), in_budgets AS (
+  INSERT INTO webhook.budgets AS b (organization_id, minute, queued, skipped)
+  SELECT organization_id, minute, queued, skipped FROM summed
+  ON CONFLICT (organization_id) DO UPDATE
+     SET minute = excluded.minute,
+         queued = excluded.queued + CASE WHEN b.minute = excluded.minute THEN b.queued ELSE 0 END,
+         skipped = excluded.skipped + CASE WHEN b.minute = excluded.minute THEN b.skipped ELSE 0 END
+), in_minutes AS (
+  INSERT INTO webhook.statistics AS s (organization_id, minute, delivered, failed, skipped)
+  SELECT organization_id, minute, 0, 0, skipped FROM summed WHERE skipped > 0
+  ON CONFLICT (organization_id, minute) DO UPDATE SET skipped = s.skipped + excluded.skipped
 ), marked_endpoints AS (
   UPDATE webhook.endpoints SET has_work = true
-   WHERE ctid = ANY (ARRAY(SELECT DISTINCT spot FROM wanted WHERE enabled AND NOT has_work))
+   WHERE ctid = ANY (ARRAY(SELECT DISTINCT ctid FROM made WHERE reason IS NULL AND NOT has_work))
 )
-SELECT (SELECT count(*) FROM taken), (SELECT count(*) FROM wanted),
+SELECT (SELECT count(*) FROM taken), m.n, m.disabled, m.expired, m.over_budget, m.unrecorded,
        (SELECT count(*) FROM waiting) > (SELECT count(*) FROM taken)
          OR EXISTS (SELECT FROM waiting WHERE nth = $2)
+         OR (SELECT count(*) FROM organizations) = $3,
+       -- Where all that were looked at have had a turn and more may stand behind them, the last of
+       -- them; else the one that had the last one.
+       (SELECT organization_id FROM taken
+         ORDER BY CASE WHEN (SELECT count(*) FROM taken WHERE nth = 1) = $3 THEN place END DESC,
+                  turn DESC
+         LIMIT 1)
+  FROM (SELECT count(*) AS n, count(*) FILTER (WHERE reason = 'endpoint_disabled') AS disabled,
+               count(*) FILTER (WHERE reason = 'expired') AS expired,
+               count(*) FILTER (WHERE reason = 'over_budget') AS over_budget,
+               count(*) FILTER (WHERE reason IS NOT NULL AND NOT has_room) AS unrecorded
+          FROM made) AS m

@@ -1,3 +1,3 @@
--- Makes the log's partitions ahead, drops old ones; returns how many were made, how many were
--- dropped, and how many deliveries lie in none.
-SELECT made, dropped, stray FROM webhook.keep_partitions()
+-- Makes one of the log's days ahead, or drops one that is old -> how many were made, how many were
+-- dropped, how many deliveries lie in none, and whether others were in the way.
+SELECT made, dropped, stray, busy FROM webhook.keep_partitions()

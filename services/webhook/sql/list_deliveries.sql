@@ -1,7 +1,9 @@
--- What waits or is under way, and what became of the others, newest first, no more of them than fit
--- into one message. The log of an endpoint outlives it.
+-- A page of what waits or is under way, and what became of the others, newest first: 200 at most, and
+-- 460 KB, since many pages are made at once: 50 of the largest fit. What does not fit is not
+-- even read: a row's answer takes at most twice its bytes as JSON, and all else 800. The log of an
+-- endpoint outlives it.
 -- $1 organization, $2 endpoint, $3 how many, $4 those before this delivery or null
--- -> verdict, JSON array; no row: no such endpoint
+-- -> result, JSON array; no row: no such endpoint
 WITH bound AS MATERIALIZED (
   SELECT id,
          CASE WHEN $4 IS NULL THEN 'infinity'::timestamptz ELSE webhook.time_of(id) END
@@ -9,30 +11,29 @@ WITH bound AS MATERIALIZED (
     FROM (SELECT coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AS id) AS b
 ), listed AS (
   SELECT * FROM (
-    SELECT q.created_at, q.id, webhook.shown(q)::text AS item
+    SELECT q.created_at, q.id, 800 AS bytes, q AS waiting, NULL::webhook.deliveries AS ended
       FROM webhook.queue q
      WHERE q.organization_id = $1::uuid AND q.endpoint_id = $2::uuid
        AND q.id < (SELECT id FROM bound)
      ORDER BY q.id DESC
-     LIMIT $3::integer) AS waiting
+     LIMIT least($3::integer, 200)) AS waiting
   UNION ALL
   SELECT * FROM (
-    SELECT d.created_at, d.id, webhook.shown(d)::text
+    SELECT d.created_at, d.id, 800 + 2 * coalesce(octet_length(d.excerpt), 0), NULL::webhook.queue, d
       FROM webhook.deliveries d
      WHERE d.organization_id = $1 AND d.endpoint_id = $2
        AND (d.created_at, d.id) < (SELECT created_at, id FROM bound)
      ORDER BY d.created_at DESC, d.id DESC
-     LIMIT $3) AS ended
-), newest AS (
-  SELECT * FROM listed ORDER BY created_at DESC, id DESC LIMIT $3
+     LIMIT least($3, 200)) AS ended
 ), measured AS (
-  SELECT created_at, id, item,
-         sum(octet_length(item) + 1) OVER (ORDER BY created_at DESC, id DESC) AS bytes
-    FROM newest
+  SELECT *, sum(bytes) OVER (ORDER BY created_at DESC, id DESC ROWS UNBOUNDED PRECEDING) AS total
+    FROM (SELECT * FROM listed ORDER BY created_at DESC, id DESC LIMIT least($3, 200)) AS newest
 ), joined AS (
-  SELECT string_agg(item, ',' ORDER BY created_at DESC, id DESC) AS items
+  SELECT string_agg(CASE WHEN ended IS NULL THEN webhook.shown(waiting)
+                         ELSE webhook.shown(ended) END::text, ','
+                    ORDER BY created_at DESC, id DESC) AS items
     FROM measured
-   WHERE bytes < 900000
+   WHERE total < 460000
 )
 SELECT 'ok', '[' || coalesce(items, '') || ']'
   FROM joined

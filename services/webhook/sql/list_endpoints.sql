@@ -1,15 +1,17 @@
--- The newest thousand, and no more of them than fit into one message. Ids are in the order of time.
--- $1 organization, $2 those before this endpoint or null -> verdict, JSON array
-WITH items AS (
-  SELECT e.id, webhook.shown(e)::text AS item
-    FROM webhook.endpoints e
-   WHERE e.organization_id = $1::uuid
-     AND id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
-   ORDER BY id DESC
-   LIMIT 1000
-), measured AS (
-  SELECT id, item, sum(octet_length(item) + 1) OVER (ORDER BY id DESC) AS bytes FROM items
+-- A page of the newest: 100 at most, and 300 KB, since many pages are made at once. Ids are in the
+-- order of time.
+-- $1 organization, $2 those before this endpoint or null -> result, JSON array
+WITH listed AS (
+  SELECT e AS endpoint, e.id,
+         sum(800 + octet_length(e.url)) OVER (ORDER BY e.id DESC ROWS UNBOUNDED PRECEDING) AS total
+    FROM (SELECT *
+            FROM webhook.endpoints
+           WHERE organization_id = $1::uuid
+             AND id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+           ORDER BY id DESC
+           LIMIT 100) AS e
 )
-SELECT 'ok', '[' || coalesce(string_agg(item, ',' ORDER BY id DESC), '') || ']'
-  FROM measured
- WHERE bytes < 900000
+SELECT 'ok', '[' || coalesce(string_agg(webhook.shown(ROW((endpoint).*)::webhook.endpoints)::text, ','
+                                        ORDER BY id DESC), '') || ']'
+  FROM listed
+ WHERE total < 300000

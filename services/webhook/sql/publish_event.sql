@@ -1,4 +1,4 @@
--- $1 organization, $2 event, $3 type, $4 data -> verdict, JSON
+-- $1 organization, $2 event, $3 type, $4 data -> result, JSON
 INSERT INTO webhook.events (organization_id, id, type, data, created_at)
 VALUES ($1::uuid, $2::uuid, $3::text, $4::jsonb, now())
 RETURNING 'ok', json_build_object('id', 'evt_' || replace(id::text, '-', ''), 'type', type)

@@ -1,8 +1,9 @@
--- How many attempts succeeded and failed in each step of a time; steps begin at multiples of theirs.
--- $1 organization, $2 since and $3 until (Unix seconds), $4 step in seconds -> verdict, JSON
+-- How many attempts succeeded and failed in each step of a time, and how many deliveries were skipped
+-- before they were queued; steps begin at multiples of theirs.
+-- $1 organization, $2 since and $3 until (Unix seconds), $4 step in seconds -> result, JSON
 WITH counted AS (
   SELECT date_part('epoch', minute)::bigint / $4::bigint * $4 AS at,
-         sum(delivered) AS delivered, sum(failed) AS failed
+         sum(delivered) AS delivered, sum(failed) AS failed, sum(skipped) AS skipped
     FROM webhook.statistics
    WHERE organization_id = $1::uuid AND minute >= to_timestamp($2::bigint / $4 * $4)
      AND minute < to_timestamp($3::bigint)
@@ -11,6 +12,6 @@ WITH counted AS (
 SELECT 'ok',
        json_build_object('step', $4, 'points', json_agg(
          json_build_object('at', at, 'delivered', coalesce(delivered, 0),
-                           'failed', coalesce(failed, 0)) ORDER BY at))
+                           'failed', coalesce(failed, 0), 'skipped', coalesce(skipped, 0)) ORDER BY at))
   FROM generate_series($2 / $4 * $4, $3 - 1, $4) AS at
   LEFT JOIN counted USING (at)

@@ -1,6 +1,6 @@
 -- Claims whose worker has not come back: the attempt is put on record as interrupted and is made
 -- again, with a new id for the same event, where the endpoint still wants it. What has cost a
--- worker three times in a row is put aside.
+-- worker three times in a row is quarantined.
 --
 -- -> interrupted, of them quarantined
 WITH lost AS (

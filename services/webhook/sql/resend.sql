@@ -1,6 +1,6 @@
 -- Queues what a delivery of the log has sent, or should have, once more.
 -- $1 organization, $2 delivery
--- -> verdict (ok, disabled, gone: the endpoint is deleted), JSON of the new delivery;
+-- -> result (ok, disabled, gone: the endpoint is deleted), JSON of the new delivery;
 --    no row: no such delivery
 WITH found AS MATERIALIZED (
   SELECT d.id, d.endpoint_id, d.event_id, d.event_type, e.enabled, webhook.id_at(clock_timestamp()) AS new_id

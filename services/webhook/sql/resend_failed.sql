@@ -1,36 +1,67 @@
--- Queues every event once more whose latest delivery to the endpoint, of those since a time, has not
--- succeeded, and which is not queued already.
--- $1 organization, $2 endpoint, $3 since, Unix seconds, $4 how many at most
--- -> verdict (ok, same, disabled), JSON; no row: no such endpoint
+-- Has every event sent once more whose latest delivery to the endpoint, of those since a time, has not
+-- succeeded, and which is not waiting already. Takes no lock of the queue: what it finds waits in
+-- webhook.resends.
+--
+-- Any but the first delivery of an event to an endpoint names the one before it. So a delivery is the
+-- latest one when none that names another is later. The ids of events are looked for, and
+-- whose they are is compared (IS NOT DISTINCT FROM) where no index can tempt the planner: a plan that is
+-- made while the tables are nearly empty would walk all that an endpoint has, for each event.
+--
+-- $1 organization, $2 endpoint, $3 since, Unix seconds, $4 how many at most, $5 deliveries to be looked at
+-- -> result (ok, same, disabled), JSON; no row: no such endpoint
 WITH endpoint AS MATERIALIZED (
   SELECT id, enabled FROM webhook.endpoints WHERE organization_id = $1::uuid AND id = $2::uuid
-), latest AS MATERIALIZED (
-  SELECT DISTINCT ON (event_id) event_id, event_type, id, state, created_at
+), seen AS MATERIALIZED (
+  SELECT event_id, event_type, id, created_at
     FROM webhook.deliveries
-   WHERE organization_id = $1 AND endpoint_id = $2 AND created_at >= to_timestamp($3::bigint)
-   ORDER BY event_id, created_at DESC, id DESC
+   WHERE organization_id = $1 AND endpoint_id = $2 AND state <> 'succeeded'
+     AND created_at >= to_timestamp($3::bigint) AND (SELECT enabled FROM endpoint)
+   ORDER BY created_at, id
+   LIMIT $5::integer
 ), missing AS MATERIALIZED (
-  SELECT l.event_id, l.event_type, l.id, l.created_at
-    FROM latest l
-   WHERE l.state <> 'succeeded' AND (SELECT enabled FROM endpoint)
-     AND (SELECT true FROM webhook.events v WHERE v.organization_id = $1 AND v.id = l.event_id)
-     AND l.event_id <> ALL (ARRAY(SELECT event_id FROM webhook.queue
-                                   WHERE organization_id = $1 AND endpoint_id = $2))
-), failed AS MATERIALIZED (
-  SELECT *, webhook.id_at(clock_timestamp()) AS new_id
-    FROM (SELECT * FROM missing ORDER BY created_at LIMIT $4::integer) AS oldest
+  SELECT *, row_number() OVER (ORDER BY created_at, id) AS nth
+    FROM (SELECT *
+            FROM seen s
+           WHERE NOT EXISTS (
+                   SELECT FROM webhook.deliveries r
+                    WHERE r.event_id = s.event_id AND r.previous_id IS NOT NULL
+                      AND r.created_at >= s.created_at
+                      AND (r.created_at, r.id) > (s.created_at, s.id)
+                      AND r.organization_id IS NOT DISTINCT FROM $1
+                      AND r.endpoint_id IS NOT DISTINCT FROM $2
+                   OFFSET 0)
+             AND NOT EXISTS (
+                   SELECT FROM webhook.queue q
+                    WHERE q.event_id = s.event_id AND q.previous_id IS NOT NULL
+                      AND q.organization_id IS NOT DISTINCT FROM $1
+                      AND q.endpoint_id IS NOT DISTINCT FROM $2
+                   OFFSET 0)
+             AND NOT EXISTS (
+                   SELECT FROM webhook.resends w
+                    WHERE w.organization_id = $1 AND w.endpoint_id = $2 AND w.event_id = s.event_id
+                   OFFSET 0)
+             AND EXISTS (
+                   SELECT FROM webhook.events v
+                    WHERE v.organization_id = $1 AND v.id = s.event_id
+                   OFFSET 0)
+           -- As they come, which is by age: sorted here, all would be checked before.
+           LIMIT $4::integer + 1) AS oldest
 ), queued AS (
-  INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id, event_type, cause,
-                             previous_id, created_at)
-  SELECT $1, $2, new_id, event_id, event_type, 'resend', id, webhook.time_of(new_id) FROM failed
-), marked AS (
-  UPDATE webhook.endpoints SET has_work = true
-   WHERE organization_id = $1 AND id = $2 AND EXISTS (SELECT FROM failed)
+  INSERT INTO webhook.resends (organization_id, endpoint_id, event_id, event_type, previous_id)
+  SELECT $1, $2, event_id, event_type, id FROM missing WHERE nth <= $4
+  ON CONFLICT DO NOTHING
+  RETURNING event_id
+), next AS (
+  -- Where to go on: at the first that was not taken, or behind all that were looked at.
+  SELECT coalesce((SELECT created_at FROM missing WHERE nth > $4),
+                  (SELECT max(created_at) FROM seen HAVING count(*) = $5)) AS at
 )
 SELECT CASE WHEN NOT enabled THEN 'disabled'
-            WHEN EXISTS (SELECT FROM failed) THEN 'ok'
+            WHEN EXISTS (SELECT FROM queued) THEN 'ok'
             ELSE 'same'
        END,
-       json_build_object('id', id, 'resent', (SELECT count(*) FROM failed),
-                         'left', (SELECT count(*) FROM missing) - (SELECT count(*) FROM failed))
+       json_build_object('id', endpoint.id, 'resent', (SELECT count(*) FROM queued),
+                         'left', CASE WHEN next.at IS NULL THEN 0 ELSE 1 END,
+                         'since', coalesce(floor(extract(epoch FROM next.at))::bigint, $3))
   FROM endpoint
+ CROSS JOIN next

@@ -1,5 +1,5 @@
 -- Makes an event for one endpoint alone and queues it.
--- $1 organization, $2 endpoint, $3 event -> verdict (ok, disabled), JSON of the delivery; no row: no
+-- $1 organization, $2 endpoint, $3 event -> result (ok, disabled), JSON of the delivery; no row: no
 -- such endpoint
 WITH endpoint AS MATERIALIZED (
   SELECT id, enabled, webhook.id_at(clock_timestamp()) AS new_id

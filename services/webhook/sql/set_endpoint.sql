@@ -1,5 +1,5 @@
 -- Enables or disables an endpoint. What waits for one that is disabled is put on record as skipped.
--- $1 organization, $2 endpoint, $3 enabled -> verdict (ok, same), JSON; no row: no such endpoint
+-- $1 organization, $2 endpoint, $3 enabled -> result (ok, same), JSON; no row: no such endpoint
 WITH found AS (
   SELECT enabled FROM webhook.endpoints
    WHERE organization_id = $1::uuid AND id = $2::uuid

@@ -52,17 +52,39 @@ static void expect_finding(const char *changes, const char *finding)
     cr_expect_eq(shell(command), 0, "not found: %s", finding);
 }
 
+/* The users a and b, of whom b may send this. */
+static void write_users(const char *subject)
+{
+    char text[512];
+
+    snprintf(text, sizeof(text),
+             "authorization {\n  users: [\n    {\n      user: \"a\", password: $A\n    }\n"
+             "    {\n      user: \"b\", password: $B\n      permissions: {\n"
+             "        publish: { allow: [\n          \"%s\"\n        ] }\n      }\n    }\n"
+             "  ]\n}\n",
+             subject);
+    write_file("deploy/kubernetes/base/users.conf", text);
+}
+
+static void commit(void)
+{
+    cr_assert_eq(shell("{ [ -e .git ] || git init -q; } && git add -A && git -c user.name=A"
+                       " -c user.email=a@b.example commit -q --allow-empty -m x"),
+                 0);
+}
+
 static void setup(void)
 {
     strcpy(root, "/tmp/check-changelog.XXXXXX");
     cr_assert_not_null(mkdtemp(root));
     setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);
-    cr_assert_eq(shell("mkdir -p services/a/migrations services/b/migrations proto &&"
+    cr_assert_eq(shell("mkdir -p services/a/migrations services/b/migrations"
+                       " deploy/kubernetes/base &&"
                        " touch services/a/migrations/0001_first.sql"
                        "       services/b/migrations/0001_other.sql"),
                  0);
     write_file("VERSION", "1.2.0-dev\n");
-    write_file("proto/subject.def", "BUS_USER(A, \"a\")\nBUS_USER(B, \"b\") /* another */\n");
+    write_users("v1.one");
 }
 
 static void teardown(void)
@@ -92,8 +114,31 @@ Test(check_changelog, misses_a_migration_and_knows_none_that_is_not)
 
 Test(check_changelog, misses_a_user_of_the_bus)
 {
-    write_file("proto/subject.def", "BUS_USER(A, \"a\")\nBUS_USER(B, \"c\")\n");
-    expect_finding(GOOD, "the user c");
+    expect_finding(
+        "## 1.2.0, not released yet\n### Migrations\n- `a/0001_first`\n- `b/0001_other`\n"
+        "### Users of the bus\n- `a`\n### Clients\n",
+        "the user b");
+}
+
+#define EMPTY "## 1.2.0, not released yet\n### Migrations\n### Users of the bus\n### Clients\n"
+#define PAST  "## 1.1.0, 2026-01-01\n" PARTS
+
+Test(check_changelog, wants_what_the_release_before_does_not_have_in_the_first_section)
+{
+    commit();
+    cr_assert_eq(shell("git tag v1.1.0"), 0);
+    cr_expect_eq(check(EMPTY PAST), 0, "nothing is new");
+    write_users("v1.two");
+    expect_finding(EMPTY PAST, "the user b");
+    cr_expect_eq(check("## 1.2.0, not released yet\n### Migrations\n### Users of the bus\n- `b`\n"
+                       "### Clients\n" PAST),
+                 0);
+    write_users("v1.one");
+    cr_assert_eq(shell("touch services/b/migrations/0002_new.sql"), 0);
+    expect_finding(EMPTY PAST "- `b/0002_new`: in the wrong place.\n", "v1.1.0 does not have");
+    cr_expect_eq(check("## 1.2.0, not released yet\n### Migrations\n- `b/0002_new`\n"
+                       "### Users of the bus\n### Clients\n" PAST),
+                 0);
 }
 
 Test(check_changelog, wants_the_release_that_is_prepared_first_and_whole)
@@ -113,19 +158,16 @@ Test(check_changelog, wants_the_date_of_a_release)
 
 Test(check_changelog, lets_no_release_be_made_twice)
 {
-    static const char commit[] = "git add -A && git -c user.name=A -c user.email=a@b.example "
-                                 "commit -q --allow-empty -m x";
     static const char released[] = "## 1.2.0, 2026-02-03\n" PARTS;
 
     write_file("VERSION", "1.2.0\n");
-    cr_assert_eq(shell("git init -q"), 0);
-    cr_assert_eq(shell(commit), 0);
+    commit();
     cr_assert_eq(shell("git tag v1.2.0"), 0);
     cr_expect_eq(check(released), 0);
-    cr_assert_eq(shell(commit), 0);
+    commit();
     expect_finding(released, "1.2.0 was released by another commit");
     write_file("VERSION", "1.2.0-dev\n");
     expect_finding(GOOD, "1.2.0 was released by another commit");
     write_file("VERSION", "1.3.0-dev\n");
-    cr_expect_eq(check("## 1.3.0, not released yet\n" PARTS), 0);
+    cr_expect_eq(check("## 1.3.0, not released yet\n" PARTS), 0, "of another release");
 }

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { OUTPUT_MOST = 64 * 1024 };
+enum { OUTPUT_MAX = 64 * 1024 };
 
 static char root[] = "/tmp/check-drift.XXXXXX";
-static char output[OUTPUT_MOST];
+static char output[OUTPUT_MAX];
 
 /* The exit status of a command, which is made by printf. */
 static int __attribute__((format(printf, 1, 2))) shell(const char *pattern, ...)
@@ -124,11 +124,11 @@ Test(check_drift, names_every_place_that_a_command_needs)
              "COMMAND(ACCESS_ORG_SUM, \"v1.access.org-sum\", GATEWAY | OPERATOR | DASHBOARD)");
     EXPECT("check-contract", "proto/asyncapi.yaml: lacks v1.access.org-sum of proto/subject.def",
            "services/access/main.c: no route for v1.access.org-sum",
-           "services/convctl/call.c: nothing sends v1.access.org-sum",
+           "services/convctl/convctl_call.c: nothing sends v1.access.org-sum",
            "services/dashboard/action.def: nothing sends v1.access.org-sum",
            "services/gateway: nothing sends v1.access.org-sum",
            "proto/README.md: lacks v1.access.org-sum",
-           "tests/api/round.mjs: nothing in it makes convctl or the dashboard send "
+           "tests/api/every_command.mjs: nothing in it makes convctl or the dashboard send "
            "v1.access.org-sum");
 }
 
@@ -137,7 +137,7 @@ Test(check_drift, names_every_place_that_has_a_command_no_more)
     edit("proto/subject.def", "/^COMMAND\\(ACCESS_KEY_LIST,/d");
     EXPECT("check-contract", "proto/asyncapi.yaml: has v1.access.key-list, which",
            "services/access/main.c: routes ACCESS_KEY_LIST, which",
-           "services/convctl/call.c: sends ACCESS_KEY_LIST, which",
+           "services/convctl/convctl_call.c: sends ACCESS_KEY_LIST, which",
            "services/dashboard/action.def: sends ACCESS_KEY_LIST, which",
            "proto/README.md: has v1.access.key-list, which");
 }
@@ -146,33 +146,34 @@ Test(check_drift, finds_who_sends_what_he_may_not_and_who_is_said_to)
 {
     edit("proto/subject.def", "s/(\"v1.access.org-create\", )OPERATOR/\\1DASHBOARD/");
     EXPECT("check-contract", "proto/asyncapi.yaml: tags of v1.access.org-create: ['OPERATOR'], ",
-           "services/convctl/call.c: sends v1.access.org-create, which proto/subject.def does not",
+           "services/convctl/convctl_call.c: sends v1.access.org-create, which proto/subject.def "
+           "does not",
            "services/dashboard/action.def: nothing sends v1.access.org-create");
 }
 
-Test(check_drift, finds_a_route_in_the_wrong_table_or_without_its_change)
+Test(check_drift, finds_a_route_in_another_service_or_without_its_change)
 {
-    edit("services/access/main.c", "s/SUBJECT_ACCESS_ORG_GET/OTHER/;"
-                                   "s/SUBJECT_USAGE_READ/SUBJECT_ACCESS_ORG_GET/;"
-                                   "s/OTHER/SUBJECT_USAGE_READ/");
-    edit("services/webhook/main.c", "s/CHANGE_ENDPOINT_DELETE/CHANGE_NONE/");
-    EXPECT("check-contract", "the route for v1.usage.read is in the table of another mailbox",
-           "the route for v1.access.org-get is in the table of another mailbox",
+    edit("services/access/main.c", "s/SUBJECT_ACCESS_ORG_GET/SUBJECT_WEBHOOK_DELIVERIES/");
+    edit("services/webhook/main.c", "s/SUBJECT_WEBHOOK_DELIVERIES/SUBJECT_ACCESS_ORG_GET/; "
+                                    "s/CHANGE_ENDPOINT_DELETE/CHANGE_NONE/");
+    EXPECT("check-contract", "the route for v1.webhook.deliveries is in services/access/main.c",
+           "the route for v1.access.org-get is in services/webhook/main.c",
            "services/webhook/main.c: v1.webhook.endpoint-delete writes and has no change",
            "services/*/main.c, changes: lacks CHANGE_ENDPOINT_DELETE of proto/change.def");
 }
 
 Test(check_drift, finds_a_call_that_is_said_to_read_and_does_not_or_that_nobody_tries)
 {
-    edit("services/convctl/call.c", "s/(\"v?key\", \"revoke\".*)CALL_CHANGES/\\1CALL_READS/");
-    edit("services/convctl/call.c", "s/\"contact\", \"erase\"/\"contact\", \"wipe\"/");
-    EXPECT("check-contract", "services/convctl/call.c: key revoke is CALL_READS, unlike",
+    edit("services/convctl/convctl_call.c",
+         "s/(\"v?key\", \"revoke\".*)CONVCTL_CHANGES/\\1CONVCTL_READS/");
+    edit("services/convctl/convctl_call.c", "s/\"contact\", \"erase\"/\"contact\", \"wipe\"/");
+    EXPECT("check-contract", "services/convctl/convctl_call.c: key revoke is CONVCTL_READS, unlike",
            "tests/integration: no test calls convctl contact wipe");
 }
 
-Test(check_drift, finds_a_member_that_is_not_described_or_that_the_trail_keeps_quiet_about)
+Test(check_drift, finds_a_member_that_is_not_described_or_that_the_audit_log_keeps_quiet_about)
 {
-    edit("services/convctl/call.c",
+    edit("services/convctl/convctl_call.c",
          "s/\"plan\", ARGUMENT_CHOICE\\)\\}, 2/\"tier\", ARGUMENT_CHOICE)}, 2/");
     edit("proto/change.def", "s/\"plan rate_limit\"/\"tier rate_limit\"/");
     edit("proto/README.md", "s/(org-create` .*)\"name\"/\\1\"title\"/");
@@ -203,15 +204,15 @@ Test(check_drift, names_every_place_that_an_error_code_needs)
            "proto/outcome.def: no code ends with OUTCOME_SHUT");
 }
 
-Test(check_drift, finds_an_outcome_that_no_test_expects_and_a_verdict_that_nobody_understands)
+Test(check_drift, finds_an_outcome_that_no_test_expects_and_a_result_without_an_outcome)
 {
-    add_line("services/gateway/answer.c", "/* OUTCOME_WORN_OUT */");
+    add_line("services/gateway/api_response.c", "/* OUTCOME_WORN_OUT */");
     add_line("proto/outcome.def",
              "OUTCOME(OUTCOME_WORN_OUT, \"worn_out\", 500, \"server_error\", true, CLIENT)");
     edit("services/access/sql/create_user.sql", "s/email_taken\\)/email_taken, worn_out)/");
     EXPECT("check-contract", "proto/asyncapi.yaml, Outcome: lacks worn_out",
            "tests: none expects OUTCOME_WORN_OUT, worn_out",
-           "services/access/answer.c: lacks worn_out of the comments of its statements");
+           "services/access/access_command.c: lacks worn_out of the comments of its statements");
 }
 
 Test(check_drift, finds_what_else_is_in_one_table_alone)
@@ -254,7 +255,7 @@ Test(check_drift, names_every_place_that_a_page_needs)
     add_line("services/dashboard/assets/js/pages/cup.js", "export const cup = 1;");
     add_line("services/dashboard/action.def",
              "ACTION(GET, \"/data/cups\", ACCESS_ORG_GET, MEMBER, PASS, NONE, 0, no_query)");
-    edit("tests/browser/furnished.mjs",
+    edit("tests/browser/seed.mjs",
          "s#^  \\{ name: .account.,.*#&\\n  { name: \"cake\", path: \"/cake\" },#;s#\"#\\x27#g");
     edit("docs/dashboard.md", "/members-light-wide/d");
     EXPECT("check-pages", "services/dashboard/asset.c: lacks /tea of",

@@ -1,4 +1,4 @@
-/* What the Makefile makes again, and what it leaves alone. In a folder of its own. */
+/* What the Makefile makes again, and what it leaves alone. In a separate folder. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void teardown(void)
     cr_assert_eq(system(command), 0);
 }
 
-TestSuite(makefile, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(makefile, .init = setup, .fini = teardown);
 
 /* Makes one file of the folder, as a user with this in the environment and that on the command line
    would; returns what it holds. */

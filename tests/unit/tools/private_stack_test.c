@@ -25,10 +25,9 @@ static void make_tree(void)
     shell("cp -r tools $TREE && cp -r tests/support $TREE/tests");
     shell("ln -s $(realpath ${BIN_DIR:-build/bin}) $TREE/build/release/bin");
     shell("printf %s \"$STACK\" >$TREE/deploy/local/stack && chmod +x $TREE/deploy/local/stack");
-    shell(
-        "mkdir -p $TREE/build/release/tests/integration && touch $TREE/tests/integration/x_test.c");
-    shell("printf '#!/bin/sh\necho x: 1 test\n' >$TREE/build/release/tests/integration/run");
-    shell("chmod +x $TREE/build/release/tests/integration/run");
+    shell("mkdir -p $TREE/build/release/tests/integration");
+    shell("echo 'Test(x, is)' >$TREE/tests/integration/x_test.c");
+    shell("echo tests/integration/x_test.c >$TREE/build/release/tests/integration/files");
 }
 
 static void remove_tree(void)
@@ -36,7 +35,7 @@ static void remove_tree(void)
     shell("rm -rf $TREE");
 }
 
-TestSuite(private_stack, .init = make_tree, .fini = remove_tree, .timeout = 120);
+TestSuite(private_stack, .init = make_tree, .fini = remove_tree);
 
 /* Fails when a stack that this starts is given any of what is set. */
 static void expect_kept_out(const char *tool)

@@ -1,4 +1,4 @@
-/* tools/version: where the number and the commit come from. In a folder of its own. */
+/* tools/version: where the number and the commit come from. In a separate folder. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +74,31 @@ Test(version, holds_the_commit_between_releases)
     expect("[ \"$(tools/version)\" = 1.2.3-dev.g$(git rev-parse --short=12 HEAD) ]", "");
     expect("[ \"$(tools/version --revision)\" = $(git rev-parse --short=12 HEAD) ]", "");
     cr_assert_eq(run("echo >>VERSION"), 0);
+    expect("[ \"$(tools/version)\" = 1.2.3-dev.g$(git rev-parse --short=12 HEAD)-dirty ]", "");
+}
+
+Test(version, counts_the_commits_after_a_release)
+{
+    commit();
+    cr_assert_eq(run("git tag v1.2.2 && git tag other"), 0);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(run("echo '# changed' >>.gitattributes"), 0);
+        commit();
+    }
+    cr_assert_eq(run("git tag another"), 0);
+    expect("[ \"$(tools/version)\" = 1.2.3-dev.2.g$(git rev-parse --short=12 HEAD) ]", "");
+    expect("[ \"$(tools/version --revision)\" = $(git rev-parse --short=12 HEAD) ]", "");
+    cr_assert_eq(run("echo >>VERSION"), 0);
+    expect("[ \"$(tools/version)\" = 1.2.3-dev.2.g$(git rev-parse --short=12 HEAD)-dirty ]", "");
+}
+
+Test(version, is_dirty_with_a_source_that_git_does_not_know)
+{
+    commit();
+    cr_assert_eq(run("mkdir services && touch notes"), 0);
+    expect("[ \"$(tools/version --revision)\" = $(git rev-parse --short=12 HEAD) ]", "");
+    cr_assert_eq(run("touch services/new.c"), 0);
+    expect("[ \"$(tools/version --revision)\" = $(git rev-parse --short=12 HEAD)-dirty ]", "");
     expect("[ \"$(tools/version)\" = 1.2.3-dev.g$(git rev-parse --short=12 HEAD)-dirty ]", "");
 }
 

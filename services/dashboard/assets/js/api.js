@@ -16,14 +16,14 @@ export class ApiError extends Error {
   }
 }
 
-const UNREACHABLE = [{code: 'unreachable', message: 'The server cannot be reached. Is the network up?'}];
-const UNREADABLE = [{code: 'unreadable', message: 'The server gave an answer that cannot be read'}];
+const UNREACHABLE = [{code: 'unreachable', message: 'The server cannot be reached. Check your network.'}];
+const UNREADABLE = [{code: 'unreadable', message: 'The server sent a response that cannot be read'}];
 
 export function setCsrf(token) {
   csrf = token;
 }
 
-/* Called when an answer says that nobody is signed in any more. */
+/* Called when a response says that the session has ended. */
 export function whenSignedOut(listener) {
   onSignedOut = listener;
 }
@@ -74,9 +74,34 @@ async function ask(method, path, body, signal, isDoor) {
   throw failure(response, answer);
 }
 
-export const get = (path, signal) => ask('GET', path, null, signal, false);
+/* Who asks for too much is told when to come back. What only reads waits for that by itself. */
+const WAITS = 3, WAIT_MAX_S = 5;
+
+function pause(seconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, seconds * 1000);
+
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    }, {once: true});
+  });
+}
+
+export async function get(path, signal) {
+  for (let n = 0;; n++) {
+    try {
+      return await ask('GET', path, null, signal, false);
+    } catch (error) {
+      if (error.status !== 429 || n === WAITS || !error.retryAfter || error.retryAfter > WAIT_MAX_S)
+        throw error;
+      await pause(error.retryAfter, signal);
+    }
+  }
+}
+
 /* Lists without cursors come in pages, too: one that is shorter than this cannot have been cut. */
-const PAGE_LEAST = 200;
+const PAGE_MIN = 50;
 
 /* All of a list; each page is what comes before the last of the page before. `listOf` takes it out of
    an answer that is an object. */
@@ -90,7 +115,7 @@ export async function getAll(address, signal, listOf = (answer) => answer) {
     if (page.length > 0 && page.at(-1).id === all.at(-1)?.id)
       return all;
     all.push(...page);
-    if (page.length < PAGE_LEAST)
+    if (page.length < PAGE_MIN)
       return all;
   }
 }

@@ -16,14 +16,14 @@ import {settled} from './components/section.js';
 import {frame, markCurrent} from './components/shell.js';
 
 /* For so long the page before stays; then the next one is shown as far as it is. */
-const PATIENCE_MS = 400;
+const TIMEOUT_MS = 400;
 
 const app = document.getElementById('app');
 
 let leaving = new AbortController();
 let framed = null;
 
-/* Closed first: that wipes what stands in them. */
+/* Closed first: that clears their contents. */
 function closeDialogs() {
   for (const dialog of document.querySelectorAll('dialog')) {
     dialog.close();
@@ -38,7 +38,7 @@ function clear() {
   document.querySelector('.toasts')?.remove();
 }
 
-/* Several answers may say at once that nobody is signed in: the first one's page is gone back to. */
+/* Several responses may say at once that the session has ended: the first one's page is gone back to. */
 function toTheDoor() {
   const here = location.pathname + location.search;
 
@@ -97,7 +97,7 @@ async function open(found, signal) {
   const context = {params: found.params, query: new URLSearchParams(location.search), signal};
   const elements = module.page(context);
 
-  await settled(PATIENCE_MS);
+  await settled(TIMEOUT_MS);
   if (!signal.aborted)
     present(place(found.route.door === true), module.title, elements);
 }
@@ -139,7 +139,7 @@ addEventListener('pageshow', (event) => {
 });
 
 /*
- * Another tab's word: what stands here may be somebody else's by now. So it goes at once, and then the
+ * Another tab's word: the contents may be another user's by now. So it goes at once, and then the
  * server says who is signed in. A tab that waits at the door follows one that went in.
  */
 function onTabs(what) {

@@ -1,5 +1,5 @@
 /*
- * routes - every page: its path, its module, and where it stands in the navigation. Modules are
+ * routes - every page: its path, its module, and its place in the navigation. Modules are
  * fetched when their page is first opened. `door`: to be seen without being signed in.
  */
 export const HOME = '/overview';

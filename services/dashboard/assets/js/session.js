@@ -6,7 +6,7 @@ import {setCsrf, whoIsThere} from './api.js';
 
 const RANK = {member: 0, admin: 1, owner: 2};
 
-/* A role may change while somebody is signed in: so long it may look otherwise. */
+/* A role may change during a session: so long it may look otherwise. */
 const FRESH_MS = 30000;
 
 /* The tabs of a browser share one session: each says here when it has begun or ended. */
@@ -15,7 +15,7 @@ const tabs = new BroadcastChannel('session');
 let current = null;
 let askedAt = 0;
 
-/* Throws what the server answers when nobody is signed in. */
+/* Throws what the server responds without a session. */
 async function loadSession() {
   askedAt = Date.now();
   current = await whoIsThere();
@@ -37,7 +37,7 @@ export function forgetSession() {
   setCsrf(null);
 }
 
-/* Somebody has just signed in. */
+/* A user has just signed in. */
 export async function beginSession() {
   await loadSession();
   tabs.postMessage('begun');

@@ -1,15 +1,20 @@
 /* What an actor does with its commands. */
-#include "tests/unit/common/actor/acting.h"
+#include <poll.h>
+#include <sys/resource.h>
 
-TestSuite(actor, .init = setup, .fini = teardown, .timeout = 120);
+#include "tests/unit/common/actor/actor_fixture.h"
+
+enum { PAGES = 16 };
+
+TestSuite(actor, .init = setup, .fini = teardown);
 
 /* -- batches ----------------------------------------------------------------------------------- */
 
 Test(actor, answers_a_command_and_records_it)
 {
-    cr_assert_str_eq(asker_ask_one(asker, TOY_PUT, "one", ASKER_NORMAL), "created one");
-    cr_assert_eq(asker_count_unrecorded(asker), 0);
-    cr_assert_eq(count("SELECT count(*) FROM toy WHERE id = 'one'"), 1);
+    cr_assert_str_eq(command_client_call(client, SAMPLE_PUT, "one", COMMAND_NORMAL), "created one");
+    cr_assert_eq(command_client_count_unrecorded(client), 0);
+    cr_assert_eq(count("SELECT count(*) FROM sample WHERE id = 'one'"), 1);
     cr_assert_eq(count("SELECT count(*) FROM audit.entries WHERE http_status = 201"
                        " AND operation = 'conversation.create' AND outcome = 'allowed'"
                        " AND denial_reason IS NULL AND contact_id IS NULL"
@@ -20,15 +25,15 @@ Test(actor, answers_a_command_and_records_it)
 Test(actor, lets_a_command_ask_for_more_in_the_same_transaction)
 {
     hold_back();
-    asker_send(asker, TOY_PUT, "one", ASKER_NORMAL);
-    asker_send(asker, TOY_PUT, "more-bad", ASKER_NORMAL);
-    asker_send(asker, TOY_PUT, "more-two", ASKER_NORMAL);
+    command_client_send(client, SAMPLE_PUT, "one", COMMAND_NORMAL);
+    command_client_send(client, SAMPLE_PUT, "more-bad", COMMAND_NORMAL);
+    command_client_send(client, SAMPLE_PUT, "more-two", COMMAND_NORMAL);
     let_go();
-    asker_await(asker, 4);
-    cr_assert_eq(asker_count(asker, "created"), 3);
-    cr_assert_eq(asker_count(asker, "server_error"), 1);
-    cr_assert_eq(count("SELECT count(*) FROM toy WHERE id IN ('one', 'more-two', 'two')"), 3);
-    cr_assert_eq(count("SELECT count(*) FROM toy WHERE id = 'more-bad'"), 0);
+    command_client_await(client, 4);
+    cr_assert_eq(command_client_count(client, "created"), 3);
+    cr_assert_eq(command_client_count(client, "server_error"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM sample WHERE id IN ('one', 'more-two', 'two')"), 3);
+    cr_assert_eq(count("SELECT count(*) FROM sample WHERE id = 'more-bad'"), 0);
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 4);
 }
 
@@ -36,13 +41,13 @@ Test(actor, says_that_it_recorded_nothing_without_a_ledger)
 {
     static struct service reader;
 
-    reader = toy_service;
-    reader.ledger = NULL;
+    reader = sample_service;
+    reader.audit_sink = NULL;
     actor_free(actor);
     start_actor_of(&reader, 0);
-    int before = asker_count_unrecorded(asker);
-    cr_assert_str_eq(asker_ask_one(asker, TOY_PUT, "one", ASKER_NORMAL), "created one");
-    cr_assert_eq(asker_count_unrecorded(asker), before + 1);
+    int before = command_client_count_unrecorded(client);
+    cr_assert_str_eq(command_client_call(client, SAMPLE_PUT, "one", COMMAND_NORMAL), "created one");
+    cr_assert_eq(command_client_count_unrecorded(client), before + 1);
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 0);
 }
 
@@ -50,15 +55,15 @@ Test(actor, commits_what_waits_together_with_its_entries)
 {
     hold_back();
     for (int i = 0; i < 100; i++)
-        asker_send_number(asker, TOY_PUT, "item-%d", i);
+        command_client_send_number(client, SAMPLE_PUT, "item-%d", i);
     let_go();
-    asker_await(asker, 101);
-    cr_assert_eq(asker_count(asker, "created"), 101);
-    cr_assert_eq(count("SELECT count(*) FROM toy"), 101);
+    command_client_await(client, 101);
+    cr_assert_eq(command_client_count(client, "created"), 101);
+    cr_assert_eq(count("SELECT count(*) FROM sample"), 101);
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 101);
     /* The one that held the others back, and few more: each with its entries. */
-    cr_assert_leq(count("SELECT count(DISTINCT xmin::text) FROM toy"), 10);
-    cr_assert_eq(count("SELECT count(*) FROM (SELECT xmin::text FROM toy EXCEPT"
+    cr_assert_leq(count("SELECT count(DISTINCT xmin::text) FROM sample"), 10);
+    cr_assert_eq(count("SELECT count(*) FROM (SELECT xmin::text FROM sample EXCEPT"
                        " SELECT xmin::text FROM audit.entries) AS t"),
                  0);
 }
@@ -66,13 +71,13 @@ Test(actor, commits_what_waits_together_with_its_entries)
 Test(actor, runs_commands_in_the_order_of_their_locks)
 {
     hold_back();
-    asker_send(asker, TOY_PUT, "order-3", ASKER_NORMAL);
-    asker_send(asker, TOY_PUT, "order-1", ASKER_NORMAL);
-    asker_send(asker, TOY_PUT, "order-2", ASKER_NORMAL);
+    command_client_send(client, SAMPLE_PUT, "order-3", COMMAND_NORMAL);
+    command_client_send(client, SAMPLE_PUT, "order-1", COMMAND_NORMAL);
+    command_client_send(client, SAMPLE_PUT, "order-2", COMMAND_NORMAL);
     let_go();
-    asker_await(asker, 4);
+    command_client_await(client, 4);
     cr_assert_eq(count("SELECT count(*) FROM (SELECT string_agg(id, ',' ORDER BY seq) AS ids"
-                       " FROM toy WHERE id LIKE 'order-%') AS t"
+                       " FROM sample WHERE id LIKE 'order-%') AS t"
                        " WHERE ids = 'order-1,order-2,order-3'"),
                  1);
 }
@@ -81,37 +86,296 @@ Test(actor, keeps_a_bad_command_from_harming_its_neighbours)
 {
     hold_back();
     for (int i = 0; i < 10; i++)
-        asker_send_number(asker, TOY_PUT, "before-%d", i);
-    asker_send(asker, TOY_PUT, "bad", ASKER_NORMAL);
+        command_client_send_number(client, SAMPLE_PUT, "before-%d", i);
+    command_client_send(client, SAMPLE_PUT, "bad", COMMAND_NORMAL);
     for (int i = 0; i < 10; i++)
-        asker_send_number(asker, TOY_PUT, "after-%d", i);
+        command_client_send_number(client, SAMPLE_PUT, "after-%d", i);
     let_go();
-    asker_await(asker, 22);
-    cr_assert_eq(asker_count(asker, "created"), 21);
-    cr_assert_eq(asker_count(asker, "server_error"), 1);
-    cr_assert_eq(count("SELECT count(*) FROM toy"), 21);
+    command_client_await(client, 22);
+    cr_assert_eq(command_client_count(client, "created"), 21);
+    cr_assert_eq(command_client_count(client, "server_error"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM sample"), 21);
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 22);
     cr_assert_eq(count("SELECT count(*) FROM audit.entries WHERE http_status = 500"
                        " AND outcome = 'error'"),
                  1);
+    /* Not one by one. */
+    cr_assert_leq(count("SELECT count(DISTINCT xmin::text) FROM sample"), 2);
+    cr_assert_eq(metric_read(metrics->fallbacks), 1);
+}
+
+Test(actor, finds_those_whose_statement_fails_among_many_of_one_statement)
+{
+    hold_back();
+    for (int i = 0; i < 60; i++)
+        if (i % 20 == 0)
+            command_client_send(client, SAMPLE_PUT_ALL, "bad", COMMAND_NORMAL);
+        else
+            command_client_send_number(client, SAMPLE_PUT_ALL, "item-%d", i);
+    command_client_send(client, SAMPLE_PUT, "other", COMMAND_NORMAL);
+    let_go();
+    command_client_await(client, 1 + 60 + 1);
+    cr_assert_eq(command_client_count(client, "created"), 1 + 57 + 1);
+    cr_assert_eq(command_client_count(client, "server_error"), 3);
+    cr_assert_eq(count("SELECT count(*) FROM sample"), 1 + 57 + 1);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 1 + 60 + 1);
+    cr_assert_leq(count("SELECT count(DISTINCT xmin::text) FROM sample"), 1 + 3 * 6 + 1);
+}
+
+static void start_actor_whose_statements_may_take(int ms)
+{
+    static struct service hurried;
+
+    hurried = sample_service;
+    hurried.statement_ms = ms;
+    actor_free(actor);
+    start_actor_of(&hurried, 0);
+}
+
+static void cut_off_one_of_many(int ms)
+{
+    start_actor_whose_statements_may_take(ms);
+    hold_back();
+    for (int i = 0; i < 10; i++)
+        command_client_send_number(client, SAMPLE_PUT, "before-%d", i);
+    command_client_send(client, SAMPLE_PUT, "long-60000", COMMAND_NORMAL);
+    for (int i = 0; i < 10; i++)
+        command_client_send_number(client, SAMPLE_PUT, "after-%d", i);
+    let_go();
+    command_client_await(client, 22);
+    cr_assert_eq(command_client_count(client, "created"), 21);
+    cr_assert_eq(command_client_count(client, "unavailable"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM sample"), 21);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 21);
+    cr_assert_eq(metric_read(metrics->fallbacks), 1);
+}
+
+Test(actor, runs_the_others_when_a_statement_takes_too_long)
+{
+    cut_off_one_of_many(200);
+}
+
+/* That is longer than it is looked for what fails. */
+Test(actor, runs_the_others_when_a_statement_has_taken_all_the_time)
+{
+    cut_off_one_of_many(1500);
+}
+
+Test(actor, does_not_think_the_others_hopeless_that_waited_for_what_was_cut_off)
+{
+    start_actor_whose_statements_may_take(1600);
+    hold_back();
+    command_client_send(client, SAMPLE_PUT, "long-60000", COMMAND_NORMAL);
+    for (int i = 0; i < 10; i++)
+        command_client_send(client, SAMPLE_PUT, "item", COMMAND_SHORT_DEADLINE);
+    let_go();
+    command_client_await(client, 12);
+    cr_assert_eq(command_client_count(client, "created"), 11);
+}
+
+Test(actor, takes_what_was_cut_off_for_expensive)
+{
+    start_actor_whose_statements_may_take(200);
+    command_client_call(client, SAMPLE_PUT, "long-60000", COMMAND_NORMAL);
+    cr_assert_eq(command_client_count(client, "unavailable"), 1);
+    hold_back();
+    for (int i = 0; i < 5; i++)
+        command_client_send_number(client, SAMPLE_PUT, "item-%d", i);
+    let_go();
+    command_client_await(client, 1 + 1 + 5);
+    /* What its organization asks for next is expected to take as long, and so is alone. */
+    cr_assert_eq(count("SELECT count(DISTINCT xmin::text) FROM sample"), 1 + 5);
+}
+
+Test(actor, answers_what_is_committed_before_it_tries_anything_again)
+{
+    hold_back();
+    command_client_send(client, SAMPLE_PUT, "one", COMMAND_NORMAL);
+    command_client_send(client, SAMPLE_PUT_ALL, "bad", COMMAND_NORMAL);
+    command_client_send(client, SAMPLE_PUT_ALL, "long-2000", COMMAND_NORMAL);
+    let_go();
+    command_client_await(client, 2);
+    cr_assert_eq(count("SELECT count(*) FROM sample WHERE id LIKE 'long-%'"), 0);
+    command_client_await(client, 4);
+    cr_assert_eq(count("SELECT count(*) FROM sample WHERE id LIKE 'long-%'"), 1);
+}
+
+static void ask_for_pages(const char *bytes)
+{
+    /* It is known, and has asked for little so far. */
+    command_client_call(client, SAMPLE_FILL, "10", COMMAND_NORMAL);
+    postgres_do(url, "DELETE FROM audit.entries");
+    hold_back();
+    for (int i = 0; i < PAGES; i++)
+        command_client_send(client, SAMPLE_FILL, bytes, COMMAND_NORMAL);
+    command_client_send(client, SAMPLE_PUT, "one", COMMAND_NORMAL);
+    let_go();
+    command_client_await(client, 1 + 1 + PAGES + 1);
+    cr_assert_eq(command_client_count(client, "ok"), 1 + PAGES);
+    cr_assert_eq(command_client_count(client, "created"), 2);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 1 + PAGES + 1);
+}
+
+Test(actor, leaves_to_the_next_batch_what_one_cannot_hold)
+{
+    ask_for_pages("3000000");
+    /* Not more than three, and one to go beyond. */
+    cr_assert_geq(count("SELECT count(DISTINCT xmin::text) FROM audit.entries"), 1 + PAGES / 4);
+    /* It is a surprise but once. */
+    cr_assert_leq(metric_read(metrics->deferred), PAGES);
+    cr_assert_eq(metric_read(metrics->fallbacks), 0);
+}
+
+Test(actor, answers_one_of_the_largest_with_each_batch)
+{
+    ask_for_pages("8000000");
+    cr_assert_geq(count("SELECT count(DISTINCT xmin::text) FROM audit.entries"), 1 + PAGES / 2);
+}
+
+/* How often threads other than the test's have gone to sleep. */
+static long sleeps(void)
+{
+    struct rusage all, own;
+
+    cr_assert_eq(getrusage(RUSAGE_SELF, &all), 0);
+    cr_assert_eq(getrusage(RUSAGE_THREAD, &own), 0);
+    return all.ru_nvcsw - own.ru_nvcsw;
+}
+
+Test(actor, sleeps_while_its_replies_wait_for_the_bus)
+{
+    enum { OTHERS = 200 /* more than a batch takes */, SLEEPS = 100 };
+    int64_t until_us;
+    long before;
+
+    hold_back();
+    for (int i = 0; i < PAGES; i++)
+        command_client_send(client, SAMPLE_FILL, "8000000", COMMAND_NORMAL);
+    for (int i = 0; i < OTHERS; i++)
+        command_client_send(client, SAMPLE_PUT, "nothing", COMMAND_OTHER_ORGANIZATION);
+    push();
+    nats_server_pause(&nats);
+    open_gate();
+    postgres_await(url, "SELECT (count(*) > 1)::integer FROM audit.entries");
+    before = sleeps();
+    until_us = clock_mono_us() + 5 * 1000 * 1000;
+    while (sleeps() < before + SLEEPS) {
+        cr_assert_lt(clock_mono_us(), until_us);
+        poll(NULL, 0, 1);
+    }
+    nats_server_resume(&nats);
+    command_client_await(client, 1 + PAGES + OTHERS);
+    cr_assert_eq(command_client_count(client, "ok"), PAGES);
+}
+
+/* -- locks ----------------------------------------------------------------------------------- */
+
+Test(actor, lets_nobody_wait_for_the_lock_of_another)
+{
+    close_gate();
+    command_client_send(client, SAMPLE_PUT, "lock-1", COMMAND_NORMAL);
+    push();
+    for (int i = 0; i < 20; i++)
+        command_client_send_number(client, SAMPLE_PUT, "item-%d", i);
+    command_client_await(client, 21);
+    cr_assert_eq(command_client_count(client, "created"), 20);
+    cr_assert_eq(command_client_count(client, "unavailable"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM sample"), 20);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 20);
+    cr_assert_gt(metric_read(metrics->deferred), 1);
+    /* Each transaction that failed, and the command that was refused in the end. */
+    cr_assert_eq(metric_read(metrics->lock_refusals), metric_read(metrics->fallbacks) + 1);
+}
+
+/* One after the other they take longer than it is looked for what fails. */
+Test(actor, refuses_nobody_for_the_many_locks_of_others)
+{
+    enum { LOCKS = 50, FIRST = 100 };
+    char lock[32];
+
+    PQclear(PQexec(gate, "SELECT pg_advisory_lock(i) FROM generate_series(100, 149) i"));
+    hold_back();
+    for (int i = 0; i < LOCKS; i++) {
+        snprintf(lock, sizeof(lock), "lock-%d", FIRST + i);
+        command_client_send(client, SAMPLE_PUT, lock, COMMAND_NORMAL);
+        command_client_send_number(client, SAMPLE_PUT, "item-%d", i);
+    }
+    let_go();
+    command_client_await(client, 1 + 2 * LOCKS);
+    cr_assert_eq(command_client_count(client, "created"), 1 + LOCKS);
+    cr_assert_eq(command_client_count(client, "unavailable"), LOCKS);
+    cr_assert_eq(count("SELECT count(*) FROM sample WHERE id LIKE 'item-%'"), LOCKS);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 1 + LOCKS);
+}
+
+/* Those that failed for good still have their entries, however long the others took. */
+Test(actor, records_what_failed_when_the_time_is_over)
+{
+    start_actor_whose_statements_may_take(700);
+    hold_back();
+    command_client_send(client, SAMPLE_PUT, "bad", COMMAND_NORMAL);
+    command_client_send(client, SAMPLE_PUT, "long-60000", COMMAND_NORMAL);
+    command_client_send(client, SAMPLE_PUT, "item", COMMAND_NORMAL);
+    let_go();
+    command_client_await(client, 1 + 3);
+    cr_assert_eq(command_client_count(client, "created"), 1 + 1);
+    cr_assert_eq(command_client_count(client, "server_error"), 1);
+    cr_assert_eq(command_client_count(client, "unavailable"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 1 + 2);
+}
+
+/* It is tried for half a second, which may pass while this test waits for a processor. */
+Test(actor, runs_a_command_when_its_lock_is_free_again)
+{
+    for (int tries = 0; command_client_count(client, "created") == 0; tries++) {
+        int64_t before = metric_read(metrics->deferred);
+
+        cr_assert_lt(tries, 100);
+        command_client_reset(client);
+        close_gate();
+        command_client_send(client, SAMPLE_PUT, "lock-1", COMMAND_NORMAL);
+        push();
+        while (metric_read(metrics->deferred) == before)
+            usleep(1000);
+        open_gate();
+        command_client_await(client, 1);
+    }
+    cr_assert_eq(count("SELECT count(*) FROM sample"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 1);
+}
+
+Test(actor, looks_for_what_fails_for_a_bounded_time)
+{
+    int64_t start_us;
+
+    close_gate();
+    start_us = clock_mono_us();
+    for (int i = 0; i < 100; i++)
+        command_client_send(client, SAMPLE_PUT_ALL, "lock-1", COMMAND_NORMAL);
+    command_client_await(client, 100);
+    cr_assert_eq(command_client_count(client, "unavailable"), 100);
+    /* One after the other they would take 2 s at least, with long lock timeouts 30 s. */
+    cr_assert_lt(clock_mono_us() - start_us, 2000000 * limit_scaled(1));
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 0);
 }
 
 Test(actor, records_refusals_and_writes_nothing_else)
 {
-    cr_assert_str_eq(asker_ask_one(asker, TOY_PUT, "", ASKER_NORMAL),
+    cr_assert_str_eq(command_client_call(client, SAMPLE_PUT, "", COMMAND_NORMAL),
                      "parameter_not_found [{\"code\":\"parameter_not_found\","
                      "\"message\":\"must not be empty\",\"field\":\"body\"}]");
-    cr_assert_eq(count("SELECT count(*) FROM toy"), 0);
+    cr_assert_eq(count("SELECT count(*) FROM sample"), 0);
     cr_assert_eq(count("SELECT count(*) FROM audit.entries WHERE http_status = 400"
                        " AND outcome = 'rejected'"),
                  1);
 }
 
-Test(actor, rings_the_doorbell_after_the_commit)
+Test(actor, publishes_the_notice_after_the_commit)
 {
-    asker_listen(asker, TOY_DOORBELL);
-    cr_assert_str_eq(asker_ask_one(asker, TOY_PUT, "ring", ASKER_NORMAL), "created ring");
-    asker_await_notice(asker);
+    command_client_subscribe(client, SAMPLE_NOTICE);
+    cr_assert_str_eq(command_client_call(client, SAMPLE_PUT, "notify", COMMAND_NORMAL),
+                     "created notify");
+    command_client_await_notice(client);
 }
 
 /* -- running again --------------------------------------------------------------------------- */
@@ -119,110 +383,138 @@ Test(actor, rings_the_doorbell_after_the_commit)
 Test(actor, runs_a_command_again_that_lost_a_race)
 {
     hold_back();
-    asker_send(asker, TOY_PUT, "retry-2", ASKER_NORMAL);
-    asker_send(asker, TOY_PUT, "neighbour", ASKER_NORMAL);
+    command_client_send(client, SAMPLE_PUT, "retry-2", COMMAND_NORMAL);
+    command_client_send(client, SAMPLE_PUT, "neighbour", COMMAND_NORMAL);
     let_go();
-    asker_await(asker, 3);
-    cr_assert_eq(asker_count(asker, "created"), 3);
+    command_client_await(client, 3);
+    cr_assert_eq(command_client_count(client, "created"), 3);
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 3);
 }
 
-Test(actor, gives_up_on_a_race_that_never_settles_and_records_it)
+Test(actor, gives_up_on_a_race_that_never_settles)
 {
-    cr_assert(strstr(asker_ask_one(asker, TOY_PUT, "retry-99", ASKER_NORMAL), "server_error "));
-    cr_assert_eq(count("SELECT count(*) FROM toy"), 0);
-    cr_assert_eq(count("SELECT count(*) FROM audit.entries WHERE http_status = 500"), 1);
+    command_client_send(client, SAMPLE_PUT, "retry-9999", COMMAND_NORMAL);
+    command_client_send(client, SAMPLE_PUT, "neighbour", COMMAND_NORMAL);
+    command_client_await(client, 2);
+    cr_assert_eq(command_client_count(client, "created"), 1);
+    cr_assert_eq(command_client_count(client, "unavailable"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM sample"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 1);
+    cr_assert_gt(metric_read(metrics->deferred), 2);
 }
 
 Test(actor, drops_a_command_whose_request_is_on_record_already)
 {
     hold_back();
-    asker_send(asker, TOY_PUT, "mine", ASKER_NORMAL);
-    asker_send(asker, TOY_PUT, "late", ASKER_SAME_REQUEST);
-    asker_send(asker, TOY_PUT, "last", ASKER_NORMAL);
+    command_client_send(client, SAMPLE_PUT, "mine", COMMAND_NORMAL);
+    command_client_send(client, SAMPLE_PUT, "late", COMMAND_SAME_REQUEST);
+    command_client_send(client, SAMPLE_PUT, "last", COMMAND_NORMAL);
     let_go();
-    asker_await(asker, 3);
-    cr_assert_str_eq(asker_ask_one(asker, TOY_PUT, "behind", ASKER_NORMAL), "created behind");
-    cr_assert_eq(asker_count(asker, "created"), 4);
-    cr_assert_eq(count("SELECT count(*) FROM toy WHERE id = 'late'"), 0);
+    command_client_await(client, 3);
+    cr_assert_str_eq(command_client_call(client, SAMPLE_PUT, "behind", COMMAND_NORMAL),
+                     "created behind");
+    cr_assert_eq(command_client_count(client, "created"), 4);
+    cr_assert_eq(count("SELECT count(*) FROM sample WHERE id = 'late'"), 0);
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 4);
 }
 
 /* -- commands that are not run --------------------------------------------------------------- */
 
-Test(actor, drops_a_command_past_its_deadline)
+Test(actor, does_not_run_a_command_past_its_deadline)
 {
-    asker_send(asker, TOY_PUT, "late", ASKER_EXPIRED);
-    cr_assert_str_eq(asker_ask_one(asker, TOY_PUT, "behind", ASKER_NORMAL), "created behind");
-    cr_assert_eq(count("SELECT count(*) FROM toy"), 1);
+    command_client_send(client, SAMPLE_PUT, "late", COMMAND_EXPIRED);
+    command_client_await(client, 1);
+    cr_assert_eq(command_client_count(client, "busy"), 1);
+    cr_assert_str_eq(command_client_call(client, SAMPLE_PUT, "behind", COMMAND_NORMAL),
+                     "created behind");
+    cr_assert_eq(count("SELECT count(*) FROM sample"), 1);
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 1);
 }
 
 Test(actor, knows_no_other_commands)
 {
-    cr_assert(strstr(asker_ask_one(asker, "v1.toy.other", "", ASKER_NORMAL), "unknown_command "));
-    cr_assert(strstr(asker_ask_one(asker, TOY_PUT, "x", ASKER_ANONYMOUS), "unknown_command "));
+    cr_assert_str_eq(command_client_call(client, "v1.sample.other", "", COMMAND_NORMAL),
+                     "no responders");
+    command_client_reset(client);
+    cr_assert(strstr(command_client_call(client, SAMPLE_PUT, "x", COMMAND_WITHOUT_KEY),
+                     "unknown_command "));
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 0);
 }
 
 Test(actor, lets_no_reading_key_write)
 {
-    cr_assert(strstr(asker_ask_one(asker, TOY_PUT, "x", ASKER_READS), "insufficient_scope "));
-    cr_assert_str_eq(asker_ask_one(asker, TOY_COUNT, "", ASKER_READS), "ok 0");
+    cr_assert(strstr(command_client_call(client, SAMPLE_PUT, "x", COMMAND_READ_ONLY),
+                     "insufficient_scope "));
+    cr_assert_str_eq(command_client_call(client, SAMPLE_COUNT, "", COMMAND_READ_ONLY), "ok 0");
 }
 
-Test(actor, turns_away_what_its_mailbox_cannot_hold)
+Test(actor, rejects_what_its_mailbox_cannot_hold)
 {
     actor_free(actor);
     start_actor(8);
     hold_back();
     for (int i = 0; i < 50; i++)
-        asker_send_number(asker, TOY_PUT, "item-%d", i);
+        command_client_send_number(client, SAMPLE_PUT, "item-%d", i);
     let_go();
-    asker_await(asker, 51);
-    cr_assert_gt(asker_count(asker, "busy"), 0);
-    cr_assert_gt(asker_count(asker, "created"), 8);
-    cr_assert_eq(asker_count(asker, "busy") + asker_count(asker, "created"), 51);
-    cr_assert_eq(count("SELECT count(*) FROM toy"), asker_count(asker, "created"));
+    command_client_await(client, 51);
+    cr_assert_gt(command_client_count(client, "busy"), 0);
+    cr_assert_gt(command_client_count(client, "created"), 8);
+    cr_assert_eq(command_client_count(client, "busy") + command_client_count(client, "created"),
+                 51);
+    cr_assert_eq(count("SELECT count(*) FROM sample"), command_client_count(client, "created"));
 }
 
-/* 4.2 s of work in one batch, which is cut off a second past its deadline of 3 s. */
+Test(actor, takes_in_no_more_than_it_may_while_it_waits_for_the_database)
+{
+    actor_free(actor);
+    start_actor(8);
+    hold_back();
+    for (int i = 0; i < 50; i++)
+        command_client_send_number(client, SAMPLE_PUT, "item-%d", i);
+    command_client_await(client, 50 - 8);
+    cr_assert_eq(command_client_count(client, "busy"), 50 - 8);
+    let_go();
+    command_client_await(client, 51);
+    cr_assert_eq(command_client_count(client, "created"), 1 + 8);
+}
+
+/* 4.2 s of work in one batch, which is cut off at its deadline of 3 s. */
 static void send_eight_long(void)
 {
     hold_back();
     for (int i = 0; i < 8; i++)
-        asker_send(asker, TOY_PUT, "long-520", ASKER_HASTY);
+        command_client_send(client, SAMPLE_PUT, "long-520", COMMAND_SHORT_DEADLINE);
     let_go();
 }
 
 Test(actor, takes_fewer_at_once_after_a_batch_that_was_too_much)
 {
     send_eight_long();
-    asker_await(asker, 1 + 8);
-    cr_assert_eq(asker_count(asker, "unavailable"), 8);
+    command_client_await(client, 1 + 8);
+    cr_assert_eq(command_client_count(client, "unavailable"), 8);
     ask_until("then", "created then");
-    asker_forget(asker);
+    command_client_reset(client);
     send_eight_long();
-    asker_await(asker, 1 + 4);
-    cr_assert_eq(asker_count(asker, "created"), 1 + 4);
+    command_client_await(client, 1 + 4);
+    cr_assert_eq(command_client_count(client, "created"), 1 + 4);
 }
 
 Test(actor, does_not_begin_what_would_be_late)
 {
     static struct service few;
 
-    few = toy_service;
-    few.batch_most = 2;
+    few = sample_service;
+    few.batch_max = 2;
     actor_free(actor);
     start_actor_of(&few, 0);
     hold_back();
     /* The first two take two seconds of three. */
     for (int i = 0; i < 6; i++)
-        asker_send(asker, TOY_PUT, "long-1000", ASKER_HASTY);
+        command_client_send(client, SAMPLE_PUT, "long-1000", COMMAND_SHORT_DEADLINE);
     let_go();
-    asker_await(asker, 1 + 6);
-    cr_assert_eq(asker_count(asker, "created"), 1 + 2);
-    cr_assert_eq(asker_count(asker, "busy"), 4);
+    command_client_await(client, 1 + 6);
+    cr_assert_eq(command_client_count(client, "created"), 1 + 2);
+    cr_assert_eq(command_client_count(client, "busy"), 4);
 }
 
 /* -- stopping -------------------------------------------------------------------------------- */
@@ -231,13 +523,13 @@ Test(actor, finishes_what_waits_when_it_is_stopped)
 {
     hold_back();
     for (int i = 0; i < 10; i++)
-        asker_send_number(asker, TOY_PUT, "item-%d", i);
-    asker_round_trip(asker);
+        command_client_send_number(client, SAMPLE_PUT, "item-%d", i);
+    command_client_flush(client);
     actor_stop(actor);
     open_gate();
-    asker_await(asker, 11);
+    command_client_await(client, 11);
     actor_free(actor);
     actor = NULL;
-    cr_assert_eq(asker_count(asker, "created"), 11);
+    cr_assert_eq(command_client_count(client, "created"), 11);
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 11);
 }

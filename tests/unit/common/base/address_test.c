@@ -36,7 +36,7 @@ Test(address, folds_ipv4_mapped_addresses_into_ipv4)
     expect("0:0:0:0:0:ffff:203.0.113.7", "203.0.113.7");
 }
 
-Test(address, tells_an_address_from_its_neighbour)
+Test(address, tells_adjacent_addresses_apart)
 {
     struct address a, b, c;
 

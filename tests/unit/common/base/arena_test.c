@@ -103,3 +103,25 @@ Test(arena, bytes_behind_a_block_are_out_of_bounds)
     cr_assert(__asan_address_is_poisoned(p));
 }
 #endif
+
+/* AddressSanitizer sees that this memory is unused. */
+__attribute__((no_sanitize_address)) static bool begins_with(const char *text, const char *with)
+{
+    for (size_t i = 0; with[i] != '\0'; i++)
+        if (text[i] != with[i])
+            return false;
+    return true;
+}
+
+Test(arena, overwrites_what_it_takes_back_when_it_held_a_secret)
+{
+    const char *text = arena_cstr(&arena, STR("not a secret"));
+
+    arena_clear(&arena);
+    cr_expect(begins_with(text, "not a secret"));
+    text = arena_cstr(&arena, STR("a secret"));
+    arena.wipes = true;
+    arena_clear(&arena);
+    cr_expect_not(begins_with(text, "a"));
+    cr_expect_not(arena.wipes, "until the next secret");
+}

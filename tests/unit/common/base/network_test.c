@@ -87,3 +87,42 @@ Test(network, reads_the_address_of_a_socket)
     cr_assert(address_parse(STR("2001:db8::7"), &wanted));
     cr_expect(address_equal(&found, &wanted));
 }
+
+Test(network, around_an_address_leaves_its_last_bits_out)
+{
+    static const struct {
+        const char *address, *near, *wide;
+    } cases[] = {
+        {"192.0.2.77", "192.0.2.77/32", "192.0.2.0/24"},
+        {"2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64", "2001:db8:1::/48"},
+        {"::1", "::/64", "::/48"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct network near, wide, expected;
+        struct address address;
+        char text[NETWORK_TEXT];
+
+        cr_assert(address_parse(str_of(cases[i].address), &address));
+        near = network_near(&address);
+        wide = network_wide(&address);
+        cr_assert(network_parse(str_of(cases[i].near), &expected));
+        cr_expect(network_equal(&near, &expected), "%s", cases[i].near);
+        cr_assert(network_parse(str_of(cases[i].wide), &expected));
+        cr_expect(network_equal(&wide, &expected), "%s", cases[i].wide);
+        cr_expect_not(network_equal(&wide, &near));
+        network_format(&wide, text);
+        cr_expect_str_eq(text, cases[i].wide);
+    }
+}
+
+Test(network, around_an_address_cuts_within_a_byte)
+{
+    struct address address;
+    struct network around, expected;
+
+    cr_assert(address_parse(STR("2001:db8:1:ffff::1"), &address));
+    around = network_around(&address, 32, 52);
+    cr_assert(network_parse(STR("2001:db8:1:f000::/52"), &expected));
+    cr_expect(network_equal(&around, &expected));
+}

@@ -5,7 +5,7 @@
 Test(utf8, reads_back_every_code_point_it_writes)
 {
     for (uint32_t code = 0; code <= 0x10FFFF; code++) {
-        char bytes[UTF8_MOST];
+        char bytes[UTF8_MAX];
         uint32_t back = 0;
         size_t n;
 

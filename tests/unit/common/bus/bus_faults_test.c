@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "common/base/metrics.h"
-#include "tests/unit/common/bus/ends.h"
+#include "tests/unit/common/bus/bus_fixture.h"
 
-enum { PATIENCE_MS = 30000 };
+enum { TIMEOUT_MS = 30000 };
 
 /* How often it has given up the processor of its own accord: it slept or waited for a lock. */
 static long waits_of_this_thread(void)
@@ -30,7 +30,7 @@ static void on_link(void *closure, bool up)
     atomic_fetch_add(up ? &link->ups : &link->downs, 1);
 }
 
-TestSuite(bus_faults, .fini = stop_server, .timeout = 120);
+TestSuite(bus_faults, .fini = stop_server);
 
 Test(bus_faults, connects_once_the_server_comes_up)
 {
@@ -46,7 +46,7 @@ Test(bus_faults, connects_once_the_server_comes_up)
     cr_assert(EVENTUALLY((message = bus_take(mailbox)) != NULL));
     cr_assert(is(bus_message_body(message), "late"));
     bus_message_free(message);
-    free_ends();
+    free_clients();
 }
 
 Test(bus_faults, heals_after_a_kill_and_forgets_what_it_refused)
@@ -55,7 +55,7 @@ Test(bus_faults, heals_after_a_kill_and_forgets_what_it_refused)
     atomic_int notices = 0;
     struct replies replies = {0};
     start_server();
-    struct bus *both = ends[0] = bus_connect(&(struct bus_options){
+    struct bus *both = clients[0] = bus_connect(&(struct bus_options){
         .url = server.url, .name = "test", .on_link = on_link, .closure = &link});
     struct bus_mailbox *mailbox = bus_serve(both, "v1.thing.*", "thing");
     bus_listen(both, "v1.notice.x", count_notice, &notices);
@@ -71,7 +71,7 @@ Test(bus_faults, heals_after_a_kill_and_forgets_what_it_refused)
         cr_assert_eq(bus_publish(both, "v1.thing.do", NULL, NULL, 0, STR("down")), ST_UNAVAILABLE);
         cr_assert_eq(bus_request(both, "v1.thing.do", 1, NULL, 0, STR("down")), ST_UNAVAILABLE);
         waits += waits_of_this_thread() > before;
-        turn();
+        pump();
     }
     cr_assert_lt(waits, 20, "%d of 200 waited, for more than a lock now and then", waits);
 
@@ -85,9 +85,9 @@ Test(bus_faults, heals_after_a_kill_and_forgets_what_it_refused)
     cr_assert(is(bus_message_body(message), "up"));
     bus_message_free(message);
     cr_assert(EVENTUALLY(atomic_load(&notices) == 1 && atomic_load(&replies.n) == 1));
-    cr_assert_eq(replies.token[0], 5);
+    cr_assert_eq(replies.handle[0], 5);
     cr_assert_eq(bus_waiting(mailbox), 0);
-    free_ends();
+    free_clients();
 }
 
 /* The way of an event loop: a missed step down and up again must not look like no change. */
@@ -99,7 +99,7 @@ Test(bus_faults, says_that_the_socket_is_another_one_although_its_number_may_be_
         .url = server.url, .name = "test", .on_link = on_link, .closure = &link});
     struct pollfd fds[2] = {{.fd = bus_changed_fd(bus), .events = POLLIN}};
     while (!bus_is_up(bus)) {
-        cr_assert_eq(poll(fds, 1, PATIENCE_MS), 1);
+        cr_assert_eq(poll(fds, 1, TIMEOUT_MS), 1);
         (void)bus_changed(bus);
     }
     (void)bus_changed(bus);
@@ -110,10 +110,10 @@ Test(bus_faults, says_that_the_socket_is_another_one_although_its_number_may_be_
     nats_server_kill(&server);
     nats_server_start(&server);
     fds[1] = (struct pollfd){.fd = bus_socket(bus), .events = POLLIN};
-    cr_assert_eq(poll(fds + 1, 1, PATIENCE_MS), 1);
+    cr_assert_eq(poll(fds + 1, 1, TIMEOUT_MS), 1);
     bus_process(bus); /* reads the end */
     /* This is told last. */
-    for (int64_t until_us = clock_mono_us() + PATIENCE_MS * 1000;
+    for (int64_t until_us = clock_mono_us() + TIMEOUT_MS * 1000;
          atomic_load(&link.ups) < 2 && clock_mono_us() < until_us;)
         (void)poll(NULL, 0, 5);
     cr_assert(bus_is_up(bus));
@@ -139,7 +139,7 @@ Test(bus_faults, drops_what_was_published_but_not_flushed_when_the_server_died)
     cr_assert(EVENTUALLY((message = bus_take(mailbox)) != NULL));
     cr_assert(is(bus_message_body(message), "new"));
     bus_message_free(message);
-    free_ends();
+    free_clients();
 }
 
 Test(bus_faults, bounds_what_waits_for_a_server_that_does_not_read)
@@ -160,7 +160,7 @@ Test(bus_faults, bounds_what_waits_for_a_server_that_does_not_read)
     nats_server_resume(&server);
     cr_assert(EVENTUALLY(bus_flush(bus)));
     cr_assert_eq(bus_publish(bus, "v1.thing.do", NULL, NULL, 0, STR("")), ST_OK);
-    free_ends();
+    free_clients();
 }
 
 Test(bus_faults, gets_past_a_server_that_accepts_and_stays_silent)
@@ -178,25 +178,25 @@ Test(bus_faults, gets_past_a_server_that_accepts_and_stays_silent)
     struct bus *bus = open_end(0);
     int64_t took_us = clock_mono_us() - began_us;
     struct pollfd fd = {.fd = silent, .events = POLLIN};
-    cr_assert_eq(poll(&fd, 1, PATIENCE_MS), 1);
+    cr_assert_eq(poll(&fd, 1, TIMEOUT_MS), 1);
     /* It gives an attempt up of itself, and who opened it was not kept for as long as that. */
     int attempt = accept(silent, NULL, NULL);
     fd = (struct pollfd){.fd = attempt, .events = POLLIN};
-    cr_assert_eq(poll(&fd, 1, PATIENCE_MS), 1);
+    cr_assert_eq(poll(&fd, 1, TIMEOUT_MS), 1);
     cr_assert_lt(took_us, (clock_mono_us() - began_us) / 2);
     cr_assert_not(bus_is_up(bus));
     close(attempt);
     close(silent);
     nats_server_start(&server);
     cr_assert(EVENTUALLY(bus_is_up(bus)));
-    free_ends();
+    free_clients();
 }
 
 static struct bus *connect_as(const char *credentials, const char *inbox_prefix)
 {
     char url[128];
     (void)snprintf(url, sizeof(url), "nats://%s@127.0.0.1:%u", credentials, server.port);
-    return ends[0] = bus_connect(
+    return clients[0] = bus_connect(
                &(struct bus_options){.url = url, .name = "test", .inbox_prefix = inbox_prefix});
 }
 
@@ -229,7 +229,7 @@ Test(bus_faults, goes_on_after_it_was_refused_at_first_and_later)
     cr_assert_eq(bus_publish(bus, "v1.thing.do", NULL, NULL, 0, STR(BODY)), ST_OK);
     cr_assert(EVENTUALLY((message = bus_take(mailbox)) != NULL));
     bus_message_free(message);
-    free_ends();
+    free_clients();
 }
 
 static bool metrics_say(const char *line)
@@ -264,7 +264,7 @@ Test(bus_faults, counts_what_this_user_may_not_do_and_keeps_to_its_own_inbox)
     cr_assert(EVENTUALLY(bus_permission_violations(bus) == 2));
     cr_assert(EVENTUALLY(metrics_say("\nconversations_bus_permission_violations_total 2\n")));
     cr_assert(bus_is_up(bus));
-    free_ends();
+    free_clients();
 }
 
 Test(bus_faults, refuses_unusable_options)

@@ -2,9 +2,9 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "tests/unit/common/bus/ends.h"
+#include "tests/unit/common/bus/bus_fixture.h"
 
-TestSuite(bus_requests, .init = start_server, .fini = stop_server, .timeout = 120);
+TestSuite(bus_requests, .init = start_server, .fini = stop_server);
 
 Test(bus_requests, carries_a_request_and_its_reply_with_their_headers)
 {
@@ -13,7 +13,7 @@ Test(bus_requests, carries_a_request_and_its_reply_with_their_headers)
     struct replies replies = {0};
     bus_open_inbox(client, on_reply, &replies);
     cr_assert(EVENTUALLY(bus_is_up(client) && bus_is_up(service)));
-    turn(); /* the subscription leaves */
+    pump(); /* the subscription leaves */
 
     struct bus_header headers[] = {{"Request-Id", "r1"}, {"Deadline", "17"}};
     struct bus_message *request = NULL;
@@ -37,12 +37,12 @@ Test(bus_requests, carries_a_request_and_its_reply_with_their_headers)
     cr_assert_eq(bus_publish(service, reply_to, NULL, &outcome, 1, STR("done")), ST_OK);
     cr_assert(EVENTUALLY(atomic_load(&replies.n) == 1));
     cr_assert_eq(replies.kind[0], BUS_REPLY);
-    cr_assert_eq(replies.token[0], 0xfeedULL << 48 | 7);
+    cr_assert_eq(replies.handle[0], 0xfeedULL << 48 | 7);
     cr_assert(is(bus_message_body(replies.message[0]), "done"));
     cr_assert(is(bus_message_header(replies.message[0], "Outcome"), "ok"));
     cr_assert_null(bus_message_reply_to(replies.message[0]).p);
     bus_message_free(replies.message[0]);
-    free_ends();
+    free_clients();
 }
 
 Test(bus_requests, names_the_request_that_has_no_responders)
@@ -55,47 +55,47 @@ Test(bus_requests, names_the_request_that_has_no_responders)
     cr_assert_eq(bus_request(both, "v1.thing.get", 1, NULL, 0, STR("")), ST_OK);
     cr_assert_eq(bus_request(both, "v1.nobody.get", 2, NULL, 0, STR("")), ST_OK);
     cr_assert(EVENTUALLY(atomic_load(&replies.n) == 1 && bus_waiting(mailbox) == 1));
-    cr_assert_eq(replies.token[0], 2);
+    cr_assert_eq(replies.handle[0], 2);
     cr_assert_eq(replies.kind[0], BUS_NO_RESPONDERS);
     cr_assert_null(replies.message[0]);
     bus_message_free(bus_take(mailbox));
-    free_ends();
+    free_clients();
 }
 
-Test(bus_requests, brings_a_pulse_back_to_its_inbox)
+Test(bus_requests, brings_a_heartbeat_back_to_its_inbox)
 {
     struct bus *bus = open_end(0);
     struct replies replies = {0};
     bus_open_inbox(bus, on_reply, &replies);
     cr_assert(EVENTUALLY(bus_is_up(bus)));
-    cr_assert_eq(bus_pulse(bus, 11), ST_OK);
+    cr_assert_eq(bus_send_heartbeat(bus, 11), ST_OK);
     cr_assert(EVENTUALLY(atomic_load(&replies.n) == 1));
-    cr_assert_eq(replies.token[0], 11);
+    cr_assert_eq(replies.handle[0], 11);
     cr_assert_eq(replies.kind[0], BUS_REPLY);
     bus_message_free(replies.message[0]);
-    free_ends();
+    free_clients();
 }
 
 Test(bus_requests, does_not_wait_for_a_reply_for_ever)
 {
-    struct bus *impatient = ends[0] = bus_connect(
-        &(struct bus_options){.url = server.url, .name = "test", .reply_patience_ms = 100});
+    struct bus *hasty = clients[0] = bus_connect(
+        &(struct bus_options){.url = server.url, .name = "test", .reply_timeout_ms = 100});
     struct bus *other = open_end(1);
-    struct bus_mailbox *mailbox = bus_serve(impatient, "v1.thing.*", "thing");
+    struct bus_mailbox *mailbox = bus_serve(hasty, "v1.thing.*", "thing");
     struct bus_message *request = NULL;
     struct replies replies = {0}, others = {0};
-    bus_open_inbox(impatient, on_reply, &replies);
+    bus_open_inbox(hasty, on_reply, &replies);
     bus_open_inbox(other, on_reply, &others);
-    cr_assert(EVENTUALLY(bus_is_up(impatient) && bus_is_up(other)));
-    cr_assert_eq(bus_request(impatient, "v1.thing.get", 1, NULL, 0, STR("")), ST_OK);
+    cr_assert(EVENTUALLY(bus_is_up(hasty) && bus_is_up(other)));
+    cr_assert_eq(bus_request(hasty, "v1.thing.get", 1, NULL, 0, STR("")), ST_OK);
     cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL));
     int64_t over_us = clock_mono_us() + 400 * 1000;
     cr_assert(EVENTUALLY(clock_mono_us() > over_us));
-    turn();
-    /* What left after the lane was given up has come: the server knows nobody any more who would
+    pump();
+    /* What left after the slot was closed has come: the server knows nobody any more who would
        take a reply. */
     struct bus_message *after = NULL;
-    cr_assert_eq(bus_publish(impatient, "v1.thing.after", NULL, NULL, 0, STR("")), ST_OK);
+    cr_assert_eq(bus_publish(hasty, "v1.thing.after", NULL, NULL, 0, STR("")), ST_OK);
     cr_assert(EVENTUALLY((after = bus_take(mailbox)) != NULL));
     bus_message_free(after);
     cr_assert_eq(bus_request(other, bus_message_reply_to(request).p, 2, NULL, 0, STR("")), ST_OK);
@@ -103,7 +103,7 @@ Test(bus_requests, does_not_wait_for_a_reply_for_ever)
     cr_assert_eq(others.kind[0], BUS_NO_RESPONDERS);
     cr_assert_eq(atomic_load(&replies.n), 0);
     bus_message_free(request);
-    free_ends();
+    free_clients();
 }
 
 Test(bus_requests, tells_an_empty_reply_from_no_responders)
@@ -121,7 +121,7 @@ Test(bus_requests, tells_an_empty_reply_from_no_responders)
     cr_assert_eq(replies.kind[0], BUS_REPLY);
     bus_message_free(replies.message[0]);
     bus_message_free(request);
-    free_ends();
+    free_clients();
 }
 
 Test(bus_requests, drops_a_second_reply_rather_than_take_it_for_the_next_request_s)
@@ -146,11 +146,11 @@ Test(bus_requests, drops_a_second_reply_rather_than_take_it_for_the_next_request
     }
     cr_assert_str_neq(reply_to[0], reply_to[1]);
     cr_assert(is(bus_message_body(replies.message[0]), "first"));
-    cr_assert_eq(replies.token[1], 1);
+    cr_assert_eq(replies.handle[1], 1);
     cr_assert(is(bus_message_body(replies.message[1]), "second"));
     bus_message_free(replies.message[0]);
     bus_message_free(replies.message[1]);
-    free_ends();
+    free_clients();
 }
 
 /* -- calls that block ------------------------------------------------------------------------ */

@@ -1,9 +1,9 @@
 /* What is published on the bus, shared and listened to, against a real nats-server. */
 #include <pthread.h>
 
-#include "tests/unit/common/bus/ends.h"
+#include "tests/unit/common/bus/bus_fixture.h"
 
-TestSuite(bus, .init = start_server, .fini = stop_server, .timeout = 120);
+TestSuite(bus, .init = start_server, .fini = stop_server);
 
 Test(bus, leaves_out_blank_headers_without_harm_to_the_others)
 {
@@ -19,7 +19,27 @@ Test(bus, leaves_out_blank_headers_without_harm_to_the_others)
     cr_assert_null(bus_message_header(message, "Scope").p);
     cr_assert(is(bus_message_header(message, "Request-Id"), "a  Scope: full"));
     bus_message_free(message);
-    free_ends();
+    free_clients();
+}
+
+/* What is given back is freed a little later: until then it can be looked at. */
+Test(bus, overwrites_what_it_frees_where_that_is_asked_for)
+{
+    static const char secret[] = "correct horse battery", zeros[sizeof(secret)];
+    struct bus *both = open_end(0);
+    struct bus_mailbox *mailbox = bus_serve(both, "v1.thing.*", "thing");
+    struct bus_message *message = NULL;
+    struct str body;
+
+    bus_wipe_what_is_freed();
+    cr_assert(EVENTUALLY(bus_is_up(both)));
+    cr_assert_eq(bus_publish(both, "v1.thing.get", NULL, NULL, 0, STR(secret)), ST_OK);
+    cr_assert(EVENTUALLY((message = bus_take(mailbox)) != NULL));
+    body = bus_message_body(message);
+    cr_assert(is(body, secret));
+    bus_message_free(message);
+    cr_assert_eq(memcmp(body.p, zeros, body.n), 0);
+    free_clients();
 }
 
 static int take_all(struct bus_mailbox *mailbox)
@@ -39,17 +59,18 @@ static int take_filled(struct bus_mailbox *mailbox)
     return n;
 }
 
-Test(bus, shares_the_work_of_a_group_and_gives_each_message_once)
+/* Clients and replicas of two releases, which need not divide their subjects in the same way. */
+static void expect_shared(const char *subject, const char *other)
 {
     struct bus *client = open_end(0);
-    struct bus_mailbox *a = bus_serve(open_end(1), "v1.thing.*", "thing");
-    struct bus_mailbox *b = bus_serve(open_end(2), "v1.thing.*", "thing");
+    struct bus_mailbox *a = bus_serve(open_end(1), subject, "thing");
+    struct bus_mailbox *b = bus_serve(open_end(2), other, "thing");
     int first = 0, second = 0;
-    cr_assert(EVENTUALLY(bus_is_up(client) && bus_is_up(ends[1]) && bus_is_up(ends[2])));
+    cr_assert(EVENTUALLY(bus_is_up(client) && bus_is_up(clients[1]) && bus_is_up(clients[2])));
     /* Both are known to the server once both got something. */
     while (first == 0 || second == 0) {
-        cr_assert_eq(bus_publish(client, "v1.thing.warm", NULL, NULL, 0, STR("")), ST_OK);
-        turn();
+        cr_assert_eq(bus_publish(client, "v1.thing.do", NULL, NULL, 0, STR("")), ST_OK);
+        pump();
         first += take_all(a);
         second += take_all(b);
     }
@@ -61,7 +82,17 @@ Test(bus, shares_the_work_of_a_group_and_gives_each_message_once)
     cr_assert_eq(first + second, 200);
     cr_assert_gt(first, 0);
     cr_assert_gt(second, 0);
-    free_ends();
+    free_clients();
+}
+
+Test(bus, shares_the_work_of_a_group_and_gives_each_message_once)
+{
+    expect_shared("v1.thing.*", "v1.thing.*");
+}
+
+Test(bus, shares_it_also_where_one_of_the_group_takes_that_subject_alone)
+{
+    expect_shared("v1.thing.*", "v1.thing.do");
 }
 
 Test(bus, gives_a_notice_to_everybody_who_listens)
@@ -73,7 +104,7 @@ Test(bus, gives_a_notice_to_everybody_who_listens)
     cr_assert(EVENTUALLY(bus_is_up(client)));
     cr_assert(EVENTUALLY((bus_publish(client, "v1.notice.x", NULL, NULL, 0, STR(BODY)) == ST_OK &&
                           atomic_load(&heard[0]) > 0 && atomic_load(&heard[1]) > 0)));
-    free_ends();
+    free_clients();
 }
 
 Test(bus, refuses_what_is_larger_than_the_server_takes)
@@ -84,25 +115,25 @@ Test(bus, refuses_what_is_larger_than_the_server_takes)
     struct str body = {large, sizeof(large)};
     cr_assert_eq(bus_publish(both, "v1.thing.do", NULL, NULL, 0, body), ST_INTERNAL);
     cr_assert(bus_is_up(both));
-    free_ends();
+    free_clients();
 }
 
 Test(bus, delivers_what_was_published_right_before_it_was_freed)
 {
     struct bus *client = open_end(0);
     struct bus_mailbox *mailbox = bus_serve(open_end(1), "v1.thing.*", "thing");
-    cr_assert(EVENTUALLY(bus_is_up(client) && bus_is_up(ends[1])));
+    cr_assert(EVENTUALLY(bus_is_up(client) && bus_is_up(clients[1])));
     while (take_all(mailbox) == 0) {
         cr_assert_eq(bus_publish(client, "v1.thing.warm", NULL, NULL, 0, STR("")), ST_OK);
-        turn();
+        pump();
     }
     for (int i = 0; i < 5000; i++)
         cr_assert_eq(bus_publish(client, "v1.thing.do", NULL, NULL, 0, STR(BODY)), ST_OK);
     bus_free(client);
-    ends[0] = NULL;
+    clients[0] = NULL;
     int n = 0;
     cr_assert(EVENTUALLY((n += take_filled(mailbox)) == 5000), "%d", n);
-    free_ends();
+    free_clients();
 }
 
 Test(bus, keeps_what_waits_when_it_stops_serving)
@@ -111,10 +142,10 @@ Test(bus, keeps_what_waits_when_it_stops_serving)
     struct bus_mailbox *mailbox = bus_serve(open_end(1), "v1.thing.*", "thing");
     struct replies replies = {0};
     bus_open_inbox(client, on_reply, &replies);
-    cr_assert(EVENTUALLY(bus_is_up(client) && bus_is_up(ends[1])));
+    cr_assert(EVENTUALLY(bus_is_up(client) && bus_is_up(clients[1])));
     while (bus_waiting(mailbox) == 0) {
         cr_assert_eq(bus_publish(client, "v1.thing.do", NULL, NULL, 0, STR(BODY)), ST_OK);
-        turn();
+        pump();
     }
     bus_stop_serving(mailbox);
     cr_assert_not(bus_is_drained(mailbox));
@@ -124,14 +155,14 @@ Test(bus, keeps_what_waits_when_it_stops_serving)
     cr_assert_eq(bus_request(client, "v1.thing.do", 9, NULL, 0, STR(BODY)), ST_OK);
     cr_assert(EVENTUALLY(atomic_load(&replies.n) == 1));
     cr_assert_eq(replies.kind[0], BUS_NO_RESPONDERS);
-    free_ends();
+    free_clients();
 }
 
 Test(bus, serves_again_once_it_is_drained)
 {
     struct bus *client = open_end(0);
     struct bus_mailbox *mailbox = bus_serve(open_end(1), "v1.thing.*", "thing");
-    cr_assert(EVENTUALLY(bus_is_up(client) && bus_is_up(ends[1])));
+    cr_assert(EVENTUALLY(bus_is_up(client) && bus_is_up(clients[1])));
     for (int i = 0; i < 20; i++) {
         int n = 0;
         cr_assert(EVENTUALLY((bus_publish(client, "v1.thing.do", NULL, NULL, 0, STR("")) == ST_OK &&
@@ -145,7 +176,7 @@ Test(bus, serves_again_once_it_is_drained)
         cr_assert_eq(n, 10);
         bus_serve_again(mailbox);
     }
-    free_ends();
+    free_clients();
 }
 
 static void *wake(void *bus)
@@ -165,5 +196,5 @@ Test(bus, wakes_its_owner_from_another_thread)
     bus_wait(bus, 30000);
     cr_assert_lt(clock_mono_us() - began_us, 15000000);
     pthread_join(waker, NULL);
-    free_ends();
+    free_clients();
 }

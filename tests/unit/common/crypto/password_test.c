@@ -8,7 +8,7 @@ Test(password, matches_itself_and_nothing_else)
     char hash[CRYPTO_PASSWORD_TEXT];
 
     crypto_password_hash(STR("correct horse"), hash);
-    cr_assert_eq(strncmp(hash, "scrypt$15$8$1$", 14), 0, "%s", hash);
+    cr_assert_eq(strncmp(hash, "scrypt$15$8$3$", 14), 0, "%s", hash);
     cr_assert_eq(strlen(hash), 14 + 32 + 1 + 64);
     cr_assert(crypto_password_matches(STR("correct horse"), hash));
     cr_assert_not(crypto_password_matches(STR("correct horse "), hash));
@@ -57,4 +57,16 @@ Test(password, matches_nothing_that_is_not_a_hash)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         cr_assert_not(crypto_password_matches(STR("password"), bad[i]), "%s", bad[i]);
     cr_assert_not(crypto_password_matches(STR("password"), NULL));
+}
+
+Test(password, is_dated_when_hashing_it_cost_less)
+{
+    char hash[CRYPTO_PASSWORD_TEXT];
+
+    crypto_password_hash(STR("correct horse battery"), hash);
+    cr_expect_not(crypto_password_is_dated(hash));
+    cr_expect(crypto_password_is_dated("scrypt$15$8$1" OTHER_TAIL));
+    cr_expect(crypto_password_is_dated("scrypt$1$8$1" OTHER_TAIL));
+    cr_expect_not(crypto_password_is_dated("scrypt$16$8$2" OTHER_TAIL));
+    cr_expect(crypto_password_is_dated("argon2id$"));
 }

@@ -9,8 +9,8 @@
 
 Test(token, knows_good_ones)
 {
-    cr_assert_eq(token_judge(STR(LIVE)), TOKEN_LIVE);
-    cr_assert_eq(token_judge(STR(READ)), TOKEN_READ);
+    cr_assert_eq(token_classify(STR(LIVE)), TOKEN_LIVE);
+    cr_assert_eq(token_classify(STR(READ)), TOKEN_READ);
 }
 
 Test(token, makes_what_it_accepts)
@@ -20,9 +20,9 @@ Test(token, makes_what_it_accepts)
     for (int i = 0; i < 1000; i++) {
         token_make(TOKEN_LIVE, text);
         cr_assert_eq(strlen(text), TOKEN_TEXT);
-        cr_assert_eq(token_judge(str_of(text)), TOKEN_LIVE, "%s", text);
+        cr_assert_eq(token_classify(str_of(text)), TOKEN_LIVE, "%s", text);
         token_make(TOKEN_READ, other);
-        cr_assert_eq(token_judge(str_of(other)), TOKEN_READ, "%s", other);
+        cr_assert_eq(token_classify(str_of(other)), TOKEN_READ, "%s", other);
         cr_assert_str_neq(text + 9, other + 9);
     }
 }
@@ -52,7 +52,7 @@ Test(token, any_single_other_character_is_noticed)
             if (text[at] == (char)c)
                 continue;
             text[at] = (char)c;
-            if (token_judge((struct str){text, TOKEN_TEXT}) != TOKEN_MALFORMED)
+            if (token_classify((struct str){text, TOKEN_TEXT}) != TOKEN_MALFORMED)
                 cr_assert_fail("byte %d at %zu", c, at);
         }
     }
@@ -60,28 +60,28 @@ Test(token, any_single_other_character_is_noticed)
 
 Test(token, scope_is_part_of_what_is_checked)
 {
-    cr_assert_eq(token_judge(STR("svc_read_0123456789abcdefghijABCDEFGHIJ010eVNbf")),
+    cr_assert_eq(token_classify(STR("svc_read_0123456789abcdefghijABCDEFGHIJ010eVNbf")),
                  TOKEN_MALFORMED);
 }
 
 Test(token, other_lengths_are_malformed)
 {
-    cr_assert_eq(token_judge(STR_NONE), TOKEN_MALFORMED);
-    cr_assert_eq(token_judge(STR("")), TOKEN_MALFORMED);
-    cr_assert_eq(token_judge(STR("svc_live_")), TOKEN_MALFORMED);
-    cr_assert_eq(token_judge(STR(LIVE "0")), TOKEN_MALFORMED);
-    cr_assert_eq(token_judge(STR(" " LIVE)), TOKEN_MALFORMED);
-    cr_assert_eq(token_judge((struct str){LIVE, TOKEN_TEXT - 1}), TOKEN_MALFORMED);
+    cr_assert_eq(token_classify(STR_NONE), TOKEN_MALFORMED);
+    cr_assert_eq(token_classify(STR("")), TOKEN_MALFORMED);
+    cr_assert_eq(token_classify(STR("svc_live_")), TOKEN_MALFORMED);
+    cr_assert_eq(token_classify(STR(LIVE "0")), TOKEN_MALFORMED);
+    cr_assert_eq(token_classify(STR(" " LIVE)), TOKEN_MALFORMED);
+    cr_assert_eq(token_classify((struct str){LIVE, TOKEN_TEXT - 1}), TOKEN_MALFORMED);
 }
 
 Test(token, the_retired_prefix_is_told_apart)
 {
-    cr_assert_eq(token_judge(STR("svc_test_")), TOKEN_LEGACY);
-    cr_assert_eq(token_judge(STR("svc_test_whatever it is")), TOKEN_LEGACY);
-    cr_assert_eq(token_judge(STR("svc_test_padded ")), TOKEN_MALFORMED);
-    cr_assert_eq(token_judge(STR("svc_test_padded\t")), TOKEN_MALFORMED);
-    cr_assert_eq(token_judge(STR("svc_tes")), TOKEN_MALFORMED);
-    cr_assert_eq(token_judge(STR("SVC_TEST_a")), TOKEN_MALFORMED);
+    cr_assert_eq(token_classify(STR("svc_test_")), TOKEN_LEGACY);
+    cr_assert_eq(token_classify(STR("svc_test_whatever it is")), TOKEN_LEGACY);
+    cr_assert_eq(token_classify(STR("svc_test_padded ")), TOKEN_MALFORMED);
+    cr_assert_eq(token_classify(STR("svc_test_padded\t")), TOKEN_MALFORMED);
+    cr_assert_eq(token_classify(STR("svc_tes")), TOKEN_MALFORMED);
+    cr_assert_eq(token_classify(STR("SVC_TEST_a")), TOKEN_MALFORMED);
 }
 
 Test(token, its_hash_is_sha256_of_its_text)

@@ -1,6 +1,7 @@
 #include "common/db/array.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 static struct arena arena;
 
@@ -52,4 +53,23 @@ Test(array, may_be_empty)
 
     array_open(&array, &arena, 1);
     assert_closes_as(&array, "{}");
+}
+
+Test(array, writes_ids_as_postgresql_sends_them)
+{
+    static const char expected[] = "\0\0\0\1\0\0\0\1\0\0\x0b\x86\0\0\0\3\0\0\0\1"
+                                   "\0\0\0\x10\xab\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+                                   "\xff\xff\xff\xff"
+                                   "\0\0\0\x10\1\2\3\4\5\6\7\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10";
+    const struct uuid id = {{0xab}};
+    struct buf ids;
+    struct str all;
+
+    ids_open(&ids, &arena, 0);
+    ids_add(&ids, &id);
+    ids_add_text(&ids, STR_NONE);
+    ids_add_text(&ids, STR("01020304-0506-0708-090a-0b0c0d0e0f10"));
+    all = ids_close(&ids);
+    cr_assert_eq(all.n, sizeof(expected) - 1);
+    cr_assert_eq(memcmp(all.p, expected, all.n), 0);
 }

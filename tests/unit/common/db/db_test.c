@@ -1,5 +1,5 @@
 /* The db against a real PostgreSQL, whose backends are killed and stopped under it. One server
-   serves all tests of the file; each has a database of its own. */
+   serves all tests of the file; each has a separate database. */
 #include "common/db/db.h"
 
 #include <criterion/criterion.h>
@@ -11,11 +11,12 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/db/array.h"
 #include "tests/support/port.h"
 #include "tests/support/postgres_server.h"
 
-enum { PATIENCE_US = 30 * 1000 * 1000 };
-enum { INSERT, INSERT_DEFERRED, COUNT, ECHO, SLEEP, INSERT_SLOW_COMMIT, VANISHED };
+enum { TIMEOUT_US = 30 * 1000 * 1000 };
+enum { INSERT, INSERT_DEFERRED, COUNT, ECHO, SLEEP, INSERT_SLOW_COMMIT, VANISHED, IDS, FILL };
 
 static const struct db_statement statements[] = {
     {"insert", "INSERT INTO item (id) VALUES ($1::int)"},
@@ -24,9 +25,11 @@ static const struct db_statement statements[] = {
     {"echo", "SELECT $1::text, $2::text, true, 42"},
     {"sleep", "SELECT pg_sleep($1::float8)"},
     {"insert_slow_commit", "INSERT INTO slow (id) VALUES ($1::int)"},
-    {"vanished", "SELECT current_setting('tcp_keepalives_idle')::int"
-                 " + current_setting('tcp_keepalives_interval')::int"
-                 " * current_setting('tcp_keepalives_count')::int"},
+    {"vanished", "SELECT regexp_replace(current_setting('tcp_user_timeout'), 'ms$', '')::int,"
+                 " 1000 * (current_setting('tcp_keepalives_idle')::int"
+                 " + current_setting('tcp_keepalives_interval')::int)"},
+    {"ids", "SELECT $1::text, array_to_string($2::uuid[], ' ', 'none'), $3::text, $4::uuid[]"},
+    {"fill", "SELECT repeat('x', $1::int)"},
 };
 
 static const char schema[] =
@@ -45,14 +48,20 @@ static struct postgres_server database;
 static const char *const url = database.url;
 static struct db *db;
 
-static struct db *db_to(const char *to)
+static struct db *db_within(const char *to, int statement_ms)
 {
     return db_new(&(struct db_options){
         .url = to,
         .name = "db_test",
         .statements = statements,
         .n_statements = sizeof(statements) / sizeof(statements[0]),
+        .statement_ms = statement_ms,
     });
+}
+
+static struct db *db_to(const char *to)
+{
+    return db_within(to, 0);
 }
 
 static void open_database(void)
@@ -67,7 +76,7 @@ static void close_database(void)
     db_free(db);
 }
 
-TestSuite(db, .init = open_database, .fini = close_database, .timeout = 120);
+TestSuite(db, .init = open_database, .fini = close_database);
 
 static void open_batch(void)
 {
@@ -150,6 +159,43 @@ Test(db, hands_values_through_and_knows_null_from_empty)
     cr_assert_null(db_value(rows, 0, 1).p);
     cr_assert(db_value_bool(rows, 0, 2));
     cr_assert_eq(db_value_int(rows, 0, 3), 42);
+    /* What a statement finds is no reason to end. */
+    cr_assert_null(db_value(rows, 1, 0).p);
+    cr_assert_eq(db_value_int(rows, 1, 3), 0);
+    cr_assert_eq(db_value_int(rows, 0, 2), 0);
+    cr_assert_not(db_value_bool(rows, 0, 3));
+}
+
+Test(db, sends_ids_in_binary_beside_text)
+{
+    const struct uuid id = {{0xab}};
+    const struct db_rows *rows;
+    struct arena arena;
+    struct buf ids;
+    size_t some, none;
+
+    arena_init(&arena, 1 << 20);
+    ids_open(&ids, &arena, 3);
+    ids_add(&ids, &id);
+    ids_add(&ids, NULL);
+    ids_add_text(&ids, STR("01020304-0506-0708-090a-0b0c0d0e0f10"));
+    open_batch();
+    some = db_add_binary(db, IDS, (db_param[]){STR("a"), ids_close(&ids), STR_NONE, STR_NONE}, 4,
+                         1 << 1 | 1 << 3);
+    ids_open(&ids, &arena, 0);
+    none = db_add_binary(db, IDS, (db_param[]){STR(""), ids_close(&ids), STR("b"), STR("{}")}, 4,
+                         1 << 1);
+    cr_assert_eq(db_commit(db), ST_OK);
+    rows = db_result(db, some);
+    cr_assert(str_equal(db_value(rows, 0, 0), STR("a")));
+    cr_assert(str_equal(db_value(rows, 0, 1), STR("ab000000-0000-0000-0000-000000000000 none "
+                                                  "01020304-0506-0708-090a-0b0c0d0e0f10")));
+    cr_assert_null(db_value(rows, 0, 2).p);
+    cr_assert_null(db_value(rows, 0, 3).p);
+    rows = db_result(db, none);
+    cr_assert(str_equal(db_value(rows, 0, 1), STR("")));
+    cr_assert(str_equal(db_value(rows, 0, 3), STR("{}")));
+    arena_release(&arena);
 }
 
 Test(db, carries_more_than_the_sockets_hold_in_both_directions)
@@ -167,6 +213,36 @@ Test(db, carries_more_than_the_sockets_hold_in_both_directions)
         cr_assert_eq(db_value(db_result(db, i), 0, 0).n, SIZE);
     cr_assert_eq(db_commit(db), ST_OK);
     free(big);
+}
+
+Test(db, throws_away_what_is_spare_when_it_holds_too_much)
+{
+    enum { LARGE = 1000000 };
+    size_t first, kept, spare, small, other;
+
+    open_batch();
+    db_add_spare(db, LARGE + LARGE / 2);
+    first = add_int(FILL, LARGE);
+    kept = add_int(FILL, LARGE);
+    spare = add_int(FILL, LARGE);
+    small = add_int(FILL, 1000);
+    db_add_spare(db, 0);
+    other = add_int(FILL, LARGE);
+    cr_assert_eq(db_run(db), ST_OK);
+    cr_assert_eq(db_dropped(db, first), 0);
+    cr_assert_eq(db_dropped(db, kept), 0);
+    cr_assert_geq(db_dropped(db, spare), (size_t)LARGE);
+    cr_assert_eq(db_dropped(db, small), 0);
+    cr_assert_eq(db_value(db_result(db, small), 0, 0).n, 1000);
+    cr_assert_eq(db_value(db_result(db, other), 0, 0).n, LARGE);
+    (void)add_int(INSERT, 1);
+    cr_assert_eq(db_commit(db), ST_OK);
+    cr_assert_eq(items(), 1);
+    open_batch();
+    first = add_int(FILL, LARGE);
+    spare = add_int(FILL, LARGE);
+    cr_assert_eq(db_commit(db), ST_OK);
+    cr_assert_eq(db_dropped(db, first) + db_dropped(db, spare), 0);
 }
 
 Test(db, commits_nothing_for_free)
@@ -249,13 +325,10 @@ Test(db, calls_an_unexpected_error_internal)
     assert_usable();
 }
 
-Test(db, keeps_the_link_when_a_statement_took_too_long)
+static void assert_sleeps_in_vain(struct db *within)
 {
-    char limited[200];
-
     db_free(db);
-    snprintf(limited, sizeof(limited), "%s?options=-c%%20statement_timeout%%3D1000", url);
-    db = db_to(limited);
+    db = within;
     cr_assert_eq(db_connect(db, 30000), ST_OK);
     open_batch();
     add_int(SLEEP, 30);
@@ -263,6 +336,19 @@ Test(db, keeps_the_link_when_a_statement_took_too_long)
     cr_assert_str_eq(db_last_sqlstate(db), "57014");
     cr_assert(db_is_up(db));
     assert_usable();
+}
+
+Test(db, keeps_the_link_when_a_statement_took_too_long)
+{
+    char limited[200];
+
+    snprintf(limited, sizeof(limited), "%s?options=-c%%20statement_timeout%%3D1000", url);
+    assert_sleeps_in_vain(db_to(limited));
+}
+
+Test(db, gives_a_statement_no_more_time_than_its_options_say)
+{
+    assert_sleeps_in_vain(db_within(url, 500));
 }
 
 /* -- links that end ---------------------------------------------------------------------------- */
@@ -314,7 +400,7 @@ Test(db, is_uncertain_when_the_backend_dies_during_the_commit)
     assert_usable();
 }
 
-Test(db, drops_a_silent_link_soon_after_the_deadline)
+Test(db, drops_a_silent_link_after_the_deadline_and_before_it_answers)
 {
     int64_t start_us = clock_mono_us(), took_us;
 
@@ -323,7 +409,7 @@ Test(db, drops_a_silent_link_soon_after_the_deadline)
     cr_assert_eq(db_run(db), ST_UNAVAILABLE);
     took_us = clock_mono_us() - start_us;
     /* The statement would take a minute. */
-    cr_assert(took_us >= 1000000 && took_us < 30000000, "%ld us", (long)took_us);
+    cr_assert(took_us >= 200000 && took_us < 30000000, "%ld us", (long)took_us);
     cr_assert_not(db_is_up(db));
     assert_usable();
 }
@@ -347,18 +433,24 @@ Test(db, frees_the_locks_of_a_batch_whose_link_it_dropped)
 }
 
 /* Its machine has lost power with a batch under way: no word comes, and no end of the link. */
+/* One probe that is late does not make a client vanished. */
 Test(db, has_the_server_drop_a_client_that_vanished_within_seconds)
 {
+    int64_t timeout_ms, first_probe_ms;
+
     open_batch();
     db_add(db, VANISHED, NULL, 0);
     cr_assert_eq(db_run(db), ST_OK);
-    cr_assert_leq(db_value_int(db_result(db, 0), 0, 0), 15);
+    timeout_ms = db_value_int(db_result(db, 0), 0, 0);
+    first_probe_ms = db_value_int(db_result(db, 0), 0, 1);
+    cr_assert(timeout_ms > first_probe_ms && timeout_ms < 10000, "%d ms, a probe is late at %d ms",
+              (int)timeout_ms, (int)first_probe_ms);
     db_abandon(db);
 }
 
 Test(db, notices_between_batches_that_the_server_has_gone)
 {
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
+    int64_t until_us = clock_mono_us() + TIMEOUT_US;
 
     db_check(db);
     cr_assert(db_is_up(db));
@@ -419,7 +511,7 @@ Test(db, does_not_wait_for_a_server_that_never_answers)
 Test(db, connects_in_steps)
 {
     struct db *other = db_to(url);
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
+    int64_t until_us = clock_mono_us() + TIMEOUT_US;
 
     while (db_connect(other, 0) != ST_OK && clock_mono_us() < until_us)
         continue;

@@ -93,7 +93,7 @@ Test(client, is_not_sought_for_ever)
     struct str all;
     struct address peer = at("10.0.0.1"), wanted = at("10.2.2.2"), found;
 
-    for (int i = 0; i < CLIENT_HOPS_MOST; i++)
+    for (int i = 0; i < CLIENT_HOPS_MAX; i++)
         strcat(line, ", 10.2.2.2");
     all = str_of(line);
     found = client_address(&peer, &trusted, &all, 1);

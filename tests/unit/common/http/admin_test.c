@@ -12,12 +12,13 @@
 
 #include "common/base/clock.h"
 #include "common/base/metrics.h"
+#include "common/base/watchdog.h"
 #include "tests/support/port.h"
-#include "tests/support/raw.h"
+#include "tests/support/raw_http.h"
 
-enum { PATIENCE_MS = 30000 };
+enum { TIMEOUT_MS = 30000 };
 
-static struct raw_answer got;
+static struct raw_response got;
 
 struct subject {
     struct admin *admin;
@@ -41,32 +42,31 @@ static void start(struct subject *subject)
     cr_assert_eq(admin_start(&options, &subject->admin), ST_OK);
 }
 
-static void send_text(struct raw *raw, const char *text)
+static void send_text(struct raw_http *raw, const char *text)
 {
-    cr_assert(raw_write(raw, text, strlen(text)));
+    cr_assert(raw_http_write(raw, text, strlen(text)));
 }
 
 /* What the listener answers to `request`; it closes the connection afterwards. */
 static void ask(const struct subject *subject, const char *request)
 {
-    struct raw raw;
-    raw_open(&raw, subject->port);
+    struct raw_http raw;
+    raw_http_open(&raw, subject->port);
     send_text(&raw, request);
-    cr_assert(raw_read(&raw, &got, PATIENCE_MS));
-    cr_assert(raw_ends(&raw, PATIENCE_MS));
-    raw_close(&raw);
+    cr_assert(raw_http_read(&raw, &got, TIMEOUT_MS));
+    cr_assert(raw_http_ends(&raw, TIMEOUT_MS));
+    raw_http_close(&raw);
 }
 
 static bool answered(int status, const char *type, const char *body)
 {
     char value[128];
-    return got.status == status && raw_header(&got, "Content-Type", value, sizeof(value)) &&
-           strcmp(value, type) == 0 && raw_header(&got, "Cache-Control", value, sizeof(value)) &&
+    return got.status == status && raw_http_header(&got, "Content-Type", value, sizeof(value)) &&
+           strcmp(value, type) == 0 &&
+           raw_http_header(&got, "Cache-Control", value, sizeof(value)) &&
            strcmp(value, "no-store") == 0 && got.body_n == strlen(body) &&
            memcmp(got.body, body, got.body_n) == 0;
 }
-
-TestSuite(admin, .timeout = 120);
 
 Test(admin, says_that_the_process_lives_and_whether_it_is_ready)
 {
@@ -86,6 +86,32 @@ Test(admin, says_that_the_process_lives_and_whether_it_is_ready)
     admin_stop(s.admin);
 }
 
+Test(admin, names_a_thread_that_stands_still)
+{
+    struct subject s = {.ready = true};
+
+    watchdog_begin("loop");
+    start(&s);
+    watchdog_kick_at(clock_mono_us() - 4000000);
+    ask(&s, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+    cr_expect_eq(got.status, 200);
+    ask(&s, "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n");
+    cr_expect(answered(503, "application/json",
+                       "{\"status\":\"unavailable\","
+                       "\"reason\":\"thread loop has not responded for 4 s\"}"));
+    watchdog_kick_at(clock_mono_us() - 16000000);
+    ask(&s, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+    cr_expect(answered(503, "application/json",
+                       "{\"status\":\"unavailable\","
+                       "\"reason\":\"thread loop has not responded for 16 s\"}"));
+    watchdog_kick();
+    ask(&s, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+    cr_expect_eq(got.status, 200);
+    ask(&s, "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n");
+    cr_expect_eq(got.status, 200);
+    admin_stop(s.admin);
+}
+
 Test(admin, renders_the_metrics)
 {
     struct subject s = {0};
@@ -94,7 +120,7 @@ Test(admin, renders_the_metrics)
     start(&s);
     ask(&s, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
     cr_assert_eq(got.status, 200);
-    cr_assert(raw_header(&got, "Content-Type", type, sizeof(type)));
+    cr_assert(raw_http_header(&got, "Content-Type", type, sizeof(type)));
     cr_assert_eq(strncmp(type, "text/plain; version=0.0.4", 25), 0);
     got.body[got.body_n] = '\0';
     cr_assert_not_null(strstr(got.body, "admin_test_total 42\n"));
@@ -137,15 +163,15 @@ Test(admin, refuses_a_large_body_and_http_2)
 Test(admin, answers_although_more_connect_than_it_keeps_open)
 {
     struct subject s = {0};
-    struct raw idle[80];
+    struct raw_http idle[80];
     start(&s);
     for (int i = 0; i < 80; i++)
-        raw_open(&idle[i], s.port);
+        raw_http_open(&idle[i], s.port);
     for (int i = 0; i < 80; i++) {
         send_text(&idle[i], "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
-        cr_assert(raw_read(&idle[i], &got, PATIENCE_MS));
+        cr_assert(raw_http_read(&idle[i], &got, TIMEOUT_MS));
         cr_assert_eq(got.status, 200);
-        raw_close(&idle[i]);
+        raw_http_close(&idle[i]);
     }
     admin_stop(s.admin);
 }
@@ -168,40 +194,40 @@ Test(admin, rests_while_there_are_no_descriptors_and_answers_when_there_are)
 {
     struct subject s = {0};
     struct rlimit before;
-    struct raw raw;
+    struct raw_http raw;
     clock_t spent;
 
     start(&s);
     use_up_descriptors(&before);
-    raw_open(&raw, s.port);
+    raw_http_open(&raw, s.port);
     send_text(&raw, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
     spent = clock();
-    cr_assert_not(raw_read(&raw, &got, 500));
+    cr_assert_not(raw_http_read(&raw, &got, 500));
     cr_assert_lt(clock() - spent, CLOCKS_PER_SEC / 10, "it did not rest");
     cr_assert_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
-    cr_assert(raw_read(&raw, &got, PATIENCE_MS));
+    cr_assert(raw_http_read(&raw, &got, TIMEOUT_MS));
     cr_assert_eq(got.status, 200);
-    raw_close(&raw);
+    raw_http_close(&raw);
     admin_stop(s.admin);
 }
 
 Test(admin, stops_at_once_although_somebody_is_connected)
 {
     struct subject s = {0};
-    struct raw silent, halfway;
+    struct raw_http silent, halfway;
     start(&s);
-    raw_open(&silent, s.port);
-    raw_open(&halfway, s.port);
+    raw_http_open(&silent, s.port);
+    raw_http_open(&halfway, s.port);
     send_text(&halfway, "GET /livez HTT");
     ask(&s, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"); /* by now it accepted the other two */
     int64_t began_us = clock_mono_us();
     admin_stop(s.admin);
     /* They would be cut off after 5 s without a request. */
     cr_assert_lt(clock_mono_us() - began_us, 4000000);
-    cr_assert(raw_ends(&silent, PATIENCE_MS));
-    cr_assert(raw_ends(&halfway, PATIENCE_MS));
-    raw_close(&silent);
-    raw_close(&halfway);
+    cr_assert(raw_http_ends(&silent, TIMEOUT_MS));
+    cr_assert(raw_http_ends(&halfway, TIMEOUT_MS));
+    raw_http_close(&silent);
+    raw_http_close(&halfway);
 }
 
 Test(admin, needs_no_listener_and_reports_a_port_in_use)

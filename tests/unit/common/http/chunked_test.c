@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define MOST 16
+#define MAX 16
 
 /* Decodes `text`, `step` bytes at a time as a socket would bring them; *body is NUL-terminated. */
 static ssize_t decode(const char *text, size_t step, char body[256])
@@ -18,7 +18,7 @@ static ssize_t decode(const char *text, size_t step, char body[256])
 
         memcpy(body + decoded, text + at, n);
         at += n;
-        rest = chunked_decode(&decoder, body + decoded, &n, MOST);
+        rest = chunked_decode(&decoder, body + decoded, &n, MAX);
         if (rest == CHUNKED_MALFORMED || rest == CHUNKED_TOO_LARGE)
             return rest;
         decoded += n;

@@ -163,14 +163,14 @@ Test(framing, hides_what_an_older_client_expects)
 
 Test(framing, waits_for_the_rest_of_a_request_but_not_for_ever)
 {
-    static char text[FRAMING_HEADER_MOST + 2] = GET HOST "X: ";
+    static char text[FRAMING_HEADER_MAX + 2] = GET HOST "X: ";
     size_t n = strlen(text);
 
     cr_expect_eq(parse_bytes(text, n).used, -2);
     cr_expect_eq(framing_take(), FRAMING_SOUND);
     memset(text + n, 'a', sizeof(text) - 1 - n);
-    cr_expect_eq(parse_bytes(text, FRAMING_HEADER_MOST).used, -2);
-    cr_expect_eq(parse_bytes(text, FRAMING_HEADER_MOST + 1).used, FRAMING_HEADER_MOST + 1);
+    cr_expect_eq(parse_bytes(text, FRAMING_HEADER_MAX).used, -2);
+    cr_expect_eq(parse_bytes(text, FRAMING_HEADER_MAX + 1).used, FRAMING_HEADER_MAX + 1);
     cr_expect_eq(framing_take(), FRAMING_HEADERS_TOO_LARGE);
 }
 

@@ -10,25 +10,25 @@ struct target {
     bool was_read;
 };
 
-static void note(json_t *value, const char *path, void *slot, struct problems *problems)
+static void note(json_t *value, const char *path, void *slot, struct errors *errors)
 {
     *(bool *)slot = true;
     if (!json_is_array(value))
-        problems_add(problems, "parameter_invalid", path, "must be an array");
+        errors_add(errors, "parameter_invalid", path, "must be an array");
 }
 
 static const char *const colors[] = {"red", "green", NULL};
 
 static const struct field fields[] = {
-    {.name = "text", .kind = FIELD_TEXT, .most = 3, .offset = offsetof(struct target, text)},
+    {.name = "text", .kind = FIELD_TEXT, .max = 3, .offset = offsetof(struct target, text)},
     {.name = "name",
      .kind = FIELD_FILLED,
-     .least = 1,
-     .most = 3,
+     .min = 1,
+     .max = 3,
      .offset = offsetof(struct target, name)},
     {.name = "cursor",
      .kind = FIELD_TEXT,
-     .most = 3,
+     .max = 3,
      .nullable = true,
      .offset = offsetof(struct target, cursor)},
     {.name = "id", .kind = FIELD_UUID, .offset = offsetof(struct target, id)},
@@ -38,8 +38,8 @@ static const struct field fields[] = {
      .offset = offsetof(struct target, color)},
     {.name = "count",
      .kind = FIELD_INT,
-     .least = 1,
-     .most = 100,
+     .min = 1,
+     .max = 100,
      .offset = offsetof(struct target, count)},
     {.name = "flag", .kind = FIELD_BOOL, .offset = offsetof(struct target, flag)},
     {.name = "list",
@@ -49,13 +49,13 @@ static const struct field fields[] = {
 };
 
 static struct arena arena;
-static struct problems problems;
+static struct errors errors;
 static struct target target;
 
 static void start(void)
 {
     arena_init(&arena, 1 << 20);
-    problems_init(&problems, &arena);
+    errors_init(&errors, &arena);
 }
 
 static void stop(void)
@@ -67,17 +67,17 @@ TestSuite(fields, .init = start, .fini = stop);
 
 static bool read(const char *body)
 {
-    problems_init(&problems, &arena);
+    errors_init(&errors, &arena);
     target = (struct target){0};
     return fields_read_body(str_of(body), fields, sizeof(fields) / sizeof(fields[0]), &target,
-                            &problems);
+                            &errors);
 }
 
 static void assert_refused(const char *body, const char *field)
 {
     cr_assert_not(read(body), "%s", body);
-    cr_assert_eq(problems.n, 1, "%s", body);
-    cr_assert_str_eq(problems.at[0].field, field, "%s", body);
+    cr_assert_eq(errors.n, 1, "%s", body);
+    cr_assert_str_eq(errors.at[0].field, field, "%s", body);
 }
 
 Test(fields, are_read_into_their_slots)
@@ -129,23 +129,23 @@ Test(fields, are_refused_by_their_path)
 Test(fields, name_the_choices_there_are)
 {
     cr_assert_not(read("{\"color\":\"blue\"}"));
-    cr_assert_str_eq(problems.at[0].message, "must be one of: red, green");
+    cr_assert_str_eq(errors.at[0].message, "must be one of: red, green");
 }
 
-Test(fields, give_the_outcome_of_the_first_problem)
+Test(fields, give_the_outcome_of_the_first_error)
 {
     cr_assert_not(read("{"));
-    cr_assert_eq(fields_outcome(&problems), OUTCOME_INVALID_JSON);
+    cr_assert_eq(fields_outcome(&errors), OUTCOME_INVALID_JSON);
     cr_assert_not(read("{\"flag\":0}"));
-    cr_assert_eq(fields_outcome(&problems), OUTCOME_PARAMETER_INVALID);
+    cr_assert_eq(fields_outcome(&errors), OUTCOME_PARAMETER_INVALID);
 }
 
-Test(fields, stop_at_the_tenth_problem)
+Test(fields, stop_at_the_tenth_error)
 {
     cr_assert_not(read("{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1,"
                        "\"j\":1,\"k\":1,\"list\":{}}"));
-    cr_assert_eq(problems.n, PROBLEMS_MOST);
-    cr_assert_str_eq(problems.at[9].field, "j");
+    cr_assert_eq(errors.n, ERRORS_MAX);
+    cr_assert_str_eq(errors.at[9].field, "j");
     cr_assert_not(target.was_read);
 }
 
@@ -154,21 +154,21 @@ Test(fields, say_exactly_where_there_is_one_length_and_tell_null_from_absent)
     static const struct field own[] = {
         {.name = "text",
          .kind = FIELD_TEXT,
-         .least = 3,
-         .most = 3,
+         .min = 3,
+         .max = 3,
          .offset = offsetof(struct target, text)},
         {.name = "count",
          .kind = FIELD_INT,
          .nullable = true,
-         .most = 9,
+         .max = 9,
          .offset = offsetof(struct target, count)},
     };
     struct target into = {0};
 
-    cr_expect(fields_read_body(STR("{\"text\":\"abc\"}"), own, 2, &into, &problems));
+    cr_expect(fields_read_body(STR("{\"text\":\"abc\"}"), own, 2, &into, &errors));
     cr_expect_not(into.count.is_null || into.count.given);
-    cr_expect(fields_read_body(STR("{\"count\":null}"), own, 2, &into, &problems));
+    cr_expect(fields_read_body(STR("{\"count\":null}"), own, 2, &into, &errors));
     cr_expect(into.count.is_null && !into.count.given);
-    cr_expect_not(fields_read_body(STR("{\"text\":\"x\"}"), own, 2, &into, &problems));
-    cr_expect_str_eq(problems.at[0].message, "must be exactly 3 characters long");
+    cr_expect_not(fields_read_body(STR("{\"text\":\"x\"}"), own, 2, &into, &errors));
+    cr_expect_str_eq(errors.at[0].message, "must be exactly 3 characters long");
 }

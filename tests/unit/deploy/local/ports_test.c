@@ -1,4 +1,4 @@
-/* deploy/local/lib/ports.sh: who listens where, with nobody else on the machine. */
+/* deploy/local/lib/ports.sh: who listens where, without other programs on the machine. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

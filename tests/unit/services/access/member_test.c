@@ -1,4 +1,4 @@
-#include "tests/unit/services/access/judged.h"
+#include "tests/unit/services/access/parse_fixture.h"
 
 #define INVALID "parameter_invalid"
 #define USER    "01920000-0000-7000-8000-00000000000b"
@@ -9,63 +9,66 @@ enum { ID = 1, EMAIL = 2, ROLE, HASH, BY_ROLE };
 
 Test(member, is_invited_with_a_secret_that_is_known_by_its_hash)
 {
-    struct judged judged;
+    struct parsed parsed;
     uint8_t hash[SHA256_BYTES];
     char hex[2 * SHA256_BYTES + 1];
 
-    judged_accepts(&judged, member_invite_judge,
+    parsed_accepts(&parsed, access_member_invite_parse,
                    "{\"email\":\"A@Example.ORG\",\"role\":\"admin\",\"by_role\":\"admin\"}");
-    judged_param(&judged, EMAIL, "a@example.org");
-    judged_param(&judged, ROLE, "admin");
-    judged_param(&judged, BY_ROLE, "admin");
-    cr_assert_str_eq(judged.ask->secret_name, "invitation");
-    cr_assert_eq(judged.ask->secret.n, 43);
-    crypto_sha256(judged.ask->secret, hash);
+    parsed_param(&parsed, EMAIL, "a@example.org");
+    parsed_param(&parsed, ROLE, "admin");
+    parsed_param(&parsed, BY_ROLE, "admin");
+    cr_assert_str_eq(parsed.query->secret_name, "invitation");
+    cr_assert_eq(parsed.query->secret.n, 43);
+    crypto_sha256(parsed.query->secret, hash);
     crypto_hex(hash, sizeof(hash), hex);
-    judged_param(&judged, HASH, hex);
-    arena_release(&judged.arena);
+    parsed_param(&parsed, HASH, hex);
+    arena_release(&parsed.arena);
 }
 
 Test(member, may_be_made_an_owner_by_owners_and_operators_alone)
 {
-    struct judged judged;
+    struct parsed parsed;
 
-    judged_accepts(&judged, member_set_judge, "{\"id\":\"" USER "\",\"role\":\"owner\"}");
-    judged_param(&judged, ID, USER);
-    judged_param(&judged, 3, NULL);
-    cr_assert(judged.ask->locks);
-    cr_assert_neq(judged.command.lock_order, 0);
-    arena_release(&judged.arena);
-    judged_accepts(&judged, member_set_judge,
+    parsed_accepts(&parsed, access_member_set_parse, "{\"id\":\"" USER "\",\"role\":\"owner\"}");
+    parsed_param(&parsed, ID, USER);
+    parsed_param(&parsed, 3, NULL);
+    cr_assert(parsed.query->locks);
+    cr_assert_neq(parsed.command.lock_order, 0);
+    arena_release(&parsed.arena);
+    parsed_accepts(&parsed, access_member_set_parse,
                    "{\"id\":\"" USER "\",\"role\":\"owner\",\"by_role\":\"owner\"}");
-    arena_release(&judged.arena);
-    judged_refuses(member_set_judge,
+    arena_release(&parsed.arena);
+    parsed_refuses(access_member_set_parse,
                    "{\"id\":\"" USER "\",\"role\":\"owner\",\"by_role\":\"admin\"}",
                    "insufficient_role", NULL);
-    judged_refuses(member_set_judge,
+    parsed_refuses(access_member_set_parse,
                    "{\"id\":\"" USER "\",\"role\":\"member\",\"by_role\":\"member\"}",
                    "insufficient_role", NULL);
 }
 
 Test(member, is_nobody_when_the_id_is_in_capitals)
 {
-    struct judged judged;
+    struct parsed parsed;
 
-    judged_accepts(&judged, member_remove_judge,
+    parsed_accepts(&parsed, access_member_remove_parse,
                    "{\"id\":\"01920000-0000-7000-8000-00000000000B\"}");
-    judged_param(&judged, ID, NOBODY);
-    arena_release(&judged.arena);
+    parsed_param(&parsed, ID, NOBODY);
+    arena_release(&parsed.arena);
 }
 
 Test(member, commands_refuse_bodies_that_break_the_contract)
 {
-    judged_refuses(member_invite_judge, "{\"email\":\"a\",\"role\":\"admin\"}", INVALID, "email");
-    judged_refuses(member_invite_judge, "{\"email\":\"a@b\"}", "parameter_not_found", "role");
-    judged_refuses(member_set_judge, "{\"id\":\"" USER "\",\"role\":\"root\"}", INVALID, "role");
-    judged_refuses(member_set_judge, "{\"id\":\"x\",\"role\":\"admin\"}", INVALID, "id");
-    judged_refuses(member_remove_judge, "{}", "parameter_not_found", "id");
-    judged_refuses(member_remove_judge, "{\"id\":\"" USER "\",\"by_role\":\"god\"}", INVALID,
+    parsed_refuses(access_member_invite_parse, "{\"email\":\"a\",\"role\":\"admin\"}", INVALID,
+                   "email");
+    parsed_refuses(access_member_invite_parse, "{\"email\":\"a@b\"}", "parameter_not_found",
+                   "role");
+    parsed_refuses(access_member_set_parse, "{\"id\":\"" USER "\",\"role\":\"root\"}", INVALID,
+                   "role");
+    parsed_refuses(access_member_set_parse, "{\"id\":\"x\",\"role\":\"admin\"}", INVALID, "id");
+    parsed_refuses(access_member_remove_parse, "{}", "parameter_not_found", "id");
+    parsed_refuses(access_member_remove_parse, "{\"id\":\"" USER "\",\"by_role\":\"god\"}", INVALID,
                    "by_role");
-    judged_needs_organization(member_list_judge, "");
-    judged_needs_organization(member_remove_judge, "{\"id\":\"" USER "\"}");
+    parsed_needs_organization(access_member_list_parse, "");
+    parsed_needs_organization(access_member_remove_parse, "{\"id\":\"" USER "\"}");
 }

@@ -1,6 +1,6 @@
-#include "services/access/attempts.h"
+#include "services/access/password_attempts.h"
 #include "services/access/session.h"
-#include "tests/unit/services/access/judged.h"
+#include "tests/unit/services/access/parse_fixture.h"
 
 #define INVALID "parameter_invalid"
 #define USER    "01920000-0000-7000-8000-00000000000b"
@@ -8,59 +8,64 @@
 
 Test(session, is_known_by_a_hash_in_lower_case)
 {
-    struct judged judged;
+    struct parsed parsed;
 
-    judged_accepts(&judged, session_check_judge, "{\"token_hash\":\"" HASH "\"}");
-    judged_param(&judged, 0, HASH);
-    arena_release(&judged.arena);
-    judged_refuses(session_check_judge, "{\"token_hash\":\"AB\"}", INVALID, "token_hash");
-    judged_refuses(session_check_judge, "{}", "parameter_not_found", "token_hash");
+    parsed_accepts(&parsed, access_session_check_parse, "{\"token_hash\":\"" HASH "\"}");
+    parsed_param(&parsed, 0, HASH);
+    arena_release(&parsed.arena);
+    parsed_refuses(access_session_check_parse, "{\"token_hash\":\"AB\"}", INVALID, "token_hash");
+    parsed_refuses(access_session_check_parse, "{}", "parameter_not_found", "token_hash");
 }
 
 Test(session, ends_by_its_token_without_an_organization_or_by_its_id_in_one)
 {
-    struct judged judged;
+    struct parsed parsed;
 
-    judged_accepts(&judged, session_end_judge, "{\"token_hash\":\"" HASH "\"}");
-    cr_assert_eq(judged.ask->statement, SQL_END_TOKEN);
-    arena_release(&judged.arena);
-    judged_accepts(&judged, session_end_judge, "{\"user_id\":\"" USER "\",\"id\":\"" USER "\"}");
-    cr_assert_eq(judged.ask->statement, SQL_END_SESSION);
-    arena_release(&judged.arena);
-    judged_refuses(session_end_judge, "{\"user_id\":\"" USER "\"}", "parameter_not_found", "id");
-    judged_refuses(session_end_judge, "{}", "parameter_not_found", "user_id");
-    judged_needs_organization(session_end_judge, "{\"user_id\":\"" USER "\",\"id\":\"" USER "\"}");
-    judged_needs_organization(session_end_all_judge, "{\"user_id\":\"" USER "\"}");
+    parsed_accepts(&parsed, access_session_end_parse, "{\"token_hash\":\"" HASH "\"}");
+    cr_assert_eq(parsed.query->statement, SQL_END_TOKEN);
+    arena_release(&parsed.arena);
+    parsed_accepts(&parsed, access_session_end_parse,
+                   "{\"user_id\":\"" USER "\",\"id\":\"" USER "\"}");
+    cr_assert_eq(parsed.query->statement, SQL_END_SESSION);
+    arena_release(&parsed.arena);
+    parsed_refuses(access_session_end_parse, "{\"user_id\":\"" USER "\"}", "parameter_not_found",
+                   "id");
+    parsed_refuses(access_session_end_parse, "{}", "parameter_not_found", "user_id");
+    parsed_needs_organization(access_session_end_parse,
+                              "{\"user_id\":\"" USER "\",\"id\":\"" USER "\"}");
+    parsed_needs_organization(access_session_end_all_parse, "{\"user_id\":\"" USER "\"}");
 }
 
 Test(session, commands_refuse_bodies_that_break_the_contract)
 {
-    judged_refuses(sign_in_judge, "{\"password\":\"x\",\"address\":\"::1\",\"user_agent\":\"\"}",
+    parsed_refuses(access_sign_in_parse,
+                   "{\"password\":\"x\",\"address\":\"::1\",\"user_agent\":\"\"}",
                    "parameter_not_found", "email");
-    judged_refuses(
-        sign_in_judge,
+    parsed_refuses(
+        access_sign_in_parse,
         "{\"email\":\"a@b\",\"password\":\"x\",\"address\":\"here\",\"user_agent\":\"\"}", INVALID,
         "address");
-    judged_refuses(password_judge,
-                   "{\"user_id\":\"" USER "\",\"password\":\"x\",\"new_password\":\"1234567\","
+    parsed_refuses(access_password_parse,
+                   "{\"user_id\":\"" USER
+                   "\",\"password\":\"x\",\"new_password\":\"fourteen chars\","
                    "\"keep\":\"" HASH "\"}",
                    INVALID, "new_password");
-    judged_refuses(invitation_judge,
-                   "{\"token\":\"t\",\"password\":\"1234567\",\"address\":\"::1\","
+    parsed_refuses(access_invitation_parse,
+                   "{\"token\":\"t\",\"password\":\"fourteen chars\",\"address\":\"::1\","
                    "\"user_agent\":\"\"}",
                    INVALID, "password");
 }
 
 static struct str counted(const char *address, struct arena *arena)
 {
-    struct attempts attempts = {.n = 0};
+    struct password_attempts attempts = {.n = 0};
 
-    attempts_of_address(&attempts, arena, str_of(address));
-    cr_assert_eq(attempts.at[0].most, 30);
+    password_attempts_of_address(&attempts, arena, str_of(address));
+    cr_assert_eq(attempts.at[0].max, 30);
     return attempts.at[0].counted;
 }
 
-Test(session, attempts_are_counted_by_address_or_by_half_of_an_ipv6_address)
+Test(session, password_attempts_are_counted_by_address_or_by_half_of_an_ipv6_address)
 {
     struct arena arena;
 
@@ -69,5 +74,41 @@ Test(session, attempts_are_counted_by_address_or_by_half_of_an_ipv6_address)
     cr_assert_not(str_equal(counted("2001:db8::1", &arena), counted("2001:db8:0:1::1", &arena)));
     cr_assert_not(str_equal(counted("192.0.2.1", &arena), counted("192.0.2.2", &arena)));
     cr_assert(str_equal(counted("192.0.2.1", &arena), counted("::ffff:192.0.2.1", &arena)));
+    arena_release(&arena);
+}
+
+/* The one of an address' counts that has this bound. */
+static struct str counted_as(const char *address, int64_t max, struct arena *arena)
+{
+    struct password_attempts attempts = {.n = 0};
+
+    password_attempts_of_address(&attempts, arena, str_of(address));
+    for (size_t i = 0; i < attempts.n; i++)
+        if (attempts.at[i].max == max)
+            return attempts.at[i].counted;
+    return STR_NONE;
+}
+
+Test(session, password_attempts_are_counted_by_networks_with_higher_bounds)
+{
+    static const struct {
+        int64_t max;
+        const char *one, *same, *other;
+    } cases[] = {
+        {PASSWORD_ATTEMPTS_OF_SITE, "2001:db8:1:ff01::1", "2001:db8:1:ffff::1",
+         "2001:db8:1:fe00::1"},
+        {PASSWORD_ATTEMPTS_OF_NETWORK, "2001:db8:1::1", "2001:db8:1:ffff::1", "2001:db8:2::1"},
+        {PASSWORD_ATTEMPTS_OF_NETWORK, "192.0.2.1", "192.0.2.255", "192.0.3.1"},
+    };
+    struct arena arena;
+
+    arena_init(&arena, 1 << 20);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct str one = counted_as(cases[i].one, cases[i].max, &arena);
+
+        cr_assert_not_null(one.p);
+        cr_expect(str_equal(one, counted_as(cases[i].same, cases[i].max, &arena)));
+        cr_expect_not(str_equal(one, counted_as(cases[i].other, cases[i].max, &arena)));
+    }
     arena_release(&arena);
 }

@@ -54,14 +54,14 @@ Test(block, makes_one_for_each_organization_behind_its_head)
 
 Test(block, begins_another_when_one_is_full_and_links_the_two)
 {
-    enum { N = BLOCK_ENTRIES_MOST + 1 };
+    enum { N = BLOCK_ENTRIES_MAX + 1 };
     struct block_entry *entries = ARENA_ARRAY(&arena, struct block_entry, N);
     struct block_made *made;
 
     for (size_t i = 0; i < N; i++)
         entries[i] = entry_of(i, 1);
     cr_assert_eq(blocks_make(entries, N, NULL, 0, &stamp, &arena, &made), 2);
-    cr_assert_eq(made[0].block.n, BLOCK_ENTRIES_MOST);
+    cr_assert_eq(made[0].block.n, BLOCK_ENTRIES_MAX);
     cr_assert_eq(made[1].block.n, 1);
     cr_assert_eq(made[1].block.number, 2);
     cr_assert_eq(made[1].block.entries, N);

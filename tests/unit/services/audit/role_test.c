@@ -1,7 +1,7 @@
-/* Who may do what with the trail: roles insert and read, and nothing else. */
-#include "tests/unit/services/audit/sealed.h"
+/* Who may do what with the audit log: roles insert and read, and nothing else. */
+#include "tests/unit/services/audit/seal_fixture.h"
 
-TestSuite(role, .init = start, .fini = stop, .timeout = 120);
+TestSuite(role, .init = start, .fini = stop);
 
 static const char *const roles[] = {"conv_access", "conv_audit", "conv_conversation", "conv_search",
                                     "conv_webhook"};
@@ -25,7 +25,7 @@ static const char *state_as(PGconn *in, const char *role, const char *statement)
 }
 
 /* Every table of the schema, months and the default partition included. */
-Test(role, alters_and_removes_nothing_of_the_trail_whoever_it_is)
+Test(role, alters_and_removes_nothing_of_the_audit_log_whoever_it_is)
 {
     PGconn *in = session();
     PGresult *tables;
@@ -61,6 +61,8 @@ static void expect_state(PGconn *in, const char *role, const char *statement, co
     cr_expect_str_eq(got, state, "%s as %s: %s", statement, role, got);
 }
 
+#define OWN_TIME "audit.time_of('" ORG "')"
+
 Test(role, appends_entries_but_does_not_say_which_transaction_it_is)
 {
     PGconn *in = session();
@@ -69,14 +71,57 @@ Test(role, appends_entries_but_does_not_say_which_transaction_it_is)
     for (int role = 1; role < 4; role++) {
         expect_state(in, roles[role],
                      "INSERT INTO audit.entries (organization_id, created_at, request_id,"
-                     " api_key_id, operation, http_status, outcome) VALUES ('" ORG "', now(),"
-                     " '" ORG "', '" ORG "', 'ping', 200, 'allowed')",
+                     " api_key_id, operation, http_status, outcome) VALUES ('" ORG "',"
+                     " " OWN_TIME ", '" ORG "', '" ORG "', 'ping', 200, 'allowed')",
                      "00000");
         expect_state(in, roles[role],
                      "INSERT INTO audit.entries (organization_id, created_at, request_id,"
                      " api_key_id, operation, http_status, outcome, xid) VALUES ('" ORG "',"
                      " now(), '" ORG "', '" ORG "', 'ping', 200, 'allowed', '1')",
                      "42501");
+    }
+    PQfinish(in);
+}
+
+/* What an entry is when nothing else is said, and each of its parts beyond its bounds. */
+#define APPEND(at, operation, status, outcome, reason)                                             \
+    "INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id, operation,"   \
+    " http_status, outcome, denial_reason) VALUES ('" ORG "', " at ", '" ORG "', '" ORG            \
+    "', " operation ", " status ", " outcome ", " reason ")"
+
+Test(role, appends_nothing_beyond_the_bounds)
+{
+    static const char *const within[] = {
+        APPEND(OWN_TIME, "'p'", "100", "'a'", "'r'"),
+        APPEND(OWN_TIME, "repeat('p', 64)", "599", "repeat('a', 64)", "repeat('r', 64)"),
+        APPEND(OWN_TIME, "'ping'", "200", "'allowed'", "NULL"),
+    };
+    static const char *const beyond[] = {
+        APPEND("now()", "'ping'", "200", "'allowed'", "NULL"),
+        APPEND(OWN_TIME " + interval '1 microsecond'", "'ping'", "200", "'allowed'", "NULL"),
+        APPEND("'1969-12-31 23:59:59.999999+00'", "'ping'", "200", "'allowed'", "NULL"),
+        APPEND("'10900-01-01 00:00+00'", "'ping'", "200", "'allowed'", "NULL"),
+        APPEND("'infinity'", "'ping'", "200", "'allowed'", "NULL"),
+        APPEND("'-infinity'", "'ping'", "200", "'allowed'", "NULL"),
+        APPEND(OWN_TIME, "''", "200", "'allowed'", "NULL"),
+        APPEND(OWN_TIME, "repeat('\u00e9', 33)", "200", "'allowed'", "NULL"),
+        APPEND(OWN_TIME, "E'a\\nb'", "200", "'allowed'", "NULL"),
+        APPEND(OWN_TIME, "'ping'", "99", "'allowed'", "NULL"),
+        APPEND(OWN_TIME, "'ping'", "600", "'allowed'", "NULL"),
+        APPEND(OWN_TIME, "'ping'", "200", "''", "NULL"),
+        APPEND(OWN_TIME, "'ping'", "200", "repeat('a', 65)", "NULL"),
+        APPEND(OWN_TIME, "'ping'", "200", "E'\\n'", "NULL"),
+        APPEND(OWN_TIME, "'ping'", "200", "'denied'", "''"),
+        APPEND(OWN_TIME, "'ping'", "200", "'denied'", "repeat('r', 65)"),
+        APPEND(OWN_TIME, "'ping'", "200", "'denied'", "E'r\\n'"),
+    };
+    PGconn *in = session();
+
+    for (int role = 1; role < 4; role++) {
+        for (size_t i = 0; i < sizeof(within) / sizeof(within[0]); i++)
+            expect_state(in, roles[role], within[i], "00000");
+        for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++)
+            expect_state(in, roles[role], beyond[i], "42501");
     }
     PQfinish(in);
 }
@@ -100,7 +145,7 @@ Test(role, appends_changes_but_does_not_say_when_it_was)
     PQfinish(in);
 }
 
-Test(role, reads_and_seals_the_trail_as_the_audit_service_only)
+Test(role, reads_and_seals_the_audit_log_as_the_audit_service_only)
 {
     PGconn *in = session();
 
@@ -113,7 +158,9 @@ Test(role, reads_and_seals_the_trail_as_the_audit_service_only)
         expect_state(in, roles[role], "SELECT * FROM audit.changes", state);
         expect_state(in, roles[role], "SELECT audit.drop_changes(1)", state);
         expect_state(in, roles[role], "SELECT audit.count_strays()", state);
-        expect_state(in, roles[role], "SELECT audit.drop_oldest(3)", state);
+        expect_state(in, roles[role], "SELECT audit.find_droppable(3)", state);
+        expect_state(in, roles[role],
+                     "SELECT audit.drop_month(3, now(), NULL, now(), 'x', 'x', sha512(''))", state);
         expect_state(in, roles[role], "SELECT audit.drop_blocks(1)", state);
         expect_state(in, roles[role], "SELECT audit.may_drop('audit.entries', now(), 1)", "42501");
     }

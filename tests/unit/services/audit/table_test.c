@@ -1,31 +1,31 @@
-/* The trail's table and statements on a real database, as the service's own role. */
+/* The audit log's table and statements on a real database, as the service's own role. */
 #include "services/audit/audit.h"
-#include "tests/unit/services/audit/sealed.h"
+#include "tests/unit/services/audit/seal_fixture.h"
 
-TestSuite(audit_table, .init = start, .fini = stop, .timeout = 120);
+TestSuite(audit_table, .init = start, .fini = stop);
 
-static struct trail_entry entry_of(int http_status, const char *code)
+static struct audit_log_entry entry_of(int http_status, const char *code)
 {
-    return (struct trail_entry){.organization_id = {.b = {1}},
-                                .request_id = uuid_v7(clock_us()),
-                                .api_key_id = {.b = {2}},
-                                .operation = OP_PING,
-                                .http_status = http_status,
-                                .error_code = code};
+    return (struct audit_log_entry){.organization_id = {.b = {1}},
+                                    .request_id = uuid_v7(clock_us()),
+                                    .api_key_id = {.b = {2}},
+                                    .operation = OP_PING,
+                                    .http_status = http_status,
+                                    .error_code = code};
 }
 
-static void record(const struct trail_entry *entries, size_t n)
+static void record(const struct audit_log_entry *entries, size_t n)
 {
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
-    trail_add(db, SQL_RECORD_ENTRIES, entries, n, &arena);
+    audit_log_add(db, SQL_RECORD_ENTRIES, entries, n, &arena);
     cr_assert_eq(db_run(db), ST_OK);
     cr_assert_eq(db_commit(db), ST_OK);
 }
 
 Test(audit_table, an_entry_that_is_there_stays_as_it_is)
 {
-    struct trail_entry entries[3] = {entry_of(200, NULL), entry_of(403, "https_required"),
-                                     entry_of(404, "not_found")};
+    struct audit_log_entry entries[3] = {entry_of(200, NULL), entry_of(403, "https_required"),
+                                         entry_of(404, "not_found")};
 
     record(entries, 2);
     entries[0].http_status = 500;
@@ -39,10 +39,45 @@ Test(audit_table, an_entry_that_is_there_stays_as_it_is)
 
 Test(audit_table, twice_in_one_batch_is_once)
 {
-    struct trail_entry entry = entry_of(200, NULL), entries[2] = {entry, entry};
+    struct audit_log_entry entry = entry_of(200, NULL), entries[2] = {entry, entry};
 
     record(entries, 2);
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 1);
+}
+
+/* What the actor does with the audit sink, for appends. */
+static void append(struct command *const *commands, size_t n)
+{
+    size_t first;
+
+    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
+    first = db_added(db);
+    audit_service_sink.add(db, SQL_RECORD_ENTRIES, commands, n, &arena);
+    cr_assert_eq(db_commit(db), ST_OK);
+    audit_service_sink.on_commit(db_result(db, first), commands, n);
+}
+
+Test(audit_table, says_which_entries_were_there_already)
+{
+    static const struct route route = {.parse = audit_append_parse};
+    struct audit_log_entry entries[4];
+    struct command commands[4] = {{.route = &route}};
+    struct command *all[4];
+
+    for (int i = 0; i < 4; i++) {
+        entries[i] = entry_of(200, NULL);
+        commands[i] = (struct command){.route = &route, .state = &entries[i]};
+        all[i] = &commands[i];
+    }
+    entries[3] = entries[2];
+    append(&all[1], 1);
+    cr_assert_not(commands[1].is_recorded_already);
+    append(all, 4);
+    cr_assert_not(commands[0].is_recorded_already);
+    cr_assert(commands[1].is_recorded_already);
+    cr_assert_not(commands[2].is_recorded_already);
+    cr_assert(commands[3].is_recorded_already, "its twin was first");
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 3);
 }
 
 #define KEEP "SELECT audit.keep_partitions()"
@@ -74,7 +109,7 @@ Test(audit_table, upkeep_makes_what_is_missing_and_then_rests)
     cr_assert_gt(self.partitions_due_us, clock_mono_us());
     cr_assert_eq(count(KEEP), 0);
     postgres_do(server.url, lose_a_month);
-    self.strays_due_us = INT64_MAX;
+    self.unpartitioned_due_us = INT64_MAX;
     audit_upkeep(db, &arena, &self);
     cr_assert_eq(count(KEEP), 1);
 }

@@ -178,8 +178,8 @@ Test(arguments, name_what_is_wrong)
     WRONG("no verb is named, see convctl org --help", "org");
     WRONG("unknown verb of org, see convctl org --help", "org", "make");
     WRONG("--name is missing", "org", "create");
-    WRONG("nothing is to be changed, see convctl policy --help", "policy", "set", "--org", ORG);
-    WRONG("nothing is to be changed, see convctl org --help", "org", "set", ORG);
+    WRONG("nothing to change, see convctl policy --help", "policy", "set", "--org", ORG);
+    WRONG("nothing to change, see convctl org --help", "org", "set", ORG);
     WRONG("--no-ip and --ip exclude each other", "policy", "set", "--org", ORG, "--no-ip", "--ip",
           "::1");
     WRONG("--ip and --no-ip exclude each other", "policy", "set", "--org", ORG, "--ip", "::1",
@@ -194,9 +194,9 @@ Test(arguments, name_what_is_wrong)
     WRONG("unknown option --names", "org", "create", "--names", "a");
     WRONG("ORG must be a UUID in lower case", "org", "get", "7");
     WRONG("ORG is missing", "org", "get");
-    WRONG("one argument too many", "org", "get", ORG, ORG);
-    WRONG("one argument too many", "webhook", "create", "--event", "a", "--url", "b", "c");
-    WRONG("one argument too many", "policy", "set", "--ip", "10.0.0.1", "--", "10.0.0.2");
+    WRONG("too many arguments", "org", "get", ORG, ORG);
+    WRONG("too many arguments", "webhook", "create", "--event", "a", "--url", "b", "c");
+    WRONG("too many arguments", "policy", "set", "--ip", "10.0.0.1", "--", "10.0.0.2");
     WRONG("--rate-limit must be an integer or default", "org", "set", ORG, "--rate-limit", "");
     WRONG("KEY_ID must be a UUID in lower case", "key", "revoke", "--org", ORG, "x");
     WRONG("--require-https must be true|false", "policy", "set", "--require-https", "yes");

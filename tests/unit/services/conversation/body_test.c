@@ -5,12 +5,12 @@
 #include <string.h>
 
 static struct arena arena;
-static struct problems problems;
+static struct errors errors;
 
 static void start(void)
 {
     arena_init(&arena, 64 << 20);
-    problems_init(&problems, &arena);
+    errors_init(&errors, &arena);
 }
 
 static void stop(void)
@@ -26,15 +26,15 @@ TestSuite(body, .init = start, .fini = stop);
 #define X500 X250 X250
 #define ID   "01920000-0000-7000-8000-00000000000a"
 
-/* The problems in their order, as `code field, code field`; "" when there is none. */
-static const char *problems_text(void)
+/* The errors in their order, as `code field, code field`; "" when there is none. */
+static const char *errors_text(void)
 {
     struct buf out;
 
     buf_init(&out, &arena, 256);
-    for (size_t i = 0; i < problems.n; i++) {
-        const char *const code = problems.at[i].code;
-        const char *const field = problems.at[i].field;
+    for (size_t i = 0; i < errors.n; i++) {
+        const char *const code = errors.at[i].code;
+        const char *const field = errors.at[i].field;
 
         buf_printf(&out, "%s%s %s", i == 0 ? "" : ", ",
                    strcmp(code, "parameter_invalid") == 0     ? "invalid"
@@ -47,29 +47,29 @@ static const char *problems_text(void)
 
 struct sample {
     const char *body;
-    const char *problems;
+    const char *errors;
 };
 
 typedef bool (*read_fn)(struct str body, void *out);
 
 static bool read_create(struct str body, void *out)
 {
-    return create_body_read(body, out, &problems);
+    return create_body_read(body, out, &errors);
 }
 
 static bool read_update(struct str body, void *out)
 {
-    return update_body_read(body, out, &problems);
+    return update_body_read(body, out, &errors);
 }
 
 static void assert_samples(const struct sample *samples, size_t n, read_fn read, void *out)
 {
     for (size_t i = 0; i < n; i++) {
-        problems_init(&problems, &arena);
-        cr_expect_eq(read(str_of(samples[i].body), out), samples[i].problems[0] == '\0', "%s",
+        errors_init(&errors, &arena);
+        cr_expect_eq(read(str_of(samples[i].body), out), samples[i].errors[0] == '\0', "%s",
                      samples[i].body);
-        cr_expect_str_eq(problems_text(), samples[i].problems, "%s: %s", samples[i].body,
-                         problems_text());
+        cr_expect_str_eq(errors_text(), samples[i].errors, "%s: %s", samples[i].body,
+                         errors_text());
     }
 }
 
@@ -229,18 +229,18 @@ Test(body, holds_at_most_20_attributes_and_nulls_are_none)
 {
     struct update_body out;
 
-    cr_assert(update_body_read(many_attributes(20, ",\"gone\":null"), &out, &problems));
+    cr_assert(update_body_read(many_attributes(20, ",\"gone\":null"), &out, &errors));
     cr_assert_eq(out.custom_attributes.n_values, 20);
-    cr_assert_not(update_body_read(many_attributes(25, ""), &out, &problems));
-    cr_assert_str_eq(problems_text(), "invalid custom_attributes");
-    cr_assert_str_eq(problems.at[0].message, "custom_attributes must not hold more than 20 keys");
+    cr_assert_not(update_body_read(many_attributes(25, ""), &out, &errors));
+    cr_assert_str_eq(errors_text(), "invalid custom_attributes");
+    cr_assert_str_eq(errors.at[0].message, "custom_attributes must not have more than 20 keys");
 }
 
 #define KEY_RULE "must begin with a letter and consist of letters, digits, '_', '-' and '.'"
 #define E10      "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
 #define E90      E10 E10 E10 E10 E10 E10 E10 E10 E10
 
-/* What the message says of the first problem. */
+/* What the message says of the first error. */
 static const struct {
     const char *body, *message;
 } attribute_messages[] = {
@@ -265,9 +265,9 @@ Test(body, a_refused_attribute_is_named_by_the_message)
     struct create_body out;
 
     for (size_t i = 0; i < COUNT(attribute_messages); i++) {
-        problems_init(&problems, &arena);
-        cr_assert_not(create_body_read(str_of(attribute_messages[i].body), &out, &problems));
-        cr_expect_str_eq(problems.at[0].message, attribute_messages[i].message);
+        errors_init(&errors, &arena);
+        cr_assert_not(create_body_read(str_of(attribute_messages[i].body), &out, &errors));
+        cr_expect_str_eq(errors.at[0].message, attribute_messages[i].message);
     }
 }
 
@@ -278,7 +278,7 @@ Test(body, gives_a_profile_as_it_is_stored)
     cr_assert(
         create_body_read(STR(USER("\"email\":\"Ann@EXAMPLE.com\",\"phone\":\" +1 555\\u00a0\","
                                   "\"name\":\" Ann \"")),
-                         &out, &problems));
+                         &out, &errors));
     cr_assert(str_equal(out.from.email, STR("ann@example.com")));
     cr_assert(str_equal(out.from.phone, STR("+1 555")));
     cr_assert(str_equal(out.from.name, STR(" Ann ")));

@@ -1,7 +1,7 @@
 /* What other channels and operators do to conversations and contacts. */
-#include "tests/unit/services/conversation/stored.h"
+#include "tests/unit/services/conversation/conversation_fixture.h"
 
-TestSuite(channel_store, .init = start, .fini = stop, .timeout = 120);
+TestSuite(channel_store, .init = start, .fini = stop);
 
 Test(channel_store, opens_conversations_of_other_channels)
 {
@@ -32,8 +32,8 @@ Test(channel_store, opens_conversations_of_other_channels)
                    OUTCOME_PARAMETER_INVALID, "status");
     /* the widget's alone is announced */
     cr_assert_eq(count("SELECT count(*) FROM webhook.events"), 1);
-    cr_assert_not_null(by_id->doorbell);
-    cr_assert_null(by_email->doorbell);
+    cr_assert_not_null(by_id->notice);
+    cr_assert_null(by_email->notice);
 }
 
 Test(channel_store, appends_messages_and_counts_them)

@@ -2,7 +2,7 @@
 
 #include <criterion/criterion.h>
 
-#define JUDGED(...) create_judge_found(&(struct create_found){__VA_ARGS__})
+#define JUDGED(...) create_decide(&(struct create_found){__VA_ARGS__})
 
 Test(create_rules, report_what_was_made)
 {

@@ -1,7 +1,7 @@
 /* Creating conversations: what the statement writes and what it finds. */
-#include "tests/unit/services/conversation/stored.h"
+#include "tests/unit/services/conversation/conversation_fixture.h"
 
-TestSuite(create_store, .init = start, .fini = stop, .timeout = 120);
+TestSuite(create_store, .init = start, .fini = stop);
 
 Test(create_store, creates_a_conversation_its_contact_and_its_event_once)
 {
@@ -16,13 +16,13 @@ Test(create_store, creates_a_conversation_its_contact_and_its_event_once)
     assert_reply_has(made, "\"custom_attributes\":{\"a\": 1.50, \"big\": 9007199254740993}");
     assert_reply_has(made, "\"external_id\":\"u1\",\"name\":\"Ann\",\"email\":\"a@x.org\","
                            "\"phone\":\"1\"");
-    cr_assert_str_eq(made->doorbell, "v1.notice.events");
+    cr_assert_str_eq(made->notice, "v1.notice.events");
     cr_assert_str_eq(reply_of(read_back(made)), reply_of(made));
 
     again = run_create(CREATE("e1", USER("u1") ",\"name\":\"Other\",\"email\":\"b@x.org\""));
     assert_outcome(again, OUTCOME_REPLAYED, NULL);
     cr_assert_str_eq(reply_of(again), reply_of(made));
-    cr_assert_null(again->doorbell);
+    cr_assert_null(again->notice);
     cr_assert(uuid_equal(&again->contact_id, &made->contact_id));
 
     cr_assert_eq(count("SELECT count(*) FROM conversation.conversations"), 1);
@@ -37,13 +37,13 @@ Test(create_store, sees_within_one_batch_what_came_before)
     struct command *first, *second, *third;
 
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
-    first = begin(db, &arena, (struct ask){&create, ORG, NULL, CREATE("e1", USER("u1"))});
-    second = begin(db, &arena, (struct ask){&create, ORG, NULL, CREATE("e1", USER("u1"))});
-    third = begin(db, &arena, (struct ask){&create, ORG, NULL, CREATE("e1", USER("u2"))});
+    first = begin(db, &arena, (struct call){&create, ORG, NULL, CREATE("e1", USER("u1"))});
+    second = begin(db, &arena, (struct call){&create, ORG, NULL, CREATE("e1", USER("u1"))});
+    third = begin(db, &arena, (struct call){&create, ORG, NULL, CREATE("e1", USER("u2"))});
     cr_assert_eq(db_run(db), ST_OK);
-    cr_assert_eq(create_tell(first, db, NULL), ST_OK);
-    cr_assert_eq(create_tell(second, db, NULL), ST_OK);
-    cr_assert_eq(create_tell(third, db, NULL), ST_REFUSED);
+    cr_assert_eq(conversation_create_reply(first, db, NULL), ST_OK);
+    cr_assert_eq(conversation_create_reply(second, db, NULL), ST_OK);
+    cr_assert_eq(conversation_create_reply(third, db, NULL), ST_REFUSED);
     cr_assert_eq(db_commit(db), ST_OK);
 
     assert_outcome(first, OUTCOME_CREATED, NULL);
@@ -80,9 +80,9 @@ Test(create_store, refuses_a_profile_that_belongs_to_another_contact_and_writes_
 
     refused = run_create(CREATE("e2", USER("u2") ",\"email\":\"A@X\",\"phone\":\"1\""));
     assert_outcome(refused, OUTCOME_PROFILE_CONFLICT, "from.email");
-    cr_assert_eq(refused->problems.n, 2);
-    cr_assert_str_eq(refused->problems.at[1].field, "from.phone");
-    cr_assert_not_null(strstr(refused->problems.at[0].message, text_of(&owner->contact_id)));
+    cr_assert_eq(refused->errors.n, 2);
+    cr_assert_str_eq(refused->errors.at[1].field, "from.phone");
+    cr_assert_not_null(strstr(refused->errors.at[0].message, text_of(&owner->contact_id)));
 
     run_create(CREATE("e3", USER("u3")));
     assert_outcome(run_create(CREATE("e4", USER("u3") ",\"name\":\"C\",\"phone\":\"1\"")),
@@ -107,17 +107,17 @@ Test(create_store, keeps_organizations_apart)
 {
     struct command *const ours = run_create(CREATE("e1", USER("u1") ",\"email\":\"a@x\""));
     struct command *const theirs =
-        run((struct ask){&create, OTHER, NULL, CREATE("e1", USER("u1") ",\"email\":\"a@x\"")});
+        run((struct call){&create, OTHER, NULL, CREATE("e1", USER("u1") ",\"email\":\"a@x\"")});
     const char *const by_id =
         arena_printf(&arena, CREATE("e2", "\"id\":\"%s\""), text_of(&ours->contact_id));
 
     assert_outcome(theirs, OUTCOME_CREATED, NULL);
     cr_assert_not(uuid_equal(&ours->contact_id, &theirs->contact_id));
-    assert_outcome(run((struct ask){&create, OTHER, NULL, by_id}), OUTCOME_NOT_FOUND, "from.id");
-    assert_outcome(run((struct ask){&get, OTHER, text_of(&ours->conversation_id), NULL}),
+    assert_outcome(run((struct call){&create, OTHER, NULL, by_id}), OUTCOME_NOT_FOUND, "from.id");
+    assert_outcome(run((struct call){&get, OTHER, text_of(&ours->conversation_id), NULL}),
                    OUTCOME_NOT_FOUND, NULL);
-    assert_outcome(run((struct ask){&update, OTHER, text_of(&ours->conversation_id),
-                                    "{\"custom_attributes\":{}}"}),
+    assert_outcome(run((struct call){&update, OTHER, text_of(&ours->conversation_id),
+                                     "{\"custom_attributes\":{}}"}),
                    OUTCOME_NOT_FOUND, NULL);
 }
 
@@ -146,7 +146,7 @@ Test(create_store, tells_every_request_of_a_batch_its_own_answer)
     struct command *commands[N];
 
     for (size_t i = 0; i < N; i++) {
-        commands[i] = judge(&arena, (struct ask){&create, ORG, NULL, requests[i].body});
+        commands[i] = parse(&arena, (struct call){&create, ORG, NULL, requests[i].body});
         cr_assert_not_null(commands[i]->state);
     }
     run_batch(commands, N);
@@ -172,7 +172,7 @@ Test(create_store, creates_a_full_batch_for_one_new_contact)
         const char *const body =
             arena_printf(&arena, CREATE("e%d", USER("u") ",\"email\":\"a@x\""), i);
 
-        commands[i] = judge(&arena, (struct ask){&create, ORG, NULL, body});
+        commands[i] = parse(&arena, (struct call){&create, ORG, NULL, body});
     }
     run_batch(commands, N);
     for (int i = 0; i < N; i++)

@@ -1,9 +1,9 @@
 /* What the dashboard shows of an organization's conversations. */
 #include <jansson.h>
 
-#include "tests/unit/services/conversation/stored.h"
+#include "tests/unit/services/conversation/conversation_fixture.h"
 
-TestSuite(inbox_store, .init = start, .fini = stop, .timeout = 120);
+TestSuite(inbox_store, .init = start, .fini = stop);
 
 static json_t *reply_json(const struct command *command)
 {
@@ -71,7 +71,7 @@ Test(inbox_store, shows_the_newest_first_page_by_page)
     cr_expect_eq(pages, 3, "no page more than there are");
     cr_expect_str_eq(walk("", 2, &pages), order);
     cr_expect_eq(pages, 2);
-    cr_expect_str_eq(reply_of(run((struct ask){&inbox, OTHER, NULL, "{}"})),
+    cr_expect_str_eq(reply_of(run((struct call){&inbox, OTHER, NULL, "{}"})),
                      "{\"conversations\":[],\"pages\":{\"type\":\"pages\",\"per_page\":50}}");
 }
 
@@ -164,7 +164,7 @@ Test(inbox_store, refuses_what_is_no_filter)
     assert_outcome(run_on(&inbox, "{\"starting_after\":\"1\"}"), OUTCOME_PARAMETER_INVALID,
                    "starting_after");
     assert_outcome(run_on(&inbox, "{\"order\":\"asc\"}"), OUTCOME_PARAMETER_INVALID, "order");
-    assert_outcome(run((struct ask){&view, OTHER, NULL, "{\"id\":\"" NOBODY "\"}"}),
+    assert_outcome(run((struct call){&view, OTHER, NULL, "{\"id\":\"" NOBODY "\"}"}),
                    OUTCOME_NOT_FOUND, NULL);
 }
 
@@ -284,7 +284,7 @@ Test(inbox_store, is_planned_as_walks_whatever_the_statistics_say)
 {
     const char *plan = arena_printf(&arena, "PREPARE planned AS %s; %s",
                                     conversation_sql[SQL_INBOX].text, assert_walks);
-    char url[POSTGRES_URL_MOST];
+    char url[POSTGRES_URL_MAX];
 
     postgres_url_as(&server, "conv_conversation", url);
     postgres_do(url, plan);

@@ -1,7 +1,7 @@
 /* What the role may do, and how its statements are planned. */
-#include "tests/unit/services/conversation/stored.h"
+#include "tests/unit/services/conversation/conversation_fixture.h"
 
-TestSuite(role, .init = start, .fini = stop, .timeout = 120);
+TestSuite(role, .init = start, .fini = stop);
 
 static int64_t is_allowed(const char *table, const char *privilege)
 {
@@ -47,40 +47,23 @@ Test(role, deletes_nothing_but_messages)
 /* Raises when a plan of the prepared statement `planned` reads more than one key's rows. */
 #define ASSERT_BY_KEY                                                                              \
     "DO $do$ DECLARE line text; BEGIN "                                                            \
-    "FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) EXECUTE planned(%s)' LOOP "                          \
+    "FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) EXECUTE planned%s' LOOP "                            \
     "IF line ~ 'Seq Scan|Bitmap|conversations_of_contact' "                                        \
     "OR (line ~ 'Index Cond' AND line !~ ' AND ') THEN "                                           \
     "RAISE EXCEPTION 'planned by %%', line; END IF; END LOOP; END $do$"
 
-static int parameters_of(const char *statement)
-{
-    int most = 0;
-
-    for (const char *p = strchr(statement, '$'); p != NULL; p = strchr(p + 1, '$')) {
-        const int n = atoi(p + 1);
-
-        if (n > most)
-            most = n;
-    }
-    return most;
-}
-
 static void assert_planned_by_key(void)
 {
-    char url[POSTGRES_URL_MOST];
+    char url[POSTGRES_URL_MAX];
 
     postgres_url_as(&server, "conv_conversation", url);
     for (size_t i = 0; i < CONVERSATION_SQL_COUNT; i++) {
         const char *const text = conversation_sql[i].text;
-        struct buf nulls;
 
         if (i == SQL_INBOX) /* a walk: inbox_store_test.c */
             continue;
-        buf_init(&nulls, &arena, 64);
-        for (int k = parameters_of(text); k > 0; k--)
-            buf_printf(&nulls, "NULL%s", k > 1 ? "," : "");
         postgres_do(url, arena_printf(&arena, "PREPARE planned AS %s; " ASSERT_BY_KEY, text,
-                                      arena_cstr(&arena, buf_str(&nulls))));
+                                      postgres_nulls(text)));
     }
 }
 

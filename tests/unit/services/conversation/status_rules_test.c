@@ -28,11 +28,12 @@ static bool is_allowed(size_t row, const char *to)
 Test(status_rules, allow_the_moves_of_the_table_and_no_others)
 {
     for (size_t row = 0; row < sizeof(allowed) / sizeof(allowed[0]); row++) {
-        for (size_t i = 0; status_names[i] != NULL; i++)
-            cr_expect_eq(status_may_become(str_of(allowed[row].from), str_of(status_names[i])),
-                         is_allowed(row, status_names[i]), "%s to %s", allowed[row].from,
-                         status_names[i]);
-        cr_expect_not(status_may_become(str_of(allowed[row].from), STR("closed")));
+        for (size_t i = 0; conversation_status_names[i] != NULL; i++)
+            cr_expect_eq(conversation_status_may_become(str_of(allowed[row].from),
+                                                        str_of(conversation_status_names[i])),
+                         is_allowed(row, conversation_status_names[i]), "%s to %s",
+                         allowed[row].from, conversation_status_names[i]);
+        cr_expect_not(conversation_status_may_become(str_of(allowed[row].from), STR("closed")));
     }
 }
 
@@ -41,16 +42,17 @@ Test(status_rules, list_where_a_status_can_come_from)
     struct arena arena;
 
     arena_init(&arena, 1 << 20);
-    cr_assert(str_equal(status_sources(&arena, STR("active")),
+    cr_assert(str_equal(conversation_status_sources(&arena, STR("active")),
                         STR("{waiting,human_takeover,resolved,closed}")));
-    cr_assert(str_equal(status_sources(&arena, STR("archived")), STR("{resolved,closed}")));
-    cr_assert(str_equal(status_sources(&arena, STR("closed")), STR("{}")));
+    cr_assert(
+        str_equal(conversation_status_sources(&arena, STR("archived")), STR("{resolved,closed}")));
+    cr_assert(str_equal(conversation_status_sources(&arena, STR("closed")), STR("{}")));
     arena_release(&arena);
 }
 
 Test(status_rules, read_the_legacy_status_as_resolved)
 {
-    cr_assert(status_is_same(STR("closed"), STR("resolved")));
-    cr_assert(status_is_same(STR("active"), STR("active")));
-    cr_assert_not(status_is_same(STR("closed"), STR("archived")));
+    cr_assert(conversation_status_is_same(STR("closed"), STR("resolved")));
+    cr_assert(conversation_status_is_same(STR("active"), STR("active")));
+    cr_assert_not(conversation_status_is_same(STR("closed"), STR("archived")));
 }

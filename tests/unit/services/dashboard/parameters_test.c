@@ -71,9 +71,9 @@ Test(parameters, with_values_that_cannot_be_are_refused)
 
 Test(parameters, are_of_bounded_length)
 {
-    char query[8 + PARAMETERS_VALUE_MOST + 1] = "name=";
+    char query[8 + PARAMETERS_VALUE_MAX + 1] = "name=";
 
-    memset(query + 5, 'a', PARAMETERS_VALUE_MOST + 1);
+    memset(query + 5, 'a', PARAMETERS_VALUE_MAX + 1);
     expect_refused(query, "name");
     memset(query, 'b', 80);
     expect_refused(query, "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb");

@@ -26,15 +26,15 @@ Test(path, takes_nothing_but_an_id_for_a_star)
     static const char *const others[] = {"/k/",       "/k/a/",   "/k/..",      "/k/a%20",
                                          "/k/a b",    "/k/a;b",  "/k/a.b",     "/k/a/b",
                                          "/k/%2e%2e", "/k/a\\b", "/k/\xc3\xa9"};
-    char longest[8 + PATH_ID_MOST + 1] = "/k/";
+    char longest[8 + PATH_ID_MAX + 1] = "/k/";
 
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         struct str id;
 
         cr_expect_not(path_matches(str_of(others[i]), "/k/*", &id), "%s", others[i]);
     }
-    memset(longest + 3, 'a', PATH_ID_MOST);
+    memset(longest + 3, 'a', PATH_ID_MAX);
     cr_expect(fits(longest, "/k/*", longest + 3));
-    longest[3 + PATH_ID_MOST] = 'a';
+    longest[3 + PATH_ID_MAX] = 'a';
     cr_expect_not(fits(longest, "/k/*", longest + 3));
 }

@@ -17,12 +17,12 @@ static enum authorization read_between(const char *before, const char *after)
 {
     char value[200];
     struct str out = STR_NONE;
-    enum authorization verdict;
+    enum authorization result;
 
     snprintf(value, sizeof(value), "%s%s%s", before, token, after);
-    verdict = authorization_read(str_of(value), 1, &out);
-    cr_expect_eq(out.p != NULL, verdict == AUTHORIZATION_TOKEN);
-    return verdict;
+    result = authorization_read(str_of(value), 1, &out);
+    cr_expect_eq(out.p != NULL, result == AUTHORIZATION_TOKEN);
+    return result;
 }
 
 TestSuite(authorization, .init = make);

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 
 static struct key_record record;
-static struct route route;
+static struct api_route route;
 static struct facts facts;
 
 /* Everything is wrong at once; each test puts right what comes before. */
@@ -11,8 +11,8 @@ static void spoil(void)
 {
     record = (struct key_record){
         .plan_has_api = false, .require_https = true, .ip_allowlist_enabled = true};
-    route = (struct route){
-        .end = ROUTE_UNKNOWN, .operation = OP_UNKNOWN, .writes = true, .has_body = true};
+    route = (struct api_route){
+        .end = API_ROUTE_UNKNOWN, .operation = OP_UNKNOWN, .writes = true, .has_body = true};
     facts =
         (struct facts){.record = &record, .route = &route, .over_limit = true, .too_large = true};
 }
@@ -23,41 +23,41 @@ Test(checks, come_in_the_order_of_the_contract)
 {
     static struct address listed;
 
-    cr_expect_eq(checks_judge(&facts), OUTCOME_API_PLAN_RESTRICTED);
+    cr_expect_eq(checks_run(&facts), OUTCOME_API_PLAN_RESTRICTED);
     record.plan_has_api = true;
-    cr_expect_eq(checks_judge(&facts), OUTCOME_HTTPS_REQUIRED);
+    cr_expect_eq(checks_run(&facts), OUTCOME_HTTPS_REQUIRED);
     facts.is_https = true;
-    cr_expect_eq(checks_judge(&facts), OUTCOME_IP_NOT_ALLOWED);
+    cr_expect_eq(checks_run(&facts), OUTCOME_IP_NOT_ALLOWED);
     record.addresses = &listed;
     record.n_addresses = 1;
-    cr_expect_eq(checks_judge(&facts), OUTCOME_RATE_LIMITED);
+    cr_expect_eq(checks_run(&facts), OUTCOME_RATE_LIMITED);
     facts.over_limit = false;
-    cr_expect_eq(checks_judge(&facts), OUTCOME_NOT_FOUND);
-    route.end = ROUTE_NO_METHOD;
-    cr_expect_eq(checks_judge(&facts), OUTCOME_METHOD_NOT_ALLOWED);
-    route.end = ROUTE_FOUND;
-    cr_expect_eq(checks_judge(&facts), OUTCOME_NOT_ACCEPTABLE);
+    cr_expect_eq(checks_run(&facts), OUTCOME_NOT_FOUND);
+    route.end = API_ROUTE_NO_METHOD;
+    cr_expect_eq(checks_run(&facts), OUTCOME_METHOD_NOT_ALLOWED);
+    route.end = API_ROUTE_FOUND;
+    cr_expect_eq(checks_run(&facts), OUTCOME_NOT_ACCEPTABLE);
     facts.accepts_json = true;
-    cr_expect_eq(checks_judge(&facts), OUTCOME_INSUFFICIENT_SCOPE);
+    cr_expect_eq(checks_run(&facts), OUTCOME_INSUFFICIENT_SCOPE);
     record.may_write = true;
-    cr_expect_eq(checks_judge(&facts), OUTCOME_UNSUPPORTED_MEDIA);
+    cr_expect_eq(checks_run(&facts), OUTCOME_UNSUPPORTED_MEDIA);
     facts.sends_json = true;
-    cr_expect_eq(checks_judge(&facts), OUTCOME_PAYLOAD_TOO_LARGE);
+    cr_expect_eq(checks_run(&facts), OUTCOME_PAYLOAD_TOO_LARGE);
     facts.too_large = false;
-    cr_expect_eq(checks_judge(&facts), OUTCOME_OK);
+    cr_expect_eq(checks_run(&facts), OUTCOME_OK);
 }
 
 Test(checks, do_not_ask_for_what_was_not_required)
 {
     record = (struct key_record){.plan_has_api = true};
-    route = (struct route){.end = ROUTE_FOUND, .operation = OP_PING};
+    route = (struct api_route){.end = API_ROUTE_FOUND, .operation = OP_PING};
     facts.over_limit = facts.too_large = false;
     facts.accepts_json = true;
-    cr_expect_eq(checks_judge(&facts), OUTCOME_OK);
+    cr_expect_eq(checks_run(&facts), OUTCOME_OK);
 }
 
 Test(checks, allow_no_address_when_the_list_is_empty)
 {
     record = (struct key_record){.plan_has_api = true, .ip_allowlist_enabled = true};
-    cr_expect_eq(checks_judge(&facts), OUTCOME_IP_NOT_ALLOWED);
+    cr_expect_eq(checks_run(&facts), OUTCOME_IP_NOT_ALLOWED);
 }

@@ -19,9 +19,14 @@ static void confirm(void)
     key_confirm(&key, &record);
 }
 
-static enum key_verdict judge(int64_t mono_ms)
+static enum key_result check(int64_t mono_ms)
 {
-    return key_judge(&key, mono_ms * MS, NOW);
+    return key_check(&key, mono_ms * MS, NOW, true);
+}
+
+static enum key_result check_without_bus(int64_t mono_ms)
+{
+    return key_check(&key, mono_ms * MS, NOW, false);
 }
 
 TestSuite(key, .init = confirm);
@@ -29,72 +34,90 @@ TestSuite(key, .init = confirm);
 Test(key, is_asked_about_when_it_is_new)
 {
     key = (struct key){0};
-    cr_expect_eq(judge(0), KEY_ASK);
+    cr_expect_eq(check(0), KEY_ASK);
 }
 
 Test(key, is_good_then_refreshed_then_waited_for)
 {
-    cr_expect_eq(judge(2999), KEY_GOOD);
-    cr_expect_eq(judge(3000), KEY_GOOD_ASK);
-    cr_expect_eq(judge(4999), KEY_GOOD_ASK);
-    cr_expect_eq(judge(5000), KEY_ASK);
+    cr_expect_eq(check(2999), KEY_GOOD);
+    cr_expect_eq(check(3000), KEY_GOOD_ASK);
+    cr_expect_eq(check(4999), KEY_GOOD_ASK);
+    cr_expect_eq(check(5000), KEY_ASK);
 }
 
 Test(key, is_not_asked_about_twice_at_a_time)
 {
     key.asking = true;
-    cr_expect_eq(judge(3000), KEY_GOOD);
-    cr_expect_eq(judge(5000), KEY_ASK);
+    cr_expect_eq(check(3000), KEY_GOOD);
+    cr_expect_eq(check(5000), KEY_ASK);
 }
 
 Test(key, ends_when_it_expires)
 {
     key.record.expires_at = NOW + 1;
-    cr_expect_eq(judge(0), KEY_GOOD);
+    cr_expect_eq(check(0), KEY_GOOD);
     key.record.expires_at = NOW;
-    cr_expect_eq(judge(0), KEY_BAD);
+    cr_expect_eq(check(0), KEY_BAD);
 }
 
 Test(key, stays_refused_for_five_seconds)
 {
     key_refuse(&key);
-    cr_expect_eq(judge(4999), KEY_BAD);
-    cr_expect_eq(judge(5000), KEY_ASK);
+    cr_expect_eq(check(4999), KEY_BAD);
+    cr_expect_eq(check(5000), KEY_ASK);
 }
 
 Test(key, does_without_access_for_a_minute)
 {
     key_unreachable(&key, 5000 * MS);
-    cr_expect_eq(judge(5000), KEY_GOOD);
-    cr_expect_eq(judge(6000), KEY_GOOD_ASK);
-    cr_expect_eq(judge(59999), KEY_GOOD_ASK);
+    cr_expect_eq(check(5000), KEY_GOOD);
+    cr_expect_eq(check(6000), KEY_GOOD_ASK);
+    cr_expect_eq(check(59999), KEY_GOOD_ASK);
     key_unreachable(&key, 60000 * MS);
-    cr_expect_eq(judge(60000), KEY_OUT_OF_REACH);
-    cr_expect_eq(judge(61000), KEY_ASK);
+    cr_expect_eq(check(60000), KEY_OUT_OF_REACH);
+    cr_expect_eq(check(61000), KEY_ASK);
 }
 
 Test(key, that_is_unknown_is_never_good_without_access)
 {
     key = (struct key){0};
     key_unreachable(&key, 0);
-    cr_expect_eq(judge(0), KEY_OUT_OF_REACH);
-    cr_expect_eq(judge(1000), KEY_ASK);
+    cr_expect_eq(check(0), KEY_OUT_OF_REACH);
+    cr_expect_eq(check(1000), KEY_ASK);
+}
+
+Test(key, does_without_the_bus_for_a_minute_and_asks_when_it_is_back)
+{
+    cr_expect_eq(check_without_bus(3000), KEY_GOOD);
+    cr_expect_eq(check_without_bus(5000), KEY_GOOD);
+    cr_expect_eq(check(5000), KEY_ASK);
+    cr_expect_eq(check_without_bus(59999), KEY_GOOD);
+    cr_expect_eq(check_without_bus(60000), KEY_OUT_OF_REACH);
+    key.record.expires_at = NOW;
+    cr_expect_eq(check_without_bus(5000), KEY_BAD);
+}
+
+Test(key, that_is_unknown_is_asked_about_as_soon_as_the_bus_is_there)
+{
+    key = (struct key){0};
+    cr_expect_eq(check_without_bus(0), KEY_OUT_OF_REACH);
+    cr_expect_eq(check(0), KEY_ASK);
 }
 
 Test(key, is_waited_for_when_access_is_in_reach_again)
 {
     key_unreachable(&key, 29500 * MS);
-    cr_expect_eq(judge(30000), KEY_GOOD);
+    cr_expect_eq(check(30000), KEY_GOOD);
     key_reachable(&key);
-    cr_expect_eq(judge(30000), KEY_ASK);
+    cr_expect_eq(check(30000), KEY_ASK);
 }
 
 Test(key, is_not_relied_on_after_a_notice)
 {
     key_doubt(&key, STR(ORG));
-    cr_expect_eq(judge(1), KEY_ASK);
+    cr_expect_eq(check(1), KEY_ASK);
     key_unreachable(&key, 1 * MS);
-    cr_expect_eq(judge(2), KEY_OUT_OF_REACH);
+    cr_expect_eq(check(2), KEY_OUT_OF_REACH);
 }
 
 Test(key, remembers_of_whom_a_notice_overtook_its_look_up)

@@ -30,7 +30,7 @@ Test(plan, applies_what_is_behind_everything_of_its_service)
     cr_assert_eq(state_of("access", 4, "dd"), PLAN_PENDING);
 }
 
-Test(plan, refuses_what_would_be_slipped_in_before_an_applied_one)
+Test(plan, refuses_what_would_be_inserted_before_an_applied_one)
 {
     cr_assert_eq(state_of("access", 2, "bb"), PLAN_LATE);
 }

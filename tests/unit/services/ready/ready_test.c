@@ -10,11 +10,11 @@
 #include "common/http/admin.h"
 #include "tests/support/port.h"
 
-enum { OUTPUT_MOST = 1024 };
+enum { OUTPUT_MAX = 1024 };
 
 struct told {
     int code;
-    char text[OUTPUT_MOST]; /* standard output and error */
+    char text[OUTPUT_MAX]; /* standard output and error */
 };
 
 static bool says_ready(void *closure, char reason[128])
@@ -89,10 +89,10 @@ Test(ready, finds_a_listener_on_all_addresses)
 
 Test(ready, tells_why_a_process_is_not_ready)
 {
-    struct told told = ask_beside("127.0.0.1", "the bus is out of reach");
+    struct told told = ask_beside("127.0.0.1", "the bus is unreachable");
 
     cr_assert_eq(told.code, 1);
-    cr_assert(strstr(told.text, "the bus is out of reach") != NULL, "%s", told.text);
+    cr_assert(strstr(told.text, "the bus is unreachable") != NULL, "%s", told.text);
 }
 
 Test(ready, fails_where_nobody_listens)

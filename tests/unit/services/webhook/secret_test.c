@@ -33,7 +33,7 @@ Test(secret, has_its_form_and_is_another_each_time)
 {
     const struct str one = secret_new(&arena), other = secret_new(&arena);
 
-    cr_assert_eq(one.n, SECRET_TEXT);
+    cr_assert_eq(one.n, ENDPOINT_SECRET_TEXT);
     cr_assert(str_starts(one, STR("whsec_")));
     cr_assert_eq(strspn(one.p + 6, "0123456789abcdef"), 64);
     cr_assert_not(str_equal(one, other));
@@ -44,10 +44,10 @@ Test(secret, opens_for_its_endpoint_alone)
     const struct secret_keys ours = keys(KEY, "");
     const struct str secret = secret_new(&arena);
     const struct str sealed = secret_seal(&ours, &arena, &acme, &here, secret);
-    char opened[SECRET_TEXT];
+    char opened[ENDPOINT_SECRET_TEXT];
 
     cr_assert(secret_open(&ours, &acme, &here, sealed, opened));
-    cr_assert_eq(memcmp(opened, secret.p, SECRET_TEXT), 0);
+    cr_assert_eq(memcmp(opened, secret.p, ENDPOINT_SECRET_TEXT), 0);
     cr_assert_not(secret_open(&ours, &acme, &there, sealed, opened));
     cr_assert_not(secret_open(&ours, &there, &here, sealed, opened));
     cr_assert_not(secret_open(&ours, &acme, &here, STR(""), opened));
@@ -57,7 +57,7 @@ Test(secret, opens_with_the_key_before_but_is_sealed_with_the_new_one)
 {
     const struct secret_keys old = keys(KEY, ""), both = keys(OTHER, KEY), latest = keys(OTHER, "");
     const struct str secret = secret_new(&arena);
-    char opened[SECRET_TEXT];
+    char opened[ENDPOINT_SECRET_TEXT];
 
     cr_assert(
         secret_open(&both, &acme, &here, secret_seal(&old, &arena, &acme, &here, secret), opened));
@@ -81,13 +81,13 @@ Test(secret, is_sealed_anew_only_when_another_key_sealed_it)
     const struct secret_keys old = keys(KEY, ""), both = keys(OTHER, KEY), latest = keys(OTHER, "");
     const struct str secret = secret_new(&arena);
     const struct str sealed = secret_seal(&old, &arena, &acme, &here, secret);
-    const struct str anew = secret_reseal(&both, &arena, &acme, &here, sealed);
-    char opened[SECRET_TEXT];
+    const struct str again = secret_rekey(&both, &arena, &acme, &here, sealed);
+    char opened[ENDPOINT_SECRET_TEXT];
 
-    cr_assert_not_null(anew.p);
-    cr_assert(secret_open(&latest, &acme, &here, anew, opened));
-    cr_assert_eq(memcmp(opened, secret.p, SECRET_TEXT), 0);
-    cr_assert_null(secret_reseal(&both, &arena, &acme, &here, anew).p, "it is already");
-    cr_assert_null(secret_reseal(&old, &arena, &acme, &here, anew).p, "no key opens it");
-    cr_assert_null(secret_reseal(&both, &arena, &acme, &there, sealed).p, "it is another's");
+    cr_assert_not_null(again.p);
+    cr_assert(secret_open(&latest, &acme, &here, again, opened));
+    cr_assert_eq(memcmp(opened, secret.p, ENDPOINT_SECRET_TEXT), 0);
+    cr_assert_null(secret_rekey(&both, &arena, &acme, &here, again).p, "it is already");
+    cr_assert_null(secret_rekey(&old, &arena, &acme, &here, again).p, "no key opens it");
+    cr_assert_null(secret_rekey(&both, &arena, &acme, &there, sealed).p, "it is another's");
 }

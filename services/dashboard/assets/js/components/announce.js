@@ -3,7 +3,7 @@ import {h} from '../dom.js';
 
 const SHOWN_MS = 6000;
 
-/* What lies behind an open dialog is not read out: so each dialog has a place of its own. */
+/* What lies behind an open dialog is not read out: so each dialog has its own. */
 function place() {
   const dialog = [...document.querySelectorAll('dialog[open]')].pop();
 

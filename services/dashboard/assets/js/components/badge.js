@@ -6,7 +6,7 @@ const KINDS = {
   allowed: 'good', denied: 'warn', rejected: 'info', error: 'bad',
   healthy: 'good', degraded: 'warn', failing: 'bad',
   active: 'good', waiting: 'info', human_takeover: 'warn', resolved: '', archived: '',
-  pending: 'info', claimed: 'info', succeeded: 'good', failed: 'bad', skipped: '',
+  pending: 'info', claimed: 'info', succeeded: 'good', failed: 'bad', skipped: 'warn',
   interrupted: 'warn', quarantined: 'bad',
   enabled: 'good', disabled: '', revoked: '', expired: '', ending: 'warn',
   owner: 'info', admin: 'info', member: '', invited: 'warn',

@@ -2,22 +2,23 @@
 import {h} from '../dom.js';
 
 const WORDS = {
-  dns: 'The name has no address, or no answer came',
-  blocked: 'An address of the name is not allowed',
-  connect: 'Nobody accepts connections there',
-  tls: 'No handshake, or the certificate is not good for the host',
-  timeout: 'No answer within 8 seconds',
-  closed: 'The connection ended before the answer did',
-  protocol: 'The answer was not HTTP, or its head too long',
+  dns: 'The host name has no address, or the DNS lookup failed',
+  blocked: 'The host name has an address that is not allowed',
+  connect: 'Connection refused',
+  tls: 'The TLS handshake failed, or the certificate is not valid for the host',
+  timeout: 'No response within 8 seconds',
+  closed: 'The connection closed before the response was complete',
+  protocol: 'The response was not HTTP, or its headers were too large',
   http_3xx: 'A redirect; redirects are not followed',
   http_4xx: 'The receiver refused it',
   http_5xx: 'The receiver failed',
-  http_other: 'An answer without success',
-  interrupted: 'A process of ours ended meanwhile; it is made again',
+  http_other: 'Non-2xx response',
+  interrupted: 'Interrupted on our side; it will be retried',
   endpoint_disabled: 'The endpoint was disabled',
   endpoint_deleted: 'The endpoint was deleted',
-  expired: 'It waited for too long',
-  internal: 'A fault of ours; the operators see it in the log',
+  expired: 'It waited in the queue for too long',
+  over_budget: 'Over the limit of deliveries per minute; it can be resent',
+  internal: 'An internal error; the operators see it in the log',
 };
 
 export const failureWords = (error) => WORDS[error] ?? error;

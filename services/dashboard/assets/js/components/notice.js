@@ -1,5 +1,6 @@
 /* notice - what stands where content is missing: loading, nothing yet, an error with a way on. */
 import {h} from '../dom.js';
+import {plural} from '../format.js';
 import {session} from '../session.js';
 
 export function notice(kind, ...children) {
@@ -15,7 +16,7 @@ function sentence({message, errors}) {
 
 /* What the server said, and what to quote when asking for help. */
 export function errorNotice(error, retry) {
-  const waits = error.retryAfter ? ` Try again in ${error.retryAfter} seconds.` : '';
+  const waits = error.retryAfter ? ` Try again in ${plural(error.retryAfter, 'second')}.` : '';
 
   return h('div', {class: 'notice bad', role: 'alert'},
            h('p', null, sentence(error), waits),

@@ -3,8 +3,9 @@ import {input} from './form.js';
 
 export function passwordFields({name, label, first = false}) {
   return [
-    input({name, label, type: 'password', required: true, minlength: '8', maxlength: '1024',
-           autocomplete: 'new-password', autofocus: first, hint: 'At least 8 characters'}),
+    input({name, label, type: 'password', required: true, minlength: '15', maxlength: '1024',
+           autocomplete: 'new-password', autofocus: first,
+           hint: 'At least 15 characters: several words make a good one'}),
     input({name: 'again', label: `${label}, again`, type: 'password', required: true,
            maxlength: '1024', autocomplete: 'new-password'}),
   ];

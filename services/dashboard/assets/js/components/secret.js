@@ -18,7 +18,7 @@ export function showSecret(dialog, {title, text, label, secret, more = null}) {
     h('p', null, text),
     h('div', {class: 'code wrap'},
       h('div', {class: 'code-bar'}, h('span', null, label), copyButton(pre, label)), pre),
-    h('p', {class: 'notice warn'}, 'This is shown once. Nobody can show it again, and neither can we.'),
+    h('p', {class: 'notice warn'}, 'This is shown only once. It cannot be shown again.'),
     more,
     h('div', {class: 'actions end'},
       h('button', {type: 'button', class: 'button primary', on: {click: close}}, 'I have stored it')),

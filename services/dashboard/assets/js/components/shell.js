@@ -22,7 +22,7 @@ function chooseTheme(theme) {
   try {
     localStorage.setItem('theme', theme);
   } catch (error) {
-    toast('The theme is used until this page is closed: the browser keeps nothing for this site.');
+    toast('The theme is used until this page is closed: nothing is stored in the browser.');
   }
 }
 

@@ -1,4 +1,4 @@
-/* audit-verify - holds the trail against its seal, step by step, and says what came out. */
+/* audit-verify - holds the audit log against its seal, step by step, and says what came out. */
 import {post} from '../api.js';
 import {h, replace} from '../dom.js';
 import {number, plural} from '../format.js';
@@ -9,16 +9,23 @@ import {errorNotice, notice} from '../components/notice.js';
 import {card} from '../components/section.js';
 
 const FOUND = {
-  changed: 'An entry is not what was sealed',
-  removed: 'An entry or a block was sealed and is not there any more',
-  slipped_in: 'An entry is there that was never sealed',
-  rewritten: 'The chain itself is another one from here on',
+  changed: 'An entry differs from what was sealed',
+  removed: 'A sealed entry, a block or a signed retention note is missing',
+  slipped_in: 'An entry was added that was never sealed',
+  rewritten: 'The chain was replaced from here on',
+  implausible: 'An entry was sealed that no service can have appended',
+  not_sealed: 'Entries have waited too long to be sealed',
+  not_compared: 'The given head is older than the chain',
+  forged_note: 'A retention note does not match its signature',
+  unsigned_note: 'A retention note is not signed',
 };
 
-function finding({kind, request_id: request, block, detail}) {
+/* The first of a kind, and how many there are. */
+function finding(kind, {count, request_id: request, block, detail}) {
   return [
     notice('bad', h('strong', null, `${FOUND[kind] ?? kind}.`)),
-    facts([['Kind', h('code', null, kind)], ['Request', request && h('code', null, request)],
+    facts([['Kind', h('code', null, kind)], ['Found', count === undefined ? null : number(count)],
+           ['Request', request && h('code', null, request)],
            ['Block', block === null || block === undefined ? null : String(block)],
            ['Detail', detail]]),
   ];
@@ -33,8 +40,8 @@ function verdict(answer) {
   ]);
 
   return h('div', {class: 'stack'},
-           answer.ok ? notice('good', h('strong', null, 'The trail is complete and unaltered.'))
-             : finding(answer.first ?? {kind: 'unknown'}),
+           answer.ok ? notice('good', h('strong', null, 'The audit log is complete and unaltered.'))
+             : Object.entries(answer.findings ?? {}).flatMap(([kind, found]) => finding(kind, found)),
            counts);
 }
 
@@ -51,7 +58,7 @@ async function walk(signal, isStopped, show) {
 
 export function verifyCard(signal) {
   const place = h('div', {role: 'status'});
-  const start = h('button', {type: 'button', class: 'button'}, 'Verify the trail');
+  const start = h('button', {type: 'button', class: 'button'}, 'Verify the audit log');
   const stop = h('button', {type: 'button', class: 'button', hidden: true}, 'Stop');
   let isStopped = false;
 
@@ -74,10 +81,10 @@ export function verifyCard(signal) {
     try {
       const answer = await walk(signal, () => isStopped, progress);
 
-      replace(place, answer.position ? notice('', 'Stopped before the end: nothing is proven.')
+      replace(place, answer.position ? notice('', 'Stopped before the end: the check is incomplete.')
         : verdict(answer));
-      announce(answer.position ? 'Stopped' : answer.ok ? 'The trail is complete and unaltered'
-        : 'The trail has been altered');
+      announce(answer.position ? 'Stopped' : answer.ok ? 'The audit log is complete and unaltered'
+        : 'The audit log has been altered');
     } catch (error) {
       replace(place, errorNotice(error));
     }

@@ -49,7 +49,7 @@ function moment(name, text, given) {
 
 function filterForm(given, keys) {
   return filters({
-    label: 'Filter the trail',
+    label: 'Filter the audit log',
     fields: [
       select({name: 'operation', label: 'Operation', value: given.operation ?? '',
               options: [['', 'Any'], ...OPERATIONS.map((name) => [name, name])]}),
@@ -98,10 +98,10 @@ function list({audit_logs: entries, pages}, keys, given) {
 
   if (entries.length === 0)
     return Object.keys(given).length > 0
-      ? empty('Nothing matches', 'No request fits these filters.',
+      ? empty('Nothing matches', 'No request matches these filters.',
               h('a', {class: 'button', href: '/audit'}, 'Clear the filters'))
-      : empty('No requests yet', 'Every request that is made with a key of the organization is kept ' +
-          'here, whatever became of it.', h('a', {class: 'button', href: '/keys'}, 'Go to API keys'));
+      : empty('No requests yet', 'Every request made with a key of the organization is ' +
+          'listed here, whatever its outcome.', h('a', {class: 'button', href: '/keys'}, 'Go to API keys'));
   return [
     table({caption: 'API requests, newest first', rows: entries, columns: [
       {label: 'Time', cell: (entry) => time(entry.created_at)},
@@ -138,18 +138,18 @@ export function page({query, signal}) {
   const keys = getAll('/data/keys', signal);
   const controls = loaded({label: 'filters', signal, load: () => keys,
                            render: (all) => filterForm(given, all)});
-  const trail = loaded({
-    label: 'the trail', signal, render: ([answer, all]) => list(answer, all, given),
+  const auditLog = loaded({
+    label: 'the audit log', signal, render: ([answer, all]) => list(answer, all, given),
     load: () => Promise.all([get(`/data/audit${queryOf({...given, per_page: 50})}`, signal), keys]),
   });
 
   return [
-    pageHead('Audit', 'Every request that was made with a key. Entries are sealed within a second ' +
-      'and cannot be altered unseen.'),
+    pageHead('Audit', 'Every request made with a key. Entries are sealed within a second; ' +
+      'a later change would be detected.'),
     tabs('/audit'),
     h('div', {class: 'card'}, controls.element),
-    card({title: 'API requests', text: 'Downloads take the times of the filters and hold everything ' +
-      'between them', actions: downloads(given)}, trail.element),
+    card({title: 'API requests', text: 'Downloads contain every entry in the time range of ' +
+      'the filters', actions: downloads(given)}, auditLog.element),
     verifyCard(signal),
   ];
 }

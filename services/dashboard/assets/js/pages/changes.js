@@ -46,12 +46,14 @@ function target(id) {
 
 function list({changes, pages}, isFirst) {
   if (changes.length === 0)
-    return empty('No changes yet', 'Whoever signs in, makes a key, changes the policy or takes over a ' +
-      'conversation is named here, with the time and what was changed.');
+    return empty('No changes yet', 'Sign-ins, new keys, policy changes and takeovers ' +
+      'are listed here, with the user, the time and what was changed.');
   return [
     table({caption: 'Changes by people, newest first', rows: changes, columns: [
       {label: 'Time', cell: (one) => time(one.created_at)},
-      {label: 'Who', cell: (one) => h('span', {class: 'who-cell'}, one.who)},
+      {label: 'Who', cell: (one) => h('span', {class: 'who-cell'}, one.who,
+                                      one.user_id && h('code', {class: 'sub', title: one.user_id},
+                                                       shortId(one.user_id)))},
       {label: 'Change', cell: (one) => h('code', {class: 'nowrap'}, one.change)},
       {label: 'Target', cell: (one) => target(one.target)},
       {label: 'Detail', cell: (one) => h('span', {class: 'clipped'}, gist(one))},
@@ -72,7 +74,7 @@ export function page({query, signal}) {
   });
 
   return [
-    pageHead('Audit', 'What people changed, here and by the operators’ tools: who, what and when.'),
+    pageHead('Audit', 'Changes made here and with the operators’ tools: who, what and when.'),
     tabs('/audit/changes'),
     card({title: 'Changes by people'}, element),
   ];

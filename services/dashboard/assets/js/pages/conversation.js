@@ -18,7 +18,7 @@ import {contactName} from './inbox.js';
 
 export const title = 'Conversation';
 
-/* Where a status may go; the server judges. */
+/* Where a status may go; the server checks. */
 const NEXT = {
   active: ['waiting', 'human_takeover', 'resolved'],
   waiting: ['active', 'human_takeover', 'resolved'],
@@ -43,8 +43,8 @@ async function setStatus(conversation, status, reload) {
 function takeOver(conversation, reload) {
   confirmDialog({
     title: 'Take over this conversation?',
-    text: 'A person answers from now on: the status becomes human takeover, and webhooks that listen ' +
-      'for ai.handoff are told.',
+    text: 'A person replies from now on: the status changes to human takeover, and webhooks that listen ' +
+      'for ai.handoff are notified.',
     action: 'Take over',
     run: () => setStatus(conversation, 'human_takeover', reload),
   });
@@ -71,7 +71,7 @@ function erase(contact, reload) {
     title: 'Erase this contact?',
     text: [h('p', null, 'Name, email, phone and external id of ', h('strong', null, contactName(contact)),
              ' are removed for good, from all of their conversations. The conversations stay.'),
-           'This cannot be taken back.'],
+           'This cannot be undone.'],
     action: 'Erase contact',
     run: async () => {
       await post(path`/data/contacts/${contact.id}/erase`, {});
@@ -84,8 +84,8 @@ function erase(contact, reload) {
 function remove(conversation) {
   confirmDialog({
     title: 'Delete this conversation?',
-    text: 'It disappears from the inbox and the API with its messages and attributes. Its external id ' +
-      'stays taken. This cannot be taken back.',
+    text: 'It disappears from the inbox and the API, with its messages. Its external id cannot be ' +
+      'used again. This cannot be undone.',
     action: 'Delete conversation',
     run: async () => {
       await del(path`/data/conversations/${conversation.id}`);
@@ -111,7 +111,7 @@ function buttons(conversation, reload) {
 
 function contactFacts(contact, erased) {
   if (contact === null)
-    return h('p', {class: 'muted'}, erased ? 'The contact has been erased.' : 'Nobody is linked.');
+    return h('p', {class: 'muted'}, erased ? 'The contact has been erased.' : 'No linked contact.');
   return facts([
     ['Name', contact.name], ['Email', contact.email], ['Phone', contact.phone],
     ['External id', contact.external_id && h('code', null, contact.external_id)],

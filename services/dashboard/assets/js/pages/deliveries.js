@@ -12,7 +12,7 @@ import {errorNotice} from '../components/notice.js';
 import {table} from '../components/table.js';
 
 const PHASES = [['dns_ms', 'Name look-up'], ['connect_ms', 'Connect'], ['tls_ms', 'TLS'],
-                ['wait_ms', 'Wait for the answer']];
+                ['wait_ms', 'Response time']];
 
 function timings(delivery) {
   if (delivery.timings === null)
@@ -29,7 +29,7 @@ function timings(delivery) {
 }
 
 function excerpt(delivery) {
-  return delivery.excerpt && h('div', null, h('h3', null, 'Answer, the first 4 KB'),
+  return delivery.excerpt && h('div', null, h('h3', null, 'Response, first 4 KB'),
                                h('div', {class: 'code wrap'}, h('pre', null, delivery.excerpt)));
 }
 
@@ -68,7 +68,7 @@ function openDelivery(delivery, follow) {
         ['Duration', milliseconds(delivery.duration_ms)],
         ['Delivery', h('code', null, delivery.id)],
         ['Event', h('code', null, delivery.event_id)],
-        ['Made again from', delivery.previous_id && h('code', null, delivery.previous_id)],
+        ['Resent from', delivery.previous_id && h('code', null, delivery.previous_id)],
       ]),
       timings(delivery), excerpt(delivery),
       is('admin') && delivery.finished_at && resendButton(delivery, close, follow),

@@ -17,12 +17,12 @@ export function firstSteps([keys, endpoints]) {
   if (hasKey && hasCalled && endpoints.length > 0)
     return null;
   return card({title: 'First steps'}, h('ol', {class: 'steps'},
-    step(hasKey, 'Create an API key', 'A server of yours signs its requests with it.',
+    step(hasKey, 'Create an API key', 'Your server authenticates its requests with it.',
          h('a', {class: 'button compact', href: '/keys'}, 'API keys')),
-    step(hasCalled, 'Make the first request', 'It says whether the key, the plan and the policy let ' +
-      'you in; it shows here within a minute or two.',
+    step(hasCalled, 'Make the first request', 'It tests the key, the plan and the ' +
+      'policy; it appears here within a minute or two.',
          hasKey && codeBlock(pingWith(session().base_url, 'YOUR_API_KEY'), {label: 'Ping'})),
-    step(endpoints.length > 0, 'Add a webhook endpoint', 'Your server is told when a conversation ' +
-      'begins, instead of asking again and again.',
+    step(endpoints.length > 0, 'Add a webhook endpoint', 'Your server is notified when a conversation ' +
+      'begins, and does not have to poll.',
          h('a', {class: 'button compact', href: '/webhooks'}, 'Webhooks'))));
 }

@@ -45,9 +45,9 @@ function list({conversations, pages}, given) {
 
   /* A page looks at so many conversations at most, and goes on from there. */
   if (conversations.length === 0 && pages.next)
-    return [empty('Nothing matches so far', 'Older conversations have not been looked at yet.'), turner];
+    return [empty('Nothing matches so far', 'Older conversations have not been searched yet.'), turner];
   if (conversations.length === 0 && Object.keys(given).length > 0)
-    return empty('Nothing matches', 'No conversation fits these filters.',
+    return empty('Nothing matches', 'No conversation matches these filters.',
                  h('a', {class: 'button', href: '/inbox'}, 'Clear the filters'));
   if (conversations.length === 0)
     return empty('No conversations yet', 'They appear here as your servers create them through the ' +

@@ -20,7 +20,7 @@ function takeToken() {
 function welcome(token) {
   return [
     h('h1', null, 'Welcome'),
-    h('p', {class: 'muted'}, 'You have been invited to look after an organization. Choose a ' +
+    h('p', {class: 'muted'}, 'You have been invited to manage an organization. Choose a ' +
       'password; you sign in with it and your email address from now on.'),
     form({
       fields: passwordFields({name: 'password', label: 'Password', first: true}),
@@ -41,9 +41,9 @@ export function page() {
   return [
     brand(null),
     h('div', {class: 'card stack'}, token !== '' ? welcome(token) : [
-      h('h1', null, 'This link is not whole'),
-      h('p', {class: 'muted'}, 'An invitation is in the part of the link behind the #. Open the ' +
-        'link again as you got it, or ask for another invitation.'),
+      h('h1', null, 'This link is incomplete'),
+      h('p', {class: 'muted'}, 'The invitation is the part of the link after the #. Open the ' +
+        'complete link that you received, or ask for another invitation.'),
       h('a', {class: 'button', href: '/sign-in'}, 'Go to sign in'),
     ]),
     h('div', {class: 'door-foot'}, themeSwitch()),

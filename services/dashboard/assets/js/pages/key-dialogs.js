@@ -35,9 +35,9 @@ function showToken(dialog, key, title, text) {
 export function createKey(reload) {
   const fields = [
     input({name: 'name', label: 'Name', required: true, maxlength: '255', autofocus: true,
-           autocomplete: 'off', hint: 'Where the key will live, such as “billing backend”'}),
+           autocomplete: 'off', hint: 'Where the key will be used, such as “billing backend”'}),
     radios({name: 'scope', label: 'Scope', checked: ['read'], options: [
-      ['read', 'Read-only', 'Ping, get, search, and the audit trail'],
+      ['read', 'Read-only', 'Ping, get, search, and the audit log'],
       ['full', 'Full - read + write', 'Also creates conversations and sets attributes'],
     ]}),
     select({name: 'expires_in', label: 'Expires', value: '', options: [
@@ -66,8 +66,8 @@ export function rotateKey(key, reload) {
     title: `Rotate ${key.name}`,
     onClose: reload,
     body: (close) => [
-      h('p', null, 'A second key of the same name and scope is made. The old one keeps working for ' +
-        'as long as you say, so that your servers can change over.'),
+      h('p', null, 'Creates a second key with the same name and scope. The old one keeps working for ' +
+        'the time you choose, so that your servers can switch.'),
       form({
         fields: [select({name: 'overlap', label: 'The old key ends', value: '24h', options: [
           ['now', 'Now'], ['1h', 'In 1 hour'], ['24h', 'In 24 hours'], ['7d', 'In 7 days'],
@@ -86,7 +86,7 @@ export function rotateKey(key, reload) {
 
 /* In force everywhere once every gateway must have asked again. */
 function showRevoked(dialog, key) {
-  const state = h('p', {class: 'notice', role: 'status'}, 'Revoked. Reaching all gateways…');
+  const state = h('p', {class: 'notice', role: 'status'}, 'Revoked. Waiting for all gateways…');
 
   dialog.fill('Key revoked', [
     facts([['Key', key.name], ['Revoked', timeExact(key.revoked_at)]]),
@@ -96,7 +96,7 @@ function showRevoked(dialog, key) {
   ]);
   setTimeout(() => {
     state.classList.add('good');
-    state.textContent = 'In force on all gateways: every request with this key is answered 401.';
+    state.textContent = 'In effect on all gateways: every request with this key gets a 401.';
     announce(state.textContent);
   }, IN_FORCE_MS);
 }
@@ -107,7 +107,7 @@ export function revokeKey(key, reload) {
     text: [
       facts([['Key', h('code', null, `${key.prefix}…${key.last_four}`)]]),
       'Requests with this key are refused on all gateways within 1 second, 5 at most. This cannot ' +
-        'be taken back. To change over without a gap, rotate the key instead.',
+        'be undone. To switch without a gap, rotate the key instead.',
     ],
     action: 'Revoke key',
     run: () => post(path`/data/keys/${key.id}/revoke`, {}),

@@ -46,13 +46,13 @@ function list(keys, reload) {
   const showing = columns(reload);
 
   return [
-    live.length > 0 ? table({caption: 'API keys that work', columns: showing, rows: live})
-      : empty('No key works yet', 'A key lets a server of yours call the API. Create one, give it to ' +
-          'your backend, and paste the command below to see it answer.',
+    live.length > 0 ? table({caption: 'Active API keys', columns: showing, rows: live})
+      : empty('No active key yet', 'A key lets your server call the API. Create one, give it to ' +
+          'your backend, and paste the command below to try it.',
               is('admin') && createButton(reload)),
     ended.length > 0 && h('details', {class: 'more'},
                           h('summary', null, plural(ended.length, 'ended key')),
-                          table({caption: 'API keys that have ended', rows: ended,
+                          table({caption: 'Revoked and expired API keys', rows: ended,
                                  columns: showing.filter((column) => !column.actions)})),
   ];
 }
@@ -68,12 +68,12 @@ export function page({signal}) {
                        render: (answer) => list(answer, () => keys.reload())});
 
   return [
-    pageHead('API keys', 'For your servers only. A key opens every conversation of the organization; ' +
+    pageHead('API keys', 'For your servers only. A key gives access to all conversations; ' +
       'keep it out of browsers, apps, addresses and logs.',
              is('admin') && createButton(() => keys.reload())),
     lookingOnly('the keys, never their tokens'),
     card({title: 'Keys'}, keys.element),
-    card({title: 'Call the API', text: 'Paste with a key of yours in the place of YOUR_API_KEY.',
+    card({title: 'Call the API', text: 'Replace YOUR_API_KEY with your key.',
           actions: h('a', {class: 'button compact', href: '/reference'}, 'API reference')},
          h('div', {class: 'stack'},
            codeBlock(base, {label: 'Base URL', wrap: true}),

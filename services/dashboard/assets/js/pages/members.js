@@ -1,6 +1,6 @@
 /* Members and plan: who looks after the organization, and what it pays for. */
 import {del, get, getAll, path, post, put} from '../api.js';
-import {h} from '../dom.js';
+import {h, replace} from '../dom.js';
 import {words} from '../format.js';
 import {is, session} from '../session.js';
 import {exactTime, time} from '../time.js';
@@ -30,7 +30,7 @@ const mayTouch = (member) => is('admin') && (member.role !== 'owner' || is('owne
 
 function invite(reload) {
   const dialog = openDialog({
-    title: 'Invite somebody',
+    title: 'Invite a user',
     onClose: reload,
     body: (close) => form({
       fields: [
@@ -44,8 +44,8 @@ function invite(reload) {
 
         showSecret(dialog, {
           title: 'Invitation created', label: 'Invitation link',
-          text: `Give this link to ${answer.email}; no mail is sent. Whoever opens it first chooses ` +
-            `the password. It is good until ${exactTime(answer.expires_at)}.`,
+          text: `Give this link to ${answer.email}; no mail is sent. The first person who opens it chooses ` +
+            `the password. It is valid until ${exactTime(answer.expires_at)}.`,
           secret: `${location.origin}/invitation#${answer.invitation}`,
         });
       },
@@ -73,8 +73,8 @@ function changeRole(member, reload) {
 function remove(member, reload) {
   confirmDialog({
     title: `Remove ${member.email}?`,
-    text: 'They are signed out at once and cannot sign in to this organization any more. What they ' +
-      'changed stays in the audit trail.',
+    text: 'They are signed out at once and can no longer sign in to this organization. Their changes ' +
+      'stay in the audit log.',
     action: 'Remove member',
     run: async () => {
       await del(path`/data/members/${member.id}`);
@@ -97,7 +97,9 @@ function rowActions(member, reload) {
 function list(members, reload) {
   return table({caption: 'Members', rows: members, columns: [
     {label: 'Email', cell: (one) => [h('strong', {class: 'break'}, one.email),
-                                     one.id === session().user.id && h('span', {class: 'sub'}, 'You')]},
+                                     one.id === session().user.id && h('span', {class: 'sub'}, 'You'),
+                                     one.invited_by && h('span', {class: 'sub'},
+                                                         `Invited by ${one.invited_by}`)]},
     {label: 'Role', cell: (one) => h('span', {class: 'badges'}, badge(one.role),
                                      one.invited && badge('invited'))},
     {label: 'Last seen', cell: (one) => time(one.last_seen_at)},
@@ -107,22 +109,25 @@ function list(members, reload) {
   ].filter(Boolean)});
 }
 
-function plan(organization, reload) {
-  const known = facts([['Organization', organization.name],
-                       ['Plan', badge('owner', words(organization.plan))]]);
+/* What is chosen next while a plan is saved stays chosen: the form is not rebuilt. */
+function plan(organization) {
+  const known = h('div');
+  const show = (one) => replace(known, facts([['Organization', one.name],
+                                              ['Plan', badge('owner', words(one.plan))]]));
 
+  show(organization);
   if (!is('owner'))
     return h('div', {class: 'stack'}, known,
              h('p', {class: 'muted'}, 'Owners change the plan.'));
   return h('div', {class: 'stack'}, known, form({
     fields: [select({name: 'plan', label: 'Change the plan', options: PLANS, value: organization.plan,
-                     hint: 'Without access to the API every request is answered 403'})],
+                     hint: 'Without access to the API, every request gets a 403'})],
     submit: 'Save plan', kind: '',
     run: async (values) => {
       const saved = await put('/data/organization', values);
 
       toast(`The plan is now ${words(saved.plan)}`);
-      reload();
+      show(saved);
     },
   }));
 }
@@ -137,11 +142,11 @@ export function page({signal}) {
   });
   const organization = loaded({
     label: 'the plan', signal, load: () => get('/data/organization', signal),
-    render: (answer) => plan(answer, () => organization.reload()),
+    render: plan,
   });
 
   return [
-    pageHead('Members and plan', 'Who looks after the organization.',
+    pageHead('Members and plan', 'The users who manage the organization.',
              is('admin') && h('button', {type: 'button', class: 'button primary',
                                          on: {click: () => invite(() => members.reload())}}, 'Invite')),
     lookingOnly('who else is here'),

@@ -50,7 +50,7 @@ function requestPlots(usage, range) {
 
   if (allRequests(points) === 0)
     return [
-      card({title: 'Requests'}, empty('No requests in this time', 'As soon as a server of yours calls ' +
+      card({title: 'Requests'}, empty('No requests in this period', 'As soon as your server calls ' +
         'the API, its requests, their latency and the use of its limits are drawn here.',
                                       h('a', {class: 'button', href: '/keys'}, 'Go to API keys'))),
     ];
@@ -58,7 +58,7 @@ function requestPlots(usage, range) {
     requestFigures(points),
     h('div', {class: 'columns'},
       h('section', {class: 'card'}, plot({
-        title: 'Requests a minute', text: 'By outcome; the newest reach this page after a minute',
+        title: 'Requests a minute', text: 'By outcome; new requests appear after a minute',
         kind: 'columns', at, step, format: rate,
         series: OUTCOMES.map(({field, name, color}) => ({
           name, color, values: points.map((point) => (point?.[field] ?? 0) / minutes),
@@ -78,20 +78,23 @@ function requestPlots(usage, range) {
 function webhookPlot(statistics, range) {
   const {at, points, step} = onGrid(statistics, range);
   const delivered = total(points, 'delivered'), failed = total(points, 'failed');
+  const skipped = total(points, 'skipped');
 
-  if (delivered + failed === 0)
+  if (delivered + failed + skipped === 0)
     return card({title: 'Webhook deliveries'},
-                empty('No deliveries in this time', 'An endpoint of yours is told when a conversation ' +
-                  'begins, a ticket moves or somebody takes over.',
+                empty('No deliveries in this period', 'Your endpoint is notified of new ' +
+                  'conversations, ticket changes and takeovers.',
                       h('a', {class: 'button', href: '/webhooks'}, 'Go to webhooks')));
   return h('section', {class: 'card'}, plot({
     title: 'Webhook deliveries',
     text: `${percent(delivered, delivered + failed)} delivered: ${compact(delivered)} of ` +
-      `${compact(delivered + failed)}`,
+      `${compact(delivered + failed)}${skipped > 0 ? `; ${compact(skipped)} skipped, not sent at all` : ''}`,
     kind: 'columns', at, step, format: compact,
     series: [
       {name: 'Delivered', color: 5, values: points.map((point) => point?.delivered ?? 0)},
       {name: 'Failed', color: 4, values: points.map((point) => point?.failed ?? 0)},
+      ...skipped > 0 ? [{name: 'Skipped', color: 6, values: points.map((point) => point?.skipped ?? 0)}]
+        : [],
     ],
   }));
 }
@@ -102,7 +105,7 @@ function rangeSwitch(range) {
              h('a', {href: `/overview?range=${name}`, 'aria-current': name === range && 'true'}, label)));
 }
 
-/* Nobody looks into a table there, or walks along a plot. */
+/* The user is neither in a table there nor at a point of a plot. */
 function isAtRest({element}) {
   const active = document.activeElement;
 

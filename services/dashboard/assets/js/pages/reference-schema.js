@@ -2,7 +2,7 @@
 import {h} from '../dom.js';
 import {prose} from '../components/prose.js';
 
-const DEPTH_MOST = 6;
+const DEPTH_MAX = 6;
 
 /* resolve(x): x, or what its $ref points at, with what stands beside the $ref. */
 export function resolver(api) {
@@ -74,7 +74,7 @@ function inner(schema, resolve) {
 
 function field(name, given, isRequired, resolve, depth) {
   const schema = resolve(given), limits = bounds(schema);
-  const below = depth < DEPTH_MOST ? inner(schema, resolve) : [];
+  const below = depth < DEPTH_MAX ? inner(schema, resolve) : [];
 
   return [
     h('dt', null, h('code', null, name), ' ',

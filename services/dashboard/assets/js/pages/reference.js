@@ -111,8 +111,8 @@ export function page({signal}) {
                             load: () => get('/openapi.json', signal)});
 
   return [
-    pageHead('API reference', 'Every operation, field and answer, from the description that the tests ' +
-      'hold the service to.',
+    pageHead('API reference', 'Every operation, field and response, from the API description that ' +
+      'the tests check.',
              h('a', {class: 'button', href: '/openapi.json', download: 'openapi.json'},
                'Download openapi.json')),
     element,

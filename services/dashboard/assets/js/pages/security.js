@@ -17,7 +17,8 @@ const HTTPS_TEXT = 'Requests over plain HTTP are refused with https_required.';
 const LIST_TEXT = 'Requests from any other address are refused with ip_not_allowed. Exact IPv4 and IPv6 ' +
   'addresses, no ranges.';
 
-function httpsForm(policy, reload) {
+/* Neither form is rebuilt when one is saved: what is begun in the other, or next, stays. */
+function httpsForm(policy) {
   return form({
     fields: [checkbox({name: 'require_https', label: 'Require HTTPS', checked: policy.require_https,
                        hint: 'For every request to the API, on all gateways within 5 seconds'})],
@@ -26,7 +27,6 @@ function httpsForm(policy, reload) {
       const saved = await put('/data/policy', values);
 
       toast(saved.require_https ? 'HTTPS is required' : 'HTTPS is not required');
-      reload();
     },
   });
 }
@@ -36,18 +36,18 @@ function askAnyway(values, saved) {
   confirmDialog({
     title: 'This would lock you out',
     text: [h('p', null, 'Your own address ', h('code', null, session().address),
-             ' is not in the list. Requests to the API from where you are would be refused.'),
+             ' is not in the list. Requests to the API from your address would be refused.'),
            'You can still sign in here and change the list.'],
     action: 'Save anyway',
     run: async () => saved(await put('/data/policy', {...values, confirmed: true})),
   });
 }
 
-function allowlistForm(policy, reload) {
+function allowlistForm(policy) {
   const enabled = checkbox({name: 'ip_allowlist_enabled', label: 'Turn the allowlist on',
                             checked: policy.ip_allowlist_enabled});
   const list = textarea({
-    name: 'ip_allowlist', label: 'Addresses', hint: 'One in each line',
+    name: 'ip_allowlist', label: 'Addresses', hint: 'One per line',
     value: policy.ip_allowlist.join('\n'),
     read: (control) => control.value.split(/[\s,]+/).filter((line) => line !== ''),
   });
@@ -58,8 +58,7 @@ function allowlistForm(policy, reload) {
   }}}, 'Add my address');
 
   function saved(answer) {
-    toast(answer.ip_allowlist_enabled ? 'The allowlist is on' : 'The allowlist is saved and off');
-    reload();
+    toast(answer.ip_allowlist_enabled ? 'The allowlist is on' : 'The allowlist is saved but off');
   }
 
   return h('div', {class: 'stack'},
@@ -91,22 +90,21 @@ function asFacts(policy) {
   ]));
 }
 
-function show(policy, reload) {
+function show(policy) {
   if (!is('admin'))
     return asFacts(policy);
   return h('div', {class: 'columns'},
-           card({title: 'HTTPS', text: HTTPS_TEXT}, httpsForm(policy, reload)),
-           card({title: 'IP allowlist', text: LIST_TEXT}, allowlistForm(policy, reload)));
+           card({title: 'HTTPS', text: HTTPS_TEXT}, httpsForm(policy)),
+           card({title: 'IP allowlist', text: LIST_TEXT}, allowlistForm(policy)));
 }
 
 export function page({signal}) {
   const view = loaded({
-    label: 'the policy', signal, load: () => get('/data/policy', signal),
-    render: (policy) => show(policy, () => view.reload()),
+    label: 'the policy', signal, load: () => get('/data/policy', signal), render: show,
   });
 
   return [
-    pageHead('Security', 'What requests to the API must fulfil beyond a key, and where you are signed in.'),
+    pageHead('Security', 'What the API requires of requests besides a key, and where you are signed in.'),
     lookingOnly('the policy'),
     view.element,
     sessionsCard(signal),

@@ -27,7 +27,7 @@ function endOne(one, reload) {
   confirmDialog({
     title: 'End this session?',
     text: `${device(one.user_agent)}, from ${one.address ?? 'an unknown address'}, is signed out at ` +
-      'its next click.',
+      'its next request.',
     action: 'End session',
     run: async () => {
       await del(path`/data/sessions/${one.id}`);
@@ -40,7 +40,7 @@ function endOne(one, reload) {
 function endAll() {
   confirmDialog({
     title: 'Sign out everywhere?',
-    text: 'Every session of yours ends, this one too. You sign in again afterwards.',
+    text: 'All your sessions end, including this one. Then you sign in again.',
     action: 'Sign out everywhere',
     run: () => leaveBy('/data/sessions'),
   });

@@ -20,7 +20,7 @@ function chooseOrganization(place, organizations, credentials, next) {
   replace(place,
     h('h1', null, 'Choose an organization'),
     form({
-      fields: [radios({name: 'organization_id', label: 'Your password opens several', options,
+      fields: [radios({name: 'organization_id', label: 'Your password is valid for several', options,
                        checked: [organizations[0].id]})],
       submit: 'Continue',
       run: async (values) => {
@@ -34,19 +34,27 @@ function chooseOrganization(place, organizations, credentials, next) {
 export function page({query}) {
   const next = destination(query.get('next'));
   const place = h('div', {class: 'card stack'});
+  /* An email that many organizations know is tried in a few of them: the others are to be named. */
+  const organization = input({
+    name: 'organization_id', label: 'Organization id', autocomplete: 'organization', maxlength: '36',
+    hint: 'Needed only if your email belongs to many organizations',
+    read: (control) => control.value.trim(),
+  });
 
   replace(place,
     h('h1', null, 'Sign in'),
-    query.has('next') && h('p', {class: 'notice'}, 'Sign in to go on to the page you asked for.'),
+    query.has('next') && h('p', {class: 'notice'}, 'Sign in to continue to the page you requested.'),
     form({
       fields: [
         input({name: 'email', label: 'Email', type: 'email', autocomplete: 'username',
                required: true, autofocus: true, maxlength: '255'}),
         input({name: 'password', label: 'Password', type: 'password', required: true,
                autocomplete: 'current-password', maxlength: '1024'}),
+        organization,
       ],
       submit: 'Sign in',
-      run: async (values) => {
+      run: async ({organization_id, ...credentials}) => {
+        const values = organization_id === '' ? credentials : {...credentials, organization_id};
         const answer = await knock('/data/session', values);
 
         if (answer?.organizations)

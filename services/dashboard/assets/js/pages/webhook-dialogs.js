@@ -1,7 +1,7 @@
 /* Adding and deleting an endpoint, and sending failed deliveries again. */
 import {del, path, post} from '../api.js';
 import {h} from '../dom.js';
-import {number, plural} from '../format.js';
+import {plural} from '../format.js';
 import {go} from '../router.js';
 import {now} from '../time.js';
 import {toast} from '../components/announce.js';
@@ -10,8 +10,8 @@ import {checkbox, checkboxes, form, input, select} from '../components/form.js';
 import {showSecret} from '../components/secret.js';
 
 const EVENTS = [
-  ['conversation.created', 'conversation.created', 'A conversation begins, by the API or in web chat'],
-  ['ticket.created', 'ticket.created', 'A ticket is made'],
+  ['conversation.created', 'conversation.created', 'A conversation begins, through the API or in web chat'],
+  ['ticket.created', 'ticket.created', 'A ticket is created'],
   ['ticket.resolved', 'ticket.resolved', 'A ticket is closed'],
   ['ai.handoff', 'ai.handoff', 'A person takes over a conversation'],
 ];
@@ -26,7 +26,7 @@ function created(dialog, endpoint) {
   }
   showSecret(dialog, {
     title: 'Endpoint added',
-    text: 'Your receiver verifies with this secret that a delivery comes from here: HMAC-SHA256 of ' +
+    text: 'Your receiver uses this secret to verify that a delivery comes from here: HMAC-SHA256 of ' +
       'the timestamp, a full stop and the raw body.',
     label: 'Signing secret', secret: endpoint.secret,
   });
@@ -43,7 +43,7 @@ export function createEndpoint(reload) {
                hint: 'HTTPS, on a public address. It must answer 2xx within 8 seconds.'}),
         checkboxes({name: 'events', label: 'Events', options: EVENTS, checked: ['conversation.created']}),
         checkbox({name: 'signing', label: 'Sign deliveries', checked: true,
-                  hint: 'Recommended: without it your receiver cannot tell who calls'}),
+                  hint: 'Recommended: without it your receiver cannot verify the sender'}),
       ],
       submit: 'Add endpoint', cancel: close,
       run: async (values) => created(dialog, await post('/data/webhooks', values)),
@@ -55,8 +55,8 @@ export function deleteEndpoint(endpoint) {
   confirmDialog({
     title: 'Delete this endpoint?',
     text: [h('p', null, h('code', null, endpoint.url)),
-           'It is told of nothing any more, and its secret is gone. The log of its deliveries is kept ' +
-             'for 30 days. To stop for a while, disable it instead.'],
+           'It receives no more events and its secret is deleted. The log of its deliveries is kept ' +
+             'for 30 days. To pause it, disable it instead.'],
     action: 'Delete endpoint',
     run: async () => {
       await del(path`/data/webhooks/${endpoint.id}`);
@@ -70,7 +70,7 @@ export function resendFailed(endpoint, reload) {
   openDialog({
     title: 'Resend failed deliveries',
     body: (close) => [
-      h('p', null, 'Every event whose latest delivery has not succeeded is sent once more.'),
+      h('p', null, 'Every event whose latest delivery has not succeeded is sent again.'),
       form({
         fields: [select({name: 'since', label: 'That failed', options: SINCE, value: '86400'})],
         submit: 'Resend all', cancel: close,
@@ -79,7 +79,7 @@ export function resendFailed(endpoint, reload) {
                                     {since: now() - Number(since)});
 
           toast(`${plural(answer.resent, 'delivery', 'deliveries')} queued again` +
-            (answer.left > 0 ? `; ${number(answer.left)} more another time` : ''));
+            (answer.left > 0 ? '; there are more: resend again' : ''));
           close();
           reload();
         },

@@ -20,10 +20,10 @@ export const title = 'Webhook endpoint';
 
 const SHOWN = 50;
 /* Long answers may cut a page short, though never below this. */
-const CUT_LEAST = 30;
+const CUT_MIN = 30;
 const POLL_MS = 700;
 /* An attempt takes 8 seconds at most; one may wait for others before. */
-const POLLS_MOST = 30;
+const POLLS_MAX = 30;
 
 /* A button whose work may fail: the trouble is shown beside it. */
 function action(name, run, trouble, kind = '') {
@@ -45,7 +45,7 @@ function action(name, run, trouble, kind = '') {
 function switchOff(endpoint, reload) {
   confirmDialog({
     title: 'Disable this endpoint?',
-    text: 'Events that happen while it is disabled are not sent to it, and not kept for it either.',
+    text: 'Events that happen while it is disabled are neither sent to it nor kept for it.',
     action: 'Disable endpoint',
     run: async () => {
       await put(path`/data/webhooks/${endpoint.id}`, {enabled: false});
@@ -99,7 +99,9 @@ function outcomeOf(delivery) {
   if (state === 'succeeded')
     return notice('spaced good', `${type} succeeded: answered ${delivery.http_status}`);
   if (isUnderWay(delivery))
-    return notice('spaced', `${type} still waits; the log shows when it has ended`);
+    return notice('spaced', `${type} is still waiting; the log shows when it is done`);
+  if (state === 'skipped')
+    return notice('spaced warn', `${type} was skipped, not sent: ${failureWords(delivery.error)}`);
   return notice('spaced bad', `${type} ${state}: ${failureWords(delivery.error ?? 'internal')}`,
                 delivery.http_status !== null && ` (${delivery.http_status})`);
 }
@@ -111,8 +113,8 @@ function follower(id, signal, place, reload) {
   return async (delivery) => {
     let last = delivery;
 
-    for (let i = 0; i < POLLS_MOST && isUnderWay(last) && !signal.aborted; i++) {
-      replace(place, notice('spaced', `${last.event_type} is under way…`));
+    for (let i = 0; i < POLLS_MAX && isUnderWay(last) && !signal.aborted; i++) {
+      replace(place, notice('spaced', `${last.event_type} is in progress…`));
       await pause();
       const log = await get(`${path`/data/webhooks/${id}/deliveries`}?limit=${SHOWN}`, signal);
 
@@ -123,13 +125,26 @@ function follower(id, signal, place, reload) {
   };
 }
 
+/* What was never tried, and would be missed. Endpoints are disabled and deleted on purpose. */
+function aboutSkipped(deliveries) {
+  const reasons = new Set(deliveries
+    .filter(({state, error}) => state === 'skipped' && ['over_budget', 'expired'].includes(error))
+    .map(({error}) => error));
+
+  return reasons.size > 0 && notice(
+    'spaced warn', h('strong', null, 'Some of these events were skipped, not sent. '),
+    [...reasons].map((error) => `${failureWords(error)}. `),
+    is('admin') && '“Resend failed” sends them as well, for 30 days.');
+}
+
 function showLog(deliveries, follow, address, before) {
   if (deliveries.length === 0 && before === null)
     return empty('Nothing has been sent yet', 'Deliveries appear here as events happen. A test event ' +
       'shows at once whether your receiver answers.');
-  const last = deliveries.length >= CUT_LEAST ? {next: {starting_after: deliveries.at(-1).id}} : {};
+  const last = deliveries.length >= CUT_MIN ? {next: {starting_after: deliveries.at(-1).id}} : {};
 
   return [
+    aboutSkipped(deliveries),
     deliveries.length > 0 && deliveryTable(deliveries, follow),
     pager(last, (next) => address + queryOf({before: next}), before === null),
   ];

@@ -27,8 +27,8 @@ export function health(endpoint) {
 
 function list(endpoints, reload) {
   if (endpoints.length === 0)
-    return empty('No endpoints yet', 'Give the HTTPS address of a server of yours and choose the ' +
-      'events it wants. Deliveries are signed, so that it can tell them from forgeries.',
+    return empty('No endpoints yet', 'Enter the HTTPS address of your server and choose ' +
+      'its events. Deliveries are signed, so that it can detect forgeries.',
                  is('admin') && createButton(reload));
   return table({caption: 'Webhook endpoints', rows: endpoints, columns: [
     {label: 'Endpoint', cell: (one) => [
@@ -49,8 +49,8 @@ export function page({signal}) {
   });
 
   return [
-    pageHead('Webhooks', 'Events are sent once, to each endpoint that listens for them. Whatever ' +
-      'failed can be sent again.', is('admin') && createButton(() => view.reload())),
+    pageHead('Webhooks', 'Each event is sent once to each endpoint that listens for it. Failed ' +
+      'deliveries can be resent.', is('admin') && createButton(() => view.reload())),
     lookingOnly('endpoints and their deliveries'),
     card({title: 'Endpoints', text: 'Degraded from 2 failures in a row, failing from 5; one success makes ' +
       'an endpoint healthy.'}, view.element),

@@ -1,0 +1,151 @@
+/*
+ * actor_internal - the parts of an actor and how they hand a command on. Private to common/actor.
+ *
+ *     actor.c          the thread: wait, take in
+ *     fair_queue.c     what waits, by organization; flows.c keeps it
+ *     slow_lane.c      what is left to the actor of the slow lane, and of whom
+ *     membership.c     the link to the database, and membership in the queue group
+ *     batch_item.c     a message becomes a command; its hooks are called
+ *     organizations.c  refuses operators' commands for unknown organizations
+ *     transaction.c    commands become a transaction
+ *     batch.c          what failed is taken out of a batch, what lost a race is put back
+ *     command_reply.c  a command that is done with becomes a reply
+ *     discovery.c      replies to requests for the list of services
+ *
+ * Threads  The actor's, the atomics and the slow lane apart.
+ */
+#ifndef COMMON_ACTOR_ACTOR_INTERNAL_H
+#define COMMON_ACTOR_ACTOR_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "common/actor/actor.h"
+#include "common/actor/actor_metrics.h"
+#include "common/actor/discovery.h"
+#include "common/actor/fair_queue.h"
+#include "common/actor/slow_lane.h"
+#include "common/bus/bus.h"
+#include "common/trace/trace.h"
+
+struct actor {
+    struct actor_options options;
+    const struct service *service;
+    struct actor_metrics *metrics;
+    struct route_metrics *route_metrics; /* in the order of the service's routes */
+    struct bus *bus;
+    struct bus_mailbox **mailboxes; /* one for each route */
+    size_t n_mailboxes;             /* 0 until the database is there for the first time */
+    bool has_left;                  /* the queue group, for want of the database */
+    int64_t lost_us;                /* when the database was lost last, by clock_mono_us() */
+    struct discovery discovery;     /* opened by the first actor of the process */
+    struct db *db;
+    struct db_statement *statements; /* the service's, the audit sink's, and the next behind them */
+    int limit_lock_waits, end_hung_sessions; /* their numbers */
+    int find_organizations;                  /* likewise, where the service looks them up */
+    struct arena arena;                      /* cleared after every batch */
+
+    struct fair_queue queue;
+    /* Shared by the producers and the consumer, who owns it; NULL: there is none. */
+    struct slow_lane *slow_lane;
+    struct outbox *outbox; /* for replies of what it has handed over; NULL: it hands nothing over */
+    int64_t rest_until_us; /* the slow lane's, by clock_mono_us() */
+    size_t replied_bytes;  /* of its batch */
+    size_t batch_now;      /* how many it takes at once: fewer after what was too much */
+    int64_t batch_us;      /* how long the latest batch took */
+
+    int64_t idle_due_us;          /* by clock_mono_us() */
+    int64_t short_locks_until_us; /* likewise: until then LOCK_TIMEOUT_SHORT_MS applies */
+    bool has_unsent;              /* the bus' socket did not take everything */
+    bool showed_bus_up;           /* in the gauge */
+    int64_t showed_waiting;
+
+    /* The last notice of this batch: the same one is not published twice in a row. */
+    const char *noticed;
+    struct uuid noticed_for;
+
+    pthread_t thread;
+    atomic_bool is_stopping, database_is_up;
+};
+
+/* How long a statement waits for a lock: usually, and shortly after one was not to be had. */
+enum { LOCK_TIMEOUT_MS = 300, LOCK_TIMEOUT_SHORT_MS = 20 };
+
+/* A command on its way through a batch. */
+struct batch_item {
+    struct command command;
+    struct waiting waiting; /* what it was made from */
+    struct str request_id;  /* as sent, for the log */
+    struct span span;
+    size_t arrival;
+    size_t entries_begin, entries_end; /* its statements of the transaction */
+    /* bytes that it asked for beyond what a transaction may hold: its reply hook is not called */
+    size_t left;
+    enum status status; /* of its handlers so far: ST_OK, ST_REFUSED or ST_RETRY when settled */
+    bool is_suspect;    /* the latest transaction may have failed because of it */
+    bool has_failed;    /* for its own reason: it is only recorded */
+};
+
+/* -- membership.c ---------------------------------------------------------------------------- */
+
+/* A step of connecting, of joining the queue group or of leaving it; takes 50 ms at most. */
+void membership_update(struct actor *actor);
+/* The database was lost a moment ago and may be back in another one: commands wait for it. */
+bool membership_may_recover(const struct actor *actor);
+void membership_update_gauges(struct actor *actor);
+/* What was routed here before still comes in. */
+void membership_close_intake(struct actor *actor);
+bool membership_is_drained(const struct actor *actor);
+
+/* -- batch_item.c ---------------------------------------------------------------------------- */
+
+/* A message's deadline by clock_mono_us(); 0: it is malformed. */
+int64_t message_until_us(struct bus_message *message, int64_t received_us, int64_t since_us);
+/* False: not a command of ours, or not well-formed; the outcome says so. */
+bool batch_item_read(struct actor *actor, const struct waiting *from, struct batch_item *item);
+bool batch_item_is_expired(const struct batch_item *item);
+/* It has waited for most of its time, and the rest is too short for a batch like the latest. */
+bool batch_item_is_hopeless(const struct actor *actor, const struct batch_item *item);
+/* Each takes a fresh item one step further and leaves the result in its status. */
+void batch_item_parse(struct actor *actor, struct batch_item *item);
+void batch_item_query(struct actor *actor, struct batch_item *item);
+void batch_item_reply(struct actor *actor, struct batch_item *item);
+/* Clears the reply and makes it one of the actor's own failures. */
+void batch_item_fail(struct batch_item *item, enum outcome outcome);
+
+/* -- organizations.c ------------------------------------------------------------------------- */
+
+/* Refuses those parsed items whose organization does not exist, in a separate round trip if any is
+   to be looked up. Anything but ST_OK is db_run()'s. */
+enum status organizations_look_up(struct actor *actor, struct batch_item *const *items, size_t n);
+
+/* -- transaction.c --------------------------------------------------------------------------- */
+
+/* Runs them as one transaction. ST_OK: it is committed, and every status is ST_OK, ST_REFUSED or
+   ST_RETRY (wrote nothing, has no entry, is to be run again). Anything else: nothing is written,
+   unless ST_UNCERTAIN, and those to which it may be due are marked as suspects, at least one while
+   the link is up. */
+enum status transaction_run(struct actor *actor, struct batch_item **items, size_t n,
+                            bool locks_are_short);
+
+/* -- batch.c --------------------------------------------------------------------------------- */
+
+/* Runs them, as one transaction if possible: each is replied to, dropped or put back. */
+void batch_run(struct actor *actor, struct batch_item **items, size_t n);
+
+/* -- command_reply.c ------------------------------------------------------------------------- */
+
+void batch_item_send_reply(struct actor *actor, struct batch_item *item);
+/* Drops it without a reply. */
+void batch_item_drop(struct actor *actor, struct batch_item *item);
+/* Replies that nothing was started: its deadline has passed, or will have. */
+void batch_item_expire(struct actor *actor, struct batch_item *item);
+void batch_item_reject(struct actor *actor, struct batch_item *item);
+/* The same of a message that was not taken from the queue, because that is full. */
+void actor_reject(struct actor *actor, const struct waiting *waiting);
+/* Puts it into the slow lane, or rejects it when that is full. */
+void actor_hand_over(struct actor *actor, const struct uuid *organization, struct waiting waiting);
+/* Sends the replies of the slow lane, as long as the bus' socket takes them. */
+void actor_send_replies(struct actor *actor);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * actor_metrics - what a service's actors count. Private to common/actor.
+ *
+ * Threads  actor_metrics_new() once, before actors start; updating from any.
+ */
+#ifndef COMMON_ACTOR_METRICS_H
+#define COMMON_ACTOR_METRICS_H
+
+#include "common/actor/actor.h"
+#include "common/base/metrics.h"
+
+struct route_metrics {
+    struct metric *outcomes[OUTCOME_COUNT];
+    struct metric *seconds; /* from arrival to reply */
+};
+
+struct actor_metrics {
+    const struct service *service;
+    /* of the service and of the next ones in the process, in their order */
+    struct route_metrics *routes;
+    struct metric *batch_size, *commit_seconds;
+    struct metric *waiting; /* in mailboxes */
+    struct metric *expired, *busy, *uncertain, *fallbacks, *lost_replies;
+    struct metric *deferred, *lock_refusals, *hung_sessions, *slow_lane;
+    struct metric *database_up, *bus_up; /* how many actors have theirs */
+};
+
+/* For all mailboxes of the process: `service` is the first of them. */
+struct actor_metrics *actor_metrics_new(const struct service *service);
+/* Those of a service's first route. */
+struct route_metrics *actor_metrics_of(const struct actor_metrics *metrics,
+                                       const struct service *service);
+void actor_metrics_free(struct actor_metrics *metrics);
+
+#endif

@@ -1,0 +1,300 @@
+#include <string.h>
+
+#include "common/actor/actor_internal.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+
+enum {
+    /* How long a command is tried that loses races or finds its rows locked. */
+    RACE_US = 500 * 1000,
+    TRY_STEP_US = 1000, /* by which the pause between two tries grows */
+    TRY_MAX_US = 50 * 1000,
+    NEAR_US = 100 * 1000, /* before its deadline nothing is tried again */
+    /* How long it is looked for what makes a batch fail. */
+    SEARCH_US = 600 * 1000,
+    /* For so long after a lock was not to be had LOCK_TIMEOUT_SHORT_MS applies. */
+    SHORT_LOCKS_US = 2 * 1000 * 1000,
+};
+
+#define UNIQUE_VIOLATION   "23505"
+#define LOCK_NOT_AVAILABLE "55P03"
+
+/* -- one command ----------------------------------------------------------------------------- */
+
+/* Certain that nothing of it was written. */
+static void refuse_for_now(struct actor *actor, struct batch_item *item)
+{
+    batch_item_fail(item, OUTCOME_UNAVAILABLE);
+    batch_item_send_reply(actor, item);
+}
+
+/* The link was lost, or the server could not serve. What cannot have changed anything of the
+   customer's is never called uncertain. */
+static void reply_lost(struct actor *actor, struct batch_item *item, enum status st)
+{
+    bool may_have_written =
+        st == ST_UNCERTAIN && item->command.route->writes && item->status == ST_OK;
+
+    batch_item_fail(item, may_have_written ? OUTCOME_UNCERTAIN : OUTCOME_UNAVAILABLE);
+    batch_item_send_reply(actor, item);
+}
+
+/* The first try again is with the next batch, and each one a little later than the one before: who
+   is after a row that others change all the time has many, and a row that stays locked few. */
+static int64_t pause_us(unsigned n_tries)
+{
+    const int64_t pause_us = (int64_t)(n_tries - 1) * TRY_STEP_US;
+
+    return pause_us < TRY_MAX_US ? pause_us : TRY_MAX_US;
+}
+
+/* It lost a race, or its rows are locked: it goes back into the mailbox, and the batch goes on
+   without it.
+ */
+static void defer(struct actor *actor, struct batch_item *item)
+{
+    struct waiting *waiting = &item->waiting;
+    int64_t now_us = clock_mono_us();
+
+    if (waiting->n_tries++ == 0)
+        waiting->lost_us = now_us;
+    waiting->due_us = now_us + pause_us(waiting->n_tries);
+    waiting->spent_us += FAIR_UNIT_US;
+    if (waiting->due_us - waiting->lost_us < RACE_US &&
+        item->command.deadline_us - clock_us() > NEAR_US &&
+        fair_queue_put_back(&actor->queue, waiting)) {
+        metric_add(actor->metrics->deferred, 1);
+        return;
+    }
+    metric_add(actor->metrics->lock_refusals, 1);
+    refuse_for_now(actor, item);
+}
+
+/* The audit sink refused a second entry for the same request: the gateway has given up waiting, and
+   has answered and recorded it. Whatever the command did was rolled back with its entry. */
+static bool is_recorded_already(const struct actor *actor)
+{
+    return actor->service->audit_sink &&
+           strcmp(db_last_sqlstate(actor->db), UNIQUE_VIOLATION) == 0 &&
+           db_last_statement(actor->db) == (int)actor->service->n_statements;
+}
+
+static void drop_recorded(struct actor *actor, struct batch_item *item)
+{
+    LOG(LOG_INFO, "request was already answered and recorded; not run again",
+        log_str("route", item->command.route->subject), log_slice("request_id", item->request_id),
+        log_trace(item->command.traceparent));
+    batch_item_drop(actor, item);
+}
+
+/* Other commands that need the rows that this one did not get would not get them either. */
+static bool wants_the_same(const struct batch_item *item, const struct batch_item *refused)
+{
+    return item->command.lock_order != 0 && item->command.route->writes &&
+           item->command.lock_order == refused->command.lock_order;
+}
+
+/* -- several --------------------------------------------------------------------------------- */
+
+/* Keeps those whose deadline has not passed; returns how many. */
+static size_t keep_unexpired(struct actor *actor, struct batch_item **items, size_t n)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (batch_item_is_expired(items[i]))
+            batch_item_expire(actor, items[i]);
+        else
+            items[kept++] = items[i];
+    return kept;
+}
+
+static void leave(struct actor *actor, struct batch_item *item)
+{
+    fair_queue_expect(item->waiting.flow, item->left);
+    fair_queue_give_back(&actor->queue, &item->waiting, clock_mono_us());
+    metric_add(actor->metrics->deferred, 1);
+}
+
+/* Their replies leave now, whatever is tried again behind them. */
+static void reply_to_settled(struct actor *actor, struct batch_item **items, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (items[i]->left > 0)
+            leave(actor, items[i]);
+        else if (items[i]->status == ST_RETRY)
+            defer(actor, items[i]);
+        else
+            batch_item_send_reply(actor, items[i]);
+    bus_push(actor->bus);
+}
+
+static bool is_locked(const struct actor *actor)
+{
+    return strcmp(db_last_sqlstate(actor->db), LOCK_NOT_AVAILABLE) == 0;
+}
+
+/* The one whose statement failed: it is deferred or answered, or, when it failed for no reason that
+   could pass, stays for its entry in the audit log. Returns how many are left. */
+static size_t take_out(struct actor *actor, struct batch_item **items, size_t n,
+                       struct batch_item *culprit, enum status st)
+{
+    const bool lacks_lock = is_locked(actor);
+    size_t kept = 0;
+
+    if (st == ST_INTERNAL && !culprit->has_failed) {
+        culprit->has_failed = true;
+        culprit->is_suspect = false;
+        return n;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (items[i] != culprit && !(lacks_lock && wants_the_same(items[i], culprit)))
+            items[kept++] = items[i];
+        else if (st != ST_RETRY)
+            refuse_for_now(actor, items[i]);
+        else if (is_recorded_already(actor))
+            drop_recorded(actor, items[i]);
+        else
+            defer(actor, items[i]);
+    return kept;
+}
+
+/* Those that are not suspect come first; returns how many. */
+static size_t part(struct actor *actor, struct batch_item **items, size_t n)
+{
+    struct batch_item **suspects = ARENA_ARRAY(&actor->arena, struct batch_item *, n);
+    size_t n_suspects = 0, n_others = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (items[i]->is_suspect)
+            suspects[n_suspects++] = items[i];
+        else
+            items[n_others++] = items[i];
+    memcpy(items + n_others, suspects, n_suspects * sizeof(struct batch_item *));
+    return n_others;
+}
+
+static bool is_link_lost(const struct actor *actor, enum status st)
+{
+    return st == ST_UNCERTAIN || !db_is_up(actor->db);
+}
+
+static void note_failure(struct actor *actor)
+{
+    metric_add(actor->metrics->fallbacks, 1);
+    if (!is_locked(actor))
+        return;
+    metric_add(actor->metrics->lock_refusals, 1);
+    actor->short_locks_until_us = clock_mono_us() + SHORT_LOCKS_US;
+}
+
+/* One that was put back has waited for its lock; others wait for none when one was not to be had
+   a moment ago. */
+static bool locks_are_short(const struct actor *actor, struct batch_item *const *items, size_t n)
+{
+    bool locks_are_short = clock_mono_us() < actor->short_locks_until_us;
+
+    for (size_t i = 0; i < n; i++)
+        locks_are_short |= items[i]->waiting.n_tries > 0;
+    return locks_are_short;
+}
+
+/* For what makes a batch fail. */
+struct failure_search {
+    int64_t until_us;
+    int64_t in_vain_us; /* what commands took that were found and taken out */
+};
+
+/* A wait for a lock is not charged: it is bounded by itself, and those that want the same rows would
+   be taken one after the other and wait for their refusals in turn. */
+static void charge(const struct actor *actor, struct failure_search *search,
+                   struct batch_item *const *suspects, size_t n, int64_t took_us)
+{
+    if (!is_locked(actor))
+        for (size_t i = 0; i < n; i++)
+            suspects[i]->waiting.spent_us += took_us / (int64_t)n;
+    if (n == 1)
+        search->in_vain_us += took_us;
+}
+
+/* Suspects are refused, and the others wait for the next batch. Whose reason is known is kept for
+   its entry in the audit log, which takes no time to speak of. Returns how many are. */
+static size_t give_up(struct actor *actor, struct batch_item **items, size_t n)
+{
+    const int64_t now_us = clock_mono_us();
+    size_t kept = n;
+
+    for (size_t i = n; i-- > 0;) /* from the last: what is given back is in front */
+        if (items[i]->is_suspect)
+            refuse_for_now(actor, items[i]);
+        else if (items[i]->has_failed)
+            items[--kept] = items[i];
+        else
+            fair_queue_give_back(&actor->queue, &items[i]->waiting, now_us);
+    memmove(items, items + kept, (n - kept) * sizeof(struct batch_item *));
+    return n - kept;
+}
+
+/* Runs them together. Where that fails, the others run without the suspects, and these, when they
+   are several, in halves, until each is answered or deferred or the time for it is over. */
+static void run(struct actor *actor, struct batch_item **items, size_t n,
+                struct failure_search *search)
+{
+    while ((n = keep_unexpired(actor, items, n)) > 0) {
+        const int64_t start_us = clock_mono_us();
+        const enum status st = transaction_run(actor, items, n, locks_are_short(actor, items, n));
+        size_t n_others;
+
+        if (st == ST_OK) {
+            reply_to_settled(actor, items, n);
+            return;
+        }
+        note_failure(actor);
+        if (is_link_lost(actor, st)) {
+            for (size_t i = 0; i < n; i++)
+                reply_lost(actor, items[i], st);
+            return;
+        }
+        n_others = part(actor, items, n);
+        charge(actor, search, items + n_others, n - n_others, clock_mono_us() - start_us);
+        if (n - n_others == 1) {
+            n = take_out(actor, items, n, items[n_others], st);
+        } else {
+            run(actor, items, n_others, search);
+            items += n_others;
+            n -= n_others;
+            if (clock_mono_us() < search->until_us) {
+                run(actor, items, n / 2, search);
+                items += n / 2;
+                n -= n / 2;
+            }
+        }
+        if (clock_mono_us() >= search->until_us)
+            n = give_up(actor, items, n);
+    }
+}
+
+static int64_t earliest_deadline(struct batch_item *const *items, size_t n)
+{
+    int64_t earliest_us = INT64_MAX;
+
+    for (size_t i = 0; i < n; i++)
+        if (items[i]->command.deadline_us < earliest_us)
+            earliest_us = items[i]->command.deadline_us;
+    return earliest_us;
+}
+
+/* Who is answered too late is not helped: when a batch took longer than a command in it had, half
+   as many are taken from now on, and with every full batch that is in time one more. */
+void batch_run(struct actor *actor, struct batch_item **items, size_t n)
+{
+    const int64_t deadline_us = earliest_deadline(items, n), start_us = clock_mono_us();
+    struct failure_search search = {.until_us = start_us + SEARCH_US};
+
+    run(actor, items, n, &search);
+    actor->batch_us = clock_mono_us() - start_us - search.in_vain_us;
+    if (deadline_us <= clock_us())
+        actor->batch_now = (n + 1) / 2;
+    else if (n >= actor->batch_now && n < actor->options.batch_max)
+        actor->batch_now = n + 1;
+}

@@ -1,0 +1,197 @@
+#include "common/actor/actor_internal.h"
+#include "common/base/address.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/base/watchdog.h"
+#include "common/wire/text.h"
+#include "proto/headers.h"
+
+enum {
+    TIMEOUT_US = 5 * 1000 * 1000,       /* of a command without a deadline */
+    TIMEOUT_MAX_US = 60 * 1000 * 1000,  /* later deadlines count as this */
+    EMAIL_MAX = 1024,                   /* bytes: 255 characters */
+    REPLY_MAX = 8 * 1024 * 1024 - 4096, /* max_payload of the bus, less the headers */
+};
+
+/* An absent id is nil; a malformed one is false. */
+static bool read_id(struct bus_message *message, const char *header, struct uuid *out)
+{
+    struct str text = bus_message_header(message, header);
+
+    return text.p == NULL || uuid_parse(text, out);
+}
+
+static bool read_deadline(struct bus_message *message, int64_t received_us, int64_t *out)
+{
+    struct str text = bus_message_header(message, HEADER_DEADLINE);
+    uint64_t ms;
+
+    *out = received_us + TIMEOUT_US;
+    if (text.p == NULL)
+        return true;
+    if (!str_to_u64(text, INT64_MAX / 1000, &ms))
+        return false;
+    *out = (int64_t)ms * 1000;
+    if (*out > received_us + TIMEOUT_MAX_US)
+        *out = received_us + TIMEOUT_MAX_US;
+    return true;
+}
+
+int64_t message_until_us(struct bus_message *message, int64_t received_us, int64_t since_us)
+{
+    int64_t deadline_us;
+
+    if (!read_deadline(message, received_us, &deadline_us))
+        return 0;
+    return since_us + deadline_us - received_us;
+}
+
+/* Text for people. No email address is longer. */
+static bool read_email(struct bus_message *message, struct str *out)
+{
+    *out = bus_message_header(message, HEADER_USER_EMAIL);
+    return out->n <= EMAIL_MAX && text_is_utf8(*out);
+}
+
+static bool read_address(struct bus_message *message, struct str *out)
+{
+    struct address address;
+
+    *out = bus_message_header(message, HEADER_CLIENT);
+    return out->p == NULL || address_parse(*out, &address);
+}
+
+static bool read_changer(struct command *command)
+{
+    struct caller *caller = &command->caller;
+
+    return read_id(command->message, HEADER_USER, &caller->user_id) &&
+           read_email(command->message, &caller->user_email) &&
+           read_address(command->message, &caller->address);
+}
+
+static bool read_caller(struct command *command)
+{
+    struct caller *caller = &command->caller;
+    struct bus_message *message = command->message;
+
+    caller->may_write = str_equal(bus_message_header(message, HEADER_SCOPE), STR("full"));
+    return read_id(message, HEADER_REQUEST_ID, &caller->request_id) &&
+           read_id(message, HEADER_ORGANIZATION, &caller->organization_id) &&
+           read_id(message, HEADER_API_KEY, &caller->api_key_id) &&
+           (command->route->change == CHANGE_NONE || read_changer(command));
+}
+
+/* What the audit log needs to name a request. */
+static bool is_identified(const struct caller *caller)
+{
+    return !uuid_is_nil(&caller->request_id) && !uuid_is_nil(&caller->organization_id) &&
+           !uuid_is_nil(&caller->api_key_id);
+}
+
+bool batch_item_read(struct actor *actor, const struct waiting *from, struct batch_item *item)
+{
+    struct command *command = &item->command;
+    const struct route *route = from->route;
+
+    item->request_id = bus_message_header(from->message, HEADER_REQUEST_ID);
+    item->waiting = *from;
+    *command = (struct command){
+        .route = route,
+        .message = from->message,
+        .resource_id = bus_message_header(from->message, HEADER_RESOURCE),
+        .query = bus_message_header(from->message, HEADER_QUERY),
+        .body = bus_message_body(from->message),
+        .traceparent = bus_message_header(from->message, HEADER_TRACEPARENT),
+        .received_us = from->received_us,
+        .arena = &actor->arena,
+    };
+    (void)span_begin(&item->span, command->traceparent, false);
+    if (read_caller(command) &&
+        read_deadline(from->message, from->received_us, &command->deadline_us) &&
+        (route->operation == OP_NONE || is_identified(&command->caller)))
+        return true;
+
+    LOG(LOG_WARNING, "headers are missing or malformed",
+        log_slice("subject", bus_message_subject(from->message)),
+        log_slice("request_id", item->request_id), log_trace(item->command.traceparent));
+    batch_item_fail(item, OUTCOME_UNKNOWN_COMMAND);
+    return false;
+}
+
+bool batch_item_is_expired(const struct batch_item *item)
+{
+    return item->command.deadline_us <= clock_us();
+}
+
+bool batch_item_is_hopeless(const struct actor *actor, const struct batch_item *item)
+{
+    const struct command *command = &item->command;
+    int64_t left_us = command->deadline_us - clock_us();
+
+    return left_us < (command->deadline_us - command->received_us) / 2 && left_us < actor->batch_us;
+}
+
+static void clear_reply(struct command *command)
+{
+    command->outcome = OUTCOME_OK;
+    buf_init(&command->reply, command->arena, 0);
+    errors_init(&command->errors, command->arena);
+    command->conversation_id = command->contact_id = (struct uuid){{0}};
+    command->is_no_change = false;
+    command->change_target = STR_NONE;
+    command->change_detail = (struct buf){0};
+    command->state = NULL;
+    command->lock_order = 0;
+    command->notice = NULL;
+    command->retry_after_s = 0;
+}
+
+void batch_item_parse(struct actor *actor, struct batch_item *item)
+{
+    struct command *command = &item->command;
+    const struct route *route = command->route;
+
+    watchdog_kick(); /* hashing a password takes long, and there may be many */
+    clear_reply(command);
+    command->cost = 1;
+    /* The gateway has seen to it; a second look costs nothing. */
+    if (route->operation != OP_NONE && route->writes && !command->caller.may_write)
+        item->status =
+            command_refuse(command, OUTCOME_INSUFFICIENT_SCOPE, NULL, "This key is read-only");
+    else
+        item->status = route->parse ? route->parse(command, actor->service->self) : ST_OK;
+}
+
+void batch_item_query(struct actor *actor, struct batch_item *item)
+{
+    if (item->status == ST_OK && item->command.route->query)
+        item->command.route->query(&item->command, actor->db, actor->service->self);
+}
+
+void batch_item_reply(struct actor *actor, struct batch_item *item)
+{
+    struct command *command = &item->command;
+
+    watchdog_kick();
+    if (item->status == ST_OK && command->route->reply)
+        item->status = command->route->reply(command, actor->db, actor->service->self);
+    if (item->status == ST_OK && command->reply.n > REPLY_MAX) {
+        LOG(LOG_ERROR, "reply is too large for the bus", log_str("route", command->route->subject),
+            log_slice("request_id", item->request_id), log_trace(item->command.traceparent),
+            log_int("bytes", (int64_t)command->reply.n));
+        item->status = ST_INTERNAL;
+    }
+}
+
+void batch_item_fail(struct batch_item *item, enum outcome outcome)
+{
+    struct command *command = &item->command;
+
+    clear_reply(command);
+    command_refuse(command, outcome, NULL,
+                   outcome == OUTCOME_UNKNOWN_COMMAND ? "Unknown command"
+                   : outcome_http_status(outcome) == 503
+                       ? "The service is temporarily unavailable; nothing was written"
+                       : "Internal error");
+}

@@ -1,0 +1,345 @@
+#include "common/actor/slow_lane.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/bus/bus.h"
+
+enum {
+    LEAK_A_SECOND = 1000000 / FAIR_UNIT_US / 10, /* units */
+    BURST = 20000 / FAIR_UNIT_US,                /* what a bucket holds: 20 ms of a backend */
+    OUTBOX_MAX = 4096,                           /* more than the lane ever holds */
+    LEVEL_MAX = 10 * LEAK_A_SECOND, /* who has stopped has leaked it when SLOW_US end */
+    SETS_BITS = 8,
+    SETS = 1 << SETS_BITS,
+    WAYS = 4,
+};
+
+/* The bucket of an organization. An evicted one is relearned from a few commands. */
+struct bucket {
+    struct uuid organization;
+    uint32_t level; /* units, at level_us */
+    int64_t level_us;
+    int64_t slow_until_us;
+};
+
+struct put {
+    struct uuid organization;
+    struct waiting waiting;
+};
+
+struct slow_lane {
+    struct bus *bus;
+    struct outbox *outboxes;
+    atomic_bool is_hurried;
+    atomic_int_least64_t slow_until_us; /* the latest of all buckets: usually there is none */
+    atomic_size_t n_unsent;             /* in outboxes */
+    pthread_mutex_t lock;               /* of all below */
+    struct bucket buckets[SETS][WAYS];
+    struct put *ring;
+    size_t max, max_bytes, first, n, bytes;
+};
+
+struct outbox {
+    struct slow_lane *lane;
+    struct outbox *next;  /* of the lane's */
+    pthread_mutex_t lock; /* of all below */
+    struct bus *bus;      /* NULL: it is closed */
+    struct bus_message *ring[OUTBOX_MAX];
+    size_t first, n;
+    size_t n_lent; /* whose replies have room in the ring */
+};
+
+static void *zeroed(size_t n, size_t size)
+{
+    void *p = calloc(n, size);
+
+    must(p != NULL);
+    return p;
+}
+
+struct slow_lane *slow_lane_new(size_t max, size_t max_bytes)
+{
+    struct slow_lane *lane = zeroed(1, sizeof(*lane));
+
+    must(max > 0 && pthread_mutex_init(&lane->lock, NULL) == 0);
+    lane->ring = zeroed(max, sizeof(struct put));
+    lane->max = max;
+    lane->max_bytes = max_bytes;
+    return lane;
+}
+
+void slow_lane_wakes(struct slow_lane *lane, struct bus *bus)
+{
+    lane->bus = bus;
+}
+
+void slow_lane_free(struct slow_lane *lane)
+{
+    struct uuid organization;
+    struct waiting left;
+
+    if (lane == NULL)
+        return;
+    while (slow_lane_take(lane, &organization, &left))
+        bus_message_free(left.message);
+    while (lane->outboxes != NULL) {
+        struct outbox *const outbox = lane->outboxes;
+
+        lane->outboxes = outbox->next;
+        outbox_close(outbox);
+        pthread_mutex_destroy(&outbox->lock);
+        free(outbox);
+    }
+    pthread_mutex_destroy(&lane->lock);
+    free(lane->ring);
+    free(lane);
+}
+
+/* -- who is slow ----------------------------------------------------------------------------- */
+
+/* Ids end with random bits. */
+static struct bucket *set_of(struct slow_lane *lane, const struct uuid *organization)
+{
+    uint32_t hash;
+
+    memcpy(&hash, organization->b + sizeof(organization->b) - sizeof(hash), sizeof(hash));
+    return lane->buckets[(hash * 2654435761u) >> (32 - SETS_BITS)];
+}
+
+static struct bucket *find(struct slow_lane *lane, const struct uuid *organization)
+{
+    struct bucket *const set = set_of(lane, organization);
+
+    for (size_t i = 0; i < WAYS; i++)
+        if (set[i].level_us != 0 && uuid_equal(&set[i].organization, organization))
+            return &set[i];
+    return NULL;
+}
+
+/* In the place of who was charged least lately. */
+static struct bucket *make(struct slow_lane *lane, const struct uuid *organization, int64_t now_us)
+{
+    struct bucket *const set = set_of(lane, organization), *bucket = set;
+
+    for (size_t i = 1; i < WAYS; i++)
+        if (set[i].level_us < bucket->level_us)
+            bucket = &set[i];
+    *bucket = (struct bucket){.organization = *organization, .level_us = now_us};
+    return bucket;
+}
+
+static void fill(struct bucket *bucket, uint32_t cost, int64_t now_us)
+{
+    const int64_t leaked = (now_us - bucket->level_us) * LEAK_A_SECOND / 1000000;
+    const uint32_t left = leaked < bucket->level ? bucket->level - (uint32_t)leaked : 0;
+
+    bucket->level = cost < LEVEL_MAX - left ? left + cost : LEVEL_MAX;
+    bucket->level_us = now_us;
+}
+
+static void tell_slow(const struct uuid *organization)
+{
+    char text[UUID_TEXT + 1];
+
+    uuid_format(organization, text);
+    LOG(LOG_INFO, "an organization sends expensive commands; they take the slow lane",
+        log_str("organization_id", text));
+}
+
+bool slow_lane_charge(struct slow_lane *lane, const struct uuid *organization, uint32_t cost,
+                      int64_t now_us)
+{
+    struct bucket *bucket;
+    bool is_slow, was_slow;
+
+    if (cost < EXPENSIVE_COST)
+        return false;
+    pthread_mutex_lock(&lane->lock);
+    bucket = find(lane, organization);
+    if (bucket == NULL)
+        bucket = make(lane, organization, now_us);
+    was_slow = bucket->slow_until_us > now_us;
+    fill(bucket, cost, now_us);
+    is_slow = bucket->level > BURST;
+    if (is_slow) {
+        bucket->slow_until_us = now_us + SLOW_US;
+        atomic_store(&lane->slow_until_us, bucket->slow_until_us);
+    }
+    pthread_mutex_unlock(&lane->lock);
+    if (is_slow && !was_slow)
+        tell_slow(organization);
+    return is_slow || was_slow;
+}
+
+bool slow_lane_has(struct slow_lane *lane, const struct uuid *organization, int64_t now_us)
+{
+    const struct bucket *bucket;
+    bool is_slow;
+
+    if (atomic_load(&lane->slow_until_us) <= now_us)
+        return false;
+    pthread_mutex_lock(&lane->lock);
+    bucket = find(lane, organization);
+    is_slow = bucket != NULL && bucket->slow_until_us > now_us;
+    pthread_mutex_unlock(&lane->lock);
+    return is_slow;
+}
+
+/* -- what is handed over --------------------------------------------------------------------- */
+
+static bool lend(struct outbox *outbox)
+{
+    bool has_room;
+
+    if (outbox == NULL)
+        return true;
+    pthread_mutex_lock(&outbox->lock);
+    has_room = outbox->n + outbox->n_lent < OUTBOX_MAX;
+    if (has_room)
+        outbox->n_lent++;
+    pthread_mutex_unlock(&outbox->lock);
+    return has_room;
+}
+
+bool slow_lane_put(struct slow_lane *lane, const struct uuid *organization,
+                   const struct waiting *waiting)
+{
+    bool has_room, was_empty;
+
+    if (!lend(waiting->outbox))
+        return false;
+    pthread_mutex_lock(&lane->lock);
+    was_empty = lane->n == 0;
+    has_room = lane->n < lane->max && lane->bytes + waiting->bytes <= lane->max_bytes;
+    if (has_room) {
+        struct put *const put = &lane->ring[(lane->first + lane->n) % lane->max];
+
+        put->organization = *organization;
+        put->waiting = *waiting;
+        lane->n++;
+        lane->bytes += waiting->bytes;
+    }
+    pthread_mutex_unlock(&lane->lock);
+    if (!has_room)
+        outbox_settle(waiting->outbox);
+    else if (was_empty && lane->bus != NULL)
+        bus_wake(lane->bus);
+    return has_room;
+}
+
+bool slow_lane_take(struct slow_lane *lane, struct uuid *organization, struct waiting *waiting)
+{
+    bool has_any;
+
+    pthread_mutex_lock(&lane->lock);
+    has_any = lane->n > 0;
+    if (has_any) {
+        const struct put *const put = &lane->ring[lane->first];
+
+        *organization = put->organization;
+        *waiting = put->waiting;
+        lane->first = (lane->first + 1) % lane->max;
+        lane->n--;
+        lane->bytes -= waiting->bytes;
+    }
+    pthread_mutex_unlock(&lane->lock);
+    return has_any;
+}
+
+/* -- what comes back ------------------------------------------------------------------------- */
+
+struct outbox *outbox_new(struct slow_lane *lane, struct bus *bus)
+{
+    struct outbox *outbox = zeroed(1, sizeof(*outbox));
+
+    must(pthread_mutex_init(&outbox->lock, NULL) == 0);
+    outbox->lane = lane;
+    outbox->bus = bus;
+    outbox->next = lane->outboxes;
+    lane->outboxes = outbox;
+    return outbox;
+}
+
+void outbox_close(struct outbox *outbox)
+{
+    struct bus_message *left;
+
+    if (outbox == NULL)
+        return;
+    pthread_mutex_lock(&outbox->lock);
+    outbox->bus = NULL;
+    pthread_mutex_unlock(&outbox->lock);
+    while ((left = outbox_take(outbox)) != NULL)
+        bus_message_free(left);
+}
+
+void outbox_put(struct outbox *outbox, struct bus_message *reply)
+{
+    if (reply == NULL)
+        return;
+    pthread_mutex_lock(&outbox->lock);
+    if (outbox->bus != NULL) {
+        must(outbox->n < OUTBOX_MAX); /* lend() has seen to it */
+        outbox->ring[(outbox->first + outbox->n++) % OUTBOX_MAX] = reply;
+        atomic_fetch_add(&outbox->lane->n_unsent, 1);
+        reply = NULL;
+    }
+    pthread_mutex_unlock(&outbox->lock);
+    bus_message_free(reply);
+}
+
+void outbox_settle(struct outbox *outbox)
+{
+    if (outbox == NULL)
+        return;
+    pthread_mutex_lock(&outbox->lock);
+    must(outbox->n_lent > 0);
+    outbox->n_lent--;
+    if (outbox->bus != NULL)
+        bus_wake(outbox->bus);
+    pthread_mutex_unlock(&outbox->lock);
+}
+
+struct bus_message *outbox_take(struct outbox *outbox)
+{
+    struct bus_message *reply = NULL;
+
+    pthread_mutex_lock(&outbox->lock);
+    if (outbox->n > 0) {
+        reply = outbox->ring[outbox->first];
+        outbox->first = (outbox->first + 1) % OUTBOX_MAX;
+        outbox->n--;
+        atomic_fetch_sub(&outbox->lane->n_unsent, 1);
+    }
+    pthread_mutex_unlock(&outbox->lock);
+    return reply;
+}
+
+bool outbox_is_awaited(struct outbox *outbox)
+{
+    bool has_any;
+
+    pthread_mutex_lock(&outbox->lock);
+    has_any = outbox->n > 0 || outbox->n_lent > 0;
+    pthread_mutex_unlock(&outbox->lock);
+    return has_any;
+}
+
+bool slow_lane_has_unsent(const struct slow_lane *lane)
+{
+    return atomic_load(&lane->n_unsent) > 0;
+}
+
+void slow_lane_hurry(struct slow_lane *lane)
+{
+    atomic_store(&lane->is_hurried, true);
+}
+
+bool slow_lane_is_hurried(const struct slow_lane *lane)
+{
+    return atomic_load(&lane->is_hurried);
+}

@@ -1,0 +1,3 @@
+-- A row for each session of a service that was ended, because its program has stopped in the middle of
+-- a transaction.
+SELECT migration.end_hung_sessions()

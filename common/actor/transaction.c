@@ -1,0 +1,287 @@
+/* Commands become one transaction, and where it fails, those that it may be due to are named. */
+#include <stdlib.h>
+
+#include "actor_sql.h"
+#include "common/actor/actor_internal.h"
+#include "common/base/clock.h"
+
+/* -- whose statement is it ------------------------------------------------------------------- */
+
+/* The statements of a batch up to `end` belong to a command, to all of a route, or to all. */
+struct claim {
+    size_t end;
+    const struct batch_item *item;
+    const struct route *route;
+};
+
+struct transaction {
+    struct actor *actor;
+    struct batch_item **items;
+    size_t n;
+    struct claim *claims;
+    size_t n_claims;
+    int64_t asked_us; /* how long it took to have what was asked for */
+};
+
+/* What was added since the last claim. */
+static void claim(struct transaction *transaction, const struct batch_item *item,
+                  const struct route *route)
+{
+    transaction->claims[transaction->n_claims++] =
+        (struct claim){.end = db_added(transaction->actor->db), .item = item, .route = route};
+}
+
+static bool owns(const struct claim *owner, const struct batch_item *item)
+{
+    if (owner->item != NULL)
+        return owner->item == item;
+    return owner->route == NULL || owner->route == item->command.route;
+}
+
+/* The statement that failed has an owner. Where none did in particular, all are suspects. */
+static void suspect(const struct transaction *transaction)
+{
+    const size_t at = db_last_entry(transaction->actor->db);
+    const struct claim *owner = &(struct claim){0};
+
+    for (size_t i = transaction->n_claims; i-- > 0 && at != DB_NO_ENTRY;)
+        if (transaction->claims[i].end > at)
+            owner = &transaction->claims[i];
+    for (size_t i = 0; i < transaction->n; i++)
+        transaction->items[i]->is_suspect = owns(owner, transaction->items[i]);
+}
+
+static void suspect_one(const struct transaction *transaction, struct batch_item *culprit)
+{
+    for (size_t i = 0; i < transaction->n; i++)
+        transaction->items[i]->is_suspect = transaction->items[i] == culprit;
+}
+
+/* -- the steps ------------------------------------------------------------------------------- */
+
+static int by_lock_order(const void *a, const void *b)
+{
+    const struct batch_item *x = *(struct batch_item *const *)a,
+                            *y = *(struct batch_item *const *)b;
+
+    if (x->command.lock_order != y->command.lock_order)
+        return x->command.lock_order < y->command.lock_order ? -1 : 1;
+    return x->arrival < y->arrival ? -1 : x->arrival > y->arrival;
+}
+
+/* The batch waits for the server until the latest deadline of its commands. */
+static int64_t latest_deadline(struct batch_item *const *items, size_t n)
+{
+    int64_t latest_us = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (items[i]->command.deadline_us > latest_us)
+            latest_us = items[i]->command.deadline_us;
+    return latest_us;
+}
+
+static bool is_settled(const struct batch_item *item)
+{
+    return item->status == ST_OK || item->status == ST_REFUSED;
+}
+
+static void parse(struct actor *actor, struct batch_item *const *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!items[i]->has_failed)
+            batch_item_parse(actor, items[i]);
+        items[i]->has_failed |= !is_settled(items[i]);
+        if (items[i]->has_failed) {
+            batch_item_fail(items[i], OUTCOME_SERVER_ERROR);
+            items[i]->status = ST_REFUSED;
+        }
+    }
+}
+
+static void query_together(struct transaction *transaction, const struct route *route)
+{
+    struct actor *actor = transaction->actor;
+    struct command **together = ARENA_ARRAY(&actor->arena, struct command *, transaction->n);
+    size_t n_together = 0;
+
+    for (size_t i = 0; i < transaction->n; i++) {
+        struct batch_item *item = transaction->items[i];
+
+        if (item->command.route == route && item->status == ST_OK)
+            together[n_together++] = &item->command;
+    }
+    if (n_together > 0)
+        route->query_together(together, n_together, actor->db, actor->service->self);
+    claim(transaction, NULL, route);
+}
+
+/* What only reads can be run again with the next batch, when this one would hold too much. The first
+   of them is told in any case, so that each batch answers one at least. */
+static void query(struct transaction *transaction)
+{
+    const struct service *service = transaction->actor->service;
+    struct db *db = transaction->actor->db;
+    bool has_read = false;
+
+    for (size_t i = 0; i < transaction->n; i++) {
+        struct batch_item *item = transaction->items[i];
+        const bool only_reads = !item->command.route->writes;
+
+        item->entries_begin = db_added(db);
+        db_add_spare(db, only_reads && has_read ? transaction->actor->queue.batch_bytes : 0);
+        batch_item_query(transaction->actor, item);
+        item->entries_end = db_added(db);
+        has_read |= only_reads && item->entries_end > item->entries_begin;
+        claim(transaction, item, NULL);
+    }
+    db_add_spare(db, 0);
+    for (size_t i = 0; i < service->n_routes; i++)
+        if (service->routes[i].query_together)
+            query_together(transaction, &service->routes[i]);
+}
+
+static size_t left(const struct transaction *transaction, const struct batch_item *item)
+{
+    size_t bytes = 0;
+
+    for (size_t i = item->entries_begin; i < item->entries_end; i++)
+        bytes += db_dropped(transaction->actor->db, i);
+    return bytes;
+}
+
+/* What it queries in its reply hook is its own, but what it runs may be that of others, too. */
+static enum status reply(struct transaction *transaction, struct batch_item *item)
+{
+    struct actor *actor = transaction->actor;
+    enum status st;
+
+    item->left = left(transaction, item);
+    if (item->left > 0) {
+        item->status = ST_RETRY;
+        item->waiting.spent_us += transaction->asked_us / (int64_t)transaction->n;
+    } else {
+        batch_item_reply(actor, item);
+    }
+    claim(transaction, item, NULL);
+    st = db_failure(actor->db);
+    if (st != ST_OK) {
+        suspect(transaction);
+        if (db_last_entry(actor->db) == DB_NO_ENTRY)
+            suspect_one(transaction, item);
+        return st;
+    }
+    if (is_settled(item) || item->status == ST_RETRY)
+        return ST_OK;
+    /* Its statements may have written something unverified. */
+    suspect_one(transaction, item);
+    return ST_INTERNAL;
+}
+
+/* What the audit sink was given, and the first statement that it added. */
+struct records {
+    struct command **commands;
+    size_t n, statement;
+};
+
+static struct records record(struct transaction *transaction)
+{
+    struct actor *actor = transaction->actor;
+    const struct audit_sink *audit_sink = actor->service->audit_sink;
+    struct records records = {.statement = db_added(actor->db)};
+
+    if (audit_sink == NULL)
+        return records;
+    records.commands = ARENA_ARRAY(&actor->arena, struct command *, transaction->n);
+    for (size_t i = 0; i < transaction->n; i++)
+        if (transaction->items[i]->status != ST_RETRY)
+            records.commands[records.n++] = &transaction->items[i]->command;
+    if (records.n > 0)
+        audit_sink->add(actor->db, (int)actor->service->n_statements, records.commands, records.n,
+                        &actor->arena);
+    return records;
+}
+
+static void call_on_commit(const struct actor *actor, const struct records *records)
+{
+    const struct audit_sink *audit_sink = actor->service->audit_sink;
+
+    if (audit_sink != NULL && audit_sink->on_commit != NULL &&
+        db_added(actor->db) > records->statement)
+        audit_sink->on_commit(db_result(actor->db, records->statement), records->commands,
+                              records->n);
+}
+
+/* The audit sink's statements go out with the commit: one round trip for all. */
+static enum status commit(struct actor *actor)
+{
+    int64_t start_us = clock_mono_us();
+    enum status st = db_commit(actor->db);
+
+    metric_observe(actor->metrics->commit_seconds, clock_mono_us() - start_us);
+    return st;
+}
+
+/* -- all of it ------------------------------------------------------------------------------- */
+
+static void limit_lock_waits(struct actor *actor)
+{
+    const db_param limit = str_of(arena_printf(&actor->arena, "%d", LOCK_TIMEOUT_SHORT_MS));
+
+    db_add(actor->db, actor->limit_lock_waits, &limit, 1);
+}
+
+/* The first statement that failed tells who is suspect. */
+static enum status blame(const struct transaction *transaction, enum status st)
+{
+    if (st != ST_OK)
+        suspect(transaction);
+    return st;
+}
+
+static enum status run(struct transaction *transaction, bool locks_are_short)
+{
+    struct actor *actor = transaction->actor;
+    struct records records;
+    int64_t start_us;
+    enum status st;
+
+    if (locks_are_short)
+        limit_lock_waits(actor);
+    st = organizations_look_up(actor, transaction->items, transaction->n);
+    claim(transaction, NULL, NULL);
+    if (st != ST_OK)
+        return blame(transaction, st);
+    query(transaction);
+    start_us = clock_mono_us();
+    st = db_run(actor->db);
+    transaction->asked_us = clock_mono_us() - start_us;
+    if (st != ST_OK)
+        return blame(transaction, st);
+    for (size_t i = 0; i < transaction->n; i++) {
+        st = reply(transaction, transaction->items[i]);
+        if (st != ST_OK) {
+            db_abandon(actor->db);
+            return st;
+        }
+    }
+    records = record(transaction);
+    claim(transaction, NULL, NULL);
+    st = commit(actor);
+    if (st == ST_OK)
+        call_on_commit(actor, &records);
+    return blame(transaction, st);
+}
+
+enum status transaction_run(struct actor *actor, struct batch_item **items, size_t n,
+                            bool locks_are_short)
+{
+    struct transaction transaction = {.actor = actor, .items = items, .n = n};
+
+    metric_observe(actor->metrics->batch_size, (int64_t)n);
+    transaction.claims =
+        ARENA_ARRAY(&actor->arena, struct claim, 2 * n + actor->service->n_routes + 2);
+    parse(actor, items, n);
+    qsort(items, n, sizeof(struct batch_item *), by_lock_order);
+    db_open_batch(actor->db, latest_deadline(items, n));
+    return run(&transaction, locks_are_short);
+}

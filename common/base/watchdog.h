@@ -1,0 +1,32 @@
+/*
+ * watchdog - notices a thread that hangs.
+ *
+ * What     A thread that others rely on (an event loop, an actor, a sender) registers and then
+ *          reports in every iteration of its loop. It also reports while it waits for something
+ *          slow: a wait for the database is cut into slices, and an actor reports between
+ *          two commands of a batch. So a thread that has not reported for seconds hangs.
+ * Owns     An entry for each thread, until watchdog_end().
+ * Threads  Any; begin, kick and end are about the calling one; kick and end do nothing in a thread
+ *          that has not begun.
+ */
+#ifndef COMMON_BASE_WATCHDOG_H
+#define COMMON_BASE_WATCHDOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WATCHDOG_SLICE_MS 1000     /* the longest wait without a report */
+#define WATCHDOG_READY_US 3000000  /* a thread silent for longer: not ready */
+#define WATCHDOG_LIVE_US  15000000 /* a thread silent for longer: not live */
+
+/* `name` is copied, and shown as the thread's own. */
+void watchdog_begin(const char *name);
+void watchdog_kick(void);
+void watchdog_kick_at(int64_t mono_us);
+void watchdog_end(void);
+
+/* How many threads have been silent for longer; `reason` (NULL is fine) names the first. */
+size_t watchdog_overdue(int64_t longer_than_us, char reason[128]);
+
+#endif

@@ -1,0 +1,239 @@
+#include "common/db/pipeline.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/db/sqlstate.h"
+
+void pipeline_clear(struct pipeline *pipeline)
+{
+    for (size_t i = 0; i < pipeline->n; i++)
+        PQclear(pipeline->entries[i].result);
+    pipeline->n = pipeline->n_collected = 0;
+    pipeline->bytes = pipeline->bytes_max = 0;
+    pipeline->failed = ST_OK;
+    pipeline->failed_entry = DB_NO_ENTRY;
+    pipeline->failed_statement = -1;
+    pipeline->sqlstate[0] = '\0';
+}
+
+void pipeline_release(struct pipeline *pipeline)
+{
+    pipeline_clear(pipeline);
+    free(pipeline->entries);
+    free(pipeline->text);
+    free(pipeline->values);
+    free(pipeline->lengths);
+    free(pipeline->formats);
+}
+
+void pipeline_fail(struct pipeline *pipeline, enum status st)
+{
+    if (pipeline->failed == ST_OK)
+        pipeline->failed = st;
+}
+
+static const char *statement_name(const struct pipeline *pipeline, int statement)
+{
+    const struct db_options *options = &pipeline->link->options;
+
+    return (size_t)statement < options->n_statements ? options->statements[statement].name
+                                                     : LINK_ROLLBACK;
+}
+
+/* -- sending --------------------------------------------------------------------------------- */
+
+static void *grown(void *p, size_t *capacity, size_t need, size_t size)
+{
+    if (need <= *capacity)
+        return p;
+    *capacity = need * 2;
+    p = reallocarray(p, *capacity, size);
+    must(p != NULL);
+    return p;
+}
+
+static void grow_values(struct pipeline *pipeline, size_t need)
+{
+    const size_t capacity = need * 2;
+
+    if (need <= pipeline->values_capacity)
+        return;
+    pipeline->values = reallocarray(pipeline->values, capacity, sizeof(*pipeline->values));
+    pipeline->lengths = reallocarray(pipeline->lengths, capacity, sizeof(*pipeline->lengths));
+    pipeline->formats = reallocarray(pipeline->formats, capacity, sizeof(*pipeline->formats));
+    must(pipeline->values != NULL && pipeline->lengths != NULL && pipeline->formats != NULL);
+    pipeline->values_capacity = capacity;
+}
+
+/* libpq wants C strings, but for what is binary. False: a text holds a NUL and cannot be one. */
+static bool copy_params(struct pipeline *pipeline, const db_param *params, size_t n,
+                        uint32_t binary)
+{
+    size_t need = 0;
+    char *to;
+
+    for (size_t i = 0; i < n; i++)
+        need += params[i].n + 1;
+    pipeline->text = grown(pipeline->text, &pipeline->text_capacity, need, 1);
+    grow_values(pipeline, n);
+
+    to = pipeline->text;
+    for (size_t i = 0; i < n; i++) {
+        const bool is_binary = (binary >> i & 1) != 0;
+
+        if (!is_binary && params[i].n > 0 && memchr(params[i].p, '\0', params[i].n))
+            return false;
+        must(params[i].n <= INT_MAX);
+        pipeline->values[i] = params[i].p ? to : NULL;
+        pipeline->lengths[i] = (int)params[i].n;
+        pipeline->formats[i] = is_binary;
+        if (params[i].p != NULL && params[i].n > 0)
+            memcpy(to, params[i].p, params[i].n);
+        to += params[i].n;
+        *to++ = '\0';
+    }
+    return true;
+}
+
+void pipeline_send(struct pipeline *pipeline, int statement, const db_param *params, size_t n,
+                   uint32_t binary)
+{
+    const char *name = statement_name(pipeline, statement);
+
+    if (pipeline->failed != ST_OK)
+        return;
+    if (!copy_params(pipeline, params, n, binary)) {
+        LOG(LOG_ERROR, "parameter contains a NUL", log_str("statement", name));
+        pipeline_fail(pipeline, ST_INTERNAL);
+        return;
+    }
+    pipeline->entries =
+        grown(pipeline->entries, &pipeline->capacity, pipeline->n + 1, sizeof(*pipeline->entries));
+    if (PQsendQueryPrepared(pipeline->link->conn, name, (int)n, pipeline->values, pipeline->lengths,
+                            pipeline->formats, 0)) {
+        pipeline->entries[pipeline->n++] =
+            (struct pipeline_entry){.statement = statement, .bytes_max = pipeline->bytes_max};
+    } else {
+        pipeline->link->is_dead = true;
+        pipeline_fail(pipeline, ST_UNAVAILABLE);
+    }
+}
+
+/* -- receiving ------------------------------------------------------------------------------- */
+
+/* Whether the server sent this error and lives on. */
+static bool is_plain_error(const PGresult *result)
+{
+    const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+
+    return severity && strcmp(severity, "ERROR") == 0;
+}
+
+/* The server's own error about a statement of the batch, or, with -1, about the commit. Its text
+   may quote a customer's data and stays out of our log; the server's log has it. */
+static void note_error(struct pipeline *pipeline, int statement, const PGresult *result)
+{
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    enum status st = is_plain_error(result) ? sqlstate_status(sqlstate) : ST_UNAVAILABLE;
+
+    if (pipeline->failed != ST_OK)
+        return;
+    pipeline_fail(pipeline, st);
+    pipeline->failed_statement = statement;
+    pipeline->failed_entry = statement < 0 ? DB_NO_ENTRY : pipeline->n_collected;
+    memcpy(pipeline->sqlstate, sqlstate, strnlen(sqlstate, sizeof(pipeline->sqlstate) - 1));
+    pipeline->sqlstate[sizeof(pipeline->sqlstate) - 1] = '\0';
+    LOG(st == ST_INTERNAL ? LOG_ERROR
+        : st == ST_RETRY  ? LOG_DEBUG
+                          : LOG_WARNING,
+        "statement failed", log_str("sqlstate", pipeline->sqlstate),
+        log_str("statement", statement < 0 ? "commit" : statement_name(pipeline, statement)),
+        log_str("constraint", PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME)));
+}
+
+/* There is one, or there was. */
+static bool has_result(const struct pipeline_entry *entry)
+{
+    return entry->result != NULL || entry->dropped > 0;
+}
+
+static void keep(struct pipeline *pipeline, struct pipeline_entry *entry, PGresult *result)
+{
+    const size_t bytes = PQresultMemorySize(result);
+
+    PQclear(entry->result);
+    entry->result = NULL;
+    if (entry->bytes_max > 0 && bytes > DB_SMALL && pipeline->bytes > entry->bytes_max) {
+        entry->dropped = bytes;
+        PQclear(result);
+        return;
+    }
+    pipeline->bytes += bytes;
+    entry->result = result;
+}
+
+/* Takes one result of the statement that is being read. False: the link is of no further use,
+   because libpq made the error up or because the server said good-bye. */
+static bool take(struct pipeline *pipeline, PGresult *result)
+{
+    struct pipeline_entry *entry = &pipeline->entries[pipeline->n_collected];
+    ExecStatusType kind = PQresultStatus(result);
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    bool is_usable = true;
+
+    if (kind == PGRES_COMMAND_OK || kind == PGRES_TUPLES_OK) {
+        keep(pipeline, entry, result);
+        return true;
+    }
+    if (kind == PGRES_PIPELINE_ABORTED) {
+        pipeline_fail(pipeline, ST_UNAVAILABLE); /* if not already, it failed before this batch */
+    } else {
+        is_usable = sqlstate && !sqlstate_ends_link(sqlstate);
+        if (sqlstate)
+            note_error(pipeline, entry->statement, result);
+    }
+    PQclear(result);
+    return is_usable;
+}
+
+bool pipeline_collect(struct pipeline *pipeline)
+{
+    PGresult *result;
+
+    while (pipeline->n_collected < pipeline->n) {
+        if (db_link_next(pipeline->link, pipeline->until_us, &result) != ST_OK)
+            return false;
+        if (result && !take(pipeline, result))
+            return false;
+        if (result)
+            continue;
+        /* The end of a statement; without a result only after an error. */
+        if (pipeline->failed == ST_OK && !has_result(&pipeline->entries[pipeline->n_collected]))
+            return false;
+        pipeline->n_collected++;
+    }
+    return true;
+}
+
+bool pipeline_await_sync(struct pipeline *pipeline)
+{
+    ExecStatusType kind = PGRES_EMPTY_QUERY;
+    bool is_usable = true;
+
+    while (is_usable && kind != PGRES_PIPELINE_SYNC) {
+        PGresult *result;
+
+        if (db_link_next(pipeline->link, pipeline->until_us, &result) != ST_OK)
+            return false;
+        kind = result ? PQresultStatus(result) : PGRES_EMPTY_QUERY;
+        if (kind == PGRES_FATAL_ERROR && is_plain_error(result))
+            note_error(pipeline, -1, result);
+        else if (kind == PGRES_FATAL_ERROR || pipeline->link->is_dead)
+            is_usable = false; /* its last words prove nothing about the commit */
+        PQclear(result);
+    }
+    return is_usable;
+}

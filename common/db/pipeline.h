@@ -1,0 +1,57 @@
+/*
+ * pipeline - statements on their way through a connection, their results, and how they failed.
+ * Private to common/db.
+ *
+ * What     The server reads in order: an error about one of our statements proves that it never
+ *          got to a Sync behind it. The first failure is kept; what follows is its consequence.
+ * Owns     The results, until pipeline_clear(). Memory is reused from batch to batch.
+ * Threads  The link's.
+ */
+#ifndef COMMON_DB_PIPELINE_H
+#define COMMON_DB_PIPELINE_H
+
+#include "common/db/db_link.h"
+
+struct pipeline_entry {
+    int statement;    /* in the registry; n_statements is our own rollback */
+    size_t bytes_max; /* as of the batch when it was sent */
+    PGresult *result;
+    size_t dropped; /* bytes of a result that was not kept */
+};
+
+struct pipeline {
+    struct db_link *link;
+    int64_t until_us; /* no wait is longer; by clock_mono_us() */
+    struct pipeline_entry *entries;
+    size_t n, capacity;
+    size_t n_collected; /* entries whose results have been read */
+    size_t bytes;       /* of the results that are kept */
+    size_t bytes_max;   /* what is sent from now on is spare beyond; 0 = it is not */
+
+    enum status failed;   /* ST_OK = it has not */
+    size_t failed_entry;  /* its place in entries; DB_NO_ENTRY = none in particular */
+    int failed_statement; /* -1 = none in particular */
+    char sqlstate[6];
+
+    /* Copies of one statement's parameters, each with a NUL behind it. */
+    char *text;
+    size_t text_capacity;
+    const char **values;
+    int *lengths, *formats; /* libpq looks at the length of what is in binary format alone */
+    size_t values_capacity;
+};
+
+void pipeline_clear(struct pipeline *pipeline);
+void pipeline_release(struct pipeline *pipeline);
+
+void pipeline_fail(struct pipeline *pipeline, enum status st);
+/* Hands a statement to libpq. After a failure it does nothing. */
+void pipeline_send(struct pipeline *pipeline, int statement, const db_param *params, size_t n,
+                   uint32_t binary);
+/* Reads the results of everything sent so far. False: the link is of no further use. */
+bool pipeline_collect(struct pipeline *pipeline);
+/* Reads up to the end of the pipeline, after a Sync. False: as before. An error that comes here is
+   the commit's own, such as a deferred constraint. */
+bool pipeline_await_sync(struct pipeline *pipeline);
+
+#endif

@@ -1,0 +1,7 @@
+-- Counts an attempt that was wrong, in an order that is the same for everybody.
+-- $1 SHA-256 of each thing that is counted, in hex, $2 minute
+INSERT INTO access.attempts AS a (counted, minute, attempts)
+SELECT decode(given.hex, 'hex'), $2::bigint, 1
+FROM unnest($1::text[]) AS given (hex)
+ORDER BY given.hex
+ON CONFLICT (counted, minute) DO UPDATE SET attempts = a.attempts + 1

@@ -1,0 +1,72 @@
+/*
+ * audit.append - one entry for a request that ended in the gateway.
+ *
+ * Answer   ok, or parameter_invalid naming a header: a bug of the sender
+ * Retry    safe: an entry that exists already is left as it is, and the reply says so (Recorded)
+ */
+#include "services/audit/audit_append.h"
+
+#include "common/bus/bus.h"
+#include "proto/headers.h"
+#include "proto/outcome.h"
+#include "services/audit/audit.h"
+
+/* The table's own spelling of a code, which outlives the message; NULL = not one of ours. */
+static const char *code_of(struct str text)
+{
+    for (int i = 0; i < OUTCOME_COUNT; i++) {
+        const char *code = outcome_code((enum outcome)i);
+
+        if (code != NULL && str_equal(text, str_of(code)))
+            return code;
+    }
+    return NULL;
+}
+
+const char *audit_append_read(const struct caller *caller, const struct audit_append_fields *fields,
+                              struct audit_log_entry *out)
+{
+    struct audit_log_entry entry = {.organization_id = caller->organization_id,
+                                    .request_id = caller->request_id,
+                                    .api_key_id = caller->api_key_id};
+    uint64_t status;
+
+    if (uuid_is_nil(&caller->request_id))
+        return HEADER_REQUEST_ID;
+    if (uuid_is_nil(&caller->organization_id))
+        return HEADER_ORGANIZATION;
+    if (uuid_is_nil(&caller->api_key_id))
+        return HEADER_API_KEY;
+    if (fields->operation.n == 0 || !operation_of(fields->operation, &entry.operation))
+        return HEADER_OPERATION;
+    if (!str_to_u64(fields->http_status, 599, &status) || status < 200)
+        return HEADER_STATUS;
+    entry.http_status = (int)status;
+    entry.error_code = code_of(fields->code);
+    if ((entry.error_code != NULL) == (status < 300))
+        return HEADER_CODE;
+    if (fields->resource_id.p != NULL && !uuid_parse(fields->resource_id, &entry.conversation_id))
+        return HEADER_RESOURCE;
+    if (fields->contact_id.p != NULL && !uuid_parse(fields->contact_id, &entry.contact_id))
+        return HEADER_CONTACT;
+    *out = entry;
+    return NULL;
+}
+
+enum status audit_append_parse(struct command *command, void *service)
+{
+    struct audit_log_entry *entry = ARENA_NEW(command->arena, struct audit_log_entry);
+    const struct audit_append_fields fields = {
+        .operation = bus_message_header(command->message, HEADER_OPERATION),
+        .http_status = bus_message_header(command->message, HEADER_STATUS),
+        .code = bus_message_header(command->message, HEADER_CODE),
+        .resource_id = command->resource_id,
+        .contact_id = bus_message_header(command->message, HEADER_CONTACT),
+    };
+    const char *wrong = audit_append_read(&command->caller, &fields, entry);
+
+    if (wrong != NULL)
+        return command_refuse(command, OUTCOME_PARAMETER_INVALID, wrong, "is missing or malformed");
+    command->state = entry;
+    return ST_OK;
+}

@@ -1,0 +1,225 @@
+#include "services/audit/publish_heads.h"
+
+#include <inttypes.h>
+
+#include "audit_sql.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/db/array.h"
+#include "common/wire/json.h"
+#include "proto/headers.h"
+#include "proto/subject.h"
+#include "services/audit/verify_rows.h"
+
+enum { HEADS_MAX = 500, BACK_MAX = 1000, TIMEOUT_US = 10 * 1000 * 1000 };
+
+/* The columns of list_heads_to_publish.sql; from the second on, those of read_head.sql. */
+enum published_column {
+    ORGANIZATION_ID,
+    NUMBER,
+    ENTRIES,
+    BLOCK_HASH,
+    MADE_US,
+    KEY_ID,
+    SIGNATURE,
+    LAST_XID,
+    PUBLISHED,
+    HEAD_COLUMNS = PUBLISHED
+};
+
+struct published_head {
+    struct str of[HEAD_COLUMNS];
+};
+
+static struct published_head read_head(struct str organization, const struct db_rows *rows,
+                                       size_t row, int first)
+{
+    struct published_head head = {.of[ORGANIZATION_ID] = organization};
+
+    for (int i = NUMBER; i < HEAD_COLUMNS; i++)
+        head.of[i] = db_value(rows, row, first + i - NUMBER);
+    return head;
+}
+
+static int64_t integer(struct str text)
+{
+    uint64_t value = 0;
+
+    (void)str_to_u64(text, INT64_MAX, &value);
+    return (int64_t)value;
+}
+
+static struct str message_of(const struct published_head *head, struct arena *arena)
+{
+    int64_t made_us = 0;
+    struct buf out;
+
+    (void)verify_read_us(head->of[MADE_US], &made_us);
+    buf_init(&out, arena, 512);
+    buf_char(&out, '{');
+    json_add_text(&out, "organization_id", head->of[ORGANIZATION_ID]);
+    json_add_key(&out, "number");
+    buf_add(&out, head->of[NUMBER]);
+    json_add_key(&out, "entries");
+    buf_add(&out, head->of[ENTRIES]);
+    json_add_text(&out, "block_hash", head->of[BLOCK_HASH]);
+    json_add_integer(&out, "made_at", made_us / 1000000);
+    json_add_text(&out, "key_id", head->of[KEY_ID]);
+    json_add_text(&out, "signature", head->of[SIGNATURE]);
+    buf_char(&out, '}');
+    return buf_str(&out);
+}
+
+static enum status publish_head(struct bus *bus, const struct published_head *head,
+                                struct arena *arena)
+{
+    const struct bus_header header = {HEADER_ORGANIZATION,
+                                      arena_cstr(arena, head->of[ORGANIZATION_ID])};
+    enum status st =
+        bus_publish(bus, SUBJECT_NOTICE_AUDIT_HEAD, NULL, &header, 1, message_of(head, arena));
+
+    if (st == ST_OK)
+        LOG(LOG_INFO, "head of an audit chain",
+            log_slice("organization_id", head->of[ORGANIZATION_ID]),
+            log_int("number", integer(head->of[NUMBER])),
+            log_int("entries", integer(head->of[ENTRIES])),
+            log_slice("block_hash", head->of[BLOCK_HASH]), log_slice("key_id", head->of[KEY_ID]),
+            log_slice("signature", head->of[SIGNATURE]));
+    return st;
+}
+
+/* Those that were published. */
+static void note(struct db *db, const struct published_head *heads, size_t n, struct arena *arena)
+{
+    static const enum published_column noted[] = {ORGANIZATION_ID, NUMBER, LAST_XID, BLOCK_HASH};
+    enum { N = sizeof(noted) / sizeof(noted[0]) };
+    struct buf columns[N];
+    db_param params[N];
+
+    for (int i = 0; i < N; i++) {
+        array_open(&columns[i], arena, 256);
+        for (size_t k = 0; k < n; k++)
+            array_add_plain(&columns[i], heads[k].of[noted[i]]);
+        params[i] = array_close(&columns[i]);
+    }
+    db_add(db, SQL_ADD_HEADS, params, N);
+}
+
+static bool is_ours(const struct head_publisher *publisher, const struct published_head *head,
+                    const struct uuid *organization_id, struct arena *arena)
+{
+    const struct signing_public *by = audit_keys_find(publisher->keys, head->of[KEY_ID]);
+    uint8_t hash[SHA256_BYTES], signature[SIGNING_SIGNATURE_BYTES];
+
+    return by != NULL && crypto_unhex(head->of[BLOCK_HASH], hash, sizeof(hash)) &&
+           crypto_unhex(head->of[SIGNATURE], signature, sizeof(signature)) &&
+           signing_is_by(by,
+                         chain_head_text(organization_id, integer(head->of[NUMBER]),
+                                         integer(head->of[ENTRIES]), hash, arena),
+                         signature);
+}
+
+enum finding { IS_HEAD, IS_NONE, IS_LIMIT };
+
+/* The head of a row's chain: its last block, or the last one that is ours, unless that was published
+   before. At a key that is not known the round ends: what is noted behind it would hide it from the
+   replica that knows it. */
+static enum status find_head(struct head_publisher *publisher, struct db *db,
+                             const struct db_rows *rows, size_t row, struct arena *arena,
+                             struct published_head *out, enum finding *finding)
+{
+    const struct str organization = db_value(rows, row, ORGANIZATION_ID);
+    struct uuid organization_id;
+    const struct db_rows *own;
+    enum ends_kind kind;
+    enum status st;
+
+    *finding = IS_NONE;
+    *out = read_head(organization, rows, row, NUMBER);
+    if (!uuid_parse(organization, &organization_id))
+        return ST_OK;
+    if (is_ours(publisher, out, &organization_id, arena)) {
+        *finding = IS_HEAD;
+        return ST_OK;
+    }
+    st = ends_find_own(db, &organization_id, publisher->keys, &publisher->left, arena, &own, &kind,
+                       &publisher->foreign);
+    if (st != ST_OK)
+        return st;
+    if (kind == ENDS_UNKNOWN)
+        *finding = IS_LIMIT;
+    if (kind != ENDS_OURS)
+        return ST_OK;
+    *out = read_head(organization, own, 0, 0);
+    if (integer(out->of[NUMBER]) > db_value_int(rows, row, PUBLISHED))
+        *finding = IS_HEAD;
+    return ST_OK;
+}
+
+static size_t list(const struct head_publisher *publisher, struct db *db, struct arena *arena)
+{
+    char organization[UUID_TEXT + 1];
+
+    uuid_format(&publisher->behind.organization_id, organization);
+    const db_param params[] = {
+        str_of(arena_printf(arena, "%d", HEADS_MAX)),
+        str_of(arena_printf(arena, "%" PRIu64, publisher->behind.xid)),
+        str_of(organization),
+    };
+    return db_add(db, SQL_LIST_HEADS_TO_PUBLISH, params, sizeof(params) / sizeof(params[0]));
+}
+
+/* Until the bus takes no more. */
+static enum status publish_rows(struct head_publisher *publisher, struct db *db, struct bus *bus,
+                                const struct db_rows *rows, size_t found,
+                                struct published_head *heads, struct arena *arena)
+{
+    struct block_place behind = {.xid = 0};
+    size_t row;
+
+    for (row = 0; row < found; row++) {
+        struct published_head *head = &heads[publisher->n];
+        enum finding finding;
+        enum status st = find_head(publisher, db, rows, row, arena, head, &finding);
+
+        if (st != ST_OK)
+            return st;
+        if (finding == IS_LIMIT || (finding == IS_HEAD && publish_head(bus, head, arena) != ST_OK))
+            break;
+        publisher->n += finding == IS_HEAD;
+        (void)str_to_u64(db_value(rows, row, LAST_XID), UINT64_MAX, &behind.xid);
+        (void)uuid_parse(db_value(rows, row, ORGANIZATION_ID), &behind.organization_id);
+    }
+    publisher->is_behind = found == HEADS_MAX && row == found;
+    publisher->behind = publisher->is_behind ? behind : (struct block_place){.xid = 0};
+    return ST_OK;
+}
+
+enum status publish_heads(struct head_publisher *publisher, struct db *db, struct bus *bus,
+                          struct arena *arena)
+{
+    const struct db_rows *rows;
+    size_t lock, asked, found;
+    struct published_head *heads;
+    enum status st;
+
+    publisher->n = 0;
+    publisher->foreign = (struct ends_foreign){.n = 0};
+    publisher->left = BACK_MAX;
+    publisher->is_behind = false;
+    db_open_batch(db, clock_us() + TIMEOUT_US);
+    lock = db_add(db, SQL_LOCK_SEALING, NULL, 0);
+    asked = list(publisher, db, arena);
+    st = db_run(db);
+    if (st != ST_OK)
+        return st;
+    rows = db_result(db, asked);
+    found = db_value_bool(db_result(db, lock), 0, 0) ? db_rows_count(rows) : 0;
+    heads = ARENA_ARRAY(arena, struct published_head, found + 1);
+    st = publish_rows(publisher, db, bus, rows, found, heads, arena);
+    if (st != ST_OK)
+        return st;
+    if (publisher->n > 0)
+        note(db, heads, publisher->n, arena);
+    return db_commit(db);
+}

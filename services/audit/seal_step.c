@@ -1,0 +1,442 @@
+#include "services/audit/seal_step.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "audit_sql.h"
+#include "common/base/clock.h"
+#include "common/db/array.h"
+#include "services/audit/verify_rows.h"
+
+enum { ENTRIES_MAX = 5000, TIMEOUT_US = 20 * 1000 * 1000, BACK_MAX = 100 * 1000 };
+
+/* Times that a block can note; what lies beyond is not even an implausible entry. */
+#define NOTED_US_MAX (INT64_C(400000) * 1000 * 1000 * 1000 * 1000)
+
+/* -- reading ---------------------------------------------------------------------------------- */
+
+static size_t list_unsealed(const struct seal_step *sealing, struct db *db,
+                            const struct block_place *place, struct str horizon,
+                            struct arena *arena)
+{
+    char organization[UUID_TEXT + 1], request[UUID_TEXT + 1];
+
+    uuid_format(&place->organization_id, organization);
+    uuid_format(&place->request_id, request);
+    const db_param params[] = {
+        str_of(arena_printf(arena, "%" PRIu64, place->xid)),
+        str_of(organization),
+        str_of(request),
+        horizon,
+        str_of(arena_printf(arena, "%zu", sealing->entries_max)),
+    };
+    return db_add(db, SQL_LIST_UNSEALED, params, sizeof(params) / sizeof(params[0]));
+}
+
+/* False: it cannot be sealed. Its place is read as far as it has one. */
+static bool read_entry(const struct db_rows *rows, size_t row, struct arena *arena,
+                       struct block_entry *out)
+{
+    struct str fields[CHAIN_FIELDS];
+
+    for (int i = 0; i < CHAIN_FIELDS; i++)
+        fields[i] = db_value(rows, row, i);
+    *out = (struct block_entry){0};
+    if (!str_to_u64(fields[CHAIN_XID], UINT64_MAX, &out->place.xid) ||
+        !uuid_parse(fields[CHAIN_ORGANIZATION_ID], &out->place.organization_id) ||
+        !uuid_parse(fields[CHAIN_REQUEST_ID], &out->place.request_id) ||
+        !verify_read_us(fields[CHAIN_CREATED_US], &out->created_us) ||
+        out->created_us < -NOTED_US_MAX || out->created_us > NOTED_US_MAX)
+        return false;
+    chain_hash_entry(fields, arena, out->hash);
+    return true;
+}
+
+/* -- writing ---------------------------------------------------------------------------------- */
+
+/* The columns of add_blocks.sql. */
+enum block_column {
+    ORGANIZATION_ID,
+    NUMBER,
+    PREVIOUS_HASH,
+    ENTRIES,
+    LAST_XID,
+    LAST_REQUEST_ID,
+    MADE_XID,
+    MADE_US,
+    REQUEST_IDS,
+    ENTRY_HASHES,
+    BLOCK_HASH,
+    KEY_ID,
+    SIGNATURE,
+    IMPLAUSIBLE,
+    IMPLAUSIBLE_US,
+    BLOCK_COLUMNS
+};
+
+static void add_hex(struct buf *column, const void *data, size_t n)
+{
+    char *text = arena_alloc(column->arena, 2 * n + 1);
+
+    crypto_hex(data, n, text);
+    array_add_plain(column, (struct str){text, 2 * n});
+}
+
+static void add_items(struct buf *columns, const struct chain_block *block, struct arena *arena)
+{
+    const size_t id_capacity = UUID_TEXT + 1;
+    char *hashes = arena_alloc(arena, block->n * 2 * SHA256_BYTES + 1);
+    struct buf ids;
+
+    array_open(&ids, arena, 2 + block->n * id_capacity);
+    for (size_t i = 0; i < block->n; i++) {
+        array_add_id(&ids, &block->items[i].request_id);
+        crypto_hex(block->items[i].hash, SHA256_BYTES, hashes + i * 2 * SHA256_BYTES);
+    }
+    array_add(&columns[REQUEST_IDS], array_close(&ids));
+    array_add_plain(&columns[ENTRY_HASHES], str_of(hashes));
+}
+
+static void add_marks(struct buf *columns, const struct chain_block *block, struct arena *arena)
+{
+    struct buf places, times;
+
+    array_open(&places, arena, 16);
+    array_open(&times, arena, 16);
+    for (size_t i = 0; i < block->n_marks; i++) {
+        array_add_int(&places, block->marks[i].place);
+        array_add_int(&times, block->marks[i].created_us);
+    }
+    array_add(&columns[IMPLAUSIBLE], array_close(&places));
+    array_add(&columns[IMPLAUSIBLE_US], array_close(&times));
+}
+
+static void add_block(struct buf *columns, struct signing_key *key, const struct block_made *made,
+                      struct arena *arena)
+{
+    const struct chain_block *block = &made->block;
+    uint8_t signature[SIGNING_SIGNATURE_BYTES];
+
+    signing_make(
+        key,
+        chain_head_text(&block->organization_id, block->number, block->entries, made->hash, arena),
+        signature);
+    array_add_id(&columns[ORGANIZATION_ID], &block->organization_id);
+    array_add_int(&columns[NUMBER], block->number);
+    add_hex(&columns[PREVIOUS_HASH], block->previous_hash, SHA256_BYTES);
+    array_add_int(&columns[ENTRIES], block->entries);
+    array_add_int(&columns[LAST_XID], (int64_t)block->last_xid);
+    array_add_id(&columns[LAST_REQUEST_ID], &block->items[block->n - 1].request_id);
+    array_add_int(&columns[MADE_XID], (int64_t)block->made_xid);
+    array_add_int(&columns[MADE_US], block->made_us);
+    add_items(columns, block, arena);
+    add_marks(columns, block, arena);
+    add_hex(&columns[BLOCK_HASH], made->hash, SHA256_BYTES);
+    array_add(&columns[KEY_ID], block->key_id);
+    add_hex(&columns[SIGNATURE], signature, sizeof(signature));
+}
+
+static void add_blocks(const struct seal_step *sealing, struct db *db,
+                       const struct block_made *blocks, size_t n, struct arena *arena)
+{
+    struct buf columns[BLOCK_COLUMNS];
+    db_param params[BLOCK_COLUMNS];
+
+    for (int i = 0; i < BLOCK_COLUMNS; i++)
+        array_open(&columns[i], arena, 256);
+    for (size_t i = 0; i < n; i++)
+        add_block(columns, sealing->keys->own, &blocks[i], arena);
+    for (int i = 0; i < BLOCK_COLUMNS; i++)
+        params[i] = array_close(&columns[i]);
+    db_add(db, SQL_ADD_BLOCKS, params, BLOCK_COLUMNS);
+}
+
+/* -- the step --------------------------------------------------------------------------------- */
+
+/* A step on its way: what has been read so far. */
+struct step {
+    struct seal_step *sealing;
+    struct db *db;
+    struct arena *arena;
+    struct str horizon; /* below this transaction everything is settled */
+    struct ends_place place;
+    struct block_entry *entries;
+    size_t n;
+    struct block_place seen;
+    struct block_made *blocks;
+};
+
+static void leave_out(struct step *step, const struct block_entry *entry)
+{
+    struct seal_step *sealing = step->sealing;
+
+    if (sealing->left_out++ == 0)
+        sealing->left = entry->place.request_id;
+}
+
+/* One of each place is sealed: only the owner of the database can have put more there. */
+static void read_entries(struct step *step, const struct db_rows *rows)
+{
+    const size_t n = db_rows_count(rows);
+
+    step->entries = ARENA_ARRAY(step->arena, struct block_entry, n);
+    for (size_t i = 0; i < n; i++) {
+        struct block_entry *entry = &step->entries[step->n];
+        const bool is_read = read_entry(rows, i, step->arena, entry);
+        const bool is_behind = block_compare_places(&entry->place, &step->seen) > 0;
+
+        if (is_behind)
+            step->seen = entry->place;
+        if (is_read && is_behind)
+            step->n++;
+        else
+            leave_out(step, entry);
+    }
+    step->sealing->is_behind = n == step->sealing->entries_max;
+}
+
+/* What waits was made now at the latest, and not long before the last block, if its transaction is
+   younger: any other time is ignored. */
+static int64_t oldest_of(const struct step *step, const struct db_rows *waiting)
+{
+    const int64_t min_us = step->place.made_us - CHAIN_CLOCK_US, now_us = clock_us();
+    int64_t us = 0;
+
+    if (step->sealing->is_behind && step->n > 0)
+        us = step->entries[step->n - 1].created_us;
+    else if (db_rows_count(waiting) == 0 || !verify_read_us(db_value(waiting, 0, 0), &us))
+        return 0;
+    return us > now_us ? now_us : us < min_us && us < now_us - CHAIN_CLOCK_US ? min_us : us;
+}
+
+/* The entries behind the place, and what of them waits for an older transaction. */
+static enum status list(struct step *step)
+{
+    size_t entries =
+        list_unsealed(step->sealing, step->db, &step->seen, step->horizon, step->arena);
+    size_t waiting = db_add(step->db, SQL_READ_WAITING, &step->horizon, 1);
+    enum status st = db_run(step->db);
+
+    if (st != ST_OK)
+        return st;
+    read_entries(step, db_result(step->db, entries));
+    step->sealing->oldest_us = oldest_of(step, db_result(step->db, waiting));
+    return ST_OK;
+}
+
+/* Blocks beyond the horizon: ours, if the audit log is from another cluster. */
+static enum status look_ahead(struct step *step)
+{
+    struct seal_step *sealing = step->sealing;
+    struct ends_place place = {.made_us = 0};
+    uint64_t horizon = 0;
+    enum status st;
+
+    if (!str_to_u64(step->horizon, UINT64_MAX, &horizon))
+        return ST_INTERNAL;
+    st = ends_look_ahead(step->db, sealing->keys, horizon, step->arena, &place, &sealing->foreign);
+    sealing->is_adrift = st == ST_OK && place.made_us != 0;
+    return st;
+}
+
+/* Finds the place, if this replica can go on from there. */
+static enum status find_place(struct step *step, const struct db_rows *rows)
+{
+    struct seal_step *sealing = step->sealing;
+    const struct ends_search search = {
+        .keys = sealing->keys, .known = sealing->memory.place, .max = BACK_MAX};
+    enum ends_found found;
+    enum status st = ends_find_place(step->db, rows, &search, step->arena, &step->place, &found,
+                                     &sealing->foreign);
+
+    sealing->lacks_key = st == ST_OK && found == ENDS_LACKS_KEY;
+    sealing->is_lost = st == ST_OK && found == ENDS_TOO_FAR;
+    return st;
+}
+
+/* Finds the place and reads what is behind it. */
+static enum status look(struct step *step)
+{
+    struct seal_step *sealing = step->sealing;
+    struct db *db = step->db;
+    size_t lock = db_add(db, SQL_LOCK_SEALING, NULL, 0);
+    size_t where = ends_ask_place(db, NULL);
+    const struct db_rows *rows;
+    enum status st = db_run(db);
+
+    if (st != ST_OK)
+        return st;
+    sealing->was_first = db_value_bool(db_result(db, lock), 0, 0);
+    if (!sealing->was_first)
+        return ST_OK;
+    rows = db_result(db, where);
+    step->horizon = db_value(rows, 0, ENDS_HORIZON);
+    if (db_value_bool(rows, 0, ENDS_IS_AHEAD))
+        st = look_ahead(step);
+    if (st == ST_OK && !seal_step_has_stopped(sealing))
+        st = find_place(step, rows);
+    if (st != ST_OK || seal_step_has_stopped(sealing))
+        return st;
+    step->seen = block_compare_places(&step->place.at, &sealing->memory.seen) < 0
+                     ? sealing->memory.seen
+                     : step->place.at;
+    return list(step);
+}
+
+static struct str organizations_of(const struct step *step)
+{
+    struct buf ids;
+
+    /* Some more than once: that costs a look at an index. */
+    array_open(&ids, step->arena, step->n * (UUID_TEXT + 1) + 2);
+    for (size_t i = 0; i < step->n; i++)
+        if (i == 0 || !uuid_equal(&step->entries[i].place.organization_id,
+                                  &step->entries[i - 1].place.organization_id))
+            array_add_id(&ids, &step->entries[i].place.organization_id);
+    return array_close(&ids);
+}
+
+/* A block that was there before the first of the transactions began: what these wrote cannot be
+   older. Most of the time it is the last one of all. The one that was found before still serves, if
+   none later is near: transactions come in their order. */
+static enum status find_since(struct step *step)
+{
+    struct ends_place *since = &step->sealing->memory.since;
+    const uint64_t first = step->entries[0].place.xid;
+
+    if (first <= step->place.made_xid)
+        return ends_find_since(step->db, first, step->sealing->keys, step->arena, since,
+                               &step->sealing->foreign);
+    *since = step->place;
+    return ST_OK;
+}
+
+/* An entry is held against the last block if its transaction is younger, or else against an older
+   one. */
+static void mark_implausible(struct step *step, const struct ends_place *since, int64_t now_us)
+{
+    struct seal_step *sealing = step->sealing;
+
+    for (size_t i = 0; i < step->n; i++) {
+        struct block_entry *entry = &step->entries[i];
+        const bool is_younger = entry->place.xid > step->place.made_xid;
+        const int64_t since_us = is_younger ? step->place.made_us : since->made_us;
+
+        entry->is_implausible =
+            !chain_is_plausible(&entry->place.request_id, entry->created_us, since_us, now_us);
+        if (entry->is_implausible && sealing->implausible++ == 0)
+            sealing->suspect = entry->place.request_id;
+    }
+}
+
+static bool is_stuck(const struct block_head *head, size_t n)
+{
+    return head->number >= BLOCK_NUMBER_MAX - (int64_t)n ||
+           head->entries >= BLOCK_NUMBER_MAX - (int64_t)n;
+}
+
+/* A chain whose numbers are used up cannot grow: only the owner of the database can have done that.
+   All others go on. */
+static void leave_out_stuck(struct step *step, const struct block_head *heads, size_t n_heads)
+{
+    const size_t n = step->n;
+    size_t kept = 0, n_stuck = 0;
+
+    for (size_t i = 0; i < n_heads; i++)
+        n_stuck += is_stuck(&heads[i], n);
+    if (n_stuck == 0)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        const struct block_entry *entry = &step->entries[i];
+        const struct block_head *head =
+            block_find_head(&entry->place.organization_id, heads, n_heads);
+
+        if (head == NULL || !is_stuck(head, n))
+            step->entries[kept++] = *entry;
+        else
+            leave_out(step, entry);
+    }
+    step->n = kept;
+}
+
+static enum status seal(struct step *step)
+{
+    struct seal_step *sealing = step->sealing;
+    struct db *db = step->db;
+    const db_param organizations[] = {organizations_of(step)};
+    size_t when = db_add(db, SQL_READ_STAMP, NULL, 0);
+    size_t ends = db_add(db, SQL_READ_HEADS, organizations, 1);
+    struct block_stamp stamp = {.key_id = str_of(signing_key_public(sealing->keys->own)->id)};
+    struct block_head *heads;
+    size_t n_heads;
+    enum status st = db_run(db);
+
+    if (st == ST_OK)
+        st = find_since(step);
+    if (st == ST_OK)
+        st = ends_find_heads(db, db_result(db, ends), sealing->keys, &sealing->memory.heads,
+                             step->arena, &heads, &n_heads, &sealing->foreign);
+    sealing->lacks_key = sealing->foreign.has_unknown;
+    if (st != ST_OK || sealing->lacks_key)
+        return st;
+    if (!str_to_u64(db_value(db_result(db, when), 0, 0), UINT64_MAX, &stamp.made_xid) ||
+        !verify_read_us(db_value(db_result(db, when), 0, 1), &stamp.made_us))
+        return ST_INTERNAL;
+    leave_out_stuck(step, heads, n_heads);
+    if (step->n == 0)
+        return ST_OK;
+    mark_implausible(step, &sealing->memory.since, stamp.made_us);
+    sealing->blocks =
+        blocks_make(step->entries, step->n, heads, n_heads, &stamp, step->arena, &step->blocks);
+    sealing->sealed = step->n;
+    add_blocks(sealing, db, step->blocks, sealing->blocks, step->arena);
+    return ST_OK;
+}
+
+static void remember(const struct step *step)
+{
+    struct seal_step_memory *memory = &step->sealing->memory;
+
+    memory->place = step->place;
+    memory->seen = step->seen;
+    for (size_t i = 0; i < step->sealing->blocks; i++) {
+        const struct chain_block *block = &step->blocks[i].block;
+        struct block_head head = {block->organization_id, block->number, block->entries, {0}};
+
+        memcpy(head.hash, step->blocks[i].hash, SHA256_BYTES);
+        ends_know(&memory->heads, &head);
+    }
+}
+
+static void forget_last(struct seal_step *sealing)
+{
+    sealing->was_first = sealing->is_behind = false;
+    sealing->is_adrift = sealing->lacks_key = sealing->is_lost = false;
+    sealing->oldest_us = 0;
+    sealing->sealed = sealing->blocks = sealing->implausible = sealing->left_out = 0;
+    sealing->foreign = (struct ends_foreign){0};
+}
+
+bool seal_step_has_stopped(const struct seal_step *sealing)
+{
+    return sealing->is_adrift || sealing->lacks_key || sealing->is_lost;
+}
+
+enum status seal_step_run(struct seal_step *sealing, struct db *db, struct arena *arena)
+{
+    struct step step = {.sealing = sealing, .db = db, .arena = arena};
+    enum status st;
+
+    if (sealing->entries_max == 0)
+        sealing->entries_max = ENTRIES_MAX;
+    forget_last(sealing);
+    db_open_batch(db, clock_us() + TIMEOUT_US);
+    st = look(&step);
+    if (st == ST_OK && step.n > 0)
+        st = seal(&step);
+    if (st == ST_OK)
+        st = db_commit(db);
+    if (st == ST_OK && sealing->was_first && !seal_step_has_stopped(sealing))
+        remember(&step);
+    return st;
+}

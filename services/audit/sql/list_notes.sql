@@ -1,0 +1,15 @@
+-- What has been dropped, the latest first; columns as enum note_column. A month is kept for three at
+-- least: an unsigned note of less is not ours, however old.
+--   $1 rows at most
+SELECT audit.us(until) AS until_us,
+       audit.us(since) AS since_us,
+       months,
+       audit.us(dropped_at) AS dropped_us,
+       left(dropped_by, 65) AS dropped_by,
+       left(key_id, 65) AS key_id,
+       encode(substr(signature, 1, 65), 'hex') AS signature,
+       until > 'epoch'::timestamptz AND until < now()
+       AND (until AT TIME ZONE 'UTC' + interval '3 months') AT TIME ZONE 'UTC' <= now() AS is_old
+  FROM audit.dropped
+ ORDER BY until DESC
+ LIMIT $1::bigint

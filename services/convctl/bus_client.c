@@ -1,0 +1,221 @@
+#include "services/convctl/bus_client.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/base/uuid.h"
+#include "common/wire/json.h"
+#include "proto/headers.h"
+#include "proto/outcome.h"
+#include "proto/permission.h"
+
+#define TIMEOUT_MS  5000
+#define QUIET_MS    500 /* after which no more replies are expected */
+#define NOT_ALLOWED "the bus does not permit this user to send the command; nothing was done"
+
+struct bus_client {
+    struct bus *bus;
+};
+
+static enum status failed(struct convctl_failure *failure, const char *code, const char *message)
+{
+    *failure = (struct convctl_failure){code, message};
+    return ST_REFUSED;
+}
+
+/* -- the answer ------------------------------------------------------------------------------ */
+
+/* "name must be ...; plan must be ...": people read fields as subjects of the sentence. */
+static const char *errors_text(json_t *errors, struct arena *arena)
+{
+    struct buf text;
+    json_t *problem;
+    size_t i;
+
+    buf_init(&text, arena, 128);
+    json_array_foreach(errors, i, problem)
+    {
+        struct str field = json_member_text(problem, "field");
+
+        if (text.n > 0)
+            buf_add(&text, STR("; "));
+        if (field.n > 0) {
+            buf_add(&text, field);
+            buf_char(&text, ' ');
+        }
+        buf_add(&text, json_member_text(problem, "message"));
+    }
+    return arena_cstr(arena, buf_str(&text));
+}
+
+static enum status refused(enum outcome outcome, json_t *errors, struct arena *arena,
+                           struct convctl_failure *failure)
+{
+    struct str code = json_member_text(json_array_get(errors, 0), "code");
+
+    if (code.n == 0)
+        return failed(failure, outcome_code(outcome),
+                      outcome_http_status(outcome) == 503 ? "the service is busy"
+                                                          : "the service failed");
+    return failed(failure, arena_cstr(arena, code), errors_text(errors, arena));
+}
+
+enum status bus_client_classify(struct str outcome_name, struct str body, struct arena *arena,
+                                struct str *answer, struct convctl_failure *failure)
+{
+    enum outcome outcome;
+    char error[160];
+    json_t *value = NULL;
+    enum status st;
+
+    if (!outcome_of(outcome_name, &outcome))
+        return failed(failure, "server_error", "the service's reply is not understood");
+    if (!json_read(body, &value, error) && outcome_code(outcome) == NULL)
+        return failed(failure, "server_error", "the service's reply is not JSON");
+    if (outcome_code(outcome) == NULL) {
+        *answer = arena_str(arena, body);
+        st = ST_OK;
+    } else {
+        st = refused(outcome, value, arena, failure);
+    }
+    json_free(value);
+    return st;
+}
+
+/* -- the way there and back ------------------------------------------------------------------ */
+
+static bool wait_for_link(struct bus *bus)
+{
+    int64_t until_us = clock_mono_us() + TIMEOUT_MS * INT64_C(1000);
+
+    while (!bus_is_up(bus) && !bus_is_denied(bus)) {
+        int64_t left_ms = (until_us - clock_mono_us()) / 1000;
+
+        if (left_ms <= 0)
+            return false;
+        bus_wait(bus, (int)left_ms);
+    }
+    return bus_is_up(bus);
+}
+
+enum status bus_client_send(struct bus_client *client, const struct bus_client_request *request,
+                            struct arena *arena, struct str *answer,
+                            struct convctl_failure *failure)
+{
+    struct uuid id = uuid_v7(clock_us());
+    char id_text[UUID_TEXT + 1], deadline[24];
+    const struct bus_header headers[] = {
+        {HEADER_REQUEST_ID, id_text},
+        {HEADER_DEADLINE, deadline},
+        {HEADER_ORGANIZATION, request->organization},
+    };
+    struct bus_message *reply = NULL;
+    enum status st;
+
+    uuid_format(&id, id_text);
+    snprintf(deadline, sizeof(deadline), "%" PRId64, clock_us() / 1000 + TIMEOUT_MS);
+    st = bus_call(client->bus, request->subject, headers, request->organization != NULL ? 3 : 2,
+                  request->body, TIMEOUT_MS, &reply);
+    if (st == ST_UNAVAILABLE)
+        return failed(failure, "service_unavailable", "no service replied; nothing was done");
+    if (st == ST_REFUSED)
+        return failed(failure, "forbidden", NOT_ALLOWED);
+    if (st != ST_OK)
+        return failed(failure, "server_error",
+                      request->only_reads
+                          ? "no reply came in time"
+                          : "no reply came in time; the command may have been carried out");
+    st = bus_client_classify(bus_message_header(reply, HEADER_OUTCOME), bus_message_body(reply),
+                             arena, answer, failure);
+    bus_message_free(reply);
+    return st;
+}
+
+/* What has come; how many. */
+static size_t hear_all(struct bus_mailbox *answers, void (*hear)(void *closure, struct str body),
+                       void *closure)
+{
+    struct bus_message *message;
+    size_t n = 0;
+
+    while ((message = bus_take(answers)) != NULL) {
+        hear(closure, bus_message_body(message));
+        bus_message_free(message);
+        n++;
+    }
+    return n;
+}
+
+enum status bus_client_send_to_all(struct bus_client *client, const char *subject,
+                                   void (*hear)(void *closure, struct str body), void *closure,
+                                   struct convctl_failure *failure)
+{
+    int64_t now_us = clock_mono_us(), last_us = now_us, until_us = now_us + TIMEOUT_MS * 1000;
+    struct uuid id = uuid_v7(clock_us());
+    char id_text[UUID_TEXT + 1], inbox[128];
+    struct bus_mailbox *answers;
+
+    uuid_format(&id, id_text);
+    snprintf(inbox, sizeof(inbox), "%s.%s", bus_user_inbox(BUS_USER_OPERATOR), id_text);
+    answers = bus_serve(client->bus, inbox, NULL);
+    if (bus_publish(client->bus, subject, inbox, NULL, 0, STR("")) != ST_OK)
+        return failed(failure, "service_unavailable", "the bus is unreachable");
+    (void)bus_flush(client->bus);
+    while (now_us < until_us && now_us - last_us < QUIET_MS * INT64_C(1000)) {
+        bus_wait(client->bus, QUIET_MS / 5);
+        now_us = clock_mono_us();
+        if (hear_all(answers, hear, closure) > 0)
+            last_us = now_us;
+    }
+    if (bus_permission_violations(client->bus) > 0)
+        return failed(failure, "forbidden", NOT_ALLOWED);
+    return ST_OK;
+}
+
+struct bus_client *bus_client_open(const struct bus_client_request *request,
+                                   struct convctl_failure *failure)
+{
+    const struct bus_options options = {
+        .url = request->nats_url,
+        .name = "convctl",
+        .tls = request->bus_tls,
+        .inbox_prefix = bus_user_inbox(BUS_USER_OPERATOR),
+    };
+    struct bus_client *client = calloc(1, sizeof(*client));
+
+    must(client != NULL);
+    client->bus = bus_connect(&options);
+    if (client->bus != NULL && wait_for_link(client->bus))
+        return client;
+    if (client->bus == NULL)
+        (void)failed(failure, "service_unavailable", "the bus's URL cannot be used");
+    else if (bus_is_denied(client->bus))
+        (void)failed(failure, "unauthorized",
+                     "the bus refused the user or the password; nothing was done");
+    else
+        (void)failed(failure, "service_unavailable", "the bus is unreachable; nothing was done");
+    bus_client_close(client);
+    return NULL;
+}
+
+void bus_client_close(struct bus_client *client)
+{
+    bus_free(client->bus);
+    free(client);
+}
+
+enum status bus_client_send_once(const struct bus_client_request *request, struct arena *arena,
+                                 struct str *answer, struct convctl_failure *failure)
+{
+    struct bus_client *link = bus_client_open(request, failure);
+    enum status st;
+
+    if (link == NULL)
+        return ST_REFUSED;
+    st = bus_client_send(link, request, arena, answer, failure);
+    bus_client_close(link);
+    return st;
+}

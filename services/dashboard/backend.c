@@ -1,0 +1,308 @@
+/* What a request asks of the services: the command's body and headers, and its answer. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "proto/headers.h"
+#include "services/dashboard/dashboard_request.h"
+#include "services/dashboard/dashboard_response.h"
+
+#define USER_AGENT_MAX 255 /* as access keeps it */
+
+/* -- what the dashboard adds to a body ------------------------------------------------------- */
+
+/* What a browser calls itself, as plain text. */
+static json_t *user_agent_of(const struct dashboard_request *request)
+{
+    struct str given = request->headers.user_agent.value;
+    char text[USER_AGENT_MAX];
+    size_t n = given.n < sizeof(text) ? given.n : sizeof(text);
+
+    for (size_t i = 0; i < n; i++)
+        text[i] = given.p[i] >= ' ' && given.p[i] <= '~' ? given.p[i] : '?';
+    return json_stringn(text, n);
+}
+
+static json_t *address_of_client(const struct dashboard_request *request)
+{
+    char text[ADDRESS_TEXT];
+
+    address_format(&request->http.client, text);
+    return json_string(text);
+}
+
+static json_t *id_in_path(const struct dashboard_request *request)
+{
+    return json_stringn(request->match.id.p, request->match.id.n);
+}
+
+static json_t *user_of(const struct dashboard_request *request)
+{
+    return json_string(request->who.user_id);
+}
+
+static json_t *token_hash_of(const struct dashboard_request *request)
+{
+    return json_string(request->token_hash);
+}
+
+static json_t *role_of(const struct dashboard_request *request)
+{
+    return json_string(request->who.role_name);
+}
+
+static const struct {
+    enum fill fill;
+    const char *name;
+    json_t *(*value)(const struct dashboard_request *request); /* NULL: nothing is added either */
+} additions[] = {
+    {FILL_ID, "id", id_in_path},
+    {FILL_USER, "user_id", user_of},
+    {FILL_TOKEN, "token_hash", token_hash_of},
+    {FILL_KEEP, "keep", token_hash_of},
+    {FILL_ROLE, "by_role", role_of},
+    {FILL_CALLER, "address", address_of_client},
+    {FILL_CALLER, "user_agent", user_agent_of},
+    {FILL_EDITOR, "editor_address", address_of_client},
+    {HOLD_LIMIT, "rate_limit", NULL},
+};
+
+/* False: the request has been answered. */
+static bool add_all(struct dashboard_request *request, json_t *body)
+{
+    for (size_t i = 0; i < sizeof(additions) / sizeof(additions[0]); i++) {
+        if ((request->match.action->fills & additions[i].fill) == 0)
+            continue;
+        if (json_object_get(body, additions[i].name) != NULL) {
+            dashboard_response_invalid(&request->http, additions[i].name, "is set by the server");
+            return false;
+        }
+        must(additions[i].value == NULL ||
+             json_object_set_new(body, additions[i].name, additions[i].value(request)) == 0);
+    }
+    return true;
+}
+
+/* `range` becomes the time that it means, which ends with the step that is running. */
+static bool add_range(struct dashboard_request *request, json_t *body)
+{
+    static const struct {
+        const char *name;
+        int length, step; /* seconds */
+    } ranges[] = {{"1h", 3600, 60}, {"24h", 86400, 900}, {"7d", 604800, 3600}};
+    struct str given = json_member_text(body, "range");
+
+    if ((request->match.action->fills & FILL_RANGE) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+        int64_t until = (clock_us() / 1000000 / ranges[i].step + 1) * ranges[i].step;
+
+        if (!str_equal(given, str_of(ranges[i].name)))
+            continue;
+        must(json_object_del(body, "range") == 0 &&
+             json_object_set_new(body, "since", json_integer(until - ranges[i].length)) == 0 &&
+             json_object_set_new(body, "until", json_integer(until)) == 0 &&
+             json_object_set_new(body, "step", json_integer(ranges[i].step)) == 0);
+        return true;
+    }
+    dashboard_response_invalid(&request->http, "range", "must be 1h, 24h or 7d");
+    return false;
+}
+
+/* -- the body -------------------------------------------------------------------------------- */
+
+static bool is_fit(enum action_body kind, const json_t *body)
+{
+    if (!json_is_object(body))
+        return false;
+    if (kind == BODY_NONE)
+        return json_object_size(body) == 0;
+    return kind != BODY_STEP ||
+           json_object_size(body) == (json_is_object(json_object_get(body, "position")) ? 1 : 0);
+}
+
+static json_t *step_of(json_t *body)
+{
+    json_t *position = json_object_get(body, "position");
+
+    if (position == NULL)
+        return body;
+    json_incref(position);
+    json_free(body);
+    return position;
+}
+
+/* The request's body as an object. NULL: the request has been answered. */
+static json_t *read_body(struct dashboard_request *request)
+{
+    enum action_body kind = request->match.action->body;
+    struct str entity = {request->http.req->entity.base, request->http.req->entity.len};
+    char error[160];
+    json_t *body;
+
+    if (entity.n == 0)
+        return json_object();
+    if (!json_read(entity, &body, error)) {
+        dashboard_response_refusal(&request->http, OUTCOME_INVALID_JSON,
+                                   "The body is not valid JSON");
+        return NULL;
+    }
+    if (is_fit(kind, body))
+        return kind == BODY_STEP ? step_of(body) : body;
+    json_free(body);
+    dashboard_response_refusal(&request->http, OUTCOME_PARAMETER_INVALID,
+                               kind == BODY_NONE
+                                   ? "This request takes no fields"
+                                   : "The body must be a JSON object with the documented fields");
+    return NULL;
+}
+
+static bool add_query(struct dashboard_request *request, json_t *body)
+{
+    char field[64];
+
+    if (parameters_read(request->query, request->match.action->query, body, field))
+        return true;
+    dashboard_response_invalid(&request->http, field,
+                               "is an unknown parameter or has an invalid value");
+    return false;
+}
+
+json_t *backend_body(struct dashboard_request *request)
+{
+    json_t *body = read_body(request);
+
+    if (body == NULL)
+        return NULL;
+    if (add_query(request, body) && add_range(request, body) && add_all(request, body))
+        return body;
+    json_free(body);
+    return NULL;
+}
+
+/* -- the command ----------------------------------------------------------------------------- */
+
+static void on_call_end(void *owner, enum call_end end, struct bus_message *message)
+{
+    struct dashboard_request *request = owner;
+    call_fn on_end = request->on_end;
+
+    request->on_end = NULL;
+    on_end(request, end, message);
+}
+
+bool backend_call(struct dashboard_request *request, const char *subject, struct str body,
+                  call_fn on_end)
+{
+    struct bus_header headers[CALL_HEADERS_MAX];
+    char client[ADDRESS_TEXT];
+    struct call_request call = {
+        .subject = subject,
+        .headers = headers,
+        .body = body,
+        .timeout = CALL_TIMEOUT_OWNER,
+        .until_us = edge_request_until_us(&request->http, EDGE_REQUEST_LIMIT_COMMAND),
+        .on_end = on_call_end,
+        .owner = request};
+
+    /* A service that got it now would not run it. */
+    if (call.until_us <= clock_mono_us())
+        return false;
+    address_format(&request->http.client, client);
+    headers[call.n_headers++] = (struct bus_header){HEADER_REQUEST_ID, request->http.id};
+    headers[call.n_headers++] = (struct bus_header){HEADER_CLIENT, client};
+    if (request->http.traceparent[0] != '\0')
+        headers[call.n_headers++] =
+            (struct bus_header){HEADER_TRACEPARENT, request->http.traceparent};
+    if (request->who.answer != NULL) {
+        headers[call.n_headers++] =
+            (struct bus_header){HEADER_ORGANIZATION, request->who.organization_id};
+        headers[call.n_headers++] = (struct bus_header){HEADER_USER, request->who.user_id};
+        headers[call.n_headers++] = (struct bus_header){HEADER_USER_EMAIL, request->who.email};
+    }
+    if (edge_request_call(&request->http, &call) != ST_OK)
+        return false;
+    request->on_end = on_end;
+    return true;
+}
+
+bool backend_give_up(struct dashboard_request *request)
+{
+    if (request->on_end == NULL)
+        return false;
+    edge_request_cancel_call(&request->http);
+    on_call_end(request, CALL_LATE, NULL);
+    return true;
+}
+
+void backend_call_action(struct dashboard_request *request, call_fn on_end)
+{
+    const struct action *action = request->match.action;
+    json_t *body = backend_body(request);
+    char *text;
+    bool is_sent;
+
+    if (body == NULL) {
+        door_leave(&request->place);
+        return;
+    }
+    text = json_dumps(body, JSON_COMPACT);
+    json_free(body);
+    must(text != NULL);
+    is_sent = backend_call(request, action->subject, str_of(text), on_end);
+    if (action->body == BODY_SECRET)
+        crypto_wipe(text, strlen(text));
+    free(text);
+    if (is_sent)
+        return;
+    door_leave(&request->place);
+    dashboard_response_refusal(&request->http, OUTCOME_UNAVAILABLE, NULL);
+}
+
+/* -- the answer ------------------------------------------------------------------------------ */
+
+enum outcome backend_outcome(struct dashboard_request *request, enum call_end end,
+                             struct bus_message *message, struct str *body)
+{
+    enum outcome outcome = OUTCOME_UNCERTAIN;
+
+    /* Nothing is hashed for it any more. */
+    if (end == CALL_REPLIED || end == CALL_NOBODY)
+        door_leave(&request->place);
+    bus_message_free(request->reply);
+    request->reply = message;
+    *body = STR_NONE;
+    if (end == CALL_NOBODY)
+        outcome = OUTCOME_UNAVAILABLE;
+    if (end == CALL_REPLIED && outcome_of(bus_message_header(message, HEADER_OUTCOME), &outcome))
+        *body = bus_message_body(message);
+    /* An older service, in the middle of an upgrade: it did nothing. */
+    if (outcome == OUTCOME_UNKNOWN_COMMAND) {
+        outcome = OUTCOME_UNAVAILABLE;
+        *body = STR_NONE;
+    }
+    /* A success without its resource cannot be trusted. */
+    if (outcome_code(outcome) == NULL && body->n == 0)
+        outcome = OUTCOME_UNCERTAIN;
+    /* What only reads has changed nothing, whatever became of it. */
+    if (outcome == OUTCOME_UNCERTAIN &&
+        str_equal(str_of(request->match.action->method), STR("GET")))
+        outcome = OUTCOME_UNAVAILABLE;
+    return outcome;
+}
+
+void backend_pass_on(struct dashboard_request *request, enum outcome outcome, struct str body)
+{
+    struct dashboard_response response = {
+        .status = outcome_http_status(outcome), .body = body, .cookie = request->cookie};
+
+    if (body.n == 0) {
+        dashboard_response_refusal(&request->http, outcome, NULL);
+        return;
+    }
+    if (response.status == 429)
+        response.retry_after = bus_message_header(request->reply, HEADER_RETRY_AFTER);
+    dashboard_response_send(&request->http, &response);
+}

@@ -1,0 +1,262 @@
+/*
+ * The audit log as a file. One step of it is in memory at a time, and the next is asked for when
+ * the browser has taken the one before; whose session it is, is asked again before each.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/base/log.h"
+#include "proto/subject.h"
+#include "services/dashboard/csv.h"
+#include "services/dashboard/dashboard_metrics.h"
+#include "services/dashboard/dashboard_request.h"
+#include "services/dashboard/dashboard_response.h"
+
+#define EXPORTS_MAX             8
+#define EXPORTS_OF_ORGANIZATION 2 /* so that none takes all the places */
+/* sent at once, within the time that an answer may take */
+#define SLICE_MAX  (64 * 1024)
+#define MEMORY_MAX (32 * 1024 * 1024) /* several times what the bus lets through */
+
+struct dashboard_export {
+    h2o_generator_t generator; /* first: what h2o calls us by */
+    struct dashboard_export **place;
+    struct dashboard_request *request;
+    json_t *body; /* of the next step; NULL = none */
+    struct arena arena;
+    struct buf text; /* of this step */
+    size_t sent;
+    bool has_begun;
+};
+
+static struct dashboard_export *running[EXPORTS_MAX]; /* the program has one loop */
+
+/* -- lines ----------------------------------------------------------------------------------- */
+
+static const char *const columns[] = {
+    "created_at",    "id",         "operation",       "http_status", "outcome",
+    "denial_reason", "api_key_id", "conversation_id", "contact_id"};
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+/* The first column is a time, in seconds in the entry. */
+static void add_cell(struct buf *out, size_t column, const json_t *value)
+{
+    char text[32] = "";
+
+    if (!json_is_integer(value)) {
+        csv_add_cell(out, json_text(value));
+        return;
+    }
+    if (column == 0) {
+        time_t at = (time_t)json_integer_value(value);
+        struct tm tm = {0};
+
+        (void)gmtime_r(&at, &tm);
+        (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    } else {
+        snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    }
+    csv_add_cell(out, str_of(text));
+}
+
+static void add_row(struct buf *out, const json_t *entry)
+{
+    for (size_t i = 0; i < N_COLUMNS; i++)
+        add_cell(out, i, json_object_get(entry, columns[i]));
+    csv_end_row(out);
+}
+
+static void add_titles(struct buf *out)
+{
+    for (size_t i = 0; i < N_COLUMNS; i++)
+        csv_add_cell(out, str_of(columns[i]));
+    csv_end_row(out);
+}
+
+static void add_line(struct buf *out, const json_t *entry)
+{
+    char *line = json_dumps(entry, JSON_COMPACT);
+
+    must(line != NULL);
+    buf_add(out, str_of(line));
+    buf_char(out, '\n');
+    free(line);
+}
+
+static bool is_csv(const struct dashboard_export *export)
+{
+    return export->request->match.action->kind == ACTION_EXPORT_CSV;
+}
+
+static void write_lines(struct dashboard_export *export, const json_t *entries)
+{
+    arena_clear(&export->arena);
+    buf_init(&export->text, &export->arena, SLICE_MAX);
+    export->sent = 0;
+    if (!export->has_begun && is_csv(export))
+        add_titles(&export->text);
+    for (size_t i = 0; i < json_array_size(entries); i++) {
+        if (is_csv(export))
+            add_row(&export->text, json_array_get(entries, i));
+        else
+            add_line(&export->text, json_array_get(entries, i));
+    }
+}
+
+/* -- the stream ------------------------------------------------------------------------------ */
+
+static void ask_step(struct dashboard_export *export);
+
+static void send_slice(struct dashboard_export *export)
+{
+    struct str rest = str_skip(buf_str(&export->text), export->sent);
+    h2o_iovec_t slice = h2o_iovec_init(rest.p, rest.n < SLICE_MAX ? rest.n : SLICE_MAX);
+    bool is_last = slice.len == rest.n && export->body == NULL;
+
+    export->sent += slice.len;
+    edge_request_sending(&export->request->http);
+    h2o_send(export->request->http.req, &slice, 1,
+             is_last ? H2O_SEND_STATE_FINAL : H2O_SEND_STATE_IN_PROGRESS);
+}
+
+/* The browser has taken what was sent. */
+static void on_taken(h2o_generator_t *generator, h2o_req_t *req)
+{
+    struct dashboard_export *export =
+        H2O_STRUCT_FROM_MEMBER(struct dashboard_export, generator, generator);
+
+    if (export->sent < export->text.n) {
+        send_slice(export);
+        return;
+    }
+    edge_request_sending(&export->request->http);
+    edge_request_restart_limit(&export->request->http);
+    ask_step(export);
+}
+
+static void begin_stream(struct dashboard_export *export)
+{
+    export->has_begun = true;
+    metric_add(dashboard_metrics.exports, 1);
+    if (is_csv(export))
+        dashboard_response_stream(&export->request->http, "text/csv; charset=utf-8", "audit.csv",
+                                  &export->generator);
+    else
+        dashboard_response_stream(&export->request->http, "application/x-ndjson", "audit.ndjson",
+                                  &export->generator);
+}
+
+/* A file that has begun is broken off, which browsers show as a failed download. */
+static void fail(struct dashboard_export *export, enum outcome outcome, struct str body)
+{
+    struct dashboard_request *request = export->request;
+
+    if (!export->has_begun) {
+        backend_pass_on(request, outcome, body);
+        return;
+    }
+    metric_add(dashboard_metrics.exports_broken, 1);
+    LOG(LOG_WARNING, "export interrupted", log_str("request_id", request->http.id),
+        log_trace(str_of(request->http.traceparent)), log_str("outcome", outcome_name(outcome)));
+    request->http.req->http1_is_persistent = 0;
+    h2o_send(request->http.req, NULL, 0, H2O_SEND_STATE_ERROR);
+}
+
+/* -- steps ----------------------------------------------------------------------------------- */
+
+static void on_step(void *owner, enum call_end end, struct bus_message *message)
+{
+    struct dashboard_request *request = owner;
+    struct dashboard_export *export = request->export;
+    struct str body;
+    enum outcome outcome = backend_outcome(request, end, message, &body);
+    json_t *answer = NULL;
+    char error[160];
+
+    if (outcome == OUTCOME_OK && !json_read(body, &answer, error))
+        outcome = OUTCOME_SERVER_ERROR;
+    if (outcome != OUTCOME_OK) {
+        fail(export, outcome, outcome == OUTCOME_SERVER_ERROR ? STR_NONE : body);
+        return;
+    }
+    json_free(export->body);
+    export->body = json_incref(json_object_get(answer, "position"));
+    write_lines(export, json_object_get(answer, "entries"));
+    json_free(answer);
+    if (!export->has_begun)
+        begin_stream(export);
+    send_slice(export);
+}
+
+static void on_still_signed_in(void *owner, enum call_end end, struct bus_message *message)
+{
+    struct dashboard_request *request = owner;
+    struct dashboard_export *export = request->export;
+    enum outcome outcome = dashboard_request_learn(request, end, message);
+    char *body = json_dumps(export->body, JSON_COMPACT);
+
+    must(body != NULL);
+    if (outcome == OUTCOME_OK &&
+        !backend_call(request, SUBJECT_AUDIT_EXPORT, str_of(body), on_step))
+        outcome = OUTCOME_UNAVAILABLE;
+    free(body);
+    if (outcome != OUTCOME_OK)
+        fail(export, outcome, STR_NONE);
+}
+
+static void ask_step(struct dashboard_export *export)
+{
+    if (!dashboard_request_check(export->request, on_still_signed_in))
+        fail(export, OUTCOME_UNAVAILABLE, STR_NONE);
+}
+
+/* -- beginning and end ----------------------------------------------------------------------- */
+
+/* NULL: there are enough, or enough of the organization's. */
+static struct dashboard_export **find_place(const char *organization_id)
+{
+    struct dashboard_export **place = NULL;
+    size_t own = 0;
+
+    for (size_t i = 0; i < EXPORTS_MAX; i++) {
+        if (running[i] == NULL)
+            place = &running[i];
+        else if (strcmp(running[i]->request->who.organization_id, organization_id) == 0)
+            own++;
+    }
+    return own < EXPORTS_OF_ORGANIZATION ? place : NULL;
+}
+
+void dashboard_export_begin(struct dashboard_request *request)
+{
+    struct dashboard_export **place = find_place(request->who.organization_id);
+    struct dashboard_export *export;
+    json_t *body;
+
+    if (place == NULL) {
+        dashboard_response_refusal(&request->http, OUTCOME_BUSY, NULL);
+        return;
+    }
+    body = backend_body(request);
+    if (body == NULL)
+        return;
+    export = calloc(1, sizeof(*export));
+    must(export != NULL);
+    *export = (struct dashboard_export){
+        .generator = {.proceed = on_taken}, .place = place, .request = request, .body = body};
+    arena_init(&export->arena, MEMORY_MAX);
+    request->export = export;
+    *place = export;
+    ask_step(export);
+}
+
+void dashboard_export_release(struct dashboard_export *export)
+{
+    if (export == NULL)
+        return;
+    json_free(export->body);
+    arena_release(&export->arena);
+    *export->place = NULL;
+    free(export);
+}

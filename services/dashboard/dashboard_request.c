@@ -1,0 +1,351 @@
+#include "services/dashboard/dashboard_request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/edge/media.h"
+#include "proto/subject.h"
+#include "services/dashboard/cookie.h"
+#include "services/dashboard/dashboard_metrics.h"
+#include "services/dashboard/dashboard_response.h"
+#include "services/dashboard/endpoints.h"
+#include "services/dashboard/origin.h"
+
+/* -- who asks -------------------------------------------------------------------------------- */
+
+/* What members see of a list of endpoints; STR_NONE when it is none. */
+static struct str hide_urls(struct dashboard_request *request, struct str body)
+{
+    char *text = endpoints_without_paths(body);
+    h2o_iovec_t copy;
+
+    if (text == NULL)
+        return STR_NONE;
+    copy = h2o_strdup(&request->http.req->pool, text, strlen(text));
+    free(text);
+    return (struct str){copy.base, copy.len};
+}
+
+static void pass_on(void *owner, enum call_end end, struct bus_message *message)
+{
+    struct dashboard_request *request = owner;
+    struct str body;
+    enum outcome outcome = backend_outcome(request, end, message, &body);
+
+    if (outcome == OUTCOME_OK && (request->match.action->fills & HIDE_URL) != 0 &&
+        request->who.role < ROLE_ADMIN) {
+        body = hide_urls(request, body);
+        if (body.p == NULL)
+            outcome = OUTCOME_UNAVAILABLE;
+    }
+    backend_pass_on(request, outcome, body);
+}
+
+static void perform_now(struct dashboard_request *request)
+{
+    switch (request->match.action->kind) {
+    case ACTION_PASS:
+        backend_call_action(request, pass_on);
+        return;
+    case ACTION_SIGN_IN:
+        dashboard_sign_in(request);
+        return;
+    case ACTION_SHOW:
+        dashboard_show_session(request);
+        return;
+    case ACTION_SIGN_OUT:
+        dashboard_sign_out(request);
+        return;
+    case ACTION_EXPORT:
+    case ACTION_EXPORT_CSV:
+        dashboard_export_begin(request);
+        return;
+    }
+}
+
+static struct dashboard *dashboard_of(const struct dashboard_request *request)
+{
+    return H2O_STRUCT_FROM_MEMBER(struct dashboard, edge, request->http.edge);
+}
+
+static void on_turn(struct door_place *place, bool is_let_in)
+{
+    struct dashboard_request *request =
+        H2O_STRUCT_FROM_MEMBER(struct dashboard_request, place, place);
+
+    if (is_let_in) {
+        perform_now(request);
+        return;
+    }
+    metric_add(dashboard_metrics.turned_away, 1);
+    dashboard_response_refusal(&request->http, OUTCOME_BUSY,
+                               "Many people are signing in; try again in a moment");
+}
+
+/* What has a password hashed waits for its turn. */
+static void perform(struct dashboard_request *request)
+{
+    if (request->match.action->body == BODY_SECRET)
+        door_come(&dashboard_of(request)->door, &request->place, &request->http.client, on_turn);
+    else
+        perform_now(request);
+}
+
+enum outcome dashboard_request_learn(struct dashboard_request *request, enum call_end end,
+                                     struct bus_message *message)
+{
+    struct str body;
+    enum outcome outcome = backend_outcome(request, end, message, &body);
+    struct identity who;
+
+    if (outcome == OUTCOME_UNAUTHORIZED)
+        return outcome;
+    if (outcome != OUTCOME_OK || !identity_read(body, &who))
+        return OUTCOME_UNAVAILABLE;
+    identity_release(&request->who);
+    request->who = who;
+    if (request->http.span.context.is_sampled)
+        (void)uuid_parse(str_of(who.organization_id), &request->http.span.organization_id);
+    return who.role < request->match.action->min ? OUTCOME_INSUFFICIENT_ROLE : OUTCOME_OK;
+}
+
+/* -- how much they may have ------------------------------------------------------------------ */
+
+/* False: it has been told to wait. Before anybody is asked whose the session is. */
+static bool enter_session(struct dashboard_request *request)
+{
+    struct dashboard *dashboard = dashboard_of(request);
+    unsigned wait_s;
+
+    request->session_share =
+        shares_enter(dashboard->sessions, str_of(request->token_hash), clock_mono_us(), &wait_s);
+    if (request->session_share == NULL) {
+        metric_add(dashboard_metrics.limited_sessions, 1);
+        dashboard_response_too_many(&request->http, wait_s);
+        return false;
+    }
+    if (request->session_share->is_known)
+        return true;
+    wait_s = throttle_wait(dashboard->strangers, &request->http.client, clock_mono_us());
+    if (wait_s == 0)
+        return true;
+    metric_add(dashboard_metrics.limited_strangers, 1);
+    dashboard_response_too_many(&request->http, wait_s);
+    return false;
+}
+
+/* The same, as soon as it is known whose it is. */
+static bool enter_organization(struct dashboard_request *request)
+{
+    unsigned wait_s;
+
+    request->organization_share =
+        shares_enter(dashboard_of(request)->organizations, str_of(request->who.organization_id),
+                     clock_mono_us(), &wait_s);
+    if (request->organization_share != NULL)
+        return true;
+    metric_add(dashboard_metrics.limited_organizations, 1);
+    dashboard_response_too_many(&request->http, wait_s);
+    return false;
+}
+
+static void on_checked(void *owner, enum call_end end, struct bus_message *message)
+{
+    struct dashboard_request *request = owner;
+    enum outcome outcome = dashboard_request_learn(request, end, message);
+
+    if (outcome == OUTCOME_UNAUTHORIZED)
+        (void)throttle_note(dashboard_of(request)->strangers, &request->http.client,
+                            clock_mono_us());
+    if (outcome != OUTCOME_UNAVAILABLE)
+        request->session_share->is_known = outcome != OUTCOME_UNAUTHORIZED;
+    if (outcome != OUTCOME_OK)
+        dashboard_response_refusal(&request->http, outcome, NULL);
+    else if (enter_organization(request))
+        perform(request);
+}
+
+bool dashboard_request_check(struct dashboard_request *request, call_fn on_end)
+{
+    char body[2 * SHA256_BYTES + 24];
+    int n = snprintf(body, sizeof(body), "{\"token_hash\":\"%s\"}", request->token_hash);
+
+    return backend_call(request, SUBJECT_ACCESS_SESSION_CHECK, (struct str){body, (size_t)n},
+                        on_end);
+}
+
+/* -- is it from our own pages ---------------------------------------------------------------- */
+
+/* A browser sends an Origin with whatever is no GET, and with a GET that another site's script
+   makes for itself. */
+static bool is_foreign(const struct dashboard_request *request, bool is_change)
+{
+    const struct dashboard_headers *headers = &request->headers;
+    const h2o_iovec_t *host = &request->http.req->input.authority;
+
+    if (headers->fetch_site.n > 1 || origin_is_foreign(headers->fetch_site.value))
+        return true;
+    if (headers->origin.n == 0)
+        return is_change;
+    return headers->origin.n > 1 || !origin_is_own(headers->origin.value, request->http.is_https,
+                                                   (struct str){host->base, host->len});
+}
+
+static bool has_csrf_token(const struct dashboard_request *request)
+{
+    const struct dashboard_header *given = &request->headers.csrf;
+    char wanted[2 * SHA256_BYTES + 1];
+
+    dashboard_csrf_token(request->token, wanted);
+    return given->n == 1 && given->value.n == sizeof(wanted) - 1 &&
+           crypto_equal(given->value.p, wanted, sizeof(wanted) - 1);
+}
+
+/* OUTCOME_OK: nothing speaks against asking whose session it is, or for a sign-in of beginning one.
+ */
+static enum outcome judge(const struct dashboard_request *request)
+{
+    const struct action *action = request->match.action;
+    const struct dashboard_header *type = &request->headers.content_type;
+    bool is_change = !str_equal(str_of(action->method), STR("GET"));
+
+    if (is_foreign(request, is_change))
+        return OUTCOME_FORBIDDEN_ORIGIN;
+    if (is_change && (type->n != 1 || !media_is_json(type->value)))
+        return OUTCOME_UNSUPPORTED_MEDIA;
+    if (action->kind == ACTION_SIGN_IN)
+        return OUTCOME_OK;
+    if (request->token.p == NULL)
+        return OUTCOME_UNAUTHORIZED;
+    return is_change && !has_csrf_token(request) ? OUTCOME_INVALID_CSRF_TOKEN : OUTCOME_OK;
+}
+
+static void note_foreign(const struct dashboard_request *request, enum outcome outcome)
+{
+    char client[ADDRESS_TEXT];
+
+    if (outcome != OUTCOME_FORBIDDEN_ORIGIN && outcome != OUTCOME_INVALID_CSRF_TOKEN)
+        return;
+    address_format(&request->http.client, client);
+    metric_add(dashboard_metrics.foreign, 1);
+    LOG(LOG_INFO, "request refused: not sent by a page of the dashboard",
+        log_str("request_id", request->http.id), log_trace(str_of(request->http.traceparent)),
+        log_str("reason", outcome_code(outcome)), log_str("client", client));
+}
+
+static void read_token(struct dashboard_request *request)
+{
+    uint8_t digest[SHA256_BYTES];
+
+    request->token =
+        cookie_token(request->headers.cookies, request->headers.n_cookies, request->http.is_https);
+    if (request->token.p == NULL)
+        return;
+    crypto_sha256(request->token, digest);
+    crypto_hex(digest, sizeof(digest), request->token_hash);
+}
+
+static void begin_data(struct dashboard_request *request, struct str method, struct str path)
+{
+    enum outcome outcome;
+
+    action_find(method, path, &request->match);
+    if (request->match.end == ACTION_UNKNOWN) {
+        dashboard_response_refusal(&request->http, OUTCOME_NOT_FOUND, NULL);
+        return;
+    }
+    if (request->match.end == ACTION_NO_METHOD) {
+        dashboard_response_no_method(&request->http, request->match.allow);
+        return;
+    }
+    request->http.span.name = request->match.action->path;
+    read_token(request);
+    outcome = judge(request);
+    note_foreign(request, outcome);
+    if (outcome != OUTCOME_OK)
+        dashboard_response_refusal(&request->http, outcome, NULL);
+    else if (request->match.action->kind == ACTION_SIGN_IN)
+        perform(request);
+    else if (enter_session(request) && !dashboard_request_check(request, on_checked))
+        dashboard_response_refusal(&request->http, OUTCOME_UNAVAILABLE, NULL);
+}
+
+/* -- files ----------------------------------------------------------------------------------- */
+
+static void begin_asset(struct dashboard_request *request, struct str method, struct str path)
+{
+    const struct asset *asset = asset_find(path);
+
+    if (asset == NULL)
+        dashboard_response_refusal(&request->http, OUTCOME_NOT_FOUND, NULL);
+    else if (!str_equal(method, STR("GET")) && !str_equal(method, STR("HEAD")))
+        dashboard_response_no_method(&request->http, "GET, HEAD");
+    else
+        dashboard_response_asset(&request->http, asset, request->headers.accept_encoding.value,
+                                 request->headers.if_none_match.value);
+}
+
+/* -- beginning and end ----------------------------------------------------------------------- */
+
+static void on_end(struct edge_request *http)
+{
+    struct dashboard_request *request =
+        H2O_STRUCT_FROM_MEMBER(struct dashboard_request, http, http);
+    h2o_iovec_t *entity = &http->req->entity;
+
+    /* It may hold a password, whatever became of the request. */
+    if (entity->len > 0)
+        crypto_wipe(entity->base, entity->len);
+    dashboard_export_release(request->export);
+    door_abandon(&request->place);
+    share_leave(request->session_share);
+    share_leave(request->organization_share);
+    identity_release(&request->who);
+    json_free(request->view);
+    bus_message_free(request->reply);
+}
+
+/* What is not under way by now stands at the door. */
+static void on_late(struct edge_request *http)
+{
+    struct dashboard_request *request =
+        H2O_STRUCT_FROM_MEMBER(struct dashboard_request, http, http);
+
+    if (backend_give_up(request))
+        return;
+    door_leave(&request->place);
+    on_turn(&request->place, false);
+}
+
+int dashboard_request_begin(h2o_handler_t *handler, h2o_req_t *req)
+{
+    struct edge_request *http = edge_request_begin(req, sizeof(struct dashboard_request), on_end);
+    struct dashboard_request *request =
+        H2O_STRUCT_FROM_MEMBER(struct dashboard_request, http, http);
+    struct str method = {req->input.method.base, req->input.method.len};
+    struct str path;
+
+    edge_request_limit(http, EDGE_REQUEST_LIMIT_COMMAND, on_late);
+    dashboard_headers_read(req, &request->headers);
+    edge_request_set_client(http, request->headers.forwarded_for, request->headers.n_forwarded_for,
+                            request->headers.forwarded_proto.value);
+    edge_request_trace(http, request->headers.traceparent.n == 1
+                                 ? str_trim_ows(request->headers.traceparent.value)
+                                 : STR_NONE);
+    http->span.name = "page";
+    if (http->fault != FRAMING_SOUND) {
+        dashboard_response_fault(http);
+        return 0;
+    }
+    request->query = (struct str){req->input.path.base, req->input.path.len};
+    path = str_cut(&request->query, '?');
+    if (http->edge->requests > DASHBOARD_REQUESTS_MAX)
+        dashboard_response_refusal(http, OUTCOME_BUSY, NULL);
+    else if (str_starts(path, STR("/data/")))
+        begin_data(request, method, path);
+    else
+        begin_asset(request, method, path);
+    return 0;
+}

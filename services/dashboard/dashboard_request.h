@@ -1,0 +1,88 @@
+/*
+ * dashboard_request - one HTTP request on its way to its answer.
+ *
+ *     a path of a page or a file   the shell or the file, at once
+ *     /data/...                    is it from our own pages, who is signed in (asked of access for
+ *                                  each request), may they; then one command, or a stream of them
+ *
+ * What     Nothing is asked of a service before the request is known to come from a page of ours:
+ *          Origin, X-CSRF-Token and Content-Type of whatever is no GET. Nothing but the session is
+ *          asked before it is known whose it is, and neither beyond the share of the session and of
+ *          the organization (share.h). All that it asks has one deadline together; where the answer
+ *          is a stream, each part of it has.
+ * Owns     Itself, as an edge_request does (common/edge/edge_request.h).
+ * Threads  The loop's.
+ *
+ * dashboard_request.c  begins, ends, and checks who asks
+ * backend.c            puts the command together and passes its answer on
+ * dashboard_session.c  begins, shows and ends sessions
+ * dashboard_export.c   streams the audit log
+ */
+#ifndef DASHBOARD_REQUEST_H
+#define DASHBOARD_REQUEST_H
+
+#include "common/crypto/crypto.h"
+#include "common/edge/edge_request.h"
+#include "proto/outcome.h"
+#include "services/dashboard/action.h"
+#include "services/dashboard/dashboard.h"
+#include "services/dashboard/dashboard_headers.h"
+
+#define DASHBOARD_REQUESTS_MAX 2048 /* requests at a time */
+
+struct dashboard_export;
+
+struct dashboard_request {
+    struct edge_request http; /* first: the two are one */
+    struct dashboard_headers headers;
+    struct action_match match;
+    struct str query; /* what follows the question mark, or STR_NONE */
+    struct str token; /* the session's, or STR_NONE */
+    char token_hash[2 * SHA256_BYTES + 1];
+    struct share *session_share, *organization_share; /* of what it takes; NULL: not yet */
+    struct door_place place;                          /* of what brings a password */
+    struct identity who;
+    call_fn on_end; /* of the call that is under way; NULL: none is */
+    struct bus_message *reply;
+    const char *cookie; /* a Set-Cookie for the answer */
+    json_t *view;       /* of the session, for the pages */
+    struct dashboard_export *export;
+};
+
+/* The handler of all requests. */
+int dashboard_request_begin(h2o_handler_t *handler, h2o_req_t *req);
+
+/* From here on for these files only. */
+
+/* Asks whose session it is; on_end is to call dashboard_request_learn(). False: it cannot be asked
+   now. */
+MUST_CHECK bool dashboard_request_check(struct dashboard_request *request, call_fn on_end);
+/* OUTCOME_OK: it is in use who may, in request->who. */
+enum outcome dashboard_request_learn(struct dashboard_request *request, enum call_end end,
+                                     struct bus_message *message);
+
+/* Asks the command of the action, with the body that it takes; if that cannot be, answers why. */
+void backend_call_action(struct dashboard_request *request, call_fn on_end);
+/* A command of our own. False: it cannot be asked now. */
+MUST_CHECK bool backend_call(struct dashboard_request *request, const char *subject,
+                             struct str body, call_fn on_end);
+/* The call that is under way ends as one that is late. False: none is. */
+bool backend_give_up(struct dashboard_request *request);
+/* The body of the action's command. NULL: the request has been answered. */
+MUST_CHECK json_t *backend_body(struct dashboard_request *request);
+/* How the call has ended; keeps the message. *body is STR_NONE unless a service answered. */
+enum outcome backend_outcome(struct dashboard_request *request, enum call_end end,
+                             struct bus_message *message, struct str *body);
+/* Answers with what the service said. */
+void backend_pass_on(struct dashboard_request *request, enum outcome outcome, struct str body);
+
+void dashboard_sign_in(struct dashboard_request *request);
+void dashboard_show_session(struct dashboard_request *request);
+void dashboard_sign_out(struct dashboard_request *request);
+/* hex SHA-256("csrf" || token) */
+void dashboard_csrf_token(struct str token, char out[2 * SHA256_BYTES + 1]);
+
+void dashboard_export_begin(struct dashboard_request *request);
+void dashboard_export_release(struct dashboard_export *export);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * dashboard_response - writes responses; every byte that leaves the dashboard passes here.
+ *
+ * What     Every response has the headers that keep its pages from being framed, sniffed, embedded
+ *          or scripted by others. Data is JSON and is never stored; what is no success is an
+ *          `error.list`, as in the API.
+ * Owns     Nothing. The texts must live as long as the request.
+ * Threads  The loop's.
+ */
+#ifndef DASHBOARD_RESPONSE_H
+#define DASHBOARD_RESPONSE_H
+
+#include "common/edge/edge_request.h"
+#include "proto/outcome.h"
+#include "services/dashboard/asset.h"
+
+struct dashboard_response {
+    int status;
+    struct str body;    /* a resource, or what stands under "errors" */
+    const char *allow;  /* 405 */
+    const char *cookie; /* a Set-Cookie */
+    struct str retry_after;
+    bool forgets; /* the browser is to forget what it has of us */
+};
+
+void dashboard_response_send(struct edge_request *http, const struct dashboard_response *response);
+
+/* With the dashboard's own words for the outcome, or `message`, a literal, if that is not NULL. */
+void dashboard_response_refusal(struct edge_request *http, enum outcome outcome,
+                                const char *message);
+/* As well, naming the field at fault: letters, digits and underscores only. */
+void dashboard_response_invalid(struct edge_request *http, const char *field, const char *message);
+void dashboard_response_no_method(struct edge_request *http, const char *allow);
+/* 429, until so many seconds have passed. */
+void dashboard_response_too_many(struct edge_request *http, unsigned wait_s);
+void dashboard_response_fault(struct edge_request *http);
+
+/* A file, or 304. */
+void dashboard_response_asset(struct edge_request *http, const struct asset *asset,
+                              struct str accept_encoding, struct str if_none_match);
+
+/* The beginning of a stream that the browser saves as a file; h2o_send() is the caller's. */
+void dashboard_response_stream(struct edge_request *http, const char *type, const char *file,
+                               h2o_generator_t *generator);
+
+#endif

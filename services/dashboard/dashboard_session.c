@@ -1,0 +1,160 @@
+/* Sessions: how one begins, what the pages see of it, and how it ends. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "proto/subject.h"
+#include "services/dashboard/cookie.h"
+#include "services/dashboard/dashboard.h"
+#include "services/dashboard/dashboard_metrics.h"
+#include "services/dashboard/dashboard_request.h"
+#include "services/dashboard/dashboard_response.h"
+
+void dashboard_csrf_token(struct str token, char out[2 * SHA256_BYTES + 1])
+{
+    char text[4 + COOKIE_TOKEN_TEXT] = {'c', 's', 'r', 'f'};
+    uint8_t digest[SHA256_BYTES];
+
+    must(token.n == COOKIE_TOKEN_TEXT);
+    memcpy(text + 4, token.p, COOKIE_TOKEN_TEXT);
+    crypto_sha256((struct str){text, sizeof(text)}, digest);
+    crypto_hex(digest, sizeof(digest), out);
+    crypto_wipe(text, sizeof(text));
+}
+
+/* -- what the pages see ---------------------------------------------------------------------- */
+
+/* `answer` is that of session-check or of a sign-in: a copy of what the pages may see of it. */
+static json_t *view_of(const struct dashboard_request *request, const json_t *answer,
+                       struct str token)
+{
+    char csrf[2 * SHA256_BYTES + 1], address[ADDRESS_TEXT];
+
+    dashboard_csrf_token(token, csrf);
+    address_format(&request->http.client, address);
+    return json_pack(
+        "{s:O?, s:O?, s:O?, s:s, s:s, s:s, s:b}", "user", json_object_get(answer, "user"),
+        "organization", json_object_get(answer, "organization"), "expires_at",
+        json_object_get(answer, "expires_at"), "csrf", csrf, "address", address, "base_url",
+        dashboard_settings.base_url, "secure", (int)request->http.is_https);
+}
+
+static void send_view(struct dashboard_request *request)
+{
+    char *text = json_dumps(request->view, JSON_COMPACT);
+    h2o_iovec_t copy;
+
+    must(text != NULL);
+    copy = h2o_strdup(&request->http.req->pool, text, strlen(text));
+    dashboard_response_send(&request->http,
+                            &(struct dashboard_response){.status = 200,
+                                                         .body = {copy.base, copy.len},
+                                                         .cookie = request->cookie});
+    free(text);
+}
+
+void dashboard_show_session(struct dashboard_request *request)
+{
+    request->view = view_of(request, request->who.answer, request->token);
+    send_view(request);
+}
+
+/* -- beginning ------------------------------------------------------------------------------- */
+
+/* Whatever became of the session that the browser had before: the new one stands. */
+static void on_old_ended(void *owner, enum call_end end, struct bus_message *message)
+{
+    bus_message_free(message);
+    send_view(owner);
+}
+
+/* The browser's session so far, whosever it was, does not outlive the sign-in. */
+static void end_old(struct dashboard_request *request)
+{
+    char body[2 * SHA256_BYTES + 24];
+    int n = snprintf(body, sizeof(body), "{\"token_hash\":\"%s\"}", request->token_hash);
+
+    if (request->token.p == NULL || !backend_call(request, SUBJECT_ACCESS_SESSION_END,
+                                                  (struct str){body, (size_t)n}, on_old_ended))
+        send_view(request);
+}
+
+static bool begin_session(struct dashboard_request *request, json_t *answer)
+{
+    struct str token = json_member_text(answer, "session");
+    char *cookie;
+
+    if (!cookie_is_token(token))
+        return false;
+    cookie = h2o_mem_alloc_pool(&request->http.req->pool, COOKIE_TEXT);
+    cookie_write(token, request->http.is_https, cookie);
+    request->cookie = cookie;
+    request->view = view_of(request, answer, token);
+    metric_add(dashboard_metrics.sign_ins, 1);
+    return true;
+}
+
+static void note_refusal(const struct dashboard_request *request, enum outcome outcome)
+{
+    char client[ADDRESS_TEXT];
+
+    if (outcome != OUTCOME_UNAUTHORIZED && outcome != OUTCOME_RATE_LIMITED)
+        return;
+    address_format(&request->http.client, client);
+    metric_add(dashboard_metrics.sign_ins_refused, 1);
+    LOG(LOG_INFO, "sign-in refused", log_str("request_id", request->http.id),
+        log_trace(str_of(request->http.traceparent)), log_str("client", client),
+        log_str("outcome", outcome_name(outcome)));
+}
+
+static void on_signed_in(void *owner, enum call_end end, struct bus_message *message)
+{
+    struct dashboard_request *request = owner;
+    struct str body;
+    enum outcome outcome = backend_outcome(request, end, message, &body);
+    json_t *answer = NULL;
+    char error[160];
+
+    if (outcome != OUTCOME_OK) {
+        note_refusal(request, outcome);
+        backend_pass_on(request, outcome, body);
+        return;
+    }
+    if (json_read(body, &answer, error) && json_object_get(answer, "session") == NULL)
+        backend_pass_on(request, outcome, body); /* which organization is meant? */
+    else if (begin_session(request, answer))
+        end_old(request);
+    else
+        dashboard_response_refusal(&request->http, OUTCOME_UNCERTAIN, NULL);
+    json_free(answer);
+}
+
+void dashboard_sign_in(struct dashboard_request *request)
+{
+    backend_call_action(request, on_signed_in);
+}
+
+/* -- ending ---------------------------------------------------------------------------------- */
+
+static void on_signed_out(void *owner, enum call_end end, struct bus_message *message)
+{
+    struct dashboard_request *request = owner;
+    struct str body;
+    enum outcome outcome = backend_outcome(request, end, message, &body);
+    char *cookie;
+
+    if (outcome != OUTCOME_OK) {
+        backend_pass_on(request, outcome, body);
+        return;
+    }
+    cookie = h2o_mem_alloc_pool(&request->http.req->pool, COOKIE_TEXT);
+    cookie_write(STR_NONE, request->http.is_https, cookie);
+    dashboard_response_send(&request->http,
+                            &(struct dashboard_response){
+                                .status = 200, .body = body, .cookie = cookie, .forgets = true});
+}
+
+void dashboard_sign_out(struct dashboard_request *request)
+{
+    backend_call_action(request, on_signed_out);
+}

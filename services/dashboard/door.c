@@ -1,0 +1,177 @@
+#include "services/dashboard/door.h"
+
+#include <stdlib.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+
+void door_init(struct door *door, h2o_loop_t *loop, uint64_t seed)
+{
+    *door = (struct door){.loop = loop, .tries = throttle_new(UINT32_MAX, seed)};
+    h2o_linklist_init_anchor(&door->inside);
+    h2o_linklist_init_anchor(&door->waiting);
+    h2o_timeout_init(loop, &door->timeout, DOOR_MS);
+    h2o_timeout_init(loop, &door->absence, DOOR_ABSENT_MS);
+}
+
+static struct door_place *place_at(h2o_linklist_t *node)
+{
+    return H2O_STRUCT_FROM_MEMBER(struct door_place, link, node);
+}
+
+static size_t count_of_network(h2o_linklist_t *list, const struct address *client)
+{
+    const struct network wide = network_wide(client);
+    size_t n = 0;
+
+    for (h2o_linklist_t *node = list->next; node != list; node = node->next)
+        n += network_holds(&wide, &place_at(node)->client);
+    return n;
+}
+
+static bool may_enter(struct door *door, const struct address *client)
+{
+    return door->n_inside < DOOR_AT_ONCE &&
+           count_of_network(&door->inside, client) < DOOR_OF_NETWORK;
+}
+
+static void let_in(struct door *door, struct door_place *place)
+{
+    (void)throttle_note(door->tries, &place->client, clock_mono_us());
+    place->is_inside = true;
+    door->n_inside++;
+    h2o_linklist_insert(&door->inside, &place->link);
+    place->on_turn(place, true);
+}
+
+static void stop_waiting(struct door *door, struct door_place *place)
+{
+    h2o_timeout_unlink(&place->timer);
+    h2o_linklist_unlink(&place->link);
+    door->n_waiting--;
+}
+
+/* NULL: none that may enter. */
+static struct door_place *find_next(struct door *door)
+{
+    struct door_place *next = NULL;
+    uint32_t fewest = UINT32_MAX;
+
+    for (h2o_linklist_t *node = door->waiting.next; node != &door->waiting; node = node->next) {
+        struct door_place *place = place_at(node);
+        uint32_t tries = throttle_count(door->tries, &place->client, clock_mono_us());
+
+        if (tries < fewest && may_enter(door, &place->client)) {
+            fewest = tries;
+            next = place;
+        }
+    }
+    return next;
+}
+
+static void turn_away(struct door_place *place)
+{
+    stop_waiting(place->door, place);
+    place->on_turn(place, false);
+}
+
+static void on_timeout(h2o_timeout_entry_t *timer)
+{
+    turn_away(H2O_STRUCT_FROM_MEMBER(struct door_place, timer, timer));
+}
+
+/* What its network has had and would have before it. */
+static uint32_t weight_of(struct door *door, const struct door_place *place)
+{
+    return throttle_count(door->tries, &place->client, clock_mono_us()) + place->n_before;
+}
+
+/* Rejects the waiter with the highest weight, the newest of several, to make room for one with a
+   lower weight. False: none has a higher weight. */
+static bool make_room(struct door *door, const struct door_place *newcomer)
+{
+    struct door_place *heaviest = NULL;
+    uint32_t max = weight_of(door, newcomer) + 1;
+
+    for (h2o_linklist_t *node = door->waiting.next; node != &door->waiting; node = node->next) {
+        const uint32_t weight = weight_of(door, place_at(node));
+
+        if (weight >= max) {
+            max = weight;
+            heaviest = place_at(node);
+        }
+    }
+    if (heaviest == NULL)
+        return false;
+    turn_away(heaviest);
+    return true;
+}
+
+void door_come(struct door *door, struct door_place *place, const struct address *client,
+               void (*on_turn)(struct door_place *place, bool is_let_in))
+{
+    *place = (struct door_place){.door = door, .client = *client, .on_turn = on_turn};
+    if (may_enter(door, client)) {
+        let_in(door, place);
+        return;
+    }
+    place->n_before = (uint32_t)count_of_network(&door->waiting, client);
+    if (place->n_before >= DOOR_WAITING_OF_NETWORK ||
+        (door->n_waiting >= DOOR_WAITING && !make_room(door, place))) {
+        on_turn(place, false);
+        return;
+    }
+    place->timer.cb = on_timeout;
+    h2o_timeout_link(door->loop, &door->timeout, &place->timer);
+    h2o_linklist_insert(&door->waiting, &place->link);
+    door->n_waiting++;
+}
+
+static void go(struct door_place *place)
+{
+    struct door *door = place->door;
+    struct door_place *next;
+
+    h2o_linklist_unlink(&place->link);
+    door->n_inside--;
+    while ((next = find_next(door)) != NULL) {
+        stop_waiting(door, next);
+        let_in(door, next);
+    }
+}
+
+void door_leave(struct door_place *place)
+{
+    if (!h2o_linklist_is_linked(&place->link))
+        return;
+    if (place->is_inside)
+        go(place);
+    else
+        stop_waiting(place->door, place);
+}
+
+static void forget(h2o_timeout_entry_t *timer)
+{
+    struct door_place *absent = H2O_STRUCT_FROM_MEMBER(struct door_place, timer, timer);
+
+    h2o_timeout_unlink(timer);
+    go(absent);
+    free(absent);
+}
+
+void door_abandon(struct door_place *place)
+{
+    struct door_place *absent;
+
+    if (!h2o_linklist_is_linked(&place->link) || !place->is_inside) {
+        door_leave(place);
+        return;
+    }
+    absent = calloc(1, sizeof(*absent));
+    must(absent != NULL);
+    *absent = (struct door_place){
+        .door = place->door, .is_inside = true, .client = place->client, .timer = {.cb = forget}};
+    h2o_linklist_unlink(&place->link);
+    h2o_linklist_insert(&place->door->inside, &absent->link);
+    h2o_timeout_link(place->door->loop, &place->door->absence, &absent->timer);
+}

@@ -1,0 +1,57 @@
+/*
+ * door - where those stand who bring a password: hashing one takes long, and few are hashed at
+ * once.
+ *
+ * What     DOOR_AT_ONCE are let in, DOOR_OF_NETWORK of one network (a /24, an IPv6 /48). Of those
+ *          who wait the one is next whose network has brought the fewest passwords within this
+ *          minute: a first attempt never waits for repeated attempts, from
+ *          however many addresses. DOOR_WAITING wait at most, for DOOR_MS; when the queue
+ *          is full, a new attempt replaces one of a network with more attempts and more
+ *          waiting. The rest is told to come back.
+ * Owns     Nothing: who waits or is in belongs to its request, zeroed before its first use.
+ * Threads  The loop's.
+ */
+#ifndef DASHBOARD_DOOR_H
+#define DASHBOARD_DOOR_H
+
+#include <h2o.h>
+
+#include "common/edge/throttle.h"
+
+enum {
+    DOOR_AT_ONCE = 4,
+    DOOR_OF_NETWORK = 2,
+    DOOR_WAITING = 256,
+    DOOR_WAITING_OF_NETWORK = 32,
+    DOOR_MS = 2500,
+    DOOR_ABSENT_MS = 1000,
+};
+
+struct door {
+    h2o_linklist_t inside, waiting; /* waiting: in the order in which they came */
+    size_t n_inside, n_waiting;
+    struct throttle *tries; /* passwords by network and minute */
+    h2o_loop_t *loop;
+    h2o_timeout_t timeout, absence;
+};
+
+struct door_place {
+    h2o_linklist_t link;
+    struct door *door;
+    bool is_inside;
+    uint32_t n_before; /* of its network that waited when it came */
+    struct address client;
+    h2o_timeout_entry_t timer;
+    void (*on_turn)(struct door_place *place, bool is_let_in);
+};
+
+void door_init(struct door *door, h2o_loop_t *loop, uint64_t seed);
+/* Calls on_turn: at once, or when it is its turn, or with false when it is turned away. */
+void door_come(struct door *door, struct door_place *place, const struct address *client,
+               void (*on_turn)(struct door_place *place, bool is_let_in));
+/* An attempt has finished, or no longer waits; also one that never came. */
+void door_leave(struct door_place *place);
+/* The same of one for whom something may still be hashed: the place is taken for a while longer. */
+void door_abandon(struct door_place *place);
+
+#endif

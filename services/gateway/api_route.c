@@ -1,0 +1,126 @@
+#include "services/gateway/api_route.h"
+
+#include <string.h>
+
+#include "proto/subject.h"
+
+struct endpoint {
+    const char *path; /* behind /api/v1; with_id: what is before the id */
+    bool with_id;
+    const char *method;
+    enum operation operation;
+    const char *subject;
+    bool writes, has_body, takes_query;
+};
+
+/* A path that is named comes before one with an id at its place. */
+static const struct endpoint endpoints[] = {
+    {.path = "/ping", .method = "GET", .operation = OP_PING},
+    {.path = "/conversations",
+     .method = "POST",
+     .operation = OP_CONVERSATION_CREATE,
+     .subject = SUBJECT_CONVERSATION_CREATE,
+     .writes = true,
+     .has_body = true},
+    {.path = "/conversations/search",
+     .method = "POST",
+     .operation = OP_CONVERSATION_SEARCH,
+     .subject = SUBJECT_SEARCH_CONVERSATIONS,
+     .has_body = true},
+    {.path = "/conversations/",
+     .with_id = true,
+     .method = "GET",
+     .operation = OP_CONVERSATION_GET,
+     .subject = SUBJECT_CONVERSATION_GET},
+    {.path = "/conversations/",
+     .with_id = true,
+     .method = "PUT",
+     .operation = OP_CONVERSATION_UPDATE,
+     .subject = SUBJECT_CONVERSATION_UPDATE,
+     .writes = true,
+     .has_body = true},
+    {.path = "/audit",
+     .method = "GET",
+     .operation = OP_AUDIT_LIST,
+     .subject = SUBJECT_AUDIT_LIST,
+     .takes_query = true},
+};
+
+static const struct endpoint *const endpoints_end =
+    endpoints + sizeof(endpoints) / sizeof(endpoints[0]);
+
+/* The id is STR_NONE where the path has none. */
+static bool matches(const struct endpoint *endpoint, struct str path, struct str *id)
+{
+    struct str fixed = str_of(endpoint->path);
+
+    *id = STR_NONE;
+    if (!endpoint->with_id)
+        return str_equal(path, fixed);
+    if (!str_starts(path, fixed))
+        return false;
+    *id = str_skip(path, fixed.n);
+    if (id->n == 0 || memchr(id->p, '/', id->n) != NULL)
+        return false;
+    if (id->n > API_ROUTE_RESOURCE_MAX)
+        id->n = API_ROUTE_RESOURCE_MAX;
+    return true;
+}
+
+/* The methods of the path that `first` is the first row of. */
+static const char *allowed(const struct endpoint *first)
+{
+    return first->with_id ? "GET, PUT" : first->method;
+}
+
+static struct api_route route_to(const struct endpoint *endpoint, struct str id)
+{
+    return (struct api_route){
+        .end = API_ROUTE_FOUND,
+        .operation = endpoint->operation,
+        .subject = endpoint->subject,
+        .writes = endpoint->writes,
+        .has_body = endpoint->has_body,
+        .takes_query = endpoint->takes_query,
+        .resource_id = id,
+    };
+}
+
+static struct api_route find(struct str method, struct str path)
+{
+    const struct endpoint *first = NULL;
+    struct str id, first_id = STR_NONE;
+
+    for (const struct endpoint *e = endpoints; e < endpoints_end; e++) {
+        /* Rows of one path stand together; the first path that fits is the path. */
+        if (!matches(e, path, &id) || (first != NULL && e->with_id != first->with_id))
+            continue;
+        if (str_equal(method, str_of(e->method)))
+            return route_to(e, id);
+        if (first == NULL) {
+            first = e;
+            first_id = id;
+        }
+    }
+    if (first == NULL)
+        return (struct api_route){.end = API_ROUTE_UNKNOWN, .operation = OP_UNKNOWN};
+    return (struct api_route){.end = API_ROUTE_NO_METHOD,
+                              .operation = OP_UNKNOWN,
+                              .allow = allowed(first),
+                              .resource_id = first_id};
+}
+
+struct api_route api_route_find(struct str method, struct str target)
+{
+    struct str base = STR("/api/v1"), query = target;
+    struct str path = str_cut(&query, '?');
+    struct api_route route = {.end = API_ROUTE_OUTSIDE, .operation = OP_NONE};
+
+    if (str_starts(path, base)) {
+        path = str_skip(path, base.n);
+        if (path.n == 0 || path.p[0] == '/')
+            route = find(method, path);
+    }
+    route.query = query;
+    return route;
+}

@@ -1,0 +1,137 @@
+/* Who is it: v1.access.authenticate. */
+#include "services/gateway/key_lookup.h"
+
+#include <stdio.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "proto/headers.h"
+#include "proto/outcome.h"
+#include "proto/subject.h"
+#include "services/gateway/gateway_metrics.h"
+
+#define WITHHELD_TELL_US 1000000
+
+static void ask(struct gateway *gateway, struct key *key);
+
+/* What access said, applied to the key. ST_OK: it said something; ST_RETRY: ask it again. */
+static enum status read_reply(struct key *key, struct bus_message *message)
+{
+    struct key_record record = {0};
+    enum outcome outcome;
+
+    if (!outcome_of(bus_message_header(message, HEADER_OUTCOME), &outcome))
+        return ST_INTERNAL;
+    if (outcome == OUTCOME_UNAUTHORIZED) {
+        if (key_is_overtaken(key, NULL))
+            return ST_RETRY;
+        key_refuse(key);
+        return ST_OK;
+    }
+    if (outcome != OUTCOME_OK || !key_record_read(bus_message_body(message), &record))
+        return ST_UNAVAILABLE;
+    if (key_is_overtaken(key, &record)) {
+        key_record_release(&record);
+        return ST_RETRY;
+    }
+    key_confirm(key, &record);
+    return ST_OK;
+}
+
+/* That the bus was not there is no reason not to ask in the next moment. */
+static void fail(struct key *key, bool for_want_of_bus)
+{
+    metric_add(gateway_metrics.lookups_failed, 1);
+    if (!for_want_of_bus)
+        key_unreachable(key, clock_mono_us());
+}
+
+/* Only a refusal is spent. */
+static void settle_budget(struct gateway *gateway, struct key *key)
+{
+    if (key->is_budgeted && key->state != KEY_REFUSED)
+        lookup_budget_refund(&gateway->lookup_budget);
+    key->is_budgeted = false;
+}
+
+static void on_end(void *owner, enum call_end end, struct bus_message *message)
+{
+    struct key *key = owner;
+    struct gateway *gateway = key->gateway;
+    enum status st = end == CALL_REPLIED ? read_reply(key, message) : ST_UNAVAILABLE;
+
+    key->asking = false;
+    if (st == ST_RETRY)
+        ask(gateway, key);
+    else if (st != ST_OK)
+        fail(key, end == CALL_LOST);
+    bus_message_free(message);
+    if (!key->asking) {
+        settle_budget(gateway, key);
+        wait_list_resume(&key->waiting);
+    }
+    key_cache_put(gateway->keys, key);
+}
+
+static void ask(struct gateway *gateway, struct key *key)
+{
+    char id[UUID_TEXT + 1], body[2 * SHA256_BYTES + 24], hash[2 * SHA256_BYTES + 1];
+    struct uuid request_id = uuid_v7(clock_us());
+    struct bus_header headers[CALL_HEADERS_MAX] = {{HEADER_REQUEST_ID, id}};
+    uint64_t handle;
+
+    uuid_format(&request_id, id);
+    crypto_hex(key->hash, SHA256_BYTES, hash);
+    int n = snprintf(body, sizeof(body), "{\"token_hash\":\"%s\"}", hash);
+    struct call_request request = {.subject = SUBJECT_ACCESS_AUTHENTICATE,
+                                   .headers = headers,
+                                   .n_headers = 1,
+                                   .body = {body, (size_t)n},
+                                   .timeout = CALL_TIMEOUT_SHORT,
+                                   .on_end = on_end,
+                                   .owner = key};
+
+    metric_add(gateway_metrics.lookups, 1);
+    if (calls_start(&gateway->edge.calls, &request, &handle) != ST_OK) {
+        fail(key, true);
+        settle_budget(gateway, key);
+        return;
+    }
+    key->gateway = gateway;
+    key->asking = true;
+    key->asked_us = clock_mono_us();
+    key->overtaken_by[0] = '\0';
+    key->overtaken_again = false;
+    key_cache_hold(key);
+}
+
+void key_lookup_refresh(struct gateway *gateway, struct key *key)
+{
+    if (!key->asking)
+        ask(gateway, key);
+}
+
+bool key_lookup_may_ask(struct gateway *gateway, struct key *key, enum standing standing)
+{
+    int64_t now_us = clock_mono_us();
+
+    if (key->asking)
+        return true;
+    key->is_budgeted = lookup_budget_take(&gateway->lookup_budget, standing, now_us);
+    if (key->is_budgeted)
+        return true;
+    metric_add(gateway_metrics.lookups_withheld, 1);
+    if (now_us - gateway->withheld_told_us > WITHHELD_TELL_US) {
+        LOG(LOG_WARNING, "unknown-key lookups are rate limited");
+        gateway->withheld_told_us = now_us;
+    }
+    return false;
+}
+
+bool key_lookup_wait(struct gateway *gateway, struct key *key, struct wait_entry *entry)
+{
+    key_lookup_refresh(gateway, key);
+    if (key->asking)
+        wait_list_add(entry, &key->waiting);
+    return key->asking;
+}

@@ -1,0 +1,244 @@
+#include "services/gateway/key_usage.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/buf.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "proto/headers.h"
+#include "proto/outcome.h"
+#include "proto/subject.h"
+#include "services/gateway/gateway.h"
+#include "services/gateway/gateway_metrics.h"
+
+enum { KEYS_MAX = 250, REPORTS_MAX = 8, REPORT_MAX = 1024 * 1024 };
+
+struct usage_report {
+    struct usage_report *next;
+    struct arena arena;
+    struct buf body;
+    size_t n;       /* keys in it */
+    bool is_closed; /* nothing can be added any more */
+};
+
+/* -- counting -------------------------------------------------------------------------------- */
+
+static bool put(struct key_usage *usage, const struct key *key);
+
+static struct key *key_of(h2o_linklist_t *node)
+{
+    return H2O_STRUCT_FROM_MEMBER(struct key, tally.listed, node);
+}
+
+static void reset(struct usage_tally *tally)
+{
+    memset(tally->outcomes, 0, sizeof(tally->outcomes));
+    memset(tally->latency, 0, sizeof(tally->latency));
+}
+
+void key_usage_init(struct key_usage *usage)
+{
+    *usage = (struct key_usage){.first = NULL};
+    h2o_linklist_init_anchor(&usage->used);
+    h2o_linklist_init_anchor(&usage->due);
+}
+
+void key_usage_count(struct gateway *gateway, struct key *key, int status, int64_t took_us)
+{
+    struct key_usage *usage = &gateway->usage;
+    struct usage_tally *tally = &key->tally;
+    int64_t minute = key->used_s / 60;
+
+    if (!h2o_linklist_is_linked(&tally->listed)) {
+        key_cache_hold(key);
+        h2o_linklist_insert(&usage->used, &tally->listed);
+        tally->minute = minute;
+    } else if (tally->minute < minute) {
+        if (put(usage, key))
+            reset(tally);
+        tally->minute = minute;
+    }
+    tally->outcomes[usage_outcome_of(status)]++;
+    tally->latency[usage_bucket(took_us)]++;
+}
+
+/* -- reports --------------------------------------------------------------------------------- */
+
+static struct usage_report *add_report(struct key_usage *usage)
+{
+    struct usage_report *report = calloc(1, sizeof(*report));
+
+    must(report != NULL);
+    arena_init(&report->arena, REPORT_MAX);
+    buf_init(&report->body, &report->arena, 4096);
+    buf_add(&report->body, STR("{\"keys\":["));
+    if (usage->last != NULL)
+        usage->last->next = report;
+    else
+        usage->first = report;
+    usage->last = report;
+    usage->n_reports++;
+    return report;
+}
+
+static void drop_first(struct key_usage *usage)
+{
+    struct usage_report *report = usage->first;
+
+    usage->first = report->next;
+    if (usage->first == NULL)
+        usage->last = NULL;
+    usage->n_reports--;
+    arena_release(&report->arena);
+    free(report);
+}
+
+/* The one that can be added to; NULL: there are as many as may wait. */
+static struct usage_report *open_report(struct key_usage *usage)
+{
+    struct usage_report *last = usage->last;
+
+    if (last != NULL && last->n < KEYS_MAX && !last->is_closed)
+        return last;
+    return usage->n_reports < REPORTS_MAX ? add_report(usage) : NULL;
+}
+
+static void add_counts(struct buf *body, const struct usage_tally *tally)
+{
+    for (size_t i = 0; i < USAGE_OUTCOMES; i++)
+        if (tally->outcomes[i] > 0)
+            buf_printf(body, ",\"%s\":%" PRIu32, usage_outcome_name((enum usage_outcome)i),
+                       tally->outcomes[i]);
+    buf_add(body, STR(",\"latency\":["));
+    for (size_t i = 0; i < USAGE_BUCKETS; i++) {
+        if (i > 0)
+            buf_char(body, ',');
+        buf_int(body, tally->latency[i]);
+    }
+    buf_add(body, STR("]}"));
+}
+
+/* False: there is no room for it. */
+static bool put(struct key_usage *usage, const struct key *key)
+{
+    struct usage_report *report = open_report(usage);
+
+    if (report == NULL)
+        return false;
+    buf_printf(&report->body,
+               "%s{\"organization_id\":\"%s\",\"api_key_id\":\"%s\",\"at\":%" PRId64
+               ",\"minute\":%" PRId64,
+               report->n > 0 ? "," : "", key->record.organization_id, key->record.api_key_id,
+               key->used_s, key->tally.minute);
+    add_counts(&report->body, &key->tally);
+    report->n++;
+    return true;
+}
+
+/* Of the keys that are due, as many as there is room for. */
+static void fill(struct gateway *gateway)
+{
+    struct key_usage *usage = &gateway->usage;
+
+    while (!h2o_linklist_is_empty(&usage->due)) {
+        struct key *key = key_of(usage->due.next);
+
+        if (!put(usage, key))
+            return;
+        reset(&key->tally);
+        h2o_linklist_unlink(&key->tally.listed);
+        key_cache_put(gateway->keys, key);
+    }
+}
+
+/* -- reporting ------------------------------------------------------------------------------- */
+
+static void send_first(struct gateway *gateway);
+
+/* Whether nothing was written, for certain. */
+static bool is_undone(enum call_end end, struct bus_message *message)
+{
+    enum outcome outcome = OUTCOME_UNCERTAIN;
+
+    if (end != CALL_REPLIED)
+        return end == CALL_NOBODY;
+    (void)outcome_of(bus_message_header(message, HEADER_OUTCOME), &outcome);
+    return outcome_http_status(outcome) == 503;
+}
+
+static void on_end(void *owner, enum call_end end, struct bus_message *message)
+{
+    struct gateway *gateway = owner;
+    struct key_usage *usage = &gateway->usage;
+
+    usage->asking = false;
+    if (is_undone(end, message)) {
+        metric_add(gateway_metrics.usage_kept, 1);
+    } else {
+        metric_add(gateway_metrics.usage_uncertain, end != CALL_REPLIED);
+        drop_first(usage);
+        fill(gateway);
+        send_first(gateway);
+    }
+    bus_message_free(message);
+}
+
+static struct str body_of(struct usage_report *report)
+{
+    if (!report->is_closed)
+        buf_add(&report->body, STR("]}"));
+    report->is_closed = true;
+    return buf_str(&report->body);
+}
+
+static void send_first(struct gateway *gateway)
+{
+    struct key_usage *usage = &gateway->usage;
+    char id[UUID_TEXT + 1];
+    struct uuid request_id = uuid_v7(clock_us());
+    struct bus_header headers[CALL_HEADERS_MAX] = {{HEADER_REQUEST_ID, id}};
+    struct call_request request = {.subject = SUBJECT_ACCESS_USED,
+                                   .headers = headers,
+                                   .n_headers = 1,
+                                   .timeout = CALL_TIMEOUT_SHORT,
+                                   .on_end = on_end,
+                                   .owner = gateway};
+    uint64_t handle;
+
+    if (usage->asking || usage->first == NULL)
+        return;
+    uuid_format(&request_id, id);
+    request.body = body_of(usage->first);
+    usage->asking = calls_start(&gateway->edge.calls, &request, &handle) == ST_OK;
+}
+
+void key_usage_report(struct gateway *gateway)
+{
+    struct key_usage *usage = &gateway->usage;
+
+    h2o_linklist_insert_list(&usage->due, &usage->used);
+    fill(gateway);
+    /* A report names a key once for a minute. */
+    if (usage->last != NULL)
+        (void)body_of(usage->last);
+    send_first(gateway);
+}
+
+void key_usage_finish(struct gateway *gateway)
+{
+    struct key_usage *usage = &gateway->usage;
+
+    h2o_linklist_insert_list(&usage->due, &usage->used);
+    if (usage->asking)
+        drop_first(usage);
+    usage->asking = false;
+    for (fill(gateway); usage->first != NULL; fill(gateway)) {
+        if (bus_publish(gateway->edge.bus, SUBJECT_ACCESS_USED, NULL, NULL, 0,
+                        body_of(usage->first)) != ST_OK)
+            LOG(LOG_INFO, "could not send key usage report",
+                log_int("keys", (int64_t)usage->first->n));
+        drop_first(usage);
+    }
+}

@@ -1,0 +1,38 @@
+/*
+ * search_query - the body of a search, checked.
+ *
+ * What     {"query": filter or {"operator": "AND", "value": [filter...]}, "pagination"?:
+ *          {"per_page"?, "starting_after"?}} becomes a struct, or a list of errors in the order
+ *          of the document. There is exactly one filter that names the contact; it stands apart
+ *          from the others.
+ * Owns     Everything is in the arena of the errors; nothing points into the body.
+ * Threads  Any; pure.
+ */
+#ifndef SERVICES_SEARCH_QUERY_H
+#define SERVICES_SEARCH_QUERY_H
+
+#include "common/base/uuid.h"
+#include "common/wire/errors.h"
+#include "services/search/filter.h"
+
+#define SEARCH_QUERY_FILTERS_MAX      50 /* that of the contact included */
+#define SEARCH_QUERY_PER_PAGE_DEFAULT 50
+#define SEARCH_QUERY_PER_PAGE_MAX     100
+
+struct search_query {
+    struct filter contact;
+    struct filter filters[SEARCH_QUERY_FILTERS_MAX]; /* the others, in the order of the document */
+    size_t n_filters;
+    int per_page;
+    struct str starting_after; /* as sent; STR_NONE: the first page */
+};
+
+/* False: `errors` say why. They hold none when this is called. */
+MUST_CHECK bool search_query_read(struct str body, struct search_query *out, struct errors *errors);
+
+/* What a cursor of this search is bound to: organization, contact, filters and page size. The order
+   of an object's keys makes no difference; the order of filters and of their values does. */
+struct str search_query_binding(const struct search_query *query,
+                                const struct uuid *organization_id, struct arena *arena);
+
+#endif

@@ -1,0 +1,95 @@
+-- Brings what is to be sent again from webhook.resends to the queue: organizations have one each in
+-- turn, as many as are looked at, from the one behind the last that had any, within the budgets of
+-- this minute (fan_out.sql). Where the endpoint wants nothing any more, it is put on record as skipped.
+--
+--   1 how many at most  2 organizations to be looked at  3 the one that had its turn last
+--   4 deliveries an organization may be given in a minute
+-- -> how many were taken, the organization that had its turn last or null
+WITH RECURSIVE ahead AS (
+  (SELECT organization_id AS id, 1 AS nth FROM webhook.resends
+    WHERE organization_id > $3::uuid ORDER BY organization_id LIMIT 1)
+  UNION ALL
+  SELECT (SELECT organization_id FROM webhook.resends
+           WHERE organization_id > o.id ORDER BY organization_id LIMIT 1), nth + 1
+    FROM ahead o
+   WHERE o.id IS NOT NULL AND nth < $2::integer
+), behind AS (
+  (SELECT organization_id AS id, 1 AS nth FROM webhook.resends ORDER BY organization_id LIMIT 1)
+  UNION ALL
+  SELECT (SELECT organization_id FROM webhook.resends
+           WHERE organization_id > o.id ORDER BY organization_id LIMIT 1), nth + 1
+    FROM behind o
+   WHERE o.id <= $3 AND nth < $2
+), organizations AS MATERIALIZED (
+  SELECT id, row_number() OVER (ORDER BY id <= $3, id) AS place
+    FROM (SELECT id FROM ahead WHERE id IS NOT NULL
+          UNION ALL
+          SELECT id FROM behind WHERE id <= $3) AS both_ways
+   ORDER BY place
+   LIMIT $2
+), present AS MATERIALIZED (
+  SELECT moment, date_trunc('minute', moment, 'UTC') AS minute
+    FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS moment) AS m
+), spent AS MATERIALIZED (
+  SELECT o.id, o.place, greatest(0, $4::integer - coalesce(b.queued, 0)) AS room
+    FROM organizations o
+   CROSS JOIN present p
+    LEFT JOIN LATERAL (
+      SELECT minute, queued FROM webhook.budgets
+       WHERE organization_id = o.id
+      OFFSET 0) AS b ON b.minute = p.minute
+), waiting AS MATERIALIZED (
+  SELECT o.place, r.*,
+         row_number() OVER (PARTITION BY o.id ORDER BY r.endpoint_id, r.event_id) AS nth
+    FROM spent o
+   CROSS JOIN LATERAL (
+     SELECT organization_id, endpoint_id, event_id, event_type, previous_id, ctid
+       FROM webhook.resends
+      WHERE organization_id = o.id
+      ORDER BY endpoint_id, event_id
+      LIMIT least($1::integer, o.room)) AS r
+), taken AS MATERIALIZED (
+  SELECT * FROM waiting ORDER BY nth, place LIMIT $1
+), gone AS (
+  DELETE FROM webhook.resends WHERE ctid = ANY (ARRAY(SELECT ctid FROM taken))
+), made AS MATERIALIZED (
+  SELECT t.*, webhook.id_at(p.moment) AS id, p.moment AS created_at, e.enabled, e.ctid AS endpoint
+    FROM present p
+   CROSS JOIN taken t
+    LEFT JOIN LATERAL (
+      SELECT enabled, ctid FROM webhook.endpoints
+       WHERE organization_id = t.organization_id AND id = t.endpoint_id
+      OFFSET 0) AS e ON true
+), queued AS (
+  INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id, event_type, cause,
+                             previous_id, created_at)
+  SELECT organization_id, endpoint_id, id, event_id, event_type, 'resend', previous_id, created_at
+    FROM made
+   WHERE enabled
+), logged AS (
+  INSERT INTO webhook.deliveries (organization_id, created_at, id, endpoint_id, event_id,
+                                  event_type, cause, previous_id, state, error, finished_at)
+  SELECT organization_id, created_at, id, endpoint_id, event_id, event_type, 'resend', previous_id,
+         'skipped', CASE WHEN enabled IS NULL THEN 'endpoint_deleted' ELSE 'endpoint_disabled' END,
+         clock_timestamp()
+    FROM made
+   WHERE enabled IS NOT TRUE
+), in_budgets AS (
+  INSERT INTO webhook.budgets AS b (organization_id, minute, queued, skipped)
+  SELECT organization_id, p.minute, count(*), 0
+    FROM made
+   CROSS JOIN present p
+   GROUP BY organization_id, p.minute
+  ON CONFLICT (organization_id) DO UPDATE
+     SET minute = excluded.minute,
+         queued = excluded.queued + CASE WHEN b.minute = excluded.minute THEN b.queued ELSE 0 END,
+         skipped = CASE WHEN b.minute = excluded.minute THEN b.skipped ELSE 0 END
+), marked AS (
+  UPDATE webhook.endpoints SET has_work = true
+   WHERE ctid = ANY (ARRAY(SELECT DISTINCT endpoint FROM made WHERE enabled))
+)
+SELECT (SELECT count(*) FROM taken),
+       (SELECT organization_id FROM taken
+         ORDER BY CASE WHEN (SELECT count(*) FROM taken WHERE nth = 1) = $2 THEN place END DESC,
+                  nth DESC, place DESC
+         LIMIT 1)

@@ -1,0 +1,17 @@
+-- Releases what this process has claimed and is not attempting: the answer to the claim was lost,
+-- or came too late. Nothing was sent, so it waits as before. Where the endpoint wants nothing any
+-- more, the claim runs out.
+-- $1 worker, $2 fences of what is under way -> how many
+WITH released AS (
+  UPDATE webhook.queue q
+     SET claimed_at = NULL, lease_until = NULL, fence = NULL, worker = NULL
+   WHERE lease_until IS NOT NULL AND worker = $1::uuid AND fence <> ALL ($2::bigint[])
+     AND (SELECT enabled FROM webhook.endpoints e
+           WHERE e.organization_id = q.organization_id AND e.id = q.endpoint_id)
+  RETURNING organization_id, endpoint_id
+), marked AS (
+  UPDATE webhook.endpoints e SET has_work = true
+    FROM (SELECT DISTINCT organization_id, endpoint_id FROM released) AS h
+   WHERE e.organization_id = h.organization_id AND e.id = h.endpoint_id
+)
+SELECT count(*) FROM released

@@ -1,0 +1,79 @@
+// What every page must do: work with assistive technology, on a phone, and in dark mode.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { PHONE, WIDE, session, visitor } from './browser.mjs';
+import { doors, seed, pagesOf, show, visit } from './seed.mjs';
+import { organization } from './stack.mjs';
+import { before, suite, test } from './suites.mjs';
+
+suite('looks');
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+let pages, signedIn, signedInEmpty;
+before(async () => {
+  const who = await organization({ name: 'Example Shop' });
+  pages = pagesOf(await seed(who));
+  signedIn = await session(who);
+  signedInEmpty = await session(await organization());
+});
+
+// A dialog is looked at alone: nobody reaches what is behind it. Of what is right one example a rule
+// is enough.
+async function violationsNow(page, { open }) {
+  const { passes, found } = await page.evaluate(async (context) => {
+    const results = await window.axe.run(context, { resultTypes: ['violations'] });
+    return { passes: results.passes.length, found: results.violations };
+  }, open ? 'dialog' : 'html');
+  assert.ok(passes > 5, 'there was something to look at');
+  return found.map(({ id, nodes }) => `${id}: ${nodes.map(
+    (one) => `${one.html} ${one.failureSummary}`).join(' ')}`);
+}
+
+// Pages tick: axe may see an element in the middle of a repaint, in colours of both themes. A fault is
+// there at the next look too.
+async function violations(page, place) {
+  const first = await violationsNow(page, place);
+  if (first.length === 0) return first;
+  await page.evaluate(() => new Promise((done) => {
+    requestAnimationFrame(() => requestAnimationFrame(done));
+  }));
+  return violationsNow(page, place);
+}
+
+// By how many pixels the page, or a dialog on it, is wider than what is seen of it.
+const overhang = (page) => page.evaluate(() => Math.max(0,
+  ...[document.scrollingElement, ...document.querySelectorAll('dialog')].map(
+    (one) => one.scrollWidth - one.clientWidth)));
+
+// Until the last button has changed its colour.
+async function wear(page, viewport, colorScheme) {
+  await page.setViewportSize(viewport);
+  await page.emulateMedia({ colorScheme });
+  await page.evaluate(() => Promise.allSettled(document.getAnimations().map((one) => one.finished)));
+}
+
+async function look(page, place) {
+  await wear(page, WIDE, 'light');
+  if (place.open && page.url().endsWith(place.path)) {
+    await show(page, place); // it has just been looked at
+  } else {
+    await visit(page, place);
+    await page.evaluate(axe);
+  }
+  for (const [viewport, colorScheme] of [[WIDE, 'light'], [PHONE, 'dark']]) {
+    await wear(page, viewport, colorScheme);
+    assert.deepEqual(await violations(page, place), [], `${place.name}, ${colorScheme}`);
+    assert.equal(await overhang(page), 0, `${place.name}: scrolls sideways at ${viewport.width}`);
+  }
+}
+
+test('no page has a fault that axe finds, or scrolls sideways, in both themes and widths', async (t) => {
+  const [stranger, beginner, page] = await Promise.all([undefined, signedInEmpty, signedIn].map(
+    (storageState) => visitor({ storageState })));
+  for (const place of doors) await t.test(place.name, () => look(stranger, place));
+  await t.test('overview without data', () =>
+    look(beginner, { name: 'overview without data', path: '/overview', title: 'First steps' }));
+  for (const place of pages) await t.test(place.name, () => look(page, place));
+});

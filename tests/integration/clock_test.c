@@ -1,0 +1,103 @@
+/* A gateway whose clock is not that of the services. */
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/bus/bus.h"
+#include "proto/permission.h"
+#include "tests/support/api_client.h"
+#include "tests/support/nats_server.h"
+#include "tests/support/replica.h"
+
+TestSuite(clock, .init = api_open);
+
+enum { WITHIN_MS = 30000, TURN_MS = 5, FAR_MS = 10000 };
+
+static const char checks[] = "conversations_gateway_clock_checks_total";
+static const char apart[] = "conversations_gateway_clock_apart_seconds";
+
+/* A service on a machine whose clock goes `ahead_ms` before ours, and who asks it. */
+struct elsewhere {
+    struct bus *bus;
+    struct bus_mailbox *asked;
+    int64_t ahead_ms;
+    struct replica gateway;
+    const char *expected; /* in what its /readyz says */
+};
+
+static void response(struct elsewhere *elsewhere)
+{
+    struct bus_message *message;
+    char now_ms[24];
+    const struct bus_header time = {BUS_CLOCK_HEADER, now_ms};
+
+    bus_wait(elsewhere->bus, TURN_MS);
+    while ((message = bus_take(elsewhere->asked)) != NULL) {
+        snprintf(now_ms, sizeof(now_ms), "%" PRId64, clock_us() / 1000 + elsewhere->ahead_ms);
+        cr_assert_eq(bus_publish(elsewhere->bus,
+                                 format("%.*s", STR_ARG(bus_message_reply_to(message))), NULL,
+                                 &time, 1, STR("{}")),
+                     ST_OK);
+        bus_message_free(message);
+    }
+    (void)bus_flush(elsewhere->bus);
+}
+
+static bool says_so(void *closure)
+{
+    struct elsewhere *elsewhere = closure;
+    const struct client_response *reply;
+
+    response(elsewhere);
+    reply = replica_ask(&elsewhere->gateway, "/readyz");
+    return reply->status != 0 && strstr(reply->body, elsewhere->expected) != NULL;
+}
+
+static void expect(struct elsewhere *elsewhere, int64_t ahead_ms, const char *expected)
+{
+    elsewhere->ahead_ms = ahead_ms;
+    elsewhere->expected = expected;
+    cr_assert(stack_wait(says_so, elsewhere, WITHIN_MS), "%s",
+              replica_ask(&elsewhere->gateway, "/readyz")->body);
+}
+
+Test(clock, that_is_wrong_makes_a_gateway_unready_until_it_is_set)
+{
+    struct elsewhere elsewhere = {.ahead_ms = FAR_MS};
+    struct nats_server server;
+
+    nats_server_prepare(&server, NULL);
+    nats_server_start(&server);
+    elsewhere.bus = bus_connect(&(struct bus_options){.url = server.url, .name = "elsewhere"});
+    elsewhere.asked = bus_serve(elsewhere.bus, BUS_CLOCK_SUBJECT, "access");
+    while (!bus_is_up(elsewhere.bus))
+        bus_wait(elsewhere.bus, TURN_MS);
+    replica_launch_of(&elsewhere.gateway, "gateway",
+                      (const char *const[]){format("NATS_URL=%s", server.url), NULL});
+    expect(&elsewhere, FAR_MS, "its clock is more than 5 s from the services'");
+    cr_expect_leq(llabs(replica_metric(&elsewhere.gateway, apart) + FAR_MS / 1000), 1);
+    expect(&elsewhere, 0, "ok");
+    cr_expect_leq(llabs(replica_metric(&elsewhere.gateway, apart)), 1);
+    replica_stop(&elsewhere.gateway);
+    bus_free(elsewhere.bus);
+    nats_server_stop(&server);
+}
+
+static bool has_checked(void *gateway)
+{
+    return replica_metric(gateway, checks) > 0;
+}
+
+Test(clock, is_checked_against_that_of_access)
+{
+    struct replica gateway;
+
+    replica_start(&gateway, (const char *const[]){NULL});
+    cr_assert(stack_wait(has_checked, &gateway, WITHIN_MS));
+    cr_expect_leq(llabs(replica_metric(&gateway, apart)), 1);
+    cr_expect_eq(replica_metric(&gateway, "conversations_bus_permission_violations_total"), 0);
+    replica_stop(&gateway);
+}

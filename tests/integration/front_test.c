@@ -1,0 +1,163 @@
+/* Whom haproxy as it stands before the gateways under Docker Compose lets in: deploy/compose/front.cfg. */
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/support/api_client.h"
+#include "tests/support/port.h"
+
+TestSuite(front, .init = api_open);
+
+enum { WAITS_MS = 30000, OF_SOURCE = 5, OF_NETWORK = 20, LINKS_MAX = 64 };
+
+/* What stands there for a deployment, and what stands for it here. */
+static const struct change {
+    const char *from, *to;
+} bounds[] = {{"sc0_conn_cur(sources) gt 500", "sc0_conn_cur(sources) gt 5"},
+              {"sc1_conn_cur(networks) gt 2000", "sc1_conn_cur(networks) gt 20"},
+              {"timeout http-request 10s", "timeout http-request 120s"}};
+
+static int port;
+
+static const char *changed(const char *line)
+{
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+        const char *at = strstr(line, bounds[i].from);
+
+        if (at != NULL)
+            line = format("%.*s%s%s", (int)(at - line), line, bounds[i].to,
+                          at + strlen(bounds[i].from));
+    }
+    if (strncmp(line, "    bind ", 9) == 0)
+        return format("    bind 127.0.0.1:%d\n",
+                      strstr(line, ":8080") != NULL ? port : port_free());
+    return line;
+}
+
+static void write_config(const char *path)
+{
+    FILE *const from = fopen("deploy/compose/front.cfg", "re"), *const to = fopen(path, "we");
+    char line[1024];
+
+    cr_assert(from != NULL && to != NULL);
+    while (fgets(line, sizeof(line), from) != NULL)
+        fputs(changed(line), to);
+    fclose(from);
+    cr_assert_eq(fclose(to), 0);
+}
+
+/* A connection from that address; -1 while nothing listens. */
+static int connect_from(const char *address)
+{
+    struct sockaddr_in mine = {.sin_family = AF_INET}, its = {.sin_family = AF_INET};
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    cr_assert_geq(fd, 0);
+    mine.sin_addr.s_addr = inet_addr(address);
+    its.sin_addr.s_addr = inet_addr("127.0.0.1");
+    its.sin_port = htons((uint16_t)port);
+    cr_assert_eq(bind(fd, (struct sockaddr *)&mine, sizeof(mine)), 0);
+    if (connect(fd, (struct sockaddr *)&its, sizeof(its)) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static bool listens(void *closure)
+{
+    const int fd = connect_from("127.0.9.1");
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static void start_front(void)
+{
+    char *const config = format("%s/front.cfg", stack_setting("RUN_DIR"));
+    pid_t pid;
+
+    port = port_free();
+    write_config(config);
+    pid = fork();
+    cr_assert_geq(pid, 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setenv("TRUSTED_PROXIES", "127.0.8.1", 1);
+        setenv("TLS_PEM", "", 1);
+        execlp("haproxy", "haproxy", "-db", "-q", "-f", config, (char *)NULL);
+        _exit(127);
+    }
+    cr_assert(stack_wait(listens, NULL, WAITS_MS), "haproxy does not answer");
+}
+
+struct links {
+    struct pollfd fds[LINKS_MAX];
+    nfds_t n;
+};
+
+static void open_links(struct links *links, const char *address, int n)
+{
+    for (int i = 0; i < n; i++) {
+        cr_assert_lt(links->n, LINKS_MAX);
+        links->fds[links->n++] =
+            (struct pollfd){.fd = connect_from(address), .events = POLLIN | POLLRDHUP};
+    }
+}
+
+static int count_shut(struct links *links)
+{
+    const int n = poll(links->fds, links->n, 10);
+
+    cr_assert_geq(n, 0);
+    return n;
+}
+
+static bool is_answered(const char *address)
+{
+    static const char request[] = "GET /x HTTP/1.1\r\nHost: x\r\n\r\n";
+    const int fd = connect_from(address);
+    char response[16] = "";
+    bool is;
+
+    is = send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) > 0 &&
+         recv(fd, response, sizeof(response) - 1, 0) > 0 && strncmp(response, "HTTP/1.1 ", 9) == 0;
+    close(fd);
+    return is;
+}
+
+static struct links links;
+
+static bool are_shut(void *n)
+{
+    return count_shut(&links) >= *(int *)n;
+}
+
+static void expect_shut(int n)
+{
+    cr_assert(stack_wait(are_shut, &n, WAITS_MS), "%d are shut", count_shut(&links));
+    cr_assert(is_answered("127.0.9.1"), "somebody else");
+    cr_assert_eq(count_shut(&links), n);
+}
+
+Test(front, gives_a_source_and_a_network_no_more_than_their_part_of_connections)
+{
+    start_front();
+    open_links(&links, "127.0.1.1", OF_SOURCE + 3);
+    expect_shut(3);
+    open_links(&links, "127.0.1.2", OF_SOURCE);
+    open_links(&links, "127.0.1.3", OF_SOURCE);
+    open_links(&links, "127.0.1.4", OF_SOURCE);
+    expect_shut(3);
+    open_links(&links, "127.0.1.5", 2);
+    expect_shut(5);
+    open_links(&links, "127.0.8.1", OF_NETWORK + 1);
+    expect_shut(5);
+}

@@ -1,0 +1,284 @@
+/* What one organization, a held lock, a hung process or a silent database costs the others. */
+#include <criterion/criterion.h>
+#include <libpq-fe.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "tests/support/api_client.h"
+#include "tests/support/limit_scale.h"
+#include "tests/support/load.h"
+#include "tests/support/percentile.h"
+#include "tests/support/replica.h"
+#include "tests/support/sealed_log.h"
+#include "tests/support/sql.h"
+
+TestSuite(isolation, .init = stack_have_alone);
+
+enum { PINGERS = 4, RESPONSES_MAX = 200000, WAITS_MS = 30000 };
+
+/* -- pingers: one request after the other until they are stopped ------------------------------- */
+
+struct asking {
+    struct client_request request;
+    atomic_bool is_over;
+    atomic_int n; /* answers */
+    int statuses[RESPONSES_MAX];
+    int64_t took_us[RESPONSES_MAX];
+    pthread_t threads[PINGERS];
+};
+
+static void *ask(void *closure)
+{
+    struct asking *asking = closure;
+
+    while (!asking->is_over) {
+        struct client_response *response = http_send(&asking->request);
+        int i = atomic_fetch_add(&asking->n, 1);
+
+        cr_assert_lt(i, RESPONSES_MAX);
+        asking->statuses[i] = response->status;
+        asking->took_us[i] = response->took_us;
+        usleep(5000);
+    }
+    return NULL;
+}
+
+static struct asking *start_asking(const struct client_request *request)
+{
+    struct asking *asking = calloc(1, sizeof(*asking));
+
+    cr_assert_not_null(asking);
+    asking->request = *request;
+    for (int i = 0; i < PINGERS; i++)
+        cr_assert_eq(pthread_create(&asking->threads[i], NULL, ask, asking), 0);
+    return asking;
+}
+
+static void stop_asking(struct asking *asking)
+{
+    asking->is_over = true;
+    for (int i = 0; i < PINGERS; i++)
+        pthread_join(asking->threads[i], NULL);
+}
+
+static int count_status(const struct asking *asking, int status)
+{
+    int n = 0;
+
+    for (int i = 0; i < asking->n; i++)
+        n += asking->statuses[i] == status;
+    return n;
+}
+
+static long percentile_ms(struct asking *asking, int percent)
+{
+    return (long)percentile(asking->took_us, (size_t)asking->n, percent) / 1000;
+}
+
+/* -- a row that is kept locked -------------------------------------------------------------- */
+
+static PGconn *lock_row(const char *table, const char *id)
+{
+    PGconn *const client = PQconnectdb(stack_setting("DATABASE_URL"));
+
+    PQclear(PQexec(client, "BEGIN"));
+    PQclear(PQexec(client,
+                   format("SELECT FROM conversation.%s WHERE id = '%s' FOR UPDATE", table, id)));
+    cr_assert_eq(PQtransactionStatus(client), PQTRANS_INTRANS, "%s", PQerrorMessage(client));
+    return client;
+}
+
+#define LOCK_REFUSALS "conversations_lock_refusals_total"
+
+Test(isolation, a_locked_row_is_felt_by_who_wants_it_and_nobody_else)
+{
+    struct asking *blocked, *others;
+    struct org ours, theirs;
+    struct replica service = replica_of_stack("conversation-0");
+    long long refusals_before;
+    const char *locked;
+    PGconn *client;
+
+    org_new(&ours);
+    org_new(&theirs);
+    json_decref(convctl("org", "set", theirs.id, "--rate-limit", "100000", NULL));
+    locked = new_conversation(&ours, "locked", "c");
+    client = lock_row("conversations", locked);
+    refusals_before = replica_metric(&service, LOCK_REFUSALS);
+    blocked = start_asking(&(struct client_request){
+        .method = "PUT",
+        .path = format("/conversations/%s", locked),
+        .key = ours.full_key,
+        .body = "{\"custom_attributes\":{\"a\":1}}",
+    });
+    others = start_asking(&(struct client_request){
+        .method = "GET",
+        .path = format("/conversations/%s", new_conversation(&theirs, "free", "c")),
+        .key = theirs.full_key,
+    });
+    stack_let_run(long_form_or(60, 3) * 1000);
+    stop_asking(blocked);
+    stop_asking(others);
+    fprintf(stderr, "locked: %d answers, p50 %ld ms, p100 %ld ms; others: %d, p50 %ld, p99 %ld\n",
+            blocked->n, percentile_ms(blocked, 50), percentile_ms(blocked, 100), others->n,
+            percentile_ms(others, 50), percentile_ms(others, 99));
+    cr_expect_eq(count_status(others, 200), others->n);
+    cr_expect_eq(count_status(blocked, 503), blocked->n);
+    cr_expect_gt(blocked->n, PINGERS);
+    cr_expect_geq(replica_metric(&service, LOCK_REFUSALS) - refusals_before, blocked->n);
+    cr_expect_lt(percentile_ms(blocked, 100), limit_scaled(1000));
+    cr_expect_leq(percentile_ms(others, 99), limit_scaled(400));
+    free(blocked);
+    free(others);
+    PQfinish(client);
+    expect_status(update_conversation(&ours, locked, "{\"custom_attributes\":{\"a\":2}}"), 200);
+}
+
+/* -- a replica that hangs in the middle of a transaction -------------------------------------- */
+
+#define OPEN_TRANSACTIONS                                                                          \
+    "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'conversation-0'"              \
+    " AND usename = 'conv_conversation' AND wait_event = 'ClientRead' AND xact_start IS NOT NULL"
+
+static bool none_is_open(void *closure)
+{
+    return sql_integer(OPEN_TRANSACTIONS, NULL) == 0;
+}
+
+/* Under load it is in a transaction often enough. */
+static int64_t stop_in_a_transaction(void)
+{
+    for (int tries = 0; tries < 1000; tries++) {
+        const int64_t stopped_us = clock_mono_us();
+
+        stack_halt("conversation-0");
+        /* What it had sent and is being done may still end. */
+        stack_let_run(20);
+        if (sql_integer(OPEN_TRANSACTIONS, NULL) > 0)
+            return stopped_us;
+        stack_signal("conversation-0", SIGCONT);
+        usleep(1000 * (useconds_t)(1 + rand() % 20));
+    }
+    cr_assert_fail("it is never in a transaction");
+    return 0;
+}
+
+/* There is no other of its service: those of the others end its session. */
+Test(isolation, a_replica_that_hangs_holds_its_locks_for_ten_seconds_at_most)
+{
+    struct replica gateway;
+    struct org org, other;
+    struct load *load;
+
+    replica_start(&gateway, (const char *const[]){"COMMAND_TIMEOUT_MS=1000", NULL});
+    org_new(&org);
+    org_new(&other);
+    json_decref(convctl("org", "set", org.id, "--rate-limit", "100000", NULL));
+    load = load_start_at(gateway.base, &org, 150);
+    for (int round = 0; round < long_form_or(20, 1); round++) {
+        const int64_t stopped_us = stop_in_a_transaction();
+        int64_t free_us;
+
+        expect_status(api_get(other.full_key, "/ping"), 200);
+        cr_assert(stack_wait(none_is_open, NULL, WAITS_MS), "its transaction stays open");
+        free_us = clock_mono_us();
+        sealed_log_await_seal(&other);
+        fprintf(stderr, "its locks were free after %ld ms, the audit log sealed after %ld\n",
+                (long)(free_us - stopped_us) / 1000, (long)(clock_mono_us() - stopped_us) / 1000);
+        cr_expect_lt(free_us - stopped_us, limit_scaled(10 * 1000000));
+        stack_signal("conversation-0", SIGCONT);
+        cr_assert(load_await_served(load, 50, WAITS_MS));
+    }
+    load_stop(load);
+    load_check_consistency(load);
+    replica_stop(&gateway);
+}
+
+/* -- a database that says nothing ------------------------------------------------------------- */
+
+static void signal_processes_of(pid_t parent, int signal)
+{
+    FILE *const list = popen(format("pgrep -P %d", (int)parent), "r");
+    int pid;
+
+    cr_assert_not_null(list);
+    (void)kill(parent, signal);
+    while (fscanf(list, "%d", &pid) == 1)
+        (void)kill((pid_t)pid, signal);
+    pclose(list);
+}
+
+enum { TIMEOUT_MS = 1000, LATE_MS = 1000 };
+
+/* 503 nearly always: a service that is short of a processor may be late with it. */
+static void expect_in_time(const struct client_response *response)
+{
+    fprintf(stderr, "%s: %d after %ld ms\n", response->about, response->status,
+            (long)response->took_us / 1000);
+    cr_expect(response->status == 503 || response->status == 500, "%s: %d", response->about,
+              response->status);
+    cr_expect_leq(response->took_us, (TIMEOUT_MS + limit_scaled(LATE_MS)) * 1000, "%s took %ld ms",
+                  response->about, (long)response->took_us / 1000);
+}
+
+static bool answers_ping(void *closure)
+{
+    return http_send(closure)->status == 200;
+}
+
+Test(isolation, a_silent_database_lets_nobody_wait_for_longer_than_he_was_told)
+{
+    const pid_t postgres = stack_pid("postgres");
+    enum { KINDS = 6 };
+    struct client_response *responses[KINDS];
+    struct replica gateway;
+    struct org met, unmet;
+
+    replica_start(&gateway,
+                  (const char *const[]){format("COMMAND_TIMEOUT_MS=%d", TIMEOUT_MS), NULL});
+    org_new(&met);
+    org_new(&unmet);
+    const char *id = new_conversation(&met, "there", "c");
+    const struct client_request requests[KINDS] = {
+        {.method = "POST",
+         .base = gateway.base,
+         .path = "/conversations",
+         .key = unmet.full_key,
+         .body = "{\"external_id\":\"x\",\"from\":{\"external_id\":\"c\"}}"},
+        {.method = "POST",
+         .base = gateway.base,
+         .path = "/conversations",
+         .key = met.full_key,
+         .body = "{\"external_id\":\"y\",\"from\":{\"external_id\":\"c\"}}"},
+        {.method = "GET",
+         .base = gateway.base,
+         .path = format("/conversations/%s", id),
+         .key = met.full_key},
+        {.method = "POST",
+         .base = gateway.base,
+         .path = "/conversations/search",
+         .key = met.full_key,
+         .body =
+             "{\"query\":{\"field\":\"contact.external_id\",\"operator\":\"=\",\"value\":\"c\"}}"},
+        {.method = "GET", .base = gateway.base, .path = "/ping", .key = met.full_key},
+        {.method = "GET", .base = gateway.base, .path = "/audit", .key = met.read_key},
+    };
+    struct client_request ping = requests[4];
+
+    cr_assert_eq(http_send(&ping)->status, 200); /* its key is known from now on */
+    signal_processes_of(postgres, SIGSTOP);
+    for (int round = 0; round < 3; round++) {
+        api_send_together(requests, KINDS, responses);
+        for (int i = 0; i < KINDS; i++)
+            expect_in_time(responses[i]);
+    }
+    signal_processes_of(postgres, SIGCONT);
+    cr_assert(stack_wait(answers_ping, &ping, WAITS_MS));
+    replica_stop(&gateway);
+}

@@ -1,0 +1,51 @@
+/* Several replicas of the conversation service get on as well as one: what two of them are asked to
+   write at once is a race of these two requests only. */
+#include <criterion/criterion.h>
+
+#include "tests/support/limit_scale.h"
+#include "tests/support/pairs.h"
+#include "tests/support/sql.h"
+
+/* What is counted is to be this test's alone. */
+TestSuite(pairs, .init = stack_have_alone);
+
+static void org_new_unlimited(struct org *org)
+{
+    org_new(org);
+    json_decref(convctl("org", "set", org->id, "--rate-limit", "1000000", NULL));
+}
+
+static void assert_pairs_share(int n_replicas)
+{
+    struct replicas *const replicas = replicas_open(n_replicas);
+    const long long failed = replicas_count(replicas, "conversations_batch_fallback_total");
+    const int deadlocks = deadlocks_logged();
+    struct pairs_seen seen;
+    struct pairs *pairs;
+    struct org org;
+
+    org_new_unlimited(&org);
+    pairs = pairs_begin(&org, true, 0);
+    pairs_await(pairs, long_form_or(20000, 1000));
+    seen = pairs_end(pairs);
+    cr_expect_eq(seen.others, 0, "%d answers but 201, such as %d", seen.others, seen.example);
+    /* A sanitizer's stack may make a batch wait for longer than it may wait for a lock. */
+    cr_expect_leq(replicas_count(replicas, "conversations_batch_fallback_total") - failed,
+                  limit_scaled(1) - 1);
+    cr_expect_eq(deadlocks_logged() - deadlocks, 0);
+    cr_expect_eq(sql_integer("SELECT count(DISTINCT contact_id) FROM conversation.conversations "
+                             "WHERE organization_id = $1::uuid",
+                             org.id, NULL),
+                 seen.made / 2);
+    replicas_close(replicas);
+}
+
+Test(pairs, make_one_contact_in_two_replicas)
+{
+    assert_pairs_share(2);
+}
+
+Test(pairs, make_one_contact_in_five_replicas)
+{
+    assert_pairs_share(5);
+}

@@ -1,0 +1,381 @@
+/* Signing in to the dashboard: what it takes, what it does not tell, and how often one may guess. */
+#include <criterion/criterion.h>
+#include <libpq-fe.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/network.h"
+#include "proto/subject.h"
+#include "tests/support/dashboard_user.h"
+#include "tests/support/sql.h"
+
+TestSuite(sign_in, .init = service_connection_open, .fini = service_connection_close);
+
+#define HOUR_S 3600
+
+Test(sign_in, takes_email_and_password)
+{
+    struct dashboard_user ada;
+    struct service_reply reply;
+    const char *token;
+    long long now = (long long)(clock_us() / 1000000);
+
+    dashboard_user_new(service_connection, &ada, "owner");
+    reply = dashboard_user_sign_in(service_connection, &ada, ada.email, USER_PASSWORD);
+    cr_assert_eq(reply.outcome, OUTCOME_OK);
+    token = reply_text(reply.body, "session");
+    cr_assert_eq(strlen(token), 43);
+    cr_assert_str_eq(reply_text(reply.body, "user.id"), ada.id);
+    cr_assert_str_eq(reply_text(reply.body, "user.role"), "owner");
+    cr_assert_str_eq(reply_text(reply.body, "organization.id"), ada.org.id);
+    cr_assert_leq(reply_integer(reply.body, "expires_at") - now - 12 * HOUR_S, 60);
+    reply = dashboard_user_session_check(service_connection, token);
+    cr_assert_eq(reply.outcome, OUTCOME_OK);
+    cr_assert_str_eq(reply_text(reply.body, "user.email"), ada.email);
+    cr_assert_str_eq(reply_text(reply.body, "organization.id"), ada.org.id);
+    cr_assert_eq(sql_integer("SELECT count(*) FROM audit.changes WHERE organization_id = $1::uuid"
+                             " AND change = 'session.sign-in' AND user_id = $2::uuid AND who = $3",
+                             ada.org.id, ada.id, ada.email, NULL),
+                 1);
+}
+
+Test(sign_in, takes_nothing_else)
+{
+    struct dashboard_user ada;
+    struct service_reply wrong, unknown;
+
+    dashboard_user_new(service_connection, &ada, "owner");
+    wrong = dashboard_user_sign_in(service_connection, &ada, ada.email, "wrong");
+    unknown = dashboard_user_sign_in(service_connection, &ada, "nobody@example.org", USER_PASSWORD);
+    cr_assert_eq(wrong.outcome, OUTCOME_UNAUTHORIZED);
+    cr_assert_eq(unknown.outcome, OUTCOME_UNAUTHORIZED);
+    cr_assert(json_equal(wrong.body, unknown.body), "it shows which of them is known");
+    cr_assert_eq(
+        sql_integer("SELECT count(*) FROM access.sessions WHERE user_id = $1::uuid", ada.id, NULL),
+        0);
+    cr_assert_not(dashboard_user_session_is_good(service_connection, "no such token"));
+}
+
+static int64_t at_best(int64_t best_us, const struct service_reply *reply)
+{
+    cr_assert_eq(reply->outcome, OUTCOME_UNAUTHORIZED);
+    return best_us == 0 || reply->took_us < best_us ? reply->took_us : best_us;
+}
+
+/* Whatever else the machine does makes an answer later, never earlier: the shortest times show how
+   long it takes, and the more of them the better. */
+Test(sign_in, does_not_tell_by_the_time_which_emails_are_known)
+{
+    enum { MIN = 5, MAX = 60, EACH_USER = 8 /* ten failures a minute are heard */ };
+    int64_t wrong_us = 0, unknown_us = 0;
+    double ratio = 0;
+    struct dashboard_user ada;
+
+    for (int i = 0; i < MAX && (i < MIN || ratio < 0.5 || ratio > 2); i++) {
+        struct service_reply reply;
+
+        if (i % EACH_USER == 0)
+            dashboard_user_new(service_connection, &ada, "owner");
+        reply = dashboard_user_sign_in(service_connection, &ada, ada.email, "wrong");
+        wrong_us = at_best(wrong_us, &reply);
+        reply = dashboard_user_sign_in(service_connection, &ada, format("%d-%s", i, ada.email),
+                                       "wrong");
+        unknown_us = at_best(unknown_us, &reply);
+        ratio = (double)wrong_us / (double)unknown_us;
+    }
+    cr_assert(ratio > 0.5 && ratio < 2, "%ld and %ld us", (long)wrong_us, (long)unknown_us);
+    cr_assert_gt(unknown_us, 10000, "a password was hashed");
+}
+
+Test(sign_in, lets_a_user_of_several_organizations_choose)
+{
+    struct dashboard_user ada;
+    struct org other;
+    struct service_reply reply;
+
+    dashboard_user_new(service_connection, &ada, "owner");
+    org_new(&other);
+    dashboard_user_create(service_connection, other.id, ada.email, "member");
+    reply = dashboard_user_sign_in(service_connection, &ada, ada.email, USER_PASSWORD);
+    cr_assert_eq(reply.outcome, OUTCOME_OK);
+    cr_assert_null(json_object_get(reply.body, "session"));
+    cr_assert_eq(json_array_size(json_object_get(reply.body, "organizations")), 2);
+    reply = service_client_call(service_connection, SUBJECT_SESSION_SIGN_IN, NULL,
+                                "{\"email\":\"%s\",\"password\":\"" USER_PASSWORD
+                                "\",\"organization_id\":\"%s\","
+                                "\"address\":\"%s\",\"user_agent\":\"\"}",
+                                ada.email, other.id, ada.address);
+    cr_assert_eq(reply.outcome, OUTCOME_OK);
+    cr_assert_str_eq(reply_text(reply.body, "organization.id"), other.id);
+    cr_assert_str_eq(reply_text(reply.body, "user.role"), "member");
+}
+
+enum { SIGNING_IN = 8 };
+
+static atomic_int signed_in;
+
+static void *sign_in_once(void *user)
+{
+    struct service_client *mine = service_client_open();
+
+    cr_expect_eq(
+        dashboard_user_sign_in(mine, user, ((struct dashboard_user *)user)->email, USER_PASSWORD)
+            .outcome,
+        OUTCOME_OK);
+    atomic_fetch_add(&signed_in, 1);
+    service_client_close(mine);
+    return NULL;
+}
+
+Test(sign_in, of_some_holds_up_no_session_while_passwords_are_hashed)
+{
+    pthread_t threads[SIGNING_IN];
+    struct dashboard_user ada;
+    const char *token;
+    int answered = 0;
+
+    dashboard_user_new(service_connection, &ada, "owner");
+    token = dashboard_user_session(service_connection, &ada);
+    for (int i = 0; i < SIGNING_IN; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, sign_in_once, &ada), 0);
+    for (; atomic_load(&signed_in) < SIGNING_IN; answered++)
+        cr_assert(dashboard_user_session_is_good(service_connection, token));
+    cr_assert_gt(answered, SIGNING_IN, "more often than if it waited for each of them");
+    for (int i = 0; i < SIGNING_IN; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static atomic_bool has_seen_two;
+
+static void *sign_in_until_seen(void *user)
+{
+    struct service_client *mine = service_client_open();
+
+    while (!has_seen_two)
+        (void)dashboard_user_sign_in(mine, user, ((struct dashboard_user *)user)->email,
+                                     USER_PASSWORD);
+    service_client_close(mine);
+    return NULL;
+}
+
+/* A transaction stays open while its password is hashed; these end where the user is locked. */
+Test(sign_in, hashes_two_passwords_at_a_time_in_each_replica)
+{
+    const int64_t until_us = clock_mono_us() + 30 * INT64_C(1000000);
+    PGconn *const holder = PQconnectdb(stack_setting("DATABASE_URL"));
+    pthread_t threads[SIGNING_IN];
+    struct dashboard_user ada;
+
+    dashboard_user_new(service_connection, &ada, "owner");
+    PQclear(PQexec(holder, "BEGIN"));
+    PQclear(
+        PQexec(holder, format("SELECT FROM access.users WHERE user_id = '%s' FOR UPDATE", ada.id)));
+    cr_assert_eq(PQtransactionStatus(holder), PQTRANS_INTRANS, "%s", PQerrorMessage(holder));
+    for (int i = 0; i < SIGNING_IN; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, sign_in_until_seen, &ada), 0);
+    while (!has_seen_two && clock_mono_us() < until_us)
+        has_seen_two = sql_integer("SELECT count(*) FROM pg_stat_activity WHERE application_name ="
+                                   " 'session-0' AND wait_event_type = 'Lock'",
+                                   NULL) >= 2;
+    cr_expect(has_seen_two);
+    has_seen_two = true;
+    PQfinish(holder);
+    for (int i = 0; i < SIGNING_IN; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* Somebody has an organization of each name there is and has the email invited to them all. */
+Test(sign_in, succeeds_where_it_did_before_however_many_organizations_know_the_email)
+{
+    enum { FOREIGN = 8 };
+    struct dashboard_user ada;
+    struct service_reply reply;
+
+    dashboard_user_new(service_connection, &ada, "owner");
+    (void)dashboard_user_session(service_connection, &ada);
+    for (int i = 0; i < FOREIGN; i++) {
+        struct org foreign;
+
+        org_new(&foreign);
+        cr_assert_not_null(sql_text(
+            "INSERT INTO access.users (organization_id, user_id, email, role, password_hash,"
+            " last_seen_at) VALUES ($1::uuid, gen_random_uuid(), $2, 'owner', 'scrypt$1$8$1$x$x',"
+            " now() + interval '1 minute') RETURNING 'x'",
+            foreign.id, ada.email, NULL));
+    }
+    cr_assert_eq(dashboard_user_sign_in(service_connection, &ada, ada.email, USER_PASSWORD).outcome,
+                 OUTCOME_OK);
+    snprintf(ada.address, sizeof(ada.address), "%s", dashboard_user_address());
+    reply = dashboard_user_sign_in(service_connection, &ada, ada.email, USER_PASSWORD);
+    cr_assert_eq(reply.outcome, OUTCOME_UNAUTHORIZED, "five are tried elsewhere");
+    reply =
+        service_client_call(service_connection, SUBJECT_SESSION_SIGN_IN, NULL,
+                            "{\"email\":\"%s\",\"password\":\"" USER_PASSWORD
+                            "\",\"organization_id\":\"%s\",\"address\":\"%s\",\"user_agent\":\"\"}",
+                            ada.email, ada.org.id, ada.address);
+    cr_assert_eq(reply.outcome, OUTCOME_OK, "who names the organization comes in");
+}
+
+/* N=2, r=8, p=1 of USER_PASSWORD, made with another program. */
+#define CHEAP_HASH                                                                                 \
+    "scrypt$1$8$1$000102030405060708090a0b0c0d0e0f$"                                               \
+    "56a48041122a4dcd39afa1bfddf92576ab7fe71f3e48883f1bf3f8f8d0a753bc"
+
+Test(sign_in, raises_the_cost_of_a_password_that_was_hashed_for_less)
+{
+    struct dashboard_user ada;
+
+    dashboard_user_new(service_connection, &ada, "owner");
+    cr_assert_not_null(sql_text("UPDATE access.users SET password_hash = $2"
+                                " WHERE user_id = $1::uuid RETURNING 'x'",
+                                ada.id, CHEAP_HASH, NULL));
+    cr_assert_eq(dashboard_user_sign_in(service_connection, &ada, ada.email, "wrong").outcome,
+                 OUTCOME_UNAUTHORIZED);
+    cr_assert_str_eq(sql_text("SELECT left(password_hash, 14) FROM access.users"
+                              " WHERE user_id = $1::uuid",
+                              ada.id, NULL),
+                     "scrypt$1$8$1$0");
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(
+            dashboard_user_sign_in(service_connection, &ada, ada.email, USER_PASSWORD).outcome,
+            OUTCOME_OK);
+        cr_assert_str_eq(sql_text("SELECT left(password_hash, 14) FROM access.users"
+                                  " WHERE user_id = $1::uuid",
+                                  ada.id, NULL),
+                         "scrypt$12$8$3$", "as PASSWORD_COST says");
+    }
+}
+
+/* -- guessing ---------------------------------------------------------------------------------- */
+
+/* Attempts are counted by the minute of the clock: who sees another one than before begins
+   again. */
+static int64_t minute_now(void)
+{
+    return clock_us() / 1000000 / 60;
+}
+
+/* As if so many attempts had been made in this minute; one that was wrong is counted, one that was
+   right is not. */
+static bool attempt(const char *kind, const char *what, const char *times)
+{
+    return sql_text("UPDATE access.attempts SET attempts = $3::integer"
+                    " WHERE counted = sha256(concat($1::text, ' ', $2::text)::bytea)"
+                    " AND attempts = 1 RETURNING 'x'",
+                    kind, what, times, NULL) != NULL;
+}
+
+static const char *network_text(const struct dashboard_user *user,
+                                struct network (*around)(const struct address *address))
+{
+    struct address address;
+    struct network network;
+    char text[NETWORK_TEXT];
+
+    cr_assert(address_parse(str_of(user->address), &address));
+    network = around(&address);
+    network_format(&network, text);
+    return format("%s", text);
+}
+
+static void expect_limited(const struct service_reply *reply)
+{
+    cr_assert_eq(reply->outcome, OUTCOME_RATE_LIMITED, "%s", outcome_name(reply->outcome));
+    cr_assert(reply->retry_after >= 1 && reply->retry_after <= 60);
+}
+
+struct spent {
+    struct service_reply first, last;
+    bool was_counted;
+};
+
+/* All failures that are heard in this minute: the first, and the last after as many as were left,
+   `times` in all but that one. */
+static struct spent spend(const struct dashboard_user *user, const char *email, const char *kind,
+                          const char *what, const char *times)
+{
+    struct spent spent;
+
+    spent.first = dashboard_user_sign_in(service_connection, user, email, "wrong");
+    spent.was_counted = attempt(kind, what, times);
+    spent.last = dashboard_user_sign_in(service_connection, user, email, "wrong");
+    return spent;
+}
+
+static void expect_heard(const struct spent *spent)
+{
+    cr_assert_eq(spent->first.outcome, OUTCOME_UNAUTHORIZED);
+    cr_assert(spent->was_counted);
+    cr_assert_eq(spent->last.outcome, OUTCOME_UNAUTHORIZED);
+}
+
+Test(sign_in, is_limited_to_ten_failures_a_minute_and_email)
+{
+    char home[sizeof(((struct dashboard_user *)NULL)->address)];
+    struct service_reply right, wrong, at_home;
+    struct spent spent;
+    struct dashboard_user ada;
+    int64_t minute;
+
+    do {
+        minute = minute_now();
+        dashboard_user_new(service_connection, &ada, "owner");
+        (void)dashboard_user_session(service_connection, &ada);
+        (void)dashboard_user_session(service_connection, &ada);
+        spent = spend(&ada, ada.email, "email", ada.email, "9");
+        memcpy(home, ada.address, sizeof(home));
+        snprintf(ada.address, sizeof(ada.address), "%s", dashboard_user_address());
+        right = dashboard_user_sign_in(service_connection, &ada, ada.email, USER_PASSWORD);
+        wrong = dashboard_user_sign_in(service_connection, &ada, ada.email, "wrong");
+        memcpy(ada.address, home, sizeof(home));
+        at_home = dashboard_user_sign_in(service_connection, &ada, ada.email, USER_PASSWORD);
+    } while (minute_now() != minute);
+    expect_heard(&spent);
+    expect_limited(&right); /* even with what is right: it would tell */
+    expect_limited(&wrong);
+    cr_assert_eq(at_home.outcome, OUTCOME_OK, "strangers lock nobody out");
+}
+
+/* Who guesses in the network of the owner has attempts of his own, too. */
+Test(sign_in, is_limited_to_ten_failures_a_minute_where_somebody_signed_in_before)
+{
+    struct spent spent;
+    struct service_reply right;
+    struct dashboard_user ada;
+    int64_t minute;
+
+    do {
+        minute = minute_now();
+        dashboard_user_new(service_connection, &ada, "owner");
+        (void)dashboard_user_session(service_connection, &ada);
+        spent = spend(&ada, ada.email, "place",
+                      format("%s %s", network_text(&ada, network_wide), ada.email), "9");
+        right = dashboard_user_sign_in(service_connection, &ada, ada.email, USER_PASSWORD);
+    } while (minute_now() != minute);
+    expect_heard(&spent);
+    expect_limited(&right);
+}
+
+Test(sign_in, is_limited_to_thirty_failures_a_minute_and_address)
+{
+    struct spent spent;
+    struct service_reply right;
+    struct dashboard_user ada;
+    int64_t minute;
+
+    do {
+        minute = minute_now();
+        dashboard_user_new(service_connection, &ada, "owner");
+        spent =
+            spend(&ada, "nobody@example.org", "address", network_text(&ada, network_near), "29");
+        strcat(ada.address, "2"); /* of the same network */
+        right = dashboard_user_sign_in(service_connection, &ada, ada.email, USER_PASSWORD);
+    } while (minute_now() != minute);
+    expect_heard(&spent);
+    expect_limited(&right);
+    snprintf(ada.address, sizeof(ada.address), "%s", dashboard_user_address());
+    (void)dashboard_user_session(service_connection, &ada);
+}

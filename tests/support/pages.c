@@ -1,0 +1,88 @@
+#include "tests/support/pages.h"
+
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/base/clock.h"
+#include "common/base/uuid.h"
+#include "common/bus/bus.h"
+#include "proto/headers.h"
+
+enum { DEADLINE_MS = 40 * 1000, TIMEOUT_MS = 50 * 1000 };
+
+struct asked {
+    size_t large;
+    struct pages pages;
+};
+
+static void on_page(void *closure, uint64_t token, enum bus_reply_kind kind,
+                    struct bus_message *message)
+{
+    struct asked *const asked = closure;
+
+    asked->pages.n_replies++;
+    if (kind == BUS_REPLY) {
+        const struct str outcome = bus_message_header(message, HEADER_OUTCOME);
+
+        asked->pages.n_large +=
+            str_equal(outcome, STR("ok")) && bus_message_body(message).n > asked->large;
+        asked->pages.n_busy += str_equal(outcome, STR("busy"));
+    }
+    bus_message_free(message);
+}
+
+static void ask_for_page(struct bus *bus, const struct org *org, const char *subject,
+                         const char *body, uint64_t token)
+{
+    const struct uuid id = uuid_v7(clock_us());
+    char id_text[UUID_TEXT + 1], deadline[24];
+    const struct bus_header headers[] = {
+        {HEADER_REQUEST_ID, id_text},   {HEADER_DEADLINE, deadline}, {HEADER_SCOPE, "read"},
+        {HEADER_ORGANIZATION, org->id}, {HEADER_API_KEY, id_text},
+    };
+
+    uuid_format(&id, id_text);
+    snprintf(deadline, sizeof(deadline), "%" PRId64, clock_us() / 1000 + DEADLINE_MS);
+    cr_assert_eq(bus_request(bus, subject, token, headers, 5, str_of(body)), ST_OK);
+}
+
+struct pages pages_ask(const struct org *org, const char *subject, const char *body, int n,
+                       size_t large)
+{
+    const struct bus_options options = {.url = stack_setting("NATS_URL"), .name = "pages"};
+    const int64_t until_us = clock_mono_us() + INT64_C(1000) * TIMEOUT_MS;
+    struct bus *const bus = bus_connect(&options);
+    struct asked asked = {.large = large};
+
+    bus_open_inbox(bus, on_page, &asked);
+    while (!bus_is_up(bus))
+        bus_wait(bus, 10);
+    for (int i = 0; i < n; i++)
+        ask_for_page(bus, org, subject, body, (uint64_t)i);
+    while (asked.pages.n_replies < n && clock_mono_us() < until_us)
+        bus_wait(bus, 100);
+    bus_free(bus);
+    return asked.pages;
+}
+
+void pages_forget_peak(pid_t pid)
+{
+    FILE *const file = fopen(format("/proc/%d/clear_refs", (int)pid), "we");
+
+    cr_assert(file != NULL && fputs("5", file) >= 0 && fclose(file) == 0);
+}
+
+long pages_peak_kb(pid_t pid)
+{
+    FILE *const file = fopen(format("/proc/%d/status", (int)pid), "re");
+    char line[256];
+    long kb = 0;
+
+    cr_assert_not_null(file);
+    while (fgets(line, sizeof(line), file) != NULL)
+        (void)sscanf(line, "VmHWM: %ld", &kb);
+    fclose(file);
+    cr_assert_gt(kb, 0);
+    return kb;
+}

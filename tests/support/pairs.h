@@ -1,0 +1,45 @@
+/*
+ * pairs - creates that come two at a time, in several replicas of the conversation service.
+ *
+ * What     Threads in pairs: both of a pair send a create at the same moment, each with an external
+ *          id of its own, for one new contact. Or for two, which is the
+ *          same work without anything to race for. The replicas are those of the stack and as many
+ *          more as it takes, all of whose metrics count alike.
+ * Owns     What is opened and begun is to be ended; a test that fails leaves it to its process.
+ * Threads  Its own; the functions are for the test's.
+ * Fails    Fails the test.
+ */
+#ifndef TESTS_SUPPORT_PAIRS_H
+#define TESTS_SUPPORT_PAIRS_H
+
+#include "tests/support/api_client.h"
+
+/* -- replicas -------------------------------------------------------------------------------- */
+
+struct replicas;
+
+struct replicas *replicas_open(int n);
+/* A counter, in all of them. */
+long long replicas_count(const struct replicas *replicas, const char *series);
+void replicas_close(struct replicas *replicas);
+
+/* How many deadlocks PostgreSQL has written about. */
+int deadlocks_logged(void);
+
+/* -- pairs ----------------------------------------------------------------------------------- */
+
+struct pairs;
+
+struct pairs_seen {
+    int made;    /* 201 */
+    int others;  /* any other answer, or none */
+    int example; /* the status of one of those; 0 = no answer */
+};
+
+/* `per_second` pairs, as far as that can be had; 0 = as many as there can be. */
+struct pairs *pairs_begin(const struct org *org, bool share_contact, int per_second);
+/* Waits until so many pairs have been sent. */
+void pairs_await(struct pairs *pairs, int n);
+struct pairs_seen pairs_end(struct pairs *pairs);
+
+#endif

@@ -1,0 +1,170 @@
+#include "tests/support/sample_service.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/audit_log/audit_log.h"
+#include "common/base/clock.h"
+#include "common/db/array.h"
+
+const char sample_schema[] =
+    "CREATE SCHEMA audit;"
+    "CREATE TABLE audit.entries (organization_id uuid, created_at timestamptz, request_id uuid,"
+    " api_key_id uuid NOT NULL, operation text NOT NULL, http_status smallint NOT NULL,"
+    " outcome text NOT NULL, denial_reason text, conversation_id uuid, contact_id uuid,"
+    " PRIMARY KEY (organization_id, created_at, request_id));"
+    "CREATE TABLE audit.changes (organization_id uuid, id uuid PRIMARY KEY, who text NOT NULL,"
+    " user_id uuid, change text NOT NULL, target text, detail json NOT NULL, address text);"
+    "CREATE TABLE sample (id text, seq bigserial);"
+    "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
+    " $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$;"
+    "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON sample DEFERRABLE INITIALLY DEFERRED"
+    " FOR EACH ROW WHEN (NEW.id = 'slow-commit') EXECUTE FUNCTION slow();"
+    /* That of services ends sessions of their roles: services/migrate/sql/create_functions.sql. */
+    "CREATE SCHEMA migration;"
+    "CREATE FUNCTION migration.end_hung_sessions() RETURNS SETOF boolean LANGUAGE sql AS"
+    " $$ SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    "    WHERE application_name = 'hung' AND datname = current_database() $$;";
+
+const struct postgres_template sample_template = {.name = "sample", .script = sample_schema};
+
+enum { PUT, PUT_ALL, WAIT_LONG, BLOCK, COUNT, FILL, STATEMENTS };
+
+#define DOES                                                                                       \
+    "CASE WHEN id = 'bad' THEN 1 / (length(id) - 3) = 1"                                           \
+    " WHEN id LIKE 'long-%' THEN pg_sleep(substr(id, 6)::float8 / 1000) IS NOT NULL"               \
+    " WHEN id LIKE 'lock-%' THEN pg_advisory_xact_lock(substr(id, 6)::int) IS NOT NULL"            \
+    " ELSE true END"
+
+static const struct db_statement statements[STATEMENTS] = {
+    {"put", "INSERT INTO sample (id) SELECT id FROM (VALUES ($1::text)) AS t (id) WHERE " DOES},
+    {"put_all",
+     "INSERT INTO sample (id) SELECT id FROM unnest($1::text[]) WITH ORDINALITY AS t (id, n)"
+     " WHERE " DOES " ORDER BY n"},
+    {"wait_long_for_locks", "SELECT set_config('lock_timeout', '0', true),"
+                            " set_config('statement_timeout', '0', true)"},
+    {"block", "SELECT pg_advisory_xact_lock(1)"},
+    {"count", "SELECT count(*) FROM sample"},
+    {"fill", "SELECT repeat('x', $1::int)"},
+};
+
+static int tries; /* of the command that loses races; one actor, one thread */
+
+static bool is(const struct command *command, const char *prefix)
+{
+    return str_starts(command->body, str_of(prefix));
+}
+
+static long number_of(const struct command *command)
+{
+    return strtol(strchr(arena_cstr(command->arena, command->body), '-') + 1, NULL, 10);
+}
+
+static enum status put_parse(struct command *command, void *service)
+{
+    if (command->body.n == 0)
+        return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, "body", "must not be empty");
+    if (is(command, "order-"))
+        command->lock_order = (uint64_t)number_of(command);
+    command->conversation_id = uuid_v7(clock_us());
+    return ST_OK;
+}
+
+static bool loses(const struct command *command)
+{
+    return is(command, "retry-") && tries < number_of(command);
+}
+
+static void put_query(struct command *command, struct db *db, void *service)
+{
+    if (!loses(command))
+        db_add(db, PUT, &command->body, 1);
+}
+
+/* "more-X" puts X as well, once it is known that the first was put. */
+static enum status put_more(struct command *command, struct db *db)
+{
+    struct str more = str_skip(command->body, strlen("more-"));
+
+    db_add(db, PUT, &more, 1);
+    return db_run(db);
+}
+
+static enum status put_reply(struct command *command, struct db *db, void *service)
+{
+    enum status st = is(command, "more-") ? put_more(command, db) : ST_OK;
+
+    if (st != ST_OK)
+        return st;
+    if (loses(command)) {
+        tries++;
+        return ST_RETRY;
+    }
+    command->outcome = OUTCOME_CREATED;
+    if (is(command, "costs-"))
+        command->cost = (uint32_t)number_of(command);
+    if (is(command, "notify"))
+        command->notice = SAMPLE_NOTICE;
+    buf_add(&command->reply, command->body);
+    return ST_OK;
+}
+
+static void put_all_query(struct command *const *commands, size_t n, struct db *db, void *service)
+{
+    struct buf ids;
+
+    array_open(&ids, commands[0]->arena, 64);
+    for (size_t i = 0; i < n; i++)
+        array_add(&ids, commands[i]->body);
+    db_add(db, PUT_ALL, (db_param[]){array_close(&ids)}, 1);
+}
+
+static void block_query(struct command *command, struct db *db, void *service)
+{
+    db_add(db, WAIT_LONG, NULL, 0);
+    db_add(db, BLOCK, NULL, 0);
+    db_add(db, PUT, &STR("block"), 1);
+}
+
+static void count_query(struct command *command, struct db *db, void *service)
+{
+    size_t *index = ARENA_NEW(command->arena, size_t);
+
+    *index = db_add(db, COUNT, NULL, 0);
+    command->state = index;
+}
+
+static void fill_query(struct command *command, struct db *db, void *service)
+{
+    size_t *index = ARENA_NEW(command->arena, size_t);
+
+    *index = db_add(db, FILL, &command->body, 1);
+    command->state = index;
+}
+
+/* The value of the one statement that was asked. */
+static enum status value_reply(struct command *command, struct db *db, void *service)
+{
+    const size_t *index = command->state;
+
+    buf_add(&command->reply, db_value(db_result(db, *index), 0, 0));
+    return ST_OK;
+}
+
+static const struct route routes[] = {
+    {SAMPLE_PUT, OP_CONVERSATION_CREATE, CHANGE_NONE, true, put_parse, put_query, put_reply, NULL},
+    {SAMPLE_PUT_ALL, OP_CONVERSATION_CREATE, CHANGE_NONE, true, put_parse, NULL, put_reply,
+     put_all_query},
+    {SAMPLE_BLOCK, OP_CONVERSATION_UPDATE, CHANGE_NONE, true, NULL, block_query, put_reply, NULL},
+    {SAMPLE_COUNT, OP_CONVERSATION_GET, CHANGE_NONE, false, NULL, count_query, value_reply, NULL},
+    {SAMPLE_FILL, OP_CONVERSATION_GET, CHANGE_NONE, false, NULL, fill_query, value_reply, NULL},
+};
+
+const struct service sample_service = {
+    .name = "sample",
+    .routes = routes,
+    .n_routes = sizeof(routes) / sizeof(routes[0]),
+    .statements = statements,
+    .n_statements = STATEMENTS,
+    .audit_sink = &audit_log,
+};

@@ -1,0 +1,62 @@
+#include "tests/support/second_deployment.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "tests/support/api_client.h"
+#include "tests/support/sql.h"
+
+#define PG "/usr/lib/postgresql/15/bin/"
+
+static void run(const char *command)
+{
+    cr_assert_eq(system(command), 0, "%s", command);
+}
+
+const char *second_deployment_database_url(const struct second_deployment *deployment,
+                                           const char *user)
+{
+    return format("postgresql://%s@127.0.0.1:%u/conversations", user, deployment->database.port);
+}
+
+/* Passwords come with the roles; this server asks for none. */
+static void restore(const struct second_deployment *deployment)
+{
+    const char *folder = stack_setting("RUN_DIR"), *from = stack_setting("DATABASE_URL");
+    const char *server = deployment->database.url;
+
+    run(format(PG "pg_dumpall --roles-only -d '%s' > %s/roles.sql", from, folder));
+    run(format(PG "pg_dump -Fc -d '%s' -f %s/backup", from, folder));
+    run(format(PG "psql -q -d '%s' -f %s/roles.sql", server, folder));
+    run(format(PG "pg_restore --exit-on-error --create -d '%s' %s/backup", server, folder));
+}
+
+void second_deployment_open(struct second_deployment *deployment)
+{
+    postgres_server_prepare(&deployment->database);
+    postgres_server_raise(&deployment->database,
+                          (uint64_t)sql_integer("SELECT coalesce(max(last_xid::text::bigint), 0)"
+                                                "  FROM audit.blocks",
+                                                NULL));
+    postgres_server_start(&deployment->database);
+    restore(deployment);
+    nats_server_prepare(&deployment->bus, "max_payload: 8MB\n");
+    nats_server_start(&deployment->bus);
+}
+
+void second_deployment_close(struct second_deployment *deployment)
+{
+    nats_server_stop(&deployment->bus);
+    postgres_server_stop(&deployment->database);
+}
+
+void second_deployment_start(const struct second_deployment *deployment, struct replica *replica,
+                             const char *service, const char *setting, const char *another)
+{
+    const char *database = second_deployment_database_url(deployment, format("conv_%s", service));
+
+    replica_start_of(replica, service,
+                     (const char *const[]){format("NATS_URL=%s", deployment->bus.url),
+                                           format("DATABASE_URL=%s", database), setting,
+                                           setting != NULL ? another : NULL, NULL});
+}

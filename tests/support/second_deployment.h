@@ -1,0 +1,30 @@
+/*
+ * second_deployment - a deployment made from a backup of the stack as docs/operations.md describes
+ * it: a PostgreSQL and a nats-server of the test's own. Its services are replicas (replica.h).
+ *
+ * Owns     The test closes what it has opened.
+ * Fails    Fails the test.
+ */
+#ifndef TESTS_SUPPORT_SECOND_DEPLOYMENT_H
+#define TESTS_SUPPORT_SECOND_DEPLOYMENT_H
+
+#include "tests/support/nats_server.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/replica.h"
+
+struct second_deployment {
+    struct postgres_server database;
+    struct nats_server bus;
+};
+
+void second_deployment_open(struct second_deployment *deployment);
+void second_deployment_close(struct second_deployment *deployment);
+
+/* A service on it, ready; `setting` is one more, or NULL. */
+void second_deployment_start(const struct second_deployment *deployment, struct replica *replica,
+                             const char *service, const char *setting, const char *another);
+/* Its database, for the administrator or a role. */
+const char *second_deployment_database_url(const struct second_deployment *deployment,
+                                           const char *user);
+
+#endif

@@ -1,0 +1,296 @@
+/* An actor whose database comes and goes. */
+#include <stdlib.h>
+
+#include "tests/support/tcp_proxy.h"
+#include "tests/unit/common/actor/actor_fixture.h"
+
+#define KILL_BACKEND                                                                               \
+    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"                                \
+    " WHERE application_name = 'sample-0' AND datname = current_database()"
+
+TestSuite(actor_membership, .init = setup, .fini = teardown);
+
+Test(actor_membership, writes_nothing_of_a_batch_whose_backend_is_killed)
+{
+    hold_back();
+    command_client_flush(client);
+    postgres_do(url, KILL_BACKEND);
+    command_client_await(client, 1);
+    open_gate();
+    cr_assert_eq(command_client_count(client, "unavailable"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 0);
+    ask_until("then", "created then");
+    cr_assert_eq(count("SELECT count(*) FROM sample"), 1);
+}
+
+Test(actor_membership, is_uncertain_only_of_what_may_have_been_written)
+{
+    hold_back();
+    command_client_send(client, SAMPLE_PUT, "slow-commit", COMMAND_NORMAL);
+    command_client_send(client, SAMPLE_PUT, "", COMMAND_NORMAL);
+    command_client_send(client, SAMPLE_COUNT, "", COMMAND_NORMAL);
+    let_go();
+    postgres_await(url, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'sample-0'"
+                        " AND wait_event = 'PgSleep' AND datname = current_database()");
+    postgres_do(url, KILL_BACKEND);
+    command_client_await(client, 4);
+    cr_assert_eq(command_client_count(client, "uncertain"), 1);
+    cr_assert_eq(command_client_count(client, "unavailable"), 2);
+}
+
+static bool has_answer(const char *answer)
+{
+    return strstr(command_client_call(client, SAMPLE_PUT, "x", COMMAND_NORMAL), answer) != NULL;
+}
+
+Test(actor_membership, answers_at_once_while_the_database_is_down_and_heals_by_itself)
+{
+    struct postgres_server own;
+    const char *answer;
+    int64_t start_us;
+
+    actor_free(actor);
+    postgres_server_prepare(&own);
+    postgres_server_start(&own);
+    postgres_do(own.url, sample_schema);
+    snprintf(database.url, sizeof(database.url), "%s", own.url);
+    start_actor(0);
+
+    postgres_server_crash(&own);
+    do {
+        command_client_reset(client);
+        answer = command_client_call(client, SAMPLE_PUT, "x", COMMAND_NORMAL);
+        cr_assert(strstr(answer, "unavailable ") != NULL ||
+                      (!actor_database_is_up(actor) && strcmp(answer, "no responders") == 0),
+                  "%s", answer);
+    } while (actor_database_is_up(actor));
+    ask_until("x", "no responders");
+    /* Who waited for an answer would do so until the deadline. */
+    start_us = clock_mono_us();
+    for (int i = 0; i < 5; i++)
+        cr_assert(has_answer("no responders"));
+    cr_assert_lt(clock_mono_us() - start_us, COMMAND_CLIENT_TIMEOUT_MS * 1000 / 2);
+    postgres_server_start(&own);
+    ask_until("x", "created x");
+    cr_assert(actor_database_is_up(actor));
+    cr_assert_eq(count("SELECT count(*) FROM sample"), 1);
+    PQfinish(gate);
+    gate = NULL;
+    actor_free(actor);
+    actor = NULL;
+    postgres_server_stop(&own);
+}
+
+/* A backend that is killed is no reason: it is there again within milliseconds. */
+Test(actor_membership, stays_in_the_queue_group_while_its_link_is_made_anew)
+{
+    for (int i = 0; i < 20; i++) {
+        const char *answer;
+        int64_t start_us = clock_mono_us();
+
+        postgres_do(url, KILL_BACKEND);
+        answer = command_client_call(client, SAMPLE_PUT, "x", COMMAND_NORMAL);
+        if (clock_mono_us() - start_us < 250000)
+            cr_assert_str_neq(answer, "no responders");
+        /* Killed again in the middle of that, it would be away for as long as both took. */
+        ask_until("x", "created x");
+    }
+}
+
+/* -- a link that was cut --------------------------------------------------------------------- */
+
+static struct tcp_proxy way; /* to the database */
+
+/* The actor reaches its database through a proxy, and has nothing to do. */
+static void start_behind_relay(void)
+{
+    char direct[POSTGRES_URL_MAX];
+    const char *port, *name;
+
+    actor_free(actor);
+    snprintf(direct, sizeof(direct), "%s", url);
+    port = strrchr(direct, ':');
+    cr_assert_not_null(port);
+    name = strchr(port, '/');
+    cr_assert_not_null(name);
+    tcp_proxy_start(&way, (uint16_t)strtoul(port + 1, NULL, 10));
+    snprintf(database.url, sizeof(database.url), "%.*s:%u%s", (int)(port - direct), direct,
+             (unsigned)way.port, name);
+    start_actor(0);
+}
+
+static void await_loss(void)
+{
+    while (actor_database_is_up(actor))
+        usleep(1000);
+}
+
+static void await_return(void)
+{
+    while (!actor_database_is_up(actor))
+        usleep(1000);
+}
+
+/* As when the database is restarted: the first command meets a link that is gone. */
+Test(actor_membership, lets_a_command_wait_until_a_lost_link_is_back)
+{
+    start_behind_relay();
+    for (int i = 0; i < 10; i++) {
+        const char *id = (const char *const[]){"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}[i];
+
+        command_client_reset(client);
+        tcp_proxy_cut(&way);
+        command_client_send(client, SAMPLE_PUT, id, COMMAND_NORMAL);
+        await_loss();
+        tcp_proxy_restore(&way);
+        command_client_await(client, 1);
+        cr_assert_eq(command_client_count(client, "created"), 1, "round %d", i);
+    }
+    cr_assert_eq(count("SELECT count(*) FROM sample"), 10);
+}
+
+/* It would see it at its next look, a second apart. */
+Test(actor_membership, sees_at_once_that_its_link_is_gone_though_it_has_nothing_to_do)
+{
+    int64_t took_us = 0;
+
+    start_behind_relay();
+    for (int i = 0; i < 10; i++) {
+        int64_t start_us = clock_mono_us();
+
+        tcp_proxy_cut(&way);
+        await_loss();
+        took_us += clock_mono_us() - start_us;
+        tcp_proxy_restore(&way);
+        await_return();
+    }
+    cr_assert_lt(took_us, limit_scaled(2500 * INT64_C(1000)), "in ten times");
+}
+
+/* The one that is cut off refuses what it is given, until it is given nothing any more. Somebody is
+   always there. */
+static void expect_only_the_other_to_answer(const struct actor *cut)
+{
+    const int64_t until_us = clock_mono_us() + HEALED_US;
+
+    for (int in_a_row = 0; in_a_row < 100 || actor_database_is_up(cut);
+         command_client_reset(client)) {
+        const char *answer = command_client_call(client, SAMPLE_PUT, "x", COMMAND_NORMAL);
+
+        cr_assert_str_neq(answer, "no responders");
+        cr_assert_lt(clock_mono_us(), until_us, "%d in a row, then %s", in_a_row, answer);
+        in_a_row = strcmp(answer, "created x") == 0 ? in_a_row + 1 : 0;
+    }
+}
+
+Test(actor_membership, leaves_commands_to_others_while_its_database_is_away)
+{
+    struct postgres_server own;
+    struct actor *cut;
+    int64_t start_us;
+
+    postgres_server_prepare(&own);
+    postgres_server_start(&own);
+    postgres_do(own.url, sample_schema);
+    cut = actor_start(&(struct actor_options){.service = &sample_service,
+                                              .metrics = metrics,
+                                              .name = "sample-1",
+                                              .bus_url = nats.url,
+                                              .database_url = own.url});
+    for (int round = 0; round < 3; round++) {
+        int64_t before;
+
+        if (round > 0)
+            postgres_server_start(&own);
+        before = postgres_integer(own.url, "SELECT count(*) FROM sample");
+        for (; postgres_integer(own.url, "SELECT count(*) FROM sample") == before;
+             command_client_reset(client))
+            cr_assert(has_answer("created x"));
+        postgres_server_crash(&own);
+        expect_only_the_other_to_answer(cut);
+    }
+    start_us = clock_mono_us();
+    actor_free(cut);
+    cr_assert_lt(clock_mono_us() - start_us, 8 * 1000000,
+                 "without its database it does not end until its timeout, after 10 s");
+    postgres_server_stop(&own);
+}
+
+/* -- programs that hang ---------------------------------------------------------------------- */
+
+/* As an actor is between its statements and its commit; whoever hangs there comes no further. */
+static PGconn *begin_as(const char *name, const char *statement)
+{
+    char named[POSTGRES_URL_MAX + 64];
+    PGconn *link;
+
+    (void)snprintf(named, sizeof(named), "%s%capplication_name=%s", url,
+                   strchr(url, '?') == NULL ? '?' : '&', name);
+    link = PQconnectdb(named);
+    cr_assert_eq(PQstatus(link), CONNECTION_OK);
+    cr_assert(PQenterPipelineMode(link));
+    cr_assert(PQsendQueryParams(link, statement, 0, NULL, NULL, NULL, NULL, 0));
+    cr_assert(PQsendFlushRequest(link) && PQflush(link) == 0);
+    return link;
+}
+
+static bool is_there(const char *name)
+{
+    char query[160];
+
+    (void)snprintf(query, sizeof(query),
+                   "SELECT count(*) FROM pg_stat_activity WHERE application_name = '%s'"
+                   " AND datname = current_database()",
+                   name);
+    return count(query) == 1;
+}
+
+Test(actor_membership, sees_to_it_that_sessions_which_hang_in_a_transaction_end)
+{
+    const int64_t start_us = clock_mono_us();
+    PGconn *hung = begin_as("hung", "SELECT pg_advisory_xact_lock(2)");
+
+    for (; is_there("hung"); usleep(10000))
+        cr_assert_lt(clock_mono_us() - start_us, HEALED_US);
+    cr_assert_str_eq(command_client_call(client, SAMPLE_PUT, "lock-2", COMMAND_NORMAL),
+                     "created lock-2");
+    cr_assert_eq(metric_read(metrics->hung_sessions), 1);
+    PQfinish(hung);
+}
+
+/* -- starting -------------------------------------------------------------------------------- */
+
+Test(actor_membership, leaves_commands_to_others_until_its_database_is_there)
+{
+    struct postgres_server own;
+    int64_t until_us;
+
+    actor_free(actor);
+    postgres_server_prepare(&own);
+    postgres_server_start(&own);
+    postgres_do(own.url, sample_schema);
+    postgres_server_crash(&own);
+    actor = actor_start(&(struct actor_options){.service = &sample_service,
+                                                .metrics = metrics,
+                                                .name = "sample-0",
+                                                .bus_url = nats.url,
+                                                .database_url = own.url});
+    while (!actor_bus_is_up(actor))
+        usleep(1000);
+    until_us = clock_mono_us() + 300000; /* in which it takes more than one step */
+    while (clock_mono_us() < until_us) {
+        command_client_reset(client);
+        cr_assert_str_eq(command_client_call(client, SAMPLE_PUT, "x", COMMAND_NORMAL),
+                         "no responders");
+    }
+    postgres_server_start(&own);
+    do
+        command_client_reset(client);
+    while (strcmp(command_client_call(client, SAMPLE_PUT, "x", COMMAND_NORMAL), "no responders") ==
+           0);
+    cr_assert(actor_database_is_up(actor));
+    cr_assert_str_eq(command_client_call(client, SAMPLE_PUT, "y", COMMAND_NORMAL), "created y");
+    actor_free(actor);
+    actor = NULL;
+    postgres_server_stop(&own);
+}

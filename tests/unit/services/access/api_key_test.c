@@ -1,0 +1,126 @@
+#include "common/crypto/token.h"
+#include "tests/unit/services/access/parse_fixture.h"
+
+#define INVALID "parameter_invalid"
+
+enum { HASH = 2, NAME, SCOPE, PREFIX, LAST_FOUR, EXPIRES_IN };
+
+Test(api_key, sends_the_hash_of_its_token_to_the_database_and_never_the_token)
+{
+    struct parsed parsed;
+    uint8_t hash[SHA256_BYTES];
+    char hash_text[2 * SHA256_BYTES + 1];
+    struct str token;
+
+    parsed_accepts(&parsed, access_key_create_parse, "{\"name\":\"k\",\"scope\":\"full\"}");
+    token = parsed.query->secret;
+    cr_assert_str_eq(parsed.query->secret_name, "token");
+    cr_assert_eq(token_classify(token), TOKEN_LIVE);
+    token_hash(token, hash);
+    crypto_hex(hash, sizeof(hash), hash_text);
+    parsed_param(&parsed, HASH, hash_text);
+    for (size_t i = 0; i < parsed.query->params.n; i++)
+        cr_assert_not(str_equal(parsed.query->params.at[i], token));
+    cr_assert(parsed.arena.wipes);
+    arena_release(&parsed.arena);
+}
+
+Test(api_key, keeps_the_ends_of_its_token_for_display)
+{
+    struct parsed parsed;
+
+    parsed_accepts(&parsed, access_key_create_parse,
+                   "{\"name\":\"k\",\"scope\":\"read\",\"expires_in\":60}");
+    cr_assert_eq(token_classify(parsed.query->secret), TOKEN_READ);
+    parsed_param(&parsed, NAME, "k");
+    parsed_param(&parsed, SCOPE, "read");
+    parsed_param(&parsed, PREFIX, "svc_read_");
+    cr_assert(str_equal(parsed.query->params.at[LAST_FOUR],
+                        (struct str){parsed.query->secret.p + TOKEN_TEXT - 4, 4}));
+    parsed_param(&parsed, EXPIRES_IN, "60");
+    arena_release(&parsed.arena);
+}
+
+Test(api_key, does_not_expire_unless_it_is_told_to)
+{
+    struct parsed parsed;
+
+    parsed_accepts(&parsed, access_key_create_parse, "{\"name\":\"k\",\"scope\":\"full\"}");
+    parsed_param(&parsed, EXPIRES_IN, NULL);
+    arena_release(&parsed.arena);
+}
+
+Test(api_key, refuses_bodies_that_break_the_contract)
+{
+    parsed_refuses(access_key_create_parse, "{\"scope\":\"full\"}", "parameter_not_found", "name");
+    parsed_refuses(access_key_create_parse, "{\"name\":\"k\"}", "parameter_not_found", "scope");
+    parsed_refuses(access_key_create_parse, "{\"name\":\"k\",\"scope\":\"Full\"}", INVALID,
+                   "scope");
+    parsed_refuses(access_key_create_parse, "{\"name\":\"k\",\"scope\":\"full\",\"expires_in\":0}",
+                   INVALID, "expires_in");
+    parsed_refuses(access_key_create_parse,
+                   "{\"name\":\"k\",\"scope\":\"full\",\"expires_in\":null}", INVALID,
+                   "expires_in");
+    parsed_refuses(access_key_create_parse, "{\"name\":\"k\",\"scope\":\"full\",\"token\":\"x\"}",
+                   INVALID, "token");
+    parsed_refuses(access_key_revoke_parse, "{}", "parameter_not_found", "id");
+    parsed_refuses(access_key_revoke_parse, "{\"id\":\"1\"}", INVALID, "id");
+}
+
+Test(api_key, is_revoked_by_its_id)
+{
+    struct parsed parsed;
+
+    parsed_accepts(&parsed, access_key_revoke_parse, "{\"id\":\"" PARSED_KEY "\"}");
+    cr_assert_eq(parsed.query->statement, SQL_REVOKE_KEY);
+    parsed_param(&parsed, 0, PARSED_ORGANIZATION);
+    parsed_param(&parsed, 1, PARSED_KEY);
+    arena_release(&parsed.arena);
+}
+
+Test(api_key, that_is_rotated_has_a_token_of_each_kind_to_choose_from)
+{
+    struct parsed parsed;
+
+    parsed_accepts(&parsed, access_key_rotate_parse,
+                   "{\"id\":\"" PARSED_KEY "\",\"overlap\":\"1h\"}");
+    cr_assert_eq(parsed.query->statement, SQL_ROTATE_KEY);
+    parsed_param(&parsed, 1, PARSED_KEY);
+    parsed_param(&parsed, 3, "3600");
+    cr_assert_eq(token_classify(parsed.query->secret), TOKEN_LIVE);
+    cr_assert_eq(token_classify(parsed.query->secret_of_reader), TOKEN_READ);
+    for (size_t i = 0; i < parsed.query->params.n; i++)
+        cr_assert_not(str_equal(parsed.query->params.at[i], parsed.query->secret) ||
+                      str_equal(parsed.query->params.at[i], parsed.query->secret_of_reader));
+    arena_release(&parsed.arena);
+}
+
+Test(api_key, that_is_rotated_ends_after_a_day_unless_told_otherwise)
+{
+    static const struct {
+        const char *body, *seconds;
+    } cases[] = {
+        {"{\"id\":\"" PARSED_KEY "\"}", "86400"},
+        {"{\"id\":\"" PARSED_KEY "\",\"overlap\":\"now\"}", "0"},
+        {"{\"id\":\"" PARSED_KEY "\",\"overlap\":\"24h\"}", "86400"},
+        {"{\"id\":\"" PARSED_KEY "\",\"overlap\":\"7d\"}", "604800"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct parsed parsed;
+
+        parsed_accepts(&parsed, access_key_rotate_parse, cases[i].body);
+        parsed_param(&parsed, 3, cases[i].seconds);
+        arena_release(&parsed.arena);
+    }
+    parsed_refuses(access_key_rotate_parse, "{\"id\":\"" PARSED_KEY "\",\"overlap\":\"2h\"}",
+                   INVALID, "overlap");
+    parsed_refuses(access_key_rotate_parse, "{\"overlap\":\"1h\"}", "parameter_not_found", "id");
+}
+
+Test(api_key, of_no_organization_is_refused)
+{
+    parsed_needs_organization(access_key_create_parse, "{\"name\":\"k\",\"scope\":\"full\"}");
+    parsed_needs_organization(access_key_list_parse, "");
+    parsed_needs_organization(access_key_revoke_parse, "{\"id\":\"" PARSED_KEY "\"}");
+}

@@ -1,0 +1,455 @@
+/* Sealing on a real database: what is sealed, in which order, and what never is. */
+#include "tests/unit/services/audit/seal_fixture.h"
+
+TestSuite(seal_step, .init = start, .fini = stop);
+
+#define SEALED "SELECT count(*) FROM audit.blocks, unnest(request_ids)"
+
+Test(seal_step, seals_what_has_been_committed_a_chain_for_each_organization)
+{
+    struct seal_step sealing = {0};
+
+    postgres_do(server.url, ENTRY(ORG, "3 s", 1) ENTRY(OTHER, "2 s", 2) ENTRY(ORG, "1 s", 3));
+    seal(&sealing);
+    cr_assert(sealing.was_first);
+    cr_assert_eq(sealing.sealed, 3);
+    cr_assert_eq(sealing.blocks, 2);
+    cr_assert_not(sealing.is_behind);
+    postgres_do(server.url, ENTRY(ORG, "0 s", 4));
+    seal(&sealing);
+    cr_assert_eq(count("SELECT count(*) FROM audit.blocks WHERE organization_id = '" ORG "'"), 2);
+    cr_assert_eq(count("SELECT count(*) FROM audit.blocks AS a JOIN audit.blocks AS b "
+                       "USING (organization_id) WHERE a.number = 1 AND b.number = 2 "
+                       "AND b.previous_hash = a.block_hash AND b.entries = a.entries + 1"),
+                 1);
+    seal(&sealing);
+    cr_assert_eq(sealing.sealed, 0, "nothing is sealed twice");
+}
+
+Test(seal_step, waits_for_an_entry_that_commits_late_and_skips_none)
+{
+    PGconn *slow = session();
+    struct seal_step sealing = {0};
+
+    say(slow, "BEGIN;" ENTRY(ORG, "5 s", 1));
+    postgres_do(server.url, ENTRY(ORG, "1 s", 2));
+    seal(&sealing);
+    cr_assert_eq(sealing.sealed, 0, "something older may still turn up");
+    cr_assert_gt(sealing.oldest_us, 0);
+    say(slow, "COMMIT");
+    seal(&sealing);
+    cr_assert_eq(sealing.sealed, 2);
+    cr_assert_eq(count("SELECT (uuid_send(request_ids[1]) < uuid_send(request_ids[2]))::int "
+                       "FROM audit.blocks"),
+                 1, "the order is that of transactions");
+    PQfinish(slow);
+}
+
+Test(seal_step, seals_behind_an_older_transaction_that_commits_after_the_seal)
+{
+    PGconn *slow = session();
+    struct seal_step sealing = {0};
+
+    postgres_do(server.url, ENTRY(ORG, "9 s", 1));
+    say(slow, "BEGIN;" ENTRY(ORG, "5 s", 2));
+    seal(&sealing);
+    cr_assert_eq(sealing.sealed, 1);
+    postgres_do(server.url, ENTRY(ORG, "1 s", 3));
+    say(slow, "ROLLBACK");
+    seal(&sealing);
+    cr_assert_eq(sealing.sealed, 1);
+    cr_assert_eq(count(SEALED), 2);
+    PQfinish(slow);
+}
+
+Test(seal_step, seals_a_single_large_transaction_in_several_steps)
+{
+    struct seal_step sealing = {.entries_max = 100};
+    int steps = 0;
+
+    postgres_do(server.url,
+                "INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id,"
+                " operation, http_status, outcome) SELECT org::uuid, audit.time_of(id), id,"
+                " '" ORG "', 'ping', 200, 'allowed' FROM generate_series(1, 125) AS n,"
+                " unnest(ARRAY['" ORG "', '" OTHER "']) AS org, test_id(interval '1 s', n) AS id");
+    do {
+        seal(&sealing);
+        steps++;
+    } while (sealing.is_behind);
+    cr_assert_eq(steps, 3);
+    cr_assert_eq(count(SEALED), 250);
+    cr_assert_eq(count("SELECT count(DISTINCT (organization_id, id)) "
+                       "FROM audit.blocks, unnest(request_ids) AS id"),
+                 250);
+}
+
+/* More than a block holds, and than a step does. */
+Test(seal_step, seals_one_of_many_entries_with_the_same_place_and_all_others)
+{
+    struct seal_step sealing = {0};
+
+    postgres_do(server.url,
+                "INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id,"
+                " operation, http_status, outcome) SELECT '" ORG "', now() + n * interval"
+                " '1 microsecond', '" ORG "', '" ORG "', 'ping', 200, 'allowed' FROM"
+                " generate_series(1, 6000) AS n");
+    postgres_do(server.url, ENTRY(OTHER, "0 s", 1));
+    do
+        seal(&sealing);
+    while (sealing.is_behind);
+    seal(&sealing);
+    cr_assert_eq(count(SEALED " WHERE organization_id = '" ORG "'"), 1);
+    cr_assert_eq(count(SEALED " WHERE organization_id = '" OTHER "'"), 1);
+}
+
+Test(seal_step, leaves_the_work_to_whoever_has_begun)
+{
+    PGconn *other = session();
+    struct seal_step sealing = {0};
+
+    postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+    say(other, "SELECT pg_advisory_lock(hashtextextended('audit.seal', 0))");
+    seal(&sealing);
+    cr_assert_not(sealing.was_first);
+    cr_assert_eq(count(SEALED), 0);
+    say(other, "SELECT pg_advisory_unlock_all()");
+    seal(&sealing);
+    cr_assert_eq(count(SEALED), 1);
+    PQfinish(other);
+}
+
+/* Signs the only block of the audit log again after the database's owner has changed it, as a
+   sealer elsewhere would have. */
+static void sign_block_at(const char *xid, int64_t entries)
+{
+    struct verify_block block;
+    uint8_t signature[SIGNING_SIGNATURE_BYTES];
+    char hash_hex[2 * SHA256_BYTES + 1], signature_hex[2 * SIGNING_SIGNATURE_BYTES + 1];
+    size_t asked;
+
+    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
+    asked = ends_ask_place(db, NULL);
+    cr_assert_eq(db_run(db), ST_OK);
+    cr_assert(verify_read_block(db_result(db, asked), 0, &arena, &block));
+    cr_assert(uuid_parse(STR(ORG), &block.sealed.organization_id));
+    cr_assert_eq(db_commit(db), ST_OK);
+    cr_assert(str_to_u64(str_of(xid), UINT64_MAX, &block.sealed.last_xid));
+    block.sealed.entries = entries;
+    chain_hash_block(&block.sealed, &arena, block.hash);
+    signing_make(keys.own,
+                 chain_head_text(&block.sealed.organization_id, block.sealed.number,
+                                 block.sealed.entries, block.hash, &arena),
+                 signature);
+    crypto_hex(block.hash, sizeof(block.hash), hash_hex);
+    crypto_hex(signature, sizeof(signature), signature_hex);
+    postgres_do(server.url, arena_printf(&arena,
+                                         "UPDATE audit.blocks SET last_xid = '%s', entries = %lld,"
+                                         " block_hash = decode('%s', 'hex'), signature ="
+                                         " decode('%s', 'hex')",
+                                         xid, (long long)entries, hash_hex, signature_hex));
+}
+
+Test(seal_step, notices_that_the_audit_log_comes_from_another_cluster)
+{
+    struct seal_step sealing = {0};
+
+    postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+    seal(&sealing);
+    seal(&sealing);
+    cr_assert_not(sealing.is_adrift);
+    cr_assert_eq(sealing.oldest_us, 0);
+    sign_block_at("4000000000", 1);
+    postgres_do(server.url, ENTRY(ORG, "0 s", 2));
+    seal(&sealing);
+    cr_assert(sealing.is_adrift);
+    cr_assert_eq(sealing.sealed, 0);
+}
+
+/* Blocks as conv_audit or the owner can add them, with a key that nobody has. */
+#define STRANGE(organization, xid, n)                                                              \
+    "INSERT INTO audit.blocks SELECT " organization ", 1000 + n, previous_hash, 9007199254740992," \
+    " " xid ", last_request_id, made_xid, made_at, request_ids, entry_hashes, sha256(''), 'x',"    \
+    " sha512('') FROM (SELECT * FROM audit.blocks LIMIT 1) AS block, generate_series(1, " #n       \
+    ") AS"                                                                                         \
+    " n;"
+#define SETTLED "(pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1)::text::xid8"
+
+Test(seal_step, goes_by_no_block_with_a_key_that_is_not_known)
+{
+    struct seal_step sealing = {0};
+
+    postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+    seal(&sealing);
+    postgres_do(server.url, ENTRY(ORG, "0 s", 2) ENTRY(OTHER, "0 s", 3));
+    postgres_do(server.url, "DROP INDEX audit.blocks_of_organization");
+    postgres_do(server.url, STRANGE("organization_id", "'4611686018427387904'", 1));
+    postgres_do(server.url, STRANGE("gen_random_uuid()", SETTLED, 1));
+    postgres_do(server.url, STRANGE("'" OTHER "'", SETTLED, 1));
+    seal(&sealing);
+    cr_assert_not(seal_step_has_stopped(&sealing));
+    cr_assert_eq(sealing.sealed, 2, "neither the place nor a head is moved");
+    cr_assert_geq(sealing.foreign.n, 3);
+    cr_assert_eq(count("SELECT count(*) FROM audit.blocks WHERE organization_id = '" OTHER "'"
+                       " AND number = 1002 AND entries = 1"),
+                 1);
+}
+
+static void make_keys(const char *secret, const struct audit_keys *also, struct audit_keys *out)
+{
+    char hex[2 * SIGNING_PUBLIC_BYTES + 1] = "";
+
+    if (also != NULL)
+        crypto_hex(also->known[0].bytes, SIGNING_PUBLIC_BYTES, hex);
+    cr_assert(audit_keys_read(secret, hex, out));
+}
+
+static void seal_with(struct seal_step *sealing, const struct audit_keys *with)
+{
+    sealing->keys = with;
+    cr_assert_eq(seal_step_run(sealing, db, &arena), ST_OK, "%s", db_last_sqlstate(db));
+    arena_clear(&arena);
+}
+
+Test(seal_step, leaves_sealing_to_whoever_knows_the_key_of_the_newest_block)
+{
+    struct seal_step before = {0}, behind = {0}, ahead = {0};
+    struct audit_keys new_one, both;
+
+    make_keys("another key, which is long enough too", &keys, &new_one);
+    make_keys(SECRET, &new_one, &both);
+    postgres_do(server.url, ENTRY(ORG, "2 s", 1));
+    seal_with(&before, &keys);
+    postgres_do(server.url, ENTRY(ORG, "1 s", 2));
+    seal_with(&ahead, &new_one);
+    cr_assert_eq(ahead.sealed, 1, "it knows the old one");
+    postgres_do(server.url, ENTRY(ORG, "0 s", 3) ENTRY(OTHER, "0 s", 4));
+    seal_with(&before, &keys);
+    cr_assert(before.lacks_key);
+    cr_assert_eq(before.sealed, 0);
+    cr_assert_eq(before.foreign.unknown_number, 2);
+    seal_with(&behind, &keys);
+    cr_assert(behind.lacks_key, "after a start too");
+    seal_with(&ahead, &both);
+    cr_assert_eq(ahead.sealed, 2);
+    /* The place is known now, and a chain's end is not. */
+    postgres_do(server.url, ENTRY(ORG, "0 s", 5));
+    seal_with(&ahead, &new_one);
+    postgres_do(server.url, ENTRY(OTHER, "0 s", 6));
+    seal_with(&ahead, &both);
+    postgres_do(server.url, ENTRY(ORG, "0 s", 7));
+    seal_with(&before, &keys);
+    cr_assert(before.lacks_key);
+    cr_assert_eq(before.sealed, 0);
+    seal_with(&before, &both);
+    cr_assert_eq(before.sealed, 1);
+    cr_assert_eq(count("SELECT count(*) FROM audit.blocks AS a JOIN audit.blocks AS b"
+                       " USING (organization_id) WHERE b.number = a.number + 1"
+                       " AND b.previous_hash = a.block_hash"),
+                 5, "both chains are whole");
+    signing_key_free(new_one.own);
+    signing_key_free(both.own);
+}
+
+Test(seal_step, leaves_out_a_chain_whose_count_is_used_up)
+{
+    struct seal_step sealing = {0};
+    char xid[32];
+
+    postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+    seal(&sealing);
+    snprintf(xid, sizeof(xid), "%lld",
+             (long long)count("SELECT last_xid::text::bigint FROM"
+                              " audit.blocks"));
+    sign_block_at(xid, BLOCK_NUMBER_MAX);
+    sealing = (struct seal_step){0};
+    postgres_do(server.url, ENTRY(ORG, "0 s", 2) ENTRY(OTHER, "0 s", 3));
+    seal(&sealing);
+    cr_assert_eq(sealing.sealed, 1);
+    cr_assert_eq(sealing.left_out, 1);
+}
+
+/* Wrongly signed, at the place up to which everything is settled. */
+Test(seal_step, gets_past_thousands_of_foreign_blocks_in_a_step)
+{
+    struct seal_step sealing = {0};
+
+    postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+    seal(&sealing);
+    postgres_do(server.url, ENTRY(ORG, "0 s", 2));
+    postgres_do(server.url,
+                "INSERT INTO audit.blocks SELECT gen_random_uuid(), 1, previous_hash, 1, " SETTLED
+                ", last_request_id, made_xid, made_at, request_ids, entry_hashes, block_hash,"
+                " key_id, sha512('') FROM audit.blocks, generate_series(1, 20000)");
+    sealing = (struct seal_step){0};
+    seal(&sealing);
+    cr_assert_not(seal_step_has_stopped(&sealing));
+    cr_assert_eq(sealing.sealed, 1);
+    cr_assert_eq(sealing.foreign.n, 20000);
+}
+
+Test(seal_step, says_that_it_is_lost_among_foreign_blocks)
+{
+    struct seal_step sealing = {0};
+
+    postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+    seal(&sealing);
+    postgres_do(server.url, ENTRY(ORG, "0 s", 2));
+    postgres_do(server.url,
+                "INSERT INTO audit.blocks SELECT gen_random_uuid(), 1, '', 1, " SETTLED ","
+                " last_request_id, made_xid, made_at, request_ids, '', '', key_id, '' FROM"
+                " audit.blocks, generate_series(1, 110000)");
+    seal(&sealing);
+    cr_assert(sealing.is_lost);
+    cr_assert_eq(sealing.sealed, 0);
+    postgres_do(server.url, "DELETE FROM audit.blocks WHERE signature = ''");
+    seal(&sealing);
+    cr_assert_eq(sealing.sealed, 1);
+}
+
+Test(seal_step, is_not_held_up_by_a_block_that_somebody_has_put_there)
+{
+    struct seal_step sealing = {0};
+
+    postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+    seal(&sealing);
+    /* Behind all transactions, and behind what is settled now: of nobody and of somebody. */
+    postgres_do(server.url,
+                "INSERT INTO audit.blocks SELECT '" OTHER "', 1, previous_hash, entries,"
+                " '9000000000000000000', last_request_id, '0', '294276-12-31',"
+                " request_ids, entry_hashes, block_hash, key_id, signature FROM"
+                " audit.blocks");
+    postgres_do(server.url, "INSERT INTO audit.blocks SELECT organization_id, 2, previous_hash,"
+                            " 9223372036854775807, pg_snapshot_xmin(pg_current_snapshot())::text"
+                            "::bigint::text::xid8, last_request_id, '0', 'infinity', ARRAY[NULL"
+                            "::uuid], 'x', 'y', key_id, signature FROM audit.blocks WHERE"
+                            " organization_id = '" ORG "'");
+    postgres_do(server.url, ENTRY(ORG, "0 s", 2) ENTRY(OTHER, "0 s", 3));
+    seal(&sealing);
+    cr_assert_not(sealing.is_adrift);
+    cr_assert_eq(sealing.sealed, 2);
+    cr_assert_eq(sealing.implausible, 0);
+    cr_assert_geq(sealing.foreign.n, 2);
+    /* Each behind the last block that is the chain's own. */
+    cr_assert_eq(count("SELECT count(*) FROM audit.blocks AS a JOIN audit.blocks AS b "
+                       "USING (organization_id) WHERE a.number = 1 AND b.number = 3 "
+                       "AND b.previous_hash = a.block_hash AND b.entries = 2"),
+                 1);
+    cr_assert_eq(count("SELECT count(*) FROM audit.blocks WHERE organization_id = '" OTHER "'"
+                       " AND number = 2 AND entries = 1"),
+                 1);
+    postgres_do(server.url, ENTRY(ORG, "0 s", 4));
+    seal(&sealing);
+    cr_assert_eq(sealing.sealed, 1, "nothing is sealed twice");
+}
+
+Test(seal_step, goes_on_whatever_has_become_of_the_last_block_of_an_organization)
+{
+    static const char *const losses[] = {
+        "block_hash = substr(block_hash, 1, 5)",
+        "block_hash = block_hash || 'x'",
+        "signature = ''",
+        "key_id = repeat('k', 100000)",
+        "entries = -9223372036854775808",
+        "request_ids = '{}'",
+        "request_ids = ARRAY[ARRAY[last_request_id], ARRAY[last_request_id]]",
+        "made_at = '-infinity'",
+        "entry_hashes = NULL"};
+
+    postgres_do(server.url, "ALTER TABLE audit.blocks ALTER COLUMN entry_hashes DROP NOT NULL");
+    for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
+        struct seal_step sealing = {0};
+
+        postgres_do(server.url, "TRUNCATE audit.blocks, audit.entries");
+        postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+        seal(&sealing);
+        postgres_do(server.url, arena_printf(&arena, "UPDATE audit.blocks SET %s", losses[i]));
+        sealing = (struct seal_step){0};
+        postgres_do(server.url, ENTRY(ORG, "0 s", 2) ENTRY(OTHER, "0 s", 3));
+        seal(&sealing);
+        cr_expect_eq(count("SELECT count(*) FROM audit.blocks WHERE organization_id = '" OTHER "'"),
+                     1, "%s", losses[i]);
+        cr_expect_eq(
+            count("SELECT count(*) FROM audit.blocks, unnest(request_ids) AS id WHERE number > 1"
+                  " AND organization_id = '" ORG "' AND '2' = right(id::text, 1)"),
+            1, "%s", losses[i]);
+    }
+}
+
+Test(seal_step, leaves_out_a_chain_whose_numbers_are_used_up_and_seals_all_others)
+{
+    struct seal_step sealing = {0};
+
+    postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+    seal(&sealing);
+    postgres_do(server.url, "UPDATE audit.blocks SET number = 9223372036854775807");
+    postgres_do(server.url, ENTRY(ORG, "0 s", 2) ENTRY(OTHER, "0 s", 3));
+    seal(&sealing);
+    cr_assert_eq(sealing.sealed, 1);
+    cr_assert_eq(sealing.left_out, 1);
+}
+
+Test(seal_step, seals_with_a_mark_what_no_service_can_have_appended_so)
+{
+    struct seal_step sealing = {0};
+
+    postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+    seal(&sealing);
+    postgres_do(server.url, ENTRY(ORG, "1 h", 2));  /* dated back */
+    postgres_do(server.url, ENTRY(ORG, "-1 h", 3)); /* dated ahead */
+    postgres_do(server.url, "INSERT INTO audit.entries (organization_id, created_at, request_id,"
+                            " api_key_id, operation, http_status, outcome) VALUES ('" ORG "',"
+                            " now(), gen_random_uuid(), '" ORG "', 'ping', 200, 'allowed')");
+    postgres_do(server.url, ENTRY(ORG, "0 s", 4));
+    seal(&sealing);
+    cr_assert_eq(sealing.implausible, 3);
+    cr_assert_eq(sealing.sealed, 4);
+    cr_assert_eq(count("SELECT count(*) FROM audit.blocks WHERE implausible = '{1,2,3}'"
+                       " AND cardinality(implausible_times) = 3"),
+                 1);
+    cr_assert_eq(count("SELECT count(*) FROM audit.blocks CROSS JOIN LATERAL unnest(implausible,"
+                       " implausible_times) AS mark (place, at) JOIN audit.entries ON"
+                       " created_at = at AND request_id = request_ids[place]"),
+                 3);
+    seal(&sealing);
+    cr_assert_eq(sealing.implausible, 0, "they are told of once");
+}
+
+/* What the owner can insert, whom nothing binds. */
+Test(seal_step, leaves_out_what_has_no_place_or_time_and_goes_on)
+{
+    struct seal_step sealing = {.entries_max = 2};
+
+    postgres_do(server.url,
+                "INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id,"
+                " operation, http_status, outcome) SELECT '" ORG "', at, gen_random_uuid(),"
+                " '" ORG "', repeat('x', 1000000), 200, 'allowed' FROM unnest('{infinity,-infinity,"
+                "294276-12-31,4713-01-01 BC,2026-01-01}'::timestamptz[]) AS at");
+    postgres_do(server.url, ENTRY(OTHER, "0 s", 4));
+    do
+        seal(&sealing);
+    while (sealing.is_behind);
+    cr_assert_eq(count("SELECT count(*) FROM audit.blocks WHERE organization_id = '" OTHER "'"), 1);
+    cr_assert_eq(count("SELECT sum(cardinality(implausible)) FROM audit.blocks"), 2);
+}
+
+Test(seal_step, seals_entries_that_had_to_wait_for_a_long_transaction_however_old)
+{
+    PGconn *one = session(), *two = session();
+    struct seal_step sealing = {0};
+
+    /* Two long transactions that overlap, neither of them about the audit log. */
+    say(one, "BEGIN; SELECT pg_current_xact_id()");
+    postgres_do(server.url, ENTRY(ORG, "10 min", 1));
+    say(two, "BEGIN; SELECT pg_current_xact_id()");
+    postgres_do(server.url, ENTRY(ORG, "9 min", 2));
+    say(one, "COMMIT");
+    seal(&sealing);
+    cr_assert_eq(sealing.sealed, 1);
+    say(two, "COMMIT");
+    seal(&sealing);
+    cr_assert_eq(sealing.sealed, 1,
+                 "made before the first block, in a transaction that began before");
+    cr_assert_eq(sealing.implausible, 0);
+    PQfinish(one);
+    PQfinish(two);
+}

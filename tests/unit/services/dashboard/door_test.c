@@ -1,0 +1,141 @@
+#include "services/dashboard/door.h"
+
+#include <criterion/criterion.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Who was let in ('a', 'b', ...) and who was turned away ('A', 'B', ...), in their order. */
+static char seen[512];
+static struct door door;
+static struct door_place places[300];
+
+static void on_turn(struct door_place *place, bool is_let_in)
+{
+    char name[] = {(char)((is_let_in ? 'a' : 'A') + (place - places) % 26), '\0'};
+
+    strcat(seen, name);
+}
+
+static void set_up(void)
+{
+    door_init(&door, h2o_evloop_create(), 12345);
+}
+
+TestSuite(door, .init = set_up);
+
+static void come(int i, const char *address)
+{
+    struct address client;
+
+    cr_assert(address_parse(str_of(address), &client));
+    door_come(&door, &places[i], &client, on_turn);
+}
+
+Test(door, lets_in_a_few_and_of_a_network_fewer)
+{
+    come(0, "192.0.2.1");
+    come(1, "192.0.2.2");
+    come(2, "192.0.2.3");
+    cr_expect_str_eq(seen, "ab", "two of a network");
+    come(3, "198.51.100.1");
+    come(4, "2001:db8::1");
+    come(5, "203.0.113.1");
+    cr_expect_str_eq(seen, "abde", "four in all");
+    door_leave(&places[3]);
+    cr_expect_str_eq(seen, "abdef");
+    door_leave(&places[0]);
+    cr_expect_str_eq(seen, "abdefc");
+}
+
+Test(door, lets_in_first_whose_network_has_tried_least)
+{
+    char address[INET6_ADDRSTRLEN];
+
+    for (int i = 0; i < 20; i++) { /* four networks try and try again */
+        snprintf(address, sizeof(address), "192.0.%d.%d", i % 4, i);
+        come(i, address);
+    }
+    cr_expect_str_eq(seen, "abcd");
+    come(20, "2001:db8::1");
+    come(21, "2001:db8:0:ffff::1");
+    door_leave(&places[0]);
+    cr_expect_str_eq(seen, "abcdu", "the first time, before sixteen who came earlier");
+    door_leave(&places[1]);
+    door_leave(&places[2]);
+    cr_expect_str_eq(seen, "abcduef", "the second time as all who have tried once, by turn");
+}
+
+Test(door, turns_away_who_would_wait_behind_too_many)
+{
+    char address[INET6_ADDRSTRLEN];
+
+    for (int i = 0; i < DOOR_OF_NETWORK + DOOR_WAITING_OF_NETWORK; i++)
+        come(i, "192.0.2.1");
+    cr_expect_eq(strlen(seen), DOOR_OF_NETWORK);
+    come(40, "192.0.2.99");
+    cr_expect_eq(strlen(seen), DOOR_OF_NETWORK + 1);
+    cr_expect_eq(seen[DOOR_OF_NETWORK], 'A' + 40 % 26);
+    for (int i = 0; i < 258; i++) {
+        snprintf(address, sizeof(address), "198.51.%d.1", i % 250);
+        come(41 + i, address);
+    }
+    cr_expect_eq(door.n_inside, DOOR_AT_ONCE);
+    cr_expect_eq(door.n_waiting, DOOR_WAITING);
+}
+
+Test(door, makes_room_for_whose_network_has_fewer_when_it_is_full)
+{
+    char address[INET6_ADDRSTRLEN];
+    int n = 0;
+
+    for (int network = 0; network < 8; network++) /* the first two have two inside each */
+        for (int i = 0; i < DOOR_WAITING_OF_NETWORK + (network < 2 ? DOOR_OF_NETWORK : 0); i++) {
+            snprintf(address, sizeof(address), "192.0.%d.%d", network, i);
+            come(n++, address);
+        }
+    cr_assert_str_eq(seen, "abij");
+    cr_assert_eq(door.n_waiting, DOOR_WAITING);
+    come(n, "2001:db8::1");
+    cr_expect_str_eq(seen, "abijP", "not the newcomer, but the last of the second network");
+    cr_expect_eq(door.n_waiting, DOOR_WAITING);
+    come(n + 1, "192.0.1.99");
+    cr_expect_str_eq(seen, "abijPB", "nobody weighs more than another of that network");
+    memset(seen, 0, sizeof(seen));
+    for (int i = 0; i < 2; i++) {
+        door_leave(&places[i]);
+        door_leave(&places[34 + i]);
+    }
+    for (int i = 68; i <= 68 + 2 * 32; i += 32) /* the first of the third network and its like */
+        door_leave(&places[i]);
+    cr_expect_eq(strlen(seen), 7);
+    cr_expect_eq(seen[6], 'a' + n % 26, "after six networks that had not tried either: %s", seen);
+}
+
+Test(door, keeps_the_place_of_who_hangs_up_for_a_while)
+{
+    come(0, "192.0.2.1");
+    come(1, "192.0.2.2");
+    come(2, "192.0.2.3");
+    door_abandon(&places[0]);
+    cr_expect_str_eq(seen, "ab");
+    while (seen[2] == '\0')
+        (void)h2o_evloop_run(door.loop, 100);
+    cr_expect_str_eq(seen, "abc");
+}
+
+Test(door, turns_away_who_waited_too_long_and_forgets_who_left)
+{
+    come(0, "192.0.2.1");
+    come(1, "192.0.2.2");
+    come(2, "192.0.2.3");
+    come(3, "192.0.2.4");
+    door_leave(&places[2]);
+    while (seen[2] == '\0')
+        (void)h2o_evloop_run(door.loop, 100);
+    cr_expect_str_eq(seen, "abD");
+    door_leave(&places[3]);
+    door_leave(&places[0]);
+    cr_expect_str_eq(seen, "abD");
+    cr_expect_eq(door.n_waiting, 0);
+}

@@ -1,0 +1,197 @@
+/* How much work a search may make, whatever it asks for. */
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "services/search/search_statement.h"
+#include "tests/unit/services/search/search_fixture.h"
+
+TestSuite(search_work, .init = start, .fini = stop);
+
+#define ORG "01920000-0000-7000-8000-000000000001"
+
+static struct search_statement planned(const char *body)
+{
+    struct uuid organization;
+    struct search_statement statement;
+
+    assert_reads(body);
+    cr_assert(uuid_parse(STR(ORG), &organization));
+    search_statement_make(&query, &organization, NULL, &arena, &statement);
+    return statement;
+}
+
+/* -- filters that say the same --------------------------------------------------------------- */
+
+static void assert_same_plan(const char *body, const char *shorter)
+{
+    const struct search_statement a = planned(body), b = planned(shorter);
+
+    cr_assert_eq(a.sql, b.sql);
+    for (size_t i = 0; i < a.n; i++)
+        cr_expect(str_equal(a.params[i], b.params[i]), "%s: parameter %zu is %.*s, not %.*s", body,
+                  i + 1, STR_ARG(a.params[i]), STR_ARG(b.params[i]));
+}
+
+#define ATTRIBUTE(key, op, value) FILTER("custom_attributes." key, op, value)
+
+Test(search_work, a_filter_that_is_repeated_counts_once)
+{
+    static const char *const filters[] = {
+        ATTRIBUTE("a", "=", "\"x\""),         ATTRIBUTE("a", "!=", "1.50"),
+        FILTER("created_at", "!=", "7"),      FILTER("updated_at", ">", "7"),
+        FILTER("status", "=", "\"active\""),  FILTER("channel", "NIN", "[\"a\",\"b\"]"),
+        FILTER("external_id", "!=", "\"e\""), FILTER("external_id", "IN", "[\"e\",\"f\"]"),
+    };
+
+    for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++)
+        assert_same_plan(
+            arena_printf(&arena, SEARCH(",%s,%s,%s"), filters[i], filters[i], filters[i]),
+            arena_printf(&arena, SEARCH(",%s"), filters[i]));
+}
+
+Test(search_work, what_is_asked_of_attributes_is_one_object)
+{
+    const struct search_statement one = planned(SEARCH("," ATTRIBUTE(
+        "a", "=", "\"x\"") "," ATTRIBUTE("b", "=", "1.0") "," ATTRIBUTE("a", "=", "\"x\"")));
+    const struct search_statement two = planned(SEARCH(
+        "," ATTRIBUTE("a", "=", "1") "," ATTRIBUTE("b", "=", "2") "," ATTRIBUTE("a", "=", "1.0")));
+
+    cr_assert(str_equal(one.params[STATEMENT_ATTRIBUTES], STR("{\"a\":\"x\",\"b\":1.0}")));
+    cr_assert_null(one.params[STATEMENT_ATTRIBUTES_ALL].p);
+    cr_assert_null(two.params[STATEMENT_ATTRIBUTES].p);
+    cr_assert(str_equal(two.params[STATEMENT_ATTRIBUTES_ALL],
+                        STR("{\"{\\\"a\\\":1,\\\"b\\\":2}\",\"{\\\"a\\\":1.0}\"}")),
+              "%.*s", STR_ARG(two.params[STATEMENT_ATTRIBUTES_ALL]));
+}
+
+/* -- attributes that are stored out of line --------------------------------------------------- */
+
+enum { ROWS = 400, FILTERS = 48, TRIES = 5 };
+
+/* A contact whose conversations have 20 attributes of 480 characters that hardly compress. */
+static void store_large(void)
+{
+    postgres_do(
+        server.url,
+        arena_printf(
+            &arena,
+            "INSERT INTO conversation.contacts (organization_id, id, external_id, created_at) "
+            "VALUES ('" ORG "', '01930000-0000-7000-8000-000000000001', 'u', now());"
+            "INSERT INTO conversation.conversations (organization_id, id, external_id, contact_id, "
+            "channel, status, custom_attributes, created_at, updated_at) "
+            "SELECT '" ORG "', gen_random_uuid(), 'e' || n, "
+            "'01930000-0000-7000-8000-000000000001', 'api', 'active', "
+            "(SELECT jsonb_object_agg('k' || i, (SELECT string_agg(md5(i || '.' || n || '.' || g), "
+            "'') FROM generate_series(1, 15) g)) FROM generate_series(1, 20) i) "
+            "|| '{\"k1\": \"x\"}'::jsonb, now() - n * interval '1 s', now() "
+            "FROM generate_series(1, %d) n",
+            ROWS));
+    postgres_do(server.url, "VACUUM (ANALYZE) conversation.conversations");
+    cr_assert_gt(postgres_integer(server.url, "SELECT min(pg_column_size(custom_attributes)) "
+                                              "FROM conversation.conversations"),
+                 5000);
+}
+
+/* Filters with which all of the conversations match: `n` that are different, every other one
+   negative where `negative`. */
+static const char *with_filters(int n, bool negative)
+{
+    struct buf body;
+
+    buf_init(&body, &arena, 4096);
+    buf_add(&body, STR("{\"query\":{\"operator\":\"AND\",\"value\":[" CONTACT));
+    for (int i = 0; i < n; i++) {
+        if (negative && i % 2 == 1)
+            buf_printf(&body, "," FILTER("custom_attributes.k%d", "!=", "\"%d\""), i % 20 + 1, i);
+        else
+            buf_add(&body, STR("," ATTRIBUTE("k1", "=", "\"x\"")));
+    }
+    buf_add(&body, STR("]}}"));
+    return arena_cstr(&arena, buf_str(&body));
+}
+
+/* The processor's time that the backend has used. */
+static long long used_ns(pid_t backend)
+{
+    FILE *const file = fopen(arena_printf(&arena, "/proc/%d/schedstat", (int)backend), "re");
+    long long ns = 0;
+
+    cr_assert(file != NULL && fscanf(file, "%lld", &ns) == 1);
+    fclose(file);
+    return ns;
+}
+
+/* The least of several tries. */
+static long long cost_ns(pid_t backend, const char *body)
+{
+    const struct search_statement statement = planned(body);
+    long long min = INT64_MAX;
+
+    for (int i = 0; i < TRIES; i++) {
+        const long long before = used_ns(backend);
+        size_t found;
+
+        db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
+        found = db_add(db, (int)statement.sql, statement.params, statement.n);
+        cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
+        cr_assert_eq(db_value_int(db_result(db, found), 0, STATEMENT_TOTAL), ROWS, "%s", body);
+        cr_assert_eq(db_commit(db), ST_OK);
+        if (used_ns(backend) - before < min)
+            min = used_ns(backend) - before;
+    }
+    return min;
+}
+
+Test(search_work, many_filters_on_large_attributes_cost_little_more_than_one)
+{
+    pid_t backend;
+    long long one, same, mixed;
+
+    store_large();
+    backend = (pid_t)postgres_integer(server.url,
+                                      "SELECT pid FROM pg_stat_activity WHERE "
+                                      "application_name = 'test' AND datname = current_database()");
+    one = cost_ns(backend, with_filters(1, false));
+    same = cost_ns(backend, with_filters(FILTERS, false));
+    mixed = cost_ns(backend, with_filters(FILTERS, true));
+    fprintf(stderr, "1 filter: %lld us, %d that are equal: %lld us, half of them others: %lld us\n",
+            one / 1000, FILTERS, same / 1000, mixed / 1000);
+    cr_expect_leq(same, one * 2);
+    cr_expect_leq(mixed, one * 2);
+}
+
+/* -- long lists ------------------------------------------------------------------------------ */
+
+/* `n` filters with 100 values each, none of which is a conversation's. */
+static const char *with_lists(int n)
+{
+    struct buf body;
+
+    buf_init(&body, &arena, 1 << 16);
+    buf_add(&body, STR("{\"query\":{\"operator\":\"AND\",\"value\":[" CONTACT));
+    for (int i = 0; i < n; i++) {
+        buf_printf(&body, ",{\"field\":\"%s\",\"operator\":\"NIN\",\"value\":[",
+                   i % 2 == 0 ? "external_id" : "channel");
+        for (int k = 0; k < 100; k++)
+            buf_printf(&body, "%s\"e%d.%d\"", k > 0 ? "," : "", i, k);
+        buf_add(&body, STR("]}"));
+    }
+    buf_add(&body, STR("]}}"));
+    return arena_cstr(&arena, buf_str(&body));
+}
+
+/* A list costs what it takes to read it, and not that much again for each conversation. */
+Test(search_work, long_lists_cost_little_a_conversation)
+{
+    pid_t backend;
+    long long short_ones, long_ones;
+
+    store_large();
+    backend = (pid_t)postgres_integer(server.url,
+                                      "SELECT pid FROM pg_stat_activity WHERE "
+                                      "application_name = 'test' AND datname = current_database()");
+    short_ones = cost_ns(backend, with_lists(2));
+    long_ones = cost_ns(backend, with_lists(40));
+    fprintf(stderr, "2 lists: %lld us, 40: %lld us\n", short_ones / 1000, long_ones / 1000);
+    cr_expect_leq(long_ones, short_ones * 4);
+}

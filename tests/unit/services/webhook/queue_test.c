@@ -1,0 +1,72 @@
+/* What waits in the queue: claimed, released, and expired when it has waited for too long. */
+#include "tests/unit/services/webhook/webhook_fixture.h"
+
+TestSuite(queue, .init = start, .fini = stop);
+
+static void queue_one(void)
+{
+    make_endpoint(ORG, ENDPOINT);
+    make_events(ORG, 1, 0, false);
+    (void)RUN(SQL_FAN_OUT, "10", "64", "4", NOBODY, "100000");
+    cr_assert_eq(queued_of(ORG), 1);
+}
+
+Test(queue, loses_in_steps_what_has_waited_for_a_day)
+{
+    make_endpoint(ORG, ENDPOINT);
+    postgres_do(server.url,
+                "INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id, event_type,"
+                " cause, created_at, lease_until)"
+                " SELECT '" ORG "', '" ENDPOINT "', webhook.id_at(at), gen_random_uuid(), 't',"
+                "        'event', at, CASE WHEN i = 1 THEN now() END"
+                "   FROM generate_series(1, 26) i,"
+                "        LATERAL (SELECT now() - CASE WHEN i > 24 THEN interval '23 h'"
+                "                                     ELSE interval '25 h' END AS at) a;"
+                "UPDATE webhook.endpoints SET has_work = true");
+    cr_assert_eq(RUN_INT(SQL_EXPIRE_QUEUE, "20"), 20);
+    cr_assert_eq(RUN_INT(SQL_EXPIRE_QUEUE, "20"), 3);
+    cr_assert_eq(RUN_INT(SQL_EXPIRE_QUEUE, "20"), 0);
+    cr_assert_eq(count("SELECT count(*) FROM webhook.queue"), 3);
+    cr_assert_eq(count(SKIPPED("expired")), 23);
+    cr_assert_eq(count("SELECT count(*) FROM webhook.deliveries_default"), 0);
+}
+
+/* With room for 9 deliveries and claims of a minute. */
+static const struct db_rows *claim(const char *worker)
+{
+    return RUN(SQL_CLAIM, "9", "9", "9", "60000", worker);
+}
+
+static int64_t release(const char *worker, const char *fences)
+{
+    return RUN_INT(SQL_RELEASE, worker, fences);
+}
+
+#define CLAIMED "SELECT count(*) FROM webhook.queue WHERE lease_until IS NOT NULL"
+
+Test(queue, takes_back_what_a_worker_claimed_and_does_not_attempt)
+{
+    queue_one();
+    cr_assert_eq(db_rows_count(claim(ORG)), 1);
+    cr_assert_eq(db_rows_count(claim(ORG)), 0);
+    cr_assert_eq(release(OTHER, "{}"), 0, "of another worker");
+    cr_assert_eq(release(ORG, "{1}"), 0, "it is under way");
+    cr_assert_eq(release(ORG, "{2}"), 1);
+    cr_assert_eq(db_rows_count(claim(OTHER)), 1, "it waits again");
+    cr_assert_eq(count("SELECT crashes + fence FROM webhook.queue"), 2);
+
+    postgres_do(server.url, "UPDATE webhook.endpoints SET enabled = false");
+    cr_assert_eq(release(OTHER, "{}"), 0, "nobody would ever claim it");
+    cr_assert_eq(count(CLAIMED), 1);
+}
+
+Test(queue, gives_out_a_delivery_whose_event_is_gone)
+{
+    const struct db_rows *rows;
+
+    queue_one();
+    postgres_do(server.url, "DELETE FROM webhook.events");
+    rows = claim(ORG);
+    cr_assert_eq(db_rows_count(rows), 1);
+    cr_assert_null(db_value(rows, 0, 7).p, "its data");
+}
