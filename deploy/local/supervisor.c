@@ -38,8 +38,8 @@
 
 #include "common/base/version.h"
 
-#define PROCESSES_MOST 128   /* lib/services.sh knows */
-#define SETTLED_MS     10000 /* who lived that long starts again at once */
+#define PROCESSES_MAX 128   /* lib/services.sh knows */
+#define SETTLED_MS    10000 /* who lived that long starts again at once */
 
 struct process {
     char name[48];
@@ -54,7 +54,7 @@ struct process {
 
 struct supervisor {
     const char *dir;
-    struct process list[PROCESSES_MOST];
+    struct process list[PROCESSES_MAX];
     size_t n, next; /* list[next] is the first that was never started, or the task that runs */
     bool is_stopping, has_failed;
 };
@@ -126,9 +126,9 @@ static bool read_plan(struct supervisor *self)
         return false;
     }
     while (is_good && fgets(line, sizeof(line), file) != NULL) {
-        is_good = self->n < PROCESSES_MOST && read_line(&self->list[self->n], line);
-        if (self->n == PROCESSES_MOST)
-            say("plan: more than %d lines", PROCESSES_MOST);
+        is_good = self->n < PROCESSES_MAX && read_line(&self->list[self->n], line);
+        if (self->n == PROCESSES_MAX)
+            say("plan: more than %d lines", PROCESSES_MAX);
         else if (!is_good)
             say("plan: line %zu is not understood", self->n + 1);
         self->n += is_good;
@@ -228,7 +228,7 @@ static void on_exit_of(struct supervisor *self, struct process *p, int wait_stat
         snprintf(end, sizeof(end), "exited with status %d", WEXITSTATUS(wait_status));
     p->pid = 0;
     say("%s: %s", p->name, end);
-    /* Others kill a service for reasons of their own; a task has to succeed. */
+    /* A service may be killed by others; a task has to succeed. */
     if (wait_status != 0 && !self->is_stopping && (p->is_task || !by_signal))
         write_failure(self, p, end);
     if (p->is_task) {
@@ -319,7 +319,7 @@ static void stop_all(struct supervisor *self, const sigset_t *signals)
 }
 
 /* The lock says that DIR has a supervisor; the kernel lets go of it however we end. Who only looks
-   whether it is taken holds it for a moment: hence the second of patience. */
+   whether it is taken holds it for a moment: hence the timeout of a second. */
 static bool take_lock(const struct supervisor *self)
 {
     char path[4096];

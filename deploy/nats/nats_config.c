@@ -22,7 +22,7 @@
 #include "common/base/version.h"
 #include "proto/permission.h"
 
-enum { PASSWORD_MOST = 256, PATH_MOST = 4096 };
+enum { PASSWORD_MAX = 256, PATH_LIMIT = 4096 };
 
 struct options {
     bool second;
@@ -50,7 +50,7 @@ static bool is_plain(const char *password)
 
 static bool print_password(const char *stem, const char *name)
 {
-    char path[PATH_MOST], password[PASSWORD_MOST] = "";
+    char path[PATH_LIMIT], password[PASSWORD_MAX] = "";
     FILE *file;
     bool is_usable;
 
@@ -103,6 +103,8 @@ static void print_publish(enum bus_user user)
             print_item(&n, bus_permissions[i].subject, "");
     if (bus_user_discovers(user))
         print_item(&n, "$SRV", ".>");
+    if (bus_user_checks_clock(user))
+        print_item(&n, BUS_CLOCK_SUBJECT, "");
     if (bus_user_asks(user))
         print_item(&n, bus_user_inbox(user), ".>"); /* to hear whether the server is alive */
     close_list(n);

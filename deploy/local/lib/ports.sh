@@ -4,7 +4,7 @@
 #     gateway gateway_tls dashboard   where their first replica does; replica i adds i
 #     NAME of a process               its admin listener: /livez /readyz /metrics
 #
-# CLAIMED says of each port of this start whose it is; LISTENING, at which ports somebody listens.
+# CLAIMED has the owner of each port of this start; LISTENING, the ports in use.
 declare -A PORTS=() CLAIMED=() LISTENING=()
 
 ports_open() {
@@ -42,7 +42,7 @@ port_is_free() {
   [[ -z ${LISTENING[$1]-} ]]
 }
 
-# The COUNT ports from FIRST on: nobody listens there, nor will by what was claimed so far.
+# The COUNT ports from FIRST on: the port is neither in use nor claimed.
 ports_are_free() {
   local first=$1 count=$2 port
   for ((port = first; port < first + count; port++)); do
@@ -53,11 +53,11 @@ ports_are_free() {
 # Below the range that the kernel hands out to clients, so that none takes it meanwhile; and none that
 # a process of ours had before. Several in a row have a range of their own: who asked for them may use
 # them later, when single ones have been given away. Stacks side by side that each have a PORT_SLICE of
-# their own (0 to 9) never take what another's process, just ended, is about to take again.
+# their own (0 to 19) never take what another's process, just ended, is about to take again.
 free_port() {
   local count=${1:-1} least=20000 width=8900 first i
   ((count == 1)) || least=11000 # browsers refuse 10080
-  [[ -z ${PORT_SLICE-} ]] || width=890 least=$((least + PORT_SLICE * 890))
+  [[ -z ${PORT_SLICE-} ]] || width=445 least=$((least + PORT_SLICE * 445))
   while :; do
     first=$((least + RANDOM % width))
     ports_are_free "$first" "$count" || continue
@@ -87,7 +87,7 @@ ports_claim() {
   PORTS[$name]=$first
 }
 
-# Where nobody says, the dashboard makes way for what others were given.
+# Unless it was set, the dashboard's port yields to those that were.
 dashboard_claim() {
   local count first=8081 port owner=
   count=$(replicas_of dashboard)
@@ -103,7 +103,7 @@ dashboard_claim() {
   ports_claim dashboard "$first" "$count"
 }
 
-# Gives NAME, for which nobody asked, the port that it had, if that still is free, else a new one.
+# Gives NAME, which was not set, the port that it had, if that still is free, else a new one.
 port_keep() {
   local name=$1
   if [[ -z ${PORTS[$name]-} ]] || ! ports_are_free "${PORTS[$name]}" 1; then

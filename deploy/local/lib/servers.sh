@@ -71,7 +71,7 @@ postgres_single() {
   "${as_postgres[@]}" "$PGBIN/postgres" --single -D /proc/self/fd/9/data.new postgres
 }
 
-# Made aside and renamed when it is whole: an interrupted start begins anew.
+# Made aside and renamed when it is whole: an interrupted start begins again.
 postgres_create() {
   local home=$RUN_DIR/postgres
   echo "creating the database in $home"
@@ -113,7 +113,7 @@ log_timezone = 'UTC'
 timezone = 'UTC'
 $(tls_postgres_config)
 END
-  # Nobody comes in by any other way, nor without TLS where there is any.
+  # There is no other way in, nor one without TLS where TLS is on.
   echo "host$(! wants_tls || echo ssl) all all 127.0.0.1/32 scram-sha-256" \
     >"$RUN_DIR/postgres/data/pg_hba.conf"
   # The supervisor's parent-death signal is lost in the change of user, so it is set again here.
@@ -123,7 +123,7 @@ exec ${as_postgres[*]:-setpriv} --pdeathsig QUIT $PGBIN/postgres -D $PGDATA_VIA_
   plan service postgres INT QUIT 30
 }
 
-# A user of its own for each service, which may do no more there than proto/subject.def says.
+# Each service has its own user, with the permissions of proto/subject.def.
 nats_users_prepare() {
   local user
   for user in $(nats_users); do

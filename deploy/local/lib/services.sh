@@ -36,7 +36,7 @@ replicas_of() {
 }
 
 # The supervisor has room for 128 lines: beside these, PostgreSQL, nats-server and migrate have one.
-REPLICAS_MOST=125
+REPLICAS_MAX=125
 
 replicas_check() {
   local service n sum=0
@@ -45,8 +45,8 @@ replicas_check() {
     [[ $n =~ ^(0|[1-9][0-9]?)$ ]] || die "REPLICAS_${service^^} must be a number from 0 to 99"
     sum=$((sum + n))
   done
-  [[ $sum -le $REPLICAS_MOST ]] ||
-    die "REPLICAS_* ask for $sum processes in all; $REPLICAS_MOST are the most"
+  [[ $sum -le $REPLICAS_MAX ]] ||
+    die "REPLICAS_* ask for $sum processes in all; $REPLICAS_MAX are the most"
 }
 
 service_prepare() {

@@ -2,7 +2,7 @@
 # With which settings the stack was started: $RUN_DIR/settings has a line "NAME DIGEST" for each that
 # there is, and "-" for one that was not given. A digest, as some are secret.
 
-# The stack's own, and what the programs say of theirs.
+# The settings of the stack and of its programs.
 settings_names() {
   local program
   printf '%s\n' BIN_DIR STACK_TLS GATEWAY_PORT DASHBOARD_PORT POSTGRES_PORT NATS_PORT
