@@ -21,7 +21,7 @@ else
 Q = @
 endif
 
-# Whoever has ccache compiles a file once, in whichever folder it lies.
+# With ccache a file is compiled once, in whichever folder it lies.
 CC = $(if $(shell command -v ccache),ccache )gcc
 PKGS = libh2o-evloop jansson libpq openssl libcurl libcares
 # libh2o's headers default to libuv, and are not clean under our warnings: hence -isystem.
@@ -99,7 +99,7 @@ $(OUT)/gen/dashboard_assets.o: $(OUT)/gen/dashboard_assets.c $(OUT)/flags
 	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
 OBJ_dashboard = $(OUT)/gen/dashboard_assets.o
 
-# The version, which is no part of libcommon.a: another commit links the programs anew, and no test.
+# The version, which is no part of libcommon.a: another commit relinks the programs, but no test.
 VERSION_OBJ = $(OUT)/gen/version.o
 $(OUT)/gen/version.c: FORCE
 	$(Q)mkdir -p $(@D) && tools/version --source $@
@@ -140,12 +140,15 @@ $(OUT)/libcommon.a: $(COMMON_OBJ) $(foreach d,$(filter common/%,$(SQL_DIRS)),$(O
 # -- tests -----------------------------------------------------------------------------------------
 # ONLY=PATTERN narrows them down to those whose path matches, a regular expression: no more than these
 # is built, installed and started.
-tests_in = $(shell find $(1) -name '*_test.c' 2>/dev/null | sort | grep -E -e '$(ONLY)')
+wanted   = grep -E -e '$(ONLY)'
+tests_in = $(shell find $(1) -name '*_test.c' 2>/dev/null | sort | $(wanted))
 UNIT_SRC        := $(call tests_in,tests/unit)
 INTEGRATION_SRC := $(call tests_in,tests/integration)
 LONG_SRC        := $(call tests_in,tests/long)
-# Of a suite in JavaScript: its name, when it is asked for.
-suite_if_wanted = $(if $(shell echo tests/$(1) | grep -E -e '$(ONLY)'),$(1))
+scripts_in = $(shell ls $(1)/*.test.mjs 2>/dev/null | $(wanted))
+API_SRC         := $(call scripts_in,tests/api)
+BROWSER_SRC     := $(call scripts_in,tests/browser)
+MEASURED_SRC    := $(call scripts_in,tests/browser/measured)
 
 # One program for each folder, of the files asked for. That of a folder tests/unit/services/X links
 # that service's objects, main.c apart.
@@ -165,9 +168,6 @@ $(foreach d,$(sort $(dir $(TEST_SRC))),$(eval $(call test_program,$(d),$(filter 
 $(OUT)/libsupport.a: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard tests/support/*.c)))
 	$(Q)rm -f $@ && ar qcs $@ $^
 
-API     := $(call suite_if_wanted,api)
-BROWSER := $(call suite_if_wanted,browser)
-
 # The tests in JavaScript; they want what a stack's env file says in their environment. The file is the
 # last that npm writes.
 API_MODULES = tests/node_modules/.package-lock.json
@@ -180,16 +180,16 @@ $(API_MODULES) $(MEASURED_MODULES): %/node_modules/.package-lock.json: %/package
 
 .PHONY: test-api
 test-api: $(API_MODULES)
-	$(Q)cd tests/api && node --test --test-concurrency=2 --test-reporter=tap
+	$(Q)cd tests/api && node --test --test-concurrency=2 --test-reporter=tap $(notdir $(API_SRC))
 
-# The dashboard in a real browser, on a stack that runs: tools/run-tests starts one. SUITES names files
-# of tests/browser; what is measured wants the machine to itself.
-SUITES ?= all.mjs
+# The dashboard in a real browser, on a stack that runs: tools/run-tests starts one. All files share a
+# browser; what is measured wants the machine to itself.
 .PHONY: test-browser test-measured
 test-browser: $(BROWSER_MODULES)
-	$(Q)cd tests/browser && node --test --test-reporter=tap $(SUITES)
+	$(Q)cd tests/browser && node --test --test-concurrency=2 --test-reporter=tap \
+	    $(if $(filter-out $(BROWSER_SRC),$(wildcard tests/browser/*.test.mjs)),$(notdir $(BROWSER_SRC)),all.mjs)
 test-measured: $(BROWSER_MODULES) $(MEASURED_MODULES)
-	$(Q)cd tests/browser/measured && node --test --test-reporter=tap measured.test.mjs
+	$(Q)cd tests/browser/measured && node --test --test-concurrency=1 --test-reporter=tap $(notdir $(MEASURED_SRC))
 
 .PHONY: screenshots
 screenshots:
@@ -207,28 +207,35 @@ TESTED_SRC = $(UNIT_SRC) $(INTEGRATION_SRC)
 TESTS_OUT  = $(OUT)
 endif
 ifneq ($(PROFILE),release)
-BROWSER =
+BROWSER_SRC =
 endif
+# Groups of packages and modules.
+API     = $(if $(API_SRC),api)
+BROWSER = $(if $(BROWSER_SRC),browser)
 TESTED = $(patsubst %,$(TESTS_OUT)/%run,$(sort $(dir $(TESTED_SRC))))
 # Some unit tests do without any server and any program of ours.
-WANTS_PROGRAMS = $(INTEGRATION_SRC)$(API)$(BROWSER)$(shell grep -rlE '(postgres|nats)_server\.h|tools/|deploy/|/bin/' \
+WANTS_PROGRAMS = $(INTEGRATION_SRC)$(API_SRC)$(BROWSER_SRC)$(shell grep -rlE '(postgres|nats)_server\.h|tools/|deploy/|/bin/' \
                    $(sort $(dir $(UNIT_SRC))) /dev/null)
 
+nothing = $(error nothing matches ONLY=$(ONLY))
 .PHONY: test test-long
 test:
-	$(Q)tools/install-packages build test $(if $(WANTS_PROGRAMS),run) $(if $(INTEGRATION_SRC),integration) $(API) $(BROWSER)
+	$(if $(strip $(TESTED_SRC) $(API_SRC) $(BROWSER_SRC)),,$(nothing))
+	$(Q)tools/install-packages build test $(if $(WANTS_PROGRAMS),run) $(if $(INTEGRATION_SRC),integration) \
+	    $(if $(filter tests/unit/tools/%,$(UNIT_SRC)),drift) $(API) $(BROWSER)
 	$(Q)$(MAKE) $(if $(WANTS_PROGRAMS),build) $(if $(API),$(API_MODULES)) $(if $(BROWSER),$(BROWSER_MODULES)) \
 	    $(if $(filter $(OUT),$(TESTS_OUT)),$(TESTED))
 ifneq ($(TESTS_OUT),$(OUT))
 	$(Q)$(MAKE) $(TESTED) PROFILE=release
 endif
-	$(Q)tools/run-tests $(PROFILE) $(TESTED) $(API) $(BROWSER)
+	$(Q)tools/run-tests $(PROFILE) $(TESTED) $(API_SRC) $(BROWSER_SRC)
 
 # Load, endurance and scale: what measures, and so has the machine to itself.
 test-long:
-	$(Q)tools/install-packages build test run integration $(BROWSER)
-	$(Q)$(MAKE) build $(if $(BROWSER),$(BROWSER_MODULES) $(MEASURED_MODULES)) $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC))))
-	$(Q)tools/run-tests $(PROFILE) $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC)))) $(if $(BROWSER),measured)
+	$(if $(strip $(LONG_SRC) $(MEASURED_SRC)),,$(nothing))
+	$(Q)tools/install-packages build test run integration $(if $(MEASURED_SRC),browser)
+	$(Q)$(MAKE) build $(if $(MEASURED_SRC),$(BROWSER_MODULES) $(MEASURED_MODULES)) $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC))))
+	$(Q)tools/run-tests $(PROFILE) $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC)))) $(MEASURED_SRC)
 
 # -- fuzzing ---------------------------------------------------------------------------------------
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,build/fuzz/bin/%,$(wildcard tests/fuzz/*_fuzz.c))
@@ -274,7 +281,7 @@ ALL_H := $(sort $(shell find common proto services deploy tests -name node_modul
 ifeq ($(LINT),all)
 LINTED = $(ALL_C) $(ALL_H)
 else ifneq ($(ONLY),)
-LINTED := $(shell printf '%s\n' $(ALL_C) $(ALL_H) | grep -E -e '$(ONLY)')
+LINTED := $(shell printf '%s\n' $(ALL_C) $(ALL_H) | $(wanted))
 else
 LINTED = $(CHANGED)
 endif
@@ -286,6 +293,7 @@ TIDY_FLAGS = -std=gnu17 -D_GNU_SOURCE -I. -I$(OUT)/gen $(PKG_CFLAGS)
 
 .PHONY: lint lint-all lint-format lint-tidy lint-headers lint-shell lint-yaml lint-tree format
 lint:
+	$(if $(ONLY),$(if $(strip $(LINTED)),,$(nothing)))
 	$(Q)tools/install-packages build test lint
 	$(Q)$(MAKE) -k lint-all
 	@echo "lint: no findings in $(words $(sort $(LINTED))) C files, $$(($$(date +%s) - MAKE_STARTED)) s"
@@ -322,7 +330,7 @@ lint-yaml:
 # What several places say is the same in all of them. Each check prints all that it finds, and none
 # waits for another: one run names every place that a change has forgotten.
 DRIFT := contract pages settings compose kubernetes changelog
-.PHONY: check-drift drift lint-layers lint-length lint-tests $(DRIFT:%=drift-%)
+.PHONY: check-drift drift lint-layers lint-length lint-tests lint-words $(DRIFT:%=drift-%)
 check-drift:
 	$(Q)tools/install-packages build drift
 	$(Q)$(MAKE) -k -O drift
@@ -335,8 +343,8 @@ drift-settings:
 drift-contract drift-pages drift-compose drift-kubernetes drift-changelog: drift-%:
 	$(Q)tools/check-$*
 
-lint-tree: drift lint-layers lint-length lint-tests
-lint-layers lint-length lint-tests: lint-%:
+lint-tree: drift lint-layers lint-length lint-tests lint-words
+lint-layers lint-length lint-tests lint-words: lint-%:
 	$(Q)tools/check-$*
 
 # The page of all settings, from what the programs say of themselves; and the users of the bus.
@@ -358,8 +366,8 @@ help:
 	@echo 'make check-drift  what a command, setting, error code, column or page lacks elsewhere'
 	@echo 'make bench        requests a second and CPU a request'
 	@echo 'make fuzz         every parser of untrusted input (FUZZ_SECONDS)'
-	@echo 'make screenshots  docs/screenshots anew'
-	@echo 'make settings     docs/settings.md anew, and the users of the bus'
+	@echo 'make screenshots  docs/screenshots again'
+	@echo 'make settings     docs/settings.md again, and the users of the bus'
 	@echo 'V=1 shows commands. Settings are in docs/settings.md, such as GATEWAY_PORT and RUN_DIR;'
 	@echo 'docs/troubleshooting.md has what may go wrong.'
 

@@ -1,4 +1,4 @@
--- Fills the trail up to :entries entries, in transactions of 1,000, half of them for organization
+-- Fills the audit log up to :entries entries, in transactions of 1,000, half of them for organization
 -- :'organization' and half for nineteen others; dated now, as the seal demands.
 SET synchronous_commit = off;
 

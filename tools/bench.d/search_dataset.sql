@@ -5,7 +5,7 @@
 --     PGOPTIONS='-c bench.organization_id=UUID' psql "$DATABASE_URL" -f tools/bench.d/search_dataset.sql
 --
 -- External ids of the contacts: bench-0 to bench-9999, and bench-large. Conversations come in the
--- order of their time, contacts taking turns, so that neighbours in the table are of different
+-- order of their time, contacts taking turns, so that adjacent rows of the table are of different
 -- contacts: as it grows in life.
 BEGIN;
 
