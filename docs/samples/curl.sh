@@ -12,7 +12,7 @@ trap 'rm -f "$answer"' EXIT
 
 # The key goes in by standard input: among the arguments everybody on the machine could read it.
 # Broken connections, 429 and 5xx are tried again, after Retry-After or else 1, 2, 4 ... seconds. The
-# body goes to a file, which curl begins anew with each attempt.
+# body goes to a file, which curl rewrites with each attempt.
 api() {
   local method=$1 path=$2 body=${3-} status
   status=$(curl --silent --show-error --max-time 30 --retry 5 --retry-all-errors \

@@ -12,18 +12,18 @@
 #include <string.h>
 #include <time.h>
 
-enum { TOLERANCE_S = 300, BODY_MOST = 64 * 1024, TIMESTAMP_MOST = 20 };
+enum { TOLERANCE_S = 300, BODY_MAX = 64 * 1024, TIMESTAMP_MAX = 20 };
 
 /* False when this is not ours, was changed, or is too old. */
 static bool is_verified(const char *secret, const char *timestamp, const char *signature,
                         const char *body, size_t n)
 {
-    static char bytes[TIMESTAMP_MOST + 1 + BODY_MOST];
+    static char bytes[TIMESTAMP_MAX + 1 + BODY_MAX];
     const size_t timestamp_n = strlen(timestamp);
     unsigned char mac[32];
     char expected[3 + 2 * sizeof(mac) + 1] = "v1=";
 
-    if (timestamp_n > TIMESTAMP_MOST || n > BODY_MOST)
+    if (timestamp_n > TIMESTAMP_MAX || n > BODY_MAX)
         return false;
     memcpy(bytes, timestamp, timestamp_n);
     bytes[timestamp_n] = '.';
@@ -39,7 +39,7 @@ static bool is_verified(const char *secret, const char *timestamp, const char *s
 
 int main(int argc, char **argv)
 {
-    static char body[BODY_MOST + 1];
+    static char body[BODY_MAX + 1];
     size_t n;
 
     if (argc != 4)

@@ -1,12 +1,13 @@
 /*
- * A neighbour on the bus: tells that a ticket was created or resolved, so that the organization's
- * webhooks hear of it. proto/asyncapi.yaml describes what is said here, and all the rest.
+ * An external system on the bus: tells that a ticket was created or resolved, so that the
+ * organization's webhooks hear of it. proto/asyncapi.yaml describes what is said here, and all the
+ * rest.
  *
- *     cc -o neighbour neighbour.c -lnats
- *     NATS_URL=nats://neighbour:PASSWORD@HOST:4222 ./neighbour ORGANIZATION ticket.created TICKET
+ *     cc -o external external_system.c -lnats
+ *     NATS_URL=nats://neighbour:PASSWORD@HOST:4222 ./external ORGANIZATION ticket.created TICKET
  *
- * Prints the event that is stored now. Any other end means that nobody knows: trying again may hand
- * in a second event, so receivers tell tickets by their id.
+ * Prints the event that is stored now. Any other end leaves it unknown: trying again may publish a
+ * second event, so receivers tell tickets by their id.
  */
 #include <inttypes.h>
 #include <nats/nats.h>
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATIENCE_MS = 5000, ROOM = 1024 };
+enum { TIMEOUT_MS = 5000, CAPACITY = 1024 };
 
 static natsStatus connect_bus(natsOptions **options, natsConnection **bus)
 {
@@ -36,14 +37,14 @@ static natsStatus connect_bus(natsOptions **options, natsConnection **bus)
 static natsStatus make_request(natsMsg **request, const char *organization, const char *type,
                                const char *ticket)
 {
-    char deadline[24], body[ROOM];
+    char deadline[24], body[CAPACITY];
     int n =
         snprintf(body, sizeof(body), "{\"type\":\"%s\",\"data\":{\"id\":\"%s\",\"status\":\"%s\"}}",
                  type, ticket, strcmp(type, "ticket.resolved") == 0 ? "closed" : "open");
-    natsStatus s =
-        n < ROOM ? natsMsg_Create(request, "v1.webhook.publish", NULL, body, n) : NATS_INVALID_ARG;
+    natsStatus s = n < CAPACITY ? natsMsg_Create(request, "v1.webhook.publish", NULL, body, n)
+                                : NATS_INVALID_ARG;
 
-    snprintf(deadline, sizeof(deadline), "%" PRId64, nats_Now() + PATIENCE_MS);
+    snprintf(deadline, sizeof(deadline), "%" PRId64, nats_Now() + TIMEOUT_MS);
     if (s == NATS_OK)
         s = natsMsgHeader_Set(*request, "Organization-Id", organization);
     return s == NATS_OK ? natsMsgHeader_Set(*request, "Deadline", deadline) : s;
@@ -58,20 +59,20 @@ int main(int argc, char **argv)
     natsStatus s;
 
     if (argc != 4 || getenv("NATS_URL") == NULL || strpbrk(argv[3], "\"\\") != NULL) {
-        fprintf(stderr, "usage: NATS_URL=... neighbour ORGANIZATION TYPE TICKET\n");
+        fprintf(stderr, "usage: NATS_URL=... external ORGANIZATION TYPE TICKET\n");
         return 2;
     }
     s = connect_bus(&options, &bus);
     if (s == NATS_OK)
         s = make_request(&request, argv[1], argv[2], argv[3]);
     if (s == NATS_OK)
-        s = natsConnection_RequestMsg(&reply, bus, request, PATIENCE_MS);
+        s = natsConnection_RequestMsg(&reply, bus, request, TIMEOUT_MS);
     if (s == NATS_OK)
         s = natsMsgHeader_Get(reply, "Outcome", &outcome);
     if (s == NATS_OK) /* {"id","type"}, or what is wrong: [{"code","message","field"?}] */
         printf("%s %.*s\n", outcome, natsMsg_GetDataLength(reply), natsMsg_GetData(reply));
     else
-        fprintf(stderr, "neighbour: %s\n", natsStatus_GetText(s));
+        fprintf(stderr, "external: %s\n", natsStatus_GetText(s));
     natsMsg_Destroy(reply);
     natsMsg_Destroy(request);
     natsConnection_Destroy(bus);
