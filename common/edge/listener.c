@@ -37,6 +37,7 @@ struct client {
     struct peer_count *near, *wide; /* NULL: a trusted proxy */
     h2o_socket_t *sock;
     size_t requests;
+    bool leaves;     /* shut to make room */
     int64_t idle_us; /* monotonic: since when */
 };
 
@@ -163,6 +164,7 @@ static void on_closed(void *data)
         h2o_linklist_unlink(&client->idle_link);
     count_out(clients, client->near);
     count_out(clients, client->wide);
+    clients->n_leaving -= client->leaves;
     free(client);
     clients->n--;
     metric_add(edge_metrics.connections, -1);
@@ -217,15 +219,18 @@ static struct client *find_spare(struct clients *clients)
     return spare;
 }
 
-/* Shuts a connection that is idle. Its end, in the loop's next step, lets the next one in. */
+/* Shuts a connection that is idle. Its end, in the loop's next step, lets the next one in; until
+   then no other is shut. */
 static void make_room(struct clients *clients)
 {
-    struct client *client = find_spare(clients);
+    struct client *client = clients->n_leaving == 0 ? find_spare(clients) : NULL;
 
     if (client == NULL)
         return;
     h2o_linklist_unlink(&client->idle_link);
     client->requests++; /* it is no longer idle, and is not counted down */
+    client->leaves = true;
+    clients->n_leaving++;
     metric_add(edge_metrics.connections_shed, 1);
     (void)shutdown(h2o_socket_get_fd(client->sock), SHUT_RDWR);
 }

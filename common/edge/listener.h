@@ -27,7 +27,7 @@ struct peer_count; /* an address or a network with connections, and how many */
 
 struct clients {
     h2o_linklist_t all, idle; /* idle: without a request under way, longest first */
-    size_t n, max, max_of_one, max_of_network;
+    size_t n, n_leaving, max, max_of_one, max_of_network;
     const struct networks *trusted;
     struct peer_count *counts[CLIENTS_BUCKETS];
     uint64_t seed;
