@@ -112,7 +112,8 @@ Test(connections, of_the_network_with_most_make_room_first)
     for (last_us = clock_mono_us(); clock_mono_us() - last_us <= IDLE_US;)
         poll(NULL, 0, 10); /* until any of them could be shut */
     cr_assert(is_answered(connect_from(2, 1, gateway.port)));
-    cr_assert_eq(replica_metric(&gateway, METRIC "shed_total"), 1, "%lld", replica_metric(&gateway, METRIC "shed_total"));
+    cr_assert_eq(replica_metric(&gateway, METRIC "shed_total"), 1, "%lld",
+                 replica_metric(&gateway, METRIC "shed_total"));
     for (int i = 0; i < OTHERS; i++)
         cr_expect(is_answered(others[i]), "others have been idle for longer: %d", i);
     cr_expect_not(is_answered(fds[0]));
@@ -134,7 +135,8 @@ Test(connections, that_are_idle_for_longest_make_room)
     cr_assert(is_answered(fds[0]), "it is not the one any more that is idle for longest");
     late = connect_from(20 + MAX, 1, gateway.port);
     cr_assert(is_answered(late), "let in when another has been idle for a second");
-    cr_assert_eq(replica_metric(&gateway, METRIC "shed_total"), 1, "%lld", replica_metric(&gateway, METRIC "shed_total"));
+    cr_assert_eq(replica_metric(&gateway, METRIC "shed_total"), 1, "%lld",
+                 replica_metric(&gateway, METRIC "shed_total"));
     cr_assert_not(is_answered(fds[1]));
     for (int i = 0; i < MAX; i++)
         if (i != 1)
