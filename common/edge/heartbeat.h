@@ -14,7 +14,7 @@
 
 #define HEARTBEAT_MS           25
 #define HEARTBEAT_RESEND_TICKS 40 /* ticks after which another is sent */
-#define HEARTBEAT_GRACE_TICKS  3  /* ticks of silence that may be a lack of CPU */
+#define HEARTBEAT_GRACE_TICKS  20 /* ticks of silence that may be a lack of CPU */
 
 struct heartbeat {
     unsigned timeout_ticks; /* missing ones that make the bus silent */
