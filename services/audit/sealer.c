@@ -187,7 +187,7 @@ static struct sealer_metrics sealer_metrics_make(void)
         .left_out = metric_counter("conversations_audit_left_out_entries_total", NULL,
                                    "Entries that cannot be sealed"),
         .foreign = metric_counter("conversations_audit_foreign_blocks_total", NULL,
-                                  "Altered blocks found while sealing"),
+                                  "Altered blocks met while sealing; one may be met several times"),
         .lacks_key = metric_gauge("conversations_audit_lacks_key", NULL,
                                   "1 while this process does not seal because the newest block is "
                                   "signed with an unknown key"),

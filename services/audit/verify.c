@@ -205,11 +205,15 @@ void verify_block(struct verify_chain *chain, const struct verify_block *block,
     memcpy(chain->hash, block->hash, SHA256_BYTES);
 }
 
-void verify_end(const struct verify_chain *chain, int64_t head_number, struct verify_report *report)
+void verify_end(const struct verify_chain *chain, int64_t published, int64_t given,
+                struct verify_report *report)
 {
-    if (head_number > chain->number)
+    if (published > chain->number)
         verify_find(report, VERIFY_REMOVED, NULL, chain->number + 1,
                     "the block is missing, although a later head was published");
+    else if (given > chain->number)
+        verify_find(report, VERIFY_REMOVED, NULL, chain->number + 1,
+                    "the block is missing, although it or a later one was given as the head");
 }
 
 /* Where retention has taken the block it is neither that something is wrong nor that the head has

@@ -95,8 +95,9 @@ void verify_block(struct verify_chain *chain, const struct verify_block *block,
 /* The next block is there, but cannot be read. */
 void verify_malformed(struct verify_chain *chain, int64_t number, struct verify_report *report);
 
-/* The chain ends there, although a head of that number is known. */
-void verify_end(const struct verify_chain *chain, int64_t head_number,
+/* The chain ends there: whether a head is known of a higher number, published or `given`; 0 = no
+   such head. */
+void verify_end(const struct verify_chain *chain, int64_t published, int64_t given,
                 struct verify_report *report);
 
 /* The notes of what retention has dropped, the latest first. */

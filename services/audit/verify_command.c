@@ -132,8 +132,6 @@ static void look_along_chain(struct verify_step *verify, struct command *command
 {
     const struct db_rows *ends = db_result(db, verify->before);
     const size_t n = db_rows_count(db_result(db, verify->first));
-    const int64_t published = db_value_int(ends, 0, 0);
-    const int64_t kept = verify->head_number;
     size_t entry = 0, n_notes;
     const struct note *notes = notes_read(db_result(db, verify->third), command->arena, &n_notes);
     const int64_t dropped_us = notes_reach(notes, n_notes, keys, command->arena);
@@ -147,7 +145,7 @@ static void look_along_chain(struct verify_step *verify, struct command *command
     if (db_value_bool(ends, 0, 1))
         verify_find(&verify->report, VERIFY_REWRITTEN, NULL, 0,
                     "there are blocks with impossible numbers");
-    verify_end(&verify->chain, kept > published ? kept : published, &verify->report);
+    verify_end(&verify->chain, db_value_int(ends, 0, 0), verify->head_number, &verify->report);
     verify_notes(notes, n_notes, keys, command->arena, &verify->report);
     verify->is_along_entries = true;
 }

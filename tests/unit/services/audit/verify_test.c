@@ -129,7 +129,7 @@ Test(verify, passes_a_chain_that_is_as_it_was_sealed)
     cr_assert_eq(chain.present, ENTRIES);
     cr_assert_eq(chain.number, 2);
     cr_assert_eq(chain.entries, ENTRIES);
-    verify_end(&chain, 2, &report);
+    verify_end(&chain, 2, 2, &report);
     verify_count(&chain, ENTRIES, true, &report);
     cr_assert(verify_is_fine(&report));
 }
@@ -259,8 +259,17 @@ Test(verify, misses_a_block_that_is_not_there)
 Test(verify, misses_the_blocks_below_a_published_head)
 {
     cr_assert(walk(0));
-    verify_end(&chain, 3, &report);
+    verify_end(&chain, 3, 0, &report);
     assert_found(VERIFY_REMOVED, 3, NULL);
+    cr_assert_not_null(strstr(report.of[VERIFY_REMOVED].detail.p, "published"));
+}
+
+Test(verify, misses_the_blocks_below_a_given_head)
+{
+    cr_assert(walk(0));
+    verify_end(&chain, 2, 3, &report);
+    assert_found(VERIFY_REMOVED, 3, NULL);
+    cr_assert_not_null(strstr(report.of[VERIFY_REMOVED].detail.p, "given"));
 }
 
 Test(verify, says_of_a_given_head_whether_its_block_was_walked)
