@@ -231,16 +231,17 @@ static void run_waiting(struct actor *actor)
 static void end_hung_sessions(struct actor *actor)
 {
     struct params params = {.n = 0};
+    const struct db_rows *rows;
     size_t n;
 
     if (db_once(actor->db, actor->end_hung_sessions, &params, HUNG_TIMEOUT_US) != ST_OK)
         return;
-    n = db_rows_count(db_result(actor->db, 0));
-    if (n == 0)
-        return;
+    rows = db_result(actor->db, 0);
+    n = db_rows_count(rows);
     metric_add(actor->metrics->hung_sessions, (int64_t)n);
-    LOG(LOG_WARNING, "ended database sessions whose program hangs in a transaction",
-        log_int("sessions", (int64_t)n));
+    for (size_t i = 0; i < n; i++)
+        LOG(LOG_WARNING, "ended a database session whose program hangs in a transaction",
+            log_slice("session", db_value(rows, i, 0)));
 }
 
 static void do_upkeep(struct actor *actor)

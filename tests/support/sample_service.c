@@ -22,8 +22,8 @@ const char sample_schema[] =
     " FOR EACH ROW WHEN (NEW.id = 'slow-commit') EXECUTE FUNCTION slow();"
     /* That of services ends sessions of their roles: services/migrate/sql/create_functions.sql. */
     "CREATE SCHEMA migration;"
-    "CREATE FUNCTION migration.end_hung_sessions() RETURNS SETOF boolean LANGUAGE sql AS"
-    " $$ SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    "CREATE FUNCTION migration.end_hung_sessions() RETURNS SETOF text LANGUAGE sql AS"
+    " $$ SELECT pid::text FROM pg_stat_activity, pg_terminate_backend(pid)"
     "    WHERE application_name = 'hung' AND datname = current_database() $$;";
 
 const struct postgres_template sample_template = {.name = "sample", .script = sample_schema};

@@ -3,12 +3,23 @@
 -- program to send its next statement or to take what it asked for, and has done so for five seconds
 -- since the last one began. Whichever service is alive calls it, for all: of the one that hangs there
 -- may be no other replica. So it runs as its owner, and what it ends is for no caller to say.
--- -> a row for each that it ended
-CREATE OR REPLACE FUNCTION migration.end_hung_sessions() RETURNS SETOF boolean
+-- -> a row for each that it ended, which says whose it was; null for one that was gone
+DO $$
+BEGIN
+    IF (SELECT prorettype <> 'text'::regtype FROM pg_proc
+         WHERE oid = to_regprocedure('migration.end_hung_sessions()')) THEN
+        DROP FUNCTION migration.end_hung_sessions();
+    END IF;
+END
+$$;
+CREATE OR REPLACE FUNCTION migration.end_hung_sessions() RETURNS SETOF text
 LANGUAGE sql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT pg_terminate_backend(pid)
+    SELECT CASE WHEN pg_terminate_backend(pid)
+                THEN format('%s at %s, backend %s', application_name,
+                            coalesce(host(client_addr) || ':' || client_port, 'a local socket'), pid)
+           END
       FROM pg_stat_activity
      WHERE starts_with(usename, 'conv_') AND datname = current_database()
        AND pid <> pg_backend_pid()
