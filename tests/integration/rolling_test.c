@@ -17,7 +17,7 @@
 
 TestSuite(rolling, .init = stack_have_alone);
 
-enum { RATE = 60, LONG_RATE = 300, READY_WITHIN_MS = 30000, N_SERVICES = 5 };
+enum { RATE = 60, LONG_RATE = 300, READY_WITHIN_MS = 10000, N_SERVICES = 5 };
 
 static const char *const services[N_SERVICES] = {"access", "conversation", "search", "audit",
                                                  "webhook"};
@@ -27,7 +27,7 @@ static const char *const as_they_are[] = {NULL};
 static void restart(const char *name, int by)
 {
     stack_end(name, by);
-    cr_assert(health_await(READY_WITHIN_MS), "%s did not come back", name);
+    cr_assert(health_await((int)limit_scaled(READY_WITHIN_MS)), "%s did not come back", name);
 }
 
 Test(rolling, restarts_of_every_process_cost_no_request)

@@ -4,7 +4,7 @@
 
 #include "tests/unit/common/actor/actor_fixture.h"
 
-enum { PAGES = 16 };
+enum { PAGES = 8 };
 
 TestSuite(actor, .init = setup, .fini = teardown);
 
@@ -244,7 +244,7 @@ static long sleeps(void)
 
 Test(actor, sleeps_while_its_replies_wait_for_the_bus)
 {
-    enum { OTHERS = 200 /* more than a batch takes */, SLEEPS = 100 };
+    enum { OTHERS = 200 /* more than a batch takes */, SLEEPS = 20 };
     int64_t until_us;
     long before;
 
