@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "tests/support/api_client.h"
 #include "tests/support/health.h"
+#include "tests/support/limit_scale.h"
 #include "tests/support/load.h"
 #include "tests/support/raw_http.h"
 #include "tests/support/replica.h"
@@ -31,7 +32,7 @@ enum {
     RATE = 200,
     SOME = 60,                /* requests of the load */
     MANY = 150,               /* likewise */
-    FAIL_MAX = 10,            /* of a hundred, when a part is back */
+    HEALS_US = 200 * 1000,    /* when a part is back */
     REFUSED_AT_ONCE_MIN = 95, /* likewise */
     /* A gateway of a test's own, so that what it gives up is not waited for. */
     DEADLINE_MS = 1000,
@@ -69,12 +70,10 @@ static void print_summary(const char *what, const struct load *load, int64_t fro
 
 static void expect_healed(const struct load *load, int64_t back_us)
 {
-    const int sent = load_sent(load, back_us, INT64_MAX);
-    const int failed = load_failures(load, back_us, INT64_MAX);
-
-    fprintf(stderr, "%d of %d failed when it was back\n", failed, sent);
+    fprintf(stderr, "%d of %d failed when it was back\n", load_failures(load, back_us, INT64_MAX),
+            load_sent(load, back_us, INT64_MAX));
     load_tell_failures(load, back_us);
-    cr_assert_leq(failed * 100, sent * FAIL_MAX);
+    cr_assert_leq(load_last_failure_us(load), back_us + limit_scaled(HEALS_US));
 }
 
 /* The load is above the limit of an organization that has none of its own. */
