@@ -144,6 +144,9 @@ void client_busy(h2o_socket_t *sock)
 
     if (client->requests++ == 0)
         h2o_linklist_unlink(&client->idle_link);
+    /* It asked as it was shut, and ends with its answer: nobody waits for that. */
+    client->clients->n_leaving -= client->leaves;
+    client->leaves = false;
 }
 
 void client_rests(h2o_socket_t *sock)
