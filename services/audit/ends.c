@@ -11,7 +11,10 @@ enum {
     AHEAD_MAX = 1000, /* the same beyond the horizon ... */
     SINCE_MAX = 16,   /* ... and for one made before a transaction */
     PLACES_A_LOOK = 500,
-    WHOLE_COST = 20 /* reading a whole block costs as much as so many heads */
+    /* Reading a whole block costs as much as so many heads, and one more for so many bytes, all of
+       which are kept until the step ends. */
+    WHOLE_COST = 20,
+    WHOLE_BYTES_A_HEAD = 1024
 };
 
 static void note(struct ends_foreign *foreign, const struct uuid *organization_id, int64_t number)
@@ -136,6 +139,8 @@ struct way {
     struct arena *arena;
     struct ends_foreign *foreign;
     struct str xid, organization, number;
+    const struct db_rows *places; /* the next ones downwards; NULL = not listed yet */
+    size_t n_passed;              /* of these */
     size_t left;
     bool is_at_end; /* at what is known, or below all blocks */
 };
@@ -170,33 +175,43 @@ static bool is_below_known(const struct way *way)
     return str_to_u64(way->xid, UINT64_MAX, &xid) && xid < way->search->known.at.xid;
 }
 
+static enum status list_places(struct way *way)
+{
+    const db_param params[] = {way->xid, way->organization, way->number,
+                               decimal(way->arena, PLACES_A_LOOK)};
+    size_t asked = db_add(way->db, SQL_LIST_PLACES, params, 4);
+    enum status st = db_run(way->db);
+
+    if (st != ST_OK)
+        return st;
+    way->places = db_result(way->db, asked);
+    way->n_passed = 0;
+    way->is_at_end = db_rows_count(way->places) == 0;
+    return ST_OK;
+}
+
 /* The next block downwards that may be ours, whole in *rows, past those whose signature is wrong;
    none at the end of the way or when it has cost too much. */
 static enum status go_down(struct way *way, const struct db_rows **rows)
 {
     *rows = NULL;
     while (way->left > 0 && !way->is_at_end) {
-        const db_param params[] = {way->xid, way->organization, way->number,
-                                   decimal(way->arena, PLACES_A_LOOK)};
-        size_t asked = db_add(way->db, SQL_LIST_PLACES, params, 4), n;
-        enum status st = db_run(way->db);
-        const struct db_rows *places;
+        const size_t row = way->n_passed;
+        bool may_be;
 
-        if (st != ST_OK)
-            return st;
-        places = db_result(way->db, asked);
-        n = db_rows_count(places);
-        way->is_at_end = n == 0;
-        for (size_t i = 0; i < n && way->left > 0 && !way->is_at_end; i++) {
-            const bool may_be = is_candidate(way, places, i);
+        if (way->places == NULL || row == db_rows_count(way->places)) {
+            enum status st = list_places(way);
 
-            way->is_at_end = is_below_known(way);
-            if (!may_be || way->is_at_end)
-                continue;
-            pay(way, WHOLE_COST);
-            return read_whole(way->db, way->xid, way->organization,
-                              db_value_int(places, i, 1 + NUMBER), way->arena, rows);
+            if (st != ST_OK)
+                return st;
+            continue;
         }
+        may_be = is_candidate(way, way->places, row);
+        way->n_passed++;
+        way->is_at_end = is_below_known(way);
+        if (may_be && !way->is_at_end)
+            return read_whole(way->db, way->xid, way->organization,
+                              db_value_int(way->places, row, 1 + NUMBER), way->arena, rows);
     }
     return ST_OK;
 }
@@ -206,7 +221,10 @@ static void pass_by(struct way *way, const struct db_rows *rows, enum ends_kind 
 {
     struct uuid organization_id = {{0}};
     const int64_t number = db_value_int(rows, 0, VERIFY_NUMBER);
+    const size_t bytes =
+        db_value(rows, 0, VERIFY_REQUEST_IDS).n + db_value(rows, 0, VERIFY_ENTRY_HASHES).n;
 
+    pay(way, WHOLE_COST + bytes / WHOLE_BYTES_A_HEAD);
     way->xid = arena_str(way->arena, db_value(rows, 0, VERIFY_LAST_XID));
     way->organization = arena_str(way->arena, db_value(rows, 0, ENDS_ORGANIZATION_ID));
     way->number = arena_str(way->arena, db_value(rows, 0, VERIFY_NUMBER));

@@ -28,7 +28,8 @@ SELECT place.number,
             ELSE '-' END AS implausible_us,
        place.organization_id,
        horizon.xid AS horizon,
-       EXISTS (SELECT FROM audit.blocks WHERE last_xid >= horizon.xid) AS is_ahead
+       coalesce((SELECT true FROM audit.blocks WHERE last_xid >= horizon.xid
+                  ORDER BY last_xid, organization_id, number LIMIT 1), false) AS is_ahead
   FROM (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS xid OFFSET 0) AS horizon
   LEFT JOIN LATERAL (SELECT *
                        FROM (SELECT *

@@ -1,4 +1,5 @@
 /* Sealing on a real database: what is sealed, in which order, and what never is. */
+#include "tests/support/limit_scale.h"
 #include "tests/unit/services/audit/seal_fixture.h"
 
 TestSuite(seal_step, .init = start, .fini = stop);
@@ -266,6 +267,84 @@ Test(seal_step, leaves_out_a_chain_whose_count_is_used_up)
     seal(&sealing);
     cr_assert_eq(sealing.sealed, 1);
     cr_assert_eq(sealing.left_out, 1);
+}
+
+static int64_t peak_bytes(void)
+{
+    FILE *const status = fopen("/proc/self/status", "r");
+    char line[128];
+    long kb = 0;
+
+    cr_assert_not_null(status);
+    while (fgets(line, sizeof(line), status) != NULL)
+        if (sscanf(line, "VmHWM: %ld", &kb) == 1)
+            break;
+    fclose(status);
+    return (int64_t)kb * 1024;
+}
+
+/* Of blocks whose signature is right all of each is read to see that it was altered. */
+Test(seal_step, looks_back_over_thousands_of_altered_blocks_in_bounded_memory)
+{
+    struct seal_step sealing = {0};
+    int64_t before;
+
+    postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+    seal(&sealing);
+    postgres_do(server.url,
+                "INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id,"
+                " operation, http_status, outcome) SELECT gen_random_uuid(), audit.time_of(id), id,"
+                " '" ORG "', 'ping', 200, 'allowed' FROM generate_series(1, 4000) AS n,"
+                " test_id(interval '0 s', n) AS id");
+    seal(&sealing);
+    postgres_do(server.url, "UPDATE audit.blocks SET made_at = made_at - interval '1 ms'"
+                            " WHERE organization_id <> '" ORG "';" ENTRY(ORG, "0 s", 2));
+    before = peak_bytes();
+    sealing = (struct seal_step){0};
+    seal(&sealing);
+    fprintf(stderr, "%ld MB for %zu altered blocks\n", (long)(peak_bytes() - before) >> 20,
+            sealing.foreign.n);
+    cr_assert_eq(sealing.foreign.n, 4000);
+    cr_assert_gt(sealing.sealed, 4000);
+    cr_assert_lt(peak_bytes() - before, limit_scaled(128 << 20));
+}
+
+/* It ends where one of ours has to end: the entries in it are sealed again, in one at the same place. */
+Test(seal_step, seals_the_last_entry_of_a_foreign_block)
+{
+    struct seal_step sealing = {0};
+
+    postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+    seal(&sealing);
+    postgres_do(server.url, ENTRY(OTHER, "0 s", 2));
+    seal(&sealing);
+    postgres_do(server.url, "UPDATE audit.blocks SET made_at = made_at - interval '1 ms' WHERE"
+                            " organization_id = '" OTHER "';" ENTRY(ORG, "0 s", 3));
+    sealing = (struct seal_step){0};
+    seal(&sealing);
+    cr_assert_eq(sealing.sealed, 2);
+}
+
+/* The same without an altered row: all that the role of the audit service needs is to be first. */
+Test(seal_step, seals_an_entry_for_which_somebody_has_appended_a_block)
+{
+    struct seal_step sealing = {0};
+
+    postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+    seal(&sealing);
+    postgres_do(server.url, ENTRY(OTHER, "0 s", 2));
+    postgres_do(
+        role_url,
+        "INSERT INTO audit.blocks (organization_id, number, previous_hash, entries, last_xid,"
+        " last_request_id, made_xid, made_at, request_ids, entry_hashes, block_hash, key_id,"
+        " signature) SELECT organization_id, 1, sha256(''), 1, xid, request_id,"
+        " pg_current_xact_id(), clock_timestamp(), ARRAY[request_id], sha256(''),"
+        " sha256(''), 'x', sha512('') FROM audit.entries WHERE organization_id = '" OTHER "'");
+    postgres_do(server.url, ENTRY(ORG, "0 s", 3));
+    seal(&sealing);
+    cr_assert_eq(sealing.sealed, 2);
+    seal(&sealing);
+    cr_assert_eq(sealing.sealed, 0);
 }
 
 /* Wrongly signed, at the place up to which everything is settled. */
