@@ -81,6 +81,14 @@ static size_t list_entries(const struct verify_step *verify, struct db *db, stru
     return db_add(db, SQL_LIST_COVERED_ENTRIES, params, 4);
 }
 
+static size_t look_for_nameless(const struct verify_step *verify, struct db *db,
+                                struct str organization)
+{
+    const db_param params[] = {organization, verify->has_begun ? verify->at : STR("-infinity")};
+
+    return db_add(db, SQL_HAS_NAMELESS, params, 2);
+}
+
 /* How far everything is sealed is asked first: what lies below is in a block that can be seen. */
 static void ask_for_entries(struct verify_step *verify, struct db *db, struct str organization,
                             struct arena *arena)
@@ -91,6 +99,7 @@ static void ask_for_entries(struct verify_step *verify, struct db *db, struct st
     verify->second = list_entries(verify, db, organization, arena);
     verify->third = db_add(db, SQL_READ_HEAD, head, 2);
     verify->before = list_notes(db, arena);
+    verify->fourth = look_for_nameless(verify, db, organization);
 }
 
 void audit_verify_query(struct command *command, struct db *db, void *service)
@@ -234,6 +243,8 @@ static enum status look_along_entries(struct verify_step *verify, struct command
 
     if (st != ST_OK)
         return st;
+    if (db_value_bool(db_result(db, verify->fourth), 0, 0))
+        verify_find(&verify->report, VERIFY_INSERTED, NULL, 0, "the entry cannot be sealed");
     rows = db_result(db, verify->second);
     n = db_rows_count(rows);
     seen = n > 0 && is_as_last(verify, rows, 0) ? 1 : 0;

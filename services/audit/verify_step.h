@@ -27,7 +27,7 @@ struct verify_step {
     int64_t head_number;     /* a head that the operator has kept; 0 = none */
     uint8_t head_hash[SHA256_BYTES];
     struct verify_report report;
-    size_t before, first, second, third; /* statements */
+    size_t before, first, second, third, fourth; /* statements */
 };
 
 /* False: the command has been refused. */

@@ -33,6 +33,7 @@ static const struct expectation expectations[] = {
     {SQL_LIST_BLOCKS, "blocks_by_xid|blocks_of_organization|heads_by_xid"},
     {SQL_LIST_BLOCK_ENTRIES, "blocks_by_xid|blocks_of_organization|xid_organization_id"},
     {SQL_LIST_COVERED_ENTRIES, "blocks_by_xid|xid_organization_id"},
+    {SQL_HAS_NAMELESS, "xid_organization_id"},
     {SQL_READ_HEADS, "blocks_by_xid|blocks_of_organization"},
     {SQL_READ_HEAD, "blocks_by_xid|blocks_of_organization"},
     {SQL_READ_PLACE, "blocks_pkey|blocks_of_organization|Sort"},

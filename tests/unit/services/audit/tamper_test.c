@@ -735,3 +735,26 @@ Test(tamper, is_looked_for_behind_an_entry_whose_time_is_not_the_one_in_its_id)
     json_decref(from);
     PQfinish(owner);
 }
+
+/* One without an id, in the place at which the next step begins. */
+Test(tamper, is_found_where_a_step_ends)
+{
+    struct seal_step sealing = {0};
+
+    audit.signing = keys;
+    postgres_do(server.url,
+                "INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id,"
+                " operation, http_status, outcome) SELECT '" ORG "', audit.time_of(id), id, '" ORG
+                "', 'ping', 200, 'allowed' FROM generate_series(1, 1500) AS n,"
+                " test_id(interval '2 s' - n * interval '1 ms', n) AS id");
+    seal(&sealing);
+    cr_assert(is_fine(ORG));
+    postgres_do(server.url,
+                "ALTER TABLE audit.entries DROP CONSTRAINT entries_pkey;"
+                "ALTER TABLE audit.entries ALTER request_id DROP NOT NULL;"
+                "CREATE INDEX by_key ON audit.entries (organization_id, created_at, request_id);"
+                "INSERT INTO audit.entries SELECT organization_id, created_at, NULL, api_key_id,"
+                " operation, 201, outcome, denial_reason, conversation_id, contact_id, xid FROM"
+                " audit.entries ORDER BY created_at OFFSET 1000 LIMIT 1");
+    cr_assert_not(is_fine(ORG));
+}

@@ -1,0 +1,5 @@
+-- Whether there is an entry without an id at this time: only the owner of the database can have made
+-- one, and it has no place in the order by which a step goes on.   $1 organization   $2 the time
+SELECT EXISTS (SELECT FROM audit.entries
+                WHERE organization_id = $1::uuid AND created_at = $2::timestamptz
+                  AND request_id IS NULL)
