@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
 #include "common/edge/edge_metrics.h"
@@ -72,10 +73,8 @@ static struct peer_count **find_count(struct clients *clients, const struct netw
     struct peer_count **at;
 
     memcpy(half, network->base.b, sizeof(half));
-    half[1] ^= network->bits;
-    half[0] = (half[0] ^ clients->seed) * 0x9e3779b97f4a7c15ULL;
-    half[0] = (half[0] ^ (half[0] >> 32) ^ half[1]) * 0xbf58476d1ce4e5b9ULL;
-    at = &clients->counts[(half[0] ^ (half[0] >> 31)) % CLIENTS_BUCKETS];
+    at = &clients->counts[hash_words(half[0], half[1] ^ network->bits, clients->seed) %
+                          CLIENTS_BUCKETS];
     while (*at != NULL && !network_equal(&(*at)->network, network))
         at = &(*at)->next;
     return at;
@@ -144,7 +143,7 @@ void client_busy(h2o_socket_t *sock)
 
     if (client->requests++ == 0)
         h2o_linklist_unlink(&client->idle_link);
-    /* It asked as it was shut, and ends with its answer: nobody waits for that. */
+    /* It asked as it was shut, and ends with its answer: no other client waits for that. */
     client->clients->n_leaving -= client->leaves;
     client->leaves = false;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/base/log.h"
 
 #define SETS      8192 /* a power of two */
@@ -36,19 +37,12 @@ void throttle_free(struct throttle *throttle)
     free(throttle);
 }
 
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-    return x ^ (x >> 31);
-}
-
 static size_t set_of(const struct throttle *throttle, const struct network *network)
 {
     uint64_t half[2];
 
     memcpy(half, network->base.b, sizeof(half));
-    return (size_t)(mix(mix(half[0] ^ throttle->seed) ^ half[1] ^ network->bits) % SETS);
+    return (size_t)(hash_words(half[0], half[1] ^ network->bits, throttle->seed) % SETS);
 }
 
 static int64_t minute_of(int64_t now_us)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/base/log.h"
 
 #define SETS      1024 /* a power of two */
@@ -32,12 +33,10 @@ void shares_free(struct shares *shares)
 
 static struct share *set_of(struct shares *shares, const uint8_t whose[16])
 {
-    uint64_t half[2], x;
+    uint64_t half[2];
 
     memcpy(half, whose, sizeof(half));
-    x = (half[0] ^ shares->seed) * 0x9e3779b97f4a7c15ULL;
-    x = (x ^ (x >> 32) ^ half[1]) * 0xbf58476d1ce4e5b9ULL;
-    return shares->at[(x ^ (x >> 31)) % SETS];
+    return shares->at[hash_words(half[0], half[1], shares->seed) % SETS];
 }
 
 /* Its place, or that of the one which makes room; NULL: all are in use. */

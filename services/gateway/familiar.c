@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/base/log.h"
 
 #define SETS      1024 /* a power of two */
@@ -51,9 +52,7 @@ static uint64_t number_of(const struct address *address)
 
 static size_t set_of(const struct familiar *familiar, uint64_t network)
 {
-    uint64_t x = (network ^ familiar->seed) * 0x9e3779b97f4a7c15ULL;
-
-    return (size_t)((x ^ (x >> 32)) % SETS);
+    return (size_t)(hash_words(network, 0, familiar->seed) % SETS);
 }
 
 void familiar_note(struct familiar *familiar, const struct address *address, int64_t mono_us)

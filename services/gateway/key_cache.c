@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/base/log.h"
+#include "common/crypto/crypto.h"
 
 #define BUCKETS 16384 /* a power of two */
 
@@ -15,6 +17,7 @@ struct recency {
 
 struct key_cache {
     struct recency known, other;
+    uint64_t seed; /* random: clients cannot aim at a bucket */
     struct key *bucket[BUCKETS];
 };
 
@@ -23,6 +26,7 @@ struct key_cache *key_cache_new(size_t known_max, size_t other_max)
     struct key_cache *cache = calloc(1, sizeof(*cache));
 
     must(cache != NULL);
+    crypto_random(&cache->seed, sizeof(cache->seed));
     h2o_linklist_init_anchor(&cache->known.keys);
     h2o_linklist_init_anchor(&cache->other.keys);
     cache->known.max = known_max;
@@ -37,11 +41,11 @@ static struct key *key_at(h2o_linklist_t *node)
 
 static struct key **place_of(struct key_cache *cache, const uint8_t hash[SHA256_BYTES])
 {
-    size_t index;
+    uint64_t half[2];
     struct key **place;
 
-    memcpy(&index, hash, sizeof(index));
-    place = &cache->bucket[index % BUCKETS];
+    memcpy(half, hash, sizeof(half));
+    place = &cache->bucket[hash_words(half[0], half[1], cache->seed) % BUCKETS];
     while (*place != NULL && memcmp((*place)->hash, hash, SHA256_BYTES) != 0)
         place = &(*place)->chain;
     return place;

@@ -27,9 +27,9 @@ enum {
     TIMES_MAX = 3,
     /* In the short form some six samples of a probe are above its p99. */
     TIMES_MAX_SHORT = 5,
-    /* Of pages: all replies to a gateway come by one connection, and those of 6 MB hold the others up for
-       some 20 ms. In the long form they have the same limit as the others, and miss it. */
-    TIMES_MAX_PAGES = 20,
+    /* Of pages in the short form: all replies to a gateway come by one connection, and those of 6 MB
+       hold the others up for some 20 ms, which few samples show or not. */
+    TIMES_MAX_PAGES = 10,
 };
 
 /* -- the neighbour ---------------------------------------------------------------------------- */

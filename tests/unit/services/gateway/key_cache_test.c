@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/clock.h"
+
 #define ORG_A "01a1f97f-474a-73ab-af28-5392c02457f0"
 #define ORG_B "01a1f97f-477b-7639-b538-176800431171"
 
@@ -134,4 +136,36 @@ Test(key_cache, visits_every_known_key)
     cr_expect_not(is_known(3));
     key_cache_each(cache, count, &n);
     cr_expect_eq(n, 2);
+}
+
+enum { MANY = 10000 };
+
+/* How long it takes to find all of as many keys, whose hashes begin with the multiples of a number. */
+static int64_t find_many(uint64_t step)
+{
+    struct key_cache *many = key_cache_new(MANY, MANY);
+    int64_t took_us = 0;
+
+    for (int round = 0; round < 2; round++) {
+        const int64_t start_us = clock_mono_us();
+
+        for (uint64_t i = 0; i < MANY; i++) {
+            uint8_t hash[SHA256_BYTES] = {0};
+            const uint64_t first = i * step;
+
+            memcpy(hash, &first, sizeof(first));
+            key_cache_put(many, key_cache_get(many, hash));
+        }
+        took_us = clock_mono_us() - start_us;
+    }
+    key_cache_free(many);
+    return took_us;
+}
+
+/* Who makes up keys can choose their hashes by trying. */
+Test(key_cache, finds_keys_as_fast_whoever_has_chosen_them)
+{
+    const int64_t any_us = find_many(UINT64_C(0x9e3779b97f4a7c15)), chosen_us = find_many(1 << 14);
+
+    cr_assert_lt(chosen_us, 20 * any_us, "%ld us, others %ld us", (long)chosen_us, (long)any_us);
 }

@@ -1,0 +1,14 @@
+#include "common/base/hash.h"
+
+/* The last steps of splitmix64: each bit of the result depends on each bit of x. */
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    return x ^ (x >> 31);
+}
+
+uint64_t hash_words(uint64_t first, uint64_t second, uint64_t seed)
+{
+    return mix(mix(first ^ seed) ^ second);
+}
