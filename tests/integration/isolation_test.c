@@ -241,6 +241,9 @@ Test(isolation, of_a_connection_that_asks_as_it_is_shut_nobody_waits_for_the_ans
     /* The second one, unless it was seen to ask before it was shut. */
     cr_expect_leq(replica_metric(&gateway, "conversations_gateway_connections_shed_total"), 2);
     stack_signal("conversation-0", SIGCONT);
+    for (int i = 0; i < MAX; i++)
+        raw_http_close(&clients[i]);
+    raw_http_close(&late);
     replica_stop(&gateway);
 }
 
