@@ -308,7 +308,7 @@ format:
 
 # Looked at again when its object is: then the file, a header of it or the flags have changed.
 lint-tidy: $(patsubst %.c,$(OUT)/tidy/%.ok,$(sort $(filter %.c,$(LINTED))))
-$(OUT)/tidy/%.ok: %.c $(OUT)/%.o .clang-tidy tests/.clang-tidy common/edge/.clang-tidy services/gateway/.clang-tidy services/dashboard/.clang-tidy
+$(OUT)/tidy/%.ok: %.c $(OUT)/%.o .clang-tidy tests/.clang-tidy common/http/.clang-tidy services/gateway/.clang-tidy services/dashboard/.clang-tidy
 	$(Q)mkdir -p $(@D)
 	@echo "TIDY $<"
 	$(Q)clang-tidy --quiet --warnings-as-errors='*' $< -- $(TIDY_FLAGS) >$@.log 2>/dev/null || \

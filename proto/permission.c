@@ -1,5 +1,7 @@
 #include "proto/permission.h"
 
+#include "common/base/str.h"
+
 /* The words that subject.def uses for users, as sets of one. */
 enum {
 #define BUS_USER(symbol, name) symbol = 1 << BUS_USER_##symbol,
@@ -25,7 +27,7 @@ const struct bus_permission bus_permissions[] = {
 #undef NOTICE
 };
 
-const size_t n_bus_permissions = sizeof(bus_permissions) / sizeof(bus_permissions[0]);
+const size_t n_bus_permissions = ARRAY_SIZE(bus_permissions);
 
 static const struct {
     const char *name, *inbox;

@@ -7,7 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/watchdog.h"
-#include "common/db/once.h"
+#include "common/db/params.h"
 #include "proto/headers.h"
 
 enum {

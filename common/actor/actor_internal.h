@@ -5,11 +5,11 @@
  *     fair_queue.c     what waits, by organization; flows.c keeps it
  *     slow_lane.c      what is left to the actor of the slow lane, and of whom
  *     membership.c     the link to the database, and membership in the queue group
- *     batch_item.c     a message becomes a command; its hooks are called
- *     organizations.c  refuses operators' commands for unknown organizations
+ *     batch_item.c     a message becomes a command; its hooks are called; operators' commands for
+ *                      unknown organizations are refused
+ *     command.c        what hooks say of a command; a command that is done with becomes a reply
  *     transaction.c    commands become a transaction
  *     batch.c          what failed is taken out of a batch, what lost a race is put back
- *     command_reply.c  a command that is done with becomes a reply
  *     discovery.c      replies to requests for the list of services
  *
  * Threads  The actor's, the atomics and the slow lane apart.
@@ -113,8 +113,6 @@ void batch_item_reply(struct actor *actor, struct batch_item *item);
 /* Clears the reply and makes it one of the actor's own failures. */
 void batch_item_fail(struct batch_item *item, enum outcome outcome);
 
-/* -- organizations.c ------------------------------------------------------------------------- */
-
 /* Refuses those parsed items whose organization does not exist, in a separate round trip if any is
    to be looked up. Anything but ST_OK is db_run()'s. */
 enum status organizations_look_up(struct actor *actor, struct batch_item *const *items, size_t n);
@@ -133,7 +131,7 @@ enum status transaction_run(struct actor *actor, struct batch_item **items, size
 /* Runs them, as one transaction if possible: each is replied to, dropped or put back. */
 void batch_run(struct actor *actor, struct batch_item **items, size_t n);
 
-/* -- command_reply.c ------------------------------------------------------------------------- */
+/* -- command.c ------------------------------------------------------------------------------- */
 
 void batch_item_send_reply(struct actor *actor, struct batch_item *item);
 /* Drops it without a reply. */

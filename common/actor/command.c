@@ -2,7 +2,11 @@
 
 #include <stdarg.h>
 
-#include "common/wire/json.h"
+#include "common/actor/actor_internal.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/json/json.h"
+#include "proto/headers.h"
 
 enum status command_refuse(struct command *command, enum outcome outcome, const char *field,
                            const char *message, ...)
@@ -35,4 +39,255 @@ enum status command_refuse_all(struct command *command, enum outcome outcome)
 {
     command->outcome = outcome;
     return ST_REFUSED;
+}
+
+enum {
+    LARGE_REPLY = 1024 * 1024, /* one that does not wait for those behind it */
+    /* So many bytes cost a unit: those of a body that is written are read, merged, compressed, logged
+       and answered; those of a reply are built and carried. */
+    BODY_BYTES_A_UNIT = 512,
+    REPLY_BYTES_A_UNIT = 8192,
+};
+
+/* An entry of the audit log is due, and this service has no audit sink to write it. */
+static bool is_unrecorded(const struct actor *actor, const struct route *route)
+{
+    return actor->service->audit_sink == NULL && route->operation != OP_NONE;
+}
+
+struct headers {
+    struct bus_header at[4];
+    size_t n;
+};
+
+static void add(struct headers *headers, const char *name, const char *value)
+{
+    headers->at[headers->n++] = (struct bus_header){name, value};
+}
+
+static const char *id_text(struct arena *arena, const struct uuid *id)
+{
+    char *text = arena_alloc(arena, UUID_TEXT + 1);
+
+    uuid_format(id, text);
+    return text;
+}
+
+static struct headers headers_of(struct actor *actor, const struct command *command)
+{
+    struct headers headers = {.n = 0};
+
+    add(&headers, HEADER_OUTCOME, outcome_name(command->outcome));
+    if (is_unrecorded(actor, command->route)) {
+        add(&headers, HEADER_RECORDED, "no");
+        if (!uuid_is_nil(&command->contact_id))
+            add(&headers, HEADER_CONTACT, id_text(&actor->arena, &command->contact_id));
+    }
+    if (command->is_recorded_already)
+        add(&headers, HEADER_RECORDED, "already");
+    if (command->retry_after_s > 0)
+        add(&headers, HEADER_RETRY_AFTER,
+            arena_printf(&actor->arena, "%u", command->retry_after_s));
+    return headers;
+}
+
+static void publish(struct actor *actor, const struct waiting *waiting,
+                    const struct headers *headers, struct str body)
+{
+    struct bus_message *const message = waiting->message;
+    const struct str reply_to = bus_message_reply_to(message);
+    const char *subject;
+    enum status st;
+
+    if (reply_to.p == NULL)
+        return;
+    subject = arena_cstr(&actor->arena, reply_to);
+    if (waiting->outbox != NULL) {
+        outbox_put(waiting->outbox, bus_message_new(subject, headers->at, headers->n, body));
+        return;
+    }
+    st = bus_publish(actor->bus, subject, NULL, headers->at, headers->n, body);
+    if (st == ST_OK && body.n > LARGE_REPLY)
+        bus_push(actor->bus);
+    if (st == ST_OK)
+        return;
+    /* The asker's time will run out, and it will call the outcome uncertain, as it should. */
+    metric_add(actor->metrics->lost_replies, 1);
+    LOG(LOG_WARNING, "could not send a reply", log_str("status", status_name(st)),
+        log_slice("request_id", bus_message_header(message, HEADER_REQUEST_ID)),
+        log_trace(bus_message_header(message, HEADER_TRACEPARENT)));
+}
+
+static void publish_notice(struct actor *actor, const struct command *command)
+{
+    char organization[UUID_TEXT + 1];
+    const struct bus_header header = {HEADER_ORGANIZATION, organization};
+    const struct uuid *whose = &command->caller.organization_id;
+    enum status st;
+
+    if (command->notice == NULL ||
+        (command->notice == actor->noticed && uuid_equal(whose, &actor->noticed_for)))
+        return;
+    uuid_format(whose, organization);
+    st = bus_publish(actor->bus, command->notice, NULL, &header, 1, STR(""));
+    if (st != ST_OK)
+        LOG(LOG_WARNING, "notification not sent; the receiver polls anyway",
+            log_str("subject", command->notice));
+    actor->noticed = command->notice;
+    actor->noticed_for = *whose;
+}
+
+static void count(struct actor *actor, const struct command *command, int64_t took_us)
+{
+    const struct route_metrics *metrics =
+        &actor->route_metrics[command->route - actor->service->routes];
+
+    metric_add(metrics->outcomes[command->outcome], 1);
+    metric_observe(metrics->seconds, took_us);
+    if (command->outcome == OUTCOME_UNCERTAIN)
+        metric_add(actor->metrics->uncertain, 1);
+}
+
+static void end_span(struct batch_item *item, const char *outcome, bool has_failed, int64_t took_us)
+{
+    const struct command *command = &item->command;
+    struct span *span = &item->span;
+
+    if (!span->context.is_sampled)
+        return;
+    span->name = command->route->subject;
+    span->start_us = command->received_us;
+    span->end_us = command->received_us + took_us;
+    span->outcome = outcome;
+    span->has_failed = has_failed;
+    span->request_id = command->caller.request_id;
+    span->organization_id = command->caller.organization_id;
+    span_end(span);
+}
+
+void batch_item_send_reply(struct actor *actor, struct batch_item *item)
+{
+    struct command *command = &item->command;
+    const struct headers headers = headers_of(actor, command);
+    bool is_success = outcome_code(command->outcome) == NULL;
+    int64_t took_us = clock_mono_us() - item->waiting.since_us;
+
+    if (!is_success) {
+        buf_init(&command->reply, command->arena, 256);
+        errors_write(&command->errors, &command->reply);
+    }
+    publish(actor, &item->waiting, &headers, buf_str(&command->reply));
+    publish_notice(actor, command);
+    count(actor, command, took_us);
+    LOG(outcome_http_status(command->outcome) >= 500 ? LOG_WARNING : LOG_DEBUG, "command",
+        log_str("route", command->route->subject), log_slice("request_id", item->request_id),
+        log_trace(item->command.traceparent), log_str("outcome", outcome_name(command->outcome)),
+        log_int("took_us", took_us));
+    end_span(item, outcome_name(command->outcome), outcome_http_status(command->outcome) >= 500,
+             took_us);
+    batch_item_drop(actor, item);
+}
+
+/* What it cost, and what the transactions did that failed because of it. What was not begun has cost
+   nothing else. */
+static uint32_t cost_of(const struct batch_item *item)
+{
+    const struct command *const command = &item->command;
+    size_t units = command->cost + (size_t)(item->waiting.spent_us / FAIR_UNIT_US);
+
+    if (command->cost > 0) {
+        units += command->reply.n / REPLY_BYTES_A_UNIT;
+        if (command->route->writes)
+            units += command->body.n / BODY_BYTES_A_UNIT;
+    }
+    return units < UINT32_MAX ? (uint32_t)units : UINT32_MAX;
+}
+
+/* What waits of an organization that has just become slow does not wait here any more. */
+static void hand_over_all(struct actor *actor, struct flow *flow)
+{
+    struct waiting waiting;
+
+    while (fair_queue_remove(&actor->queue, flow, &waiting))
+        actor_hand_over(actor, fair_queue_organization(flow), waiting);
+}
+
+void batch_item_drop(struct actor *actor, struct batch_item *item)
+{
+    struct flow *const flow = item->waiting.flow;
+    const int64_t now_us = clock_mono_us();
+    const uint32_t cost = cost_of(item);
+
+    fair_queue_charge(&actor->queue, flow, cost, item->command.reply.n, now_us);
+    actor->replied_bytes += item->command.reply.n;
+    bus_message_free(item->waiting.message);
+    outbox_settle(item->waiting.outbox);
+    if (actor->slow_lane != NULL &&
+        slow_lane_charge(actor->slow_lane, fair_queue_organization(flow), cost, now_us) &&
+        !actor->options.is_slow_lane)
+        hand_over_all(actor, flow);
+}
+
+static void reply_busy(struct actor *actor, const struct waiting *waiting)
+{
+    struct headers headers = {.n = 0};
+
+    add(&headers, HEADER_OUTCOME, outcome_name(OUTCOME_BUSY));
+    publish(actor, waiting, &headers,
+            STR("[{\"code\":\"service_unavailable\",\"message\":\"The service is busy; nothing was "
+                "done\"}]"));
+}
+
+/* Who asked may still be there, and it is good to know that nothing was done. */
+void batch_item_expire(struct actor *actor, struct batch_item *item)
+{
+    metric_add(actor->metrics->expired, 1);
+    end_span(item, "expired", true, clock_mono_us() - item->waiting.since_us);
+    LOG(LOG_DEBUG, "deadline passed; command not run",
+        log_str("route", item->command.route->subject), log_slice("request_id", item->request_id),
+        log_trace(item->command.traceparent));
+    reply_busy(actor, &item->waiting);
+    batch_item_drop(actor, item);
+}
+
+void batch_item_reject(struct actor *actor, struct batch_item *item)
+{
+    metric_add(actor->metrics->expired, 1);
+    reply_busy(actor, &item->waiting);
+    batch_item_drop(actor, item);
+}
+
+void actor_reject(struct actor *actor, const struct waiting *waiting)
+{
+    metric_add(actor->metrics->busy, 1);
+    reply_busy(actor, waiting);
+    bus_message_free(waiting->message);
+    outbox_settle(waiting->outbox);
+}
+
+/* What was put back is tried there as if for the first time. */
+void actor_hand_over(struct actor *actor, const struct uuid *organization, struct waiting waiting)
+{
+    waiting.n_tries = 0;
+    waiting.outbox = actor->outbox;
+    if (slow_lane_put(actor->slow_lane, organization, &waiting))
+        return;
+    waiting.outbox = NULL;
+    actor_reject(actor, &waiting);
+}
+
+/* As long as some of one waits for the socket, the next is not begun. */
+void actor_send_replies(struct actor *actor)
+{
+    struct bus_message *reply;
+
+    while (!actor->has_unsent && (reply = outbox_take(actor->outbox)) != NULL) {
+        const enum status st = bus_send(actor->bus, reply);
+
+        if (st != ST_OK) {
+            metric_add(actor->metrics->lost_replies, 1);
+            LOG(LOG_WARNING, "could not send a reply", log_str("status", status_name(st)));
+        }
+        actor->has_unsent = !bus_flush(actor->bus);
+    }
 }

@@ -10,7 +10,7 @@
 #include "common/base/log.h"
 #include "common/base/version.h"
 #include "common/bus/bus.h"
-#include "common/wire/json.h"
+#include "common/json/json.h"
 #include "proto/permission.h"
 
 /* -- what the replies say -------------------------------------------------------------------- */
@@ -148,7 +148,7 @@ static void reply(const struct discovery *discovery, const struct bus_message *m
     snprintf(now_ms, sizeof(now_ms), "%" PRId64, clock_us() / 1000);
     (void)str_cut(&rest, '.');
     verb = str_cut(&rest, '.');
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
         if (!str_equal(verb, verbs[i].verb) || reply_to.p == NULL)
             continue;
         buf_init(&out, arena, 1024);

@@ -1,8 +1,12 @@
 #include "common/audit_log/audit_log.h"
 
+#include <stdlib.h>
+
 #include "audit_log_sql.h"
-#include "common/audit_log/change_log.h"
-#include "common/db/array.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/db/params.h"
+#include "common/json/json.h"
 
 const char *audit_log_outcome(int http_status)
 {
@@ -138,3 +142,131 @@ static void add(struct db *db, int statement, struct command *const *commands, s
 const struct audit_sink audit_log = {.entries = &audit_log_sql[SQL_APPEND_ENTRIES],
                                      .changes = &audit_log_sql[SQL_APPEND_CHANGES],
                                      .add = add};
+
+/* The parameters of sql/append_changes.sql. */
+enum column {
+    ORGANIZATION_ID,
+    ID,
+    WHO,
+    USER_ID,
+    CHANGE,
+    TARGET,
+    DETAIL,
+    ADDRESS,
+    COLUMNS,
+};
+
+/* -- what is said ------------------------------------------------------------------------------ */
+
+/* NULL when it is no JSON: then it has no members either. */
+static json_t *parsed(struct str text)
+{
+    json_t *value = NULL;
+    char error[160];
+
+    return text.n > 0 && json_read(text, &value, error) ? value : NULL;
+}
+
+static void add_logged_value(struct buf *out, const char *name, const json_t *value)
+{
+    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    const struct str shown = text != NULL ? str_of(text) : STR("null");
+
+    json_add_key(out, name);
+    if (shown.n <= CHANGE_LOG_VALUE_MAX)
+        buf_add(out, shown);
+    else if (json_is_array(value))
+        buf_printf(out, "{\"elements\":%zu}", json_array_size(value));
+    else
+        buf_printf(out, "{\"bytes\":%zu}", shown.n);
+    free(text);
+}
+
+static void add_members(struct buf *out, const json_t *object, const char *names,
+                        struct arena *arena)
+{
+    struct str rest = str_of(names);
+
+    while (rest.n > 0) {
+        const char *name = arena_cstr(arena, str_cut(&rest, ' '));
+        const json_t *value = json_object_get(object, name);
+
+        if (value != NULL && !json_is_null(value))
+            add_logged_value(out, name, value);
+    }
+}
+
+struct change_entry change_entry_of(const struct command *command, struct arena *arena)
+{
+    const enum change change = command->route->change;
+    json_t *asked = parsed(command->body), *told = parsed(buf_str(&command->reply));
+    struct change_entry entry = {.target = command->change_target};
+    struct buf detail;
+
+    if (entry.target.p == NULL)
+        entry.target = arena_str(arena, json_member_text(asked, "id"));
+    if (entry.target.p == NULL)
+        entry.target = arena_str(arena, json_member_text(told, "id"));
+    buf_init(&detail, arena, 256);
+    if (command->change_detail.n > 0)
+        buf_add(&detail, buf_str(&command->change_detail));
+    else
+        buf_char(&detail, '{');
+    add_members(&detail, asked, change_asked(change), arena);
+    add_members(&detail, told, change_told(change), arena);
+    buf_char(&detail, '}');
+    entry.detail = buf_str(&detail);
+    json_free(asked);
+    json_free(told);
+    return entry;
+}
+
+/* -- one row ----------------------------------------------------------------------------------- */
+
+/* A target that did not exist, such as a session, is not recorded. */
+static bool is_change(const struct command *command)
+{
+    return command->route->change != CHANGE_NONE && outcome_code(command->outcome) == NULL &&
+           !command->is_no_change && !uuid_is_nil(&command->caller.organization_id);
+}
+
+static void add_row(struct buf columns[COLUMNS], const struct command *command, struct arena *arena)
+{
+    const struct caller *caller = &command->caller;
+    const struct change_entry entry = change_entry_of(command, arena);
+    const struct uuid id = uuid_v7(clock_us());
+
+    array_add_id(&columns[ORGANIZATION_ID], &caller->organization_id);
+    array_add_id(&columns[ID], &id);
+    array_add(&columns[WHO], caller->user_email.n > 0 ? caller->user_email : STR("operator"));
+    if (uuid_is_nil(&caller->user_id))
+        array_add(&columns[USER_ID], STR_NONE);
+    else
+        array_add_id(&columns[USER_ID], &caller->user_id);
+    array_add_plain(&columns[CHANGE], str_of(change_name(command->route->change)));
+    array_add(&columns[TARGET], entry.target);
+    array_add(&columns[DETAIL], entry.detail);
+    array_add(&columns[ADDRESS], caller->address);
+}
+
+void change_log_add(struct db *db, int statement, struct command *const *commands, size_t n,
+                    struct arena *arena)
+{
+    struct buf columns[COLUMNS];
+    db_param params[COLUMNS];
+    size_t n_changes = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!is_change(commands[i]))
+            continue;
+        for (int c = 0; n_changes == 0 && c < COLUMNS; c++)
+            array_open(&columns[c], arena, 64);
+        add_row(columns, commands[i], arena);
+        n_changes++;
+    }
+    if (n_changes == 0)
+        return;
+    for (int c = 0; c < COLUMNS; c++)
+        params[c] = array_close(&columns[c]);
+    db_add(db, statement, params, COLUMNS);
+}

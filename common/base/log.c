@@ -8,7 +8,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/log_writer.h"
-#include "common/base/utf8.h"
+#include "common/base/text.h"
 
 enum { STRING_MAX = 1000 };
 
@@ -149,7 +149,7 @@ static void format(struct line *line, enum log_level level, const char *message,
 
 bool log_level_parse(const char *text, enum log_level *out)
 {
-    for (size_t i = 0; i < sizeof(level_names) / sizeof(level_names[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(level_names); i++)
         if (strcmp(text, level_names[i]) == 0) {
             *out = (enum log_level)i;
             return true;

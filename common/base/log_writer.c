@@ -254,7 +254,7 @@ static void watch_mistakes(void)
     const struct sigaction ours = {.sa_handler = on_mistake, .sa_flags = (int)SA_RESETHAND};
     struct sigaction theirs;
 
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
         /* A sanitizer has its own. */
         if (sigaction(numbers[i], NULL, &theirs) == 0 && theirs.sa_handler == SIG_DFL)
             (void)sigaction(numbers[i], &ours, NULL);

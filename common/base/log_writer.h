@@ -1,5 +1,5 @@
 /*
- * log_writer - the thread that writes the log; for log.c and process.c.
+ * log_writer - the thread that writes the log; for log.c and program.c.
  *
  * What     Lines wait in a ring of one megabyte for the thread, which puts as many into one
  *          write(2) as a pipe takes whole. Logging never waits for the reader of standard error:

@@ -35,4 +35,13 @@ int64_t metric_read(const struct metric *metric); /* of a histogram: the sum of 
 
 void metrics_render(struct buf *out); /* Prometheus text exposition format 0.0.4 */
 
+/*
+ * metrics_process - the version of this process, what the kernel knows of it, under the names that
+ * Prometheus' own clients use, and the lines that the log had to drop.
+ *
+ * Threads  Any.
+ */
+
+void metrics_render_process(struct buf *out);
+
 #endif

@@ -26,6 +26,9 @@ struct str {
     {                                                                                              \
         NULL, 0                                                                                    \
     }
+/* How many elements an array has; not for a pointer. */
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
 /* For printf: "%.*s". */
 #define STR_ARG(s) (int)(s).n, (s).p
 

@@ -1,13 +1,11 @@
 /*
  * bus_internal - shared by the files of the bus only.
  *
- * bus.c      opening and closing
+ * bus.c      opening and closing; waiting, reading and writing on the owner's thread
  * link.c     dialing, adopting, letting go, and the callbacks by which nats.c tells of the link
- * pump.c     waiting, reading and writing on the owner's thread
  * mailbox.c  subscriptions and the messages that come from them
- * send.c     publishing
- * inbox.c    requests and their replies
- * call.c     requests that block
+ * publish.c  publishing
+ * request.c  requests and their replies; requests that block
  */
 #ifndef COMMON_BUS_BUS_INTERNAL_H
 #define COMMON_BUS_BUS_INTERNAL_H
@@ -116,7 +114,7 @@ void bus_discard(natsMsg *msg); /* frees it, on an owner's thread some time late
 void bus_defer_frees(void);     /* on an owner's thread, before its first bus_discard() */
 void bus_free_deferred(void);   /* frees what this thread has discarded */
 
-/* inbox.c; all on the owner's thread */
+/* request.c; all on the owner's thread */
 void bus_inbox_deliver(struct bus *bus); /* the replies that nats.c has read */
 void bus_inbox_sweep(struct bus *bus);   /* closes slots whose request has timed out */
 void bus_inbox_close(struct bus *bus);   /* all slots: their connection is closed */

@@ -5,6 +5,7 @@
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
 #include <pthread.h>
+#include <stdio.h>
 
 #include "common/base/log.h"
 
@@ -97,4 +98,90 @@ bool crypto_unhex(struct str text, void *out, size_t n)
     for (size_t i = 0; i < n; i++)
         p[i] = (uint8_t)(digit_of(text.p[2 * i]) * 16 + digit_of(text.p[2 * i + 1]));
     return true;
+}
+
+enum { SALT_BYTES = 16, DIGEST_BYTES = 32 };
+
+/* The cost, as written before the salt. */
+struct cost {
+    uint64_t log2_n, r, p;
+};
+
+/* OWASP's Password Storage Cheat Sheet asks for N=2^17, r=8, p=1 at least and takes this one for
+   its equal, which needs 32 MiB instead of 128. */
+static struct cost cost_now = {CRYPTO_PASSWORD_COST, 8, 3};
+/* A stored hash may ask for this much at most: 64 MiB, so that a bad row cannot stop the process.
+ */
+static const struct cost cost_max = {16, 8, 16};
+
+void crypto_password_set_cost(unsigned log2_n)
+{
+    cost_now.log2_n = log2_n;
+}
+
+static bool derive(struct str password, const struct cost *cost, const uint8_t salt[SALT_BYTES],
+                   uint8_t digest[DIGEST_BYTES])
+{
+    uint64_t n = 1ull << cost->log2_n;
+    /* The blocks that the function needs; OpenSSL's own limit of 32 MiB is just too low. */
+    uint64_t memory = 128 * cost->r * (n + cost->p + 2);
+
+    return EVP_PBE_scrypt(password.n > 0 ? password.p : "", password.n, salt, SALT_BYTES, n,
+                          cost->r, cost->p, memory, digest, DIGEST_BYTES) == 1;
+}
+
+void crypto_password_hash(struct str password, char hash[CRYPTO_PASSWORD_TEXT])
+{
+    uint8_t salt[SALT_BYTES], digest[DIGEST_BYTES];
+    char salt_hex[2 * SALT_BYTES + 1], digest_hex[2 * DIGEST_BYTES + 1];
+    bool done;
+
+    crypto_random(salt, sizeof(salt));
+    done = derive(password, &cost_now, salt, digest);
+    must(done);
+    crypto_hex(salt, sizeof(salt), salt_hex);
+    crypto_hex(digest, sizeof(digest), digest_hex);
+    snprintf(hash, CRYPTO_PASSWORD_TEXT, "scrypt$%d$%d$%d$%s$%s", (int)cost_now.log2_n,
+             (int)cost_now.r, (int)cost_now.p, salt_hex, digest_hex);
+    crypto_wipe(digest, sizeof(digest));
+    crypto_wipe(digest_hex, sizeof(digest_hex));
+}
+
+static bool read_cost(struct str *rest, struct cost *cost)
+{
+    return str_to_u64(str_cut(rest, '$'), cost_max.log2_n, &cost->log2_n) &&
+           str_to_u64(str_cut(rest, '$'), cost_max.r, &cost->r) &&
+           str_to_u64(str_cut(rest, '$'), cost_max.p, &cost->p) && cost->log2_n > 0 &&
+           cost->r > 0 && cost->p > 0;
+}
+
+bool crypto_password_matches(struct str password, const char *hash)
+{
+    struct str rest = str_of(hash);
+    uint8_t salt[SALT_BYTES], stored[DIGEST_BYTES], digest[DIGEST_BYTES];
+    struct cost cost;
+    bool same;
+
+    if (!str_equal(str_cut(&rest, '$'), STR("scrypt")) || !read_cost(&rest, &cost) ||
+        !crypto_unhex(str_cut(&rest, '$'), salt, sizeof(salt)) ||
+        !crypto_unhex(rest, stored, sizeof(stored)))
+        return false;
+    same = derive(password, &cost, salt, digest) && crypto_equal(digest, stored, sizeof(digest));
+    crypto_wipe(digest, sizeof(digest));
+    crypto_wipe(stored, sizeof(stored));
+    return same;
+}
+
+static uint64_t work_of(const struct cost *cost)
+{
+    return (1ull << cost->log2_n) * cost->r * cost->p;
+}
+
+bool crypto_password_is_dated(const char *hash)
+{
+    struct str rest = str_of(hash);
+    struct cost cost;
+
+    return !str_equal(str_cut(&rest, '$'), STR("scrypt")) || !read_cost(&rest, &cost) ||
+           work_of(&cost) < work_of(&cost_now);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "common/db/sqlstate.h"
+#include "common/db/result.h"
 
 void pipeline_clear(struct pipeline *pipeline)
 {

@@ -20,11 +20,70 @@
 #ifndef COMMON_TRACE_TRACE_H
 #define COMMON_TRACE_TRACE_H
 
+#include <stdbool.h>
+
+#include "common/base/config.h"
 #include "common/base/log.h"
 #include "common/base/status.h"
+#include "common/base/str.h"
 #include "common/base/uuid.h"
-#include "common/trace/context.h"
-#include "common/trace/settings.h"
+
+/*
+ * context - the header `traceparent` of W3C Trace Context: which trace a request belongs to.
+ *
+ * What     `00-` 32 hex `-` 16 hex `-` 2 hex, ids not all zero; or a later version that begins like
+ *          that. `tracestate` is what other vendors tell themselves: it is neither read nor passed
+ *          on.
+ * Threads  Any; pure.
+ */
+
+enum { TRACE_ID_BYTES = 16, SPAN_ID_BYTES = 8, TRACEPARENT_TEXT = 55 };
+
+struct trace_context {
+    uint8_t trace_id[TRACE_ID_BYTES];
+    uint8_t span_id[SPAN_ID_BYTES];
+    bool is_sampled; /* the services behind it record their spans */
+};
+
+/* False leaves *out untouched. */
+bool trace_context_parse(struct str traceparent, struct trace_context *out);
+void trace_context_format(const struct trace_context *context, char text[TRACEPARENT_TEXT + 1]);
+
+/* The trace id as in a traceparent, for the log; STR_NONE unless that is well-formed.
+ */
+struct str trace_id_of(struct str traceparent);
+
+/*
+ * settings - where spans go, by the names that OpenTelemetry gives: rows for a program's table.
+ *
+ *     struct my_config { const char *nats_url; struct trace_settings trace; };
+ *     static const struct setting settings[] = {..., TRACE_SETTINGS(struct my_config, trace)};
+ *
+ * Threads  Constants.
+ */
+
+struct trace_settings {
+    const char *endpoint, *headers, *ca_file, *ratio;
+};
+
+#define TRACE_SETTING(of, field, name_, fallback_, secret_, meaning_)                              \
+    {                                                                                              \
+        .name = (name_), .type = SETTING_STRING, .offset = offsetof(of, field),                    \
+        .fallback = (fallback_), .secret = (secret_), .meaning = (meaning_)                        \
+    }
+#define TRACE_SETTINGS(of, member)                                                                 \
+    TRACE_SETTING(of, member.endpoint, "OTEL_EXPORTER_OTLP_ENDPOINT", "", false,                   \
+                  "Where spans are sent by OTLP/HTTP, such as http://collector:4318; empty = "     \
+                  "there are none"),                                                               \
+        TRACE_SETTING(of, member.headers, "OTEL_EXPORTER_OTLP_HEADERS", "", true,                  \
+                      "Headers sent with them: name=value, separated by commas, values encoded "   \
+                      "as in URLs"),                                                               \
+        TRACE_SETTING(of, member.ca_file, "OTEL_EXPORTER_OTLP_CERTIFICATE", "", false,             \
+                      "CA certificates for the connection to the collector, in PEM; empty = the "  \
+                      "machine's"),                                                                \
+        TRACE_SETTING(of, member.ratio, "OTEL_TRACES_SAMPLER_ARG", "1", false,                     \
+                      "Share, from 0 to 1, of the requests without a traceparent that begin a "    \
+                      "trace")
 
 struct span {
     struct trace_context context;     /* ours; not sampled: this span is not recorded */

@@ -36,6 +36,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/str.h"
 #include "common/base/version.h"
 
 #define PROCESSES_MAX 128   /* lib/services.sh knows */
@@ -182,7 +183,7 @@ _Noreturn static void become(const struct supervisor *self, const struct process
     prctl(PR_SET_PDEATHSIG, p->orphan);
     if (getppid() != parent)
         _exit(1);
-    for (size_t i = 0; i < sizeof(reset) / sizeof(reset[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(reset); i++)
         signal(reset[i], SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -244,7 +245,7 @@ static void on_exit_of(struct supervisor *self, struct process *p, int wait_stat
         p->deaths = 0;
     p->is_due = true;
     p->due_ms = now_ms() + restart_delay_ms[p->deaths];
-    if (p->deaths + 1 < sizeof(restart_delay_ms) / sizeof(restart_delay_ms[0]))
+    if (p->deaths + 1 < ARRAY_SIZE(restart_delay_ms))
         p->deaths++;
 }
 
@@ -357,7 +358,7 @@ int main(int argc, char **argv)
     if (!read_plan(&self))
         return 2;
     sigemptyset(&signals);
-    for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(handled); i++) {
         signal(handled[i], SIG_DFL); /* a shell's background jobs inherit SIGINT ignored */
         sigaddset(&signals, handled[i]);
     }

@@ -2,14 +2,83 @@
  * The steps that all commands share: from a parsed command to its statement, and from the row that
  * comes back to the reply.
  */
+
+#include "services/access/access_command.h"
+
 #include <string.h>
 
+#include "common/base/ip.h"
 #include "common/base/log.h"
-#include "common/wire/fields.h"
-#include "common/wire/json.h"
+#include "common/base/text.h"
+#include "common/base/uuid.h"
+#include "common/crypto/crypto.h"
+#include "common/json/fields.h"
+#include "common/json/json.h"
 #include "proto/headers.h"
 #include "proto/subject.h"
 #include "services/access/access.h"
+
+/* Something, one @, something; no blanks and no control characters anywhere. */
+static bool is_email(struct str text)
+{
+    struct str rest = text, local;
+
+    if (text.p == NULL || text_length(text) > 255)
+        return false;
+    for (size_t i = 0; i < text.n; i++) {
+        if ((unsigned char)text.p[i] <= ' ' || text.p[i] == 0x7f)
+            return false;
+    }
+    local = str_cut(&rest, '@');
+    return local.n > 0 && rest.p != NULL && rest.n > 0 && memchr(rest.p, '@', rest.n) == NULL &&
+           !text_has_outer_space(text);
+}
+
+void input_email(json_t *value, const char *path, void *slot, struct errors *errors)
+{
+    struct str text = json_text(value);
+
+    if (!is_email(text)) {
+        errors_add(errors, "parameter_invalid", path,
+                   "must be an email address of at most 255 characters");
+        return;
+    }
+    *(struct str *)slot = text_lower(errors->arena, text);
+}
+
+void input_hash(json_t *value, const char *path, void *slot, struct errors *errors)
+{
+    uint8_t hash[SHA256_BYTES];
+    struct str text = json_text(value);
+
+    if (!crypto_unhex(text, hash, sizeof(hash))) {
+        errors_add(errors, "parameter_invalid", path,
+                   "must be a SHA-256 in lower-case hexadecimal digits");
+        return;
+    }
+    *(struct str *)slot = arena_str(errors->arena, text);
+}
+
+void input_address(json_t *value, const char *path, void *slot, struct errors *errors)
+{
+    char *text = arena_alloc(errors->arena, ADDRESS_TEXT);
+    struct address address;
+
+    if (!address_parse(json_text(value), &address)) {
+        errors_add(errors, "parameter_invalid", path, "must be one exact IPv4 or IPv6 address");
+        return;
+    }
+    address_format(&address, text);
+    *(struct str *)slot = str_of(text);
+}
+
+struct str input_exact_id(struct str id)
+{
+    struct uuid parsed;
+
+    return id.p == NULL || uuid_parse(id, &parsed) ? id
+                                                   : STR("00000000-0000-0000-0000-000000000000");
+}
 
 /* A batch takes the advisory locks of grants first, and then whatever locks rows. */
 #define ORDER_OF_ROWS (UINT64_C(1) << 63)
@@ -118,7 +187,7 @@ static void write_reply(struct command *command, const struct access_query *quer
 
 static enum status refuse_result(struct command *command, struct str name)
 {
-    for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
         const struct access_result *result = &results[i];
 
         if (str_equal(name, result->name))

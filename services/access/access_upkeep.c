@@ -1,6 +1,6 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/db/once.h"
+#include "common/db/params.h"
 #include "services/access/access.h"
 
 enum {

@@ -10,7 +10,7 @@
  */
 #include "common/base/clock.h"
 #include "common/crypto/token.h"
-#include "common/wire/fields.h"
+#include "common/json/fields.h"
 #include "services/access/access.h"
 
 #define EXPIRES_IN_MAX (10 * 366 * 86400)

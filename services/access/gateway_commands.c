@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/crypto/crypto.h"
-#include "common/wire/fields.h"
+#include "common/json/fields.h"
 #include "proto/headers.h"
 #include "services/access/access.h"
 

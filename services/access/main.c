@@ -1,7 +1,7 @@
-#include "common/actor/service.h"
 #include "common/audit_log/audit_log.h"
 #include "common/bus/bus.h"
-#include "common/wire/json.h"
+#include "common/json/json.h"
+#include "common/runtime/service.h"
 #include "proto/subject.h"
 #include "services/access/access.h"
 #include "services/access/session.h"
@@ -90,7 +90,7 @@ static struct service usage_service = {
     .name = "usage",
     .group = "access", /* as the bus knows the whole process */
     .routes = usage_routes,
-    .n_routes = sizeof(usage_routes) / sizeof(usage_routes[0]),
+    .n_routes = ARRAY_SIZE(usage_routes),
     .statements = access_sql,
     .n_statements = ACCESS_SQL_COUNT,
     .self = &access_state,
@@ -103,7 +103,7 @@ static struct service auth_service = {
     .name = "admission",
     .group = "access",
     .routes = auth_routes,
-    .n_routes = sizeof(auth_routes) / sizeof(auth_routes[0]),
+    .n_routes = ARRAY_SIZE(auth_routes),
     .statements = access_sql,
     .n_statements = ACCESS_SQL_COUNT,
     .self = &access_state,
@@ -127,7 +127,7 @@ static struct service session_service = {
     .name = "session",
     .group = "access",
     .routes = session_routes,
-    .n_routes = sizeof(session_routes) / sizeof(session_routes[0]),
+    .n_routes = ARRAY_SIZE(session_routes),
     .statements = access_sql,
     .n_statements = ACCESS_SQL_COUNT,
     .self = &access_state,
@@ -140,7 +140,7 @@ static struct service session_service = {
 static struct service access_service = {
     .name = "access",
     .routes = routes,
-    .n_routes = sizeof(routes) / sizeof(routes[0]),
+    .n_routes = ARRAY_SIZE(routes),
     .statements = access_sql,
     .n_statements = ACCESS_SQL_COUNT,
     .self = &access_state,
@@ -166,7 +166,7 @@ int main(int argc, char **argv)
 {
     const struct service_extra extra = {
         .settings = settings,
-        .n_settings = sizeof(settings) / sizeof(settings[0]),
+        .n_settings = ARRAY_SIZE(settings),
         .config = &access_state,
         .open = open,
     };

@@ -4,7 +4,6 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
-#include "common/db/array.h"
 #include "common/db/params.h"
 
 static void add(struct password_attempts *attempts, struct arena *arena,
@@ -13,7 +12,7 @@ static void add(struct password_attempts *attempts, struct arena *arena,
     char *hex = arena_alloc(arena, 2 * SHA256_BYTES + 1);
     uint8_t hash[SHA256_BYTES];
 
-    must(attempts->n < sizeof(attempts->at) / sizeof(attempts->at[0]));
+    must(attempts->n < ARRAY_SIZE(attempts->at));
     crypto_sha256(str_of(what), hash);
     crypto_hex(hash, sizeof(hash), hex);
     attempts->now_s = clock_us() / 1000000;
@@ -87,7 +86,7 @@ static struct params params_of(const struct password_attempts *attempts, struct 
     struct params params = {.n = 0};
     struct buf hashes;
 
-    array_open(&hashes, arena, sizeof(attempts->at) / sizeof(attempts->at[0]) * 80);
+    array_open(&hashes, arena, ARRAY_SIZE(attempts->at) * 80);
     for (size_t i = 0; i < attempts->n; i++)
         array_add_plain(&hashes, attempts->at[i].counted);
     params_add(&params, array_close(&hashes));

@@ -13,7 +13,7 @@
 #define ACCESS_PASSWORD_ATTEMPTS_H
 
 #include "common/actor/command.h"
-#include "common/base/network.h"
+#include "common/base/ip.h"
 #include "common/db/db.h"
 
 #define PASSWORD_ATTEMPTS_OF_EMAIL   10

@@ -9,8 +9,8 @@
  *          the names of seasons and months. Passwords that were chosen before stay good.
  * Threads  Any; pure.
  */
-#ifndef ACCESS_PASSWORDS_H
-#define ACCESS_PASSWORDS_H
+#ifndef SERVICES_ACCESS_PASSWORDS_H
+#define SERVICES_ACCESS_PASSWORDS_H
 
 #include <stdbool.h>
 

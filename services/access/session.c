@@ -5,11 +5,37 @@
  *          an object; the others: ok: {ended: n}; all: parameter_invalid, parameter_not_found
  * Retry    all are idempotent
  */
-#include "common/wire/fields.h"
-#include "services/access/access.h"
-#include "services/access/inputs.h"
+/*
+ * sign-in - from email and password to a session.
+ *
+ * Answer   ok: the session, or the organizations to choose from when the password fits users of
+ *          several and none was named; or unauthorized, rate_limit_exceeded, parameter_invalid,
+ *          parameter_not_found
+ * Retry    makes another session each time; one whose answer was lost ends unused after 12 hours
+ *
+ * Whether the email is known shows neither in the words nor in the time: a password is hashed in
+ * any case. Only one that belongs to users of several organizations takes longer, by a hash for
+ * each.
+ *
+ * Too many wrong attempts at an email refuse it everywhere but where its user has signed in before:
+ * from those networks ten attempts of their own are heard, whatever strangers do elsewhere.
+ */
 
-enum { ORGANIZATION_ID = 2, USER_ID, USER_EMAIL }; /* of end_token */
+#include "services/access/session.h"
+
+#include "common/base/base64url.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/base/watchdog.h"
+#include "common/crypto/crypto.h"
+#include "common/json/fields.h"
+#include "common/json/json.h"
+#include "common/trace/trace.h"
+#include "services/access/access.h"
+#include "services/access/access_command.h"
+#include "services/access/password_attempts.h"
+
+enum { ENDED_ORGANIZATION_ID = 2, ENDED_USER_ID, ENDED_USER_EMAIL }; /* of end_token */
 
 struct session {
     struct str token_hash, user_id, id;
@@ -104,9 +130,9 @@ enum status access_session_end_reply(struct command *command, struct db *db, voi
     struct caller *caller = &command->caller;
 
     if (query->statement == SQL_END_TOKEN &&
-        uuid_parse(db_value(rows, 0, ORGANIZATION_ID), &caller->organization_id)) {
-        (void)uuid_parse(db_value(rows, 0, USER_ID), &caller->user_id);
-        caller->user_email = db_value(rows, 0, USER_EMAIL);
+        uuid_parse(db_value(rows, 0, ENDED_ORGANIZATION_ID), &caller->organization_id)) {
+        (void)uuid_parse(db_value(rows, 0, ENDED_USER_ID), &caller->user_id);
+        caller->user_email = db_value(rows, 0, ENDED_USER_EMAIL);
     }
     return access_reply(command, db, service);
 }
@@ -128,4 +154,228 @@ enum status access_session_end_all_parse(struct command *command, void *service)
     params_add(&query->params, command->change_target);
     params_add(&query->params, STR_NONE);
     return ST_OK;
+}
+
+_Static_assert(SESSION_SECRET_TEXT == BASE64URL_TEXT(SESSION_SECRET_BYTES), "a secret's length");
+
+struct str session_secret_make(struct arena *arena, struct str *hash)
+{
+    char *text = arena_alloc(arena, SESSION_SECRET_TEXT + 1);
+    char *hex = arena_alloc(arena, 2 * SHA256_BYTES + 1);
+    uint8_t bytes[SESSION_SECRET_BYTES], digest[SHA256_BYTES];
+
+    arena->wipes = true;
+    crypto_random(bytes, sizeof(bytes));
+    base64url_write(bytes, sizeof(bytes), text);
+    crypto_sha256(str_of(text), digest);
+    crypto_hex(digest, sizeof(digest), hex);
+    *hash = str_of(hex);
+    return str_of(text);
+}
+
+enum status session_open(struct command *command, struct db *db, const struct session_of *of)
+{
+    const struct uuid id = uuid_v7(clock_us());
+    struct str token, token_hash;
+    struct params params = {.n = 0};
+    const struct db_rows *rows;
+    enum status st;
+    size_t i;
+
+    token = session_secret_make(command->arena, &token_hash);
+    params_add(&params, of->organization_id);
+    params_add(&params, of->user_id);
+    params_add(&params, of->password_hash);
+    params_add_id(&params, command->arena, &id);
+    params_add(&params, token_hash);
+    params_add(&params, of->address);
+    params_add(&params, of->user_agent);
+    params_add(&params, of->network);
+    i = db_add(db, SQL_CREATE_SESSION, params.at, params.n);
+    st = db_run(db);
+    if (st != ST_OK)
+        return st;
+    rows = db_result(db, i);
+    if (db_rows_count(rows) == 0)
+        return command_refuse(command, OUTCOME_UNAUTHORIZED, NULL,
+                              "The password was just changed, or the user was removed");
+    access_write(command, db_value(rows, 0, 1), "session", token);
+    must(uuid_parse(of->organization_id, &command->caller.organization_id) &&
+         uuid_parse(of->user_id, &command->caller.user_id));
+    command->caller.user_email = of->email;
+    command->caller.address = of->address;
+    command->change_target = str_of(arena_cstr(command->arena, params.at[3]));
+    return ST_OK;
+}
+
+#define USERS_MAX      5 /* as many as the statement finds */
+#define USER_AGENT_MAX 4096
+
+enum { ORGANIZATION_ID, ORGANIZATION_NAME, USER_ID, PASSWORD_HASH, IS_KNOWN };
+
+struct sign_in {
+    struct str email, password, organization_id, address, user_agent;
+    struct str network; /* of the address */
+    struct password_attempts attempts;
+    size_t found; /* the statement in the batch */
+};
+
+static const struct field fields[] = {
+    INPUT(sign_in, email, input_email, true),
+    INPUT_TEXT(sign_in, password, 1, PASSWORD_MAX),
+    INPUT_ID(sign_in, organization_id, false),
+    INPUT(sign_in, address, input_address, true),
+    INPUT_TEXT(sign_in, user_agent, 0, USER_AGENT_MAX),
+};
+
+enum status access_sign_in_parse(struct command *command, void *service)
+{
+    struct sign_in *body = ARENA_NEW(command->arena, struct sign_in);
+
+    command->arena->wipes = true;
+    if (!fields_read_body(command->body, fields, 5, body, &command->errors))
+        return command_refuse_all(command, fields_outcome(&command->errors));
+    body->network = password_attempts_network(command->arena, body->address);
+    password_attempts_of_email(&body->attempts, command->arena, body->email);
+    password_attempts_of_place(&body->attempts, command->arena, body->email, body->network);
+    password_attempts_of_address(&body->attempts, command->arena, body->address);
+    command->state = body;
+    return ST_OK;
+}
+
+void access_sign_in_query(struct command *command, struct db *db, void *service)
+{
+    struct sign_in *body = command->state;
+    const db_param params[] = {body->email, input_exact_id(body->organization_id), body->network};
+
+    password_attempts_ask(&body->attempts, command->arena, db);
+    body->found = db_add(db, SQL_FIND_USERS, params, 3);
+}
+
+/* Of those found, how many may be tried: they come first who have signed in from there. */
+static size_t count_open(const struct sign_in *body, struct db *db)
+{
+    const struct db_rows *rows = db_result(db, body->found);
+    size_t n = 0;
+
+    if (password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_ADDRESS) ||
+        password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_PLACE))
+        return 0;
+    while (n < db_rows_count(rows) && n < USERS_MAX &&
+           (db_value_bool(rows, n, IS_KNOWN) ||
+            !password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_SUBJECT)))
+        n++;
+    return n;
+}
+
+/* No user may be tried, although there are some: an email that is not known is limited in the same
+   way. */
+static bool is_full(const struct sign_in *body, struct db *db)
+{
+    return password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_ADDRESS) ||
+           password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_PLACE) ||
+           password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_SUBJECT);
+}
+
+/* Those of the first `n_open` rows whose password it is. One hash at least, whether there are rows
+   or not. */
+static size_t match(const struct sign_in *body, const struct db_rows *rows, size_t n_open,
+                    const char *no_hash, struct arena *arena, size_t fits[USERS_MAX])
+{
+    size_t n = 0;
+
+    if (n_open == 0)
+        (void)crypto_password_matches(body->password, no_hash);
+    for (size_t row = 0; row < n_open; row++) {
+        watchdog_kick(); /* each takes long */
+        if (crypto_password_matches(body->password,
+                                    arena_cstr(arena, db_value(rows, row, PASSWORD_HASH))))
+            fits[n++] = row;
+    }
+    return n;
+}
+
+static enum status reply_choice(struct command *command, const struct db_rows *rows,
+                                const size_t *fits, size_t n)
+{
+    struct buf *reply = &command->reply;
+
+    buf_add(reply, STR("{\"organizations\":["));
+    for (size_t i = 0; i < n; i++) {
+        buf_add(reply, i > 0 ? STR(",{") : STR("{"));
+        json_add_key(reply, "id");
+        json_add_string(reply, db_value(rows, fits[i], ORGANIZATION_ID));
+        json_add_key(reply, "name");
+        json_add_string(reply, db_value(rows, fits[i], ORGANIZATION_NAME));
+        buf_char(reply, '}');
+    }
+    buf_add(reply, STR("]}"));
+    return ST_OK;
+}
+
+static void log_failure(const struct command *command, const struct sign_in *body)
+{
+    char request_id[UUID_TEXT + 1];
+
+    uuid_format(&command->caller.request_id, request_id);
+    LOG(LOG_INFO, "sign-in failed", log_str("request_id", request_id),
+        log_trace(command->traceparent), log_slice("client", body->address));
+}
+
+/* Replaces the hash of a time when hashing cost less by one of today. */
+static void raise_cost(struct command *command, struct db *db, const struct session_of *of,
+                       struct str password)
+{
+    char *hash = arena_alloc(command->arena, CRYPTO_PASSWORD_TEXT);
+
+    crypto_password_hash(password, hash);
+    db_add(db, SQL_CHANGE_PASSWORD,
+           (const db_param[]){of->organization_id, of->user_id, str_of(hash), of->password_hash},
+           4);
+}
+
+static enum status open_for(struct command *command, struct db *db, const struct sign_in *body,
+                            size_t row)
+{
+    const struct db_rows *rows = db_result(db, body->found);
+    const struct session_of of = {
+        .organization_id = db_value(rows, row, ORGANIZATION_ID),
+        .user_id = db_value(rows, row, USER_ID),
+        .email = body->email,
+        .password_hash = db_value(rows, row, PASSWORD_HASH),
+        .address = body->address,
+        .network = body->network,
+        .user_agent = body->user_agent,
+    };
+    enum status st = session_open(command, db, &of);
+
+    if (st == ST_OK && crypto_password_is_dated(arena_cstr(command->arena, of.password_hash)))
+        raise_cost(command, db, &of, body->password);
+    return st;
+}
+
+static enum status reply(struct command *command, struct db *db, const struct access *self)
+{
+    const struct sign_in *body = command->state;
+    const struct db_rows *rows = db_result(db, body->found);
+    size_t fits[USERS_MAX], n, n_open = count_open(body, db);
+
+    if (n_open == 0 && is_full(body, db))
+        return password_attempts_refuse(&body->attempts, command);
+    n = match(body, rows, n_open, self->no_password_hash, command->arena, fits);
+    if (n == 0) {
+        log_failure(command, body);
+        password_attempts_note(&body->attempts, command->arena, db);
+        return command_refuse(command, OUTCOME_UNAUTHORIZED, NULL, "Email or password is wrong");
+    }
+    return n > 1 ? reply_choice(command, rows, fits, n) : open_for(command, db, body, fits[0]);
+}
+
+enum status access_sign_in_reply(struct command *command, struct db *db, void *service)
+{
+    const struct sign_in *body = command->state;
+    enum status st = reply(command, db, service);
+
+    crypto_wipe((char *)body->password.p, body->password.n);
+    return st;
 }

@@ -6,8 +6,8 @@
  *          was right, for what that entitles to.
  * Threads  Those of the mailbox's actors.
  */
-#ifndef ACCESS_SESSION_H
-#define ACCESS_SESSION_H
+#ifndef SERVICES_ACCESS_SESSION_H
+#define SERVICES_ACCESS_SESSION_H
 
 #include "services/access/access.h"
 

@@ -12,7 +12,7 @@
 #include "common/audit_log/audit_log.h"
 #include "common/base/metrics.h"
 #include "common/crypto/cursor.h"
-#include "services/audit/keys.h"
+#include "services/audit/chain.h"
 
 #define RETENTION_MONTHS_MIN 3
 #define RETENTION_MONTHS_MAX 1200

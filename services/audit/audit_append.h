@@ -3,8 +3,8 @@
  *
  * Threads  Any; pure.
  */
-#ifndef SERVICES_AUDIT_APPEND_H
-#define SERVICES_AUDIT_APPEND_H
+#ifndef SERVICES_AUDIT_AUDIT_APPEND_H
+#define SERVICES_AUDIT_AUDIT_APPEND_H
 
 #include "common/actor/command.h"
 #include "common/audit_log/audit_log.h"

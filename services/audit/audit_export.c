@@ -8,12 +8,12 @@
 #include <inttypes.h>
 
 #include "audit_sql.h"
-#include "common/wire/fields.h"
-#include "common/wire/json.h"
+#include "common/json/fields.h"
+#include "common/json/json.h"
 #include "services/audit/audit.h"
 #include "services/audit/audit_query.h"
-#include "services/audit/entry.h"
-#include "services/audit/page.h"
+#include "services/audit/chain.h"
+#include "services/audit/list.h"
 
 enum { ENTRIES_A_STEP = 1000 };
 
@@ -60,7 +60,7 @@ enum status audit_export_parse(struct command *command, void *service)
     if (uuid_is_nil(&command->caller.organization_id))
         return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, "organization_id",
                               "is required");
-    if (!fields_read_body(body, fields, sizeof(fields) / sizeof(fields[0]), &export->body,
+    if (!fields_read_body(body, fields, ARRAY_SIZE(fields), &export->body,
                           &command->errors))
         return command_refuse_all(command, fields_outcome(&command->errors));
     if (export->body.from.p != NULL && !page_read_text(export->body.from, &export->from))
@@ -94,7 +94,7 @@ void audit_export_query(struct command *command, struct db *db, void *service)
                (body->before.given ? body->before.value : AUDIT_SECONDS_MAX + 1) * 1000000),
         number(command->arena, ENTRIES_A_STEP),
     };
-    export->page = db_add(db, SQL_LIST_ENTRIES_FORWARD, params, sizeof(params) / sizeof(params[0]));
+    export->page = db_add(db, SQL_LIST_ENTRIES_FORWARD, params, ARRAY_SIZE(params));
 }
 
 /* Behind the last row. */

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "common/base/buf.h"
-#include "common/wire/json.h"
-#include "common/wire/text.h"
+#include "common/base/text.h"
+#include "common/json/json.h"
 #include "proto/outcome.h"
 
 /* No parameter has a longer name; those are not repeated to the client. */
@@ -47,7 +47,7 @@ static const char *read_outcome(struct str value, struct audit_query *out)
 {
     static const char *const outcomes[] = {"allowed", "denied", "rejected", "error"};
 
-    for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(outcomes); i++) {
         if (str_equal(value, str_of(outcomes[i]))) {
             out->outcome = value;
             return NULL;
@@ -102,7 +102,7 @@ static const struct query_parameter parameters[] = {
     {"api_key_id", read_api_key_id},  {"conversation_id", read_conversation_id},
     {"created_at_after", read_after}, {"created_at_before", read_before},
 };
-enum { PARAMETERS = sizeof(parameters) / sizeof(parameters[0]) };
+enum { PARAMETERS = ARRAY_SIZE(parameters) };
 
 static bool decode(struct str raw, struct arena *arena, struct str *out)
 {

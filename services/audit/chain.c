@@ -1,8 +1,137 @@
 #include "services/audit/chain.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "common/base/buf.h"
+#include "common/base/log.h"
+#include "common/crypto/crypto.h"
+#include "common/json/json.h"
+
+void entry_write(const struct db_rows *rows, size_t row, struct buf *out)
+{
+    buf_char(out, '{');
+    json_add_text(out, "type", STR("audit_log"));
+    json_add_text(out, "id", db_value(rows, row, ENTRY_REQUEST_ID));
+    json_add_text(out, "request_id", db_value(rows, row, ENTRY_REQUEST_ID));
+    json_add_text(out, "api_key_id", db_value(rows, row, ENTRY_API_KEY_ID));
+    json_add_text(out, "operation", db_value(rows, row, ENTRY_OPERATION));
+    json_add_integer(out, "http_status", db_value_int(rows, row, ENTRY_HTTP_STATUS));
+    json_add_text(out, "outcome", db_value(rows, row, ENTRY_OUTCOME));
+    json_add_text(out, "denial_reason", db_value(rows, row, ENTRY_DENIAL_REASON));
+    json_add_text(out, "conversation_id", db_value(rows, row, ENTRY_CONVERSATION_ID));
+    json_add_text(out, "contact_id", db_value(rows, row, ENTRY_CONTACT_ID));
+    json_add_integer(out, "created_at", db_value_int(rows, row, ENTRY_CREATED_US) / 1000000);
+    buf_char(out, '}');
+}
+
+int block_compare_places(const struct block_place *a, const struct block_place *b)
+{
+    int order;
+
+    if (a->xid != b->xid)
+        return a->xid < b->xid ? -1 : 1;
+    order = memcmp(&a->organization_id, &b->organization_id, sizeof(a->organization_id));
+    return order != 0 ? order : memcmp(&a->request_id, &b->request_id, sizeof(a->request_id));
+}
+
+static int by_organization(const void *a, const void *b)
+{
+    const struct block_entry *x = *(const struct block_entry *const *)a;
+    const struct block_entry *y = *(const struct block_entry *const *)b;
+    int order = memcmp(&x->place.organization_id, &y->place.organization_id, sizeof(struct uuid));
+
+    return order != 0 ? order : block_compare_places(&x->place, &y->place);
+}
+
+static int by_id(const void *id, const void *head)
+{
+    return memcmp(id, &((const struct block_head *)head)->organization_id, sizeof(struct uuid));
+}
+
+const struct block_head *block_find_head(const struct uuid *organization_id,
+                                         const struct block_head *heads, size_t n)
+{
+    return n > 0 ? bsearch(organization_id, heads, n, sizeof(*heads), by_id) : NULL;
+}
+
+static struct block_head head_of(const struct uuid *organization_id, const struct block_head *heads,
+                                 size_t n)
+{
+    const struct block_head *head = block_find_head(organization_id, heads, n);
+
+    return head ? *head : (struct block_head){.organization_id = *organization_id};
+}
+
+static void add_marks(const struct block_entry *const *entries, size_t n, struct arena *arena,
+                      struct chain_block *out)
+{
+    struct chain_mark *marks;
+
+    for (size_t i = 0; i < n; i++)
+        out->n_marks += entries[i]->is_implausible;
+    if (out->n_marks == 0)
+        return;
+    out->marks = marks = ARENA_ARRAY(arena, struct chain_mark, out->n_marks);
+    for (size_t i = 0; i < n; i++)
+        if (entries[i]->is_implausible)
+            *marks++ = (struct chain_mark){(int64_t)i + 1, entries[i]->created_us};
+}
+
+/* One block behind `head`, which it becomes. */
+static void make_block(const struct block_entry *const *entries, size_t n, struct block_head *head,
+                       const struct block_stamp *stamp, struct arena *arena, struct block_made *out)
+{
+    struct chain_item *items = ARENA_ARRAY(arena, struct chain_item, n);
+
+    for (size_t i = 0; i < n; i++) {
+        items[i].request_id = entries[i]->place.request_id;
+        memcpy(items[i].hash, entries[i]->hash, SHA256_BYTES);
+    }
+    out->block = (struct chain_block){
+        .organization_id = head->organization_id,
+        .number = head->number + 1,
+        .entries = head->entries + (int64_t)n,
+        .last_xid = entries[n - 1]->place.xid,
+        .made_xid = stamp->made_xid,
+        .made_us = stamp->made_us,
+        .key_id = stamp->key_id,
+        .items = items,
+        .n = n,
+    };
+    memcpy(out->block.previous_hash, head->hash, SHA256_BYTES);
+    add_marks(entries, n, arena, &out->block);
+    chain_hash_block(&out->block, arena, out->hash);
+    head->number++;
+    head->entries += (int64_t)n;
+    memcpy(head->hash, out->hash, SHA256_BYTES);
+}
+
+size_t blocks_make(const struct block_entry *entries, size_t n, const struct block_head *heads,
+                   size_t n_heads, const struct block_stamp *stamp, struct arena *arena,
+                   struct block_made **out)
+{
+    const struct block_entry **sorted = ARENA_ARRAY(arena, const struct block_entry *, n);
+    struct block_head head = {0};
+    size_t n_blocks = 0;
+
+    *out = ARENA_ARRAY(arena, struct block_made, n);
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = &entries[i];
+    qsort(sorted, n, sizeof(struct block_entry *), by_organization);
+    for (size_t begin = 0, end; begin < n; begin = end) {
+        const struct uuid *organization_id = &sorted[begin]->place.organization_id;
+
+        if (begin == 0 || !uuid_equal(&head.organization_id, organization_id))
+            head = head_of(organization_id, heads, n_heads);
+        for (end = begin + 1; end < n && end - begin < BLOCK_ENTRIES_MAX; end++)
+            if (!uuid_equal(&sorted[end]->place.organization_id, organization_id))
+                break;
+        make_block(sorted + begin, end - begin, &head, stamp, arena, &(*out)[n_blocks++]);
+    }
+    return n_blocks;
+}
 
 /* No field that a service writes holds a line feed, so two entries never give the same text; and
    with its "=" an empty text is another thing than none. */
@@ -86,4 +215,44 @@ bool chain_is_plausible(const struct uuid *request_id, int64_t created_us, int64
 {
     return request_id->b[6] >> 4 == 7 && created_us == uuid_v7_ms(request_id) * 1000 &&
            created_us >= since_us - CHAIN_CLOCK_US && created_us <= now_us + CHAIN_CLOCK_US;
+}
+
+static bool read_previous(struct str list, struct audit_keys *out)
+{
+    while (list.n > 0) {
+        struct str hex = str_trim_ows(str_cut(&list, ','));
+
+        if (out->n == AUDIT_KEYS_MAX || !signing_public_read(hex, &out->known[out->n]))
+            return false;
+        out->n++;
+    }
+    return true;
+}
+
+bool audit_keys_read(const char *secret, const char *previous, struct audit_keys *out)
+{
+    char hex[2 * SIGNING_PUBLIC_BYTES + 1];
+
+    *out = (struct audit_keys){.own = signing_key_new(secret)};
+    if (out->own == NULL) {
+        LOG(LOG_ERROR, "AUDIT_SIGNING_KEY must be at least 32 characters long");
+        return false;
+    }
+    out->known[out->n++] = *signing_key_public(out->own);
+    if (!read_previous(str_of(previous), out)) {
+        LOG(LOG_ERROR, "AUDIT_PUBLIC_KEYS must be up to 15 keys of 64 hex digits, between commas");
+        return false;
+    }
+    crypto_hex(out->known[0].bytes, SIGNING_PUBLIC_BYTES, hex);
+    LOG(LOG_INFO, "the audit log is sealed with this key", log_str("key_id", out->known[0].id),
+        log_str("public_key", hex));
+    return true;
+}
+
+const struct signing_public *audit_keys_find(const struct audit_keys *keys, struct str id)
+{
+    for (size_t i = 0; i < keys->n; i++)
+        if (str_equal(str_of(keys->known[i].id), id))
+            return &keys->known[i];
+    return NULL;
 }

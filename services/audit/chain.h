@@ -1,17 +1,61 @@
 /*
- * chain - what is hashed, and how: entries, blocks of entries, the heads of chains.
+ * entry - an entry of the audit log as its readers see it.
  *
- * What     docs/audit.md describes the same for others, who verify without us. All that is hashed
- *          is text, one line for each field, except for the contents of a block.
  * Threads  Any; pure.
  */
 #ifndef SERVICES_AUDIT_CHAIN_H
 #define SERVICES_AUDIT_CHAIN_H
 
 #include "common/base/arena.h"
+#include "common/base/buf.h"
 #include "common/base/uuid.h"
 #include "common/crypto/crypto.h"
 #include "common/crypto/signing.h"
+#include "common/db/db.h"
+
+/* The columns of a statement that lists entries. */
+enum entry_column {
+    ENTRY_REQUEST_ID,
+    ENTRY_API_KEY_ID,
+    ENTRY_OPERATION,
+    ENTRY_HTTP_STATUS,
+    ENTRY_OUTCOME,
+    ENTRY_DENIAL_REASON,
+    ENTRY_CONVERSATION_ID,
+    ENTRY_CONTACT_ID,
+    ENTRY_CREATED_US, /* Unix microseconds */
+    ENTRY_COLUMNS
+};
+
+/* Appends the audit_log object. */
+void entry_write(const struct db_rows *rows, size_t row, struct buf *out);
+
+/*
+ * keys - the key that signs blocks, and those that have signed before or will.
+ *
+ * Threads  Read-only after start, but for signing, which is the sealer's.
+ */
+
+#define AUDIT_KEYS_MAX 16
+
+struct audit_keys {
+    struct signing_key *own;
+    struct signing_public known[AUDIT_KEYS_MAX]; /* the own one first */
+    size_t n;
+};
+
+/* `previous` holds public keys in hex between commas. False (logged): one of them is malformed. */
+MUST_CHECK bool audit_keys_read(const char *secret, const char *previous, struct audit_keys *out);
+/* NULL: it is not a known one. */
+const struct signing_public *audit_keys_find(const struct audit_keys *keys, struct str id);
+
+/*
+ * chain - what is hashed, and how: entries, blocks of entries, the heads of chains.
+ *
+ * What     docs/audit.md describes the same for others, who verify without us. All that is hashed
+ *          is text, one line for each field, except for the contents of a block.
+ * Threads  Any; pure.
+ */
 
 /* An entry's fields as the database writes them, in the order in which they are hashed. */
 enum chain_field {
@@ -75,5 +119,62 @@ struct str chain_head_text(const struct uuid *organization_id, int64_t number, i
    with a mark, and verifying names them. */
 bool chain_is_plausible(const struct uuid *request_id, int64_t created_us, int64_t since_us,
                         int64_t now_us);
+
+/*
+ * block - makes the next blocks of chains from the entries that one step of sealing has read.
+ *
+ * Owns     Nothing: everything lives in the arena.
+ * Threads  Any; pure.
+ */
+
+/* In the order of sealing, over all organizations. */
+struct block_place {
+    uint64_t xid;
+    struct uuid organization_id, request_id;
+};
+
+/* Entries of a block at most. */
+#define BLOCK_ENTRIES_MAX 1000
+
+struct block_entry {
+    struct block_place place;
+    int64_t created_us;
+    bool is_implausible; /* gets a mark */
+    uint8_t hash[SHA256_BYTES];
+};
+
+/* What the next block of a chain follows: entries and hash of its last block, and the greatest
+   number that is taken. All zero = none yet. */
+struct block_head {
+    struct uuid organization_id;
+    int64_t number, entries;
+    uint8_t hash[SHA256_BYTES];
+};
+
+/* Numbers are told in JSON, where they are exact up to there. */
+#define BLOCK_NUMBER_MAX (INT64_C(1) << 53)
+
+struct block_stamp {
+    uint64_t made_xid;
+    int64_t made_us;
+    struct str key_id;
+};
+
+struct block_made {
+    struct chain_block block;
+    uint8_t hash[SHA256_BYTES];
+};
+
+/* Makes the blocks of entries that are given in the order of sealing; returns how many. `heads`
+   are those that exist already, sorted by organization. */
+size_t blocks_make(const struct block_entry *entries, size_t n, const struct block_head *heads,
+                   size_t n_heads, const struct block_stamp *stamp, struct arena *arena,
+                   struct block_made **out);
+
+/* NULL: it has none. */
+const struct block_head *block_find_head(const struct uuid *organization_id,
+                                         const struct block_head *heads, size_t n);
+
+int block_compare_places(const struct block_place *a, const struct block_place *b);
 
 #endif

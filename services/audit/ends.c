@@ -80,7 +80,7 @@ static size_t ask_below(struct db *db, struct str xid, struct str organization, 
 {
     const db_param params[] = {xid, organization, number, made_before};
 
-    return db_add(db, SQL_READ_PLACE, params, sizeof(params) / sizeof(params[0]));
+    return db_add(db, SQL_READ_PLACE, params, ARRAY_SIZE(params));
 }
 
 size_t ends_ask_place(struct db *db, const struct db_rows *below)

@@ -12,8 +12,7 @@
 #define SERVICES_AUDIT_ENDS_H
 
 #include "common/db/db.h"
-#include "services/audit/block.h"
-#include "services/audit/keys.h"
+#include "services/audit/chain.h"
 #include "services/audit/verify_rows.h"
 
 /* How far everything is sealed: the greatest place of any block. All zero = nothing is. */

@@ -1,6 +1,6 @@
 #include "audit_sql.h"
-#include "common/actor/service.h"
 #include "common/base/log.h"
+#include "common/runtime/service.h"
 #include "proto/subject.h"
 #include "services/audit/audit.h"
 #include "services/audit/sealer.h"
@@ -101,7 +101,7 @@ static struct service append_service = {
     .name = "append",
     .group = "audit", /* as the bus knows the whole process */
     .routes = append_routes,
-    .n_routes = sizeof(append_routes) / sizeof(append_routes[0]),
+    .n_routes = ARRAY_SIZE(append_routes),
     .statements = audit_sql,
     .n_statements = SQL_RECORD_ENTRIES,
     .self = &audit,
@@ -111,7 +111,7 @@ static struct service append_service = {
 static struct service audit_service = {
     .name = "audit",
     .routes = routes,
-    .n_routes = sizeof(routes) / sizeof(routes[0]),
+    .n_routes = ARRAY_SIZE(routes),
     .statements = audit_sql,
     .n_statements = SQL_RECORD_ENTRIES,
     .self = &audit,
@@ -140,7 +140,7 @@ static enum status open_audit(struct service *service, void *config)
                                                                                  : ST_REFUSED;
 }
 
-static enum status start_sealer(const struct service_process *process, void *config)
+static enum status start_sealer(const struct process *process, void *config)
 {
     return sealer_start(process, &audit.signing, audit.retention_months);
 }
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
     static struct audit_config config;
     const struct service_extra extra = {
         .settings = settings,
-        .n_settings = sizeof(settings) / sizeof(settings[0]),
+        .n_settings = ARRAY_SIZE(settings),
         .config = &config,
         .open = open_audit,
         .start = start_sealer,

@@ -11,7 +11,7 @@
 #define SERVICES_AUDIT_NOTE_H
 
 #include "common/db/db.h"
-#include "services/audit/keys.h"
+#include "services/audit/chain.h"
 
 /* They come one a month: what is beyond so many is not looked at. */
 #define NOTES_MAX 600

@@ -5,8 +5,8 @@
 #include "audit_sql.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/db/array.h"
-#include "common/wire/json.h"
+#include "common/db/params.h"
+#include "common/json/json.h"
 #include "proto/headers.h"
 #include "proto/subject.h"
 #include "services/audit/verify_rows.h"
@@ -92,7 +92,7 @@ static enum status publish_head(struct bus *bus, const struct published_head *he
 static void note(struct db *db, const struct published_head *heads, size_t n, struct arena *arena)
 {
     static const enum published_column noted[] = {ORGANIZATION_ID, NUMBER, LAST_XID, BLOCK_HASH};
-    enum { N = sizeof(noted) / sizeof(noted[0]) };
+    enum { N = ARRAY_SIZE(noted) };
     struct buf columns[N];
     db_param params[N];
 
@@ -166,7 +166,7 @@ static size_t list(const struct head_publisher *publisher, struct db *db, struct
         str_of(arena_printf(arena, "%" PRIu64, publisher->behind.xid)),
         str_of(organization),
     };
-    return db_add(db, SQL_LIST_HEADS_TO_PUBLISH, params, sizeof(params) / sizeof(params[0]));
+    return db_add(db, SQL_LIST_HEADS_TO_PUBLISH, params, ARRAY_SIZE(params));
 }
 
 /* Until the bus takes no more. */

@@ -5,7 +5,7 @@
 
 #include "audit_sql.h"
 #include "common/base/clock.h"
-#include "common/db/array.h"
+#include "common/db/params.h"
 #include "services/audit/verify_rows.h"
 
 enum { ENTRIES_MAX = 5000, TIMEOUT_US = 20 * 1000 * 1000, BACK_MAX = 100 * 1000 };
@@ -30,7 +30,7 @@ static size_t list_unsealed(const struct seal_step *sealing, struct db *db,
         horizon,
         str_of(arena_printf(arena, "%zu", sealing->entries_max)),
     };
-    return db_add(db, SQL_LIST_UNSEALED, params, sizeof(params) / sizeof(params[0]));
+    return db_add(db, SQL_LIST_UNSEALED, params, ARRAY_SIZE(params));
 }
 
 /* False: it cannot be sealed. Its place is read as far as it has one. */

@@ -10,7 +10,7 @@
 #include "common/base/metrics.h"
 #include "common/base/watchdog.h"
 #include "services/audit/publish_heads.h"
-#include "services/audit/retention_job.h"
+#include "services/audit/retention.h"
 #include "services/audit/seal_step.h"
 
 enum {
@@ -206,7 +206,7 @@ static void release(struct sealer *self)
     free(self);
 }
 
-static bool open_links(struct sealer *self, const struct service_process *process)
+static bool open_links(struct sealer *self, const struct process *process)
 {
     self->db = db_new(&(struct db_options){
         .url = process->database_url,
@@ -222,7 +222,7 @@ static bool open_links(struct sealer *self, const struct service_process *proces
     return self->db && self->bus;
 }
 
-enum status sealer_start(const struct service_process *process, const struct audit_keys *keys,
+enum status sealer_start(const struct process *process, const struct audit_keys *keys,
                          int64_t retention_months)
 {
     struct sealer *self = calloc(1, sizeof(*self));

@@ -13,11 +13,11 @@
 #ifndef SERVICES_AUDIT_SEALER_H
 #define SERVICES_AUDIT_SEALER_H
 
-#include "common/actor/service.h"
-#include "services/audit/keys.h"
+#include "common/runtime/service.h"
+#include "services/audit/chain.h"
 
 /* Keeps what it is given. ST_REFUSED (logged): the bus or the database cannot be used so. */
-MUST_CHECK enum status sealer_start(const struct service_process *process,
+MUST_CHECK enum status sealer_start(const struct process *process,
                                     const struct audit_keys *keys, int64_t retention_months);
 void sealer_stop(void);
 

@@ -10,8 +10,7 @@
 #ifndef SERVICES_AUDIT_VERIFY_H
 #define SERVICES_AUDIT_VERIFY_H
 
-#include "services/audit/block.h"
-#include "services/audit/keys.h"
+#include "services/audit/chain.h"
 #include "services/audit/note.h"
 
 /* -- what was found --------------------------------------------------------------------------- */

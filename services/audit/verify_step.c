@@ -6,9 +6,9 @@
 #include <time.h>
 
 #include "common/base/log.h"
-#include "common/wire/fields.h"
-#include "common/wire/json.h"
-#include "services/audit/page.h"
+#include "common/json/fields.h"
+#include "common/json/json.h"
+#include "services/audit/list.h"
 #include "services/audit/verify_rows.h"
 
 #define COUNT_MAX BLOCK_NUMBER_MAX
@@ -82,7 +82,7 @@ static void read_found(json_t *value, const char *path, void *slot, struct error
 
         if (of == NULL)
             continue;
-        fields_read(of, path, found_fields, sizeof(found_fields) / sizeof(found_fields[0]), &found,
+        fields_read(of, path, found_fields, ARRAY_SIZE(found_fields), &found,
                     errors);
         report->of[kind] = (struct verify_finding){.count = found.count.value,
                                                    .block = found.block.value,
@@ -225,7 +225,7 @@ bool verify_step_read(struct command *command, struct verify_step *out)
     struct verify_position from = {.phase = STR_NONE};
     struct str body = command->body.n > 0 ? command->body : STR("{}");
 
-    if (!fields_read_body(body, fields, sizeof(fields) / sizeof(fields[0]), &from,
+    if (!fields_read_body(body, fields, ARRAY_SIZE(fields), &from,
                           &command->errors)) {
         (void)command_refuse_all(command, fields_outcome(&command->errors));
         return false;

@@ -12,8 +12,10 @@
 #ifndef SERVICES_CONVCTL_ARGUMENTS_H
 #define SERVICES_CONVCTL_ARGUMENTS_H
 
+#include <stdio.h>
+
 #include "common/base/status.h"
-#include "common/wire/json.h"
+#include "common/json/json.h"
 #include "services/convctl/convctl_call.h"
 
 struct arguments {
@@ -30,5 +32,12 @@ struct arguments {
 MUST_CHECK enum status arguments_read(int argc, const char *const *argv, struct arguments *out,
                                       char error[256]);
 void arguments_release(struct arguments *arguments);
+
+/*
+ * help - what --help prints, made from the table of calls.
+ */
+
+/* `group` NULL = all of them. */
+void help_print(FILE *to, const char *group);
 
 #endif

@@ -7,7 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/uuid.h"
-#include "common/wire/json.h"
+#include "common/json/json.h"
 #include "proto/headers.h"
 #include "proto/outcome.h"
 #include "proto/permission.h"

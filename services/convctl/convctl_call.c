@@ -177,7 +177,7 @@ const struct convctl_call convctl_calls[] = {
      {{0}}, 0},
 };
 /* clang-format on */
-const size_t convctl_calls_count = sizeof(convctl_calls) / sizeof(convctl_calls[0]);
+const size_t convctl_calls_count = ARRAY_SIZE(convctl_calls);
 
 const struct convctl_call *convctl_call_find(const char *group, const char *verb)
 {

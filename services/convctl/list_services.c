@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "common/wire/json.h"
+#include "common/json/json.h"
 #include "proto/permission.h"
 
 static json_int_t sum_of(const json_t *endpoints, const char *figure)
@@ -44,7 +44,7 @@ static bool is_before(const json_t *a, const json_t *b)
     static const char *const keys[] = {"name", "instance", "id"};
     int order = 0;
 
-    for (size_t i = 0; order == 0 && i < sizeof(keys) / sizeof(keys[0]); i++)
+    for (size_t i = 0; order == 0 && i < ARRAY_SIZE(keys); i++)
         order = strcmp(json_string_value(json_object_get(a, keys[i])),
                        json_string_value(json_object_get(b, keys[i])));
     return order < 0;

@@ -8,12 +8,11 @@
 #include "common/base/config.h"
 #include "common/base/log.h"
 #include "common/base/version.h"
-#include "common/bus/settings.h"
+#include "common/bus/bus.h"
 #include "common/crypto/crypto.h"
-#include "common/wire/json.h"
+#include "common/json/json.h"
 #include "services/convctl/arguments.h"
 #include "services/convctl/bus_client.h"
-#include "services/convctl/help.h"
 #include "services/convctl/list_services.h"
 #include "services/convctl/paginate.h"
 
@@ -132,7 +131,7 @@ static int work(int argc, const char *const *argv, struct arguments *arguments, 
         help_print(stdout, arguments->group);
         return 0;
     }
-    if (config_load(settings, sizeof(settings) / sizeof(settings[0]), &config, error) != ST_OK)
+    if (config_load(settings, ARRAY_SIZE(settings), &config, error) != ST_OK)
         return usage(arena, error);
     return run(arguments, &config, arena);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/wire/json.h"
+#include "common/json/json.h"
 
 /* As many as a double holds of what was written in decimals. */
 #define DIGITS          15

@@ -14,7 +14,7 @@
 #ifndef SERVICES_CONVCTL_PAGINATE_H
 #define SERVICES_CONVCTL_PAGINATE_H
 
-#include "common/wire/json.h"
+#include "common/json/json.h"
 
 #include "services/convctl/bus_client.h"
 #include "services/convctl/convctl_call.h"

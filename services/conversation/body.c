@@ -1,6 +1,8 @@
 #include "services/conversation/body.h"
 
-#include "common/wire/text.h"
+#include <string.h>
+
+#include "common/base/text.h"
 
 enum {
     ID_MAX = 255,
@@ -9,7 +11,6 @@ enum {
     PHONE_MAX = 50,
 };
 
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 /* The four kinds of customer mean the same to us. */
 static const char *const from_types[] = {"contact", "user", "lead", "customer", NULL};
@@ -53,7 +54,7 @@ static void from_read(json_t *value, const char *path, void *slot, struct errors
     const bool has_external_id = json_object_get(value, "external_id") != NULL;
     const bool has_id = json_object_get(value, "id") != NULL;
 
-    fields_read(value, path, from_fields, COUNT(from_fields), &read, errors);
+    fields_read(value, path, from_fields, ARRAY_SIZE(from_fields), &read, errors);
     if (json_is_object(value) && !has_external_id && !has_id)
         errors_add(errors, "parameter_not_found", "from.external_id",
                    "is required unless from.id is given");
@@ -88,7 +89,7 @@ static const struct field create_fields[] = {
 bool create_body_read(struct str body, struct create_body *out, struct errors *errors)
 {
     *out = (struct create_body){0};
-    return fields_read_body(body, create_fields, COUNT(create_fields), out, errors);
+    return fields_read_body(body, create_fields, ARRAY_SIZE(create_fields), out, errors);
 }
 
 static const struct field update_fields[] = {
@@ -102,5 +103,104 @@ static const struct field update_fields[] = {
 bool update_body_read(struct str body, struct update_body *out, struct errors *errors)
 {
     *out = (struct update_body){0};
-    return fields_read_body(body, update_fields, COUNT(update_fields), out, errors);
+    return fields_read_body(body, update_fields, ARRAY_SIZE(update_fields), out, errors);
+}
+
+#define INVALID "parameter_invalid"
+
+enum {
+    KEY_MAX = 64,
+    STRING_MAX = 500,
+    NAMED_MAX = 200, /* bytes of a path that a message quotes: a key may fill a body */
+};
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_key(struct str key)
+{
+    if (key.n == 0 || !is_letter(key.p[0]))
+        return false;
+    for (size_t i = 1; i < key.n; i++) {
+        const char c = key.p[i];
+
+        if (!is_letter(c) && !(c >= '0' && c <= '9') && c != '_' && c != '-' && c != '.')
+            return false;
+    }
+    return true;
+}
+
+static bool is_reserved(struct str key)
+{
+    const struct str prefix = STR("service_");
+
+    return key.n >= prefix.n && str_equal_nocase((struct str){key.p, prefix.n}, prefix);
+}
+
+/* What is wrong with a key; NULL = nothing. */
+static const char *key_error(struct str key)
+{
+    if (!is_key(key))
+        return "must begin with a letter and consist of letters, digits, '_', '-' and '.'";
+    if (key.n > KEY_MAX)
+        return "must be a key of at most 64 characters";
+    if (is_reserved(key))
+        return "must not use the reserved prefix service_";
+    return NULL;
+}
+
+static const char *value_error(const json_t *value)
+{
+    const struct str text = json_text(value);
+
+    if (json_is_object(value) || json_is_array(value))
+        return "must be a string, a number, true, false or null";
+    if (text.p != NULL && text_has_nul(text))
+        return "must not contain U+0000";
+    if (text.p != NULL && text_length(text) > STRING_MAX)
+        return "must be at most 500 characters long";
+    return NULL;
+}
+
+/* The message names the path as well, because the contract says so (7). */
+static void refuse(struct errors *errors, const char *path, const char *problem)
+{
+    const size_t n = strlen(path);
+    size_t named = n;
+
+    if (n > NAMED_MAX) {
+        named = NAMED_MAX;
+        while (((unsigned char)path[named] & 0xC0) == 0x80) /* amid a character */
+            named--;
+    }
+    errors_add(errors, INVALID, path, "%.*s%s %s", (int)named, path, named < n ? "..." : "",
+               problem);
+}
+
+void attributes_read(json_t *value, const char *path, void *slot, struct errors *errors)
+{
+    struct attributes *const attributes = slot;
+    const char *key;
+    json_t *member;
+
+    if (!json_is_object(value)) {
+        refuse(errors, path, "must be an object");
+        return;
+    }
+    attributes->given = true;
+    json_object_foreach(value, key, member)
+    {
+        const char *problem = key_error(str_of(key));
+
+        if (problem == NULL)
+            problem = value_error(member);
+        if (problem != NULL)
+            refuse(errors, fields_path(errors->arena, path, key), problem);
+        if (!json_is_null(member) && ++attributes->n_values == ATTRIBUTES_MAX + 1)
+            errors_add(errors, INVALID, path, ATTRIBUTES_TOO_MANY);
+        if (errors->n == ERRORS_MAX)
+            return;
+    }
 }

@@ -8,8 +8,8 @@
 #define SERVICES_CONVERSATION_REPLY_H
 
 #include "common/actor/actor.h"
-#include "common/resource/conversation_json.h"
-#include "common/wire/fields.h"
+#include "common/json/fields.h"
+#include "common/model/conversation_json.h"
 
 /* An id as a parameter: its canonical text. */
 struct str conversation_id_param(struct command *command, const struct uuid *id);

@@ -3,7 +3,7 @@
  *
  * Answer   ok: the conversation; or not_found
  */
-#include "common/db/array.h"
+#include "common/db/params.h"
 #include "conversation_sql.h"
 #include "services/conversation/conversation.h"
 #include "services/conversation/conversation_reply.h"

@@ -1,5 +1,5 @@
-#include "common/actor/service.h"
 #include "common/audit_log/audit_log.h"
+#include "common/runtime/service.h"
 #include "conversation_sql.h"
 #include "proto/subject.h"
 #include "services/conversation/conversation.h"
@@ -37,7 +37,7 @@ static struct service inbox_service = {
     .name = "inbox",
     .group = "conversation", /* as the bus knows the whole process */
     .routes = inbox_routes,
-    .n_routes = sizeof(inbox_routes) / sizeof(inbox_routes[0]),
+    .n_routes = ARRAY_SIZE(inbox_routes),
     .statements = conversation_sql,
     .n_statements = CONVERSATION_SQL_COUNT,
     .looks_up_organizations = true,
@@ -49,7 +49,7 @@ static struct service inbox_service = {
 static struct service conversation_service = {
     .name = "conversation",
     .routes = routes,
-    .n_routes = sizeof(routes) / sizeof(routes[0]),
+    .n_routes = ARRAY_SIZE(routes),
     .statements = conversation_sql,
     .n_statements = CONVERSATION_SQL_COUNT,
     .audit_sink = &audit_log,

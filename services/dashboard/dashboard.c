@@ -5,7 +5,7 @@
 #include "common/base/log.h"
 #include "common/bus/bus.h"
 #include "common/crypto/crypto.h"
-#include "common/wire/json.h"
+#include "common/json/json.h"
 #include "services/dashboard/dashboard_metrics.h"
 #include "services/dashboard/dashboard_request.h"
 
@@ -92,11 +92,11 @@ static struct edge *new_loop(void)
     return &dashboard->edge;
 }
 
-const struct program dashboard_program = {
+const struct edge_program dashboard_program = {
     .name = "dashboard",
     .user = BUS_USER_DASHBOARD,
     .settings = settings,
-    .n_settings = sizeof(settings) / sizeof(settings[0]),
+    .n_settings = ARRAY_SIZE(settings),
     .config = &dashboard_settings,
     .on_request = dashboard_request_begin,
     .calls_max = DASHBOARD_REQUESTS_MAX,

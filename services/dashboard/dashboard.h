@@ -7,10 +7,9 @@
 #ifndef DASHBOARD_DASHBOARD_H
 #define DASHBOARD_DASHBOARD_H
 
-#include "common/edge/program.h"
-#include "common/edge/throttle.h"
+#include "common/http/throttle.h"
+#include "common/runtime/edge_program.h"
 #include "services/dashboard/door.h"
-#include "services/dashboard/share.h"
 
 struct dashboard_settings {
     const char *address;
@@ -27,6 +26,6 @@ struct dashboard {
 };
 
 extern struct dashboard_settings dashboard_settings;
-extern const struct program dashboard_program;
+extern const struct edge_program dashboard_program;
 
 #endif

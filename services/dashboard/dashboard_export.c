@@ -2,13 +2,15 @@
  * The audit log as a file. One step of it is in memory at a time, and the next is asked for when
  * the browser has taken the one before; whose session it is, is asked again before each.
  */
+
+#include "services/dashboard/dashboard_export.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "common/base/log.h"
 #include "proto/subject.h"
-#include "services/dashboard/csv.h"
 #include "services/dashboard/dashboard_metrics.h"
 #include "services/dashboard/dashboard_request.h"
 #include "services/dashboard/dashboard_response.h"
@@ -37,7 +39,7 @@ static struct dashboard_export *running[EXPORTS_MAX]; /* the program has one loo
 static const char *const columns[] = {
     "created_at",    "id",         "operation",       "http_status", "outcome",
     "denial_reason", "api_key_id", "conversation_id", "contact_id"};
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+#define N_COLUMNS ARRAY_SIZE(columns)
 
 /* The first column is a time, in seconds in the entry. */
 static void add_cell(struct buf *out, size_t column, const json_t *value)
@@ -259,4 +261,33 @@ void dashboard_export_release(struct dashboard_export *export)
     arena_release(&export->arena);
     *export->place = NULL;
     free(export);
+}
+
+static bool is_formula(struct str text)
+{
+    size_t i = 0;
+
+    while (i < text.n && text.p[i] == ' ')
+        i++;
+    return i < text.n && text.p[i] != '\0' && strchr("=+-@\t\r\n", text.p[i]) != NULL;
+}
+
+void csv_add_cell(struct buf *out, struct str text)
+{
+    if (out->n > 0 && out->p[out->n - 1] != '\n')
+        buf_char(out, ',');
+    buf_char(out, '"');
+    if (is_formula(text))
+        buf_char(out, '\'');
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '"')
+            buf_char(out, '"');
+        buf_char(out, text.p[i]);
+    }
+    buf_char(out, '"');
+}
+
+void csv_end_row(struct buf *out)
+{
+    buf_add(out, STR("\r\n"));
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "common/base/clock.h"
-#include "common/edge/edge_metrics.h"
+#include "common/http/edge_metrics.h"
 
 #define PREFIX "conversations_dashboard_"
 
@@ -12,7 +12,7 @@ struct dashboard_metrics dashboard_metrics;
 /* Every status that leaves the dashboard; anything else is counted under the last. */
 static const int statuses[] = {200, 201, 304, 400, 401, 403, 404, 405,
                                409, 413, 415, 417, 429, 503, 500};
-#define N_STATUSES (sizeof(statuses) / sizeof(statuses[0]))
+#define N_STATUSES ARRAY_SIZE(statuses)
 
 static struct metric *responses[N_STATUSES], *duration;
 

@@ -7,7 +7,7 @@
 #define DASHBOARD_METRICS_H
 
 #include "common/base/metrics.h"
-#include "common/edge/edge_request.h"
+#include "common/http/edge_request.h"
 
 struct dashboard_metrics {
     struct metric *sign_ins, *sign_ins_refused, *turned_away;

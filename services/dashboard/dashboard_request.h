@@ -8,9 +8,9 @@
  * What     Nothing is asked of a service before the request is known to come from a page of ours:
  *          Origin, X-CSRF-Token and Content-Type of whatever is no GET. Nothing but the session is
  *          asked before it is known whose it is, and neither beyond the share of the session and of
- *          the organization (share.h). All that it asks has one deadline together; where the answer
+ *          the organization (door.h). All that it asks has one deadline together; where the answer
  *          is a stream, each part of it has.
- * Owns     Itself, as an edge_request does (common/edge/edge_request.h).
+ * Owns     Itself, as an edge_request does (common/http/edge_request.h).
  * Threads  The loop's.
  *
  * dashboard_request.c  begins, ends, and checks who asks
@@ -18,15 +18,58 @@
  * dashboard_session.c  begins, shows and ends sessions
  * dashboard_export.c   streams the audit log
  */
-#ifndef DASHBOARD_REQUEST_H
-#define DASHBOARD_REQUEST_H
+#ifndef SERVICES_DASHBOARD_DASHBOARD_REQUEST_H
+#define SERVICES_DASHBOARD_DASHBOARD_REQUEST_H
 
+#include <h2o.h>
+#include <stdbool.h>
+
+#include "common/base/str.h"
 #include "common/crypto/crypto.h"
-#include "common/edge/edge_request.h"
+#include "common/http/edge_request.h"
 #include "proto/outcome.h"
-#include "services/dashboard/action.h"
+#include "services/dashboard/backend.h"
 #include "services/dashboard/dashboard.h"
-#include "services/dashboard/dashboard_headers.h"
+
+/*
+ * path - whether the path of a request fits a pattern, on its raw bytes.
+ *
+ * What     Nothing is decoded or normalized. A star in a pattern stands for an id: 1 to
+ *          PATH_ID_MAX letters, digits, hyphens and underscores, as all our ids are.
+ * Owns     Nothing; the id points into the path.
+ * Threads  Any; pure.
+ */
+
+#define PATH_ID_MAX 64
+
+/* *id is STR_NONE when the pattern has no star. */
+bool path_matches(struct str path, const char *pattern, struct str *id);
+
+/*
+ * dashboard_headers - what the dashboard reads of a request's headers, in one pass.
+ *
+ * Owns     Nothing; slices point into the request.
+ * Threads  The loop's.
+ */
+
+#define DASHBOARD_HEADERS_MAX 100 /* as many headers as h2o takes */
+
+/* A header that is to come once, if at all. */
+struct dashboard_header {
+    struct str value; /* the last one, or STR_NONE */
+    size_t n;
+};
+
+struct dashboard_headers {
+    struct dashboard_header content_type, origin, csrf, fetch_site, user_agent;
+    struct dashboard_header traceparent, accept_encoding, if_none_match, forwarded_proto;
+    struct str cookies[DASHBOARD_HEADERS_MAX];
+    size_t n_cookies;
+    struct str forwarded_for[DASHBOARD_HEADERS_MAX];
+    size_t n_forwarded_for;
+};
+
+void dashboard_headers_read(const h2o_req_t *req, struct dashboard_headers *headers);
 
 #define DASHBOARD_REQUESTS_MAX 2048 /* requests at a time */
 

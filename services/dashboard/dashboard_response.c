@@ -5,8 +5,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/edge/program.h"
-#include "common/edge/reason.h"
+#include "common/http/response.h"
 #include "services/dashboard/dashboard_metrics.h"
 
 static const char *message_of(enum outcome outcome)
@@ -71,7 +70,7 @@ static void log_response(const struct edge_request *http, int status)
     struct str path = {http->req->input.path.base, http->req->input.path.len};
     char client[ADDRESS_TEXT];
 
-    if (status < 500 && !program_facts.logs_all)
+    if (status < 500 && !http->edge->options->logs_all)
         return;
     address_format(&http->client, client);
     LOG(status >= 500 ? LOG_WARNING : LOG_DEBUG, "answer", log_str("request_id", http->id),

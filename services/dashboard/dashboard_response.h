@@ -10,7 +10,7 @@
 #ifndef DASHBOARD_RESPONSE_H
 #define DASHBOARD_RESPONSE_H
 
-#include "common/edge/edge_request.h"
+#include "common/http/edge_request.h"
 #include "proto/outcome.h"
 #include "services/dashboard/asset.h"
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "common/wire/json.h"
+#include "common/json/json.h"
 
 static json_t *host_alone(struct str url)
 {

@@ -3,5 +3,5 @@
 
 int main(int argc, char **argv)
 {
-    return program_main(argc, argv, &dashboard_program);
+    return edge_program_main(argc, argv, &dashboard_program);
 }

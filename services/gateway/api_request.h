@@ -13,24 +13,50 @@
  *          and logged with the request id. All stages share the time of an edge_request
  *          (edge_request_limit()): what is not decided when that of the command is over is a
  *          failure, and RECORD has the rest, half a second at least.
- * Owns     Itself, as an edge_request does (common/edge/edge_request.h).
+ * Owns     Itself, as an edge_request does (common/http/edge_request.h).
  * Threads  The gateway's loop.
  *
  * api_request.c  begins and ends
  * api_auth.c     authenticates, counts against the quota, checks
- * api_command.c  asks a service, and records with the audit service
  */
-#ifndef GATEWAY_API_REQUEST_H
-#define GATEWAY_API_REQUEST_H
+#ifndef SERVICES_GATEWAY_API_REQUEST_H
+#define SERVICES_GATEWAY_API_REQUEST_H
 
-#include "common/edge/edge_request.h"
+#include <h2o.h>
+
+#include "common/base/str.h"
+#include "common/http/edge_request.h"
 #include "proto/outcome.h"
-#include "services/gateway/api_headers.h"
+#include "services/gateway/api_auth.h"
 #include "services/gateway/api_response.h"
 #include "services/gateway/api_route.h"
-#include "services/gateway/checks.h"
 #include "services/gateway/gateway.h"
 #include "services/gateway/key_lookup.h"
+
+/*
+ * api_headers - what the gateway reads of a request's headers, in one pass.
+ *
+ * Owns     Nothing; slices point into the request.
+ * Threads  The gateway's loop.
+ */
+
+#define API_HEADERS_MAX 100 /* as many headers as h2o takes */
+
+struct api_headers {
+    struct str authorization;
+    size_t n_authorization;
+    struct str content_type;
+    size_t n_content_type;
+    struct str accept[API_HEADERS_MAX];
+    size_t n_accept;
+    struct str forwarded_for[API_HEADERS_MAX];
+    size_t n_forwarded_for;
+    struct str forwarded_proto; /* the last one */
+    struct str traceparent;     /* STR_NONE unless it came once */
+    size_t n_traceparent;
+};
+
+void api_headers_read(const h2o_req_t *req, struct api_headers *headers);
 
 enum stage {
     STAGE_AUTHENTICATE,

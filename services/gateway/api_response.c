@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/edge/reason.h"
+#include "common/http/response.h"
 
 #define NUMBER_CAPACITY 24
 

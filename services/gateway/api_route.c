@@ -46,8 +46,7 @@ static const struct endpoint endpoints[] = {
      .takes_query = true},
 };
 
-static const struct endpoint *const endpoints_end =
-    endpoints + sizeof(endpoints) / sizeof(endpoints[0]);
+static const struct endpoint *const endpoints_end = endpoints + ARRAY_SIZE(endpoints);
 
 /* The id is STR_NONE where the path has none. */
 static bool matches(const struct endpoint *endpoint, struct str path, struct str *id)

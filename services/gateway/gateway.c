@@ -7,8 +7,7 @@
 #include "proto/subject.h"
 #include "services/gateway/api_request.h"
 #include "services/gateway/gateway_metrics.h"
-#include "services/gateway/invalidation.h"
-#include "services/gateway/wait_list.h"
+#include "services/gateway/key_lookup.h"
 
 /* Fail fast: API clients retry. */
 #define BUS_TIMEOUT_MS 100
@@ -103,7 +102,7 @@ static bool open_program(struct edge_options *options)
     return options->tls != NULL;
 }
 
-const struct program gateway_program = {
+const struct edge_program gateway_program = {
     .name = "gateway",
     .user = BUS_USER_GATEWAY,
     .settings = gateway_setting_table,
@@ -115,4 +114,61 @@ const struct program gateway_program = {
     .open = open_program,
     .count_loops = count_loops,
     .new_loop = new_loop,
+};
+
+#define AT(member) .offset = offsetof(struct gateway_settings, member)
+
+const struct setting gateway_setting_table[GATEWAY_SETTINGS] = {
+    {.name = "GATEWAY_ADDRESS",
+     .type = SETTING_STRING,
+     AT(address),
+     .fallback = "127.0.0.1",
+     .meaning = "Address the API listens on"},
+    {.name = "GATEWAY_PORT",
+     .type = SETTING_INT,
+     AT(port),
+     .fallback = "8080",
+     .min = 1,
+     .max = 65535,
+     .meaning = "Port the API listens on"},
+    {.name = "GATEWAY_TLS_PORT",
+     .type = SETTING_INT,
+     AT(tls_port),
+     .fallback = "0",
+     .min = 0,
+     .max = 65535,
+     .meaning = "Port of a second listener that terminates TLS 1.2 and 1.3; 0 = none"},
+    {.name = "GATEWAY_TLS_CERT",
+     .type = SETTING_STRING,
+     AT(tls_cert),
+     .fallback = "",
+     .meaning = "File with the certificate and its chain, in PEM"},
+    {.name = "GATEWAY_TLS_KEY",
+     .type = SETTING_STRING,
+     AT(tls_key),
+     .fallback = "",
+     .meaning = "File with the certificate's private key, in PEM"},
+    {.name = "AUTH_FAILURE_LIMIT",
+     .type = SETTING_INT,
+     AT(auth_failure_limit),
+     .fallback = "1000",
+     .min = 1,
+     .max = 1000000000,
+     .meaning = "Failed authentications per minute and client address (of IPv6: a /64) before 429; "
+                "sixteen times as many for its network (a /24, of IPv6 a /48)"},
+    {.name = "GATEWAY_THREADS",
+     .type = SETTING_INT,
+     AT(threads),
+     .fallback = "1",
+     .min = 1,
+     .max = 64,
+     .meaning = "Event loops, each with its own listener and bus connection"},
+    {.name = "USAGE_INTERVAL_MS",
+     .type = SETTING_INT,
+     AT(usage_interval_ms),
+     .fallback = "10000",
+     .min = 100,
+     .max = 60000,
+     .meaning = "Milliseconds between reports of key usage to access, which the "
+                "dashboard shows"},
 };

@@ -1,21 +1,20 @@
 /*
  * gateway - one event loop of the gateway, and what it remembers.
  *
- * What     An edge (common/edge/edge.h) and what is the gateway's own: the keys it has met, who
+ * What     An edge (common/http/edge.h) and what is the gateway's own: the keys it has met, who
  *          failed to authenticate, and the notices of access.
  * Owns     All of it, until the process ends.
  * Threads  The loop's.
  */
-#ifndef GATEWAY_GATEWAY_H
-#define GATEWAY_GATEWAY_H
+#ifndef SERVICES_GATEWAY_GATEWAY_H
+#define SERVICES_GATEWAY_GATEWAY_H
 
-#include "common/edge/edge.h"
-#include "common/edge/program.h"
-#include "common/edge/throttle.h"
-#include "services/gateway/familiar.h"
-#include "services/gateway/gateway_settings.h"
+#include "common/base/config.h"
+#include "common/http/edge.h"
+#include "common/http/throttle.h"
+#include "common/runtime/edge_program.h"
 #include "services/gateway/key_cache.h"
-#include "services/gateway/lookup_budget.h"
+#include "services/gateway/key_lookup.h"
 
 #define API_REQUESTS_MAX 8192
 
@@ -33,6 +32,20 @@ struct gateway {
     h2o_timeout_entry_t usage_timer;
 };
 
-extern const struct program gateway_program;
+extern const struct edge_program gateway_program;
+
+/* Its settings, beside those of every edge_program. Constant once threads run. */
+struct gateway_settings {
+    const char *address;
+    int64_t port;
+    int64_t tls_port;
+    const char *tls_cert, *tls_key;
+    int64_t auth_failure_limit;
+    int64_t threads;
+    int64_t usage_interval_ms;
+};
+
+#define GATEWAY_SETTINGS 8
+extern const struct setting gateway_setting_table[GATEWAY_SETTINGS];
 
 #endif

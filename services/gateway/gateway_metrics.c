@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "common/edge/edge_metrics.h"
+#include "common/http/edge_metrics.h"
 
 #define PREFIX "conversations_gateway_"
 
@@ -11,7 +11,7 @@ struct gateway_metrics gateway_metrics;
 /* Every status that leaves the gateway; anything else is counted under the last. */
 static const int statuses[] = {200, 201, 400, 401, 403, 404, 405, 406,
                                409, 413, 415, 417, 429, 503, 500};
-#define N_STATUSES (sizeof(statuses) / sizeof(statuses[0]))
+#define N_STATUSES ARRAY_SIZE(statuses)
 
 static struct metric *responses[OPERATION_COUNT][N_STATUSES];
 static struct metric *durations[OPERATION_COUNT];

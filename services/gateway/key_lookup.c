@@ -1,13 +1,17 @@
 /* Who is it: v1.access.authenticate. */
+
 #include "services/gateway/key_lookup.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "proto/headers.h"
 #include "proto/outcome.h"
 #include "proto/subject.h"
+#include "services/gateway/gateway.h"
 #include "services/gateway/gateway_metrics.h"
 
 #define WITHHELD_TELL_US 1000000
@@ -134,4 +138,94 @@ bool key_lookup_wait(struct gateway *gateway, struct key *key, struct wait_entry
     if (key->asking)
         wait_list_add(entry, &key->waiting);
     return key->asking;
+}
+
+void wait_list_add(struct wait_entry *entry, h2o_linklist_t *list)
+{
+    h2o_linklist_insert(list, &entry->link);
+}
+
+void wait_list_remove(struct wait_entry *entry)
+{
+    if (h2o_linklist_is_linked(&entry->link))
+        h2o_linklist_unlink(&entry->link);
+}
+
+void wait_list_resume(h2o_linklist_t *list)
+{
+    h2o_linklist_t now;
+
+    /* Those who wait again while they are resumed do so in `list`, for the next time. */
+    h2o_linklist_init_anchor(&now);
+    h2o_linklist_insert_list(&now, list);
+    while (!h2o_linklist_is_empty(&now)) {
+        struct wait_entry *entry = H2O_STRUCT_FROM_MEMBER(struct wait_entry, link, now.next);
+
+        wait_list_remove(entry);
+        entry->resume(entry);
+    }
+}
+
+struct invalidation {
+    h2o_multithread_message_t super;
+    char organization_id[UUID_TEXT + 1];
+};
+
+void invalidation_post(void *gateway, struct bus_message *message)
+{
+    struct str id = bus_message_header(message, HEADER_ORGANIZATION);
+    struct invalidation *invalidation;
+
+    if (id.p == NULL || id.n != UUID_TEXT)
+        return;
+    invalidation = calloc(1, sizeof(*invalidation));
+    must(invalidation != NULL);
+    memcpy(invalidation->organization_id, id.p, UUID_TEXT);
+    h2o_multithread_send_message(&((struct gateway *)gateway)->invalidations, &invalidation->super);
+}
+
+/* A walk over all keys a notice: of those about one organization in a row, one is enough. */
+void invalidation_deliver(h2o_multithread_receiver_t *invalidations, h2o_linklist_t *messages)
+{
+    struct gateway *gateway = H2O_STRUCT_FROM_MEMBER(struct gateway, invalidations, invalidations);
+    char latest[UUID_TEXT + 1] = "";
+
+    while (!h2o_linklist_is_empty(messages)) {
+        struct invalidation *invalidation =
+            H2O_STRUCT_FROM_MEMBER(struct invalidation, super.link, messages->next);
+
+        h2o_linklist_unlink(&invalidation->super.link);
+        if (strcmp(invalidation->organization_id, latest) != 0)
+            key_cache_doubt(gateway->keys, str_of(invalidation->organization_id));
+        memcpy(latest, invalidation->organization_id, sizeof(latest));
+        free(invalidation);
+    }
+}
+
+#define PRICE_US (1000000 / LOOKUP_BUDGET_PER_SECOND)
+#define MAX_US   ((int64_t)LOOKUP_BUDGET_MAX * PRICE_US)
+
+/* How much of it is there for whom. */
+static const int64_t max_us[] = {
+    [STANDING_SUSPECT] = MAX_US / 2,
+    [STANDING_STRANGER] = MAX_US / 4 * 3,
+    [STANDING_FAMILIAR] = MAX_US,
+};
+
+bool lookup_budget_take(struct lookup_budget *budget, enum standing standing, int64_t mono_us)
+{
+    int64_t earned_us = mono_us - budget->as_of_us;
+
+    budget->as_of_us = mono_us;
+    budget->spent_us = budget->spent_us > earned_us ? budget->spent_us - earned_us : 0;
+    if (budget->spent_us + PRICE_US > max_us[standing])
+        return false;
+    budget->spent_us += PRICE_US;
+    return true;
+}
+
+void lookup_budget_refund(struct lookup_budget *budget)
+{
+    if (budget->spent_us >= PRICE_US)
+        budget->spent_us -= PRICE_US;
 }

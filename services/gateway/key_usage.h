@@ -10,12 +10,14 @@
  * Owns     Reports, and the hold on each key listed.
  * Threads  The loop's.
  */
-#ifndef GATEWAY_KEY_USAGE_H
-#define GATEWAY_KEY_USAGE_H
+#ifndef SERVICES_GATEWAY_KEY_USAGE_H
+#define SERVICES_GATEWAY_KEY_USAGE_H
 
 #include <h2o.h>
 #include <stdbool.h>
+#include <stdint.h>
 
+#include "common/json/json.h"
 #include "proto/usage.h"
 
 struct gateway;
@@ -45,5 +47,14 @@ void key_usage_count(struct gateway *gateway, struct key *key, int status, int64
 void key_usage_report(struct gateway *gateway);
 /* Reports what is left, and waits for no reply. */
 void key_usage_finish(struct gateway *gateway);
+
+/*
+ * count - a count in a reply of access: a whole number from 0 to 2^31 - 1.
+ *
+ * Threads  Any; pure.
+ */
+
+/* A member of an object; false leaves *out untouched. */
+bool count_read(const json_t *object, const char *name, uint32_t *out);
 
 #endif

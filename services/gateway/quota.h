@@ -7,8 +7,8 @@
  *          counts by itself against the whole limit until the window ends.
  * Threads  One.
  */
-#ifndef GATEWAY_QUOTA_H
-#define GATEWAY_QUOTA_H
+#ifndef SERVICES_GATEWAY_QUOTA_H
+#define SERVICES_GATEWAY_QUOTA_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,6 @@
 #include "common/base/str.h"
 #include "common/crypto/crypto.h"
 #include "migrate_sql.h"
-#include "services/migrate/plan.h"
 
 /* Transactions that need a table queue behind a migration that waits for it, and services give up
    after 300 ms: better to let them pass and try again, after pauses that grow. */
@@ -383,4 +383,33 @@ enum status apply_status(struct db_admin *admin, const struct migration *list, s
     printf("]\n");
     free_applied(applied, n_applied);
     return ST_OK;
+}
+
+enum plan_state plan_state(const struct migration *migration, const struct applied *applied,
+                           size_t n)
+{
+    bool later_is_applied = false;
+
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(applied[i].service, migration->service) != 0)
+            continue;
+        if (applied[i].number > migration->number)
+            later_is_applied = true;
+        if (applied[i].number == migration->number)
+            return strcmp(applied[i].checksum, migration->checksum) == 0 ? PLAN_APPLIED
+                                                                         : PLAN_CHANGED;
+    }
+    return later_is_applied ? PLAN_LATE : PLAN_PENDING;
+}
+
+const char *plan_state_name(enum plan_state state)
+{
+    static const char *const names[] = {
+        [PLAN_APPLIED] = "applied",
+        [PLAN_PENDING] = "pending",
+        [PLAN_CHANGED] = "changed",
+        [PLAN_LATE] = "late",
+    };
+
+    return names[state];
 }

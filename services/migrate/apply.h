@@ -15,8 +15,9 @@
 #ifndef SERVICES_MIGRATE_APPLY_H
 #define SERVICES_MIGRATE_APPLY_H
 
+#include <stddef.h>
+
 #include "common/db/db_admin.h"
-#include "services/migrate/migration.h"
 
 /* The role conv_NAME of a service, and its password ("" = not given). */
 struct database_role {
@@ -35,5 +36,51 @@ struct apply_options {
 MUST_CHECK enum status apply_all(struct db_admin *admin, const struct apply_options *options);
 /* Prints one JSON array with the state of each; changes nothing. */
 MUST_CHECK enum status apply_status(struct db_admin *admin, const struct migration *list, size_t n);
+
+/*
+ * plan - what a migration's state is, given what the database says was applied.
+ *
+ * What     Pure. Schemas only move forward: what was applied must not have changed since, and what
+ *          is new must come behind everything applied of the same service. Rows of migrations that
+ *          this program does not know are fine: the schema may be ahead of the code.
+ * Threads  Any.
+ */
+
+enum plan_state {
+    PLAN_APPLIED,
+    PLAN_PENDING,
+    PLAN_CHANGED, /* applied, but the file's text is another one today */
+    PLAN_LATE,    /* not applied, although a later one of its service is */
+};
+
+/* A row of migration.applied. */
+struct applied {
+    const char *service;
+    int number;
+    const char *checksum;
+};
+
+enum plan_state plan_state(const struct migration *migration, const struct applied *applied,
+                           size_t n);
+const char *plan_state_name(enum plan_state state);
+
+/*
+ * migration - one numbered step of a service's schema, embedded at build time from
+ * services/SERVICE/migrations/NNNN_title.sql by tools/embed-migrations.
+ *
+ * Threads  Constant tables.
+ */
+
+struct migration {
+    const char *service;
+    int number;
+    const char *title;
+    const char *checksum; /* SHA-256 of the file, in hex */
+    const char *text;
+};
+
+/* In the order in which they are applied. */
+extern const struct migration migrations[];
+extern const size_t migrations_count;
 
 #endif

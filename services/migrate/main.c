@@ -45,7 +45,7 @@ static const struct setting settings[] = {
     PASSWORD("AUDIT_DB_PASSWORD", audit),
     PASSWORD("WEBHOOK_DB_PASSWORD", webhook),
 };
-#define N_SETTINGS (sizeof(settings) / sizeof(settings[0]))
+#define N_SETTINGS ARRAY_SIZE(settings)
 
 /* The server may still be starting. */
 static enum status connect_in_time(const struct migrate_config *config, struct db_admin **out)
@@ -80,7 +80,7 @@ static enum status migrate(struct db_admin *admin, const struct migrate_config *
         .migrations = migrations,
         .n_migrations = migrations_count,
         .roles = roles,
-        .n_roles = sizeof(roles) / sizeof(roles[0]),
+        .n_roles = ARRAY_SIZE(roles),
         .lock_wait_s = (int)config->lock_wait_s,
     };
 

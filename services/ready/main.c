@@ -101,7 +101,7 @@ int main(int argc, char **argv)
         return version_print();
     if (argc > 1)
         return fail("takes no argument but --version");
-    if (config_load(settings, sizeof(settings) / sizeof(settings[0]), &config, error) != ST_OK)
+    if (config_load(settings, ARRAY_SIZE(settings), &config, error) != ST_OK)
         return fail(error);
     if (getaddrinfo(config.address, config.port, &hints, &address) != 0)
         return fail("ADMIN_ADDRESS and ADMIN_PORT do not make an address");

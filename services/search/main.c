@@ -1,8 +1,8 @@
 #include <malloc.h>
 
-#include "common/actor/service.h"
 #include "common/audit_log/audit_log.h"
 #include "common/base/log.h"
+#include "common/runtime/service.h"
 #include "proto/subject.h"
 #include "search_sql.h"
 #include "services/search/search.h"
@@ -51,7 +51,7 @@ static struct search search;
 static struct service search_service = {
     .name = "search",
     .routes = routes,
-    .n_routes = sizeof(routes) / sizeof(routes[0]),
+    .n_routes = ARRAY_SIZE(routes),
     .statements = search_sql,
     .n_statements = SEARCH_SQL_COUNT,
     .self = &search,
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
     static struct search_config config;
     const struct service_extra extra = {
         .settings = settings,
-        .n_settings = sizeof(settings) / sizeof(settings[0]),
+        .n_settings = ARRAY_SIZE(settings),
         .config = &config,
         .open = open_search,
     };

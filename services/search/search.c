@@ -3,7 +3,7 @@
  *
  * Answer   ok: conversation.list; or parameter_invalid, parameter_not_found, invalid_json,
  *          invalid_field, invalid_operator, invalid_cursor
- * Cursor   the place of the page's last conversation, bound to the query; see page_token.h
+ * Cursor   the place of the page's last conversation, bound to the query; see search_query.h
  */
 #include "services/search/search.h"
 
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 #include "common/base/clock.h"
-#include "common/wire/fields.h"
-#include "services/search/search_statement.h"
+#include "common/json/fields.h"
+#include "services/search/predicates.h"
 
 enum {
     COUNT_MAX = 10000, /* what is counted again for each page; more goes along with the cursor */

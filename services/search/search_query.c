@@ -1,7 +1,11 @@
 #include "services/search/search_query.h"
 
-#include "common/wire/fields.h"
-#include "common/wire/text.h"
+#include <endian.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "common/base/text.h"
+#include "common/json/fields.h"
 
 #define INVALID "parameter_invalid"
 
@@ -88,7 +92,7 @@ static void read_query(json_t *value, const char *path, void *slot, struct error
     struct query_reading *reading = slot;
 
     if (is_group(value))
-        fields_read(value, path, members, sizeof(members) / sizeof(members[0]), reading, errors);
+        fields_read(value, path, members, ARRAY_SIZE(members), reading, errors);
     else
         add_filter(value, path, reading, errors);
     if (!reading->has_contact && json_is_object(value))
@@ -111,7 +115,7 @@ static void read_pagination(json_t *value, const char *path, void *slot, struct 
          .offset = offsetof(struct query_reading, starting_after)},
     };
 
-    fields_read(value, path, members, sizeof(members) / sizeof(members[0]), slot, errors);
+    fields_read(value, path, members, ARRAY_SIZE(members), slot, errors);
 }
 
 bool search_query_read(struct str body, struct search_query *out, struct errors *errors)
@@ -130,7 +134,7 @@ bool search_query_read(struct str body, struct search_query *out, struct errors 
         return false;
     }
     if (number_texts_read(body, root, errors->arena, &reading.numbers))
-        fields_read(root, "", members, sizeof(members) / sizeof(members[0]), &reading, errors);
+        fields_read(root, "", members, ARRAY_SIZE(members), &reading, errors);
     else
         errors_add(errors, "invalid_json", NULL, "a number in it cannot be read");
     json_free(root);
@@ -172,4 +176,47 @@ struct str search_query_binding(const struct search_query *query,
     for (size_t i = 0; i < query->n_filters; i++)
         add_form(&buf, &query->filters[i]);
     return buf_str(&buf);
+}
+
+/* How it is laid out inside a cursor; numbers are big-endian. */
+struct page_token_bytes {
+    uint64_t created_us;
+    struct uuid id;
+    uint32_t page;
+    uint64_t total; /* left out where there is none */
+} __attribute__((packed));
+
+enum { WITHOUT_TOTAL = offsetof(struct page_token_bytes, total) };
+
+_Static_assert(sizeof(struct page_token_bytes) <= CURSOR_POSITION_MAX, "a cursor must hold it");
+
+void page_token_write(const struct page_token *token, const struct cursor_keys *keys,
+                      struct str binding, int64_t now_us, char text[CURSOR_TEXT_MAX + 1])
+{
+    const struct page_token_bytes position = {.created_us = htobe64((uint64_t)token->created_us),
+                                              .id = token->id,
+                                              .page = htobe32(token->page),
+                                              .total = htobe64(token->total)};
+    const size_t n = token->has_total ? sizeof(position) : WITHOUT_TOTAL;
+
+    cursor_make(keys, binding, (struct str){(const char *)&position, n}, now_us, text);
+}
+
+bool page_token_read(struct str text, const struct cursor_keys *keys, struct str binding,
+                     int64_t now_us, struct page_token *out)
+{
+    uint8_t bytes[CURSOR_POSITION_MAX];
+    struct page_token_bytes position = {0};
+    size_t n;
+
+    if (!cursor_read(keys, binding, text, now_us, bytes, &n) ||
+        (n != sizeof(position) && n != WITHOUT_TOTAL))
+        return false;
+    memcpy(&position, bytes, n);
+    *out = (struct page_token){.created_us = (int64_t)be64toh(position.created_us),
+                               .id = position.id,
+                               .page = be32toh(position.page),
+                               .has_total = n == sizeof(position),
+                               .total = be64toh(position.total)};
+    return true;
 }

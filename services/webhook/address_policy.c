@@ -3,7 +3,8 @@
 #include <ifaddrs.h>
 #include <sys/socket.h>
 
-#include "services/webhook/address_ranges.h"
+#include "common/base/ip.h"
+#include "common/base/log.h"
 
 static bool is_ip(const struct sockaddr *address)
 {
@@ -42,4 +43,105 @@ bool address_policy_allows(const struct address_policy *policy, const struct add
     if (networks_hold(policy->allowed, address))
         return true;
     return address_is_public(address) && !is_own(policy, address);
+}
+
+/* IPv4, from IANA's registry of special purposes; those that are reachable but have no particular
+   owner (AS112, AMT, relay anycast) are refused as well. */
+static const char *const special_v4[] = {
+    "0.0.0.0/8",       /* this network */
+    "10.0.0.0/8",      /* private */
+    "100.64.0.0/10",   /* shared, carrier-grade NAT */
+    "127.0.0.0/8",     /* loopback */
+    "169.254.0.0/16",  /* link-local */
+    "172.16.0.0/12",   /* private */
+    "192.0.0.0/24",    /* protocol assignments */
+    "192.0.2.0/24",    /* documentation */
+    "192.31.196.0/24", /* AS112 */
+    "192.52.193.0/24", /* AMT */
+    "192.88.99.0/24",  /* 6to4 relay anycast */
+    "192.168.0.0/16",  /* private */
+    "192.175.48.0/24", /* AS112 */
+    "198.18.0.0/15",   /* benchmarking */
+    "198.51.100.0/24", /* documentation */
+    "203.0.113.0/24",  /* documentation */
+    "224.0.0.0/4",     /* multicast */
+    "240.0.0.0/4",     /* reserved, broadcast */
+};
+
+/* IPv6: only 2000::/3 is global unicast, and of it not these. */
+static const char *const special_v6[] = {
+    "2001::/23",         /* protocol assignments: Teredo, benchmarking, ORCHID and others */
+    "2001:db8::/32",     /* documentation */
+    "2002::/16",         /* 6to4 */
+    "2620:4f:8000::/48", /* AS112 */
+    "3fff::/20",         /* documentation */
+};
+
+/* Where clouds keep the credentials of a machine, and link-local neighbourhoods as a whole. */
+static const char *const never[] = {
+    "169.254.0.0/16",   "fe80::/10",         "100.100.100.200/32", "192.0.0.192/32",
+    "168.63.129.16/32", "fd00:ec2::254/128", "fd00:ec2::23/128",   "fd20:ce::254/128",
+};
+
+
+static bool holds(const char *block, const struct address *address)
+{
+    struct network network;
+
+    must(network_parse(str_of(block), &network));
+    return network_holds(&network, address);
+}
+
+static bool is_in(const char *const *table, size_t n, const struct address *address)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (holds(table[i], address))
+            return true;
+    }
+    return false;
+}
+
+bool address_is_public(const struct address *address)
+{
+    if (holds("0.0.0.0/0", address))
+        return !is_in(special_v4, ARRAY_SIZE(special_v4), address);
+    return holds("2000::/3", address) && !is_in(special_v6, ARRAY_SIZE(special_v6), address);
+}
+
+/* -- addresses inside addresses --------------------------------------------------------------- */
+
+static struct address v4_of(const uint8_t b[4], uint8_t flip)
+{
+    struct address out = {.b = {[10] = 0xff, [11] = 0xff}};
+
+    for (int i = 0; i < 4; i++)
+        out.b[12 + i] = b[i] ^ flip;
+    return out;
+}
+
+static const struct carrier {
+    const char *block;
+    int at; /* of the IPv4 address in its bytes */
+    uint8_t flip;
+} carriers[] = {
+    {"::/96", 12, 0},           /* IPv4-compatible */
+    {"::ffff:0:0:0/96", 12, 0}, /* IPv4-translated */
+    {"64:ff9b::/96", 12, 0},    /* NAT64 */
+    {"64:ff9b:1::/48", 12, 0},  /* NAT64 of one's own */
+    {"2002::/16", 2, 0},        /* 6to4 */
+    {"2001::/32", 12, 0xff},    /* Teredo */
+};
+
+bool address_is_never_allowed(const struct address *address)
+{
+    if (is_in(never, ARRAY_SIZE(never), address))
+        return true;
+    for (size_t i = 0; i < ARRAY_SIZE(carriers); i++) {
+        const struct carrier *carrier = &carriers[i];
+        const struct address inner = v4_of(address->b + carrier->at, carrier->flip);
+
+        if (holds(carrier->block, address) && is_in(never, ARRAY_SIZE(never), &inner))
+            return true;
+    }
+    return false;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
-#include "common/base/utf8.h"
+#include "common/base/text.h"
 
 const char *failure_name(enum failure failure)
 {

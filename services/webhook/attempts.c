@@ -6,11 +6,11 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
-#include "common/db/array.h"
+#include "common/db/params.h"
 #include "services/webhook/address_policy.h"
-#include "services/webhook/deliver.h"
+#include "services/webhook/transfer.h"
 #include "services/webhook/dns_lookup.h"
-#include "services/webhook/payload.h"
+#include "services/webhook/signing.h"
 
 enum {
     REFRESH_US = 30 * 1000 * 1000,

@@ -3,7 +3,7 @@
  *
  * What     A claim becomes an attempt: body and signature are made once, the URL is checked again,
  *          its name is looked up, every address of it is checked, and off it goes to the first one
- *          (dns_lookup.h, address_policy.h, deliver.h). Nothing here waits for a receiver or a name
+ *          (dns_lookup.h, address_policy.h, transfer.h). Nothing here waits for a receiver or a name
  *          server.
  * Owns     attempts_new() gives what attempts_free() takes back.
  * Threads  The sender's, apart from attempts_wake().
@@ -16,7 +16,7 @@
 
 #include "services/webhook/attempt.h"
 #include "services/webhook/sender_metrics.h"
-#include "services/webhook/store.h"
+#include "services/webhook/queue.h"
 #include "services/webhook/webhook.h"
 
 #define ATTEMPTS_FDS_MAX 4

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/base/ip.h"
 #include "common/base/log.h"
-#include "common/base/network.h"
 
 enum { TRY_MS = 1500, TRIES = 2 };
 

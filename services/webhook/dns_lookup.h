@@ -13,7 +13,7 @@
 
 #include <poll.h>
 
-#include "common/base/address.h"
+#include "common/base/ip.h"
 
 #define DNS_LOOKUP_ADDRESSES_MAX 32
 #define DNS_LOOKUP_FDS_MAX       16

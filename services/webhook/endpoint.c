@@ -7,11 +7,13 @@
  * Retry    endpoint-create makes another endpoint each time; one whose answer was lost is of no use
  *          to anybody and can be deleted. The others are idempotent
  */
+
+#include "services/webhook/endpoint.h"
+
 #include "common/base/clock.h"
-#include "common/db/array.h"
-#include "common/wire/fields.h"
+#include "common/db/params.h"
+#include "common/json/fields.h"
 #include "services/webhook/address_policy.h"
-#include "services/webhook/event_type.h"
 #include "services/webhook/webhook.h"
 #include "services/webhook/webhook_url.h"
 
@@ -181,4 +183,22 @@ enum status webhook_endpoint_set_parse(struct command *command, void *service)
 enum status webhook_endpoint_delete_parse(struct command *command, void *service)
 {
     return parse_one(command, SQL_DELETE_ENDPOINT, 1);
+}
+
+static const struct str names[EVENT_TYPES] = {
+    [EVENT_CONVERSATION_CREATED] = STR("conversation.created"),
+    [EVENT_TICKET_CREATED] = STR("ticket.created"),
+    [EVENT_TICKET_RESOLVED] = STR("ticket.resolved"),
+    [EVENT_AI_HANDOFF] = STR("ai.handoff"),
+};
+
+bool event_type_of(struct str name, enum event_type *out)
+{
+    for (int i = 0; i < EVENT_TYPES; i++) {
+        if (str_equal(names[i], name)) {
+            *out = (enum event_type)i;
+            return true;
+        }
+    }
+    return false;
 }

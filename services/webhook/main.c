@@ -1,7 +1,7 @@
-#include "common/actor/service.h"
 #include "common/audit_log/audit_log.h"
 #include "common/base/log.h"
 #include "common/bus/bus.h"
+#include "common/runtime/service.h"
 #include "proto/subject.h"
 #include "services/webhook/sender.h"
 #include "services/webhook/webhook.h"
@@ -115,7 +115,7 @@ static struct service page_service = {
     .name = "pages",
     .group = "webhook", /* as the bus knows the whole process */
     .routes = page_routes,
-    .n_routes = sizeof(page_routes) / sizeof(page_routes[0]),
+    .n_routes = ARRAY_SIZE(page_routes),
     .statements = webhook_sql,
     .n_statements = WEBHOOK_SQL_COUNT,
     .self = &webhook,
@@ -128,7 +128,7 @@ static struct service page_service = {
 static struct service webhook_service = {
     .name = "webhook",
     .routes = routes,
-    .n_routes = sizeof(routes) / sizeof(routes[0]),
+    .n_routes = ARRAY_SIZE(routes),
     .statements = webhook_sql,
     .n_statements = WEBHOOK_SQL_COUNT,
     .self = &webhook,
@@ -161,7 +161,7 @@ static enum status open_webhook(struct service *service, void *closure)
     return ST_OK;
 }
 
-static enum status start_sender(const struct service_process *process, void *closure)
+static enum status start_sender(const struct process *process, void *closure)
 {
     const struct webhook_config *config = closure;
 
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
     static struct webhook_config config;
     const struct service_extra extra = {
         .settings = settings,
-        .n_settings = sizeof(settings) / sizeof(settings[0]),
+        .n_settings = ARRAY_SIZE(settings),
         .config = &config,
         .open = open_webhook,
         .start = start_sender,

@@ -8,7 +8,7 @@
  * conversation.created is not among them: conversations are made here and nowhere else.
  */
 #include "common/base/clock.h"
-#include "common/wire/fields.h"
+#include "common/json/fields.h"
 #include "services/webhook/webhook.h"
 
 enum { TEXT_MAX = 255 };

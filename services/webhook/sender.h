@@ -1,8 +1,8 @@
 /*
  * sender - brings events to where they are wanted: a thread beside the actors.
  *
- * What     Transactions (store_thread.h) when there is something to complete, when a notice comes
- *          and once a second (schedule.h); all the time it minds look-ups and transfers
+ * What     Transactions (queue.h) when there is something to complete, when a notice comes
+ *          and once a second (below); all the time it minds look-ups and transfers
  *          (attempts.h). It never waits for a receiver, a name server or the database.
  * Owns     sender_start() gives what sender_stop() takes back.
  * Threads  Its own; sender_is_ready() from any.
@@ -10,6 +10,9 @@
  */
 #ifndef SERVICES_WEBHOOK_SENDER_H
 #define SERVICES_WEBHOOK_SENDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "services/webhook/webhook.h"
 
@@ -31,5 +34,30 @@ struct sender *sender_start(const struct sender_options *options);
 bool sender_is_ready(struct sender *sender, char reason[128]);
 /* Claims no more, lets what is under way end and completes it: 10 seconds at most. */
 void sender_stop(struct sender *sender);
+
+/*
+ * schedule - when the sender begins its next transaction.
+ *
+ * What     When there is something to do: after a rest as long as the transaction before took, or
+ *          longer, as requests that wait for an answer have the database first. Without a notice:
+ *          every `poll_us`. All times as of clock_mono_us().
+ * Threads  One thread at a time; pure.
+ */
+
+struct schedule {
+    int64_t poll_us;
+    int64_t work_due_us; /* when there is something to do */
+    int64_t poll_due_us; /* in any case */
+};
+
+bool schedule_polls(const struct schedule *schedule, int64_t now_us);
+bool schedule_is_due(const struct schedule *schedule, int64_t now_us, bool has_work);
+int schedule_timeout_ms(const struct schedule *schedule, int64_t now_us, bool has_work);
+
+/* A transaction has begun, and has ended. `is_idle`: no more is wanted, because everything sent has
+   failed or a backlog is being fanned out. */
+void schedule_begin(struct schedule *schedule, int64_t now_us);
+void schedule_rest(struct schedule *schedule, int64_t now_us, int64_t took_us, bool is_idle);
+void schedule_retry(struct schedule *schedule, int64_t now_us); /* it failed */
 
 #endif

@@ -7,7 +7,7 @@
 #define SERVICES_WEBHOOK_SENDER_METRICS_H
 
 #include "common/base/metrics.h"
-#include "services/webhook/store.h"
+#include "services/webhook/queue.h"
 
 struct sender_metrics {
     struct metric *results[FAILURES]; /* FAILURE_NONE: succeeded */

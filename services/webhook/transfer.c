@@ -1,14 +1,16 @@
 #include "services/webhook/transfer.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "common/base/ip.h"
 #include "common/base/log.h"
-#include "common/base/network.h"
-#include "services/webhook/transfer_failure.h"
 
 enum { HEADERS_MAX = 16 * 1024, HEADER_TEXT = 160 };
 
@@ -226,4 +228,214 @@ void transfer_free(struct transfer *transfer)
     transfer_clear(transfer);
     curl_easy_cleanup(transfer->easy);
     free(transfer);
+}
+
+enum { FDS_MAX = 32 };
+
+struct deliver {
+    struct deliver_options options;
+    CURLM *multi;
+    char ca_path[CA_BUNDLE_PATH];
+    int ca_fd;
+    struct transfer *idle; /* handles that can be used again */
+};
+
+/* -- beginning and ending --------------------------------------------------------------------- */
+
+static struct transfer *idle_transfer(struct deliver *deliver)
+{
+    struct transfer *transfer = deliver->idle;
+
+    if (transfer == NULL)
+        return transfer_new();
+    deliver->idle = transfer->next;
+    return transfer;
+}
+
+void deliver_begin(struct deliver *deliver, struct attempt *attempt)
+{
+    struct transfer *transfer = idle_transfer(deliver);
+
+    attempt->transfer = transfer;
+    transfer_set_up(transfer, attempt, deliver->ca_path);
+    must(curl_multi_add_handle(deliver->multi, transfer->easy) == CURLM_OK);
+}
+
+void deliver_release(struct deliver *deliver, struct attempt *attempt)
+{
+    struct transfer *transfer = attempt->transfer;
+
+    attempt->transfer = NULL;
+    curl_multi_remove_handle(deliver->multi, transfer->easy);
+    transfer_clear(transfer);
+    transfer->next = deliver->idle;
+    deliver->idle = transfer;
+}
+
+static void finish(struct deliver *deliver, struct transfer *transfer, CURLcode code)
+{
+    struct attempt *attempt = transfer->attempt;
+
+    transfer_classify(transfer, code);
+    deliver_release(deliver, attempt);
+    deliver->options.on_end(deliver->options.closure, attempt);
+}
+
+void deliver_step(struct deliver *deliver)
+{
+    CURLMsg *message;
+    int running, left;
+
+    must(curl_multi_perform(deliver->multi, &running) == CURLM_OK);
+    while ((message = curl_multi_info_read(deliver->multi, &left)) != NULL) {
+        struct transfer *transfer;
+
+        if (message->msg != CURLMSG_DONE)
+            continue;
+        must(curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer) == CURLE_OK);
+        finish(deliver, transfer, message->data.result);
+    }
+}
+
+/* -- waiting ---------------------------------------------------------------------------------- */
+
+void deliver_wait(struct deliver *deliver, struct pollfd *fds, size_t n, int timeout_ms)
+{
+    struct curl_waitfd waited[FDS_MAX];
+
+    must(n <= FDS_MAX);
+    /* The flags have libcurl's names and the same meaning. */
+    for (size_t i = 0; i < n; i++)
+        waited[i] = (struct curl_waitfd){
+            .fd = fds[i].fd,
+            .events = (short)((fds[i].events & POLLIN ? CURL_WAIT_POLLIN : 0) |
+                              (fds[i].events & POLLOUT ? CURL_WAIT_POLLOUT : 0)),
+        };
+    must(curl_multi_poll(deliver->multi, waited, (unsigned)n, timeout_ms, NULL) == CURLM_OK);
+    for (size_t i = 0; i < n; i++)
+        fds[i].revents = (short)((waited[i].revents & CURL_WAIT_POLLIN ? POLLIN : 0) |
+                                 (waited[i].revents & CURL_WAIT_POLLOUT ? POLLOUT : 0));
+}
+
+void deliver_wake(struct deliver *deliver)
+{
+    curl_multi_wakeup(deliver->multi);
+}
+
+/* -- opening and closing ----------------------------------------------------------------------- */
+
+struct deliver *deliver_new(const struct deliver_options *options)
+{
+    struct deliver *deliver = calloc(1, sizeof(*deliver));
+
+    must(deliver != NULL && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
+    deliver->options = *options;
+    deliver->ca_fd = ca_bundle_open(options->ca_file, deliver->ca_path);
+    if (deliver->ca_fd < 0) {
+        free(deliver);
+        return NULL;
+    }
+    deliver->multi = curl_multi_init();
+    must(deliver->multi != NULL);
+    return deliver;
+}
+
+void deliver_free(struct deliver *deliver)
+{
+    struct transfer *transfer;
+
+    if (deliver == NULL)
+        return;
+    while ((transfer = deliver->idle) != NULL) {
+        deliver->idle = transfer->next;
+        transfer_free(transfer);
+    }
+    curl_multi_cleanup(deliver->multi);
+    curl_global_cleanup();
+    ca_bundle_close(deliver->ca_fd);
+    free(deliver);
+}
+
+static enum failure classify_status(int status)
+{
+    if (status >= 200 && status < 300)
+        return FAILURE_NONE;
+    if (status >= 300 && status < 400)
+        return FAILURE_HTTP_3XX;
+    if (status >= 400 && status < 500)
+        return FAILURE_HTTP_4XX;
+    return status >= 500 && status < 600 ? FAILURE_HTTP_5XX : FAILURE_HTTP_OTHER;
+}
+
+enum failure transfer_failure(CURLcode code, const struct attempt *attempt)
+{
+    switch (code) {
+    case CURLE_OK:
+        return classify_status(attempt->http_status);
+    case CURLE_OPERATION_TIMEDOUT:
+        return FAILURE_TIMEOUT;
+    case CURLE_COULDNT_CONNECT:
+        return FAILURE_CONNECT;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_ISSUER_ERROR:
+        return FAILURE_TLS;
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_PARTIAL_FILE:
+        return attempt->tls_us >= 0 ? FAILURE_CLOSED : FAILURE_TLS;
+    case CURLE_OUT_OF_MEMORY:
+        /* It calls a header line too long so; without memory we would not be here. */
+        return attempt->tls_us >= 0 ? FAILURE_PROTOCOL : FAILURE_INTERNAL;
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+    case CURLE_BAD_CONTENT_ENCODING:
+        return FAILURE_PROTOCOL;
+    default:
+        LOG(LOG_WARNING, "a delivery failed for an unknown reason", log_int("curl", code));
+        return FAILURE_INTERNAL;
+    }
+}
+
+#define SYSTEM_FILE "/etc/ssl/certs/ca-certificates.crt"
+
+static bool append(const char *file, int to)
+{
+    char bytes[8192];
+    FILE *from = fopen(file, "re");
+    bool is_fine = from != NULL;
+    size_t n;
+
+    while (is_fine && (n = fread(bytes, 1, sizeof(bytes), from)) > 0)
+        is_fine = write(to, bytes, n) == (ssize_t)n;
+    is_fine = is_fine && !ferror(from) && write(to, "\n", 1) == 1;
+    if (from != NULL)
+        fclose(from);
+    return is_fine;
+}
+
+int ca_bundle_open(const char *file, char path[CA_BUNDLE_PATH])
+{
+    const int fd = memfd_create("ca-bundle", MFD_CLOEXEC);
+
+    must(fd >= 0);
+    if (!append(SYSTEM_FILE, fd))
+        LOG(LOG_WARNING, "the system has no CA certificates", log_str("file", SYSTEM_FILE));
+    if (file != NULL && !append(file, fd)) {
+        LOG(LOG_ERROR, "WEBHOOK_CA_FILE cannot be read", log_str("file", file));
+        close(fd);
+        return -1;
+    }
+    snprintf(path, CA_BUNDLE_PATH, "/proc/self/fd/%d", fd);
+    return fd;
+}
+
+void ca_bundle_close(int fd)
+{
+    close(fd);
 }

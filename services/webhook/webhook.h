@@ -12,10 +12,10 @@
 #define SERVICES_WEBHOOK_WEBHOOK_H
 
 #include "common/actor/actor.h"
+#include "common/base/ip.h"
 #include "common/base/metrics.h"
-#include "common/base/network.h"
 #include "common/db/params.h"
-#include "services/webhook/secret.h"
+#include "services/webhook/signing.h"
 #include "webhook_sql.h"
 
 #define WEBHOOK_HEALTHS 3 /* healthy, degraded, failing */

@@ -3,7 +3,7 @@
  * comes back to the reply.
  */
 #include "common/base/log.h"
-#include "common/wire/json.h"
+#include "common/json/json.h"
 #include "proto/headers.h"
 #include "proto/subject.h"
 #include "services/webhook/webhook.h"
@@ -86,7 +86,7 @@ static enum status misunderstand(const struct command *command, struct str resul
 
 static enum status refuse_result(struct command *command, struct str name)
 {
-    for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
         if (str_equal(name, results[i].name))
             return command_refuse(command, OUTCOME_CONFLICT, NULL, "%s", results[i].message);
     }

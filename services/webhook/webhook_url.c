@@ -69,7 +69,7 @@ static bool ends_in(struct str name, struct str inner)
 
 static bool is_inner(struct str name)
 {
-    for (size_t i = 0; i < sizeof(inner_names) / sizeof(inner_names[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(inner_names); i++) {
         if (ends_in(name, inner_names[i]))
             return true;
     }

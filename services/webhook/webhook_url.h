@@ -13,7 +13,7 @@
 #ifndef SERVICES_WEBHOOK_URL_H
 #define SERVICES_WEBHOOK_URL_H
 
-#include "common/base/address.h"
+#include "common/base/ip.h"
 #include "common/base/status.h"
 #include "common/base/str.h"
 

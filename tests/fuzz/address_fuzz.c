@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/address.h"
+#include "common/base/ip.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,9 +4,9 @@
 
 #include "common/base/log.h"
 #include "common/crypto/token.h"
-#include "common/edge/media.h"
+#include "common/http/media.h"
+#include "services/gateway/api_auth.h"
 #include "services/gateway/api_route.h"
-#include "services/gateway/authorization.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

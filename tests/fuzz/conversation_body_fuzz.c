@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "common/wire/text.h"
+#include "common/base/text.h"
 #include "services/conversation/body.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,7 +4,7 @@
 
 #include "common/base/base64url.h"
 #include "common/base/log.h"
-#include "services/search/page_token.h"
+#include "services/search/search_query.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

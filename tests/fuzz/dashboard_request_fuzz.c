@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "services/dashboard/action.h"
-#include "services/dashboard/asset.h"
-#include "services/dashboard/cookie.h"
-#include "services/dashboard/origin.h"
+#include "services/dashboard/backend.h"
+#include "services/dashboard/dashboard_response.h"
+#include "services/dashboard/dashboard_session.h"
 
 static const struct parameter list[] = {{"name", false}, {"count", true}, {NULL, false}};
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "common/wire/json.h"
-#include "common/wire/text.h"
+#include "common/base/text.h"
+#include "common/json/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

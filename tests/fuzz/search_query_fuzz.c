@@ -1,9 +1,9 @@
 /* The body of a search: whatever comes, it becomes a query within its limits, which can be bound to
    and planned, or errors that can be written. */
 #include "common/base/log.h"
-#include "common/wire/fields.h"
-#include "common/wire/text.h"
-#include "services/search/search_statement.h"
+#include "common/base/text.h"
+#include "common/json/fields.h"
+#include "services/search/predicates.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

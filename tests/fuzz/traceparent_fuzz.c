@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "common/trace/context.h"
+#include "common/trace/trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

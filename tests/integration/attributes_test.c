@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 
 TestSuite(attributes, .init = api_open);
@@ -50,7 +51,7 @@ Test(attributes, what_the_contract_allows_is_stored_and_comes_back_equal)
     const char *id;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
         for (int on_create = 0; on_create < 2; on_create++) {
             struct client_response *response;
 
@@ -126,7 +127,7 @@ Test(attributes, what_breaks_a_rule_is_refused_by_its_path)
 
     org_new(&org);
     id = new_conversation(&org, "e", "c");
-    for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(wrongs); i++) {
         for (int on_create = 0; on_create < 2; on_create++) {
             struct client_response *response = send(&org, id, on_create, wrongs[i].attributes);
             const char *code = wrongs[i].code;
@@ -169,7 +170,7 @@ Test(attributes, integers_and_decimals_keep_their_value_to_the_last_digit)
 
     org_new(&org);
     id = new_conversation(&org, "e", "c");
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
         struct client_response *response =
             update_conversation(&org, id, "{\"custom_attributes\":{\"n\":%s}}", numbers[i]);
         double sent = strtod(numbers[i], NULL);
@@ -196,7 +197,7 @@ Test(attributes, integers_beyond_64_bits_are_stored_and_found)
     org_new(&org);
     update.key = search.key = org.full_key;
     update.path = format("/conversations/%s", new_conversation(&org, "e", "c"));
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
         const char *stored = format("\"custom_attributes\":{\"n\": %s}", numbers[i]);
         struct client_response *response;
 

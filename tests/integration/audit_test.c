@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
@@ -266,7 +267,7 @@ Test(audit, a_parameter_that_is_wrong_unknown_or_repeated_is_named)
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct client_response *response =
             api_get(org.full_key, format("/audit%s", cases[i].query));
 
@@ -306,7 +307,7 @@ Test(audit, a_cursor_is_good_for_its_own_query_only)
         200);
     snprintf(altered, sizeof(altered), "%s", cursor);
     altered[12] = altered[12] == 'A' ? 'B' : 'A';
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
         expect_error(api_get(org.full_key, format("/audit?%s&starting_after=%s%s", others[i].query,
                                                   cursor, others[i].tail)),
                      400, "invalid_cursor", "starting_after");
@@ -373,8 +374,8 @@ Test(audit, no_role_can_change_or_remove_an_entry_and_only_one_can_read)
         "SELECT audit.make_partition(now())",
     };
 
-    for (size_t r = 0; r < sizeof(roles) / sizeof(roles[0]); r++) {
-        for (size_t c = 0; c < sizeof(changes) / sizeof(changes[0]); c++)
+    for (size_t r = 0; r < ARRAY_SIZE(roles); r++) {
+        for (size_t c = 0; c < ARRAY_SIZE(changes); c++)
             cr_assert_str_eq(sql_state_as(roles[r], changes[c]), "42501", "%s: %s", roles[r],
                              changes[c]);
         cr_assert_str_eq(sql_state_as(roles[r], "SELECT count(*) FROM audit.entries"),

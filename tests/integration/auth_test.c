@@ -49,7 +49,7 @@ Test(auth, only_the_exact_form_of_the_header_is_taken)
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
         const char *before = forms[i].pattern, *token = strstr(before, "%s");
         struct client_response *response = ping_with(
             format("%.*s%s%s", (int)(token - before), before, org.full_key, token + 2), NULL);
@@ -97,7 +97,7 @@ Test(auth, malformed_and_unknown_keys_are_refused)
     };
     char unknown[TOKEN_TEXT + 1];
 
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
         expect_error(api_get(keys[i], "/ping"), 401, "unauthorized", "*");
     token_make(TOKEN_LIVE, unknown); /* perfectly formed, of nobody */
     expect_error(api_get(unknown, "/ping"), 401, "unauthorized", "*");

@@ -14,7 +14,7 @@
 TestSuite(backup, .init = stack_have_alone);
 
 static const char *const services[] = {"audit", "access", "conversation", "gateway"};
-enum { N_SERVICES = sizeof(services) / sizeof(services[0]), GATEWAY = N_SERVICES - 1 };
+enum { N_SERVICES = ARRAY_SIZE(services), GATEWAY = N_SERVICES - 1 };
 
 /* Fails when the audit log is not whole. */
 static long long count_unsealed(const struct second_deployment *deployment, const struct org *org)

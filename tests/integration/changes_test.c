@@ -198,7 +198,7 @@ Test(changes, are_not_made_for_somebody_malformed)
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
         cr_expect_eq(user_client_outcome(&wrong[i], &org, SUBJECT_ACCESS_POLICY_SET,
                                          "{\"require_https\":true}"),
                      OUTCOME_UNKNOWN_COMMAND, "%zu", i);

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
@@ -34,7 +35,7 @@ Test(channels, the_source_is_the_channel_and_the_external_id_null)
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(channels) / sizeof(channels[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(channels); i++) {
         struct client_response *response = read_conversation(&org, opened(&org, channels[i]));
 
         expect_status(response, 200);
@@ -75,7 +76,7 @@ Test(channels, every_status_has_its_state)
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         json_t *made = convctl("conversation", "open", "--org", org.id, "--channel", "email",
                                "--status", cases[i].status, NULL);
         struct client_response *response =

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "common/base/clock.h"
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 #include "tests/support/load.h"
 #include "tests/support/nats_server.h"
@@ -20,7 +21,7 @@ enum {
 enum { WITHIN_MS = 30000 };
 
 static const char *const services[] = {"access", "conversation", "search", "audit"};
-enum { N_SERVICES = sizeof(services) / sizeof(services[0]) };
+enum { N_SERVICES = ARRAY_SIZE(services) };
 
 static struct nats_server nodes[NODES];
 

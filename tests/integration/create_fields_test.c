@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
@@ -93,7 +94,7 @@ Test(create_fields, a_field_that_breaks_the_contract_is_named)
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(wrongs); i++) {
         struct client_response *response = api_post(org.full_key, "/conversations", wrongs[i].body);
 
         cr_assert_eq(response->status, 400, "%s: %d %s", wrongs[i].body, response->status,
@@ -124,7 +125,7 @@ Test(create_fields, lengths_are_counted_in_characters_and_end_where_the_contract
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
         const char *before = limits[i].format, *place = strstr(before, "%s");
 
         for (int over = 1; over >= 0; over--) {
@@ -162,7 +163,7 @@ Test(create_fields, strings_come_back_as_they_were_sent)
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         struct client_response *response =
             api_create(org.full_key,
                        "{\"external_id\":\"%s\",\"from\":{\"external_id\":\"%s\",\"name\":\"%s\"}}",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "tests/support/dashboard_client.h"
 #include "tests/support/raw_http.h"
 
@@ -67,7 +68,7 @@ static void expect_all(const struct row *rows, size_t n)
     cr_assert_eq(json_array_size(dashboard_client_get(&session, KEYS)->json),
                  2); /* org_new()'s own */
 }
-#define EXPECT_ALL(rows) expect_all((rows), sizeof(rows) / sizeof((rows)[0]))
+#define EXPECT_ALL(rows) expect_all((rows), ARRAY_SIZE(rows))
 
 #define HEADERS(...)                                                                               \
     (const char *const[])                                                                          \
@@ -362,7 +363,7 @@ Test(dashboard_requests, with_unsound_framing_end_the_connection)
         "GET /keys HTTP/1.1\r\nHost: a\r\nX-A: b\r\n c\r\n\r\n",
     };
 
-    for (size_t i = 0; i < sizeof(unsound) / sizeof(unsound[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(unsound); i++) {
         static struct raw_response response;
         struct raw_http raw;
         char value[256];

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "tests/support/dashboard_client.h"
 #include "tests/support/sql.h"
 
@@ -216,7 +217,7 @@ Test(dashboard_roles, let_members_look_and_change_nothing)
 
     open_session("member");
     before = dashboard_client_count_changes(org.id);
-    for (size_t i = 0; i < sizeof(for_admins) / sizeof(for_admins[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(for_admins); i++) {
         const struct row *row = &for_admins[i];
 
         expect_error(dashboard_client_change(&session, row->method, with_id(row->path), row->body),

@@ -18,7 +18,7 @@ TestSuite(discovery, .init = stack_have_alone);
 enum { TIMEOUT_US = 10 * 1000 * 1000, TURN_MS = 20 };
 
 static const char *const services[] = {"access", "audit", "conversation", "search", "webhook"};
-enum { SERVICES = sizeof(services) / sizeof(services[0]) };
+enum { SERVICES = ARRAY_SIZE(services) };
 
 static struct bus *bus;
 static struct bus_mailbox *inbox;
@@ -118,7 +118,7 @@ Test(discovery, asks_all_of_a_name_or_one_process)
     for (size_t i = 0; i < SERVICES; i++) {
         const char *id = NULL;
 
-        for (size_t v = 0; v < sizeof(verbs) / sizeof(verbs[0]); v++) {
+        for (size_t v = 0; v < ARRAY_SIZE(verbs); v++) {
             const json_t *named = ask(format("$SRV.%s.%s", verbs[v], services[i]), 1), *one;
             const char *own = member(of_name(named, services[i]), "id");
 
@@ -205,7 +205,7 @@ static const char *const foreign[] = {
     "{\"name\":7}",
     "{\"type\":\"io.nats.micro.v1.stats_response\",\"name\":\"stranger\",\"id\":\"1\"}",
 };
-enum { FOREIGN = sizeof(foreign) / sizeof(foreign[0]) };
+enum { FOREIGN = ARRAY_SIZE(foreign) };
 
 struct strangers {
     struct bus *bus;

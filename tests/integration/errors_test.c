@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
@@ -151,7 +152,7 @@ Test(errors, every_refusal_has_its_status_code_envelope_headers_and_entry)
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         const struct row *row = &rows[i];
         struct client_response *response = send_row(row, &org);
 
@@ -187,7 +188,7 @@ Test(errors, not_allowed_lists_the_methods_that_are)
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct client_response *response = http_send(&(struct client_request){
             .method = cases[i].method, .path = cases[i].path, .key = org.full_key});
         const char *allow = http_header(response, "Allow");
@@ -212,7 +213,7 @@ Test(errors, an_accept_that_json_satisfies_is_fine)
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(accepts) / sizeof(accepts[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(accepts); i++) {
         const char *headers[] = {accepts[i], NULL};
 
         expect_status(
@@ -232,7 +233,7 @@ Test(errors, a_content_type_of_json_is_fine_with_parameters_and_in_any_case)
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
         const char *headers[] = {types[i], NULL};
 
         expect_status(
@@ -303,7 +304,7 @@ Test(errors, a_path_outside_the_interface_is_refused_in_the_envelope)
                                         "/api/v1ping", "/favicon.ico", "/metrics"};
     const char *base = format("http://127.0.0.1:%d", stack_gateway_port());
 
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
         expect_error(
             http_send(&(struct client_request){.method = "GET", .base = base, .path = paths[i]}),
             404, "not_found", "*");

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 #include "tests/support/port.h"
 
@@ -28,7 +29,7 @@ static int port;
 
 static const char *changed(const char *line)
 {
-    for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(bounds); i++) {
         const char *at = strstr(line, bounds[i].from);
 
         if (at != NULL)

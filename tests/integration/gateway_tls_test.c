@@ -3,6 +3,7 @@
 #include <openssl/ssl.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 
 TestSuite(gateway_tls, .init = api_open);
@@ -58,7 +59,7 @@ Test(gateway_tls, is_of_version_1_2_or_1_3)
                     {TLS1_2_VERSION, true},
                     {TLS1_3_VERSION, true}};
 
-    for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
         struct line line;
 
         cr_assert_eq(call(&(struct offer){.version = versions[i].version}, &line),

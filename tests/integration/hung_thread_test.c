@@ -9,6 +9,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 #include "tests/support/replica.h"
 
@@ -21,7 +22,7 @@ static const struct {
 } cases[] = {{"gateway", "loop"},  {"dashboard", "loop"},    {"access", "access-test"},
              {"audit", "sealer"},  {"webhook", "sender"},    {"conversation", "inbox-test"},
              {"webhook", "store"}, {"search", "search-test"}};
-enum { CASES = sizeof(cases) / sizeof(cases[0]) };
+enum { CASES = ARRAY_SIZE(cases) };
 
 static bool has_name(const struct replica *replica, const char *tid, const char *name)
 {

@@ -72,7 +72,7 @@ Test(keys, that_are_rotated_end_when_the_overlap_does)
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char token[64], id[37];
         json_t *successor;
         long long now = (long long)time(NULL), end;

@@ -20,7 +20,6 @@ static const char *const all[] = {"gateway", "dashboard", "access", "conversatio
                                   "search",  "audit",     "webhook"};
 static const char *const with_database[] = {"access", "conversation", "search", "audit", "webhook"};
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 struct expected {
     const struct replica *replica;
@@ -47,32 +46,32 @@ static void expect_unready(const struct replica *replica, const char *reason)
 Test(lifecycle, without_a_bus_everything_waits_for_it_and_still_ends_when_told)
 {
     struct nats_server bus;
-    struct replica replicas[COUNT(all)];
+    struct replica replicas[ARRAY_SIZE(all)];
 
     nats_server_prepare(&bus, NULL);
-    for (size_t i = 0; i < COUNT(all); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
         replica_launch_of(&replicas[i], all[i],
                           (const char *const[]){format("NATS_URL=%s", bus.url), NULL});
-    for (size_t i = 0; i < COUNT(all); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
         expect_unready(&replicas[i], "bus");
     nats_server_start(&bus);
-    for (size_t i = 0; i < COUNT(all); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
         replica_await(&replicas[i]);
     nats_server_stop(&bus);
-    replicas_stop(replicas, COUNT(all));
+    replicas_stop(replicas, ARRAY_SIZE(all));
 }
 
 Test(lifecycle, without_a_database_services_say_so_and_still_end_when_told)
 {
-    struct replica replicas[COUNT(with_database)];
+    struct replica replicas[ARRAY_SIZE(with_database)];
 
-    for (size_t i = 0; i < COUNT(with_database); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(with_database); i++)
         replica_launch_of(
             &replicas[i], with_database[i],
             (const char *const[]){"DATABASE_URL=postgresql://127.0.0.1:1/none", NULL});
-    for (size_t i = 0; i < COUNT(with_database); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(with_database); i++)
         expect_unready(&replicas[i], "database");
-    replicas_stop(replicas, COUNT(with_database));
+    replicas_stop(replicas, ARRAY_SIZE(with_database));
 }
 
 Test(lifecycle, a_dashboard_that_is_told_to_end_serves_until_others_have_noticed)
@@ -97,26 +96,26 @@ Test(lifecycle, on_an_older_schema_services_wait_for_the_migrations)
     const char *admin = stack_setting("DATABASE_URL"), *at = strchr(admin, '@') + 1;
     const char *place = format("%.*s/unmigrated", (int)strcspn(at, "/"), at);
     struct nats_server bus; /* so that these get no commands */
-    struct replica replicas[COUNT(with_database)];
+    struct replica replicas[ARRAY_SIZE(with_database)];
 
     postgres_do(admin, "CREATE DATABASE unmigrated");
     nats_server_prepare(&bus, NULL);
     nats_server_start(&bus);
-    for (size_t i = 0; i < COUNT(with_database); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(with_database); i++)
         replica_launch_of(
             &replicas[i], with_database[i],
             (const char *const[]){
                 format("NATS_URL=%s", bus.url),
                 format("DATABASE_URL=%s", replica_database_url(with_database[i], place)), NULL});
-    for (size_t i = 0; i < COUNT(with_database); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(with_database); i++)
         expect_unready(&replicas[i], "database");
     cr_assert_eq(
         system(format("DATABASE_URL='%.*s/unmigrated' %s/migrate >/dev/null",
                       (int)(strrchr(admin, '/') - admin), admin, stack_setting("BIN_DIR"))),
         0);
-    for (size_t i = 0; i < COUNT(with_database); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(with_database); i++)
         replica_await(&replicas[i]);
-    replicas_stop(replicas, COUNT(with_database));
+    replicas_stop(replicas, ARRAY_SIZE(with_database));
     nats_server_stop(&bus);
     postgres_do(admin, "DROP DATABASE unmigrated");
 }
@@ -137,7 +136,7 @@ static void expect_end(const char *program, const char *setting, const char *rea
 
 Test(lifecycle, a_setting_that_is_wrong_or_missing_ends_a_program_at_once)
 {
-    for (size_t i = 0; i < COUNT(all); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
         expect_end(all[i], "ADMIN_PORT=many", "setting ADMIN_PORT must be");
         expect_end(all[i], "NATS_URL=", "setting NATS_URL is required");
     }
@@ -148,7 +147,7 @@ Test(lifecycle, a_port_that_is_taken_ends_a_program_at_once)
     const int taken = stack_gateway_port();
     const char *reason = format("\"port\":%d", taken);
 
-    for (size_t i = 0; i < COUNT(all); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
         expect_end(all[i], format("ADMIN_PORT=%d", taken), reason);
     expect_end("gateway", format("GATEWAY_PORT=%d", taken), reason);
     expect_end("dashboard", format("DASHBOARD_PORT=%d", taken), reason);
@@ -159,7 +158,7 @@ Test(lifecycle, a_port_that_is_taken_ends_a_program_at_once)
 Test(lifecycle, growing_to_five_and_back_costs_no_request)
 {
     static const char *const grown[] = {"conversation", "search", "audit", "access"};
-    struct replica more[COUNT(grown)][4];
+    struct replica more[ARRAY_SIZE(grown)][4];
     struct org org;
     struct load *load;
 
@@ -167,15 +166,15 @@ Test(lifecycle, growing_to_five_and_back_costs_no_request)
     json_decref(convctl("org", "set", org.id, "--rate-limit", "100000", NULL));
     /* Sixteen programs more take what a sanitizer leaves of two processors. */
     load = load_start(&org, (int)(300 / limit_scaled(3)));
-    for (size_t i = 0; i < COUNT(grown); i++) {
-        for (size_t j = 0; j < COUNT(more[i]); j++)
+    for (size_t i = 0; i < ARRAY_SIZE(grown); i++) {
+        for (size_t j = 0; j < ARRAY_SIZE(more[i]); j++)
             replica_launch_of(&more[i][j], grown[i], (const char *const[]){NULL});
-        for (size_t j = 0; j < COUNT(more[i]); j++)
+        for (size_t j = 0; j < ARRAY_SIZE(more[i]); j++)
             replica_await(&more[i][j]);
     }
     cr_assert(load_await_served(load, SOME, WITHIN_MS));
-    for (size_t i = 0; i < COUNT(grown); i++)
-        replicas_stop(more[i], COUNT(more[i]));
+    for (size_t i = 0; i < ARRAY_SIZE(grown); i++)
+        replicas_stop(more[i], ARRAY_SIZE(more[i]));
     load_stop(load);
     load_tell_failures(load, 0);
     cr_assert_eq(load_last_failure_us(load), 0, "a request failed");

@@ -9,8 +9,8 @@
 
 #include "common/base/clock.h"
 #include "common/crypto/token.h"
-#include "common/edge/throttle.h"
-#include "services/gateway/lookup_budget.h"
+#include "common/http/throttle.h"
+#include "services/gateway/key_lookup.h"
 #include "tests/support/api_client.h"
 #include "tests/support/http_connection.h"
 #include "tests/support/limit_scale.h"

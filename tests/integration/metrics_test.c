@@ -75,7 +75,7 @@ static bool next_name(const char **at, char name[NAME_LIMIT])
     memcpy(name, found, n);
     name[n] = '\0';
     *at = found + n;
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
         size_t end = strlen(ends[i]);
 
         if (n > end && strcmp(name + n - end, ends[i]) == 0)

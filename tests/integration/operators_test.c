@@ -208,7 +208,7 @@ Test(operators, are_told_of_an_organization_that_does_not_exist_and_write_nothin
     };
     char code[64];
 
-    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
         const char *const *call = calls[i];
 
         cr_expect_eq(convctl_fails(code, call[0], call[1], "--org", nobody, call[2], call[3],

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "proto/permission.h"
 #include "proto/subject.h"
 #include "tests/support/api_client.h"
@@ -110,7 +111,7 @@ Test(permissions, reach_no_inbox_but_ones_own)
         open_as(&line, user);
         for (enum bus_user owner = 0; owner < BUS_USER_COUNT; owner++)
             try_inbox(&line, user, owner);
-        for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
+        for (size_t i = 0; i < ARRAY_SIZE(shared); i++)
             cr_expect_not(raw_nats_may_subscribe(&line, shared[i], NULL), "%s at %s",
                           bus_user_name(user), shared[i]);
         cr_expect_not(raw_nats_may_publish(&line, "_INBOX.a"));
@@ -147,7 +148,7 @@ Test(permissions, end_where_the_table_ends)
         struct raw_nats line;
 
         open_as(&line, user);
-        for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
+        for (size_t i = 0; i < ARRAY_SIZE(beyond); i++) {
             cr_expect_not(raw_nats_may_publish(&line, beyond[i]), "%s publishes %s",
                           bus_user_name(user), beyond[i]);
             cr_expect_not(raw_nats_may_subscribe(&line, beyond[i], NULL), "%s hears %s",
@@ -167,7 +168,7 @@ static void try_discovery(struct raw_nats *line, enum bus_user user, enum bus_us
     const char *name = bus_user_name(user), *other = bus_user_name(of);
     const bool asks = user == BUS_USER_OPERATOR, responses = bus_user_answers(user);
 
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
         const char *all = format("$SRV.%s", verbs[i]), *named = format("%s.%s", all, other);
 
         cr_expect_eq(raw_nats_may_publish(line, all), asks, "%s asks %s", name, all);

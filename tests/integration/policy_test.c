@@ -115,7 +115,7 @@ Test(policy, networks_zones_and_odd_spellings_are_refused)
     char code[64];
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(odd); i++)
         cr_assert_neq(convctl_fails(code, "policy", "set", "--org", org.id, "--ip", odd[i], NULL),
                       0, "%s", odd[i]);
 }
@@ -204,7 +204,7 @@ Test(policy, a_trusted_proxy_is_believed_about_the_address_next_to_it)
     org_new(&org);
     json_decref(convctl("policy", "set", "--org", org.id, "--ip", "192.0.2.7",
                         "--ip-allowlist-enabled", "true", NULL));
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         cr_assert_eq(status_through_proxy(&org, cases[i].header, cases[i].header_2),
                      cases[i].status, "case %zu", i);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
@@ -82,7 +83,7 @@ static void expect_all(const struct sent *table, size_t n, const char *code)
     }
 }
 
-#define EXPECT_ALL(table, code) expect_all((table), sizeof(table) / sizeof((table)[0]), (code))
+#define EXPECT_ALL(table, code) expect_all((table), ARRAY_SIZE(table), (code))
 
 /* -- addresses --------------------------------------------------------------------------------- */
 
@@ -313,7 +314,7 @@ Test(proxies, a_key_is_taken_from_one_header_in_one_form, .init = api_open)
     };
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
         const char *headers[] = {NULL, NULL, NULL};
         struct client_response *response;
 
@@ -364,7 +365,7 @@ Test(proxies, a_listed_address_is_kept_in_its_canonical_spelling_and_once, .init
     char code[64];
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
         json_t *policy;
 
         if (table[i].kept == NULL) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 #include "tests/support/raw_http.h"
 #include "tests/support/sql.h"
@@ -33,7 +34,7 @@ Test(raw_connection, a_request_hidden_in_another_is_never_run)
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(carriers) / sizeof(carriers[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(carriers); i++) {
         const char *before = carriers[i], *place = strstr(before, "%s");
         const char *hidden = request(&org, "POST /api/v1/conversations HTTP/1.1",
                                      "Content-Type: application/json\r\nContent-Length: 49\r\n\r\n"
@@ -192,7 +193,7 @@ Test(raw_connection, a_client_that_leaves_early_harms_nobody)
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++) {
         struct raw_http raw;
 
         raw_http_open(&raw, stack_gateway_port());

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 #include "tests/support/raw_http.h"
 #include "tests/support/sql.h"
@@ -326,12 +327,12 @@ static void check_rows(const struct row *rows, size_t n)
 
 Test(raw_http, unsound_framing_is_answered_and_ends_the_connection)
 {
-    check_rows(framing, sizeof(framing) / sizeof(framing[0]));
+    check_rows(framing, ARRAY_SIZE(framing));
 }
 
 Test(raw_http, what_is_soundly_framed_is_answered_and_the_connection_goes_on)
 {
-    check_rows(contents, sizeof(contents) / sizeof(contents[0]));
+    check_rows(contents, ARRAY_SIZE(contents));
 }
 
 Test(raw_http, deep_nesting_is_refused_however_deep)
@@ -340,7 +341,7 @@ Test(raw_http, deep_nesting_is_refused_however_deep)
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(depths); i++) {
         size_t n = (size_t)depths[i];
         char *body = malloc(2 * n + 1);
 

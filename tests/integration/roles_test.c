@@ -7,13 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
 TestSuite(roles, .init = api_open);
 
 static const char *const services[] = {"access", "audit", "conversation", "search", "webhook"};
-enum { N_SERVICES = sizeof(services) / sizeof(services[0]) };
+enum { N_SERVICES = ARRAY_SIZE(services) };
 
 /* All that a role may do outside its own schema. */
 static const struct grant {
@@ -41,7 +42,7 @@ static bool changes_audit_log(const char *relation, const char *verb)
 
 static bool is_granted(const char *service, const char *relation, const char *verb)
 {
-    for (size_t i = 0; i < sizeof(grants) / sizeof(grants[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(grants); i++)
         if (strcmp(grants[i].service, service) == 0 && strcmp(grants[i].relation, relation) == 0 &&
             strcmp(grants[i].verb, verb) == 0)
             return true;
@@ -158,7 +159,7 @@ static int try_relation(PGconn *conn, const char *service, const char *relation,
     const char *text, *state;
     int n = 0;
 
-    for (size_t v = 0; v < sizeof(verbs) / sizeof(verbs[0]); v++) {
+    for (size_t v = 0; v < ARRAY_SIZE(verbs); v++) {
         if (!is_forbidden(service, relation, verbs[v]))
             continue;
         text = attempt(verbs[v], relation, column);
@@ -243,7 +244,7 @@ Test(roles, see_of_organizations_whether_they_exist_and_nothing_else)
     for (size_t s = 0; s < N_SERVICES; s++) {
         PGconn *conn = connected(services[s]);
 
-        for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++)
+        for (size_t c = 0; c < ARRAY_SIZE(columns); c++)
             if (strcmp(services[s], "access") != 0)
                 expect_denied(conn, services[s],
                               format("SELECT %s FROM access.organizations LIMIT 1", columns[c]));
@@ -281,7 +282,7 @@ Test(roles, make_drop_and_take_over_nothing)
     for (size_t s = 0; s < N_SERVICES; s++) {
         PGconn *conn = connected(services[s]);
 
-        for (size_t i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]); i++)
+        for (size_t i = 0; i < ARRAY_SIZE(forbidden); i++)
             expect_denied(conn, services[s], forbidden[i]);
         for (size_t o = 0; o < N_SERVICES; o++) {
             if (strcmp(services[o], "search") != 0) /* it has no schema */

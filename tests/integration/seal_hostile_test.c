@@ -156,7 +156,7 @@ static int try_all(PGconn *in, const char *role, const char *const *statements, 
     return taken;
 }
 
-#define TRY_ALL(role, list) try_all(in, role, list, sizeof(list) / sizeof((list)[0]), &org)
+#define TRY_ALL(role, list) try_all(in, role, list, ARRAY_SIZE(list), &org)
 
 Test(seal_hostile, goes_on_whatever_a_role_has_appended)
 {
@@ -173,7 +173,7 @@ Test(seal_hostile, goes_on_whatever_a_role_has_appended)
     org_new(&other);
     PQclear(PQexec(in, format("SET test.org = '%s'", org.id)));
     expect_to_seal_on(&org);
-    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(roles); i++) {
         taken += TRY_ALL(roles[i], entries);
         taken += TRY_ALL(roles[i], blocks);
         taken += TRY_ALL(roles[i], changes);
@@ -209,7 +209,7 @@ Test(seal_hostile, lets_nobody_feel_what_has_become_of_another_organization_s_bl
     struct org other;
 
     org_new(&other);
-    for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
         struct sealed_log sealed;
 
         sealed_log_make(&sealed);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
@@ -58,7 +59,7 @@ Test(search_pages, lead_through_everything_once)
 
     org_new(&org);
     make(&org, 30);
-    for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+    for (size_t k = 0; k < ARRAY_SIZE(sizes); k++) {
         const char *after = NULL;
         json_t *seen = json_object();
         int page = 0;

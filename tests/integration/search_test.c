@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
@@ -197,7 +198,7 @@ Test(search, every_field_finds_by_its_operators)
 
     make(&found);
     expect_found(&found, search_with(&found.org, ""), "fedcba", "the contact alone");
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
         const char *filter = filter_text(table[i].field, table[i].op, table[i].value);
 
         expect_found(&found, search_with(&found.org, filter), table[i].names, filter);
@@ -209,8 +210,8 @@ Test(search, every_field_refuses_the_other_operators_by_name)
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        for (size_t op = 0; op < sizeof(operators) / sizeof(operators[0]); op++) {
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+        for (size_t op = 0; op < ARRAY_SIZE(operators); op++) {
             struct client_response *response;
 
             if (strstr(fields[i].operators, format(" %s ", operators[op])) != NULL)
@@ -243,7 +244,7 @@ Test(search, several_filters_hold_together)
     struct found found;
 
     make(&found);
-    for (size_t i = 0; i < sizeof(several) / sizeof(several[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(several); i++)
         expect_found(&found, search_with(&found.org, several[i].filters), several[i].names,
                      several[i].filters);
 }
@@ -418,7 +419,7 @@ Test(search, refuses_by_name_and_on_record)
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
         struct client_response *response = search(org.read_key, refusals[i].body);
 
         expect_error(response, 400, refusals[i].code, refusals[i].field);
@@ -434,7 +435,7 @@ Test(search, lists_the_fields_there_are)
     org_new(&org);
     response = search_with(&org, filter_text("subject", "=", "1"));
     expect_error(response, 400, "invalid_field", "query.value[1].field");
-    for (size_t i = 1; i < sizeof(fields) / sizeof(fields[0]); i++)
+    for (size_t i = 1; i < ARRAY_SIZE(fields); i++)
         cr_assert_not_null(strstr(text_at(response, "errors[0].message"), fields[i].name));
     cr_assert_not_null(strstr(text_at(response, "errors[0].message"), "custom_attributes.{key}"));
 }

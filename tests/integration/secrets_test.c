@@ -186,7 +186,7 @@ static struct client_response *use(const struct plant *plants, const char *token
         send_with("/ping", NULL, format("Cookie: key=%s", token)),
         send_with("/audit?per_page=1", token, NULL),
     };
-    size_t n = sizeof(responses) / sizeof(responses[0]);
+    size_t n = ARRAY_SIZE(responses);
 
     for (size_t i = 0; i < n; i++)
         expect_answer_free_of(responses[i], plants);
@@ -211,7 +211,7 @@ static void misuse(const struct plant *plants, const char *token)
         api_post(NULL, "/conversations", format("{\"api_key\":\"%s\"}", token)),
     };
 
-    for (size_t i = 0; i < sizeof(responses) / sizeof(responses[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(responses); i++)
         expect_answer_free_of(responses[i], plants);
 }
 
@@ -336,7 +336,7 @@ Test(secrets, in_a_request_that_goes_nowhere_do_not_stay_in_memory)
     struct replica dashboard;
 
     replica_start_of(&dashboard, "dashboard", (const char *const[]){NULL});
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         const char *text = format("planted-%zu-%d", i, (int)getpid());
         const struct plant plant = {"a password", text};
         struct raw_http raw;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
-#include "common/base/network.h"
+#include "common/base/ip.h"
 #include "proto/subject.h"
 #include "tests/support/dashboard_user.h"
 #include "tests/support/sql.h"

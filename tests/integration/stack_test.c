@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 
 TestSuite(stack, .init = stack_have_alone);
@@ -31,7 +32,7 @@ Test(stack, up_refuses_other_settings_than_those_that_it_runs_with)
                                          "GATEWAY_PORT=8080", "RATE_LIMIT_DEFAULT=7"};
     const pid_t gateway = stack_pid("gateway-0");
 
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
         cr_expect_eq(system(format("%s deploy/local/stack up 2>&1 | grep -qxF 'stack: already"
                                    " running with other settings (%.*s): make down first'",
                                    others[i], (int)strcspn(others[i], "="), others[i])),

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 #include "tests/support/raw_nats.h"
 #include "tests/support/sql.h"
@@ -49,7 +50,7 @@ static void start(void)
 {
     int port = stack_gateway_port();
 
-    for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(foreign); i++)
         unsetenv(foreign[i]);
     /* `make test` keeps a dozen ports together. */
     setenv("GATEWAY_PORT", format("%d", port + 6), 1);

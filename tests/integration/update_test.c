@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
@@ -243,7 +244,7 @@ Test(update, only_attributes_can_be_written)
     org_new(&org);
     id = new_conversation(&org, "e", "c");
     moved = moved_at(id);
-    for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(wrongs); i++)
         expect_error(update_conversation(&org, id, "%s", wrongs[i].body), 400, wrongs[i].code,
                      wrongs[i].field);
     cr_assert_str_eq(moved_at(id), moved);

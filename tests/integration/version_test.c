@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 #include "tests/support/http_client.h"
 #include "tests/support/never_free.h"
@@ -83,7 +84,7 @@ Test(version, is_in_the_first_line_of_every_log)
     const char *fields =
         format("\"message\":\"starting\",\"version\":\"%s\",\"revision\":\"", VERSION);
 
-    for (size_t i = 0; i < sizeof(processes) / sizeof(processes[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(processes); i++)
         cr_expect_not_null(strstr(first_line(processes[i]), fields), "%s: %s", processes[i],
                            first_line(processes[i]));
     cr_expect_not_null(strstr(first_line("supervisor"), format("version %s, ", VERSION)));

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "tests/support/limit_scale.h"
 #include "tests/support/webhooks.h"
 
@@ -37,7 +38,7 @@ Test(webhook_answers, each_status_has_its_class)
     };
     struct receiver *receiver = receiver_start("good");
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const json_t *delivery = send(receiver, format("/status/%d", cases[i].status));
 
         cr_expect_str_eq(text_of(delivery, "state"), cases[i].state, "%d", cases[i].status);
@@ -60,7 +61,7 @@ Test(webhook_answers, bad_certificates_fail_as_tls)
 {
     static const char *const bad[] = {"expired", "other", "self", "stranger", "plain"};
 
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         struct receiver *receiver = receiver_start(bad[i]);
         const json_t *delivery = send(receiver, "/ok");
 
@@ -153,7 +154,7 @@ Test(webhook_answers, answers_without_end_cost_no_memory)
 
     send(receiver, "/ok");
     before = memory_kb();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const json_t *delivery = send(receiver, cases[i].path);
 
         cr_expect_str_eq(text_of(delivery, "error"), cases[i].error, "%s: %s", cases[i].path,

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/base/str.h"
 #include "tests/support/never_free.h"
 #include "tests/support/sql.h"
 #include "tests/support/webhooks.h"
@@ -231,7 +232,7 @@ Test(webhook_deliver, malformed_events_of_neighbours_are_refused)
     char code[64];
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
         cr_assert_eq(convctl_fails(code, "event", "publish", "--org", org.id, "--type", bad[i][0],
                                    "--data", bad[i][1], NULL),
                      1, "%s %s", bad[i][0], bad[i][1]);
@@ -261,7 +262,7 @@ Test(webhook_deliver, roles_may_do_no_more_than_their_work)
         {"conv_audit", "SELECT * FROM webhook.deliveries"},
     };
 
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
         cr_expect_str_eq(sql_state_as(refused[i].role, refused[i].text), "42501", "%s: %s",
                          refused[i].role, refused[i].text);
     cr_expect_str_eq(sql_state_as("conv_webhook", "SELECT webhook.keep_partitions()"), "00000");

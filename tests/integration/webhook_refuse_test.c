@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/str.h"
 #include "tests/support/destinations.h"
 #include "tests/support/nameserver.h"
 #include "tests/support/never_free.h"
@@ -103,7 +104,7 @@ Test(webhook_refuse, names_that_resolve_badly_are_refused_at_send)
 
     nameserver_start();
     org_new(&org);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         expect_blocked(&org, names[i]);
 }
 
@@ -134,7 +135,7 @@ static const char *const inside[] = {
 
 Test(webhook_refuse, no_name_leads_into_a_special_range)
 {
-    enum { EACH = sizeof(inside) / sizeof(inside[0]), ALL = 2 * EACH };
+    enum { EACH = ARRAY_SIZE(inside), ALL = 2 * EACH };
     struct org org;
     size_t blocked;
 

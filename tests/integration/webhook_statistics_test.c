@@ -88,7 +88,7 @@ Test(webhook_statistics, refuses_times_that_make_no_sense)
     struct org org;
 
     org_new(&org);
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
         cr_expect_eq(user_client_outcome(&ada, &org, SUBJECT_WEBHOOK_STATISTICS,
                                          body_of(wrong[i].since, wrong[i].until, wrong[i].step)),
                      OUTCOME_PARAMETER_INVALID, "%zu", i);

@@ -84,7 +84,7 @@ static const struct shape shapes[] = {
     {LIMITED, "GET", "/ping", NULL, NULL, 429, 200},
     {NOBODYS, "GET", "/ping", NULL, NULL, 401, 429},
 };
-enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
+enum { SHAPES = ARRAY_SIZE(shapes) };
 
 struct record {
     int status; /* 0: no answer */
@@ -256,7 +256,7 @@ static const char *const victims[] = {
     "conversation-0", "audit-0",   "access-0", "search-0", "webhook-0",
     "gateway-0",      "gateway-1", "nats",     "postgres",
 };
-enum { VICTIMS = sizeof(victims) / sizeof(victims[0]) };
+enum { VICTIMS = ARRAY_SIZE(victims) };
 
 static bool has_come_to(void *closure)
 {

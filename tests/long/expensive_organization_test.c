@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/base/str.h"
 #include "tests/support/api_client.h"
 #include "tests/support/dashboard_client.h"
 #include "tests/support/http_connection.h"
@@ -251,7 +252,7 @@ static void fill_with_lists(struct steady_load *load, const struct hostile *host
 
     dashboard_client_new_user(&session, hostile->org.id, "member");
     load->port = atoi(strrchr(base, ':') + 1);
-    load->n_requests = sizeof(paths) / sizeof(paths[0]);
+    load->n_requests = ARRAY_SIZE(paths);
     for (int i = 0; i < load->n_requests; i++)
         load->requests[i] = format("GET %s HTTP/1.1\r\nHost: %s\r\nCookie: session=%s\r\n\r\n",
                                    paths[i], base + strlen("http://"), session.token);

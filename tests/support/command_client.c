@@ -92,7 +92,7 @@ void command_client_send(struct command_client *client, const char *subject, con
         {HEADER_SCOPE, mode == COMMAND_READ_ONLY ? "read" : "full"},
         {HEADER_API_KEY, API_KEY},
     };
-    size_t n = sizeof(headers) / sizeof(headers[0]) - (mode == COMMAND_WITHOUT_KEY);
+    size_t n = ARRAY_SIZE(headers) - (mode == COMMAND_WITHOUT_KEY);
 
     if (mode != COMMAND_SAME_REQUEST)
         uuid_format(&id, client->request_id);

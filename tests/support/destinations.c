@@ -1,5 +1,7 @@
 #include "tests/support/destinations.h"
 
+#include "common/base/str.h"
+
 /* clang-format off */
 const struct bad_destination bad_destinations[] = {
     /* schemes and shapes */
@@ -159,4 +161,4 @@ const struct bad_destination bad_destinations[] = {
     {"https://[]/", "nothing in brackets", false},
 };
 /* clang-format on */
-const size_t bad_destinations_count = sizeof(bad_destinations) / sizeof(bad_destinations[0]);
+const size_t bad_destinations_count = ARRAY_SIZE(bad_destinations);

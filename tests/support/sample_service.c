@@ -5,7 +5,7 @@
 
 #include "common/audit_log/audit_log.h"
 #include "common/base/clock.h"
-#include "common/db/array.h"
+#include "common/db/params.h"
 
 const char sample_schema[] =
     "CREATE SCHEMA audit;"
@@ -163,7 +163,7 @@ static const struct route routes[] = {
 const struct service sample_service = {
     .name = "sample",
     .routes = routes,
-    .n_routes = sizeof(routes) / sizeof(routes[0]),
+    .n_routes = ARRAY_SIZE(routes),
     .statements = statements,
     .n_statements = STATEMENTS,
     .audit_sink = &audit_log,

@@ -1,4 +1,4 @@
--- Appends to the log of changes, one array for each column: enum column in change_log.c.
+-- Appends to the log of changes, one array for each column: enum column in audit_log.c.
 INSERT INTO audit.changes (organization_id, id, who, user_id, change, target, detail, address)
 SELECT organization_id, id, who, user_id, change, target, detail::json, address
   FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[],

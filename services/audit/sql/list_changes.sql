@@ -1,4 +1,4 @@
--- One page of the log of changes, newest first; columns as in list_changes.c.
+-- One page of the log of changes, newest first; columns as in list.c.
 --   $1 organization   $2 the page is behind this id; NULL = it is the first   $3 rows at most
 SELECT id, floor(extract(epoch FROM created_at))::bigint, who, user_id, change, target, detail,
        address

@@ -1,7 +1,7 @@
 -- Creates conversations of the API, and their contacts, where the rules allow it; else writes
 -- nothing. For every request one row comes back, in their order, that tells what was found
 -- (services/conversation/create.c). Requests for one contact in one statement name the same new id
--- for it and bring the same profile (services/conversation/create_groups.h).
+-- for it and bring the same profile (services/conversation/create.h).
 --
 -- Arrays with one element for each request:
 --   1 organization  2 external id
@@ -106,7 +106,7 @@ WITH asked AS NOT MATERIALIZED (
 )
 SELECT deleted_at IS NOT NULL, erased_at IS NOT NULL, contact_id, email_owner, phone_owner,
        floor(date_part('epoch', made_at))::bigint, made_attributes,
-       -- what exists already, in the order of common/resource/conversation_json.h
+       -- what exists already, in the order of common/model/conversation_json.h
        id, external_id, floor(date_part('epoch', created_at))::bigint,
        floor(date_part('epoch', updated_at))::bigint,
        floor(date_part('epoch', last_message_at))::bigint,

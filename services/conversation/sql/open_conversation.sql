@@ -1,5 +1,5 @@
 -- Records a conversation of another channel, with its contact if one is named. The one row that
--- comes back tells what was found (services/conversation/open.c).
+-- comes back tells what was found (services/conversation/channel.c).
 --
 --   1 organization  2 channel  3 status
 --   4 external id of the contact, 5 its email (either or both may be NULL)

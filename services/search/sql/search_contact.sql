@@ -4,7 +4,7 @@
 --    4 created at this second or later  5 and before this one
 --    6 7 the page is behind this place: created_at in Unix microseconds, and id  8 rows at most
 --    9 how many there are in all, where that need not be counted (NULL: count)
--- What comes back: enum statement_column in search_statement.h. The first row has the total and the contact.
+-- What comes back: enum statement_column in predicates.h. The first row has the total and the contact.
 --
 -- The place is the only upper bound of the page. A second one, such as the count has, could become
 -- the start of the walk along the index, and a deep page is far from there. What is counted is

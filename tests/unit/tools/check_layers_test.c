@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "common/base/str.h"
+
 static char root[64];
 
 static int shell(const char *command)
@@ -36,7 +38,7 @@ static int check(const char *path, const char *line)
 
     strcpy(root, "/tmp/check-layers.XXXXXX");
     cr_assert(mkdtemp(root) != NULL);
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
         char folder[160];
 
         snprintf(folder, sizeof(folder), "%s/%s", root, folders[i]);
@@ -52,7 +54,7 @@ static int check(const char *path, const char *line)
 
 Test(check_layers, lets_through_what_follows_the_arrows)
 {
-    cr_assert(check("common/wire/x.c", "#include \"common/base/buf.h\"\n") == 0);
+    cr_assert(check("common/json/x.c", "#include \"common/base/buf.h\"\n") == 0);
     cr_assert(check("services/a/x.c", "#include \"services/a/x.h\"\n") == 0);
     cr_assert(check("services/a/x.c", "#include \"common/db/db.h\"\n") == 0);
     cr_assert(check("common/db/x.c", "#include <libpq-fe.h>\n") == 0);
@@ -62,7 +64,7 @@ Test(check_layers, lets_through_what_follows_the_arrows)
 
 Test(check_layers, refuses_an_arrow_that_points_back)
 {
-    cr_assert(check("common/base/x.c", "#include \"common/wire/json.h\"\n") == 1);
+    cr_assert(check("common/base/x.c", "#include \"common/json/json.h\"\n") == 1);
     cr_assert(check("common/bus/x.h", "  #  include \"common/db/db.h\"\n") == 1);
     cr_assert(check("common/actor/x.c", "#include \"services/a/x.h\"\n") == 1);
     cr_assert(check("common/base/x.c", "#include \"tests/support/x.h\"\n") == 1);
@@ -77,7 +79,7 @@ Test(check_layers, refuses_a_service_that_knows_another)
 Test(check_layers, refuses_a_foreign_header_outside_its_home)
 {
     cr_assert(check("services/a/x.c", "#include <libpq-fe.h>\n") == 1);
-    cr_assert(check("common/wire/x.c", "#include <openssl/evp.h>\n") == 1);
+    cr_assert(check("common/json/x.c", "#include <openssl/evp.h>\n") == 1);
     cr_assert(check("services/a/x.c", "#include <nats/nats.h>\n") == 1);
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/str.h"
+
 static char root[] = "/tmp/private-stack.XXXXXX";
 
 static void shell(const char *command)
@@ -58,7 +60,7 @@ static void expect_kept_out(const char *tool)
     char command[256], line[4096];
     FILE *seen;
 
-    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
         snprintf(line, sizeof(line), "%s", settings[i]);
         *strchr(line, '=') = '\0';
         setenv(line, strchr(settings[i], '=') + 1, 1);
@@ -71,7 +73,7 @@ static void expect_kept_out(const char *tool)
     cr_assert_not_null(seen, "%s starts nothing", tool);
     while (fgets(line, sizeof(line), seen) != NULL) {
         line[strcspn(line, "\n")] = '\0';
-        for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+        for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
             cr_expect_str_neq(line, settings[i], "%s: %s", tool, line);
     }
     fclose(seen);

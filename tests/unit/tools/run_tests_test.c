@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/str.h"
+
 static char root[] = "/tmp/run-tests.XXXXXX";
 
 static int shell(const char *command)
@@ -165,7 +167,7 @@ Test(run_tests, end_with_a_signal_and_begin_nothing_more)
     static const char *const programs[] = {UNIT, "build/release/tests/unit/y/run",
                                            "build/release/tests/unit/z/run", NULL};
 
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
         int status;
         pid_t pid;
 
@@ -190,7 +192,7 @@ Test(run_tests, leave_no_stack_however_they_end)
     static const char *const programs[] = {"build/release/tests/integration/run", NULL};
     static const int signals[] = {SIGTERM, SIGKILL};
 
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
         int status;
         pid_t pid;
 

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "common/base/str.h"
+
 static char root[64];
 static char printed[1024];
 
@@ -151,7 +153,7 @@ Test(version, is_refused_when_it_is_none)
                                         "1.2.3-a..b", "1.2.3-01", "1.2.3+build", "1.2.3\\\""};
     char command[128];
 
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
         snprintf(command, sizeof(command), "CONVERSATIONS_VERSION='%s' tools/version", wrong[i]);
         cr_expect_eq(run(command), 2, "%s", wrong[i]);
     }

@@ -1,5 +1,5 @@
 /* What the log of changes says of a command, and how it is written. */
-#include "common/audit_log/change_log.h"
+#include "common/audit_log/audit_log.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

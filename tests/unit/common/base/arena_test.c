@@ -35,7 +35,7 @@ Test(arena, keeps_alignment_after_odd_and_large_blocks)
 {
     static const size_t sizes[] = {1, 3, 0, 17, 100000, 5, 1 << 20, 31};
 
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
         cr_assert_eq((uintptr_t)arena_alloc(&arena, sizes[i]) % _Alignof(max_align_t), 0);
 }
 

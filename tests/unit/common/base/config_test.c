@@ -1,4 +1,5 @@
 #include "common/base/config.h"
+#include "common/base/str.h"
 
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
@@ -21,7 +22,7 @@ static const struct setting table[] = {
     {"T_VERBOSE", SETTING_BOOL, offsetof(struct config, verbose), "false", 0, 0, false, "More."},
 };
 
-#define COUNT (sizeof(table) / sizeof(table[0]))
+#define COUNT ARRAY_SIZE(table)
 
 static struct config config;
 static char error[256];
@@ -74,7 +75,7 @@ Test(config, refuses_numbers_that_are_malformed_or_out_of_range)
     static const char *const bad[] = {"65536", "-2", "1x",  " 1",
                                       "--1",   "-",  "1e3", "99999999999999999999"};
 
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         setenv("T_PORT", bad[i], 1);
         cr_assert_eq(config_load(&table[3], 1, &config, error), ST_REFUSED, "%s", bad[i]);
         cr_assert_str_eq(error, "setting T_PORT must be an integer from -1 to 65535");

@@ -81,7 +81,7 @@ Test(str, refuses_what_is_no_number_and_leaves_the_output)
     static const char *const bad[] = {"", "-1", "+1", " 1", "1 ", "0x1", "1.0", "101", "1010"};
     uint64_t value = 7;
 
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
         cr_assert_not(str_to_u64(str_of(bad[i]), 100, &value), "%s", bad[i]);
     cr_assert_not(str_to_u64(STR("18446744073709551616"), UINT64_MAX, &value));
     cr_assert_not(str_to_u64(STR("9"), 5, &value));

@@ -111,7 +111,7 @@ Test(uuid, refuses_other_forms_and_leaves_the_output)
     };
     struct uuid out = {{7}};
 
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
         cr_assert_not(uuid_parse(str_of(bad[i]), &out), "%s", bad[i]);
     cr_assert_not(uuid_parse(STR_NONE, &out));
     cr_assert_eq(out.b[0], 7);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
-#include "common/db/array.h"
+#include "common/db/params.h"
 #include "tests/support/port.h"
 #include "tests/support/postgres_server.h"
 
@@ -54,7 +54,7 @@ static struct db *db_within(const char *to, int statement_ms)
         .url = to,
         .name = "db_test",
         .statements = statements,
-        .n_statements = sizeof(statements) / sizeof(statements[0]),
+        .n_statements = ARRAY_SIZE(statements),
         .statement_ms = statement_ms,
     });
 }

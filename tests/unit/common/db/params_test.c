@@ -1,6 +1,7 @@
-#include "common/db/params.h"
-
 #include <criterion/criterion.h>
+#include <string.h>
+
+#include "common/db/params.h"
 
 static struct arena arena;
 
@@ -41,4 +42,63 @@ Test(params, keep_null_apart_from_the_empty_text)
     params_add(&params, STR(""));
     cr_assert_null(params.at[0].p);
     cr_assert_not_null(params.at[1].p);
+}
+
+TestSuite(array, .init = start, .fini = stop);
+
+static void assert_closes_as(struct buf *array, const char *text)
+{
+    cr_assert_str_eq(arena_cstr(&arena, array_close(array)), text);
+}
+
+Test(array, quotes_texts_as_postgresql_reads_them)
+{
+    struct buf array;
+
+    array_open(&array, &arena, 1);
+    array_add(&array, STR("plain"));
+    array_add(&array, STR_NONE);
+    array_add(&array, STR("NULL"));
+    array_add(&array, STR(""));
+    array_add(&array, STR("\"{a,\\b}\""));
+    assert_closes_as(&array, "{\"plain\",NULL,\"NULL\",\"\",\"\\\"{a,\\\\b}\\\"\"}");
+}
+
+Test(array, leaves_numbers_and_ids_without_quotes)
+{
+    const struct uuid id = {{0xab}};
+    struct buf array;
+
+    array_open(&array, &arena, 1);
+    array_add_int(&array, -7);
+    array_add_plain(&array, STR("a0"));
+    array_add_id(&array, &id);
+    assert_closes_as(&array, "{-7,a0,ab000000-0000-0000-0000-000000000000}");
+}
+
+Test(array, may_be_empty)
+{
+    struct buf array;
+
+    array_open(&array, &arena, 1);
+    assert_closes_as(&array, "{}");
+}
+
+Test(array, writes_ids_as_postgresql_sends_them)
+{
+    static const char expected[] = "\0\0\0\1\0\0\0\1\0\0\x0b\x86\0\0\0\3\0\0\0\1"
+                                   "\0\0\0\x10\xab\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+                                   "\xff\xff\xff\xff"
+                                   "\0\0\0\x10\1\2\3\4\5\6\7\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10";
+    const struct uuid id = {{0xab}};
+    struct buf ids;
+    struct str all;
+
+    ids_open(&ids, &arena, 0);
+    ids_add(&ids, &id);
+    ids_add_text(&ids, STR_NONE);
+    ids_add_text(&ids, STR("01020304-0506-0708-090a-0b0c0d0e0f10"));
+    all = ids_close(&ids);
+    cr_assert_eq(all.n, sizeof(expected) - 1);
+    cr_assert_eq(memcmp(all.p, expected, all.n), 0);
 }

@@ -139,7 +139,7 @@ Test(admin, knows_nothing_else)
     };
     struct subject s = {0};
     start(&s);
-    for (size_t i = 0; i < sizeof(requests) / sizeof(*requests); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
         ask(&s, requests[i]);
         cr_assert(answered(404, "application/json", "{\"status\":\"not found\"}"), "%s",
                   requests[i]);

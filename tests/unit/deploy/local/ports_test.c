@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/str.h"
+
 static char folder[] = "/tmp/ports.XXXXXX";
 
 static void open_folder(void)
@@ -12,7 +14,7 @@ static void open_folder(void)
         "GATEWAY_PORT", "DASHBOARD_PORT",   "POSTGRES_PORT",     "GATEWAY_TLS_PORT",
         "NATS_PORT",    "REPLICAS_GATEWAY", "REPLICAS_DASHBOARD"};
 
-    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
         unsetenv(settings[i]);
     cr_assert(mkdtemp(folder) != NULL);
     cr_assert_eq(setenv("FOLDER", folder, 1), 0);
@@ -68,7 +70,7 @@ Test(ports, are_numbers_from_1_to_65535)
     static const char *const wrong[] = {"abc", "80800", "0", "-1", "08080", "8080x", "65536"};
     char setting[64];
 
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
         snprintf(setting, sizeof(setting), "GATEWAY_PORT=%s", wrong[i]);
         cr_expect_str_eq(settle(setting), "GATEWAY_PORT must be a number from 1 to 65535\n");
     }

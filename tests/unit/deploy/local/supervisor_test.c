@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/str.h"
 #include "tests/support/limit_scale.h"
 
 enum { TIMEOUT_MS = 30000 };
@@ -335,7 +336,7 @@ Test(supervisor, a_line_of_the_plan_that_it_does_not_understand_is_refused)
     char path[160];
 
     snprintf(path, sizeof(path), "%s/plan", dir);
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
         unlink(path);
         write_file("plan", lines[i]);
         cr_assert(exit_status(start_supervisor()) == 2, "%s", lines[i]);

@@ -106,7 +106,7 @@ Test(api_key, that_is_rotated_ends_after_a_day_unless_told_otherwise)
         {"{\"id\":\"" PARSED_KEY "\",\"overlap\":\"7d\"}", "604800"},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct parsed parsed;
 
         parsed_accepts(&parsed, access_key_rotate_parse, cases[i].body);

@@ -14,7 +14,7 @@ Test(passwords, that_are_easily_guessed_are_told_apart)
         "changemechangeme",   "monkeydragon1234",
     };
 
-    for (size_t i = 0; i < sizeof(easy) / sizeof(easy[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(easy); i++)
         cr_expect(password_is_easy(str_of(easy[i]), STR(EMAIL)), "%s", easy[i]);
 }
 
@@ -32,7 +32,7 @@ Test(passwords, of_words_or_at_random_may_be_chosen)
         "grace hopper found a moth there",
     };
 
-    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(good); i++)
         cr_expect_not(password_is_easy(str_of(good[i]), STR(EMAIL)), "%s", good[i]);
     cr_expect_not(password_is_easy(STR("correct horse battery"), STR_NONE));
 }

@@ -103,7 +103,7 @@ Test(session, password_attempts_are_counted_by_networks_with_higher_bounds)
     struct arena arena;
 
     arena_init(&arena, 1 << 20);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct str one = counted_as(cases[i].one, cases[i].max, &arena);
 
         cr_assert_not_null(one.p);

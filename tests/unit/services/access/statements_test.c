@@ -499,7 +499,7 @@ Test(statements, are_all_that_the_role_is_allowed, .init = start, .fini = stop)
     char error[256];
 
     cr_assert_eq(db_admin_open(role_url, "test", 10, &role, error), ST_OK, "%s", error);
-    for (size_t i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(forbidden); i++) {
         cr_expect_eq(db_admin_script(role, forbidden[i]), ST_INTERNAL, "%s", forbidden[i]);
         cr_expect_str_eq(db_admin_sqlstate(role), "42501", "%s: %s", forbidden[i],
                          db_admin_error(role));

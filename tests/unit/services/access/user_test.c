@@ -51,7 +51,7 @@ Test(user, refuses_what_is_no_email_address)
                                         "a b@c", " a@b", "a@b\\u00a0", "a@b\\n", "a@b\\u0000"};
     char body[128];
 
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
         snprintf(body, sizeof(body), "{\"email\":\"%s\",\"role\":\"owner\"}", wrong[i]);
         parsed_refuses(access_user_create_parse, body, INVALID, "email");
     }

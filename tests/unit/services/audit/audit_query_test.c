@@ -109,7 +109,7 @@ ParameterizedTestParameters(audit_query, names_the_parameter_that_is_wrong)
         {"organization_id=01890000-0000-7000-8000-000000000001", "organization_id"},
     };
 
-    return cr_make_param_array(struct wrong, wrongs, sizeof(wrongs) / sizeof(wrongs[0]));
+    return cr_make_param_array(struct wrong, wrongs, ARRAY_SIZE(wrongs));
 }
 
 ParameterizedTest(struct wrong *wrong, audit_query, names_the_parameter_that_is_wrong,
@@ -176,7 +176,7 @@ Test(audit_query, binds_a_cursor_to_organization_filters_and_page_size)
     binding.p = plain;
     cr_assert(str_equal(binding, binding_of("per_page=50&starting_after=x", &here)));
     cr_assert_not(str_equal(binding, binding_of("", &there)));
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
         cr_assert_not(str_equal(binding, binding_of(others[i], &here)), "%s", others[i]);
 }
 

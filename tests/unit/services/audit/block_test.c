@@ -1,4 +1,4 @@
-#include "services/audit/block.h"
+#include "services/audit/chain.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -58,7 +58,7 @@ static void assert_by_key(const struct expectation *expectation)
 
 static void assert_all_by_key(void)
 {
-    for (size_t i = 0; i < sizeof(expectations) / sizeof(expectations[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(expectations); i++)
         assert_by_key(&expectations[i]);
 }
 
@@ -106,7 +106,7 @@ Test(audit_plans, call_no_function_for_each_entry)
     static const enum audit_sql statements[] = {SQL_LIST_UNSEALED, SQL_LIST_ENTRIES,
                                                 SQL_LIST_ENTRIES_FORWARD};
 
-    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(statements); i++) {
         const char *const text = audit_sql[statements[i]].text;
 
         postgres_do(role_url, arena_printf(&arena, "PREPARE planned AS %s; " ASSERT_INLINED, text,

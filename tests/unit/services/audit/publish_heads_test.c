@@ -2,7 +2,7 @@
    key. */
 #include "services/audit/publish_heads.h"
 
-#include "common/wire/json.h"
+#include "common/json/json.h"
 #include "proto/headers.h"
 #include "proto/subject.h"
 #include "tests/support/nats_server.h"

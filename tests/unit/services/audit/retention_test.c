@@ -1,6 +1,6 @@
 /* Months are dropped when no organization's minimum forbids it, the oldest first. */
-#include "common/db/once.h"
-#include "services/audit/retention_job.h"
+#include "common/db/params.h"
+#include "services/audit/retention.h"
 #include "tests/support/limit_scale.h"
 #include "tests/unit/services/audit/seal_fixture.h"
 
@@ -53,7 +53,7 @@ Test(retention, drops_nothing_to_whoever_names_too_few_months_or_none)
     make_old_months();
     months = count(MONTHS);
     say(in, "SET ROLE conv_audit");
-    for (size_t i = 0; i < sizeof(few) / sizeof(few[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(few); i++) {
         expect_raised(in, arena_printf(&arena, "SELECT audit.find_droppable(%s)", few[i]));
         expect_raised(in, arena_printf(&arena,
                                        "SELECT audit.drop_month(%s, date_trunc('month', now(),"
@@ -277,7 +277,7 @@ Test(retention, signs_for_no_month_that_is_to_be_kept_whatever_the_database_says
                                          "now() - interval '1 year'", "'infinity'"};
 
     make_old_months();
-    for (size_t i = 0; i < sizeof(untils) / sizeof(untils[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(untils); i++) {
         postgres_do(server.url,
                     arena_printf(&arena,
                                  "CREATE OR REPLACE FUNCTION audit.find_droppable(months integer,"

@@ -5,7 +5,7 @@ TestSuite(role, .init = start, .fini = stop);
 
 static const char *const roles[] = {"conv_access", "conv_audit", "conv_conversation", "conv_search",
                                     "conv_webhook"};
-enum { ROLES = sizeof(roles) / sizeof(roles[0]) };
+enum { ROLES = ARRAY_SIZE(roles) };
 
 /* The SQLSTATE of a statement, undone whatever it does. */
 static const char *state_as(PGconn *in, const char *role, const char *statement)
@@ -46,7 +46,7 @@ Test(role, alters_and_removes_nothing_of_the_audit_log_whoever_it_is)
         };
 
         for (int role = 0; role < ROLES; role++)
-            for (size_t j = 0; j < sizeof(attempts) / sizeof(attempts[0]); j++)
+            for (size_t j = 0; j < ARRAY_SIZE(attempts); j++)
                 cr_expect_str_eq(state_as(in, roles[role], attempts[j]), "42501", "%s as %s",
                                  attempts[j], roles[role]);
     }
@@ -118,9 +118,9 @@ Test(role, appends_nothing_beyond_the_bounds)
     PGconn *in = session();
 
     for (int role = 1; role < 4; role++) {
-        for (size_t i = 0; i < sizeof(within) / sizeof(within[0]); i++)
+        for (size_t i = 0; i < ARRAY_SIZE(within); i++)
             expect_state(in, roles[role], within[i], "00000");
-        for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++)
+        for (size_t i = 0; i < ARRAY_SIZE(beyond); i++)
             expect_state(in, roles[role], beyond[i], "42501");
     }
     PQfinish(in);

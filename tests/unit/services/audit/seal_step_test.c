@@ -435,7 +435,7 @@ Test(seal_step, goes_on_whatever_has_become_of_the_last_block_of_an_organization
         "entry_hashes = NULL"};
 
     postgres_do(server.url, "ALTER TABLE audit.blocks ALTER COLUMN entry_hashes DROP NOT NULL");
-    for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
         struct seal_step sealing = {0};
 
         postgres_do(server.url, "TRUNCATE audit.blocks, audit.entries");

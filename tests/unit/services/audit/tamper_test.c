@@ -6,9 +6,9 @@
  * TAMPER_SEED repeats a run; each failure names its draw. TEST_LONG=1: 2,000 draws.
  */
 #include "common/base/buf.h"
-#include "common/wire/json.h"
+#include "common/json/json.h"
 #include "services/audit/audit.h"
-#include "services/audit/retention_job.h"
+#include "services/audit/retention.h"
 #include "services/audit/verify_step.h"
 #include "tests/support/limit_scale.h"
 #include "tests/unit/services/audit/seal_fixture.h"
@@ -48,7 +48,7 @@ static uint64_t draw(uint64_t below)
     return (state * UINT64_C(2685821657736338717) >> 33) % below;
 }
 
-#define ONE_OF(list) ((list)[draw(sizeof(list) / sizeof((list)[0]))])
+#define ONE_OF(list) ((list)[draw(ARRAY_SIZE(list))])
 
 /* Notes are of no organization: each one's verifying tells of them. */
 static void draw_both(void)
@@ -656,9 +656,9 @@ Test(tamper, is_found_whatever_is_done)
         changes = 1 + (int)draw(3);
         put_back();
         for (int i = 0; i < changes || touched == 0; i++)
-            touched += change(n < (int)(sizeof(ways) / sizeof(ways[0]))
+            touched += change(n < (int)ARRAY_SIZE(ways)
                                   ? (size_t)n
-                                  : draw(sizeof(ways) / sizeof(ways[0])));
+                                  : draw(ARRAY_SIZE(ways)));
         undone += !is_changed(ORG) && !is_changed(OTHER);
         if (!is_found()) {
             missed++;

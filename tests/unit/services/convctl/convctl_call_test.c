@@ -1,3 +1,4 @@
+#include "common/base/str.h"
 #include "services/convctl/convctl_call.h"
 
 #include <criterion/criterion.h>
@@ -31,7 +32,7 @@ Test(convctl_call, has_what_the_operators_interface_promises)
         {"event", "publish"},
     };
 
-    for (size_t i = 0; i < sizeof(promised) / sizeof(promised[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(promised); i++)
         cr_expect_not_null(convctl_call_find(promised[i][0], promised[i][1]), "%s %s",
                            promised[i][0], promised[i][1]);
 }

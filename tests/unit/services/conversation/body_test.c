@@ -73,7 +73,6 @@ static void assert_samples(const struct sample *samples, size_t n, read_fn read,
     }
 }
 
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 /* A create with these members of `from`, of custom_attributes, of the root. */
 #define FROM(members) "{\"external_id\":\"e\",\"from\":{" members "}}"
 #define USER(members) FROM("\"external_id\":\"u\"," members)
@@ -187,7 +186,7 @@ Test(body, of_a_create_is_judged_field_by_field)
 {
     struct create_body out;
 
-    assert_samples(create_samples, COUNT(create_samples), read_create, &out);
+    assert_samples(create_samples, ARRAY_SIZE(create_samples), read_create, &out);
 }
 
 static const struct sample update_samples[] = {
@@ -209,7 +208,7 @@ Test(body, of_an_update_takes_custom_attributes_and_nothing_else)
 {
     struct update_body out;
 
-    assert_samples(update_samples, COUNT(update_samples), read_update, &out);
+    assert_samples(update_samples, ARRAY_SIZE(update_samples), read_update, &out);
 }
 
 /* `n` attributes with values, then `extra`. */
@@ -264,7 +263,7 @@ Test(body, a_refused_attribute_is_named_by_the_message)
 {
     struct create_body out;
 
-    for (size_t i = 0; i < COUNT(attribute_messages); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(attribute_messages); i++) {
         errors_init(&errors, &arena);
         cr_assert_not(create_body_read(str_of(attribute_messages[i].body), &out, &errors));
         cr_expect_str_eq(errors.at[0].message, attribute_messages[i].message);

@@ -1,4 +1,4 @@
-#include "services/conversation/create_groups.h"
+#include "services/conversation/create.h"
 
 #include <criterion/criterion.h>
 

@@ -1,4 +1,4 @@
-#include "services/conversation/create_rules.h"
+#include "services/conversation/create.h"
 
 #include <criterion/criterion.h>
 

@@ -142,7 +142,7 @@ Test(create_store, tells_every_request_of_a_batch_its_own_answer)
         {by_id, OUTCOME_CREATED},
         {CREATE("e8", "\"id\":\"" NOBODY "\""), OUTCOME_NOT_FOUND},
     };
-    enum { N = sizeof(requests) / sizeof(requests[0]) };
+    enum { N = ARRAY_SIZE(requests) };
     struct command *commands[N];
 
     for (size_t i = 0; i < N; i++) {

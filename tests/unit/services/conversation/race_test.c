@@ -77,7 +77,7 @@ Test(race, asks_to_be_run_again_when_another_transaction_takes_the_email_or_the_
          "from.phone"},
     };
 
-    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
         cr_expect_eq(race(creating(pairs[i].ours), creating(pairs[i].theirs)), ST_RETRY, "%s",
                      pairs[i].theirs);
         assert_outcome(run(creating(pairs[i].theirs)), OUTCOME_PROFILE_CONFLICT, pairs[i].field);

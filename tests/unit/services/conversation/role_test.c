@@ -22,7 +22,7 @@ Test(role, never_changes_whose_a_row_is_or_where_it_came_from)
     static const char *const fixed[] = {"organization_id", "id",      "external_id",
                                         "contact_id",      "channel", "created_at"};
 
-    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
         cr_assert_not(may_update("conversation.conversations", fixed[i]), "%s", fixed[i]);
     cr_assert_not(may_update("conversation.contacts", "organization_id"));
     cr_assert_not(may_update("conversation.contacts", "id"));

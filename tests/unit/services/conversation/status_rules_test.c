@@ -1,4 +1,4 @@
-#include "services/conversation/status_rules.h"
+#include "services/conversation/status.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static bool is_allowed(size_t row, const char *to)
 
 Test(status_rules, allow_the_moves_of_the_table_and_no_others)
 {
-    for (size_t row = 0; row < sizeof(allowed) / sizeof(allowed[0]); row++) {
+    for (size_t row = 0; row < ARRAY_SIZE(allowed); row++) {
         for (size_t i = 0; conversation_status_names[i] != NULL; i++)
             cr_expect_eq(conversation_status_may_become(str_of(allowed[row].from),
                                                         str_of(conversation_status_names[i])),

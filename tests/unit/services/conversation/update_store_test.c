@@ -34,7 +34,7 @@ Test(update_store, tells_every_reader_of_a_batch_its_own_conversation)
         {OTHER, &first->conversation_id, NULL},  {ORG, &second->conversation_id, second},
         {ORG, &first->contact_id, NULL},
     };
-    enum { N = sizeof(reads) / sizeof(reads[0]) };
+    enum { N = ARRAY_SIZE(reads) };
     struct command *commands[N];
 
     for (size_t i = 0; i < N; i++)

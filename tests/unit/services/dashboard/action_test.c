@@ -1,4 +1,4 @@
-#include "services/dashboard/action.h"
+#include "services/dashboard/backend.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static const struct row rows[] = {
 #include "services/dashboard/action.def"
 #undef ACTION
 };
-#define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+#define N_ROWS ARRAY_SIZE(rows)
 
 static const struct action *find(const char *method, const char *path)
 {

@@ -17,7 +17,7 @@ Test(asset, shell_answers_the_paths_of_pages)
                                         "/keys",   "/webhooks", "/audit/changes",
                                         "/members"};
 
-    for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(pages); i++)
         cr_expect_str_eq(found(pages[i]), "", "%s", pages[i]);
     cr_expect(strncmp(assets[0].type, "text/html", 9) == 0);
 }
@@ -42,7 +42,7 @@ Test(asset, is_found_by_one_spelling_only)
 
     cr_expect_str_eq(found("/assets/js/main.js"), "/assets/js/main.js");
     cr_expect_str_eq(found("/openapi.json"), "/openapi.json");
-    for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(nothing); i++)
         cr_expect_null(found(nothing[i]), "%s", nothing[i]);
 }
 

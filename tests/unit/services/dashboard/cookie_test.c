@@ -1,4 +1,4 @@
-#include "services/dashboard/cookie.h"
+#include "services/dashboard/dashboard_session.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

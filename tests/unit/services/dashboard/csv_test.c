@@ -1,4 +1,4 @@
-#include "services/dashboard/csv.h"
+#include "services/dashboard/dashboard_export.h"
 
 #include <criterion/criterion.h>
 
@@ -39,7 +39,7 @@ Test(csv, lets_no_cell_be_a_formula)
     static const char *const formulas[] = {"=1+1", "+1",   "-1",   "@sum",
                                            "\t=1", "\r=1", "\n=1", " =1"};
 
-    for (size_t i = 0; i < sizeof(formulas) / sizeof(formulas[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(formulas); i++) {
         csv_add_cell(&out, str_of(formulas[i]));
         cr_expect_eq(out.p[1], '\'', "%s", formulas[i]);
         cr_expect(str_starts(str_skip(buf_str(&out), 2), str_of(formulas[i])));

@@ -18,7 +18,7 @@ Test(endpoints, are_shown_without_what_follows_the_host)
         {"[{}]", "[{\"url\":\"/…\"}]"},
     };
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         char *shown = endpoints_without_paths(str_of(rows[i].given));
 
         cr_assert_not_null(shown, "%s", rows[i].given);
@@ -40,6 +40,6 @@ Test(endpoints, are_not_shown_at_all_unless_they_are_a_list_of_objects)
         "[{},\"https://a.example/secret\"]",
     };
 
-    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(odd); i++)
         cr_expect_null(endpoints_without_paths(str_of(odd[i])), "%s", odd[i]);
 }

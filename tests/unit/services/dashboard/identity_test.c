@@ -1,4 +1,4 @@
-#include "services/dashboard/identity.h"
+#include "services/dashboard/dashboard_session.h"
 
 #include <criterion/criterion.h>
 
@@ -35,6 +35,6 @@ Test(identity, is_none_when_anything_is_missing_or_odd)
     };
     struct identity who;
 
-    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(odd); i++)
         cr_expect_not(identity_read(str_of(odd[i]), &who), "%s", odd[i]);
 }

@@ -1,4 +1,4 @@
-#include "services/dashboard/origin.h"
+#include "services/dashboard/dashboard_session.h"
 
 #include <criterion/criterion.h>
 
@@ -37,7 +37,7 @@ Test(origin, is_foreign_when_anything_differs)
         "desk.example:8081",
     };
 
-    for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(foreign); i++)
         expect(foreign[i], false);
     cr_expect_not(origin_is_own(STR("http://"), false, STR("")));
 }

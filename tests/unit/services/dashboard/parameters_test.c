@@ -1,4 +1,4 @@
-#include "services/dashboard/parameters.h"
+#include "services/dashboard/backend.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "services/dashboard/path.h"
+#include "services/dashboard/dashboard_request.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -28,7 +28,7 @@ Test(path, takes_nothing_but_an_id_for_a_star)
                                          "/k/%2e%2e", "/k/a\\b", "/k/\xc3\xa9"};
     char longest[8 + PATH_ID_MAX + 1] = "/k/";
 
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
         struct str id;
 
         cr_expect_not(path_matches(str_of(others[i]), "/k/*", &id), "%s", others[i]);

@@ -1,4 +1,4 @@
-#include "services/dashboard/share.h"
+#include "services/dashboard/door.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

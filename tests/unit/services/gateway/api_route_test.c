@@ -69,7 +69,7 @@ Test(api_route, names_the_methods_of_a_path_that_has_others)
         {"PATCH", "/api/v1/audit", "GET"},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct api_route route = find(cases[i].method, cases[i].target);
 
         cr_expect_eq(route.end, API_ROUTE_NO_METHOD, "%s %s", cases[i].method, cases[i].target);

@@ -1,4 +1,4 @@
-#include "services/gateway/authorization.h"
+#include "services/gateway/api_auth.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "services/gateway/checks.h"
+#include "services/gateway/api_auth.h"
 
 #include <criterion/criterion.h>
 

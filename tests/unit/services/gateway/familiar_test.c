@@ -1,4 +1,4 @@
-#include "services/gateway/familiar.h"
+#include "services/gateway/key_cache.h"
 
 #include <criterion/criterion.h>
 

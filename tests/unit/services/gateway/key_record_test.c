@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "services/gateway/key.h"
+#include "services/gateway/key_cache.h"
 
 #define ORG "01a1f97f-474a-73ab-af28-5392c02457f0"
 #define KEY "01a1f97f-477b-7639-b538-176800431171"

@@ -1,4 +1,4 @@
-#include "services/gateway/key.h"
+#include "services/gateway/key_cache.h"
 
 #include <criterion/criterion.h>
 

@@ -1,4 +1,4 @@
-#include "services/gateway/lookup_budget.h"
+#include "services/gateway/key_lookup.h"
 
 #include <criterion/criterion.h>
 

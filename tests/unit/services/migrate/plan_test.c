@@ -1,4 +1,4 @@
-#include "services/migrate/plan.h"
+#include "services/migrate/apply.h"
 
 #include <criterion/criterion.h>
 

@@ -1,4 +1,4 @@
-#include "services/search/number_text.h"
+#include "services/search/filter.h"
 
 #include <criterion/criterion.h>
 

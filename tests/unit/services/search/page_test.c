@@ -254,7 +254,7 @@ Test(search_page, is_empty_for_a_contact_that_is_not_known_here)
         ONLY(FILTER("contact_ids", "=", "\"\"")),
     };
 
-    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
         struct command *command = run_as(ORG, bodies[i]);
 
         cr_assert(str_equal(buf_str(&command->reply),

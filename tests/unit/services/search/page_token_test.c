@@ -1,5 +1,5 @@
 /* Cursors of a search: the rules of contract 4.5 that no database is needed for. */
-#include "services/search/page_token.h"
+#include "services/search/search_query.h"
 
 #include "tests/unit/services/search/query_fixture.h"
 

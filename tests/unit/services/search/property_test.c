@@ -1,5 +1,5 @@
 /* Random searches of random conversations find what a naive model finds. */
-#include "services/search/search_statement.h"
+#include "services/search/predicates.h"
 
 #include <criterion/criterion.h>
 

@@ -49,7 +49,7 @@ static const struct {
     {"\"\\u00e9\"", 12},
     {"\"\xc3\xa9\"", 12},
 };
-#define MODEL_COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+#define MODEL_COUNT(array) ((int)ARRAY_SIZE(array))
 
 struct model_row {
     int organization, contact; /* contact -1: none */

@@ -6,7 +6,7 @@ TestSuite(search_query, .init = open_arena, .fini = close_arena);
 /* -- every field by every operator ----------------------------------------------------------- */
 
 static const char *const operators[] = {"=", "!=", "IN", "NIN", ">", "<"};
-enum { OPERATORS = sizeof(operators) / sizeof(operators[0]) };
+enum { OPERATORS = ARRAY_SIZE(operators) };
 
 static const struct {
     const char *name;
@@ -39,7 +39,7 @@ static bool accepts(const char *list, const char *op)
 
 Test(search_query, knows_which_operators_a_field_has)
 {
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
         for (int op = 0; op < OPERATORS; op++) {
             const char *body = arena_printf(
                 &arena, SEARCH(",%s"), filter_text(fields[i].name, operators[op], fields[i].value));
@@ -60,7 +60,7 @@ Test(search_query, knows_only_equality_on_a_contact)
 {
     static const char *const names[] = {"contact.external_id", "contact.id", "contact_ids"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         for (int op = 0; op < OPERATORS; op++) {
             const char *body =
                 arena_printf(&arena, ONLY("%s"), filter_text(names[i], operators[op], "\"u\""));
@@ -83,7 +83,7 @@ Test(search_query, rejects_by_name_the_operators_that_it_leaves_out)
     static const char *const left_out[] = {"~", "!~", "^", "$", "OR", "AND"};
     static const char *const unheard_of[] = {"in", "==", "", " =", "<=", "=\\u003b"};
 
-    for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(left_out); i++) {
         assert_refuses(arena_printf(&arena, WITH("status", "%s", "\"active\""), left_out[i]),
                        "invalid_operator", "query.value[1].operator");
         cr_assert_str_eq(errors.at[0].message,
@@ -91,7 +91,7 @@ Test(search_query, rejects_by_name_the_operators_that_it_leaves_out)
                                       "%s is not supported here; use one of: =, !=, IN, NIN",
                                       left_out[i]));
     }
-    for (size_t i = 0; i < sizeof(unheard_of) / sizeof(unheard_of[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(unheard_of); i++) {
         assert_refuses(arena_printf(&arena, WITH("created_at", "%s", "1"), unheard_of[i]),
                        "invalid_operator", "query.value[1].operator");
         cr_assert_str_eq(errors.at[0].message,
@@ -242,7 +242,7 @@ static const struct {
 
 Test(search_query, names_what_is_wrong)
 {
-    for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(wrongs); i++)
         assert_refuses(wrongs[i].body, wrongs[i].code, wrongs[i].field);
 }
 
@@ -321,7 +321,7 @@ Test(search_query, takes_any_integer_for_a_time)
 {
     static const char *const seconds[] = {"0", "-1", "9223372036854775807", "-9223372036854775808"};
 
-    for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(seconds); i++) {
         assert_reads(arena_printf(&arena, WITH("created_at", ">", "%s"), seconds[i]));
         cr_assert_str_eq(arena_printf(&arena, "%lld", (long long)query.filters[0].seconds),
                          seconds[i]);
@@ -366,7 +366,7 @@ Test(search_query, keeps_the_value_of_an_attribute_as_it_was_spelled)
         "1",    "1.0",   "0.1",   "-0",           "1E+2",
         "true", "false", "\"x\"", "\"\\\"\\\\\"", "123456789.123456789123"};
 
-    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(same); i++) {
         assert_reads(arena_printf(&arena, WITH("custom_attributes.a.B-c_1", "=", "%s"), same[i]));
         cr_assert(str_equal(query.filters[0].key, STR("a.B-c_1")));
         cr_assert(str_equal(query.filters[0].values[0], str_of(same[i])), "%s became %.*s", same[i],
@@ -425,7 +425,7 @@ Test(search_query, binds_a_cursor_to_every_part_of_what_is_asked)
         WITH("external_id", "IN", "[\"a1:b\"]"),
         SEARCH("," FILTER("status", "=", "\"active\"") "," FILTER("state", "=", "\"open\"")),
     };
-    enum { N = sizeof(bodies) / sizeof(bodies[0]) };
+    enum { N = ARRAY_SIZE(bodies) };
     struct str bindings[N];
 
     for (int i = 0; i < N; i++) {

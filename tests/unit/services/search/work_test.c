@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "services/search/search_statement.h"
+#include "services/search/predicates.h"
 #include "tests/unit/services/search/search_fixture.h"
 
 TestSuite(search_work, .init = start, .fini = stop);
@@ -43,7 +43,7 @@ Test(search_work, a_filter_that_is_repeated_counts_once)
         FILTER("external_id", "!=", "\"e\""), FILTER("external_id", "IN", "[\"e\",\"f\"]"),
     };
 
-    for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(filters); i++)
         assert_same_plan(
             arena_printf(&arena, SEARCH(",%s,%s,%s"), filters[i], filters[i], filters[i]),
             arena_printf(&arena, SEARCH(",%s"), filters[i]));

@@ -2,8 +2,6 @@
 
 #include <criterion/criterion.h>
 
-#include "services/webhook/address_ranges.h"
-
 static struct address address(const char *text)
 {
     struct address out;
@@ -67,7 +65,7 @@ Test(address_policy, never_allows_metadata_not_even_inside_other_addresses)
     const struct networks allowed = networks("0.0.0.0/0,::/0");
     const struct address_policy policy = {.allowed = &allowed};
 
-    for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(never); i++)
         cr_expect(!allows(&policy, never[i]), "%s", never[i]);
     cr_expect(allows(&policy, "10.0.0.1"));
     cr_expect(allows(&policy, "64:ff9b::10.0.0.1"));
@@ -126,7 +124,7 @@ Test(address_policy, knows_the_edges_of_special_ranges)
         {"2620:4f:8000::1", "2620:4f:8001::1"},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct address inside = address(cases[i].inside), outside = address(cases[i].outside);
 
         cr_expect(!address_is_public(&inside), "%s", cases[i].inside);

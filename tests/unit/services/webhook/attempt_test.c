@@ -21,7 +21,7 @@ Test(attempt, keeps_an_answer_as_text_that_does_nothing)
     struct arena arena;
 
     arena_init(&arena, 1 << 20);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         cr_expect(str_equal(attempt_inert(&arena, cases[i].bytes), cases[i].text), "case %zu", i);
     arena_release(&arena);
 }

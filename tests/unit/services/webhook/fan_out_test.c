@@ -184,7 +184,7 @@ Test(fan_out, is_given_no_event_beyond_its_bounds)
         postgres_do(url, "INSERT INTO webhook.events (organization_id, id, type, data, created_at)"
                          " VALUES ('" ORG "', gen_random_uuid(), repeat('t', 64),"
                          " jsonb_build_array(repeat('d', 65000)), now())");
-        for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++)
+        for (size_t i = 0; i < ARRAY_SIZE(beyond); i++)
             postgres_do(url, beyond[i]);
     }
     cr_assert_eq(count("SELECT count(*) FROM webhook.events"), 2);

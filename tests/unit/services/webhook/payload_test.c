@@ -1,4 +1,4 @@
-#include "services/webhook/payload.h"
+#include "services/webhook/signing.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

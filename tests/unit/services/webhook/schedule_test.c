@@ -1,4 +1,4 @@
-#include "services/webhook/schedule.h"
+#include "services/webhook/sender.h"
 
 #include <criterion/criterion.h>
 
@@ -28,7 +28,7 @@ Test(schedule, rests_as_long_as_the_turn_took_within_bounds)
         {1 * MS, true, 20 * MS}, {15 * MS, true, 30 * MS},  {900 * MS, true, 50 * MS},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct schedule schedule = {.poll_due_us = NOW + 1000 * MS};
 
         schedule_rest(&schedule, NOW, cases[i].took_us, cases[i].is_idle);

@@ -1,4 +1,4 @@
-#include "services/webhook/transfer_failure.h"
+#include "services/webhook/transfer.h"
 
 #include <criterion/criterion.h>
 
@@ -14,7 +14,7 @@ Test(transfer_failure, follows_the_status_of_a_whole_answer)
         {600, FAILURE_HTTP_OTHER}, {199, FAILURE_HTTP_OTHER}, {0, FAILURE_HTTP_OTHER},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct attempt attempt = {.http_status = cases[i].status};
 
         cr_expect_eq(transfer_failure(CURLE_OK, &attempt), cases[i].failure, "%d", cases[i].status);

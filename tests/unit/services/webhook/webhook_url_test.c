@@ -53,7 +53,7 @@ Test(webhook_url, accepts_names_and_public_addresses)
     };
     const struct networks none = {0};
 
-    for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(urls); i++)
         cr_expect(is_accepted(urls[i], &none), "%s", urls[i]);
 }
 

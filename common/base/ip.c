@@ -1,0 +1,177 @@
+#include "common/base/ip.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/base/log.h"
+
+static const uint8_t mapped_prefix[12] = {[10] = 0xff, [11] = 0xff};
+
+static bool is_mapped(const struct address *address)
+{
+    return memcmp(address->b, mapped_prefix, sizeof(mapped_prefix)) == 0;
+}
+
+bool address_parse(struct str text, struct address *out)
+{
+    struct address address;
+    char copy[ADDRESS_TEXT];
+
+    /* inet_pton() takes a C string and is strict about the rest. */
+    if (text.p == NULL || text.n >= sizeof(copy) || memchr(text.p, '\0', text.n) != NULL)
+        return false;
+    memcpy(copy, text.p, text.n);
+    copy[text.n] = '\0';
+
+    if (inet_pton(AF_INET6, copy, address.b) == 1) {
+        *out = address;
+        return true;
+    }
+    memcpy(address.b, mapped_prefix, sizeof(mapped_prefix));
+    if (inet_pton(AF_INET, copy, address.b + sizeof(mapped_prefix)) != 1)
+        return false;
+    *out = address;
+    return true;
+}
+
+void address_format(const struct address *address, char text[ADDRESS_TEXT])
+{
+    const char *done;
+
+    if (is_mapped(address))
+        done = inet_ntop(AF_INET, address->b + sizeof(mapped_prefix), text, ADDRESS_TEXT);
+    else
+        done = inet_ntop(AF_INET6, address->b, text, ADDRESS_TEXT);
+    must(done != NULL);
+}
+
+bool address_equal(const struct address *a, const struct address *b)
+{
+    return memcmp(a->b, b->b, sizeof(a->b)) == 0;
+}
+
+enum { ADDRESS_BITS = 128, ADDRESS_BITS_V4 = 32, PREFIX_TEXT_MAX = 3 };
+
+/* 10.0.0.1/8 may mean one of two things. */
+static bool has_bits_behind(const struct network *network)
+{
+    for (unsigned bit = network->bits; bit < ADDRESS_BITS; bit++) {
+        if (network->base.b[bit / 8] & (0x80U >> bit % 8))
+            return true;
+    }
+    return false;
+}
+
+bool network_parse(struct str text, struct network *out)
+{
+    struct str rest = text;
+    struct str base = str_cut(&rest, '/');
+    struct network network;
+    uint64_t bits;
+    unsigned width;
+
+    if (!address_parse(base, &network.base))
+        return false;
+    width = memchr(base.p, ':', base.n) == NULL ? ADDRESS_BITS_V4 : ADDRESS_BITS;
+    bits = width;
+    if (rest.p != NULL && (rest.n > PREFIX_TEXT_MAX || !str_to_u64(rest, width, &bits)))
+        return false;
+    network.bits = ADDRESS_BITS - width + (unsigned)bits;
+    if (has_bits_behind(&network))
+        return false;
+    *out = network;
+    return true;
+}
+
+bool network_holds(const struct network *network, const struct address *address)
+{
+    unsigned whole = network->bits / 8, odd = network->bits % 8;
+    uint8_t mask = (uint8_t)(0xff00U >> odd);
+
+    if (memcmp(network->base.b, address->b, whole) != 0)
+        return false;
+    return odd == 0 || ((network->base.b[whole] ^ address->b[whole]) & mask) == 0;
+}
+
+static bool is_v4(const struct address *address)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, 0xff};
+
+    return memcmp(address->b, mapped, sizeof(mapped)) == 0;
+}
+
+struct network network_around(const struct address *address, unsigned bits_v4, unsigned bits_v6)
+{
+    struct network network = {.bits = is_v4(address) ? ADDRESS_BITS - ADDRESS_BITS_V4 + bits_v4
+                                                     : bits_v6};
+    unsigned whole = network.bits / 8, odd = network.bits % 8;
+
+    memcpy(network.base.b, address->b, whole);
+    if (odd > 0)
+        network.base.b[whole] = (uint8_t)(address->b[whole] & (0xff00U >> odd));
+    return network;
+}
+
+void network_format(const struct network *network, char text[NETWORK_TEXT])
+{
+    unsigned before = is_v4(&network->base) ? ADDRESS_BITS - ADDRESS_BITS_V4 : 0;
+
+    address_format(&network->base, text);
+    snprintf(text + strlen(text), NETWORK_TEXT - strlen(text), "/%u", network->bits - before);
+}
+
+bool network_equal(const struct network *a, const struct network *b)
+{
+    return a->bits == b->bits && address_equal(&a->base, &b->base);
+}
+
+struct network network_near(const struct address *address)
+{
+    return network_around(address, 32, 64);
+}
+
+struct network network_wide(const struct address *address)
+{
+    return network_around(address, 24, 48);
+}
+
+bool networks_parse(struct str text, struct networks *out)
+{
+    struct networks networks = {0};
+    struct str rest = str_trim_ows(text);
+
+    if (rest.n == 0)
+        rest = STR_NONE;
+    while (rest.p != NULL) {
+        if (networks.n == NETWORKS_MAX ||
+            !network_parse(str_trim_ows(str_cut(&rest, ',')), &networks.at[networks.n]))
+            return false;
+        networks.n++;
+    }
+    *out = networks;
+    return true;
+}
+
+bool networks_hold(const struct networks *networks, const struct address *address)
+{
+    for (size_t i = 0; i < networks->n; i++)
+        if (network_holds(&networks->at[i], address))
+            return true;
+    return false;
+}
+
+struct address address_of(const struct sockaddr *from)
+{
+    struct address address = {{0}};
+
+    if (from->sa_family == AF_INET) {
+        address.b[10] = address.b[11] = 0xff;
+        memcpy(address.b + 12, &((const struct sockaddr_in *)(const void *)from)->sin_addr, 4);
+    } else if (from->sa_family == AF_INET6) {
+        memcpy(address.b, &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr, 16);
+    }
+    return address;
+}

@@ -1,0 +1,74 @@
+/*
+ * address - one exact IPv4 or IPv6 address.
+ *
+ * What     Both kinds in 16 bytes; an IPv4 address and its IPv4-mapped IPv6 form are one and the
+ *          same. Text with a prefix length, a zone, brackets, blanks, leading zeros of an octet or
+ *          fewer than four octets is refused: what cannot be read in only one way is not read.
+ * Threads  Any; pure.
+ */
+#ifndef COMMON_BASE_IP_H
+#define COMMON_BASE_IP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/str.h"
+
+#define ADDRESS_TEXT 46
+
+struct address {
+    uint8_t b[16]; /* IPv4 as ::ffff:a.b.c.d */
+};
+
+bool address_parse(struct str text, struct address *out); /* false leaves *out untouched */
+/* The canonical spelling: dotted for IPv4, RFC 5952 for IPv6. */
+void address_format(const struct address *address, char text[ADDRESS_TEXT]);
+bool address_equal(const struct address *a, const struct address *b);
+
+/*
+ * network - blocks of addresses, and the address of a socket.
+ *
+ * Threads  Any; pure.
+ */
+
+#define NETWORKS_MAX 64
+#define NETWORK_TEXT (ADDRESS_TEXT + 4)
+
+struct sockaddr;
+
+struct network {
+    struct address base;
+    unsigned bits; /* of the 128 */
+};
+
+struct networks {
+    size_t n;
+    struct network at[NETWORKS_MAX];
+};
+
+/* `a.b.c.d/n`; an address without a prefix is a network of one. Bits behind the prefix are refused:
+   what was meant is not clear then. False leaves *out untouched. */
+bool network_parse(struct str text, struct network *out);
+bool network_holds(const struct network *network, const struct address *address);
+
+/* The network around an address: of an IPv4 address the first `bits_v4` of its 32, of any other the
+   first `bits_v6` of its 128. */
+struct network network_around(const struct address *address, unsigned bits_v4, unsigned bits_v6);
+/* `a.b.c.d/n`, in the canonical spelling. */
+void network_format(const struct network *network, char text[NETWORK_TEXT]);
+bool network_equal(const struct network *a, const struct network *b);
+
+/* Whose an address is, as far as one can tell: an IPv4 address or an IPv6 /64, of which its owner
+   has the rest to choose from; and the block that one person can easily have: a /24 or a /48. */
+struct network network_near(const struct address *address);
+struct network network_wide(const struct address *address);
+
+/* `a.b.c.d/n,...`, blanks around commas are fine, and so is empty text. */
+bool networks_parse(struct str text, struct networks *out);
+bool networks_hold(const struct networks *networks, const struct address *address);
+
+/* The unspecified address for a family that is not IP. */
+struct address address_of(const struct sockaddr *from);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * text - the rules for strings that come from outside. Input is valid UTF-8 (json_read saw to it).
+ *
+ * Threads  Any; pure functions.
+ */
+#ifndef COMMON_BASE_TEXT_H
+#define COMMON_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/base/arena.h"
+#include "common/base/str.h"
+
+size_t text_length(struct str s);        /* Unicode code points */
+bool text_has_nul(struct str s);         /* U+0000 */
+bool text_has_outer_space(struct str s); /* first or last has the property White_Space */
+struct str text_trim(struct str s);      /* without White_Space at both ends */
+/* Lower case by simple Unicode case mapping; used for email addresses. */
+struct str text_lower(struct arena *arena, struct str s);
+bool text_is_utf8(struct str s); /* RFC 3629: no surrogates, no overlong forms */
+
+/* What a query string or a form holds, percent-encoded and with `+` for a space; into `capacity`.
+   False: a percent sign without its two digits, more than `max` bytes, or no text (not UTF-8,
+   U+0000). */
+bool text_decode_form(struct str raw, char *capacity, size_t max, struct str *out);
+
+/*
+ * utf8 - one code point at a time, by RFC 3629: no surrogates, no overlong forms, up to U+10FFFF.
+ *
+ * Threads  Any; pure functions.
+ */
+
+#define UTF8_MAX 4 /* bytes of a code point */
+
+/* Bytes of the code point at the front of `s`; 0 when there is none or it is malformed, which
+   leaves *code untouched. */
+size_t utf8_decode(struct str s, uint32_t *code);
+/* Writes a valid code point and returns its bytes. */
+size_t utf8_encode(uint32_t code, char out[UTF8_MAX]);
+
+#endif

@@ -1,0 +1,265 @@
+/*
+ * Requests and their replies. Each request in flight has a reply slot: a separate subscription,
+ * PREFIX.SLOT.*, drained by the owner. So the server's "no responders", which the library hands
+ * over without its subject, still tells whose it is, and no thread has to be changed.
+ *
+ * The last part of the reply subject counts the uses of the slot: a second reply to an earlier
+ * request is seen to be one and dropped. A slot is used again only once its reply has come, so that
+ * the same holds for "no responders". One that stays silent is closed after the timeout, because
+ * each is looked at whenever something is read.
+ */
+/* Requests that block, for command-line programs. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/bus/bus_internal.h"
+
+enum {
+    ID_BYTES = 8,
+    SWEEPS = 4, /* sweeps in one timeout */
+    SUBJECT_CAPACITY = sizeof(((struct bus_inbox *)NULL)->prefix) + 44,
+};
+
+struct bus_reply_slot {
+    natsSubscription *nats;
+    struct bus_reply_slot *next_free;
+    uint64_t n_uses;
+    uint64_t handle; /* of the request under way */
+    int64_t since_us;
+    size_t stem; /* of `subject`: as far as the dot before the use */
+    char subject[SUBJECT_CAPACITY];
+};
+
+void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, void *closure)
+{
+    uint8_t id[ID_BYTES];
+
+    must(bus->inbox.on_reply == NULL);
+    must(getrandom(id, sizeof(id), 0) == sizeof(id));
+    int n = snprintf(bus->inbox.prefix, sizeof(bus->inbox.prefix), "%s.", bus->inbox_prefix);
+    must(n > 0 && (size_t)n + 2 * sizeof(id) + 1 < sizeof(bus->inbox.prefix));
+    for (size_t i = 0; i < sizeof(id); i++)
+        n += snprintf(bus->inbox.prefix + n, 3, "%02x", id[i]);
+    bus->inbox.on_reply = on_reply;
+    bus->inbox.closure = closure;
+}
+
+/* -- reply slots ----------------------------------------------------------------------------- */
+
+static struct bus_reply_slot *open_slot(struct bus *bus)
+{
+    struct bus_inbox *inbox = &bus->inbox;
+    struct bus_reply_slot *slot = calloc(1, sizeof(*slot));
+
+    must(slot != NULL);
+    slot->stem = (size_t)snprintf(slot->subject, sizeof(slot->subject), "%s.%" PRIu64 ".",
+                                  inbox->prefix, inbox->n_opened++);
+    must(slot->stem + sizeof("18446744073709551615") <= sizeof(slot->subject));
+    slot->subject[slot->stem] = '*';
+    if (natsConnection_SubscribeSync(&slot->nats, bus->nats, slot->subject) != NATS_OK) {
+        free(slot); /* the connection ended in between */
+        return NULL;
+    }
+    return slot;
+}
+
+static void close_slot(struct bus_reply_slot *slot)
+{
+    natsSubscription_Destroy(slot->nats); /* unsubscribes, if the connection lives */
+    free(slot);
+}
+
+static struct bus_reply_slot *take_slot(struct bus *bus)
+{
+    struct bus_reply_slot *slot = bus->inbox.free;
+
+    if (slot != NULL)
+        bus->inbox.free = slot->next_free;
+    else
+        slot = open_slot(bus);
+    if (slot != NULL)
+        (void)snprintf(slot->subject + slot->stem, sizeof(slot->subject) - slot->stem, "%" PRIu64,
+                       slot->n_uses++);
+    return slot;
+}
+
+static void give_back(struct bus_inbox *inbox, struct bus_reply_slot *slot)
+{
+    slot->next_free = inbox->free;
+    inbox->free = slot;
+}
+
+static void await(struct bus_inbox *inbox, struct bus_reply_slot *slot)
+{
+    if (inbox->n_awaited == inbox->capacity) {
+        inbox->capacity = inbox->capacity * 2 + 64;
+        inbox->awaited =
+            reallocarray(inbox->awaited, inbox->capacity, sizeof(struct bus_reply_slot *));
+        must(inbox->awaited != NULL);
+    }
+    inbox->awaited[inbox->n_awaited++] = slot;
+}
+
+void bus_inbox_close(struct bus *bus)
+{
+    struct bus_inbox *inbox = &bus->inbox;
+
+    for (size_t i = 0; i < inbox->n_awaited; i++)
+        close_slot(inbox->awaited[i]);
+    free(inbox->awaited);
+    while (inbox->free != NULL) {
+        struct bus_reply_slot *next = inbox->free->next_free;
+        close_slot(inbox->free);
+        inbox->free = next;
+    }
+    inbox->awaited = NULL;
+    inbox->n_awaited = inbox->capacity = 0;
+}
+
+/* -- replies --------------------------------------------------------------------------------- */
+
+/* NATS_TIMEOUT: nothing has come yet. */
+static natsStatus take_reply(struct bus_reply_slot *slot, natsMsg **msg)
+{
+    uint64_t n = 0;
+
+    /* Asking an empty subscription costs a formatted error. */
+    while (natsSubscription_QueuedMsgs(slot->nats, &n) == NATS_OK && n > 0) {
+        natsStatus s = natsSubscription_NextMsg(msg, slot->nats, 0);
+
+        if (s != NATS_OK || strcmp(natsMsg_GetSubject(*msg), slot->subject) == 0)
+            return s;
+        bus_discard(*msg); /* not the reply to the latest request */
+    }
+    return NATS_TIMEOUT;
+}
+
+/* A handler may send requests, which are awaited behind those looked at here. */
+void bus_inbox_deliver(struct bus *bus)
+{
+    struct bus_inbox *inbox = &bus->inbox;
+
+    for (size_t i = inbox->n_awaited; i-- > 0;) {
+        struct bus_reply_slot *slot = inbox->awaited[i];
+        uint64_t handle = slot->handle;
+        natsMsg *msg = NULL;
+        natsStatus s = take_reply(slot, &msg);
+
+        if (s != NATS_OK && s != NATS_NO_RESPONDERS)
+            continue;
+        inbox->awaited[i] = inbox->awaited[--inbox->n_awaited];
+        give_back(inbox, slot);
+        if (s == NATS_OK)
+            inbox->on_reply(inbox->closure, handle, BUS_REPLY, message_of(msg));
+        else
+            inbox->on_reply(inbox->closure, handle, BUS_NO_RESPONDERS, NULL);
+    }
+}
+
+void bus_inbox_sweep(struct bus *bus)
+{
+    struct bus_inbox *inbox = &bus->inbox;
+    int64_t now_us = clock_mono_us();
+
+    if (inbox->n_awaited == 0 || now_us < inbox->sweep_due_us || !bus_can_call(bus))
+        return;
+    inbox->sweep_due_us = now_us + inbox->timeout_us / SWEEPS;
+    for (size_t i = inbox->n_awaited; i-- > 0;) {
+        struct bus_reply_slot *slot = inbox->awaited[i];
+
+        if (now_us - slot->since_us < inbox->timeout_us)
+            continue;
+        inbox->awaited[i] = inbox->awaited[--inbox->n_awaited];
+        close_slot(slot);
+    }
+}
+
+/* -- requests -------------------------------------------------------------------------------- */
+
+/* NULL subject: to the slot itself. */
+static enum status send_request(struct bus *bus, const char *subject, uint64_t handle,
+                                const struct bus_header *headers, size_t n_headers, struct str body)
+{
+    struct bus_reply_slot *slot;
+    enum status st;
+
+    must(bus->inbox.on_reply != NULL);
+    if (!bus_can_call(bus) || (slot = take_slot(bus)) == NULL)
+        return ST_UNAVAILABLE;
+    st = subject != NULL ? bus_publish(bus, subject, slot->subject, headers, n_headers, body)
+                         : bus_publish(bus, slot->subject, NULL, headers, n_headers, body);
+    if (st != ST_OK) {
+        give_back(&bus->inbox, slot);
+        return st;
+    }
+    slot->handle = handle;
+    slot->since_us = clock_mono_us();
+    await(&bus->inbox, slot);
+    return ST_OK;
+}
+
+enum status bus_request(struct bus *bus, const char *subject, uint64_t handle,
+                        const struct bus_header *headers, size_t n_headers, struct str body)
+{
+    return send_request(bus, subject, handle, headers, n_headers, body);
+}
+
+enum status bus_send_heartbeat(struct bus *bus, uint64_t handle)
+{
+    return send_request(bus, NULL, handle, NULL, 0, STR(""));
+}
+
+static void on_reply(void *closure, uint64_t handle, enum bus_reply_kind kind,
+                     struct bus_message *message)
+{
+    struct bus_call *call = closure;
+
+    if (handle != call->handle || call->has_reply) {
+        bus_message_free(message); /* late: a reply to an earlier call */
+        return;
+    }
+    call->has_reply = true;
+    call->reply = message;
+}
+
+static int left_ms(int64_t until_us)
+{
+    int64_t left_us = until_us - clock_mono_us();
+    return left_us > 0 ? (int)(left_us / 1000) + 1 : 0;
+}
+
+enum status bus_call(struct bus *bus, const char *subject, const struct bus_header *headers,
+                     size_t n_headers, struct str body, int timeout_ms, struct bus_message **reply)
+{
+    int64_t until_us = clock_mono_us() + (int64_t)timeout_ms * 1000;
+    const uint64_t unpublished = atomic_load(&bus->unpublished);
+    struct bus_call *call = &bus->call;
+
+    if (bus->inbox.on_reply == NULL)
+        bus_open_inbox(bus, on_reply, call);
+    must(bus->inbox.on_reply == on_reply);
+
+    while (!bus_is_up(bus) && left_ms(until_us) > 0)
+        bus_wait(bus, left_ms(until_us));
+    *call = (struct bus_call){.handle = call->handle + 1};
+    enum status st = bus_request(bus, subject, call->handle, headers, n_headers, body);
+    if (st != ST_OK)
+        return st;
+    while (!call->has_reply && atomic_load(&bus->unpublished) == unpublished &&
+           left_ms(until_us) > 0)
+        bus_wait(bus, left_ms(until_us));
+    if (!call->has_reply) {
+        call->handle++;
+        return atomic_load(&bus->unpublished) == unpublished ? ST_UNCERTAIN : ST_REFUSED;
+    }
+    if (call->reply == NULL)
+        return ST_UNAVAILABLE;
+    *reply = call->reply;
+    return ST_OK;
+}

@@ -1,0 +1,115 @@
+/*
+ * calls - requests on the bus whose replies are awaited.
+ *
+ * What     Every call that was started ends exactly once, in one of four ways, unless it is
+ *          cancelled, and one of CALL_TIMEOUT_OWNER never times out by itself. A call is refused at
+ *          once when the bus is not up or does not answer, so nothing is sent to a bus that might
+ *          swallow it.
+ * Owns     The table of calls. A reply's message is the callee's.
+ * Threads  The loop's.
+ */
+#ifndef COMMON_HTTP_CALLS_H
+#define COMMON_HTTP_CALLS_H
+
+#include <h2o.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/bus/bus.h"
+#include "common/http/heartbeat.h"
+
+/*
+ * handles - handles with a generation: a late reply never matches a newer request.
+ *
+ * What     A handle consists of an index into a table of fixed size and of the generation of the
+ *          entry there, which changes with every use. A handle that was closed is never valid again
+ *          (an entry would have to be used 2^48 times).
+ * Owns     handles_init() allocates, handles_release() frees. What a handle stands for is the
+ *          caller's, in an array by index.
+ * Threads  One.
+ */
+
+#define HANDLES_MAX 65535
+
+struct handles {
+    struct handle_entry *at;
+    size_t n, used;
+    uint32_t free_first;
+};
+
+void handles_init(struct handles *handles, size_t n);
+void handles_release(struct handles *handles);
+
+/* False when the table is full. */
+bool handles_open(struct handles *handles, uint64_t *handle);
+/* False and no effect when the handle is not, or no longer, valid. */
+bool handles_close(struct handles *handles, uint64_t handle);
+/* The index of a handle that is or was valid. */
+size_t handles_index(uint64_t handle);
+/* Writes the open handles, handles->used of them. */
+void handles_list(const struct handles *handles, uint64_t *open);
+
+enum call_end {
+    CALL_REPLIED,
+    CALL_NOBODY, /* no service listens: nothing was done */
+    CALL_LATE,   /* no reply in time: it may have been done */
+    CALL_LOST,   /* the link went down: it may have been done */
+};
+
+/* Runs on the loop, never from within calls_start(). `message` is NULL unless CALL_REPLIED. */
+typedef void (*call_fn)(void *owner, enum call_end end, struct bus_message *message);
+
+/* How long the callee has, and who ends the call. */
+enum call_timeout {
+    CALL_TIMEOUT_SHORT,
+    CALL_TIMEOUT_OWNER, /* until `until_us`; the owner cancels it soon after */
+};
+
+#define CALL_SHORT_MS 1000
+/* A reply that was sent at the deadline is on its way for a while. */
+#define CALL_GRACE_MS 250
+
+struct calls {
+    h2o_loop_t *loop;
+    struct bus *bus;
+    const struct heartbeat *heartbeat;
+    struct handles handles;
+    struct call *at; /* by the index of its handle */
+    int64_t short_ms;
+    h2o_timeout_t timeout; /* of those with CALL_TIMEOUT_SHORT */
+};
+
+struct call_request {
+    const char *subject;
+    struct bus_header *headers; /* room for HEADER_DEADLINE behind the last */
+    size_t n_headers;
+    struct str body;
+    enum call_timeout timeout;
+    int64_t until_us; /* CALL_TIMEOUT_OWNER: by clock_mono_us() */
+    call_fn on_end;
+    void *owner;
+};
+
+#define CALL_HEADERS_MAX 10
+
+/* `max_ms`: no call has longer. */
+void calls_init(struct calls *calls, h2o_loop_t *loop, struct bus *bus,
+                const struct heartbeat *heartbeat, size_t max, int64_t max_ms);
+void calls_release(struct calls *calls);
+
+bool calls_can_start(const struct calls *calls);
+/* They cannot, but may in a moment: edge_hooks.on_bus_settled tells. */
+bool calls_may_wait(const struct calls *calls);
+/* ST_UNAVAILABLE: nothing was sent. *handle names the call until it ends. */
+MUST_CHECK enum status calls_start(struct calls *calls, struct call_request *request,
+                                   uint64_t *handle);
+/* on_end will not be called. A handle that is not valid any more is fine. */
+void calls_cancel(struct calls *calls, uint64_t handle);
+
+/* Events from the bus. */
+void calls_on_reply(struct calls *calls, uint64_t handle, enum bus_reply_kind kind,
+                    struct bus_message *message);
+void calls_lose_all(struct calls *calls);
+
+#endif

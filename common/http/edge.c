@@ -1,0 +1,400 @@
+#include "common/http/edge.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/base/watchdog.h"
+#include "common/http/admin.h"
+#include "common/http/edge_metrics.h"
+#include "proto/permission.h"
+
+#define SEND_MS           10000
+#define SEND_BUDGET_BYTES ((size_t)64 * 1024 * 1024)
+#define FAREWELL_MS       500
+#define STOP_MS           8000
+#define POLL_MS           100
+/* A reply that is later than this after the deadline is dropped. */
+#define REPLY_LATE_MS    (4 * CALL_GRACE_MS)
+#define HEARTBEAT_HANDLE UINT64_MAX /* no call's: those have an index in their last 16 bits */
+
+/* -- the clock ------------------------------------------------------------------------------- */
+
+static void note_clock(struct edge *edge, int64_t theirs_ms)
+{
+    bool was_apart = atomic_load(&edge->clock_is_apart), is_apart;
+
+    clock_check_note(&edge->clock_check, edge->clock_asked_ms, clock_us() / 1000, theirs_ms);
+    is_apart = clock_check_is_apart(&edge->clock_check);
+    atomic_store(&edge->clock_is_apart, is_apart);
+    metric_set(edge_metrics.clock_apart, clock_check_apart_s(&edge->clock_check));
+    metric_add(edge_metrics.clock_checks, 1);
+    if (is_apart == was_apart)
+        return;
+    LOG(is_apart ? LOG_ERROR : LOG_WARNING,
+        is_apart ? "our clock differs too much from the services' clock"
+                 : "our clock agrees with the services' clock again",
+        log_int("ahead_ms", clock_check_apart_ms(&edge->clock_check)));
+}
+
+static void on_time(void *owner, enum call_end end, struct bus_message *message)
+{
+    struct edge *edge = owner;
+    uint64_t theirs_ms;
+
+    if (end == CALL_REPLIED &&
+        str_to_u64(bus_message_header(message, BUS_CLOCK_HEADER), INT64_MAX / 2, &theirs_ms))
+        note_clock(edge, (int64_t)theirs_ms);
+    bus_message_free(message);
+    edge->clock_asked_ms = 0;
+}
+
+/* Without a reply nothing is learned. */
+static void check_clock(struct edge *edge)
+{
+    struct bus_header headers[CALL_HEADERS_MAX];
+    struct call_request request = {.subject = BUS_CLOCK_SUBJECT,
+                                   .headers = headers,
+                                   .body = STR(""),
+                                   .timeout = CALL_TIMEOUT_SHORT,
+                                   .on_end = on_time,
+                                   .owner = edge};
+    uint64_t handle;
+
+    if (edge->clock_asked_ms == 0 && calls_start(&edge->calls, &request, &handle) == ST_OK)
+        edge->clock_asked_ms = clock_us() / 1000;
+}
+
+static void on_clock_due(h2o_timeout_entry_t *timer)
+{
+    struct edge *edge = H2O_STRUCT_FROM_MEMBER(struct edge, clock_timer, timer);
+
+    h2o_timeout_link(edge->context.loop, &edge->clock_timeout, timer);
+    check_clock(edge);
+}
+
+/* -- readiness ------------------------------------------------------------------------------- */
+
+/* Who connected before the bus has answered would be told 503. */
+static bool listen_to_clients(struct edge *edge)
+{
+    if (listener_listen(&edge->plain) && listener_listen(&edge->secure))
+        return true;
+    if (!edge->found_port_taken)
+        LOG(LOG_ERROR, "our port is in use by another process; retrying",
+            log_int("port", edge->options->port), log_int("tls_port", edge->options->tls_port));
+    edge->found_port_taken = true;
+    return false;
+}
+
+static void note_bus(struct edge *edge)
+{
+    bool ready = calls_can_start(&edge->calls) && listen_to_clients(edge);
+
+    if (edge->options->hooks.on_bus_settled != NULL && !calls_may_wait(&edge->calls))
+        edge->options->hooks.on_bus_settled(edge);
+    if (ready == atomic_load(&edge->ready))
+        return;
+    atomic_store(&edge->ready, ready);
+    metric_add(edge_metrics.loops_ready, ready ? 1 : -1);
+    if (!ready) {
+        LOG(LOG_WARNING, bus_is_up(edge->bus) ? "bus is silent; requests are refused"
+                                              : "bus is down; requests are refused");
+        return;
+    }
+    LOG(LOG_INFO, "bus answers");
+    if (edge->clock_check.n == 0)
+        check_clock(edge);
+}
+
+/* -- the heartbeat --------------------------------------------------------------------------- */
+
+static void tick_heartbeat(struct edge *edge)
+{
+    if (heartbeat_tick(&edge->heartbeat)) {
+        if (bus_send_heartbeat(edge->bus, HEARTBEAT_HANDLE) != ST_OK)
+            heartbeat_not_sent(&edge->heartbeat);
+    } else {
+        metric_add(edge_metrics.heartbeats_missed, 1);
+    }
+    note_bus(edge);
+}
+
+static void on_heartbeat_tick(h2o_timeout_entry_t *timer)
+{
+    struct edge *edge = H2O_STRUCT_FROM_MEMBER(struct edge, heartbeat_timer, timer);
+
+    h2o_timeout_link(edge->context.loop, &edge->heartbeat_timeout, timer);
+    tick_heartbeat(edge);
+    listener_resume(&edge->plain);
+    listener_resume(&edge->secure);
+}
+
+/* -- what other threads tell the loop -------------------------------------------------------- */
+
+enum post_kind { POST_LINK_UP, POST_LINK_DOWN, POST_STOP };
+
+struct post {
+    h2o_multithread_message_t super;
+    enum post_kind kind;
+};
+
+static void post(struct edge *edge, enum post_kind kind)
+{
+    struct post *what = calloc(1, sizeof(*what));
+
+    must(what != NULL);
+    what->kind = kind;
+    h2o_multithread_send_message(&edge->inbox, &what->super);
+}
+
+static void post_link(void *edge, bool up)
+{
+    post(edge, up ? POST_LINK_UP : POST_LINK_DOWN);
+}
+
+static void handle_post(struct edge *edge, enum post_kind kind)
+{
+    switch (kind) {
+    case POST_LINK_UP:
+        if (edge->options->hooks.on_link_up != NULL)
+            edge->options->hooks.on_link_up(edge);
+        heartbeat_reset(&edge->heartbeat);
+        tick_heartbeat(edge); /* does not wait for the timer */
+        return;
+    case POST_LINK_DOWN:
+        heartbeat_reset(&edge->heartbeat);
+        note_bus(edge);
+        calls_lose_all(&edge->calls);
+        return;
+    case POST_STOP:
+        edge->stopping = true;
+        return;
+    }
+}
+
+static void on_posts(h2o_multithread_receiver_t *inbox, h2o_linklist_t *messages)
+{
+    struct edge *edge = H2O_STRUCT_FROM_MEMBER(struct edge, inbox, inbox);
+
+    while (!h2o_linklist_is_empty(messages)) {
+        struct post *what = H2O_STRUCT_FROM_MEMBER(struct post, super.link, messages->next);
+
+        h2o_linklist_unlink(&what->super.link);
+        handle_post(edge, what->kind);
+        free(what);
+    }
+}
+
+/* -- the bus's sockets, as seen by the loop -------------------------------------------------- */
+
+static void on_reply(void *closure, uint64_t handle, enum bus_reply_kind kind,
+                     struct bus_message *message)
+{
+    struct edge *edge = closure;
+
+    if (handle != HEARTBEAT_HANDLE) {
+        calls_on_reply(&edge->calls, handle, kind, message);
+        return;
+    }
+    heartbeat_received(&edge->heartbeat);
+    note_bus(edge);
+    bus_message_free(message);
+}
+
+static void on_bus_readable(h2o_socket_t *sock, const char *err)
+{
+    struct edge *edge = sock->data;
+
+    bus_process(edge->bus);
+}
+
+/* Nothing to do here: the loop flushes after each wait. */
+static void on_bus_writable(h2o_socket_t *sock, const char *err)
+{
+}
+
+static h2o_socket_t *watch(struct edge *edge, int fd, h2o_socket_cb on_readable)
+{
+    int copy = fd >= 0 ? dup(fd) : -1; /* h2o closes what it is given */
+    h2o_socket_t *sock;
+
+    if (copy < 0)
+        return NULL;
+    sock = h2o_evloop_socket_create(edge->context.loop, copy, H2O_SOCKET_FLAG_DONT_READ);
+    sock->data = edge;
+    h2o_socket_read_start(sock, on_readable);
+    return sock;
+}
+
+static void on_bus_changed(h2o_socket_t *sock, const char *err)
+{
+    struct edge *edge = sock->data;
+
+    if (!bus_changed(edge->bus))
+        return;
+    if (edge->bus_socket != NULL)
+        h2o_socket_close(edge->bus_socket);
+    edge->bus_socket = watch(edge, bus_socket(edge->bus), on_bus_readable);
+}
+
+static void flush(struct edge *edge)
+{
+    h2o_socket_t *sock = edge->bus_socket;
+
+    if (!bus_flush(edge->bus) && sock != NULL && !h2o_socket_is_writing(sock))
+        h2o_socket_notify_write(sock, on_bus_writable);
+}
+
+/* -- life ------------------------------------------------------------------------------------ */
+
+static bool open_bus(struct edge *edge)
+{
+    const struct edge_options *options = edge->options;
+    struct bus_options bus = {
+        .url = options->nats_url,
+        .name = options->name,
+        .tls = options->nats_tls,
+        .inbox_prefix = options->inbox_prefix,
+        .reply_timeout_ms = (int)options->command_timeout_ms + REPLY_LATE_MS,
+        .on_link = post_link,
+        .closure = edge,
+    };
+
+    edge->bus = bus_connect(&bus);
+    if (edge->bus == NULL)
+        return false;
+    bus_open_inbox(edge->bus, on_reply, edge);
+    edge->bus_changed = watch(edge, bus_changed_fd(edge->bus), on_bus_changed);
+    return true;
+}
+
+static bool open_listeners(struct edge *edge)
+{
+    const struct edge_options *options = edge->options;
+    struct listener_options listener = {
+        .address = options->address, .port = options->port, .shared = options->shared};
+
+    if (listener_open(&edge->plain, &edge->clients, &edge->context, &listener) != ST_OK)
+        return false;
+    if (options->tls == NULL)
+        return true;
+    listener.port = options->tls_port;
+    listener.tls = options->tls;
+    return listener_open(&edge->secure, &edge->clients, &edge->context, &listener) == ST_OK;
+}
+
+static bool open_all(struct edge *edge)
+{
+    const struct edge_options *options = edge->options;
+    h2o_loop_t *loop = h2o_evloop_create();
+
+    must(loop != NULL);
+    h2o_context_init(&edge->context, loop, options->http);
+    h2o_multithread_register_receiver(edge->context.queue, &edge->inbox, on_posts);
+    clients_init(&edge->clients, options->connections_max, options->trusted);
+    lingering_close_init(&edge->lingering, loop);
+    h2o_timeout_init(loop, &edge->send_timeout, SEND_MS);
+    h2o_timeout_init(loop, &edge->limit_timeouts[EDGE_REQUEST_LIMIT_COMMAND],
+                     (uint64_t)options->command_timeout_ms + CALL_GRACE_MS);
+    h2o_timeout_init(loop, &edge->limit_timeouts[EDGE_REQUEST_LIMIT_RECORD],
+                     EDGE_REQUEST_RECORD_MS);
+    send_budget_init(&edge->send_budget, SEND_BUDGET_BYTES);
+    if (!open_listeners(edge) || !open_bus(edge))
+        return false;
+    calls_init(&edge->calls, loop, edge->bus, &edge->heartbeat, options->calls_max,
+               options->command_timeout_ms);
+    heartbeat_init(&edge->heartbeat, options->bus_timeout_ms);
+    h2o_timeout_init(loop, &edge->heartbeat_timeout, HEARTBEAT_MS);
+    h2o_timeout_init(loop, &edge->clock_timeout, CLOCK_CHECK_MS);
+    edge->clock_timer.cb = on_clock_due;
+    h2o_timeout_link(loop, &edge->clock_timeout, &edge->clock_timer);
+    edge->heartbeat_timer.cb = on_heartbeat_tick;
+    h2o_timeout_link(loop, &edge->heartbeat_timeout, &edge->heartbeat_timer);
+    if (options->hooks.on_open != NULL)
+        options->hooks.on_open(edge);
+    return true;
+}
+
+static void run_once(struct edge *edge)
+{
+    watchdog_kick();
+    flush(edge);
+    (void)h2o_evloop_run(edge->context.loop, POLL_MS); /* fails when a signal came in */
+}
+
+static void run_while(struct edge *edge, const size_t *count, int64_t max_ms)
+{
+    int64_t until_us = clock_mono_us() + max_ms * 1000;
+
+    while (*count > 0 && clock_mono_us() < until_us)
+        run_once(edge);
+}
+
+/* From here on every response closes its connection. Clients that are busy are gone soon, requests
+   that take long are waited for, and what is left after that is idle or lost. */
+static void drain(struct edge *edge)
+{
+    listener_close(&edge->plain);
+    listener_close(&edge->secure);
+    h2o_context_request_shutdown(&edge->context);
+    run_while(edge, &edge->clients.n, FAREWELL_MS);
+    run_while(edge, &edge->requests, STOP_MS);
+    LOG(LOG_INFO, "stopped", log_int("cut_off", (int64_t)edge->requests));
+    clients_shut_down(&edge->clients);
+    run_while(edge, &edge->clients.n, FAREWELL_MS);
+    lingering_close_end_all(&edge->lingering);
+    if (edge->options->hooks.on_close != NULL)
+        edge->options->hooks.on_close(edge);
+}
+
+static void *run(void *self)
+{
+    struct edge *edge = self;
+
+    edge->is_open = open_all(edge);
+    sem_post(&edge->opened);
+    if (!edge->is_open)
+        return NULL;
+    watchdog_begin("loop");
+    while (!edge->stopping)
+        run_once(edge);
+    drain(edge);
+    watchdog_end();
+    bus_free(edge->bus);
+    recycle_release();
+    return NULL;
+}
+
+bool edge_start(struct edge *edge, const struct edge_options *options)
+{
+    must(sem_init(&edge->opened, 0, 0) == 0);
+    edge->options = options;
+    must(pthread_create(&edge->thread, NULL, run, edge) == 0);
+    while (sem_wait(&edge->opened) != 0)
+        ; /* interrupted */
+    if (!edge->is_open)
+        edge_join(edge);
+    return edge->is_open;
+}
+
+void edge_stop(struct edge *edge)
+{
+    post(edge, POST_STOP);
+}
+
+void edge_join(struct edge *edge)
+{
+    (void)pthread_join(edge->thread, NULL);
+}
+
+bool edge_clock_is_apart(const struct edge *edge)
+{
+    return atomic_load(&edge->clock_is_apart);
+}
+
+bool edge_is_ready(const struct edge *edge)
+{
+    return atomic_load(&edge->ready);
+}

@@ -1,0 +1,176 @@
+#include "common/http/edge_request.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/base/clock.h"
+#include "common/http/edge_metrics.h"
+
+static h2o_socket_t *socket_of(const struct edge_request *request)
+{
+    return request->req->conn->callbacks->get_socket(request->req->conn);
+}
+
+static void on_dispose(void *self)
+{
+    struct edge_request *request = self;
+
+    if (request->on_end != NULL)
+        request->on_end(request);
+    h2o_timeout_unlink(&request->send_timer);
+    h2o_timeout_unlink(&request->limit_timer);
+    send_budget_remove(&request->edge->send_budget, &request->unsent);
+    edge_request_cancel_call(request);
+    if (request->fault != FRAMING_SOUND)
+        lingering_close_begin(&request->edge->lingering, socket_of(request));
+    client_rests(socket_of(request));
+    request->edge->requests--;
+    metric_add(edge_metrics.in_flight, -1);
+}
+
+static void cut_off(struct edge_request *request)
+{
+    metric_add(edge_metrics.slow_readers, 1);
+    (void)shutdown(h2o_socket_get_fd(socket_of(request)), SHUT_RDWR);
+}
+
+static void on_send_timeout(h2o_timeout_entry_t *timer)
+{
+    cut_off(H2O_STRUCT_FROM_MEMBER(struct edge_request, send_timer, timer));
+}
+
+static void on_limit(h2o_timeout_entry_t *timer)
+{
+    struct edge_request *request = H2O_STRUCT_FROM_MEMBER(struct edge_request, limit_timer, timer);
+
+    request->on_late(request);
+}
+
+struct edge_request *edge_request_begin(h2o_req_t *req, size_t size,
+                                        void (*on_end)(struct edge_request *request))
+{
+    enum framing_fault fault = framing_take();
+    struct edge_request *request = h2o_mem_alloc_shared(&req->pool, size, on_dispose);
+    struct uuid id = uuid_v7(clock_us());
+
+    memset(request, 0, size);
+    request->edge = H2O_STRUCT_FROM_MEMBER(struct edge, context, req->conn->ctx);
+    request->req = req;
+    request->on_end = on_end;
+    request->started_us = request->limited_us = clock_mono_us();
+    request->fault = fault;
+    request->send_timer.cb = on_send_timeout;
+    request->limit_timer.cb = on_limit;
+    uuid_format(&id, request->id);
+    if (fault != FRAMING_SOUND) {
+        metric_add(edge_metrics.framing_faults, 1);
+        req->http1_is_persistent = 0;
+    }
+    request->edge->requests++;
+    client_busy(socket_of(request));
+    metric_add(edge_metrics.in_flight, 1);
+    return request;
+}
+
+void edge_request_set_client(struct edge_request *request, const struct str *forwarded_for,
+                             size_t n, struct str forwarded_proto)
+{
+    const struct networks *trusted = request->edge->options->trusted;
+    struct sockaddr_storage storage = {.ss_family = AF_UNSPEC};
+    h2o_conn_t *conn = request->req->conn;
+    struct address peer;
+
+    (void)conn->callbacks->get_peername(conn, (struct sockaddr *)&storage);
+    peer = address_of((const struct sockaddr *)&storage);
+    request->client = client_address(&peer, trusted, forwarded_for, n);
+    request->is_https = client_is_https(request->req->input.scheme == &H2O_URL_SCHEME_HTTPS, &peer,
+                                        trusted, forwarded_proto);
+}
+
+void edge_request_trace(struct edge_request *request, struct str traceparent)
+{
+    struct trace_context context;
+
+    if (span_begin(&request->span, traceparent, true))
+        trace_context_format(&request->span.context, request->traceparent);
+    else if (trace_context_parse(traceparent, &context))
+        trace_context_format(&context, request->traceparent);
+}
+
+void edge_request_end_span(struct edge_request *request, int status)
+{
+    struct span *span = &request->span;
+
+    if (!span->context.is_sampled)
+        return;
+    span->end_us = clock_us();
+    span->start_us = span->end_us - (clock_mono_us() - request->started_us);
+    span->http_status = status;
+    span->has_failed = status >= 500;
+    (void)uuid_parse(str_of(request->id), &span->request_id);
+    span_end(span);
+}
+
+void edge_request_limit(struct edge_request *request, enum edge_request_limit limit,
+                        void (*on_late)(struct edge_request *request))
+{
+    request->on_late = on_late;
+    h2o_timeout_unlink(&request->limit_timer);
+    h2o_timeout_link(request->edge->context.loop, &request->edge->limit_timeouts[limit],
+                     &request->limit_timer);
+}
+
+void edge_request_restart_limit(struct edge_request *request)
+{
+    request->limited_us = clock_mono_us();
+    edge_request_limit(request, EDGE_REQUEST_LIMIT_COMMAND, request->on_late);
+}
+
+int64_t edge_request_until_us(const struct edge_request *request, enum edge_request_limit limit)
+{
+    int64_t ms = request->edge->options->command_timeout_ms;
+
+    if (limit == EDGE_REQUEST_LIMIT_RECORD)
+        ms += EDGE_REQUEST_RECORD_MS;
+    return request->limited_us + ms * 1000;
+}
+
+void edge_request_cancel_call(struct edge_request *request)
+{
+    if (request->called)
+        calls_cancel(&request->edge->calls, request->call);
+    request->called = false;
+}
+
+enum status edge_request_call(struct edge_request *request, struct call_request *call)
+{
+    enum status st = calls_start(&request->edge->calls, call, &request->call);
+
+    request->called |= st == ST_OK;
+    return st;
+}
+
+void edge_request_sending(struct edge_request *request)
+{
+    if (request->edge->stopping)
+        request->req->http1_is_persistent = 0;
+    h2o_timeout_unlink(&request->limit_timer);
+    h2o_timeout_unlink(&request->send_timer);
+    h2o_timeout_link(request->edge->context.loop, &request->edge->send_timeout,
+                     &request->send_timer);
+}
+
+void edge_request_sending_whole(struct edge_request *request, size_t n)
+{
+    struct send_budget *send_budget = &request->edge->send_budget;
+    struct send_budget_entry *excess;
+
+    edge_request_sending(request);
+    send_budget_add(send_budget, &request->unsent, n);
+    while ((excess = send_budget_excess(send_budget)) != NULL) {
+        struct edge_request *slowest = H2O_STRUCT_FROM_MEMBER(struct edge_request, unsent, excess);
+
+        h2o_timeout_unlink(&slowest->send_timer);
+        cut_off(slowest);
+    }
+}

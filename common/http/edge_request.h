@@ -1,0 +1,77 @@
+/*
+ * edge_request - one HTTP request from its arrival to its end, in any program.
+ *
+ * What     Its id, its time limits, the client's address, and the one call on the bus that it
+ *          awaits. A client that does not read the response is cut off after a while: h2o would
+ *          wait for ever.
+ * Owns     Itself, as the first member of a program's own struct: that lives in the request's pool
+ *          and is disposed of with it, whatever it waits for.
+ * Threads  The loop's.
+ */
+#ifndef COMMON_HTTP_EDGE_REQUEST_H
+#define COMMON_HTTP_EDGE_REQUEST_H
+
+#include "common/base/uuid.h"
+#include "common/http/client_address.h"
+#include "common/http/edge.h"
+#include "common/http/framing.h"
+#include "common/trace/trace.h"
+
+struct edge_request {
+    struct edge *edge;
+    h2o_req_t *req;
+    void (*on_end)(struct edge_request *request);
+    int64_t started_us; /* monotonic */
+    int64_t limited_us; /* likewise: what limits count from */
+    char id[UUID_TEXT + 1];
+    enum framing_fault fault; /* not sound: the connection closes after the response */
+    struct address client;
+    bool is_https;
+    bool called;                            /* a call was started, which may have ended since */
+    uint64_t call;                          /* the latest */
+    char traceparent[TRACEPARENT_TEXT + 1]; /* for whom we ask, and the log; "" = no trace */
+    struct span span;                       /* the program fills name, outcome and organization */
+    h2o_timeout_entry_t send_timer;
+    struct send_budget_entry unsent;
+    h2o_timeout_entry_t limit_timer;
+    void (*on_late)(struct edge_request *request);
+};
+
+/* Call first thing in the handler. `size` bytes that begin with the edge_request, zeroed. `on_end`,
+   which may be NULL, runs when the request is done with: answered, or its client is gone. */
+struct edge_request *edge_request_begin(h2o_req_t *req, size_t size,
+                                        void (*on_end)(struct edge_request *request));
+
+/* Sets the client's address, from the peer and what trusted proxies say; see client_address.h. */
+void edge_request_set_client(struct edge_request *request, const struct str *forwarded_for,
+                             size_t n, struct str forwarded_proto);
+
+/* Which trace it belongs to. `traceparent` is the header as it came, STR_NONE unless it came once;
+   without one a trace may begin here. */
+void edge_request_trace(struct edge_request *request, struct str traceparent);
+/* Call when the response is known; does nothing when its span is not recorded. */
+void edge_request_end_span(struct edge_request *request, int status);
+
+/* `on_late` runs when the command's time is over; set the other limit then, if it goes on. A
+   response that is about to be sent ends it. */
+void edge_request_limit(struct edge_request *request, enum edge_request_limit limit,
+                        void (*on_late)(struct edge_request *request));
+/* A part of the response has been sent, and the next has as much time as the whole had: the limit
+   counts from now. */
+void edge_request_restart_limit(struct edge_request *request);
+/* The deadline of a call whose reply has to be here before the limit; by
+   clock_mono_us(). */
+int64_t edge_request_until_us(const struct edge_request *request, enum edge_request_limit limit);
+/* Cancels the call that is in flight, if there is one. */
+void edge_request_cancel_call(struct edge_request *request);
+
+/* Starts a call, which is cancelled if the request ends first. One at a time. */
+MUST_CHECK enum status edge_request_call(struct edge_request *request, struct call_request *call);
+
+/* Call when the response is about to be sent, and again whenever a part of it has been taken. */
+void edge_request_sending(struct edge_request *request);
+/* The same, of a response that is sent as a whole and occupies `n` bytes until it has been taken:
+   above the send budget, the client that has read nothing for longest is cut off. */
+void edge_request_sending_whole(struct edge_request *request, size_t n);
+
+#endif

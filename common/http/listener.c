@@ -1,0 +1,463 @@
+#include "common/http/listener.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/hash.h"
+#include "common/base/log.h"
+#include "common/crypto/crypto.h"
+#include "common/http/edge_metrics.h"
+
+#define BACKLOG    4096
+#define ACCEPT_MAX 64 /* in one step of the loop */
+/* h2o reads a socket until it is empty: this bounds what one connection can put into memory. */
+#define RECEIVE_BUFFER (128 * 1024)
+/* And this, what the kernel holds of an answer that is not taken: it would go up to 4 MiB. */
+#define SEND_BUFFER (256 * 1024)
+
+/* A client that has just come is given so long to say what it wants. */
+#define IDLE_MIN_US 1000000
+/* So many addresses, or networks around them, it takes to fill a loop. */
+#define ADDRESSES_MIN 16
+#define NETWORKS_MIN  4
+
+struct peer_count {
+    struct peer_count *next;
+    struct network network;
+    size_t n;
+};
+
+struct client {
+    h2o_linklist_t link, idle_link;
+    struct clients *clients;
+    struct peer_count *near, *wide; /* NULL: a trusted proxy */
+    h2o_socket_t *sock;
+    size_t requests;
+    bool leaves;     /* shut to make room */
+    int64_t idle_us; /* monotonic: since when */
+};
+
+void clients_init(struct clients *clients, size_t max, const struct networks *trusted)
+{
+    *clients = (struct clients){
+        .max = max,
+        .max_of_one = max >= ADDRESSES_MIN ? max / ADDRESSES_MIN : 1,
+        .max_of_network = max >= NETWORKS_MIN ? max / NETWORKS_MIN : 1,
+        .trusted = trusted,
+    };
+    crypto_random(&clients->seed, sizeof(clients->seed));
+    h2o_linklist_init_anchor(&clients->all);
+    h2o_linklist_init_anchor(&clients->idle);
+}
+
+void clients_shut_down(struct clients *clients)
+{
+    for (h2o_linklist_t *node = clients->all.next; node != &clients->all; node = node->next) {
+        struct client *client = H2O_STRUCT_FROM_MEMBER(struct client, link, node);
+
+        (void)shutdown(h2o_socket_get_fd(client->sock), SHUT_RDWR);
+    }
+}
+
+/* -- who has how many ------------------------------------------------------------------------ */
+
+/* The place of the pointer to it; that of a NULL pointer when there is none. */
+static struct peer_count **find_count(struct clients *clients, const struct network *network)
+{
+    uint64_t half[2];
+    struct peer_count **at;
+
+    memcpy(half, network->base.b, sizeof(half));
+    at = &clients->counts[hash_words(half[0], half[1] ^ network->bits, clients->seed) %
+                          CLIENTS_BUCKETS];
+    while (*at != NULL && !network_equal(&(*at)->network, network))
+        at = &(*at)->next;
+    return at;
+}
+
+/* NULL: it has as many connections as it may have. */
+static struct peer_count *count_one(struct clients *clients, struct network network, size_t max)
+{
+    struct peer_count **at = find_count(clients, &network);
+
+    if (*at == NULL) {
+        *at = calloc(1, sizeof(**at));
+        must(*at != NULL);
+        (*at)->network = network;
+    } else if ((*at)->n >= max) {
+        return NULL;
+    }
+    (*at)->n++;
+    return *at;
+}
+
+static void count_out(struct clients *clients, struct peer_count *count)
+{
+    struct peer_count **at;
+
+    if (count == NULL || --count->n > 0)
+        return;
+    at = find_count(clients, &count->network);
+    *at = count->next;
+    free(count);
+}
+
+/* Both are NULL for a trusted proxy. False: the address, or the network around it, has as many
+   connections as it may have. */
+static bool count_in(struct clients *clients, h2o_socket_t *sock, struct peer_count **near,
+                     struct peer_count **wide)
+{
+    struct sockaddr_storage storage = {.ss_family = AF_UNSPEC};
+    struct address address;
+
+    *near = *wide = NULL;
+    (void)h2o_socket_getpeername(sock, (struct sockaddr *)&storage);
+    address = address_of((const struct sockaddr *)&storage);
+    if (networks_hold(clients->trusted, &address))
+        return true;
+    *near = count_one(clients, network_near(&address), clients->max_of_one);
+    if (*near == NULL)
+        return false;
+    *wide = count_one(clients, network_wide(&address), clients->max_of_network);
+    if (*wide == NULL)
+        count_out(clients, *near);
+    return *wide != NULL;
+}
+
+/* -- one connection -------------------------------------------------------------------------- */
+
+static void rest(struct client *client)
+{
+    client->idle_us = clock_mono_us();
+    h2o_linklist_insert(&client->clients->idle, &client->idle_link);
+}
+
+void client_busy(h2o_socket_t *sock)
+{
+    struct client *client = sock->on_close.data;
+
+    if (client->requests++ == 0)
+        h2o_linklist_unlink(&client->idle_link);
+    /* It asked as it was shut, and ends with its answer: no other client waits for that. */
+    client->clients->n_leaving -= client->leaves;
+    client->leaves = false;
+}
+
+void client_rests(h2o_socket_t *sock)
+{
+    struct client *client = sock->on_close.data;
+
+    if (--client->requests == 0)
+        rest(client);
+}
+
+static void on_closed(void *data)
+{
+    struct client *client = data;
+    struct clients *clients = client->clients;
+
+    h2o_linklist_unlink(&client->link);
+    if (h2o_linklist_is_linked(&client->idle_link))
+        h2o_linklist_unlink(&client->idle_link);
+    count_out(clients, client->near);
+    count_out(clients, client->wide);
+    clients->n_leaving -= client->leaves;
+    free(client);
+    clients->n--;
+    metric_add(edge_metrics.connections, -1);
+    for (struct listener *l = clients->first_listener; l != NULL; l = l->next)
+        listener_resume(l);
+}
+
+static void adopt(struct listener *listener, h2o_socket_t *sock)
+{
+    struct peer_count *near, *wide;
+    struct client *client;
+
+    if (!count_in(listener->clients, sock, &near, &wide)) {
+        metric_add(edge_metrics.connections_refused, 1);
+        h2o_socket_close(sock);
+        return;
+    }
+    client = calloc(1, sizeof(*client));
+    must(client != NULL);
+    client->clients = listener->clients;
+    client->near = near;
+    client->wide = wide;
+    client->sock = sock;
+    h2o_linklist_insert(&listener->clients->all, &client->link);
+    rest(client);
+    listener->clients->n++;
+    metric_add(edge_metrics.connections, 1);
+    sock->on_close.cb = on_closed;
+    sock->on_close.data = client;
+    h2o_accept(&listener->accept, sock);
+}
+
+/* Of the network that has most connections the one that has been idle for longest; NULL: none has
+   been for long enough. */
+static struct client *find_spare(struct clients *clients)
+{
+    const int64_t since_us = clock_mono_us() - IDLE_MIN_US;
+    struct client *spare = NULL;
+    size_t max = 0;
+
+    for (h2o_linklist_t *node = clients->idle.next; node != &clients->idle; node = node->next) {
+        struct client *client = H2O_STRUCT_FROM_MEMBER(struct client, idle_link, node);
+        const size_t n = client->wide != NULL ? client->wide->n : 1;
+
+        if (client->idle_us > since_us)
+            break;
+        if (n > max) {
+            max = n;
+            spare = client;
+        }
+    }
+    return spare;
+}
+
+/* Shuts a connection that is idle. Its end, in the loop's next step, lets the next one in; until
+   then no other is shut. */
+static void make_room(struct clients *clients)
+{
+    struct client *client = clients->n_leaving == 0 ? find_spare(clients) : NULL;
+
+    if (client == NULL)
+        return;
+    h2o_linklist_unlink(&client->idle_link);
+    client->requests++; /* it is no longer idle, and is not counted down */
+    client->leaves = true;
+    clients->n_leaving++;
+    metric_add(edge_metrics.connections_shed, 1);
+    (void)shutdown(h2o_socket_get_fd(client->sock), SHUT_RDWR);
+}
+
+/* -- accepting ------------------------------------------------------------------------------- */
+
+static bool is_full(const struct clients *clients)
+{
+    return clients->n >= clients->max;
+}
+
+static void pause_accepting(struct listener *listener)
+{
+    listener->paused = true;
+    h2o_socket_read_stop(listener->sock);
+}
+
+static void on_acceptable(h2o_socket_t *sock, const char *err)
+{
+    struct listener *listener = sock->data;
+
+    if (is_full(listener->clients)) {
+        make_room(listener->clients);
+        pause_accepting(listener);
+        return;
+    }
+    for (int i = 0; i < ACCEPT_MAX && !is_full(listener->clients); i++) {
+        h2o_socket_t *accepted;
+
+        errno = 0;
+        accepted = h2o_evloop_socket_accept(sock);
+        if (accepted == NULL) {
+            /* Out of descriptors the socket stays readable: do not spin on it. */
+            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+                pause_accepting(listener);
+            return;
+        }
+        adopt(listener, accepted);
+    }
+}
+
+void listener_resume(struct listener *listener)
+{
+    if (!listener->paused || listener->sock == NULL)
+        return;
+    if (is_full(listener->clients)) {
+        make_room(listener->clients);
+        return;
+    }
+    listener->paused = false;
+    h2o_socket_read_start(listener->sock, on_acceptable);
+}
+
+static int open_socket(const struct addrinfo *where, int shared)
+{
+    int on = 1, receive = RECEIVE_BUFFER, send = SEND_BUFFER;
+    int fd = socket(where->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return -1;
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &shared, sizeof(shared)) == 0 &&
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive, sizeof(receive)) == 0 &&
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send, sizeof(send)) == 0 &&
+        bind(fd, where->ai_addr, where->ai_addrlen) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+enum status listener_open(struct listener *listener, struct clients *clients,
+                          h2o_context_t *context, const struct listener_options *options)
+{
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC,
+                                   .ai_socktype = SOCK_STREAM,
+                                   .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
+    struct addrinfo *where = NULL;
+    char service[8];
+    int fd = -1;
+
+    snprintf(service, sizeof(service), "%u", options->port);
+    if (getaddrinfo(options->address, service, &hints, &where) == 0) {
+        fd = open_socket(where, options->shared);
+        freeaddrinfo(where);
+    }
+    if (fd < 0) {
+        LOG(LOG_ERROR, "cannot listen", log_str("address", options->address),
+            log_int("port", options->port), log_str("error", strerror(errno)));
+        return ST_UNAVAILABLE;
+    }
+    *listener = (struct listener){.next = clients->first_listener, .clients = clients, .fd = fd};
+    listener->accept.ctx = context;
+    listener->accept.hosts = context->globalconf->hosts;
+    listener->accept.ssl_ctx = options->tls;
+    clients->first_listener = listener;
+    return ST_OK;
+}
+
+bool listener_listen(struct listener *listener)
+{
+    if (listener->clients == NULL || listener->fd < 0)
+        return true;
+    if (listen(listener->fd, BACKLOG) != 0)
+        return false;
+    listener->sock = h2o_evloop_socket_create(listener->accept.ctx->loop, listener->fd,
+                                              H2O_SOCKET_FLAG_DONT_READ);
+    listener->sock->data = listener;
+    listener->fd = -1;
+    h2o_socket_read_start(listener->sock, on_acceptable);
+    return true;
+}
+
+void listener_close(struct listener *listener)
+{
+    if (listener->clients != NULL && listener->fd >= 0)
+        close(listener->fd);
+    listener->fd = -1;
+    if (listener->sock == NULL)
+        return;
+    h2o_socket_read_stop(listener->sock);
+    h2o_socket_close(listener->sock);
+    listener->sock = NULL;
+}
+
+SSL_CTX *listener_tls(const char *cert_file, const char *key_file)
+{
+    static const h2o_iovec_t protocols[] = {{(char *)"http/1.1", 8}, {NULL, 0}};
+    SSL_CTX *tls = SSL_CTX_new(TLS_server_method());
+
+    must(tls != NULL);
+    if (SSL_CTX_set_min_proto_version(tls, TLS1_2_VERSION) != 1 ||
+        SSL_CTX_use_certificate_chain_file(tls, cert_file) != 1 ||
+        SSL_CTX_use_PrivateKey_file(tls, key_file, SSL_FILETYPE_PEM) != 1 ||
+        SSL_CTX_check_private_key(tls) != 1) {
+        LOG(LOG_ERROR, "TLS certificate or key cannot be used", log_str("cert", cert_file),
+            log_str("key", key_file));
+        SSL_CTX_free(tls);
+        return NULL;
+    }
+    SSL_CTX_set_options(tls, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                                 SSL_OP_CIPHER_SERVER_PREFERENCE);
+    h2o_ssl_register_alpn_protocols(tls, protocols);
+    return tls;
+}
+
+#define TIMEOUT_MS 2000
+#define BYTES_MAX  (4 * 1024 * 1024)
+
+struct lingering_close {
+    struct lingering_closes *all;
+    h2o_linklist_t link;
+    h2o_socket_t *sock;
+    h2o_timeout_entry_t soon, timeout;
+    size_t dropped;
+};
+
+void lingering_close_init(struct lingering_closes *lingering, h2o_loop_t *loop)
+{
+    *lingering = (struct lingering_closes){.loop = loop};
+    h2o_linklist_init_anchor(&lingering->all);
+    h2o_timeout_init(loop, &lingering->soon, 0);
+    h2o_timeout_init(loop, &lingering->timeout, TIMEOUT_MS);
+}
+
+static void finish(struct lingering_close *self)
+{
+    h2o_timeout_unlink(&self->soon);
+    h2o_timeout_unlink(&self->timeout);
+    h2o_linklist_unlink(&self->link);
+    self->all->n--;
+    h2o_socket_close(self->sock);
+    free(self);
+}
+
+void lingering_close_end_all(struct lingering_closes *lingering)
+{
+    while (!h2o_linklist_is_empty(&lingering->all))
+        finish(H2O_STRUCT_FROM_MEMBER(struct lingering_close, link, lingering->all.next));
+}
+
+/* h2o has closed its socket by now; with TLS it has said so to the client first. */
+static void on_soon(h2o_timeout_entry_t *timer)
+{
+    struct lingering_close *self = H2O_STRUCT_FROM_MEMBER(struct lingering_close, soon, timer);
+
+    (void)shutdown(h2o_socket_get_fd(self->sock), SHUT_WR);
+}
+
+static void on_timeout(h2o_timeout_entry_t *timer)
+{
+    finish(H2O_STRUCT_FROM_MEMBER(struct lingering_close, timeout, timer));
+}
+
+static void on_readable(h2o_socket_t *sock, const char *err)
+{
+    struct lingering_close *self = sock->data;
+    char dropped[16384];
+    ssize_t n = recv(h2o_socket_get_fd(sock), dropped, sizeof(dropped), MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n > 0)
+        self->dropped += (size_t)n;
+    if (n <= 0 || self->dropped > BYTES_MAX)
+        finish(self);
+}
+
+void lingering_close_begin(struct lingering_closes *lingering, h2o_socket_t *sock)
+{
+    struct lingering_close *self;
+    int fd = lingering->n < LINGERING_CLOSES_MAX ? dup(h2o_socket_get_fd(sock)) : -1;
+
+    if (fd < 0)
+        return;
+    self = calloc(1, sizeof(*self));
+    must(self != NULL);
+    self->all = lingering;
+    self->sock = h2o_evloop_socket_create(lingering->loop, fd, H2O_SOCKET_FLAG_DONT_READ);
+    self->sock->data = self;
+    self->soon.cb = on_soon;
+    self->timeout.cb = on_timeout;
+    h2o_linklist_insert(&lingering->all, &self->link);
+    lingering->n++;
+    h2o_timeout_link(lingering->loop, &lingering->soon, &self->soon);
+    h2o_timeout_link(lingering->loop, &lingering->timeout, &self->timeout);
+    h2o_socket_read_start(self->sock, on_readable);
+}

@@ -1,0 +1,82 @@
+/*
+ * fields - reads a JSON object from outside by a table of its fields.
+ *
+ *     static const struct field search_fields[] = {
+ *         {.name = "query", .kind = FIELD_CUSTOM, .required = true, .read = query_read,
+ *          .offset = offsetof(struct search_body, query)},
+ *         ...
+ *
+ * What     Every member is checked where it stands: errors come in the order of the document,
+ *          then the missing fields in the order of the table. A member that the table does not name
+ *          is refused by its path; so is null, unless the field is nullable.
+ * Owns     What is read is copied into the arena of `errors`; nothing points into the tree.
+ * Threads  Any; pure.
+ * Fails    Errors are added to `errors`; what is written to the target then means nothing.
+ */
+#ifndef COMMON_JSON_FIELDS_H
+#define COMMON_JSON_FIELDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+#include "common/base/str.h"
+#include "common/json/errors.h"
+#include "common/json/json.h"
+#include "proto/outcome.h"
+
+enum field_kind {
+    FIELD_TEXT,       /* struct str: `min` to `max` code points, no U+0000 */
+    FIELD_FILLED,     /* the same, and not only White_Space */
+    FIELD_IDENTIFIER, /* the same as text, and no White_Space at its ends */
+    FIELD_CHOICE,     /* struct str: one of `choices` */
+    FIELD_UUID,       /* struct str: a UUID. Letters in capitals are let through: such an id is
+                         well-formed, but since ids are case-sensitive it names nothing */
+    FIELD_INT,        /* struct field_int: `min` to `max` */
+    FIELD_BOOL,       /* struct field_bool */
+    FIELD_CUSTOM,     /* whatever `read` makes of it */
+};
+
+/* Optional strings need no such thing: absent is STR_NONE. */
+struct field_int {
+    bool given;
+    bool is_null; /* nullable, and null */
+    int64_t value;
+};
+
+struct field_bool {
+    bool given;
+    bool value;
+};
+
+/* Checks one value that stands at `path` and writes what it means to `slot`. */
+typedef void (*field_read_fn)(json_t *value, const char *path, void *slot, struct errors *errors);
+
+struct field {
+    const char *name;
+    enum field_kind kind;
+    bool required;
+    bool nullable; /* null means the same as leaving it out; an integer says which it was */
+    int64_t min, max;
+    const char *const *choices; /* ends with NULL */
+    field_read_fn read;         /* FIELD_CUSTOM only */
+    size_t offset;              /* of the slot in the target */
+};
+
+/* Reads the members of `object` into *into, which the caller has zeroed. `path` is that of the
+   object, "" for the root. A value that is no object is a separate error. */
+void fields_read(json_t *object, const char *path, const struct field *fields, size_t n, void *into,
+                 struct errors *errors);
+
+/* Reads a whole body: JSON, an object, its fields. False: `errors` say why. */
+MUST_CHECK bool fields_read_body(struct str body, const struct field *fields, size_t n, void *into,
+                                 struct errors *errors);
+
+/* "path.name", or "name" at the root. */
+const char *fields_path(struct arena *arena, const char *path, const char *name);
+
+/* The outcome of a request with these errors: that of the first. There must be one. */
+enum outcome fields_outcome(const struct errors *errors);
+
+#endif

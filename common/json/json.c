@@ -1,0 +1,267 @@
+#include "common/json/json.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/log.h"
+
+enum { EXPONENT_MAX = 400 };
+
+/* Names the place of byte `at` in the text, counted from 1; a column is a code point. */
+static bool explain(struct str text, size_t at, const char *reason, char error[160])
+{
+    size_t line = 1, column = 1;
+
+    for (size_t i = 0; i < at && i < text.n; i++) {
+        bool tail = ((unsigned char)text.p[i] & 0xC0) == 0x80;
+
+        if (text.p[i] == '\n') {
+            line++;
+            column = 1;
+        } else if (!tail) {
+            column++;
+        }
+    }
+    snprintf(error, 160, "invalid JSON at line %zu, column %zu: %s", line, column, reason);
+    return false;
+}
+
+/* Where the string that opens at `at` is over: behind its closing quote, or the end of the text. */
+static size_t skip_string(struct str text, size_t at)
+{
+    for (at++; at < text.n && text.p[at] != '"'; at++)
+        at += text.p[at] == '\\';
+    return at < text.n ? at + 1 : text.n;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_number_part(char c)
+{
+    return is_digit(c) || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E';
+}
+
+/* Where the number that starts at `at` is over; *fits when it is within bounds even written out,
+   as it may come back to us. */
+static size_t skip_number(struct str text, size_t at, bool *fits)
+{
+    size_t start = at;
+    unsigned exponent = 0;
+    bool in_exponent = false;
+
+    for (; at < text.n && is_number_part(text.p[at]); at++) {
+        if (text.p[at] == 'e' || text.p[at] == 'E')
+            in_exponent = true;
+        else if (in_exponent && is_digit(text.p[at]) && exponent <= EXPONENT_MAX)
+            exponent = exponent * 10 + (unsigned)(text.p[at] - '0');
+    }
+    *fits = exponent <= EXPONENT_MAX && at - start + exponent <= JSON_NUMBER_MAX;
+    return at;
+}
+
+/* The bounds that jansson does not keep. Runs before it, on bytes that may be anything: as far as
+   they are JSON the scan is in step with it, and behind that jansson refuses anyway. */
+static bool within_bounds(struct str text, char error[160])
+{
+    size_t depth = 0, at = 0;
+
+    while (at < text.n) {
+        char c = text.p[at];
+        bool fits = true;
+        size_t next = at + 1;
+
+        if (c == '"') {
+            next = skip_string(text, at);
+        } else if (c == '{' || c == '[') {
+            if (++depth > JSON_DEPTH_MAX)
+                return explain(text, at, "nested too deeply", error);
+        } else if (c == '}' || c == ']') {
+            depth -= depth > 0;
+        } else if (is_digit(c) || c == '-') {
+            next = skip_number(text, at, &fits);
+            if (!fits)
+                return explain(text, at, "the number is too long", error);
+        }
+        at = next;
+    }
+    return true;
+}
+
+static const char *reason_of(const json_error_t *error)
+{
+    switch (json_error_code(error)) {
+    case json_error_duplicate_key:
+        return "duplicate key";
+    case json_error_invalid_utf8:
+        return "not UTF-8";
+    case json_error_null_byte_in_key:
+        return "U+0000 in a key";
+    case json_error_numeric_overflow:
+        return "the number is out of range";
+    case json_error_premature_end_of_input:
+        return "unexpected end of text";
+    case json_error_end_of_input_expected:
+        return "unexpected text after the value";
+    default:
+        return "syntax error";
+    }
+}
+
+static json_t *parse(struct str text, json_error_t *error)
+{
+    return json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY,
+                      error);
+}
+
+static bool is_large_integer(struct str number)
+{
+    bool negative = number.p[0] == '-';
+    struct str digits = str_skip(number, negative);
+    uint64_t value;
+
+    for (size_t i = 0; i < digits.n; i++)
+        if (!is_digit(digits.p[i]))
+            return false;
+    return digits.n > 2 && !str_to_u64(digits, (uint64_t)INT64_MAX + negative, &value);
+}
+
+/* jansson has no integers outside int64. Their last two digits are below what a double can hold:
+   spelled as an exponent they make a real of the same length, so that places stay what they are. */
+static json_t *parse_large_integers(struct str text, json_error_t *error)
+{
+    char *copy = malloc(text.n + 1);
+    json_t *value;
+    size_t next;
+    bool fits;
+
+    must(copy != NULL);
+    memcpy(copy, text.p, text.n);
+    for (size_t at = 0; at < text.n; at = next) {
+        next = at + 1;
+        if (copy[at] == '"') {
+            next = skip_string(text, at);
+        } else if (is_digit(copy[at]) || copy[at] == '-') {
+            next = skip_number(text, at, &fits);
+            if (is_large_integer((struct str){text.p + at, next - at})) {
+                copy[next - 2] = 'e';
+                copy[next - 1] = '2';
+            }
+        }
+    }
+    value = parse((struct str){copy, text.n}, error);
+    free(copy);
+    return value;
+}
+
+bool json_read(struct str text, json_t **out, char error[160])
+{
+    json_error_t parse_error;
+    json_t *value;
+
+    if (!text.p)
+        text = STR("");
+    if (!within_bounds(text, error))
+        return false;
+    value = parse(text, &parse_error);
+    if (!value && json_error_code(&parse_error) == json_error_numeric_overflow)
+        value = parse_large_integers(text, &parse_error);
+    if (!value) {
+        must(json_error_code(&parse_error) != json_error_out_of_memory);
+        return explain(text, (size_t)parse_error.position, reason_of(&parse_error), error);
+    }
+    *out = value;
+    return true;
+}
+
+static void wipe_and_free(void *p)
+{
+    if (p != NULL)
+        explicit_bzero(p, malloc_usable_size(p));
+    free(p);
+}
+
+void json_wipe_what_is_freed(void)
+{
+    json_set_alloc_funcs(malloc, wipe_and_free);
+}
+
+void json_free(json_t *value)
+{
+    json_decref(value);
+}
+
+struct str json_text(const json_t *value)
+{
+    return json_is_string(value) ? (struct str){json_string_value(value), json_string_length(value)}
+                                 : STR_NONE;
+}
+
+struct str json_member_text(const json_t *object, const char *key)
+{
+    return json_text(json_object_get(object, key));
+}
+
+/* Nonzero for a byte that cannot stand as it is; the letter of its short form where it has one. */
+static const char escape_of[256] = {
+    [0x00] = 'u', [0x01] = 'u', [0x02] = 'u', [0x03] = 'u',  [0x04] = 'u', [0x05] = 'u',
+    [0x06] = 'u', [0x07] = 'u', [0x08] = 'b', [0x09] = 't',  [0x0A] = 'n', [0x0B] = 'u',
+    [0x0C] = 'f', [0x0D] = 'r', [0x0E] = 'u', [0x0F] = 'u',  [0x10] = 'u', [0x11] = 'u',
+    [0x12] = 'u', [0x13] = 'u', [0x14] = 'u', [0x15] = 'u',  [0x16] = 'u', [0x17] = 'u',
+    [0x18] = 'u', [0x19] = 'u', [0x1A] = 'u', [0x1B] = 'u',  [0x1C] = 'u', [0x1D] = 'u',
+    [0x1E] = 'u', [0x1F] = 'u', ['"'] = '"',  ['\\'] = '\\',
+};
+
+static void add_escape(struct buf *buf, unsigned char byte)
+{
+    static const char digits[] = "0123456789abcdef";
+    char out[6] = {'\\', escape_of[byte], '0', '0', digits[byte >> 4], digits[byte & 0xF]};
+
+    buf_add(buf, (struct str){out, escape_of[byte] == 'u' ? sizeof(out) : 2});
+}
+
+void json_add_string(struct buf *buf, struct str text)
+{
+    size_t start = 0; /* of the run of bytes that need no escape */
+
+    if (!text.p) {
+        buf_add(buf, STR("null"));
+        return;
+    }
+    buf_char(buf, '"');
+    for (size_t i = 0; i < text.n; i++) {
+        if (!escape_of[(unsigned char)text.p[i]])
+            continue;
+        buf_add(buf, (struct str){text.p + start, i - start});
+        add_escape(buf, (unsigned char)text.p[i]);
+        start = i + 1;
+    }
+    buf_add(buf, (struct str){text.p + start, text.n - start});
+    buf_char(buf, '"');
+}
+
+void json_add_key(struct buf *buf, const char *key)
+{
+    bool first = buf->n == 0 || buf->p[buf->n - 1] == '{' || buf->p[buf->n - 1] == '[';
+
+    if (!first)
+        buf_char(buf, ',');
+    json_add_string(buf, str_of(key));
+    buf_char(buf, ':');
+}
+
+void json_add_text(struct buf *buf, const char *key, struct str text)
+{
+    json_add_key(buf, key);
+    json_add_string(buf, text);
+}
+
+void json_add_integer(struct buf *buf, const char *key, int64_t value)
+{
+    json_add_key(buf, key);
+    buf_int(buf, value);
+}

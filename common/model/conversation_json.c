@@ -1,0 +1,101 @@
+#include "common/model/conversation_json.h"
+
+#include "common/json/json.h"
+
+const char *conversation_state(struct str status)
+{
+    return str_equal(status, STR("active")) || str_equal(status, STR("waiting")) ||
+                   str_equal(status, STR("human_takeover"))
+               ? "open"
+               : "closed";
+}
+
+/* `before` is what stands between the value before and this one. A page of a search has thousands
+   of values: what is the same in all of them is copied and not put together. */
+static void add_text(struct buf *out, struct str before, struct str text)
+{
+    buf_add(out, before);
+    json_add_string(out, text);
+}
+
+/* An id that PostgreSQL has written: nothing in it needs escaping. */
+static void add_id(struct buf *out, struct str before, struct str id)
+{
+    buf_add(out, before);
+    buf_char(out, '"');
+    buf_add(out, id);
+    buf_char(out, '"');
+}
+
+/* A number or an object that PostgreSQL has written; absent is null. */
+static void add_raw(struct buf *out, struct str before, struct str json)
+{
+    buf_add(out, before);
+    buf_add(out, json.p != NULL ? json : STR("null"));
+}
+
+void conversation_write_contact(struct buf *out, const struct str values[CONVERSATION_COLUMNS])
+{
+    const struct str id = values[CONVERSATION_CONTACT_ID];
+    const struct str external_id = values[CONVERSATION_CONTACT_EXTERNAL_ID];
+
+    if (id.p == NULL) {
+        buf_add(out, STR(",\"contact\":null,"
+                         "\"contacts\":{\"type\":\"contact.list\",\"contacts\":[]}"));
+        return;
+    }
+    add_id(out, STR(",\"contact\":{\"type\":\"contact\",\"id\":"), id);
+    add_text(out, STR(",\"external_id\":"), external_id);
+    add_text(out, STR(",\"name\":"), values[CONVERSATION_CONTACT_NAME]);
+    add_text(out, STR(",\"email\":"), values[CONVERSATION_CONTACT_EMAIL]);
+    add_text(out, STR(",\"phone\":"), values[CONVERSATION_CONTACT_PHONE]);
+    add_id(out,
+           STR("},\"contacts\":{\"type\":\"contact.list\",\"contacts\":["
+               "{\"type\":\"contact\",\"id\":"),
+           id);
+    add_text(out, STR(",\"external_id\":"), external_id);
+    buf_add(out, STR("}]}"));
+}
+
+void conversation_write_with(struct buf *out, const struct str values[CONVERSATION_COLUMNS],
+                             struct str contact)
+{
+    const struct str channel = values[CONVERSATION_CHANNEL];
+    const bool is_api = str_equal(channel, STR("api"));
+    const bool is_legacy = str_equal(values[CONVERSATION_STATUS], STR("closed"));
+    const struct str status = is_legacy ? STR("resolved") : values[CONVERSATION_STATUS];
+    const bool is_open = conversation_state(status)[0] == 'o';
+
+    add_id(out, STR("{\"type\":\"conversation\",\"id\":"), values[CONVERSATION_ID]);
+    add_text(out, STR(",\"external_id\":"), is_api ? values[CONVERSATION_EXTERNAL_ID] : STR_NONE);
+    add_raw(out, STR(",\"created_at\":"), values[CONVERSATION_CREATED_AT]);
+    add_raw(out, STR(",\"updated_at\":"), values[CONVERSATION_UPDATED_AT]);
+    add_raw(out, STR(",\"last_message_at\":"), values[CONVERSATION_LAST_MESSAGE_AT]);
+    add_text(out, STR(",\"channel\":"), channel);
+    add_text(out, STR(",\"source\":{\"type\":"), channel);
+    buf_add(out, is_open ? STR("},\"state\":\"open\",\"open\":true")
+                         : STR("},\"state\":\"closed\",\"open\":false"));
+    add_text(out, STR(",\"status\":"), status);
+    add_raw(out, STR(",\"custom_attributes\":"), values[CONVERSATION_CUSTOM_ATTRIBUTES]);
+    add_raw(out, STR(",\"message_count\":"), values[CONVERSATION_MESSAGE_COUNT]);
+    buf_add(out, contact);
+    buf_char(out, '}');
+}
+
+void conversation_write_values(struct buf *out, const struct str values[CONVERSATION_COLUMNS])
+{
+    struct buf contact;
+
+    buf_init(&contact, out->arena, 512);
+    conversation_write_contact(&contact, values);
+    conversation_write_with(out, values, buf_str(&contact));
+}
+
+void conversation_write(struct buf *out, const struct db_rows *rows, size_t row, int first)
+{
+    struct str values[CONVERSATION_COLUMNS];
+
+    for (int i = 0; i < CONVERSATION_COLUMNS; i++)
+        values[i] = db_value(rows, row, first + i);
+    conversation_write_values(out, values);
+}

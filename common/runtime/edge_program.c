@@ -1,0 +1,189 @@
+#include "common/runtime/edge_program.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "common/base/log.h"
+#include "common/http/framing.h"
+
+enum { LOOPS_MAX = 64, REQUEST_MS = 10000 };
+
+struct config {
+    const char *trusted_proxies;
+    int64_t command_timeout_ms;
+    int64_t max_connections;
+    int64_t shutdown_delay_ms;
+};
+
+#define AT(member) .offset = offsetof(struct config, member)
+
+static const struct setting settings[] = {
+    {.name = "TRUSTED_PROXIES",
+     .type = SETTING_STRING,
+     AT(trusted_proxies),
+     .fallback = "",
+     .meaning = "Networks (CIDR, separated by commas) whose X-Forwarded-For and X-Forwarded-Proto "
+                "are trusted"},
+    {.name = "COMMAND_TIMEOUT_MS",
+     .type = SETTING_INT,
+     AT(command_timeout_ms),
+     .fallback = "3000",
+     .min = 100,
+     .max = 12000, /* twice that, for the audit entry too, is within a client's 30 seconds */
+     .meaning = "Timeout in milliseconds of a command to a service"},
+    {.name = "MAX_CONNECTIONS",
+     .type = SETTING_INT,
+     AT(max_connections),
+     .fallback = "10000",
+     .min = 1,
+     .max = 1000000,
+     .meaning = "Open connections per event loop. One address (of IPv6 a /64) that is in no "
+                "TRUSTED_PROXIES has a sixteenth of them, and the network around it (a /24, of "
+                "IPv6 a /48) a quarter; when all are open, an idle one is closed"},
+    {.name = "SHUTDOWN_DELAY_MS",
+     .type = SETTING_INT,
+     AT(shutdown_delay_ms),
+     .fallback = "0",
+     .min = 0,
+     .max = 60000,
+     .meaning = "Milliseconds after SIGTERM for which it keeps serving while /readyz says that it "
+                "is shutting down, so that load balancers stop sending; a second signal stops "
+                "it at once"},
+};
+
+/* A process is one program. */
+static const struct edge_program *program;
+static struct config config;
+static struct networks trusted;
+static struct edge_options options;
+static h2o_globalconf_t http;
+static struct edge *loops[LOOPS_MAX];
+static size_t n_loops;
+
+static bool check(void *closure)
+{
+    if (networks_parse(str_of(config.trusted_proxies), &trusted))
+        return true;
+    LOG(LOG_ERROR, "TRUSTED_PROXIES must be networks such as 10.0.0.0/8",
+        log_int("networks_max", NETWORKS_MAX));
+    return false;
+}
+
+/* Every request, whatever its path and host, comes to the one handler. */
+static void configure_http(void)
+{
+    h2o_hostconf_t *host;
+
+    h2o_config_init(&http);
+    http.server_name = h2o_iovec_init(NULL, 0);
+    http.http1.req_timeout = REQUEST_MS;
+    http.http1.upgrade_to_http2 = 0;
+    /* Never reached: the framing is checked first. */
+    http.max_request_entity_size = 2 * FRAMING_BODY_MAX;
+    host = h2o_config_register_host(&http, h2o_iovec_init(H2O_STRLIT("default")), 65535);
+    h2o_create_handler(&host->fallback_path, sizeof(h2o_handler_t))->on_req = program->on_request;
+}
+
+/* A connection is a descriptor, and the bus and the log want some too. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* A loop that wakes others (clients, the bus) goes on until it has nothing to do, rather than be
+   displaced by each of them: so what comes in meanwhile is handled together. */
+static void prefer_batches(void)
+{
+    const struct sched_param none = {0};
+
+    (void)sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
+static bool start_loops(void)
+{
+    size_t n = program->count_loops != NULL ? program->count_loops() : 1;
+
+    must(n > 0 && n <= LOOPS_MAX);
+    options.shared = n > 1;
+    for (; n_loops < n; n_loops++) {
+        loops[n_loops] = program->new_loop();
+        if (!edge_start(loops[n_loops], &options))
+            return false;
+    }
+    LOG(LOG_INFO, "serving", log_int("port", options.port), log_int("tls_port", options.tls_port),
+        log_int("threads", (int64_t)n_loops));
+    return true;
+}
+
+static bool start(const struct process *process, void *closure)
+{
+    raise_descriptor_limit();
+    prefer_batches();
+    configure_http();
+    options = (struct edge_options){.name = process->name,
+                                    .nats_url = process->bus_url,
+                                    .nats_tls = process->bus_tls,
+                                    .inbox_prefix = bus_user_inbox(program->user),
+                                    .command_timeout_ms = config.command_timeout_ms,
+                                    .bus_timeout_ms = program->bus_timeout_ms,
+                                    .connections_max = (size_t)config.max_connections,
+                                    .calls_max = program->calls_max,
+                                    .trusted = &trusted,
+                                    .logs_all = process->logs_all,
+                                    .http = &http};
+    return program->open(&options) && start_loops();
+}
+
+static bool is_ready(void *closure, char reason[128])
+{
+    for (size_t i = 0; i < n_loops; i++)
+        if (!edge_is_ready(loops[i])) {
+            snprintf(reason, 128, "the bus is down or does not answer");
+            return false;
+        }
+    for (size_t i = 0; i < n_loops; i++)
+        if (edge_clock_is_apart(loops[i])) {
+            snprintf(reason, 128, "its clock is more than 5 s from the services'");
+            return false;
+        }
+    return true;
+}
+
+static void drain(void *closure, const sigset_t *ends)
+{
+    const int64_t ms = config.shutdown_delay_ms;
+
+    (void)sigtimedwait(ends, NULL,
+                       &(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000});
+}
+
+static void stop(void *closure)
+{
+    for (size_t i = 0; i < n_loops; i++)
+        edge_stop(loops[i]);
+    for (size_t i = 0; i < n_loops; i++)
+        edge_join(loops[i]);
+}
+
+int edge_program_main(int argc, char **argv, const struct edge_program *self)
+{
+    const struct program of_loops = {
+        .name = self->name,
+        .settings = {{self->settings, self->n_settings, self->config},
+                     {settings, ARRAY_SIZE(settings), &config}},
+        .check = check,
+        .start = start,
+        .is_ready = is_ready,
+        .drain = drain,
+        .stop = stop,
+    };
+
+    program = self;
+    return program_main(argc, argv, &of_loops);
+}

@@ -1,0 +1,231 @@
+#include "common/runtime/program.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "common/base/log.h"
+#include "common/base/log_writer.h"
+#include "common/base/version.h"
+#include "common/crypto/crypto.h"
+#include "common/http/admin.h"
+#include "common/trace/trace.h"
+
+struct config {
+    const char *bus_url;
+    struct bus_tls bus_tls;
+    const char *admin_address, *log_level, *instance;
+    int64_t admin_port;
+    struct trace_settings trace;
+};
+
+#define AT(member) .offset = offsetof(struct config, member)
+
+static const struct setting settings[] = {
+    {.name = "NATS_URL",
+     .type = SETTING_STRING,
+     AT(bus_url),
+     .secret = true,
+     .meaning = "NATS URL with credentials"},
+    BUS_TLS_SETTINGS(struct config, bus_tls),
+    {.name = "ADMIN_ADDRESS",
+     .type = SETTING_STRING,
+     AT(admin_address),
+     .fallback = "127.0.0.1",
+     .meaning = "Address of the listener for /livez, /readyz and /metrics"},
+    {.name = "ADMIN_PORT",
+     .type = SETTING_INT,
+     AT(admin_port),
+     .fallback = "0",
+     .min = 0,
+     .max = 65535,
+     .meaning = "Port of that listener; 0 = none"},
+    {.name = "LOG_LEVEL",
+     .type = SETTING_STRING,
+     AT(log_level),
+     .fallback = "info",
+     .meaning = "Lowest level that is logged: debug, info, warning or error"},
+    {.name = "SERVICE_INSTANCE",
+     .type = SETTING_STRING,
+     AT(instance),
+     .fallback = "0",
+     .meaning = "Distinguishes replicas in the log and in the client lists of the bus and the "
+                "database"},
+    TRACE_SETTINGS(struct config, trace),
+};
+
+/* A process is one program. */
+static struct config config;
+static struct process process;
+static const struct program *program;
+static atomic_bool is_stopping;
+
+/* -- settings -------------------------------------------------------------------------------- */
+
+/* Those of a program, the most particular first, and then those of every program. */
+static size_t list_settings(struct program_settings all[1 + PROGRAM_SETTINGS_MAX])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < PROGRAM_SETTINGS_MAX; i++)
+        if (program->settings[i].n > 0)
+            all[n++] = program->settings[i];
+    all[n++] = (struct program_settings){settings, ARRAY_SIZE(settings), &config};
+    return n;
+}
+
+static bool load_settings(char error[256])
+{
+    struct program_settings all[1 + PROGRAM_SETTINGS_MAX];
+    const size_t n = list_settings(all);
+
+    for (size_t i = 0; i < n; i++)
+        if (config_load(all[i].table, all[i].n, all[i].into, error) != ST_OK)
+            return false;
+    return true;
+}
+
+/* False: logged why. */
+static bool read_settings(void)
+{
+    enum log_level level = LOG_INFO;
+    char error[256] = "LOG_LEVEL must be debug, info, warning or error";
+    const bool is_sound = load_settings(error) && log_level_parse(config.log_level, &level);
+
+    log_open(program->name, level);
+    if (!is_sound)
+        LOG(LOG_ERROR, error);
+    process.logs_all = level == LOG_DEBUG;
+    return is_sound && (program->check == NULL || program->check(program->closure));
+}
+
+static int describe_config(void)
+{
+    struct program_settings all[1 + PROGRAM_SETTINGS_MAX];
+    const size_t n = list_settings(all);
+    struct setting rows[64];
+    size_t n_rows = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        must(n_rows + all[i].n <= ARRAY_SIZE(rows));
+        memcpy(rows + n_rows, all[i].table, all[i].n * sizeof(*rows));
+        n_rows += all[i].n;
+    }
+    config_describe(rows, n_rows, program->name);
+    return EXIT_SUCCESS;
+}
+
+static int print_config(void)
+{
+    struct program_settings all[1 + PROGRAM_SETTINGS_MAX];
+    const size_t n = list_settings(all);
+
+    for (size_t i = 0; i < n; i++)
+        config_print(all[i].table, all[i].n, all[i].into);
+    return EXIT_SUCCESS;
+}
+
+static int usage(FILE *to, int exit_code)
+{
+    fprintf(to,
+            "Usage: %s [--print-config | --describe-config | --version | --help]\n\n"
+            "Takes its settings from the environment; --describe-config lists them,\n"
+            "--print-config shows their values. Runs until SIGTERM or SIGINT.\n",
+            program->name);
+    return exit_code;
+}
+
+/* -- the process ----------------------------------------------------------------------------- */
+
+static void prepare_process(sigset_t *ends)
+{
+    const struct rlimit none = {0, 0};
+
+    log_writer_start();
+    LOG(LOG_INFO, "starting", log_str("version", version_text),
+        log_str("revision", version_revision));
+    (void)setrlimit(RLIMIT_CORE, &none);
+    (void)signal(SIGPIPE, SIG_IGN);
+    sigemptyset(ends);
+    sigaddset(ends, SIGTERM);
+    sigaddset(ends, SIGINT);
+    must(pthread_sigmask(SIG_BLOCK, ends, NULL) == 0);
+    crypto_open();
+}
+
+static bool is_ready(void *closure, char reason[128])
+{
+    if (atomic_load(&is_stopping)) {
+        snprintf(reason, 128, "shutting down");
+        return false;
+    }
+    return program->is_ready(program->closure, reason);
+}
+
+/* Until a signal asks for the end; all threads have these signals blocked. */
+static void wait_for_end(const sigset_t *ends)
+{
+    int signal_number = 0;
+
+    LOG(LOG_INFO, "started", log_str("name", process.name));
+    must(sigwait(ends, &signal_number) == 0);
+    LOG(LOG_INFO, "stopping", log_str("signal", strsignal(signal_number)));
+    atomic_store(&is_stopping, true);
+    if (program->drain != NULL)
+        program->drain(program->closure, ends);
+}
+
+static int run(void)
+{
+    static char name[64];
+    const struct admin_options admin_options = {
+        .address = config.admin_address, .port = (uint16_t)config.admin_port, .is_ready = is_ready};
+    struct admin *admin = NULL;
+    sigset_t ends;
+    bool is_started;
+
+    prepare_process(&ends);
+    snprintf(name, sizeof(name), "%s-%s", program->name, config.instance);
+    process.name = name;
+    process.instance = config.instance;
+    process.bus_url = config.bus_url;
+    process.bus_tls = &config.bus_tls;
+    if (trace_open(&config.trace, program->name, name) != ST_OK)
+        return EXIT_FAILURE;
+    is_started =
+        program->start(&process, program->closure) && admin_start(&admin_options, &admin) == ST_OK;
+    if (is_started)
+        wait_for_end(&ends);
+    atomic_store(&is_stopping, true);
+    program->stop(program->closure);
+    admin_stop(admin);
+    if (program->release != NULL)
+        program->release(program->closure);
+    trace_close();
+    if (is_started)
+        LOG(LOG_INFO, "stopped");
+    return is_started ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int program_main(int argc, char **argv, const struct program *self)
+{
+    const char *option = argc > 1 ? argv[1] : "";
+
+    program = self;
+    if (argc > 2)
+        return usage(stderr, 2);
+    if (strcmp(option, "--help") == 0)
+        return usage(stdout, EXIT_SUCCESS);
+    if (strcmp(option, "--version") == 0)
+        return version_print();
+    if (strcmp(option, "--describe-config") == 0)
+        return describe_config();
+    if (argc > 1 && strcmp(option, "--print-config") != 0)
+        return usage(stderr, 2);
+    if (!read_settings())
+        return EXIT_FAILURE;
+    return argc > 1 ? print_config() : run();
+}

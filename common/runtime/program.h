@@ -1,0 +1,63 @@
+/*
+ * program - the main() of every long-running program.
+ *
+ * What     Reads the settings: those that every program has (the bus, the admin listener, the log,
+ *          the trace) and the program's. Opens the log, prepares the process, starts the program
+ *          and its admin listener, waits for SIGTERM or SIGINT, lets the program stop, and exits 0.
+ *          --print-config, --describe-config, --version and --help answer and exit.
+ *
+ *          A program that serves commands from the bus goes through service.h, one that serves HTTP
+ *          through edge_program.h; both come here.
+ * Threads  program_main() is the main thread, and calls all hooks but is_ready, which the admin
+ *          thread calls. Threads that a program starts inherit what is set up here: no core dumps,
+ *          since memory holds secrets; SIGPIPE ignored; SIGTERM and SIGINT blocked.
+ * Fails    Exits 1 when a setting is missing or malformed or the program cannot start (logged), 2
+ *          when the command line is wrong.
+ */
+#ifndef COMMON_RUNTIME_PROGRAM_H
+#define COMMON_RUNTIME_PROGRAM_H
+
+#include <signal.h>
+
+#include "common/base/config.h"
+#include "common/bus/bus.h"
+
+/* What is known of the process once its settings are read. Lives as long as the process. */
+struct process {
+    const char *name;     /* program and replica: "webhook-0" */
+    const char *instance; /* the replica alone */
+    const char *bus_url;  /* never logged */
+    const struct bus_tls *bus_tls;
+    const char *database_url; /* never logged; NULL where a program has no database */
+    bool logs_all;            /* LOG_LEVEL is debug */
+};
+
+struct program_settings {
+    const struct setting *table;
+    size_t n;
+    void *into;
+};
+
+enum { PROGRAM_SETTINGS_MAX = 2 };
+
+struct program {
+    const char *name;
+    struct program_settings settings[PROGRAM_SETTINGS_MAX]; /* and those of every program */
+    void *closure;                                          /* for the hooks */
+    /* False: the settings do not do (logged). Before anything starts. NULL = they do. */
+    bool (*check)(void *closure);
+    /* False: the process is to end (logged); stop() and release() are called all the same. */
+    bool (*start)(const struct process *process, void *closure);
+    /* False: not ready, and `reason` holds why in one short sentence. */
+    bool (*is_ready)(void *closure, char reason[128]);
+    /* After a signal, when /readyz says already that it is shutting down: serves on as long as it is
+       to. `ends` are the signals; another one ends this. NULL = not at all. */
+    void (*drain)(void *closure, const sigset_t *ends);
+    void (*stop)(void *closure); /* stops taking work */
+    void (*release)(
+        void *closure); /* nobody calls is_ready any more: waits and frees; NULL = none */
+};
+
+int program_main(int argc, char **argv, const struct program *program);
+
+#endif

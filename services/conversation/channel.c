@@ -1,0 +1,204 @@
+/*
+ * conversation.open - record a conversation of another channel.
+ *
+ * Answer   ok: the conversation; or what is wrong with the body; customer_profile_conflict
+ * Event    conversation.created for the channel `widget`, through the outbox
+ * Retry    makes another conversation each time
+ */
+/*
+ * conversation.append - add a message to a conversation.
+ *
+ * Answer   ok: the conversation; or what is wrong with the body; not_found
+ * Retry    appends another message each time
+ */
+
+#include "common/base/text.h"
+#include "common/db/params.h"
+#include "conversation_sql.h"
+#include "proto/subject.h"
+#include "services/conversation/conversation.h"
+#include "services/conversation/conversation_reply.h"
+#include "services/conversation/status.h"
+
+enum {
+    CHANNEL_MAX = 32,
+    OPEN_EMAIL_OWNER = 0, /* of sql/open_conversation.sql */
+    OPEN_CONVERSATION = 1,
+};
+
+struct open {
+    struct str channel, contact_external_id, contact_email, status;
+    size_t result;
+};
+
+static void read_channel(json_t *value, const char *path, void *slot, struct errors *errors)
+{
+    const struct str text = json_text(value);
+    bool is_channel = text.n >= 1 && text.n <= CHANNEL_MAX && !str_equal(text, STR("api"));
+
+    for (size_t i = 0; is_channel && i < text.n; i++) {
+        const char c = text.p[i];
+
+        is_channel = (c >= 'a' && c <= 'z') || (i > 0 && ((c >= '0' && c <= '9') || c == '_'));
+    }
+    if (is_channel)
+        *(struct str *)slot = arena_str(errors->arena, text);
+    else
+        errors_add(errors, "parameter_invalid", path,
+                   "must be the name of a channel other than api");
+}
+
+static const struct field open_fields[] = {
+    {.name = "channel",
+     .kind = FIELD_CUSTOM,
+     .required = true,
+     .read = read_channel,
+     .offset = offsetof(struct open, channel)},
+    {.name = "contact_external_id",
+     .kind = FIELD_IDENTIFIER,
+     .min = 1,
+     .max = 255,
+     .offset = offsetof(struct open, contact_external_id)},
+    {.name = "contact_email",
+     .kind = FIELD_FILLED,
+     .min = 1,
+     .max = 255,
+     .offset = offsetof(struct open, contact_email)},
+    {.name = "status",
+     .kind = FIELD_CHOICE,
+     .choices = conversation_status_names,
+     .offset = offsetof(struct open, status)},
+};
+
+enum status conversation_open_parse(struct command *command, void *service)
+{
+    struct open *const open = ARENA_NEW(command->arena, struct open);
+
+    open->status = STR("active");
+    if (!conversation_read_body(command, open_fields, ARRAY_SIZE(open_fields), open))
+        return ST_REFUSED;
+    if (open->contact_email.p != NULL)
+        open->contact_email = text_lower(command->arena, open->contact_email);
+    command->state = open;
+    return ST_OK;
+}
+
+/* An array of one. */
+static struct str only(struct command *command, struct str value)
+{
+    struct buf array;
+
+    array_open(&array, command->arena, value.n + 8);
+    array_add(&array, value);
+    return array_close(&array);
+}
+
+static void add_claim(struct command *command, struct db *db)
+{
+    const struct open *const open = command->state;
+    const struct str none = only(command, STR_NONE);
+    const db_param params[] = {
+        only(command, conversation_organization_param(command)),
+        none,
+        only(command, open->contact_external_id),
+        none,
+        only(command, open->contact_email),
+        none,
+    };
+
+    db_add(db, SQL_CLAIM, params, ARRAY_SIZE(params));
+}
+
+void conversation_open_query(struct command *command, struct db *db, void *service)
+{
+    struct open *const open = command->state;
+    const bool is_announced = str_equal(open->channel, STR("widget"));
+    const db_param params[] = {
+        conversation_organization_param(command),
+        open->channel,
+        open->status,
+        open->contact_external_id,
+        open->contact_email,
+        conversation_new_id_param(command),
+        conversation_new_id_param(command),
+        conversation_new_id_param(command),
+        is_announced ? STR("true") : STR("false"),
+    };
+
+    add_claim(command, db);
+    open->result = db_add(db, SQL_OPEN_CONVERSATION, params, ARRAY_SIZE(params));
+    if (is_announced)
+        command->notice = SUBJECT_NOTICE_EVENTS;
+}
+
+enum status conversation_open_reply(struct command *command, struct db *db, void *service)
+{
+    const struct open *const open = command->state;
+    const struct db_rows *const rows = db_result(db, open->result);
+
+    if (db_rows_count(rows) != 1)
+        return ST_INTERNAL;
+    if (db_value(rows, 0, OPEN_CONVERSATION + CONVERSATION_ID).p != NULL)
+        return conversation_reply_row(command, rows, 0, OPEN_CONVERSATION);
+    command->notice = NULL;
+    if (db_value(rows, 0, OPEN_EMAIL_OWNER).p == NULL)
+        return ST_RETRY;
+    return command_refuse(command, OUTCOME_PROFILE_CONFLICT, "contact_email",
+                          "belongs to another contact, %.*s",
+                          STR_ARG(db_value(rows, 0, OPEN_EMAIL_OWNER)));
+}
+
+enum {
+    MESSAGE_MAX = 20000,
+    APPEND_IS_LOCKED = 0, /* of sql/append_message.sql */
+    APPEND_CONVERSATION = 1,
+};
+
+struct append {
+    struct str id, body;
+    size_t result;
+};
+
+static const struct field append_fields[] = {
+    {.name = "id", .kind = FIELD_UUID, .required = true, .offset = offsetof(struct append, id)},
+    {.name = "body",
+     .kind = FIELD_TEXT,
+     .max = MESSAGE_MAX,
+     .offset = offsetof(struct append, body)},
+};
+
+enum status conversation_append_parse(struct command *command, void *service)
+{
+    struct append *const append = ARENA_NEW(command->arena, struct append);
+
+    append->body = STR("");
+    if (!conversation_read_body(command, append_fields, ARRAY_SIZE(append_fields), append))
+        return ST_REFUSED;
+    if (!uuid_parse(append->id, &command->conversation_id))
+        return conversation_refuse_absent(command);
+    command->state = append;
+    return ST_OK;
+}
+
+void conversation_append_query(struct command *command, struct db *db, void *service)
+{
+    struct append *const append = command->state;
+    const db_param params[] = {conversation_organization_param(command), append->id,
+                               conversation_new_id_param(command), append->body};
+
+    append->result = db_add(db, SQL_APPEND_MESSAGE, params, 4);
+}
+
+enum status conversation_append_reply(struct command *command, struct db *db, void *service)
+{
+    const struct append *const append = command->state;
+    const struct db_rows *const rows = db_result(db, append->result);
+
+    if (db_rows_count(rows) != 1)
+        return ST_INTERNAL;
+    if (db_value_bool(rows, 0, APPEND_IS_LOCKED))
+        return ST_RETRY;
+    if (db_value(rows, 0, APPEND_CONVERSATION + CONVERSATION_ID).p == NULL)
+        return conversation_refuse_absent(command);
+    return conversation_reply_row(command, rows, 0, APPEND_CONVERSATION);
+}

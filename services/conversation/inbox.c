@@ -1,0 +1,208 @@
+/*
+ * inbox.list - an organization's conversations, newest first, for the dashboard.
+ *
+ * Answer   ok: {"conversations": [conversation...], "pages": {"type", "per_page", "next"?:
+ *          {"starting_after"}}}; or what is wrong with the body
+ * Cursor   the id of the last conversation that was looked at
+ * Bound    a page looks at LOOKED_AT_MAX conversations and holds about PAGE_BYTES: with filters
+ *          that match seldom it may have fewer than it could, or none, and still say where the next
+ *          one begins
+ */
+/*
+ * inbox.view - one conversation with its messages, for the dashboard.
+ *
+ * Answer   ok: {"conversation", "messages": [{id, created_at, body}...] in the order in which they
+ *          came, the newest MESSAGES_MAX that fit, "erased": its contact was}; or what is wrong
+ *          with the body; not_found
+ */
+
+#include "common/base/text.h"
+#include "common/json/json.h"
+#include "conversation_sql.h"
+#include "services/conversation/conversation.h"
+#include "services/conversation/conversation_reply.h"
+#include "services/conversation/status.h"
+
+enum {
+    PER_PAGE_DEFAULT = 50,
+    PER_PAGE_MAX = 100,
+    LOOKED_AT_MAX = 2000,
+    PAGE_BYTES = 1024 * 1024,
+};
+
+/* The columns of sql/inbox.sql behind those of a conversation. */
+enum inbox_column {
+    INBOX_MATCHES = CONVERSATION_COLUMNS,
+    INBOX_IS_LAST,
+};
+
+struct inbox {
+    struct str channel, status, contact, starting_after;
+    struct field_int per_page;
+    size_t result;
+};
+
+static const struct field inbox_fields[] = {
+    {.name = "channel",
+     .kind = FIELD_TEXT,
+     .min = 1,
+     .max = 32,
+     .offset = offsetof(struct inbox, channel)},
+    {.name = "status",
+     .kind = FIELD_CHOICE,
+     .choices = conversation_status_names,
+     .offset = offsetof(struct inbox, status)},
+    {.name = "contact",
+     .kind = FIELD_TEXT,
+     .min = 1,
+     .max = 255,
+     .offset = offsetof(struct inbox, contact)},
+    {.name = "starting_after",
+     .kind = FIELD_UUID,
+     .offset = offsetof(struct inbox, starting_after)},
+    {.name = "per_page",
+     .kind = FIELD_INT,
+     .min = 1,
+     .max = PER_PAGE_MAX,
+     .offset = offsetof(struct inbox, per_page)},
+};
+
+enum status conversation_inbox_parse(struct command *command, void *service)
+{
+    struct inbox *const inbox = ARENA_NEW(command->arena, struct inbox);
+
+    inbox->per_page.value = PER_PAGE_DEFAULT;
+    if (command->body.n == 0)
+        command->body = STR("{}");
+    if (!conversation_read_body(command, inbox_fields, ARRAY_SIZE(inbox_fields), inbox))
+        return ST_REFUSED;
+    command->state = inbox;
+    return ST_OK;
+}
+
+/* By the index that holds the fewest. Conversations of the API have none. */
+static struct str way_of(const struct inbox *inbox)
+{
+    if (inbox->contact.p != NULL)
+        return STR("contact");
+    if (inbox->status.p != NULL && !str_equal(inbox->status, STR("active")))
+        return STR("status");
+    if (inbox->channel.p != NULL && !str_equal(inbox->channel, STR("api")))
+        return STR("channel");
+    return STR("all");
+}
+
+void conversation_inbox_query(struct command *command, struct db *db, void *service)
+{
+    struct inbox *const inbox = command->state;
+    struct uuid contact_id;
+    const db_param params[] = {
+        conversation_organization_param(command),
+        inbox->starting_after,
+        str_of(arena_printf(command->arena, "%d", (int)inbox->per_page.value + 1)),
+        str_of(arena_printf(command->arena, "%d", LOOKED_AT_MAX)),
+        inbox->status,
+        inbox->channel,
+        uuid_parse(inbox->contact, &contact_id) ? inbox->contact : STR_NONE,
+        inbox->contact,
+        inbox->contact.p != NULL ? text_lower(command->arena, inbox->contact) : STR_NONE,
+        way_of(inbox),
+    };
+
+    inbox->result = db_add(db, SQL_INBOX, params, ARRAY_SIZE(params));
+}
+
+static void write_pages(struct buf *out, const struct inbox *inbox, struct str next)
+{
+    json_add_key(out, "pages");
+    buf_printf(out, "{\"type\":\"pages\",\"per_page\":%d", (int)inbox->per_page.value);
+    if (next.p != NULL)
+        buf_printf(out, ",\"next\":{\"starting_after\":\"%.*s\"}", STR_ARG(next));
+    buf_char(out, '}');
+}
+
+enum status conversation_inbox_reply(struct command *command, struct db *db, void *service)
+{
+    const struct inbox *const inbox = command->state;
+    const struct db_rows *const rows = db_result(db, inbox->result);
+    struct str last = STR_NONE, next = STR_NONE;
+    struct buf *const out = &command->reply;
+    int64_t shown = 0;
+
+    buf_init(out, command->arena, 16 * 1024);
+    buf_add(out, STR("{\"conversations\":["));
+    for (size_t row = 0; row < db_rows_count(rows) && next.p == NULL; row++) {
+        if (db_value_bool(rows, row, INBOX_MATCHES)) {
+            if (shown == inbox->per_page.value || out->n > PAGE_BYTES) {
+                next = last;
+                break;
+            }
+            if (shown++ > 0)
+                buf_char(out, ',');
+            conversation_write(out, rows, row, 0);
+        }
+        last = db_value(rows, row, CONVERSATION_ID);
+        if (db_value_bool(rows, row, INBOX_IS_LAST))
+            next = last;
+    }
+    buf_char(out, ']');
+    write_pages(out, inbox, next);
+    buf_char(out, '}');
+    return ST_OK;
+}
+
+#define MESSAGES_MAX "100"
+
+/* The columns of sql/view.sql behind those of a conversation. */
+enum view_column {
+    VIEW_IS_ERASED = CONVERSATION_COLUMNS,
+    VIEW_MESSAGES,
+};
+
+struct view {
+    struct str id;
+    size_t result;
+};
+
+static const struct field view_fields[] = {
+    {.name = "id", .kind = FIELD_UUID, .required = true, .offset = offsetof(struct view, id)},
+};
+
+enum status conversation_view_parse(struct command *command, void *service)
+{
+    struct view *const view = ARENA_NEW(command->arena, struct view);
+
+    if (!conversation_read_body(command, view_fields, 1, view))
+        return ST_REFUSED;
+    if (!uuid_parse(view->id, &command->conversation_id))
+        return conversation_refuse_absent(command);
+    command->state = view;
+    return ST_OK;
+}
+
+void conversation_view_query(struct command *command, struct db *db, void *service)
+{
+    struct view *const view = command->state;
+    const db_param params[] = {conversation_organization_param(command), view->id,
+                               STR(MESSAGES_MAX)};
+
+    view->result = db_add(db, SQL_VIEW, params, 3);
+}
+
+enum status conversation_view_reply(struct command *command, struct db *db, void *service)
+{
+    const struct view *const view = command->state;
+    const struct db_rows *const rows = db_result(db, view->result);
+    struct buf *const out = &command->reply;
+
+    if (db_rows_count(rows) == 0)
+        return conversation_refuse_absent(command);
+    buf_init(out, command->arena, 2048 + db_value(rows, 0, VIEW_MESSAGES).n);
+    buf_add(out, STR("{\"conversation\":"));
+    conversation_write(out, rows, 0, 0);
+    json_add_key(out, "messages");
+    buf_add(out, db_value(rows, 0, VIEW_MESSAGES));
+    json_add_key(out, "erased");
+    buf_add(out, db_value_bool(rows, 0, VIEW_IS_ERASED) ? STR("true}") : STR("false}"));
+    return ST_OK;
+}

@@ -1,0 +1,134 @@
+/*
+ * conversation.set-status - move a conversation to another status.
+ *
+ * Answer   ok: the conversation, also when it stood there already; or what is wrong with the body;
+ *          not_found, conflict (there is no such move)
+ * Event    ai.handoff on entering human_takeover, through the outbox
+ * Retry    safe: being there already is no error and no event
+ */
+
+#include "services/conversation/status.h"
+
+#include "common/db/params.h"
+#include "conversation_sql.h"
+#include "proto/subject.h"
+#include "services/conversation/conversation.h"
+#include "services/conversation/conversation_reply.h"
+
+/* The columns of sql/set_status.sql. */
+enum set_status_column {
+    COLUMN_IS_LOCKED,
+    COLUMN_WAS, /* NULL: it was not found */
+    COLUMN_IS_MOVED,
+    COLUMN_CONVERSATION,
+};
+
+struct set_status {
+    struct str id, status;
+    size_t result;
+};
+
+static const struct field fields[] = {
+    {.name = "id", .kind = FIELD_UUID, .required = true, .offset = offsetof(struct set_status, id)},
+    {.name = "status",
+     .kind = FIELD_CHOICE,
+     .required = true,
+     .choices = conversation_status_names,
+     .offset = offsetof(struct set_status, status)},
+};
+
+enum status conversation_set_status_parse(struct command *command, void *service)
+{
+    struct set_status *const set = ARENA_NEW(command->arena, struct set_status);
+
+    if (!conversation_read_body(command, fields, ARRAY_SIZE(fields), set))
+        return ST_REFUSED;
+    if (!uuid_parse(set->id, &command->conversation_id))
+        return conversation_refuse_absent(command);
+    command->state = set;
+    return ST_OK;
+}
+
+void conversation_set_status_query(struct command *command, struct db *db, void *service)
+{
+    struct set_status *const set = command->state;
+    const db_param params[] = {conversation_organization_param(command), set->id, set->status,
+                               conversation_status_sources(command->arena, set->status),
+                               conversation_new_id_param(command)};
+
+    set->result = db_add(db, SQL_SET_STATUS, params, 5);
+}
+
+enum status conversation_set_status_reply(struct command *command, struct db *db, void *service)
+{
+    const struct set_status *const set = command->state;
+    const struct db_rows *const rows = db_result(db, set->result);
+    struct str was;
+
+    if (db_rows_count(rows) != 1)
+        return ST_INTERNAL;
+    if (db_value_bool(rows, 0, COLUMN_IS_LOCKED))
+        return ST_RETRY;
+    was = db_value(rows, 0, COLUMN_WAS);
+    if (was.p == NULL)
+        return conversation_refuse_absent(command);
+    command_note(command, "was", was);
+    if (db_value_bool(rows, 0, COLUMN_IS_MOVED)) {
+        if (str_equal(set->status, STR("human_takeover")))
+            command->notice = SUBJECT_NOTICE_EVENTS;
+    } else if (conversation_status_is_same(was, set->status)) {
+        command->is_no_change = true;
+    } else {
+        return command_refuse(command, OUTCOME_CONFLICT, "status",
+                              "cannot change from %.*s to %.*s", STR_ARG(was),
+                              STR_ARG(set->status));
+    }
+    return conversation_reply_row(command, rows, 0, COLUMN_CONVERSATION);
+}
+
+#define LEGACY "closed"
+
+const char *const conversation_status_names[] = {"active",   "waiting",  "human_takeover",
+                                                 "resolved", "archived", NULL};
+
+static const struct move {
+    const char *from, *to;
+} moves[] = {
+    {"active", "waiting"},        {"active", "human_takeover"},  {"active", "resolved"},
+    {"waiting", "active"},        {"waiting", "human_takeover"}, {"waiting", "resolved"},
+    {"human_takeover", "active"}, {"human_takeover", "waiting"}, {"human_takeover", "resolved"},
+    {"resolved", "active"},       {"resolved", "archived"},      {"archived", "resolved"},
+};
+
+static struct str as_read(struct str status)
+{
+    return str_equal(status, STR(LEGACY)) ? STR("resolved") : status;
+}
+
+bool conversation_status_is_same(struct str a, struct str b)
+{
+    return str_equal(as_read(a), as_read(b));
+}
+
+bool conversation_status_may_become(struct str from, struct str to)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(moves); i++) {
+        if (str_equal(as_read(from), str_of(moves[i].from)) && str_equal(to, str_of(moves[i].to)))
+            return true;
+    }
+    return false;
+}
+
+struct str conversation_status_sources(struct arena *arena, struct str to)
+{
+    struct buf list;
+
+    array_open(&list, arena, 64);
+    for (size_t i = 0; conversation_status_names[i] != NULL; i++) {
+        if (conversation_status_may_become(str_of(conversation_status_names[i]), to))
+            array_add_plain(&list, str_of(conversation_status_names[i]));
+    }
+    if (conversation_status_may_become(STR(LEGACY), to))
+        array_add_plain(&list, STR(LEGACY));
+    return array_close(&list);
+}

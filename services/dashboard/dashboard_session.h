@@ -1,0 +1,62 @@
+/*
+ * cookie - the session's token in the Cookie header, and what sets and clears it.
+ *
+ * What     Over HTTPS the cookie is `__Host-session`, which no other host and no plain connection
+ *          can set or read; without, on loopback, it is `session`. A request that brings two of
+ *          them, or one that does not look like a token of ours, has none.
+ * Threads  Any; pure.
+ */
+#ifndef SERVICES_DASHBOARD_DASHBOARD_SESSION_H
+#define SERVICES_DASHBOARD_DASHBOARD_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/base/str.h"
+#include "common/json/json.h"
+
+#define COOKIE_TOKEN_TEXT 43 /* base64url of 32 bytes */
+#define COOKIE_TEXT       160
+
+/* `headers`: the Cookie headers. STR_NONE: no session. */
+struct str cookie_token(const struct str *headers, size_t n, bool is_https);
+
+bool cookie_is_token(struct str text);
+
+/* The value of a Set-Cookie; STR_NONE clears it. */
+void cookie_write(struct str token, bool is_https, char out[COOKIE_TEXT]);
+
+/*
+ * origin - whether a request comes from the dashboard's own pages.
+ *
+ * Threads  Any; pure.
+ */
+
+/* Whether an Origin is scheme and host of the request itself. `null` never is. */
+bool origin_is_own(struct str origin, bool is_https, struct str host);
+
+/* Whether a Sec-Fetch-Site, STR_NONE if there is none, speaks against it: a browser says itself
+   that another site is behind the request. */
+bool origin_is_foreign(struct str fetch_site);
+
+/*
+ * identity - who is signed in, as access says for each request: a role that was taken away or a
+ * session that was ended counts at once.
+ *
+ * Owns     The tree that it points into; identity_release().
+ * Threads  The loop's.
+ */
+
+enum role { ROLE_MEMBER, ROLE_ADMIN, ROLE_OWNER };
+
+struct identity {
+    json_t *answer; /* of v1.access.session-check; NULL = none */
+    const char *user_id, *email, *organization_id, *role_name;
+    enum role role;
+};
+
+/* False: the answer lacks something, or holds what cannot be passed on in a header. */
+MUST_CHECK bool identity_read(struct str answer, struct identity *out);
+void identity_release(struct identity *identity);
+
+#endif

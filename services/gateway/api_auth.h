@@ -1,0 +1,51 @@
+/*
+ * authorization - what the Authorization headers of a request hold.
+ *
+ * What     `Bearer`, in any case, exactly one space, the token, nothing around it, one header.
+ * Owns     Nothing; the token points into the header.
+ * Threads  Any; pure.
+ */
+#ifndef SERVICES_GATEWAY_API_AUTH_H
+#define SERVICES_GATEWAY_API_AUTH_H
+
+#include <stddef.h>
+
+#include "common/base/str.h"
+#include "proto/outcome.h"
+#include "services/gateway/api_route.h"
+#include "services/gateway/key_cache.h"
+
+enum authorization {
+    AUTHORIZATION_MISSING,
+    AUTHORIZATION_MALFORMED, /* not what is described above, or a checksum that is wrong */
+    AUTHORIZATION_LEGACY,    /* a key of the retired kind */
+    AUTHORIZATION_TOKEN,     /* well-formed: worth a look-up */
+};
+
+/* `n` headers, of which `value` is the last. *token is set for AUTHORIZATION_TOKEN only. */
+enum authorization authorization_read(struct str value, size_t n, struct str *token);
+
+/*
+ * checks - the order in which a request of a valid key is checked. Pure.
+ *
+ * What     Plan, HTTPS, address, rate, path, method, Accept, scope, Content-Type, size: the first
+ *          that fails is the answer. What comes before (framing, the key) and after (the body) is
+ *          checked elsewhere.
+ * Threads  Any.
+ */
+
+struct facts {
+    const struct key_record *record;
+    const struct api_route *route;
+    struct address client;
+    bool is_https;
+    bool over_limit;
+    bool accepts_json;
+    bool sends_json;
+    bool too_large;
+};
+
+/* OUTCOME_OK or a refusal. */
+enum outcome checks_run(const struct facts *facts);
+
+#endif

@@ -1,0 +1,257 @@
+/*
+ * upkeep - lets go of what is old, a step at a time.
+ *
+ * Each kind has a separate transaction: who held a table of the log while waiting for the queue
+ * would wait for a sender that holds the queue and waits for the log.
+ */
+/*
+ * outbox_stats - what monitoring is to know of all organizations together, looked up every few
+ * seconds.
+ *
+ * Every replica tells the same, so that it is told while one of them lives: take the maximum.
+ */
+/*
+ * rekey - when the key that seals endpoints' secrets is changed, seals with the new key what the
+ * old one sealed.
+ *
+ * A step each time that the actor is idle, over all endpoints once, from when the process started.
+ * Replicas may do it at the same time: the second one finds a different secret than it read.
+ */
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/db/params.h"
+#include "services/webhook/webhook.h"
+
+enum { EVERY_S = 3600, AGAIN_S = 60, BUSY_S = 5, TIMEOUT_S = 10, STEP = 2000 };
+enum { MADE, DROPPED, UNPARTITIONED, BUSY };
+
+static int64_t in_seconds(int64_t seconds)
+{
+    return clock_mono_us() + seconds * 1000000;
+}
+
+static void keep_partitions(struct db *db, struct webhook *self)
+{
+    const struct params none = {0};
+    const struct db_rows *rows;
+    int64_t made, dropped;
+    enum status st;
+
+    if (clock_mono_us() < self->upkeep.partitions_due_us)
+        return;
+    self->upkeep.partitions_due_us = in_seconds(AGAIN_S);
+    st = db_once(db, SQL_KEEP_PARTITIONS, &none, TIMEOUT_S * INT64_C(1000000));
+    if (st != ST_OK) {
+        LOG(LOG_WARNING, "could not maintain the log's partitions; retrying in one minute",
+            log_str("status", status_name(st)));
+        return;
+    }
+    rows = db_result(db, 0);
+    made = db_value_int(rows, 0, MADE);
+    dropped = db_value_int(rows, 0, DROPPED);
+    metric_set(self->unpartitioned, db_value_int(rows, 0, UNPARTITIONED));
+    if (db_value_bool(rows, 0, BUSY)) {
+        self->upkeep.partitions_due_us = in_seconds(BUSY_S);
+    } else if (made > 0 || dropped > 0) {
+        LOG(LOG_INFO, "maintained the log's partitions", log_int("made", made),
+            log_int("dropped", dropped));
+        self->upkeep.partitions_due_us = 0;
+    } else {
+        self->upkeep.partitions_due_us = in_seconds(EVERY_S);
+    }
+}
+
+static enum status expire_queue(struct db *db, const struct webhook *self,
+                                const struct params *step, int64_t *expired)
+{
+    size_t queue;
+    enum status st;
+
+    db_open_batch(db, clock_us() + TIMEOUT_S * INT64_C(1000000));
+    db_add(db, SQL_LOCK_QUEUE, NULL, 0);
+    queue = db_add(db, SQL_EXPIRE_QUEUE, step->at, step->n);
+    st = db_commit(db);
+    if (st != ST_OK)
+        return st;
+    *expired = db_value_int(db_result(db, queue), 0, 0);
+    metric_add(self->expired, *expired);
+    if (*expired > 0)
+        LOG(LOG_WARNING, "expired deliveries were skipped", log_int("skipped", *expired));
+    return ST_OK;
+}
+
+/* Deletes a step of each kind only: others wait for the queue meanwhile. */
+static enum status tidy(struct db *db, struct arena *arena, const struct webhook *self,
+                        bool *has_more)
+{
+    int64_t events, statistics, expired;
+    struct params step = {0};
+    enum status st;
+
+    params_add_int(&step, arena, STEP);
+    st = db_once(db, SQL_DROP_EVENTS, &step, TIMEOUT_S * INT64_C(1000000));
+    if (st != ST_OK)
+        return st;
+    events = db_value_int(db_result(db, 0), 0, 0);
+    st = db_once(db, SQL_DROP_STATISTICS, &step, TIMEOUT_S * INT64_C(1000000));
+    if (st != ST_OK)
+        return st;
+    statistics = db_value_int(db_result(db, 0), 0, 0);
+    st = expire_queue(db, self, &step, &expired);
+    if (st == ST_OK)
+        *has_more = events == STEP || statistics == STEP || expired == STEP;
+    return st;
+}
+
+void webhook_upkeep(struct db *db, struct arena *arena, void *service)
+{
+    struct webhook *self = service;
+    bool has_more = false;
+    enum status st;
+
+    webhook_outbox_stats(db, self);
+    webhook_rekey(db, arena, self);
+    if (db_is_up(db))
+        keep_partitions(db, self);
+    if (clock_mono_us() < self->upkeep.tidy_due_us || !db_is_up(db))
+        return;
+    st = tidy(db, arena, self, &has_more);
+    self->upkeep.tidy_due_us = in_seconds(st != ST_OK ? AGAIN_S : has_more ? 0 : EVERY_S);
+    if (st != ST_OK)
+        LOG(LOG_WARNING, "could not clean up the log and the queue; retrying in one minute",
+            log_str("status", status_name(st)));
+}
+
+enum { STATS_EVERY_S = 10, STATS_TIMEOUT_US = 5 * 1000 * 1000 };
+enum { OUTBOX_AGE, HEALTHY };
+
+void webhook_outbox_stats_open(struct webhook *self)
+{
+    static const char *const labels[] = {"health=\"healthy\"", "health=\"degraded\"",
+                                         "health=\"failing\""};
+
+    self->outbox_age = metric_gauge("conversations_webhook_outbox_age_seconds", NULL,
+                                    "Age of the oldest event that is not fanned out");
+    for (int i = 0; i < WEBHOOK_HEALTHS; i++)
+        self->endpoints[i] = metric_gauge("conversations_webhook_endpoints", labels[i],
+                                          "Endpoints that are enabled, by health");
+}
+
+void webhook_outbox_stats(struct db *db, struct webhook *self)
+{
+    const struct params none = {0};
+    const struct db_rows *rows;
+    enum status st;
+
+    if (clock_mono_us() < self->outbox_stats_due_us || !db_is_up(db))
+        return;
+    self->outbox_stats_due_us = clock_mono_us() + STATS_EVERY_S * 1000000LL;
+    st = db_once(db, SQL_READ_OUTBOX_STATS, &none, STATS_TIMEOUT_US);
+    if (st != ST_OK) {
+        LOG(LOG_WARNING, "could not collect outbox statistics", log_str("status", status_name(st)));
+        return;
+    }
+    rows = db_result(db, 0);
+    metric_set(self->outbox_age, db_value_int(rows, 0, OUTBOX_AGE));
+    for (int i = 0; i < WEBHOOK_HEALTHS; i++)
+        metric_set(self->endpoints[i], db_value_int(rows, 0, HEALTHY + i));
+}
+
+enum { REKEY_STEP = 200, REKEY_TIMEOUT_US = 5 * 1000 * 1000 };
+enum { ORGANIZATION, ENDPOINT, SECRET };
+
+/* Rows end with the next batch. */
+struct endpoint_secret {
+    struct uuid organization_id, endpoint_id;
+    struct str sealed;
+};
+
+/* NULL: no ids of ours. */
+static struct endpoint_secret *copy_rows(const struct db_rows *rows, struct arena *arena, size_t *n)
+{
+    struct endpoint_secret *secrets;
+
+    *n = (size_t)db_rows_count(rows);
+    secrets = ARENA_ARRAY(arena, struct endpoint_secret, *n + 1);
+    for (size_t i = 0; i < *n; i++) {
+        if (!uuid_parse(db_value(rows, i, ORGANIZATION), &secrets[i].organization_id) ||
+            !uuid_parse(db_value(rows, i, ENDPOINT), &secrets[i].endpoint_id))
+            return NULL;
+        secrets[i].sealed = arena_str(arena, db_value(rows, i, SECRET));
+    }
+    return secrets;
+}
+
+static enum status read_step(struct db *db, struct arena *arena, const struct webhook_rekey *from,
+                             struct endpoint_secret **secrets, size_t *n)
+{
+    struct params params = {0};
+    enum status st;
+
+    params_add_id(&params, arena, &from->organization_id);
+    params_add_id(&params, arena, &from->endpoint_id);
+    params_add_int(&params, arena, REKEY_STEP);
+    st = db_once(db, SQL_LIST_SECRETS, &params, REKEY_TIMEOUT_US);
+    if (st != ST_OK)
+        return st;
+    *secrets = copy_rows(db_result(db, 0), arena, n);
+    return *secrets != NULL ? ST_OK : ST_INTERNAL;
+}
+
+/* All of a step in one transaction, with the lock of the queue: the sender's statements touch
+   endpoints where they found them, and an update moves them. */
+static enum status write_step(struct db *db, struct arena *arena, struct webhook *self,
+                              const struct endpoint_secret *secrets, size_t n)
+{
+    int64_t rekeyed = 0;
+    enum status st;
+
+    db_open_batch(db, clock_us() + REKEY_TIMEOUT_US);
+    db_add(db, SQL_LOCK_QUEUE, NULL, 0);
+    for (size_t i = 0; i < n; i++) {
+        struct params params = {0};
+        struct str rekeyed_secret = secret_rekey(&self->keys, arena, &secrets[i].organization_id,
+                                                 &secrets[i].endpoint_id, secrets[i].sealed);
+
+        if (rekeyed_secret.p == NULL)
+            continue;
+        params_add_id(&params, arena, &secrets[i].organization_id);
+        params_add_id(&params, arena, &secrets[i].endpoint_id);
+        params_add(&params, secrets[i].sealed);
+        params_add(&params, rekeyed_secret);
+        db_add(db, SQL_REPLACE_SECRET, params.at, params.n);
+        rekeyed++;
+    }
+    st = db_commit(db);
+    if (st == ST_OK)
+        self->rekey.rekeyed += rekeyed;
+    return st;
+}
+
+void webhook_rekey(struct db *db, struct arena *arena, struct webhook *self)
+{
+    struct webhook_rekey *rekey = &self->rekey;
+    struct endpoint_secret *secrets = NULL;
+    size_t n = 0;
+    enum status st;
+
+    if (self->keys.n < 2 || rekey->is_done || !db_is_up(db))
+        return;
+    st = read_step(db, arena, rekey, &secrets, &n);
+    if (st == ST_OK && n > 0)
+        st = write_step(db, arena, self, secrets, n);
+    if (st != ST_OK) {
+        LOG(LOG_WARNING, "could not re-encrypt secrets; retrying",
+            log_str("status", status_name(st)));
+        return;
+    }
+    if (n > 0) {
+        rekey->organization_id = secrets[n - 1].organization_id;
+        rekey->endpoint_id = secrets[n - 1].endpoint_id;
+    }
+    if (n == REKEY_STEP)
+        return;
+    rekey->is_done = true;
+    LOG(LOG_INFO, "all secrets are encrypted with the first key", log_int("again", rekey->rekeyed));
+}

@@ -1,0 +1,440 @@
+#include "services/webhook/queue.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/base/buf.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/base/watchdog.h"
+#include "common/db/db.h"
+#include "common/json/json.h"
+#include "webhook_sql.h"
+
+enum {
+    CONNECT_MS = 50,
+    ARENA_MAX = 64 * 1024 * 1024,
+    /* A transaction's share of fan-out: rows written, organizations that are looked at, and events
+       of
+     * each.
+     */
+    FANNED_AIM = 2000,
+    ORGANIZATIONS_MAX = 256,
+    EVENTS_MAX = 64,
+    RESENDS_MAX = 500, /* of a transaction */
+};
+
+struct store {
+    struct db *db;
+    struct arena arena;         /* of one transaction */
+    char worker[UUID_TEXT + 1]; /* whose claims are ours */
+    /* The organizations that were last in the turns of fan-out and of what is sent again. */
+    char served[UUID_TEXT + 1], resent[UUID_TEXT + 1];
+    int claim_ms, timeout_ms; /* a claim outlives a transaction */
+    int budget;
+};
+
+struct store *store_new(const struct store_options *options)
+{
+    struct store *store = calloc(1, sizeof(*store));
+    const struct uuid worker = uuid_v7(clock_us());
+
+    must(store != NULL);
+    store->claim_ms = options->claim_ms;
+    store->timeout_ms = options->claim_ms * 3 / 5;
+    store->budget = options->budget;
+    uuid_format(&worker, store->worker);
+    uuid_format(&(struct uuid){0}, store->served);
+    uuid_format(&(struct uuid){0}, store->resent);
+    arena_init(&store->arena, ARENA_MAX);
+    store->db = db_new(&(struct db_options){
+        .url = options->database_url,
+        .name = options->name,
+        .statements = webhook_sql,
+        .n_statements = WEBHOOK_SQL_COUNT,
+    });
+    if (store->db == NULL) {
+        LOG(LOG_ERROR, "DATABASE_URL cannot be parsed");
+        store_free(store);
+        return NULL;
+    }
+    return store;
+}
+
+void store_free(struct store *store)
+{
+    if (store == NULL)
+        return;
+    db_free(store->db);
+    arena_release(&store->arena);
+    free(store);
+}
+
+bool store_is_up(struct store *store)
+{
+    db_check(store->db);
+    return db_connect(store->db, CONNECT_MS) == ST_OK;
+}
+
+/* -- what ended ------------------------------------------------------------------------------- */
+
+static void add_text(struct buf *out, const char *name, struct str text)
+{
+    json_add_key(out, name);
+    json_add_string(out, text);
+}
+
+/* A negative number is none. */
+static void add_number(struct buf *out, const char *name, int64_t number)
+{
+    json_add_key(out, name);
+    if (number < 0)
+        buf_add(out, STR("null"));
+    else
+        buf_int(out, number);
+}
+
+/* A column takes half an hour, and a process that stood still may have taken longer. */
+static void add_span(struct buf *out, const char *name, int64_t us)
+{
+    add_number(out, name, us < INT32_MAX ? us : INT32_MAX);
+}
+
+static void write_ended(struct arena *arena, struct buf *out, const struct attempt *attempt)
+{
+    const bool succeeded = attempt->failure == FAILURE_NONE;
+    const struct str excerpt = {attempt->excerpt, attempt->excerpt_n};
+    char address[ADDRESS_TEXT] = "";
+
+    if (attempt->has_address)
+        address_format(&attempt->address, address);
+    buf_char(out, '{');
+    add_text(out, "organization_id", attempt->organization_id);
+    add_text(out, "endpoint_id", attempt->endpoint_id);
+    add_text(out, "id", attempt->id);
+    add_text(out, "fence", attempt->fence);
+    add_text(out, "state", succeeded ? STR("succeeded") : STR("failed"));
+    add_text(out, "error", succeeded ? STR_NONE : str_of(failure_name(attempt->failure)));
+    add_number(out, "http_status", attempt->http_status > 0 ? attempt->http_status : -1);
+    add_number(out, "started_ms", attempt->started_ms);
+    add_number(out, "finished_ms", attempt->finished_ms);
+    add_span(out, "dns_us", attempt->dns_us);
+    add_span(out, "connect_us", attempt->connect_us);
+    add_span(out, "tls_us", attempt->tls_us);
+    add_span(out, "wait_us", attempt->wait_us);
+    add_span(out, "total_us", attempt->total_us);
+    add_text(out, "address", attempt->has_address ? str_of(address) : STR_NONE);
+    add_text(out, "excerpt", attempt->http_status > 0 ? attempt_inert(arena, excerpt) : STR_NONE);
+    buf_char(out, '}');
+}
+
+static size_t add_complete(struct store *store, const struct store_request *request)
+{
+    struct str param;
+    struct buf out;
+
+    buf_init(&out, &store->arena, 512 * request->n_ended);
+    buf_char(&out, '[');
+    for (size_t i = 0; i < request->n_ended; i++) {
+        if (i > 0)
+            buf_char(&out, ',');
+        write_ended(&store->arena, &out, request->ended[i]);
+    }
+    buf_char(&out, ']');
+    param = buf_str(&out);
+    return db_add(store->db, SQL_COMPLETE, &param, 1);
+}
+
+/* -- what is claimed -------------------------------------------------------------------------- */
+
+enum claim_column {
+    COLUMN_ORGANIZATION,
+    COLUMN_ENDPOINT,
+    COLUMN_ID,
+    COLUMN_FENCE,
+    COLUMN_EVENT,
+    COLUMN_TYPE,
+    COLUMN_CREATED_AT,
+    COLUMN_DATA,
+    COLUMN_URL,
+    COLUMN_SIGNS,
+    COLUMN_SECRET,
+    COLUMN_WAITED,
+};
+
+static struct str number(struct store *store, int value)
+{
+    return str_of(arena_printf(&store->arena, "%d", value));
+}
+
+static size_t add_claim(struct store *store, const struct store_request *request)
+{
+    const db_param params[] = {
+        number(store, request->slots),
+        number(store, request->slots_proven),
+        number(store, request->slots_other),
+        number(store, store->claim_ms),
+        str_of(store->worker),
+    };
+
+    return db_add(store->db, SQL_CLAIM, params, ARRAY_SIZE(params));
+}
+
+/* Those that are under way, and no others. */
+static size_t keep_claims(struct store *store, struct str under_way)
+{
+    const db_param kept[] = {under_way, number(store, store->claim_ms)};
+    const db_param others[] = {str_of(store->worker), under_way};
+
+    db_add(store->db, SQL_RENEW, kept, 2);
+    return db_add(store->db, SQL_RELEASE, others, 2);
+}
+
+static void read_claims(struct store *store, const struct db_rows *rows, struct store_result *out)
+{
+    const size_t n = db_rows_count(rows);
+    struct delivery_claim *claims = ARENA_ARRAY(&store->arena, struct delivery_claim, n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        claims[i] = (struct delivery_claim){
+            .organization_id = db_value(rows, i, COLUMN_ORGANIZATION),
+            .endpoint_id = db_value(rows, i, COLUMN_ENDPOINT),
+            .id = db_value(rows, i, COLUMN_ID),
+            .fence = db_value(rows, i, COLUMN_FENCE),
+            .event_id = db_value(rows, i, COLUMN_EVENT),
+            .event_type = db_value(rows, i, COLUMN_TYPE),
+            .data = db_value(rows, i, COLUMN_DATA),
+            .url = db_value(rows, i, COLUMN_URL),
+            .created_at = db_value_int(rows, i, COLUMN_CREATED_AT),
+            .signs = db_value_bool(rows, i, COLUMN_SIGNS),
+            .sealed_secret = db_value(rows, i, COLUMN_SECRET),
+            .waited_us = db_value_int(rows, i, COLUMN_WAITED),
+        };
+    }
+    out->claims = claims;
+    out->n_claims = n;
+}
+
+/* -- what is fanned out ------------------------------------------------------------------------ */
+
+enum fan_out_column {
+    COLUMN_EVENTS,
+    COLUMN_FANNED,
+    COLUMN_SKIPPED, /* as many columns as enum store_skip has */
+    COLUMN_UNRECORDED = COLUMN_SKIPPED + STORE_SKIPS,
+    COLUMN_HAS_MORE,
+    COLUMN_SERVED,
+};
+
+static size_t add_fan_out(struct store *store)
+{
+    const db_param params[] = {
+        number(store, FANNED_AIM), number(store, EVENTS_MAX),    number(store, ORGANIZATIONS_MAX),
+        str_of(store->served),     number(store, store->budget),
+    };
+
+    return db_add(store->db, SQL_FAN_OUT, params, ARRAY_SIZE(params));
+}
+
+static void remember(char last[UUID_TEXT + 1], struct str organization)
+{
+    if (organization.n == UUID_TEXT)
+        memcpy(last, organization.p, UUID_TEXT);
+}
+
+static void read_fan_out(struct store *store, const struct db_rows *rows, struct store_result *out)
+{
+    out->n_events = db_value_int(rows, 0, COLUMN_EVENTS);
+    out->n_fanned = db_value_int(rows, 0, COLUMN_FANNED);
+    for (int i = 0; i < STORE_SKIPS; i++)
+        out->n_skipped[i] = db_value_int(rows, 0, COLUMN_SKIPPED + i);
+    out->n_unrecorded = db_value_int(rows, 0, COLUMN_UNRECORDED);
+    out->has_more_events = db_value_bool(rows, 0, COLUMN_HAS_MORE);
+    remember(store->served, db_value(rows, 0, COLUMN_SERVED));
+}
+
+enum resends_column { COLUMN_TAKEN, COLUMN_LAST };
+
+static size_t add_resends(struct store *store)
+{
+    const db_param params[] = {
+        number(store, RESENDS_MAX),
+        number(store, ORGANIZATIONS_MAX),
+        str_of(store->resent),
+        number(store, store->budget),
+    };
+
+    return db_add(store->db, SQL_QUEUE_RESENDS, params, ARRAY_SIZE(params));
+}
+
+static void read_resends(struct store *store, const struct db_rows *rows, struct store_result *out)
+{
+    out->has_more_resends = db_value_int(rows, 0, COLUMN_TAKEN) == RESENDS_MAX;
+    remember(store->resent, db_value(rows, 0, COLUMN_LAST));
+}
+
+/* -- the transaction --------------------------------------------------------------------------- */
+
+enum status store_transact(struct store *store, const struct store_request *request,
+                           struct store_result *out)
+{
+    struct store_result result = {0};
+    size_t complete = 0, release = 0, recover = 0, fan_out = 0, resends = 0, claim = 0;
+    struct db *db = store->db;
+    enum status st;
+
+    arena_clear(&store->arena);
+    db_open_batch(db, clock_us() + store->timeout_ms * INT64_C(1000));
+    db_add(db, SQL_LOCK_QUEUE, NULL, 0);
+    if (request->n_ended > 0)
+        complete = add_complete(store, request);
+    if (request->under_way.p != NULL)
+        release = keep_claims(store, request->under_way);
+    if (request->recovers)
+        recover = db_add(db, SQL_RECOVER, NULL, 0);
+    if (request->fans_out)
+        fan_out = add_fan_out(store);
+    if (request->resends)
+        resends = add_resends(store);
+    if (request->slots > 0)
+        claim = add_claim(store, request);
+    st = db_commit(db);
+    if (st != ST_OK)
+        return st;
+    if (complete > 0)
+        result.n_completed = db_value_int(db_result(db, complete), 0, 0);
+    if (release > 0)
+        result.n_released = db_value_int(db_result(db, release), 0, 0);
+    if (recover > 0) {
+        result.n_interrupted = db_value_int(db_result(db, recover), 0, 0);
+        result.n_quarantined = db_value_int(db_result(db, recover), 0, 1);
+    }
+    if (fan_out > 0)
+        read_fan_out(store, db_result(db, fan_out), &result);
+    if (resends > 0)
+        read_resends(store, db_result(db, resends), &result);
+    if (claim > 0)
+        read_claims(store, db_result(db, claim), &result);
+    *out = result;
+    return ST_OK;
+}
+
+struct store_thread {
+    struct store_thread_options options;
+    struct store *store;
+    pthread_t thread;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    /* Under the lock; the transaction itself is the thread's while it is under way. */
+    enum { NONE, UNDER_WAY, ENDED } state;
+    bool is_stopping;
+    struct store_transaction transaction;
+};
+
+static void take(struct store_thread *self)
+{
+    struct store_transaction *transaction = &self->transaction;
+    const int64_t began_us = clock_mono_us();
+
+    transaction->st = store_is_up(self->store)
+                          ? store_transact(self->store, &transaction->request, &transaction->result)
+                          : ST_UNAVAILABLE;
+    transaction->took_us = clock_mono_us() - began_us;
+}
+
+static void wait_a_slice(struct store_thread *self)
+{
+    const int64_t until_us = clock_mono_us() + WATCHDOG_SLICE_MS * 1000;
+    const struct timespec until = {.tv_sec = until_us / 1000000,
+                                   .tv_nsec = until_us % 1000000 * 1000};
+
+    watchdog_kick();
+    (void)pthread_cond_clockwait(&self->changed, &self->lock, CLOCK_MONOTONIC, &until);
+}
+
+static void *run(void *closure)
+{
+    struct store_thread *self = closure;
+
+    watchdog_begin("store");
+    pthread_mutex_lock(&self->lock);
+    while (!self->is_stopping) {
+        if (self->state != UNDER_WAY) {
+            wait_a_slice(self);
+            continue;
+        }
+        pthread_mutex_unlock(&self->lock);
+        take(self);
+        pthread_mutex_lock(&self->lock);
+        self->state = ENDED;
+        self->options.wake(self->options.closure);
+    }
+    pthread_mutex_unlock(&self->lock);
+    watchdog_end();
+    return NULL;
+}
+
+void store_thread_begin(struct store_thread *self, const struct store_request *request)
+{
+    pthread_mutex_lock(&self->lock);
+    must(self->state == NONE);
+    self->transaction = (struct store_transaction){.request = *request};
+    self->state = UNDER_WAY;
+    pthread_cond_signal(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+}
+
+bool store_thread_end(struct store_thread *self, struct store_transaction *out)
+{
+    bool has_ended;
+
+    pthread_mutex_lock(&self->lock);
+    has_ended = self->state == ENDED;
+    if (has_ended) {
+        *out = self->transaction;
+        self->state = NONE;
+    }
+    pthread_mutex_unlock(&self->lock);
+    return has_ended;
+}
+
+struct store_thread *store_thread_new(const struct store_thread_options *options)
+{
+    struct store_thread *self = calloc(1, sizeof(*self));
+
+    must(self != NULL);
+    self->options = *options;
+    self->store = store_new(&(struct store_options){
+        .database_url = options->database_url,
+        .name = options->name,
+        .claim_ms = options->claim_ms,
+        .budget = options->budget,
+    });
+    if (self->store == NULL) {
+        free(self);
+        return NULL;
+    }
+    must(pthread_mutex_init(&self->lock, NULL) == 0);
+    must(pthread_cond_init(&self->changed, NULL) == 0);
+    must(pthread_create(&self->thread, NULL, run, self) == 0);
+    return self;
+}
+
+void store_thread_free(struct store_thread *self)
+{
+    if (self == NULL)
+        return;
+    pthread_mutex_lock(&self->lock);
+    self->is_stopping = true;
+    pthread_cond_signal(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+    must(pthread_join(self->thread, NULL) == 0);
+    pthread_cond_destroy(&self->changed);
+    pthread_mutex_destroy(&self->lock);
+    store_free(self->store);
+    free(self);
+}

@@ -1,0 +1,122 @@
+#include "services/webhook/signing.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/crypto/crypto.h"
+#include "common/json/json.h"
+
+struct str payload_write(struct arena *arena, struct str id, struct str type, int64_t created_at,
+                         struct str data)
+{
+    struct buf out;
+
+    buf_init(&out, arena, data.n + 160);
+    buf_add(&out, STR("{\"id\":\"evt_"));
+    buf_add(&out, id);
+    buf_add(&out, STR("\",\"type\":"));
+    json_add_string(&out, type);
+    buf_add(&out, STR(",\"created_at\":"));
+    buf_int(&out, created_at);
+    buf_add(&out, STR(",\"data\":"));
+    buf_add(&out, data);
+    buf_char(&out, '}');
+    return buf_str(&out);
+}
+
+void payload_sign(struct arena *arena, struct str secret, int64_t timestamp, struct str body,
+                  char signature[ATTEMPT_SIGNATURE + 1])
+{
+    uint8_t mac[SHA256_BYTES];
+    struct buf signed_bytes;
+
+    buf_init(&signed_bytes, arena, body.n + 24);
+    buf_int(&signed_bytes, timestamp);
+    buf_char(&signed_bytes, '.');
+    buf_add(&signed_bytes, body);
+    crypto_hmac_sha256(secret, buf_str(&signed_bytes), mac);
+    memcpy(signature, "v1=", sizeof("v1="));
+    crypto_hex(mac, sizeof(mac), signature + 3);
+}
+
+#define PREFIX "whsec_"
+
+enum { RANDOM = 32, SEALED = ENDPOINT_SECRET_TEXT + SEAL_OVERHEAD };
+
+_Static_assert(ENDPOINT_SECRET_TEXT == sizeof(PREFIX) - 1 + 2 * RANDOM, "its form");
+
+struct context {
+    struct uuid organization_id, endpoint_id;
+};
+
+static struct str bytes_of(const struct context *context)
+{
+    return (struct str){(const char *)context, sizeof(*context)};
+}
+
+bool secret_keys_read(struct str current, struct str previous, struct secret_keys *out)
+{
+    out->n = previous.n > 0 ? 2 : 1;
+    return seal_key_read(current, &out->at[0]) &&
+           (previous.n == 0 || seal_key_read(previous, &out->at[1]));
+}
+
+struct str secret_new(struct arena *arena)
+{
+    char *text = arena_alloc(arena, ENDPOINT_SECRET_TEXT + 1);
+    uint8_t bytes[RANDOM];
+
+    arena->wipes = true;
+    crypto_random(bytes, sizeof(bytes));
+    memcpy(text, PREFIX, sizeof(PREFIX));
+    crypto_hex(bytes, sizeof(bytes), text + sizeof(PREFIX) - 1);
+    crypto_wipe(bytes, sizeof(bytes));
+    return str_of(text);
+}
+
+struct str secret_seal(const struct secret_keys *keys, struct arena *arena,
+                       const struct uuid *organization_id, const struct uuid *endpoint_id,
+                       struct str secret)
+{
+    const struct context context = {*organization_id, *endpoint_id};
+    char *text = arena_alloc(arena, 2 * SEALED + 1);
+    uint8_t bytes[SEALED];
+
+    seal(&keys->at[0], bytes_of(&context), secret, bytes);
+    crypto_hex(bytes, sizeof(bytes), text);
+    return str_of(text);
+}
+
+bool secret_open(const struct secret_keys *keys, const struct uuid *organization_id,
+                 const struct uuid *endpoint_id, struct str sealed_hex,
+                 char secret[ENDPOINT_SECRET_TEXT])
+{
+    const struct context context = {*organization_id, *endpoint_id};
+    uint8_t sealed[SEALED];
+
+    if (!crypto_unhex(sealed_hex, sealed, sizeof(sealed)))
+        return false;
+    for (int i = 0; i < keys->n; i++) {
+        if (seal_open(&keys->at[i], bytes_of(&context), sealed, sizeof(sealed), secret))
+            return true;
+    }
+    return false;
+}
+
+struct str secret_rekey(const struct secret_keys *keys, struct arena *arena,
+                        const struct uuid *organization_id, const struct uuid *endpoint_id,
+                        struct str sealed_hex)
+{
+    struct secret_keys first = *keys;
+    struct str again = STR_NONE;
+    char secret[ENDPOINT_SECRET_TEXT];
+
+    first.n = 1;
+    if (!secret_open(&first, organization_id, endpoint_id, sealed_hex, secret) &&
+        secret_open(keys, organization_id, endpoint_id, sealed_hex, secret))
+        again = secret_seal(keys, arena, organization_id, endpoint_id,
+                            (struct str){secret, sizeof(secret)});
+    crypto_wipe(secret, sizeof(secret));
+    crypto_wipe((char *)&first, sizeof(first));
+    return again;
+}
