@@ -113,37 +113,45 @@ Test(sign_in, lets_a_user_of_several_organizations_choose)
     cr_assert_str_eq(reply_text(reply.body, "user.role"), "member");
 }
 
-enum { SIGNING_IN = 8 };
+enum { SIGNING_IN = 8, QUICK_CHECKS = 3, CHECKS_MAX = 1000 };
 
 static atomic_int signed_in;
+static atomic_bool is_enough;
 
-static void *sign_in_once(void *user)
+static void *sign_in_until_enough(void *user)
 {
     struct service_client *mine = service_client_open();
 
-    cr_expect_eq(
-        dashboard_user_sign_in(mine, user, ((struct dashboard_user *)user)->email, USER_PASSWORD)
-            .outcome,
-        OUTCOME_OK);
-    atomic_fetch_add(&signed_in, 1);
+    while (!is_enough) {
+        (void)dashboard_user_sign_in(mine, user, ((struct dashboard_user *)user)->email,
+                                     USER_PASSWORD);
+        atomic_fetch_add(&signed_in, 1);
+    }
     service_client_close(mine);
     return NULL;
 }
 
+/* Some sign-ins are queued all the time: a check that waited behind them would see some of them
+   end. */
 Test(sign_in, of_some_holds_up_no_session_while_passwords_are_hashed)
 {
     pthread_t threads[SIGNING_IN];
     struct dashboard_user ada;
     const char *token;
-    int answered = 0;
+    int n_quick = 0;
 
     dashboard_user_new(service_connection, &ada, "owner");
     token = dashboard_user_session(service_connection, &ada);
     for (int i = 0; i < SIGNING_IN; i++)
-        cr_assert_eq(pthread_create(&threads[i], NULL, sign_in_once, &ada), 0);
-    for (; atomic_load(&signed_in) < SIGNING_IN; answered++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, sign_in_until_enough, &ada), 0);
+    for (int i = 0; i < CHECKS_MAX && n_quick < QUICK_CHECKS; i++) {
+        const int before = atomic_load(&signed_in);
+
         cr_assert(dashboard_user_session_is_good(service_connection, token));
-    cr_assert_gt(answered, SIGNING_IN, "more often than if it waited for each of them");
+        n_quick += before >= SIGNING_IN && before == atomic_load(&signed_in);
+    }
+    is_enough = true;
+    cr_expect_eq(n_quick, QUICK_CHECKS, "checks during which no sign-in ended");
     for (int i = 0; i < SIGNING_IN; i++)
         pthread_join(threads[i], NULL);
 }
