@@ -113,7 +113,7 @@ Test(sign_in, lets_a_user_of_several_organizations_choose)
     cr_assert_str_eq(reply_text(reply.body, "user.role"), "member");
 }
 
-enum { SIGNING_IN = 8, QUICK_CHECKS = 3, CHECKS_MAX = 1000 };
+enum { SIGNING_IN = 8, QUICK_MIN = 12, CHECKS_MAX = 50 };
 
 static atomic_int signed_in;
 static atomic_bool is_enough;
@@ -144,14 +144,15 @@ Test(sign_in, of_some_holds_up_no_session_while_passwords_are_hashed)
     token = dashboard_user_session(service_connection, &ada);
     for (int i = 0; i < SIGNING_IN; i++)
         cr_assert_eq(pthread_create(&threads[i], NULL, sign_in_until_enough, &ada), 0);
-    for (int i = 0; i < CHECKS_MAX && n_quick < QUICK_CHECKS; i++) {
+    for (int n = 0; n < CHECKS_MAX;) {
         const int before = atomic_load(&signed_in);
 
         cr_assert(dashboard_user_session_is_good(service_connection, token));
+        n += before >= SIGNING_IN;
         n_quick += before >= SIGNING_IN && before == atomic_load(&signed_in);
     }
     is_enough = true;
-    cr_expect_eq(n_quick, QUICK_CHECKS, "checks during which no sign-in ended");
+    cr_expect_geq(n_quick, QUICK_MIN, "checks during which no sign-in ended");
     for (int i = 0; i < SIGNING_IN; i++)
         pthread_join(threads[i], NULL);
 }
