@@ -139,11 +139,13 @@ $(OUT)/libcommon.a: $(COMMON_OBJ) $(foreach d,$(filter common/%,$(SQL_DIRS)),$(O
 
 # -- tests -----------------------------------------------------------------------------------------
 # ONLY=PATTERN narrows them down to those whose path matches, a regular expression: no more than these
-# is built, installed and started.
+# is built, installed and started. Of tests/integration/FOLDER/NAME_test.c, tests/integration/NAME_test.c
+# may match as well.
 wanted   = grep -E -e '$(ONLY)'
 tests_in = $(shell find $(1) -name '*_test.c' 2>/dev/null | sort | $(wanted))
 UNIT_SRC        := $(call tests_in,tests/unit)
-INTEGRATION_SRC := $(call tests_in,tests/integration)
+INTEGRATION_SRC := $(shell find tests/integration -name '*_test.c' | sort | \
+                     sed -E 's|^(tests/integration/).*/(.*)|& \1\2|' | $(wanted) | cut -d ' ' -f 1)
 LONG_SRC        := $(call tests_in,tests/long)
 scripts_in = $(shell ls $(1)/*.test.mjs 2>/dev/null | $(wanted))
 API_SRC         := $(call scripts_in,tests/api)

@@ -7,7 +7,7 @@
 #include "tests/support/sql.h"
 
 /* What is counted is to be this test's alone. */
-TestSuite(pairs, .init = stack_have_alone);
+TestSuite(concurrent_creates, .init = stack_have_alone);
 
 static void org_new_unlimited(struct org *org)
 {
@@ -40,12 +40,12 @@ static void assert_pairs_share(int n_replicas)
     replicas_close(replicas);
 }
 
-Test(pairs, make_one_contact_in_two_replicas)
+Test(concurrent_creates, make_one_contact_in_two_replicas)
 {
     assert_pairs_share(2);
 }
 
-Test(pairs, make_one_contact_in_five_replicas)
+Test(concurrent_creates, make_one_contact_in_five_replicas)
 {
     assert_pairs_share(5);
 }
