@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/base/log_writer.h"
 #include "common/base/text.h"
@@ -39,7 +40,6 @@ static bool add(struct line *line, struct str s)
 /* The first character of `s` as written in JSON: its bytes are counted in *taken. */
 static struct str escape_one(struct str s, char out[8], size_t *taken)
 {
-    static const char digits[] = "0123456789abcdef";
     uint32_t code;
 
     *taken = utf8_decode(s, &code);
@@ -59,8 +59,8 @@ static struct str escape_one(struct str s, char out[8], size_t *taken)
         out[0] = '\\';
         out[1] = 'u';
         out[2] = out[3] = '0';
-        out[4] = digits[code >> 4];
-        out[5] = digits[code & 0xF];
+        out[4] = hex_digit(code >> 4);
+        out[5] = hex_digit(code & 0xF);
         return (struct str){out, 6};
     }
     return (struct str){s.p, *taken};

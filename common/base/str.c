@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "common/base/ascii.h"
+
 struct str str_of(const char *c_string)
 {
     return c_string ? (struct str){c_string, strlen(c_string)} : STR_NONE;
@@ -11,13 +13,6 @@ bool str_equal(struct str a, struct str b)
 {
     /* memcmp() must not see NULL, not even for no bytes. */
     return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
-}
-
-static unsigned char ascii_lower(char c)
-{
-    unsigned char u = (unsigned char)c;
-
-    return u >= 'A' && u <= 'Z' ? (unsigned char)(u | 0x20) : u;
 }
 
 bool str_equal_nocase(struct str a, struct str b)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <wctype.h>
 
+#include "common/base/ascii.h"
 #include "common/base/log.h"
 
 static bool is_tail(char byte)
@@ -118,15 +119,6 @@ bool text_is_utf8(struct str s)
         s = str_skip(s, n);
     }
     return true;
-}
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 bool text_decode_form(struct str raw, char *capacity, size_t max, struct str *out)

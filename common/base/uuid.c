@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "common/base/ascii.h"
 #include "common/base/log.h"
 
 enum {
@@ -83,46 +84,31 @@ int64_t uuid_v7_ms(const struct uuid *id)
     return (int64_t)(be64toh(head) >> 16);
 }
 
-/* Where each byte's two digits stand in the text. */
-static const uint8_t digits_at[16] = {0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
+/* The text's groups of digits: where each begins, in the bytes and in the text. */
+static const struct group {
+    size_t byte, n, at;
+} groups[] = {{0, 4, 0}, {4, 2, 9}, {6, 2, 14}, {8, 2, 19}, {10, 6, 24}};
 
 void uuid_format(const struct uuid *id, char text[UUID_TEXT + 1])
 {
-    static const char digits[] = "0123456789abcdef";
-
+    for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+        hex_write(id->b + groups[i].byte, groups[i].n, text + groups[i].at);
     text[8] = text[13] = text[18] = text[23] = '-';
-    for (size_t i = 0; i < sizeof(id->b); i++) {
-        text[digits_at[i]] = digits[id->b[i] >> 4];
-        text[digits_at[i] + 1] = digits[id->b[i] & 0xF];
-    }
-    text[UUID_TEXT] = '\0';
 }
-
-/* A digit's value with VALID beside it; 0 for what is no digit. */
-enum { VALID = 0x10 };
-static const uint8_t digit_of[256] = {
-    ['0'] = VALID,      ['1'] = VALID | 1,  ['2'] = VALID | 2,  ['3'] = VALID | 3,
-    ['4'] = VALID | 4,  ['5'] = VALID | 5,  ['6'] = VALID | 6,  ['7'] = VALID | 7,
-    ['8'] = VALID | 8,  ['9'] = VALID | 9,  ['a'] = VALID | 10, ['b'] = VALID | 11,
-    ['c'] = VALID | 12, ['d'] = VALID | 13, ['e'] = VALID | 14, ['f'] = VALID | 15,
-};
 
 bool uuid_parse(struct str text, struct uuid *out)
 {
-    const unsigned char *p = (const unsigned char *)text.p;
     struct uuid id;
-    unsigned all = VALID;
 
-    if (text.n != UUID_TEXT || p[8] != '-' || p[13] != '-' || p[18] != '-' || p[23] != '-')
+    if (text.n != UUID_TEXT || text.p[8] != '-' || text.p[13] != '-' || text.p[18] != '-' ||
+        text.p[23] != '-')
         return false;
-    for (size_t i = 0; i < sizeof(id.b); i++) {
-        unsigned high = digit_of[p[digits_at[i]]], low = digit_of[p[digits_at[i] + 1]];
+    for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
+        const struct group *group = &groups[i];
 
-        all &= high & low;
-        id.b[i] = (uint8_t)(high << 4 | (low & 0xF));
+        if (!hex_read((struct str){text.p + group->at, 2 * group->n}, id.b + group->byte, group->n))
+            return false;
     }
-    if (!(all & VALID))
-        return false;
     *out = id;
     return true;
 }

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "common/base/ascii.h"
 #include "common/base/log.h"
 
 /* Fetched once: OpenSSL 3 would look it up by name for each digest. */
@@ -69,35 +70,12 @@ void crypto_wipe(void *p, size_t n)
 
 void crypto_hex(const void *data, size_t n, char *text)
 {
-    static const char digits[] = "0123456789abcdef";
-    const uint8_t *p = data;
-
-    for (size_t i = 0; i < n; i++) {
-        text[2 * i] = digits[p[i] >> 4];
-        text[2 * i + 1] = digits[p[i] & 0xF];
-    }
-    text[2 * n] = '\0';
-}
-
-static int digit_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    hex_write(data, n, text);
 }
 
 bool crypto_unhex(struct str text, void *out, size_t n)
 {
-    uint8_t *p = out;
-
-    if (text.n % 2 != 0 || text.n / 2 != n)
-        return false;
-    for (size_t i = 0; i < text.n; i++)
-        if (digit_of(text.p[i]) < 0)
-            return false;
-    for (size_t i = 0; i < n; i++)
-        p[i] = (uint8_t)(digit_of(text.p[2 * i]) * 16 + digit_of(text.p[2 * i + 1]));
-    return true;
+    return hex_read(text, out, n);
 }
 
 enum { SALT_BYTES = 16, DIGEST_BYTES = 32 };
@@ -139,8 +117,8 @@ void crypto_password_hash(struct str password, char hash[CRYPTO_PASSWORD_TEXT])
     crypto_random(salt, sizeof(salt));
     done = derive(password, &cost_now, salt, digest);
     must(done);
-    crypto_hex(salt, sizeof(salt), salt_hex);
-    crypto_hex(digest, sizeof(digest), digest_hex);
+    hex_write(salt, sizeof(salt), salt_hex);
+    hex_write(digest, sizeof(digest), digest_hex);
     snprintf(hash, CRYPTO_PASSWORD_TEXT, "scrypt$%d$%d$%d$%s$%s", (int)cost_now.log2_n,
              (int)cost_now.r, (int)cost_now.p, salt_hex, digest_hex);
     crypto_wipe(digest, sizeof(digest));
@@ -163,8 +141,8 @@ bool crypto_password_matches(struct str password, const char *hash)
     bool same;
 
     if (!str_equal(str_cut(&rest, '$'), STR("scrypt")) || !read_cost(&rest, &cost) ||
-        !crypto_unhex(str_cut(&rest, '$'), salt, sizeof(salt)) ||
-        !crypto_unhex(rest, stored, sizeof(stored)))
+        !hex_read(str_cut(&rest, '$'), salt, sizeof(salt)) ||
+        !hex_read(rest, stored, sizeof(stored)))
         return false;
     same = derive(password, &cost, salt, digest) && crypto_equal(digest, stored, sizeof(digest));
     crypto_wipe(digest, sizeof(digest));

@@ -2,6 +2,7 @@
 
 #include <openssl/evp.h>
 
+#include "common/base/ascii.h"
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
 
@@ -11,7 +12,7 @@ _Static_assert(NONCE + TAG == SEAL_OVERHEAD, "the layout in the header");
 
 bool seal_key_read(struct str text, struct seal_key *out)
 {
-    return text.p != NULL && crypto_unhex(text, out->b, sizeof(out->b));
+    return text.p != NULL && hex_read(text, out->b, sizeof(out->b));
 }
 
 /* Nothing here depends on the input but the tag, which the caller checks. */

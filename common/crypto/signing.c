@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
 
@@ -17,7 +18,7 @@ static void set_id(struct signing_public *public)
     uint8_t digest[SHA256_BYTES];
 
     crypto_sha256((struct str){(const char *)public->bytes, sizeof(public->bytes)}, digest);
-    crypto_hex(digest, SIGNING_ID_TEXT / 2, public->id);
+    hex_write(digest, SIGNING_ID_TEXT / 2, public->id);
 }
 
 struct signing_key *signing_key_new(const char *secret)
@@ -67,7 +68,7 @@ void signing_make(struct signing_key *key, struct str data,
 
 bool signing_public_read(struct str hex, struct signing_public *out)
 {
-    if (!crypto_unhex(hex, out->bytes, sizeof(out->bytes)))
+    if (!hex_read(hex, out->bytes, sizeof(out->bytes)))
         return false;
     set_id(out);
     return true;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/base/log.h"
 
 enum { PREFIX = 9, RANDOM = 32, CHECKED = PREFIX + RANDOM, CHECKSUM = TOKEN_TEXT - CHECKED };
@@ -61,11 +62,6 @@ void token_make(enum token_kind kind, char text[TOKEN_TEXT + 1])
     text[TOKEN_TEXT] = '\0';
 }
 
-static bool is_base62(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
 enum token_kind token_classify(struct str token)
 {
     char checksum[CHECKSUM];
@@ -82,7 +78,7 @@ enum token_kind token_classify(struct str token)
     if (token.n != TOKEN_TEXT)
         return TOKEN_MALFORMED;
     for (size_t i = PREFIX; i < CHECKED; i++)
-        if (!is_base62(token.p[i]))
+        if (!ascii_is_alphanumeric(token.p[i]))
             return TOKEN_MALFORMED;
     write_checksum(token.p, checksum);
     return memcmp(checksum, token.p + CHECKED, CHECKSUM) == 0 ? kind : TOKEN_MALFORMED;

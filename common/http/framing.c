@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/http/phr.h"
@@ -55,16 +56,15 @@ static void find_next_parser(void)
     must(next_parser != NULL);
 }
 
-static bool is_token_char(unsigned char c)
+static bool is_token_char(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-           (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
+    return ascii_is_alphanumeric(c) || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
 }
 
 static bool is_method(struct str method)
 {
     for (size_t i = 0; i < method.n; i++)
-        if (!is_token_char((unsigned char)method.p[i]))
+        if (!is_token_char(method.p[i]))
             return false;
     return method.n > 0;
 }
@@ -284,20 +284,9 @@ static void set(struct phr_chunked_decoder *decoder, uint32_t decoded, uint32_t 
     decoder->bytes_left_in_chunk = (size_t)decoded << 32 | remaining;
 }
 
-static int digit_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 static int step_size(struct phr_chunked_decoder *decoder, char c)
 {
-    int digit = digit_of(c);
+    int digit = hex_value(c);
 
     if (digit >= 0 && decoder->_hex_count < SIZE_DIGITS_MAX) {
         decoder->_hex_count++;

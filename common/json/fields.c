@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/base/log.h"
 #include "common/base/text.h"
 
@@ -75,11 +76,6 @@ static void read_choice(const struct field *field, const json_t *value, const ch
                choices_text(errors->arena, field->choices));
 }
 
-static bool is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 static bool is_uuid(struct str text)
 {
     static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
@@ -87,7 +83,7 @@ static bool is_uuid(struct str text)
     if (text.n != sizeof(form) - 1)
         return false;
     for (size_t i = 0; i < text.n; i++) {
-        if (form[i] == '-' ? text.p[i] != '-' : !is_hex(text.p[i]))
+        if (form[i] == '-' ? text.p[i] != '-' : hex_value(text.p[i]) < 0)
             return false;
     }
     return true;

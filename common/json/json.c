@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/base/log.h"
 
 enum { EXPONENT_MAX = 400 };
@@ -36,14 +37,9 @@ static size_t skip_string(struct str text, size_t at)
     return at < text.n ? at + 1 : text.n;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_number_part(char c)
 {
-    return is_digit(c) || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E';
+    return ascii_is_digit(c) || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E';
 }
 
 /* Where the number that starts at `at` is over; *fits when it is within bounds even written out,
@@ -57,7 +53,7 @@ static size_t skip_number(struct str text, size_t at, bool *fits)
     for (; at < text.n && is_number_part(text.p[at]); at++) {
         if (text.p[at] == 'e' || text.p[at] == 'E')
             in_exponent = true;
-        else if (in_exponent && is_digit(text.p[at]) && exponent <= EXPONENT_MAX)
+        else if (in_exponent && ascii_is_digit(text.p[at]) && exponent <= EXPONENT_MAX)
             exponent = exponent * 10 + (unsigned)(text.p[at] - '0');
     }
     *fits = exponent <= EXPONENT_MAX && at - start + exponent <= JSON_NUMBER_MAX;
@@ -82,7 +78,7 @@ static bool within_bounds(struct str text, char error[160])
                 return explain(text, at, "nested too deeply", error);
         } else if (c == '}' || c == ']') {
             depth -= depth > 0;
-        } else if (is_digit(c) || c == '-') {
+        } else if (ascii_is_digit(c) || c == '-') {
             next = skip_number(text, at, &fits);
             if (!fits)
                 return explain(text, at, "the number is too long", error);
@@ -125,7 +121,7 @@ static bool is_large_integer(struct str number)
     uint64_t value;
 
     for (size_t i = 0; i < digits.n; i++)
-        if (!is_digit(digits.p[i]))
+        if (!ascii_is_digit(digits.p[i]))
             return false;
     return digits.n > 2 && !str_to_u64(digits, (uint64_t)INT64_MAX + negative, &value);
 }
@@ -145,7 +141,7 @@ static json_t *parse_large_integers(struct str text, json_error_t *error)
         next = at + 1;
         if (copy[at] == '"') {
             next = skip_string(text, at);
-        } else if (is_digit(copy[at]) || copy[at] == '-') {
+        } else if (ascii_is_digit(copy[at]) || copy[at] == '-') {
             next = skip_number(text, at, &fits);
             if (is_large_integer((struct str){text.p + at, next - at})) {
                 copy[next - 2] = 'e';
@@ -218,8 +214,7 @@ static const char escape_of[256] = {
 
 static void add_escape(struct buf *buf, unsigned char byte)
 {
-    static const char digits[] = "0123456789abcdef";
-    char out[6] = {'\\', escape_of[byte], '0', '0', digits[byte >> 4], digits[byte & 0xF]};
+    char out[6] = {'\\', escape_of[byte], '0', '0', hex_digit(byte >> 4), hex_digit(byte & 0xF)};
 
     buf_add(buf, (struct str){out, escape_of[byte] == 'u' ? sizeof(out) : 2});
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
@@ -239,7 +240,7 @@ static void add_hex(struct buf *out, const char *key, const uint8_t *id, size_t 
 {
     char text[2 * TRACE_ID_BYTES + 1];
 
-    crypto_hex(id, n, text);
+    hex_write(id, n, text);
     json_add_text(out, key, str_of(text));
 }
 
