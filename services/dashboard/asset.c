@@ -1,6 +1,6 @@
 #include "services/dashboard/asset.h"
 
-#include "services/dashboard/dashboard_request.h"
+#include "services/dashboard/backend.h"
 
 /* * = an id. */
 static const char *const pages[] = {

@@ -15,6 +15,36 @@
 #include "services/dashboard/dashboard_request.h"
 #include "services/dashboard/dashboard_response.h"
 
+/* -- paths ----------------------------------------------------------------------------------- */
+
+static bool is_of_id(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '_';
+}
+
+bool path_matches(struct str path, const char *pattern, struct str *id)
+{
+    const char *star = strchr(pattern, '*');
+    struct str rest;
+    size_t n = 0;
+
+    *id = STR_NONE;
+    if (star == NULL)
+        return str_equal(path, str_of(pattern));
+    if (!str_starts(path, (struct str){pattern, (size_t)(star - pattern)}))
+        return false;
+    rest = str_skip(path, (size_t)(star - pattern));
+    while (n < rest.n && is_of_id(rest.p[n]))
+        n++;
+    if (n == 0 || n > PATH_ID_MAX || !str_equal(str_skip(rest, n), str_of(star + 1)))
+        return false;
+    *id = (struct str){rest.p, n};
+    return true;
+}
+
+/* -- actions --------------------------------------------------------------------------------- */
+
 static const struct parameter no_query[] = {{NULL, false}};
 static const struct parameter audit_query[] = {
     {"per_page", true},         {"starting_after", false},   {"operation", false},
@@ -75,6 +105,8 @@ void action_find(struct str method, struct str path, struct action_match *out)
     }
 }
 
+/* -- parameters ------------------------------------------------------------------------------ */
+
 static json_t *value_of(const struct parameter *parameter, struct str raw)
 {
     char text[PARAMETERS_VALUE_MAX];
@@ -130,9 +162,9 @@ bool parameters_read(struct str query, const struct parameter *list, json_t *obj
     return true;
 }
 
-#define USER_AGENT_MAX 255 /* as access keeps it */
-
 /* -- what the dashboard adds to a body ------------------------------------------------------- */
+
+#define USER_AGENT_MAX 255 /* as access keeps it */
 
 /* What a browser calls itself, as plain text. */
 static json_t *user_agent_of(const struct dashboard_request *request)

@@ -1,10 +1,11 @@
 /*
- * action - what the pages may ask for under /data; table in action.def.
+ * backend - what the pages may ask for under /data, and the commands that it becomes.
  *
- * What     A route is a method and a path, the command that it becomes, the least role that may,
- *          and what the dashboard adds to the command's body. Compares raw bytes (dashboard_request.h).
- * Owns     Nothing; the id points into the path.
- * Threads  Any; constant.
+ * What     An action is a method and a path, the command that it becomes, the least role that may,
+ *          and what the dashboard adds to the command's body; the table is action.def. A call of
+ *          one ends in an outcome and the service's answer.
+ * Owns     Nothing; ids and values point into the request. The reply is the request's.
+ * Threads  The loop's. What does not take a request is pure.
  */
 #ifndef SERVICES_DASHBOARD_BACKEND_H
 #define SERVICES_DASHBOARD_BACKEND_H
@@ -12,8 +13,23 @@
 #include <stdbool.h>
 
 #include "common/base/str.h"
+#include "common/http/calls.h"
 #include "common/json/json.h"
+#include "proto/outcome.h"
 #include "services/dashboard/dashboard_session.h"
+
+struct dashboard_request;
+
+/* -- paths ----------------------------------------------------------------------------------- */
+
+/* Whether a path fits a pattern, byte by byte: nothing is decoded or normalized. A star in a
+   pattern stands for an id: 1 to PATH_ID_MAX letters, digits, hyphens and underscores, as all our
+   ids are. *id, which points into the path, is STR_NONE when the pattern has no star. */
+#define PATH_ID_MAX 64
+
+bool path_matches(struct str path, const char *pattern, struct str *id);
+
+/* -- actions --------------------------------------------------------------------------------- */
 
 /* What the dashboard adds to a body. The pages may not: a body that has one of these is refused. */
 enum fill {
@@ -67,15 +83,11 @@ struct action_match {
 
 void action_find(struct str method, struct str path, struct action_match *out);
 
-/*
- * parameters - the query of a request as members of a JSON object.
- *
- * What     Each route lists what it takes; anything else, a parameter given twice, a malformed
- *          escape, text that is not UTF-8 or an invalid number is refused. Values are strings or
- *          integers for the service, which checks them.
- * Threads  Any.
- */
+/* -- parameters ------------------------------------------------------------------------------ */
 
+/* The query of a request as members of a JSON object. Each action lists what it takes; anything
+   else, a parameter given twice, a malformed escape, text that is not UTF-8 or an invalid number is
+   refused. Values are strings or integers for the service, which checks them. */
 #define PARAMETERS_VALUE_MAX 1024 /* bytes, decoded */
 
 struct parameter {
@@ -87,5 +99,22 @@ struct parameter {
    cut if it is long, and of UTF-8 letters and digits only. */
 MUST_CHECK bool parameters_read(struct str query, const struct parameter *list, json_t *object,
                                 char field[64]);
+
+/* -- calls ----------------------------------------------------------------------------------- */
+
+/* Asks the command of the action, with the body that it takes; if that cannot be, answers why. */
+void backend_call_action(struct dashboard_request *request, call_fn on_end);
+/* A command of our own. False: it cannot be asked now. */
+MUST_CHECK bool backend_call(struct dashboard_request *request, const char *subject,
+                             struct str body, call_fn on_end);
+/* The call that is under way ends as one that is late. False: none is. */
+bool backend_give_up(struct dashboard_request *request);
+/* The body of the action's command. NULL: the request has been answered. */
+MUST_CHECK json_t *backend_body(struct dashboard_request *request);
+/* How the call has ended; keeps the message. *body is STR_NONE unless a service answered. */
+enum outcome backend_outcome(struct dashboard_request *request, enum call_end end,
+                             struct bus_message *message, struct str *body);
+/* Answers with what the service said. */
+void backend_pass_on(struct dashboard_request *request, enum outcome outcome, struct str body);
 
 #endif

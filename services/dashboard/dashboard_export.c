@@ -1,8 +1,3 @@
-/*
- * The audit log as a file. One step of it is in memory at a time, and the next is asked for when
- * the browser has taken the one before; whose session it is, is asked again before each.
- */
-
 #include "services/dashboard/dashboard_export.h"
 
 #include <stdlib.h>
@@ -14,6 +9,39 @@
 #include "services/dashboard/dashboard_metrics.h"
 #include "services/dashboard/dashboard_request.h"
 #include "services/dashboard/dashboard_response.h"
+
+/* -- rows for spreadsheets ------------------------------------------------------------------- */
+
+static bool is_formula(struct str text)
+{
+    size_t i = 0;
+
+    while (i < text.n && text.p[i] == ' ')
+        i++;
+    return i < text.n && text.p[i] != '\0' && strchr("=+-@\t\r\n", text.p[i]) != NULL;
+}
+
+void csv_add_cell(struct buf *out, struct str text)
+{
+    if (out->n > 0 && out->p[out->n - 1] != '\n')
+        buf_char(out, ',');
+    buf_char(out, '"');
+    if (is_formula(text))
+        buf_char(out, '\'');
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '"')
+            buf_char(out, '"');
+        buf_char(out, text.p[i]);
+    }
+    buf_char(out, '"');
+}
+
+void csv_end_row(struct buf *out)
+{
+    buf_add(out, STR("\r\n"));
+}
+
+/* -- exports --------------------------------------------------------------------------------- */
 
 #define EXPORTS_MAX             8
 #define EXPORTS_OF_ORGANIZATION 2 /* so that none takes all the places */
@@ -261,33 +289,4 @@ void dashboard_export_release(struct dashboard_export *export)
     arena_release(&export->arena);
     *export->place = NULL;
     free(export);
-}
-
-static bool is_formula(struct str text)
-{
-    size_t i = 0;
-
-    while (i < text.n && text.p[i] == ' ')
-        i++;
-    return i < text.n && text.p[i] != '\0' && strchr("=+-@\t\r\n", text.p[i]) != NULL;
-}
-
-void csv_add_cell(struct buf *out, struct str text)
-{
-    if (out->n > 0 && out->p[out->n - 1] != '\n')
-        buf_char(out, ',');
-    buf_char(out, '"');
-    if (is_formula(text))
-        buf_char(out, '\'');
-    for (size_t i = 0; i < text.n; i++) {
-        if (text.p[i] == '"')
-            buf_char(out, '"');
-        buf_char(out, text.p[i]);
-    }
-    buf_char(out, '"');
-}
-
-void csv_end_row(struct buf *out)
-{
-    buf_add(out, STR("\r\n"));
 }

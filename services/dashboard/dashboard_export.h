@@ -1,16 +1,31 @@
 /*
- * csv - rows for spreadsheets (RFC 4180).
+ * dashboard_export - the audit log of an organization as a file, in CSV or an entry a line.
  *
- * What     Every cell is quoted. One that a spreadsheet would take for a formula (it begins with
- *          = + - @, a tab or a line end, whatever blanks stand before) gets an apostrophe in front.
- * Threads  Any; pure.
+ * What     Streamed: one step of it is in memory at a time, and the next is asked for when the
+ *          browser has taken the one before; whose session it is, is asked again before each. A
+ *          failure after the beginning breaks the file off.
+ * Owns     An export belongs to its request, which gives it back with dashboard_export_release().
+ * Threads  The loop's. What does not take a request is pure.
  */
 #ifndef SERVICES_DASHBOARD_DASHBOARD_EXPORT_H
 #define SERVICES_DASHBOARD_DASHBOARD_EXPORT_H
 
 #include "common/base/buf.h"
 
+struct dashboard_export;
+struct dashboard_request;
+
+/* -- rows for spreadsheets (RFC 4180) -------------------------------------------------------- */
+
+/* Every cell is quoted. One that a spreadsheet would take for a formula (it begins with = + - @, a
+   tab or a line end, whatever blanks stand before) gets an apostrophe in front. */
 void csv_add_cell(struct buf *out, struct str text); /* STR_NONE is an empty one */
 void csv_end_row(struct buf *out);
+
+/* -- exports --------------------------------------------------------------------------------- */
+
+/* Answers the request: with the file, or why there is none. */
+void dashboard_export_begin(struct dashboard_request *request);
+void dashboard_export_release(struct dashboard_export *export); /* NULL is fine */
 
 #endif

@@ -12,6 +12,57 @@
 #include "services/dashboard/dashboard_session.h"
 #include "services/dashboard/endpoints.h"
 
+/* -- headers --------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    size_t offset;
+} known[] = {
+    {"content-type", offsetof(struct dashboard_headers, content_type)},
+    {"origin", offsetof(struct dashboard_headers, origin)},
+    {"x-csrf-token", offsetof(struct dashboard_headers, csrf)},
+    {"sec-fetch-site", offsetof(struct dashboard_headers, fetch_site)},
+    {"user-agent", offsetof(struct dashboard_headers, user_agent)},
+    {"accept-encoding", offsetof(struct dashboard_headers, accept_encoding)},
+    {"if-none-match", offsetof(struct dashboard_headers, if_none_match)},
+    {"traceparent", offsetof(struct dashboard_headers, traceparent)},
+    {"x-forwarded-proto", offsetof(struct dashboard_headers, forwarded_proto)},
+};
+
+static void note(struct dashboard_headers *headers, struct str name, struct str value)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (str_equal(name, str_of(known[i].name))) {
+            struct dashboard_header *header =
+                (struct dashboard_header *)(void *)((char *)headers + known[i].offset);
+
+            header->value = value;
+            header->n++;
+            return;
+        }
+}
+
+void dashboard_headers_read(const h2o_req_t *req, struct dashboard_headers *headers)
+{
+    *headers = (struct dashboard_headers){0};
+    for (size_t i = 0; i < req->headers.size && i < DASHBOARD_HEADERS_MAX; i++) {
+        const h2o_header_t *header = &req->headers.entries[i];
+        struct str value = {header->value.base, header->value.len};
+
+        if (header->name == &H2O_TOKEN_COOKIE->buf)
+            headers->cookies[headers->n_cookies++] = value;
+        else if (header->name == &H2O_TOKEN_X_FORWARDED_FOR->buf)
+            headers->forwarded_for[headers->n_forwarded_for++] = value;
+        else
+            note(headers, (struct str){header->name->base, header->name->len}, value);
+    }
+}
+
+struct dashboard *dashboard_of(const struct dashboard_request *request)
+{
+    return H2O_STRUCT_FROM_MEMBER(struct dashboard, edge, request->http.edge);
+}
+
 /* -- who asks -------------------------------------------------------------------------------- */
 
 /* What members see of a list of endpoints; STR_NONE when it is none. */
@@ -62,11 +113,6 @@ static void perform_now(struct dashboard_request *request)
         dashboard_export_begin(request);
         return;
     }
-}
-
-static struct dashboard *dashboard_of(const struct dashboard_request *request)
-{
-    return H2O_STRUCT_FROM_MEMBER(struct dashboard, edge, request->http.edge);
 }
 
 static void on_turn(struct door_place *place, bool is_let_in)
@@ -347,74 +393,4 @@ int dashboard_request_begin(h2o_handler_t *handler, h2o_req_t *req)
     else
         begin_asset(request, method, path);
     return 0;
-}
-
-static bool is_of_id(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-           c == '_';
-}
-
-bool path_matches(struct str path, const char *pattern, struct str *id)
-{
-    const char *star = strchr(pattern, '*');
-    struct str rest;
-    size_t n = 0;
-
-    *id = STR_NONE;
-    if (star == NULL)
-        return str_equal(path, str_of(pattern));
-    if (!str_starts(path, (struct str){pattern, (size_t)(star - pattern)}))
-        return false;
-    rest = str_skip(path, (size_t)(star - pattern));
-    while (n < rest.n && is_of_id(rest.p[n]))
-        n++;
-    if (n == 0 || n > PATH_ID_MAX || !str_equal(str_skip(rest, n), str_of(star + 1)))
-        return false;
-    *id = (struct str){rest.p, n};
-    return true;
-}
-
-static const struct {
-    const char *name;
-    size_t offset;
-} known[] = {
-    {"content-type", offsetof(struct dashboard_headers, content_type)},
-    {"origin", offsetof(struct dashboard_headers, origin)},
-    {"x-csrf-token", offsetof(struct dashboard_headers, csrf)},
-    {"sec-fetch-site", offsetof(struct dashboard_headers, fetch_site)},
-    {"user-agent", offsetof(struct dashboard_headers, user_agent)},
-    {"accept-encoding", offsetof(struct dashboard_headers, accept_encoding)},
-    {"if-none-match", offsetof(struct dashboard_headers, if_none_match)},
-    {"traceparent", offsetof(struct dashboard_headers, traceparent)},
-    {"x-forwarded-proto", offsetof(struct dashboard_headers, forwarded_proto)},
-};
-
-static void note(struct dashboard_headers *headers, struct str name, struct str value)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-        if (str_equal(name, str_of(known[i].name))) {
-            struct dashboard_header *header =
-                (struct dashboard_header *)(void *)((char *)headers + known[i].offset);
-
-            header->value = value;
-            header->n++;
-            return;
-        }
-}
-
-void dashboard_headers_read(const h2o_req_t *req, struct dashboard_headers *headers)
-{
-    *headers = (struct dashboard_headers){0};
-    for (size_t i = 0; i < req->headers.size && i < DASHBOARD_HEADERS_MAX; i++) {
-        const h2o_header_t *header = &req->headers.entries[i];
-        struct str value = {header->value.base, header->value.len};
-
-        if (header->name == &H2O_TOKEN_COOKIE->buf)
-            headers->cookies[headers->n_cookies++] = value;
-        else if (header->name == &H2O_TOKEN_X_FORWARDED_FOR->buf)
-            headers->forwarded_for[headers->n_forwarded_for++] = value;
-        else
-            note(headers, (struct str){header->name->base, header->name->len}, value);
-    }
 }

@@ -30,27 +30,12 @@
 #include "proto/outcome.h"
 #include "services/dashboard/backend.h"
 #include "services/dashboard/dashboard.h"
+#include "services/dashboard/dashboard_export.h"
+#include "services/dashboard/dashboard_session.h"
 
-/*
- * path - whether the path of a request fits a pattern, on its raw bytes.
- *
- * What     Nothing is decoded or normalized. A star in a pattern stands for an id: 1 to
- *          PATH_ID_MAX letters, digits, hyphens and underscores, as all our ids are.
- * Owns     Nothing; the id points into the path.
- * Threads  Any; pure.
- */
+/* -- headers --------------------------------------------------------------------------------- */
 
-#define PATH_ID_MAX 64
-
-/* *id is STR_NONE when the pattern has no star. */
-bool path_matches(struct str path, const char *pattern, struct str *id);
-
-/*
- * dashboard_headers - what the dashboard reads of a request's headers, in one pass.
- *
- * Owns     Nothing; slices point into the request.
- * Threads  The loop's.
- */
+/* What the dashboard reads of a request's headers, in one pass; slices point into the request. */
 
 #define DASHBOARD_HEADERS_MAX 100 /* as many headers as h2o takes */
 
@@ -71,9 +56,9 @@ struct dashboard_headers {
 
 void dashboard_headers_read(const h2o_req_t *req, struct dashboard_headers *headers);
 
-#define DASHBOARD_REQUESTS_MAX 2048 /* requests at a time */
+/* -- requests -------------------------------------------------------------------------------- */
 
-struct dashboard_export;
+#define DASHBOARD_REQUESTS_MAX 2048 /* at a time */
 
 struct dashboard_request {
     struct edge_request http; /* first: the two are one */
@@ -92,10 +77,11 @@ struct dashboard_request {
     struct dashboard_export *export;
 };
 
+/* The loop that the request came to. */
+struct dashboard *dashboard_of(const struct dashboard_request *request);
+
 /* The handler of all requests. */
 int dashboard_request_begin(h2o_handler_t *handler, h2o_req_t *req);
-
-/* From here on for these files only. */
 
 /* Asks whose session it is; on_end is to call dashboard_request_learn(). False: it cannot be asked
    now. */
@@ -103,29 +89,5 @@ MUST_CHECK bool dashboard_request_check(struct dashboard_request *request, call_
 /* OUTCOME_OK: it is in use who may, in request->who. */
 enum outcome dashboard_request_learn(struct dashboard_request *request, enum call_end end,
                                      struct bus_message *message);
-
-/* Asks the command of the action, with the body that it takes; if that cannot be, answers why. */
-void backend_call_action(struct dashboard_request *request, call_fn on_end);
-/* A command of our own. False: it cannot be asked now. */
-MUST_CHECK bool backend_call(struct dashboard_request *request, const char *subject,
-                             struct str body, call_fn on_end);
-/* The call that is under way ends as one that is late. False: none is. */
-bool backend_give_up(struct dashboard_request *request);
-/* The body of the action's command. NULL: the request has been answered. */
-MUST_CHECK json_t *backend_body(struct dashboard_request *request);
-/* How the call has ended; keeps the message. *body is STR_NONE unless a service answered. */
-enum outcome backend_outcome(struct dashboard_request *request, enum call_end end,
-                             struct bus_message *message, struct str *body);
-/* Answers with what the service said. */
-void backend_pass_on(struct dashboard_request *request, enum outcome outcome, struct str body);
-
-void dashboard_sign_in(struct dashboard_request *request);
-void dashboard_show_session(struct dashboard_request *request);
-void dashboard_sign_out(struct dashboard_request *request);
-/* hex SHA-256("csrf" || token) */
-void dashboard_csrf_token(struct str token, char out[2 * SHA256_BYTES + 1]);
-
-void dashboard_export_begin(struct dashboard_request *request);
-void dashboard_export_release(struct dashboard_export *export);
 
 #endif

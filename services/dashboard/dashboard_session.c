@@ -14,6 +14,8 @@
 #include "services/dashboard/dashboard_request.h"
 #include "services/dashboard/dashboard_response.h"
 
+/* -- the cookie ------------------------------------------------------------------------------ */
+
 /* As long as a session lives at the most; it may end earlier. */
 #define LIFETIME_S (7 * 24 * 60 * 60)
 
@@ -63,6 +65,8 @@ void cookie_write(struct str token, bool is_https, char out[COOKIE_TEXT])
              token.p != NULL ? LIFETIME_S : 0, is_https ? "; Secure" : "");
 }
 
+/* -- where a request comes from -------------------------------------------------------------- */
+
 bool origin_is_own(struct str origin, bool is_https, struct str host)
 {
     struct str scheme = is_https ? STR("https://") : STR("http://");
@@ -76,6 +80,20 @@ bool origin_is_foreign(struct str fetch_site)
     return fetch_site.p != NULL && !str_equal(fetch_site, STR("same-origin")) &&
            !str_equal(fetch_site, STR("none"));
 }
+
+void dashboard_csrf_token(struct str token, char out[2 * SHA256_BYTES + 1])
+{
+    char text[4 + COOKIE_TOKEN_TEXT] = {'c', 's', 'r', 'f'};
+    uint8_t digest[SHA256_BYTES];
+
+    must(token.n == COOKIE_TOKEN_TEXT);
+    memcpy(text + 4, token.p, COOKIE_TOKEN_TEXT);
+    crypto_sha256((struct str){text, sizeof(text)}, digest);
+    crypto_hex(digest, sizeof(digest), out);
+    crypto_wipe(text, sizeof(text));
+}
+
+/* -- who is signed in ------------------------------------------------------------------------ */
 
 static const char *const role_names[] = {"member", "admin", "owner"};
 
@@ -136,18 +154,6 @@ void identity_release(struct identity *identity)
     *identity = (struct identity){0};
 }
 
-void dashboard_csrf_token(struct str token, char out[2 * SHA256_BYTES + 1])
-{
-    char text[4 + COOKIE_TOKEN_TEXT] = {'c', 's', 'r', 'f'};
-    uint8_t digest[SHA256_BYTES];
-
-    must(token.n == COOKIE_TOKEN_TEXT);
-    memcpy(text + 4, token.p, COOKIE_TOKEN_TEXT);
-    crypto_sha256((struct str){text, sizeof(text)}, digest);
-    crypto_hex(digest, sizeof(digest), out);
-    crypto_wipe(text, sizeof(text));
-}
-
 /* -- what the pages see ---------------------------------------------------------------------- */
 
 /* `answer` is that of session-check or of a sign-in: a copy of what the pages may see of it. */
@@ -162,7 +168,7 @@ static json_t *view_of(const struct dashboard_request *request, const json_t *an
         "{s:O?, s:O?, s:O?, s:s, s:s, s:s, s:b}", "user", json_object_get(answer, "user"),
         "organization", json_object_get(answer, "organization"), "expires_at",
         json_object_get(answer, "expires_at"), "csrf", csrf, "address", address, "base_url",
-        dashboard_settings.base_url, "secure", (int)request->http.is_https);
+        dashboard_of(request)->base_url, "secure", (int)request->http.is_https);
 }
 
 static void send_view(struct dashboard_request *request)

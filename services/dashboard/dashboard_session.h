@@ -1,10 +1,14 @@
 /*
- * cookie - the session's token in the Cookie header, and what sets and clears it.
+ * dashboard_session - sessions: the cookie, the origin and the token by which a request proves that
+ * it belongs to one, whose it is, and how one begins and ends.
  *
  * What     Over HTTPS the cookie is `__Host-session`, which no other host and no plain connection
  *          can set or read; without, on loopback, it is `session`. A request that brings two of
  *          them, or one that does not look like a token of ours, has none.
- * Threads  Any; pure.
+ *          Access says for each request whose the session is: a role that was taken away or a
+ *          session that was ended counts at once.
+ * Owns     An identity has the tree that it points into, until identity_release().
+ * Threads  The loop's. What does not take a request is pure.
  */
 #ifndef SERVICES_DASHBOARD_DASHBOARD_SESSION_H
 #define SERVICES_DASHBOARD_DASHBOARD_SESSION_H
@@ -12,8 +16,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/base/status.h"
 #include "common/base/str.h"
+#include "common/crypto/crypto.h"
 #include "common/json/json.h"
+
+struct dashboard_request;
+
+/* -- the cookie ------------------------------------------------------------------------------ */
 
 #define COOKIE_TOKEN_TEXT 43 /* base64url of 32 bytes */
 #define COOKIE_TEXT       160
@@ -26,11 +36,7 @@ bool cookie_is_token(struct str text);
 /* The value of a Set-Cookie; STR_NONE clears it. */
 void cookie_write(struct str token, bool is_https, char out[COOKIE_TEXT]);
 
-/*
- * origin - whether a request comes from the dashboard's own pages.
- *
- * Threads  Any; pure.
- */
+/* -- where a request comes from -------------------------------------------------------------- */
 
 /* Whether an Origin is scheme and host of the request itself. `null` never is. */
 bool origin_is_own(struct str origin, bool is_https, struct str host);
@@ -39,13 +45,10 @@ bool origin_is_own(struct str origin, bool is_https, struct str host);
    that another site is behind the request. */
 bool origin_is_foreign(struct str fetch_site);
 
-/*
- * identity - who is signed in, as access says for each request: a role that was taken away or a
- * session that was ended counts at once.
- *
- * Owns     The tree that it points into; identity_release().
- * Threads  The loop's.
- */
+/* What a change brings in X-CSRF-Token: hex SHA-256("csrf" || token). */
+void dashboard_csrf_token(struct str token, char out[2 * SHA256_BYTES + 1]);
+
+/* -- who is signed in ------------------------------------------------------------------------ */
 
 enum role { ROLE_MEMBER, ROLE_ADMIN, ROLE_OWNER };
 
@@ -58,5 +61,12 @@ struct identity {
 /* False: the answer lacks something, or holds what cannot be passed on in a header. */
 MUST_CHECK bool identity_read(struct str answer, struct identity *out);
 void identity_release(struct identity *identity);
+
+/* -- beginning and end ----------------------------------------------------------------------- */
+
+/* Each answers the request, now or when a service has. */
+void dashboard_sign_in(struct dashboard_request *request);
+void dashboard_show_session(struct dashboard_request *request);
+void dashboard_sign_out(struct dashboard_request *request);
 
 #endif

@@ -7,6 +7,8 @@
 #include "common/base/hash.h"
 #include "common/base/log.h"
 
+/* -- shares ---------------------------------------------------------------------------------- */
+
 #define SETS      1024 /* a power of two */
 #define WAYS      8
 #define SECOND_US 1000000
@@ -100,6 +102,8 @@ void share_leave(struct share *share)
     must(share->under_way > 0);
     share->under_way--;
 }
+
+/* -- the door -------------------------------------------------------------------------------- */
 
 void door_init(struct door *door, h2o_loop_t *loop, uint64_t seed)
 {

@@ -1,12 +1,11 @@
 /*
- * share - how much of the dashboard one session, or one organization, may have.
+ * door - how much of the dashboard one session, one organization or one network may have.
  *
- * What     A share is used up by requests and grows again with time: `per_second` on average,
- *          `burst` at once after a pause, and `at_once` that are not done with. One that is left is
- *          remembered in a table of fixed size, in which those unused for longest make room. Those
- *          in use stay, so a table whose places are all in use has none for another.
- * Owns     shares_new() gives what shares_free() takes back. A share that was entered is to be
- *          left.
+ * What     A share is used up by the requests of a session or an organization and grows again with
+ *          time. The door is where those stand who bring a password, since hashing one takes long
+ *          and few are hashed at once.
+ * Owns     shares_new() gives what shares_free() takes back; a share that was entered is to be
+ *          left. Who stands at the door belongs to its request, zeroed before its first use.
  * Threads  The loop's.
  */
 #ifndef SERVICES_DASHBOARD_DOOR_H
@@ -19,6 +18,9 @@
 #include "common/base/str.h"
 #include "common/http/throttle.h"
 
+/* -- shares ---------------------------------------------------------------------------------- */
+
+/* `per_second` on average, `burst` at once after a pause, and `at_once` that are not done with. */
 struct share_limit {
     uint32_t per_second, burst, at_once;
 };
@@ -31,6 +33,8 @@ struct share {
     bool is_known; /* by the caller, who sets it: it is in use */
 };
 
+/* A share that is left is remembered in a table of fixed size, in which those unused for longest
+   make room. Those in use stay, so a table whose places are all in use has none for another. */
 struct shares;
 
 /* `seed` is random, so that clients cannot aim at an entry. */
@@ -44,20 +48,13 @@ struct share *shares_enter(struct shares *shares, struct str whose, int64_t mono
 /* The request is done with. NULL is fine. */
 void share_leave(struct share *share);
 
-/*
- * door - where those stand who bring a password: hashing one takes long, and few are hashed at
- * once.
- *
- * What     DOOR_AT_ONCE are let in, DOOR_OF_NETWORK of one network (a /24, an IPv6 /48). Of those
- *          who wait the one is next whose network has brought the fewest passwords within this
- *          minute: a first attempt never waits for repeated attempts, from
- *          however many addresses. DOOR_WAITING wait at most, for DOOR_MS; when the queue
- *          is full, a new attempt replaces one of a network with more attempts and more
- *          waiting. The rest is told to come back.
- * Owns     Nothing: who waits or is in belongs to its request, zeroed before its first use.
- * Threads  The loop's.
- */
+/* -- the door -------------------------------------------------------------------------------- */
 
+/* DOOR_AT_ONCE are let in, DOOR_OF_NETWORK of one network (a /24, an IPv6 /48). Of those who wait
+   the one is next whose network has brought the fewest passwords within this minute: a first
+   attempt never waits for repeated attempts, from however many addresses. DOOR_WAITING wait at
+   most, for DOOR_MS; when the queue is full, a new attempt replaces one of a network with more
+   attempts and more waiting. The rest is told to come back. */
 enum {
     DOOR_AT_ONCE = 4,
     DOOR_OF_NETWORK = 2,

@@ -1,13 +1,15 @@
 /*
- * authorization - what the Authorization headers of a request hold.
+ * api_auth - what is decided about an API request before its command is sent.
  *
- * What     `Bearer`, in any case, exactly one space, the token, nothing around it, one header.
- * Owns     Nothing; the token points into the header.
+ * What     What the Authorization headers hold, and whether a request of a valid key may go on. No
+ *          state: api_request.c asks, and acts on the answers.
+ * Owns     Nothing; slices point into the request.
  * Threads  Any; pure.
  */
 #ifndef SERVICES_GATEWAY_API_AUTH_H
 #define SERVICES_GATEWAY_API_AUTH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/base/str.h"
@@ -15,6 +17,9 @@
 #include "services/gateway/api_route.h"
 #include "services/gateway/key_cache.h"
 
+/* -- the key --------------------------------------------------------------------------------- */
+
+/* `Bearer`, in any case, exactly one space, the token, nothing around it, one header. */
 enum authorization {
     AUTHORIZATION_MISSING,
     AUTHORIZATION_MALFORMED, /* not what is described above, or a checksum that is wrong */
@@ -25,15 +30,9 @@ enum authorization {
 /* `n` headers, of which `value` is the last. *token is set for AUTHORIZATION_TOKEN only. */
 enum authorization authorization_read(struct str value, size_t n, struct str *token);
 
-/*
- * checks - the order in which a request of a valid key is checked. Pure.
- *
- * What     Plan, HTTPS, address, rate, path, method, Accept, scope, Content-Type, size: the first
- *          that fails is the answer. What comes before (framing, the key) and after (the body) is
- *          checked elsewhere.
- * Threads  Any.
- */
+/* -- the checks ------------------------------------------------------------------------------ */
 
+/* What is known of a request when its key has been accepted. */
 struct facts {
     const struct key_record *record;
     const struct api_route *route;
@@ -45,7 +44,9 @@ struct facts {
     bool too_large;
 };
 
-/* OUTCOME_OK or a refusal. */
+/* OUTCOME_OK or a refusal. Plan, HTTPS, address, rate, path, method, Accept, scope, Content-Type,
+   size: the first that fails is the answer. What comes before (framing, the key) and after (the
+   body) is checked elsewhere. */
 enum outcome checks_run(const struct facts *facts);
 
 #endif

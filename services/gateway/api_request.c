@@ -13,7 +13,7 @@
 #include "proto/subject.h"
 #include "services/gateway/gateway_metrics.h"
 
-/* -- the end ----------------------------------------------------------------------------------- */
+/* -- the end --------------------------------------------------------------------------------- */
 
 static void on_request_end(struct edge_request *http)
 {
@@ -129,7 +129,7 @@ static void respond_fault(struct api_request *request, enum framing_fault fault)
     send_response(request, &response);
 }
 
-/* -- too late ---------------------------------------------------------------------------------- */
+/* -- too late -------------------------------------------------------------------------------- */
 
 static void on_late(struct edge_request *http)
 {
@@ -158,7 +158,7 @@ static void on_late(struct edge_request *http)
     }
 }
 
-/* -- the beginning ----------------------------------------------------------------------------- */
+/* -- the beginning --------------------------------------------------------------------------- */
 
 static void read_request(struct api_request *request, const struct api_headers *headers)
 {

@@ -9,10 +9,8 @@
 #ifndef SERVICES_GATEWAY_GATEWAY_H
 #define SERVICES_GATEWAY_GATEWAY_H
 
-#include "common/base/config.h"
 #include "common/http/edge.h"
 #include "common/http/throttle.h"
-#include "common/runtime/edge_program.h"
 #include "services/gateway/key_cache.h"
 #include "services/gateway/key_lookup.h"
 
@@ -31,21 +29,5 @@ struct gateway {
     h2o_timeout_t usage_timeout;
     h2o_timeout_entry_t usage_timer;
 };
-
-extern const struct edge_program gateway_program;
-
-/* Its settings, beside those of every edge_program. Constant once threads run. */
-struct gateway_settings {
-    const char *address;
-    int64_t port;
-    int64_t tls_port;
-    const char *tls_cert, *tls_key;
-    int64_t auth_failure_limit;
-    int64_t threads;
-    int64_t usage_interval_ms;
-};
-
-#define GATEWAY_SETTINGS 8
-extern const struct setting gateway_setting_table[GATEWAY_SETTINGS];
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * key - what the gateway remembers of an API key, and for how long it may rely on it.
+ * key_cache - the API keys that a loop has met lately, what access said of them, and for how long
+ * that is relied on.
  *
  * What     A key is known by the SHA-256 of its token. What access said of it is relied on for 3
  *          seconds; then it is asked again while the old answer still serves; from 5 seconds on
@@ -7,8 +8,10 @@
  *          60 seconds after its latest confirmation. That access did not answer is remembered for a
  *          second; that the bus was not there is not, for it may be in the next moment. A refusal
  *          is remembered for 5 seconds.
- * Owns     Its record's list of addresses; key_release() frees it.
- * Threads  The gateway's loop.
+ *          Keys are bounded in number, those known and those not (so that made-up keys cannot drive
+ *          out real ones). The least recently used key is evicted, unless it is referenced.
+ * Owns     The cache owns its keys, a key its record, and a record its list of addresses.
+ * Threads  The loop's.
  */
 #ifndef SERVICES_GATEWAY_KEY_CACHE_H
 #define SERVICES_GATEWAY_KEY_CACHE_H
@@ -19,12 +22,16 @@
 #include "common/base/status.h"
 #include "common/base/uuid.h"
 #include "common/crypto/crypto.h"
+#include "common/json/json.h"
 #include "services/gateway/key_usage.h"
 #include "services/gateway/quota.h"
 
+struct gateway;
+
+/* -- what access answers --------------------------------------------------------------------- */
+
 #define KEY_ADDRESSES_MAX 10000
 
-/* What access answered. */
 struct key_record {
     char organization_id[UUID_TEXT + 1], api_key_id[UUID_TEXT + 1];
     bool may_write;
@@ -40,9 +47,13 @@ MUST_CHECK bool key_record_read(struct str json, struct key_record *out);
 void key_record_release(struct key_record *record);
 bool key_record_lists(const struct key_record *record, const struct address *address);
 
-enum key_state { KEY_NEW, KEY_KNOWN, KEY_REFUSED };
+/* A count in a reply of access, a member of an object: a whole number from 0 to 2^31 - 1. False
+   leaves *out untouched. */
+MUST_CHECK bool count_read(const json_t *object, const char *name, uint32_t *out);
 
-struct gateway;
+/* -- keys ------------------------------------------------------------------------------------ */
+
+enum key_state { KEY_NEW, KEY_KNOWN, KEY_REFUSED };
 
 struct key {
     struct gateway *gateway; /* who asks about it */
@@ -51,13 +62,15 @@ struct key {
     int64_t confirmed_us; /* monotonic time of the request that produced the cached state */
     int64_t ask_again_us; /* monotonic: not before, after access was unreachable */
     bool stale;           /* a notice said that something changed since */
-    bool asking;          /* a look-up is on its way */
-    char overtaken_by[UUID_TEXT +
-                      1]; /* organization named by a notice received during the lookup, "" = none */
-    bool overtaken_again; /* notices named several organizations */
-    bool is_budgeted;     /* that lookup is counted until it has found a key */
+
+    /* The look-up that is under way. */
+    bool asking;
+    bool is_budgeted; /* it is counted until it has found a key */
     int64_t asked_us;
-    h2o_linklist_t waiting; /* API requests that wait for the look-up */
+    /* organization named by a notice received since it began, "" = none */
+    char overtaken_by[UUID_TEXT + 1];
+    bool overtaken_again;   /* notices named several organizations */
+    h2o_linklist_t waiting; /* API requests that wait for it */
 
     struct key_record record; /* KEY_KNOWN, and the latest one after that */
     struct quota quota;
@@ -69,7 +82,7 @@ struct key {
     int64_t used_s; /* Unix seconds: latest use */
     struct usage_tally tally;
 
-    /* key_cache's */
+    /* The cache's own. */
     struct key *chain;
     h2o_linklist_t recency;
     bool listed_as_known;
@@ -102,21 +115,14 @@ void key_doubt(struct key *key, struct str organization_id);
    of another organization than the only one that notices were about is not. */
 bool key_is_overtaken(const struct key *key, const struct key_record *record);
 
-/*
- * key_cache - the keys this loop has met lately.
- *
- * What     Found by hash; bounded in number, those known and those not (so that made-up keys cannot
- *          drive out real ones). The least recently used key is evicted, unless it is referenced.
- * Owns     The keys. key_cache_get() holds one for its caller until key_cache_put().
- * Threads  The gateway's loop.
- */
+/* -- the cache ------------------------------------------------------------------------------- */
 
 struct key_cache;
 
 struct key_cache *key_cache_new(size_t known_max, size_t other_max);
 void key_cache_free(struct key_cache *cache);
 
-/* The key with this hash, made when there is none. */
+/* The key with this hash, made when there is none; held for the caller until key_cache_put(). */
 struct key *key_cache_get(struct key_cache *cache, const uint8_t hash[SHA256_BYTES]);
 void key_cache_hold(struct key *key);
 /* Gives it back. Also moves it to its place after its state has changed. */
@@ -128,17 +134,12 @@ void key_cache_doubt(struct key_cache *cache, struct str organization_id);
 void key_cache_each(struct key_cache *cache, void (*visit)(struct key *key, void *closure),
                     void *closure);
 
-/*
- * familiar - networks from which a good key came within the last hour.
- *
- * What     API clients call from the same few networks (a /24, a /48) again and again. When made-up
- *          keys have used up what may be looked up, a key that was not met before is still looked
- *          up if it comes from one of these: see key_lookup.h. A table of fixed size, in which
- *          the network that was quiet for longest makes room.
- * Owns     familiar_new() gives what familiar_free() takes back.
- * Threads  One.
- */
+/* -- familiar networks ----------------------------------------------------------------------- */
 
+/* Networks from which a good key came within the last hour: API clients call from the same few
+   networks (a /24, a /48) again and again. When made-up keys have used up what may be looked up, a
+   key that was not met before is still looked up if it comes from one of these: see key_lookup.h. A
+   table of fixed size, in which the network that was quiet for longest makes room. */
 struct familiar;
 
 /* `seed` is random, so that clients cannot aim at an entry. */

@@ -1,4 +1,4 @@
-/* Who is it: v1.access.authenticate. */
+/* Whose is a key: v1.access.authenticate. */
 
 #include "services/gateway/key_lookup.h"
 
@@ -15,6 +15,66 @@
 #include "services/gateway/gateway_metrics.h"
 
 #define WITHHELD_TELL_US 1000000
+
+/* -- wait lists ------------------------------------------------------------------------------ */
+
+void wait_list_add(struct wait_entry *entry, h2o_linklist_t *list)
+{
+    h2o_linklist_insert(list, &entry->link);
+}
+
+void wait_list_remove(struct wait_entry *entry)
+{
+    if (h2o_linklist_is_linked(&entry->link))
+        h2o_linklist_unlink(&entry->link);
+}
+
+void wait_list_resume(h2o_linklist_t *list)
+{
+    h2o_linklist_t now;
+
+    /* Those who wait again while they are resumed do so in `list`, for the next time. */
+    h2o_linklist_init_anchor(&now);
+    h2o_linklist_insert_list(&now, list);
+    while (!h2o_linklist_is_empty(&now)) {
+        struct wait_entry *entry = H2O_STRUCT_FROM_MEMBER(struct wait_entry, link, now.next);
+
+        wait_list_remove(entry);
+        entry->resume(entry);
+    }
+}
+
+/* -- the lookup budget ----------------------------------------------------------------------- */
+
+#define PRICE_US (1000000 / LOOKUP_BUDGET_PER_SECOND)
+#define MAX_US   ((int64_t)LOOKUP_BUDGET_MAX * PRICE_US)
+
+/* How much of it is there for whom. */
+static const int64_t max_us[] = {
+    [STANDING_SUSPECT] = MAX_US / 2,
+    [STANDING_STRANGER] = MAX_US / 4 * 3,
+    [STANDING_FAMILIAR] = MAX_US,
+};
+
+bool lookup_budget_take(struct lookup_budget *budget, enum standing standing, int64_t mono_us)
+{
+    int64_t earned_us = mono_us - budget->as_of_us;
+
+    budget->as_of_us = mono_us;
+    budget->spent_us = budget->spent_us > earned_us ? budget->spent_us - earned_us : 0;
+    if (budget->spent_us + PRICE_US > max_us[standing])
+        return false;
+    budget->spent_us += PRICE_US;
+    return true;
+}
+
+void lookup_budget_refund(struct lookup_budget *budget)
+{
+    if (budget->spent_us >= PRICE_US)
+        budget->spent_us -= PRICE_US;
+}
+
+/* -- look-ups -------------------------------------------------------------------------------- */
 
 static void ask(struct gateway *gateway, struct key *key);
 
@@ -140,31 +200,7 @@ bool key_lookup_wait(struct gateway *gateway, struct key *key, struct wait_entry
     return key->asking;
 }
 
-void wait_list_add(struct wait_entry *entry, h2o_linklist_t *list)
-{
-    h2o_linklist_insert(list, &entry->link);
-}
-
-void wait_list_remove(struct wait_entry *entry)
-{
-    if (h2o_linklist_is_linked(&entry->link))
-        h2o_linklist_unlink(&entry->link);
-}
-
-void wait_list_resume(h2o_linklist_t *list)
-{
-    h2o_linklist_t now;
-
-    /* Those who wait again while they are resumed do so in `list`, for the next time. */
-    h2o_linklist_init_anchor(&now);
-    h2o_linklist_insert_list(&now, list);
-    while (!h2o_linklist_is_empty(&now)) {
-        struct wait_entry *entry = H2O_STRUCT_FROM_MEMBER(struct wait_entry, link, now.next);
-
-        wait_list_remove(entry);
-        entry->resume(entry);
-    }
-}
+/* -- invalidations --------------------------------------------------------------------------- */
 
 struct invalidation {
     h2o_multithread_message_t super;
@@ -200,32 +236,4 @@ void invalidation_deliver(h2o_multithread_receiver_t *invalidations, h2o_linklis
         memcpy(latest, invalidation->organization_id, sizeof(latest));
         free(invalidation);
     }
-}
-
-#define PRICE_US (1000000 / LOOKUP_BUDGET_PER_SECOND)
-#define MAX_US   ((int64_t)LOOKUP_BUDGET_MAX * PRICE_US)
-
-/* How much of it is there for whom. */
-static const int64_t max_us[] = {
-    [STANDING_SUSPECT] = MAX_US / 2,
-    [STANDING_STRANGER] = MAX_US / 4 * 3,
-    [STANDING_FAMILIAR] = MAX_US,
-};
-
-bool lookup_budget_take(struct lookup_budget *budget, enum standing standing, int64_t mono_us)
-{
-    int64_t earned_us = mono_us - budget->as_of_us;
-
-    budget->as_of_us = mono_us;
-    budget->spent_us = budget->spent_us > earned_us ? budget->spent_us - earned_us : 0;
-    if (budget->spent_us + PRICE_US > max_us[standing])
-        return false;
-    budget->spent_us += PRICE_US;
-    return true;
-}
-
-void lookup_budget_refund(struct lookup_budget *budget)
-{
-    if (budget->spent_us >= PRICE_US)
-        budget->spent_us -= PRICE_US;
 }

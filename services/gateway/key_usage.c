@@ -1,3 +1,5 @@
+/* Who used which key for what: v1.access.used. */
+
 #include "services/gateway/key_usage.h"
 
 #include <inttypes.h>
@@ -22,47 +24,6 @@ struct usage_report {
     size_t n;       /* keys in it */
     bool is_closed; /* nothing can be added any more */
 };
-
-/* -- counting -------------------------------------------------------------------------------- */
-
-static bool put(struct key_usage *usage, const struct key *key);
-
-static struct key *key_of(h2o_linklist_t *node)
-{
-    return H2O_STRUCT_FROM_MEMBER(struct key, tally.listed, node);
-}
-
-static void reset(struct usage_tally *tally)
-{
-    memset(tally->outcomes, 0, sizeof(tally->outcomes));
-    memset(tally->latency, 0, sizeof(tally->latency));
-}
-
-void key_usage_init(struct key_usage *usage)
-{
-    *usage = (struct key_usage){.first = NULL};
-    h2o_linklist_init_anchor(&usage->used);
-    h2o_linklist_init_anchor(&usage->due);
-}
-
-void key_usage_count(struct gateway *gateway, struct key *key, int status, int64_t took_us)
-{
-    struct key_usage *usage = &gateway->usage;
-    struct usage_tally *tally = &key->tally;
-    int64_t minute = key->used_s / 60;
-
-    if (!h2o_linklist_is_linked(&tally->listed)) {
-        key_cache_hold(key);
-        h2o_linklist_insert(&usage->used, &tally->listed);
-        tally->minute = minute;
-    } else if (tally->minute < minute) {
-        if (put(usage, key))
-            reset(tally);
-        tally->minute = minute;
-    }
-    tally->outcomes[usage_outcome_of(status)]++;
-    tally->latency[usage_bucket(took_us)]++;
-}
 
 /* -- reports --------------------------------------------------------------------------------- */
 
@@ -137,6 +98,17 @@ static bool put(struct key_usage *usage, const struct key *key)
     return true;
 }
 
+static struct key *key_of(h2o_linklist_t *node)
+{
+    return H2O_STRUCT_FROM_MEMBER(struct key, tally.listed, node);
+}
+
+static void reset(struct usage_tally *tally)
+{
+    memset(tally->outcomes, 0, sizeof(tally->outcomes));
+    memset(tally->latency, 0, sizeof(tally->latency));
+}
+
 /* Of the keys that are due, as many as there is room for. */
 static void fill(struct gateway *gateway)
 {
@@ -151,6 +123,34 @@ static void fill(struct gateway *gateway)
         h2o_linklist_unlink(&key->tally.listed);
         key_cache_put(gateway->keys, key);
     }
+}
+
+/* -- counting -------------------------------------------------------------------------------- */
+
+void key_usage_init(struct key_usage *usage)
+{
+    *usage = (struct key_usage){.first = NULL};
+    h2o_linklist_init_anchor(&usage->used);
+    h2o_linklist_init_anchor(&usage->due);
+}
+
+void key_usage_count(struct gateway *gateway, struct key *key, int status, int64_t took_us)
+{
+    struct key_usage *usage = &gateway->usage;
+    struct usage_tally *tally = &key->tally;
+    int64_t minute = key->used_s / 60;
+
+    if (!h2o_linklist_is_linked(&tally->listed)) {
+        key_cache_hold(key);
+        h2o_linklist_insert(&usage->used, &tally->listed);
+        tally->minute = minute;
+    } else if (tally->minute < minute) {
+        if (put(usage, key))
+            reset(tally);
+        tally->minute = minute;
+    }
+    tally->outcomes[usage_outcome_of(status)]++;
+    tally->latency[usage_bucket(took_us)]++;
 }
 
 /* -- reporting ------------------------------------------------------------------------------- */
@@ -241,15 +241,4 @@ void key_usage_finish(struct gateway *gateway)
                 log_int("keys", (int64_t)usage->first->n));
         drop_first(usage);
     }
-}
-
-bool count_read(const json_t *object, const char *name, uint32_t *out)
-{
-    const json_t *value = json_object_get(object, name);
-
-    if (!json_is_integer(value) || json_integer_value(value) < 0 ||
-        json_integer_value(value) > INT32_MAX)
-        return false;
-    *out = (uint32_t)json_integer_value(value);
-    return true;
 }

@@ -1,6 +1,5 @@
 /*
- * key_usage - counts what keys are used for, and reports it to access every
- * USAGE_INTERVAL_MS.
+ * key_usage - counts what keys are used for, and reports it to access every USAGE_INTERVAL_MS.
  *
  * What     A key that was used is held and listed until it has been reported. Its counts are those
  *          of one minute. A report that certainly did not arrive is sent again; while as many wait
@@ -17,7 +16,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/json/json.h"
 #include "proto/usage.h"
 
 struct gateway;
@@ -47,14 +45,5 @@ void key_usage_count(struct gateway *gateway, struct key *key, int status, int64
 void key_usage_report(struct gateway *gateway);
 /* Reports what is left, and waits for no reply. */
 void key_usage_finish(struct gateway *gateway);
-
-/*
- * count - a count in a reply of access: a whole number from 0 to 2^31 - 1.
- *
- * Threads  Any; pure.
- */
-
-/* A member of an object; false leaves *out untouched. */
-bool count_read(const json_t *object, const char *name, uint32_t *out);
 
 #endif

@@ -2,8 +2,6 @@
 
 #include "services/gateway/quota.h"
 
-#include "services/gateway/gateway.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -11,9 +9,10 @@
 #include "proto/headers.h"
 #include "proto/outcome.h"
 #include "proto/subject.h"
+#include "services/gateway/gateway.h"
 #include "services/gateway/gateway_metrics.h"
-#include "services/gateway/key_lookup.h"
-#include "services/gateway/key_usage.h"
+
+/* -- counting -------------------------------------------------------------------------------- */
 
 /* A sixteenth of what is left is asked for at once: few questions while there is plenty, exact at
    the end. */
@@ -96,6 +95,8 @@ struct quota_view quota_view(const struct quota *quota)
         .reset_s = (quota->window + 1) * QUOTA_WINDOW_SECONDS,
     };
 }
+
+/* -- leases ---------------------------------------------------------------------------------- */
 
 static enum status read_reply(struct key *key, struct bus_message *message)
 {

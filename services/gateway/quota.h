@@ -2,16 +2,26 @@
  * quota - a key's share of the current window's limit.
  *
  * What     Requests are counted in windows of 10 seconds aligned to the epoch. The access service
- *          grants shares ("leases") of what a window allows; they are exact over all gateways. This
- *          is the bookkeeping of one key's lease: no I/O. While access is unreachable the gateway
- *          counts by itself against the whole limit until the window ends.
- * Threads  One.
+ *          grants shares ("leases") of what a window allows; they are exact over all gateways.
+ *          While access is unreachable the gateway counts by itself against the whole limit until
+ *          the window ends. At most one question for a lease is in flight for a key, however many
+ *          requests wait for it.
+ * Owns     Nothing; a key that is asked about is held until the answer is there.
+ * Threads  The loop's.
  */
 #ifndef SERVICES_GATEWAY_QUOTA_H
 #define SERVICES_GATEWAY_QUOTA_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "common/base/status.h"
+
+struct gateway;
+struct key;
+struct wait_entry;
+
+/* -- counting: no I/O ------------------------------------------------------------------------ */
 
 #define QUOTA_WINDOW_SECONDS 10
 
@@ -48,5 +58,12 @@ struct quota_view {
     int64_t reset_s; /* Unix seconds at which the window ends */
 };
 struct quota_view quota_view(const struct quota *quota);
+
+/* -- leases: asked of access ----------------------------------------------------------------- */
+
+void quota_lease_ahead(struct gateway *gateway, struct key *key);
+/* False: it cannot be asked now; the key's quota has what can be counted here. */
+MUST_CHECK bool quota_lease_wait(struct gateway *gateway, struct key *key,
+                                 struct wait_entry *entry);
 
 #endif

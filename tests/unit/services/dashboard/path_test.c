@@ -1,4 +1,4 @@
-#include "services/dashboard/dashboard_request.h"
+#include "services/dashboard/backend.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
