@@ -3,6 +3,7 @@
 
 #include "common/bus/bus.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,20 +69,42 @@ static natsStatus set_tls(natsOptions *options, const struct bus_tls *tls)
     return s;
 }
 
+/* What a connection that is lost becomes: 0 bytes of a buffer for that time refuse to publish, so
+   that nothing is kept for later. */
+static natsStatus set_reconnecting(natsOptions *o)
+{
+    natsStatus s = natsOptions_SetAllowReconnect(o, true);
+    if (s == NATS_OK)
+        s = natsOptions_SetMaxReconnect(o, -1);
+    if (s == NATS_OK)
+        s = natsOptions_SetReconnectWait(o, RECONNECT_WAIT_MS);
+    if (s == NATS_OK)
+        s = natsOptions_SetReconnectJitter(o, RECONNECT_JITTER_MS, RECONNECT_JITTER_MS);
+    if (s == NATS_OK)
+        s = natsOptions_SetReconnectBufSize(o, 0);
+    if (s == NATS_OK)
+        s = natsOptions_SetFailRequestsOnDisconnect(o, true);
+    return s;
+}
+
 /* These fail only on bad arguments or lack of memory; any failure is fatal. */
 static natsStatus set_behaviour(natsOptions *o, const char *name)
 {
-    return natsOptions_SetName(o, name) | natsOptions_SetTimeout(o, CONNECT_TIMEOUT_MS) |
-           natsOptions_SetAllowReconnect(o, true) | natsOptions_SetMaxReconnect(o, -1) |
-           natsOptions_SetReconnectWait(o, RECONNECT_WAIT_MS) |
-           natsOptions_SetReconnectJitter(o, RECONNECT_JITTER_MS, RECONNECT_JITTER_MS) |
-           /* 0 refuses to publish while the link is down; nothing is kept for later. */
-           natsOptions_SetReconnectBufSize(o, 0) |
-           natsOptions_SetFailRequestsOnDisconnect(o, true) |
-           natsOptions_SetPingInterval(o, PING_INTERVAL_MS) |
-           natsOptions_SetMaxPingsOut(o, PINGS_OUT_MAX) | natsOptions_SetIOBufSize(o, IO_BUFFER) |
-           /* No flusher thread, which would wait a millisecond before each write. */
-           natsOptions_SetSendAsap(o, true);
+    natsStatus s = natsOptions_SetName(o, name);
+    if (s == NATS_OK)
+        s = natsOptions_SetTimeout(o, CONNECT_TIMEOUT_MS);
+    if (s == NATS_OK)
+        s = set_reconnecting(o);
+    if (s == NATS_OK)
+        s = natsOptions_SetPingInterval(o, PING_INTERVAL_MS);
+    if (s == NATS_OK)
+        s = natsOptions_SetMaxPingsOut(o, PINGS_OUT_MAX);
+    if (s == NATS_OK)
+        s = natsOptions_SetIOBufSize(o, IO_BUFFER);
+    /* No flusher thread, which would wait a millisecond before each write. */
+    if (s == NATS_OK)
+        s = natsOptions_SetSendAsap(o, true);
+    return s;
 }
 
 static natsStatus set_options(struct bus *bus, const struct bus_options *options)
@@ -149,11 +172,16 @@ struct bus *bus_connect(const struct bus_options *options)
 static void say_goodbye(struct bus *bus)
 {
     int64_t until_us = clock_mono_us() + GOODBYE_MS * 1000;
-    struct pollfd fd = {.fd = dup(bus_socket(bus)), .events = POLLOUT};
+    /* A copy, for nats.c closes its own when the link is lost. */
+    struct pollfd fd = {.fd = fcntl(bus_socket(bus), F_DUPFD_CLOEXEC, 0), .events = POLLOUT};
     char dropped[4096];
 
+    /* Without one (the link has just been lost, or there are too many files) poll() ignores it: the
+       last messages are still written, but nothing tells when the server has read them. */
     while (!bus_flush(bus) && clock_mono_us() < until_us)
         (void)poll(&fd, 1, GOODBYE_MS / 10);
+    if (fd.fd < 0)
+        return;
     shutdown(fd.fd, SHUT_WR);
     fd.events = POLLIN;
     for (int64_t left_us; (left_us = until_us - clock_mono_us()) > 0;) {

@@ -125,11 +125,16 @@ static void on_error(natsConnection *nats, natsSubscription *sub, natsStatus err
 
 natsStatus bus_set_callbacks(struct bus *bus, natsOptions *o)
 {
-    return natsOptions_SetEventLoop(o, bus, on_attach, on_read, on_write, on_detach) |
-           natsOptions_SetDisconnectedCB(o, on_disconnected, bus) |
-           natsOptions_SetReconnectedCB(o, on_reconnected, bus) |
-           natsOptions_SetClosedCB(o, on_closed, bus) |
-           natsOptions_SetErrorHandler(o, on_error, bus);
+    natsStatus s = natsOptions_SetEventLoop(o, bus, on_attach, on_read, on_write, on_detach);
+    if (s == NATS_OK)
+        s = natsOptions_SetDisconnectedCB(o, on_disconnected, bus);
+    if (s == NATS_OK)
+        s = natsOptions_SetReconnectedCB(o, on_reconnected, bus);
+    if (s == NATS_OK)
+        s = natsOptions_SetClosedCB(o, on_closed, bus);
+    if (s == NATS_OK)
+        s = natsOptions_SetErrorHandler(o, on_error, bus);
+    return s;
 }
 
 /* -- dialing --------------------------------------------------------------------------------- */
