@@ -115,27 +115,36 @@ static void perform_now(struct dashboard_request *request)
     }
 }
 
-static void on_turn(struct door_place *place, bool is_let_in)
+static void turn_away(struct dashboard_request *request)
 {
-    struct dashboard_request *request =
-        H2O_STRUCT_FROM_MEMBER(struct dashboard_request, place, place);
-
-    if (is_let_in) {
-        perform_now(request);
-        return;
-    }
     metric_add(dashboard_metrics.turned_away, 1);
     dashboard_response_refusal(&request->http, OUTCOME_BUSY,
                                "Many people are signing in; try again in a moment");
 }
 
+static void on_turn(struct door_place *place, bool is_let_in)
+{
+    struct dashboard_request *request =
+        H2O_STRUCT_FROM_MEMBER(struct dashboard_request, place, place);
+
+    if (is_let_in)
+        perform_now(request);
+    else
+        turn_away(request);
+}
+
 /* What has a password hashed waits for its turn. */
 static void perform(struct dashboard_request *request)
 {
+    enum door_turn turn = DOOR_LET_IN;
+
     if (request->match.action->body == BODY_SECRET)
-        door_come(&dashboard_of(request)->door, &request->place, &request->http.client, on_turn);
-    else
+        turn = door_come(&dashboard_of(request)->door, &request->place, &request->http.client,
+                         on_turn);
+    if (turn == DOOR_LET_IN)
         perform_now(request);
+    else if (turn == DOOR_TURNED_AWAY)
+        turn_away(request);
 }
 
 enum outcome dashboard_request_learn(struct dashboard_request *request, enum call_end end,

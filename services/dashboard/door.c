@@ -141,7 +141,6 @@ static void let_in(struct door *door, struct door_place *place)
     place->is_inside = true;
     door->n_inside++;
     h2o_linklist_insert(&door->inside, &place->link);
-    place->on_turn(place, true);
 }
 
 static void stop_waiting(struct door *door, struct door_place *place)
@@ -207,24 +206,23 @@ static bool make_room(struct door *door, const struct door_place *newcomer)
     return true;
 }
 
-void door_come(struct door *door, struct door_place *place, const struct address *client,
-               void (*on_turn)(struct door_place *place, bool is_let_in))
+enum door_turn door_come(struct door *door, struct door_place *place, const struct address *client,
+                         void (*on_turn)(struct door_place *place, bool is_let_in))
 {
     *place = (struct door_place){.door = door, .client = *client, .on_turn = on_turn};
     if (may_enter(door, client)) {
         let_in(door, place);
-        return;
+        return DOOR_LET_IN;
     }
     place->n_before = (uint32_t)count_of_network(&door->waiting, client);
     if (place->n_before >= DOOR_WAITING_OF_NETWORK ||
-        (door->n_waiting >= DOOR_WAITING && !make_room(door, place))) {
-        on_turn(place, false);
-        return;
-    }
+        (door->n_waiting >= DOOR_WAITING && !make_room(door, place)))
+        return DOOR_TURNED_AWAY;
     place->timer.cb = on_timeout;
     h2o_timeout_link(door->loop, &door->timeout, &place->timer);
     h2o_linklist_insert(&door->waiting, &place->link);
     door->n_waiting++;
+    return DOOR_WAITS;
 }
 
 static void go(struct door_place *place)
@@ -237,6 +235,7 @@ static void go(struct door_place *place)
     while ((next = find_next(door)) != NULL) {
         stop_waiting(door, next);
         let_in(door, next);
+        next->on_turn(next, true);
     }
 }
 

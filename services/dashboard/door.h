@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/status.h"
 #include "common/base/str.h"
 #include "common/http/throttle.h"
 
@@ -83,9 +84,13 @@ struct door_place {
 };
 
 void door_init(struct door *door, h2o_loop_t *loop, uint64_t seed);
-/* Calls on_turn: at once, or when it is its turn, or with false when it is turned away. */
-void door_come(struct door *door, struct door_place *place, const struct address *client,
-               void (*on_turn)(struct door_place *place, bool is_let_in));
+/* What becomes of a newcomer. */
+enum door_turn { DOOR_LET_IN, DOOR_WAITS, DOOR_TURNED_AWAY };
+
+/* DOOR_WAITS: on_turn tells later whether it is let in or turned away. */
+MUST_CHECK enum door_turn door_come(struct door *door, struct door_place *place,
+                                    const struct address *client,
+                                    void (*on_turn)(struct door_place *place, bool is_let_in));
 /* An attempt has finished, or no longer waits; also one that never came. */
 void door_leave(struct door_place *place);
 /* The same of one for whom something may still be hashed: the place is taken for a while longer. */
