@@ -8,9 +8,9 @@
 #include "common/crypto/crypto.h"
 #include "common/db/params.h"
 #include "services/webhook/address_policy.h"
-#include "services/webhook/transfer.h"
 #include "services/webhook/dns_lookup.h"
 #include "services/webhook/signing.h"
+#include "services/webhook/transfer.h"
 
 enum {
     REFRESH_US = 30 * 1000 * 1000,
@@ -98,14 +98,11 @@ static void on_looked_up(void *closure, const struct address *addresses, size_t 
 static void look_up(struct attempts *attempts, struct attempt *attempt)
 {
     struct looking *looking = ARENA_NEW(&attempt->arena, struct looking);
-    struct dns_lookup *lookup;
 
     *looking = (struct looking){attempts, attempt};
-    lookup =
+    attempt->lookup =
         dns_lookup_begin(attempts->lookups, arena_cstr(&attempt->arena, attempt->parsed_url.host),
                          on_looked_up, looking);
-    if (lookup != NULL)
-        attempt->lookup = lookup;
 }
 
 /* False: the key that the secret was sealed with is not ours. */

@@ -11,15 +11,18 @@
 
 enum { TRY_MS = 1500, TRIES = 2 };
 
-struct dns_lookups {
-    ares_channel channel;
+struct dns_lookup {
+    struct dns_lookups *lookups;
+    struct dns_lookup *next; /* of those that are done */
+    dns_lookup_fn on_done;   /* NULL = abandoned */
+    void *closure;
+    struct address addresses[DNS_LOOKUP_ADDRESSES_MAX];
+    size_t n;
 };
 
-struct dns_lookup {
-    dns_lookup_fn on_done; /* NULL = abandoned */
-    void *closure;
-    bool has_begun; /* dns_lookup_begin() has returned it */
-    bool is_done;   /* before that */
+struct dns_lookups {
+    ares_channel channel;
+    struct dns_lookup *done, **done_end; /* their callbacks are still to be called */
 };
 
 static size_t collect(const struct ares_addrinfo *info, struct address *out)
@@ -34,21 +37,39 @@ static size_t collect(const struct ares_addrinfo *info, struct address *out)
     return n;
 }
 
+/* c-ares calls this whenever it likes, also from within ares_getaddrinfo(). */
 static void on_info(void *arg, int status, int timeouts, struct ares_addrinfo *info)
 {
     struct dns_lookup *lookup = arg;
-    struct address addresses[DNS_LOOKUP_ADDRESSES_MAX];
-    size_t n = 0;
 
     if (status == ARES_SUCCESS && info != NULL)
-        n = collect(info, addresses);
+        lookup->n = collect(info, lookup->addresses);
     if (info != NULL)
         ares_freeaddrinfo(info);
-    if (lookup->on_done != NULL)
-        lookup->on_done(lookup->closure, addresses, n);
-    lookup->is_done = true;
-    if (lookup->has_begun)
+    *lookup->lookups->done_end = lookup;
+    lookup->lookups->done_end = &lookup->next;
+}
+
+static struct dns_lookup *take_done(struct dns_lookups *lookups)
+{
+    struct dns_lookup *done = lookups->done;
+
+    lookups->done = NULL;
+    lookups->done_end = &lookups->done;
+    return done;
+}
+
+/* Look-ups that a callback begins wait for the next time. */
+static void call_back(struct dns_lookups *lookups)
+{
+    struct dns_lookup *lookup = take_done(lookups), *next;
+
+    for (; lookup != NULL; lookup = next) {
+        next = lookup->next;
+        if (lookup->on_done != NULL)
+            lookup->on_done(lookup->closure, lookup->addresses, lookup->n);
         free(lookup);
+    }
 }
 
 struct dns_lookups *dns_lookups_new(const char *servers)
@@ -68,6 +89,7 @@ struct dns_lookups *dns_lookups_new(const char *servers)
         ares_init_options(&lookups->channel, &options,
                           ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS);
     must(status == ARES_SUCCESS);
+    (void)take_done(lookups);
     if (servers != NULL && ares_set_servers_ports_csv(lookups->channel, servers) != ARES_SUCCESS) {
         LOG(LOG_ERROR, "WEBHOOK_DNS_SERVER must be addresses, each with a port if need be");
         dns_lookups_free(lookups);
@@ -78,9 +100,15 @@ struct dns_lookups *dns_lookups_new(const char *servers)
 
 void dns_lookups_free(struct dns_lookups *lookups)
 {
+    struct dns_lookup *lookup;
+
     if (lookups == NULL)
         return;
-    ares_destroy(lookups->channel);
+    ares_destroy(lookups->channel); /* ends all of them */
+    while ((lookup = lookups->done) != NULL) {
+        lookups->done = lookup->next;
+        free(lookup);
+    }
     ares_library_cleanup();
     free(lookups);
 }
@@ -92,14 +120,10 @@ struct dns_lookup *dns_lookup_begin(struct dns_lookups *lookups, const char *nam
     struct dns_lookup *lookup = calloc(1, sizeof(*lookup));
 
     must(lookup != NULL);
+    lookup->lookups = lookups;
     lookup->on_done = on_done;
     lookup->closure = closure;
     ares_getaddrinfo(lookups->channel, name, NULL, &hints, on_info, lookup);
-    if (lookup->is_done) {
-        free(lookup);
-        return NULL;
-    }
-    lookup->has_begun = true;
     return lookup;
 }
 
@@ -133,6 +157,8 @@ int dns_lookups_timeout_ms(struct dns_lookups *lookups, int max_ms)
     struct timeval max = {.tv_sec = max_ms / 1000, .tv_usec = max_ms % 1000 * 1000L}, left;
     const struct timeval *min = ares_timeout(lookups->channel, &max, &left);
 
+    if (lookups->done != NULL)
+        return 0;
     return (int)(min->tv_sec * 1000 + (min->tv_usec + 999) / 1000);
 }
 
@@ -148,4 +174,5 @@ void dns_lookups_process(struct dns_lookups *lookups, const struct pollfd *fds, 
     }
     /* Those whose time is over. */
     ares_process_fd(lookups->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+    call_back(lookups);
 }

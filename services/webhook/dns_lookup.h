@@ -21,15 +21,14 @@
 struct dns_lookups;
 struct dns_lookup;
 
-/* All addresses of the name, those first that are best to be used. May be called before
-   dns_lookup_begin() returns. `n` beyond DNS_LOOKUP_ADDRESSES_MAX counts as none. */
+/* All addresses of the name, those first that are best to be used; called by dns_lookups_process()
+   alone. More than DNS_LOOKUP_ADDRESSES_MAX count as none. */
 typedef void (*dns_lookup_fn)(void *closure, const struct address *addresses, size_t n);
 
 /* `servers` as "address[:port],..."; NULL = the system's. NULL (logged): they cannot be used. */
 struct dns_lookups *dns_lookups_new(const char *servers);
-void dns_lookups_free(struct dns_lookups *lookups);
+void dns_lookups_free(struct dns_lookups *lookups); /* calls no callback */
 
-/* NULL when the callback has been called already. */
 struct dns_lookup *dns_lookup_begin(struct dns_lookups *lookups, const char *name,
                                     dns_lookup_fn on_done, void *closure);
 void dns_lookup_abandon(struct dns_lookup *lookup);
