@@ -1,5 +1,7 @@
 #include "common/base/hash.h"
 
+#include <string.h>
+
 /* The last steps of splitmix64: each bit of the result depends on each bit of x. */
 static uint64_t mix(uint64_t x)
 {
@@ -8,7 +10,10 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-uint64_t hash_words(uint64_t first, uint64_t second, uint64_t seed)
+uint64_t hash_key(const uint8_t key[16], uint64_t seed)
 {
-    return mix(mix(first ^ seed) ^ second);
+    uint64_t word[2];
+
+    memcpy(word, key, sizeof(word));
+    return mix(mix(word[0] ^ seed) ^ word[1]);
 }

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* Of a key of two words: an address, the start of a digest. */
-uint64_t hash_words(uint64_t first, uint64_t second, uint64_t seed);
+/* Of a key of 16 bytes: an address, the start of a digest. */
+uint64_t hash_key(const uint8_t key[16], uint64_t seed);
 
 #endif

@@ -70,12 +70,9 @@ void clients_shut_down(struct clients *clients)
 /* The place of the pointer to it; that of a NULL pointer when there is none. */
 static struct peer_count **find_count(struct clients *clients, const struct network *network)
 {
-    uint64_t half[2];
-    struct peer_count **at;
+    const uint64_t hash = hash_key(network->base.b, clients->seed ^ network->bits);
+    struct peer_count **at = &clients->counts[hash % CLIENTS_BUCKETS];
 
-    memcpy(half, network->base.b, sizeof(half));
-    at = &clients->counts[hash_words(half[0], half[1] ^ network->bits, clients->seed) %
-                          CLIENTS_BUCKETS];
     while (*at != NULL && !network_equal(&(*at)->network, network))
         at = &(*at)->next;
     return at;

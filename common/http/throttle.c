@@ -1,7 +1,6 @@
 #include "common/http/throttle.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/hash.h"
 #include "common/base/log.h"
@@ -39,10 +38,7 @@ void throttle_free(struct throttle *throttle)
 
 static size_t set_of(const struct throttle *throttle, const struct network *network)
 {
-    uint64_t half[2];
-
-    memcpy(half, network->base.b, sizeof(half));
-    return (size_t)(hash_words(half[0], half[1] ^ network->bits, throttle->seed) % SETS);
+    return (size_t)(hash_key(network->base.b, throttle->seed ^ network->bits) % SETS);
 }
 
 static int64_t minute_of(int64_t now_us)

@@ -36,10 +36,7 @@ void shares_free(struct shares *shares)
 
 static struct share *set_of(struct shares *shares, const uint8_t whose[16])
 {
-    uint64_t half[2];
-
-    memcpy(half, whose, sizeof(half));
-    return shares->at[hash_words(half[0], half[1], shares->seed) % SETS];
+    return shares->at[hash_key(whose, shares->seed) % SETS];
 }
 
 /* Its place, or that of the one which makes room; NULL: all are in use. */

@@ -241,11 +241,8 @@ static struct key *key_at(h2o_linklist_t *node)
 
 static struct key **place_of(struct key_cache *cache, const uint8_t hash[SHA256_BYTES])
 {
-    uint64_t half[2];
-    struct key **place;
+    struct key **place = &cache->bucket[hash_key(hash, cache->seed) % BUCKETS];
 
-    memcpy(half, hash, sizeof(half));
-    place = &cache->bucket[hash_words(half[0], half[1], cache->seed) % BUCKETS];
     while (*place != NULL && memcmp((*place)->hash, hash, SHA256_BYTES) != 0)
         place = &(*place)->chain;
     return place;
@@ -407,7 +404,10 @@ static uint64_t number_of(const struct address *address)
 
 static size_t set_of(const struct familiar *familiar, uint64_t network)
 {
-    return (size_t)(hash_words(network, 0, familiar->seed) % SETS);
+    uint8_t key[16] = {0};
+
+    memcpy(key, &network, sizeof(network));
+    return (size_t)(hash_key(key, familiar->seed) % SETS);
 }
 
 void familiar_note(struct familiar *familiar, const struct address *address, int64_t mono_us)
