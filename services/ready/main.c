@@ -78,7 +78,7 @@ static void ask(int fd, char answer[ANSWER_MAX + 1])
 }
 
 /* Why it is not ready is the answer's body. */
-static int judge(const char *answer)
+static int check(const char *answer)
 {
     const char *body = strstr(answer, "\r\n\r\n");
 
@@ -111,5 +111,5 @@ int main(int argc, char **argv)
         return fail(strerrordesc_np(errno));
     ask(fd, answer);
     close(fd);
-    return judge(answer);
+    return check(answer);
 }
