@@ -347,7 +347,7 @@ enum status apply_all(struct db_admin *admin, const struct apply_options *option
     if (st == ST_OK)
         st = limit_lock_wait(admin, ROLE_LOCK_WAIT);
     if (st == ST_OK)
-        st = script(admin, migrate_sql[SQL_CREATE_LEDGER].text, "create_ledger");
+        st = script(admin, migrate_sql[SQL_CREATE_VERSION_TABLE].text, "create_version_table");
     if (st == ST_OK)
         st = script(admin, migrate_sql[SQL_CREATE_FUNCTIONS].text, "create_functions");
     if (st == ST_OK)
@@ -367,7 +367,7 @@ enum status apply_status(struct db_admin *admin, const struct migration *list, s
 {
     struct applied *applied = NULL;
     size_t n_applied = 0;
-    enum status st = query(admin, SQL_HAS_LEDGER, NULL, 0);
+    enum status st = query(admin, SQL_HAS_VERSION_TABLE, NULL, 0);
 
     if (st == ST_OK && strcmp(db_admin_value(admin, 0, 0), "t") == 0)
         st = read_applied(admin, &applied, &n_applied);

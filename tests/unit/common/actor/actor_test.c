@@ -37,7 +37,7 @@ Test(actor, lets_a_command_ask_for_more_in_the_same_transaction)
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 4);
 }
 
-Test(actor, says_that_it_recorded_nothing_without_a_ledger)
+Test(actor, says_that_it_recorded_nothing_without_an_audit_sink)
 {
     static struct service reader;
 
