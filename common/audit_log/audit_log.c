@@ -8,6 +8,8 @@
 #include "common/db/params.h"
 #include "common/json/json.h"
 
+/* -- entries ----------------------------------------------------------------------------------- */
+
 const char *audit_log_outcome(int http_status)
 {
     if (http_status < 300)
@@ -16,9 +18,6 @@ const char *audit_log_outcome(int http_status)
         return "denied";
     return http_status < 500 ? "rejected" : "error";
 }
-
-/* -- one column of all entries ------------------------------------------------------------------
- */
 
 enum {
     IDS = 1 << AUDIT_LOG_ORGANIZATION_ID | 1 << AUDIT_LOG_REQUEST_ID | 1 << AUDIT_LOG_API_KEY_ID |
@@ -100,8 +99,6 @@ void audit_log_add(struct db *db, int statement, const struct audit_log_entry *e
     db_add_binary(db, statement, params, AUDIT_LOG_COLUMNS, IDS);
 }
 
-/* -- the audit sink -------------------------------------------------------------------------- */
-
 bool audit_log_entry_of(const struct command *command, struct audit_log_entry *out)
 {
     if (command->route->operation == OP_NONE || !outcome_is_audited(command->outcome))
@@ -119,29 +116,7 @@ bool audit_log_entry_of(const struct command *command, struct audit_log_entry *o
     return true;
 }
 
-void audit_log_write(struct db *db, int statement, struct command *const *commands, size_t n,
-                     struct arena *arena, audit_log_entry_fn entry_of)
-{
-    struct audit_log_entry *entries = ARENA_ARRAY(arena, struct audit_log_entry, n);
-    size_t n_entries = 0;
-
-    for (size_t i = 0; i < n; i++)
-        if (entry_of(commands[i], &entries[n_entries]))
-            n_entries++;
-    if (n_entries > 0)
-        audit_log_add(db, statement, entries, n_entries, arena);
-    change_log_add(db, statement + 1, commands, n, arena);
-}
-
-static void add(struct db *db, int statement, struct command *const *commands, size_t n,
-                struct arena *arena)
-{
-    audit_log_write(db, statement, commands, n, arena, audit_log_entry_of);
-}
-
-const struct audit_sink audit_log = {.entries = &audit_log_sql[SQL_APPEND_ENTRIES],
-                                     .changes = &audit_log_sql[SQL_APPEND_CHANGES],
-                                     .add = add};
+/* -- changes ----------------------------------------------------------------------------------- */
 
 /* The parameters of sql/append_changes.sql. */
 enum column {
@@ -155,8 +130,6 @@ enum column {
     ADDRESS,
     COLUMNS,
 };
-
-/* -- what is said ------------------------------------------------------------------------------ */
 
 /* NULL when it is no JSON: then it has no members either. */
 static json_t *parsed(struct str text)
@@ -221,8 +194,6 @@ struct change_entry change_entry_of(const struct command *command, struct arena 
     return entry;
 }
 
-/* -- one row ----------------------------------------------------------------------------------- */
-
 /* A target that did not exist, such as a session, is not recorded. */
 static bool is_change(const struct command *command)
 {
@@ -270,3 +241,29 @@ void change_log_add(struct db *db, int statement, struct command *const *command
         params[c] = array_close(&columns[c]);
     db_add(db, statement, params, COLUMNS);
 }
+
+/* -- the audit sink ---------------------------------------------------------------------------- */
+
+void audit_log_write(struct db *db, int statement, struct command *const *commands, size_t n,
+                     struct arena *arena, audit_log_entry_fn entry_of)
+{
+    struct audit_log_entry *entries = ARENA_ARRAY(arena, struct audit_log_entry, n);
+    size_t n_entries = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (entry_of(commands[i], &entries[n_entries]))
+            n_entries++;
+    if (n_entries > 0)
+        audit_log_add(db, statement, entries, n_entries, arena);
+    change_log_add(db, statement + 1, commands, n, arena);
+}
+
+static void add(struct db *db, int statement, struct command *const *commands, size_t n,
+                struct arena *arena)
+{
+    audit_log_write(db, statement, commands, n, arena, audit_log_entry_of);
+}
+
+const struct audit_sink audit_log = {.entries = &audit_log_sql[SQL_APPEND_ENTRIES],
+                                     .changes = &audit_log_sql[SQL_APPEND_CHANGES],
+                                     .add = add};

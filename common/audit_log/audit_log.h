@@ -1,13 +1,20 @@
 /*
- * audit_log - appends to the audit log (table audit.entries) in the transaction of the work
- * itself.
+ * audit_log - appends to the audit log (table audit.entries) and to the log of changes (table
+ * audit.changes: who changed what, when and how) in the transaction of the work itself.
  *
- * What     The audit sink that services hand to their actors. For every command whose route has an
- *          operation and whose outcome is audited (proto/outcome.def) it adds one row; all rows of
- *          a batch go in one INSERT. An entry's id is the request's id: exactly one entry a
- *          request, and a second one for the same id fails the transaction, so that a command whose
- *          answer has been given and recorded by the gateway is not executed after all.
+ * What     The audit sink that services hand to their actors.
+ *          For every command whose route has an operation and whose outcome is audited
+ *          (proto/outcome.def) it adds one entry; all entries of a batch go in one INSERT. An
+ *          entry's id is the request's id: exactly one entry a request, and a second one for the
+ *          same id fails the transaction, so that a command whose answer has been given and
+ *          recorded by the gateway is not executed after all.
+ *          For every command that succeeded, whose route names a change and that changed something
+ *          it adds one row to the log of changes. That takes its target and detail from the request
+ *          and the reply as proto/change.def has it, and from what the handler noted
+ *          (command_note()). Without User-Email it was an operator, by convctl.
+ * Owns     Everything is made in the arena.
  * Threads  The actor's.
+ * Fails    Never: a value that is too long for a detail is put down as its size.
  */
 #ifndef COMMON_AUDIT_LOG_AUDIT_LOG_H
 #define COMMON_AUDIT_LOG_AUDIT_LOG_H
@@ -15,6 +22,8 @@
 #include "common/actor/actor.h"
 
 extern const struct audit_sink audit_log;
+
+/* -- entries ----------------------------------------------------------------------------------- */
 
 /* The pieces, for the audit service, which records what the gateway answered by itself. */
 struct audit_log_entry {
@@ -54,17 +63,7 @@ bool audit_log_entry_of(const struct command *command, struct audit_log_entry *o
 void audit_log_write(struct db *db, int statement, struct command *const *commands, size_t n,
                      struct arena *arena, audit_log_entry_fn entry_of);
 
-/*
- * change_log - the log of changes (table audit.changes): who changed what, when and how.
- *
- * What     One row for every command that succeeded, whose route names a change and that changed
- *          something, written in the transaction of the work. It takes its target and detail from
- *          the request and the reply as proto/change.def has it, and from what the handler noted
- *          (command_note()). Without User-Email it was an operator, by convctl.
- * Owns     Everything is made in the arena.
- * Threads  The actor's.
- * Fails    Never. A value that is too long for a detail is put down as its size.
- */
+/* -- changes ----------------------------------------------------------------------------------- */
 
 #define CHANGE_LOG_VALUE_MAX 1024 /* bytes of JSON; no more of one value stand in a detail */
 

@@ -8,9 +8,12 @@
 
 #include "common/base/log.h"
 
+/* -- addresses --------------------------------------------------------------------------------- */
+
+/* Of an IPv4 address in 16 bytes. */
 static const uint8_t mapped_prefix[12] = {[10] = 0xff, [11] = 0xff};
 
-static bool is_mapped(const struct address *address)
+static bool is_v4(const struct address *address)
 {
     return memcmp(address->b, mapped_prefix, sizeof(mapped_prefix)) == 0;
 }
@@ -41,7 +44,7 @@ void address_format(const struct address *address, char text[ADDRESS_TEXT])
 {
     const char *done;
 
-    if (is_mapped(address))
+    if (is_v4(address))
         done = inet_ntop(AF_INET, address->b + sizeof(mapped_prefix), text, ADDRESS_TEXT);
     else
         done = inet_ntop(AF_INET6, address->b, text, ADDRESS_TEXT);
@@ -52,6 +55,22 @@ bool address_equal(const struct address *a, const struct address *b)
 {
     return memcmp(a->b, b->b, sizeof(a->b)) == 0;
 }
+
+struct address address_of(const struct sockaddr *from)
+{
+    struct address address = {{0}};
+
+    if (from->sa_family == AF_INET) {
+        memcpy(address.b, mapped_prefix, sizeof(mapped_prefix));
+        memcpy(address.b + sizeof(mapped_prefix),
+               &((const struct sockaddr_in *)(const void *)from)->sin_addr, 4);
+    } else if (from->sa_family == AF_INET6) {
+        memcpy(address.b, &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr, 16);
+    }
+    return address;
+}
+
+/* -- networks ---------------------------------------------------------------------------------- */
 
 enum { ADDRESS_BITS = 128, ADDRESS_BITS_V4 = 32, PREFIX_TEXT_MAX = 3 };
 
@@ -96,13 +115,6 @@ bool network_holds(const struct network *network, const struct address *address)
     return odd == 0 || ((network->base.b[whole] ^ address->b[whole]) & mask) == 0;
 }
 
-static bool is_v4(const struct address *address)
-{
-    static const uint8_t mapped[12] = {[10] = 0xff, 0xff};
-
-    return memcmp(address->b, mapped, sizeof(mapped)) == 0;
-}
-
 struct network network_around(const struct address *address, unsigned bits_v4, unsigned bits_v6)
 {
     struct network network = {.bits = is_v4(address) ? ADDRESS_BITS - ADDRESS_BITS_V4 + bits_v4
@@ -138,6 +150,8 @@ struct network network_wide(const struct address *address)
     return network_around(address, 24, 48);
 }
 
+/* -- lists of networks ------------------------------------------------------------------------- */
+
 bool networks_parse(struct str text, struct networks *out)
 {
     struct networks networks = {0};
@@ -161,17 +175,4 @@ bool networks_hold(const struct networks *networks, const struct address *addres
         if (network_holds(&networks->at[i], address))
             return true;
     return false;
-}
-
-struct address address_of(const struct sockaddr *from)
-{
-    struct address address = {{0}};
-
-    if (from->sa_family == AF_INET) {
-        address.b[10] = address.b[11] = 0xff;
-        memcpy(address.b + 12, &((const struct sockaddr_in *)(const void *)from)->sin_addr, 4);
-    } else if (from->sa_family == AF_INET6) {
-        memcpy(address.b, &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr, 16);
-    }
-    return address;
 }

@@ -1,9 +1,9 @@
 /*
- * address - one exact IPv4 or IPv6 address.
+ * ip - exact IPv4 and IPv6 addresses, blocks of them, and the address of a socket.
  *
- * What     Both kinds in 16 bytes; an IPv4 address and its IPv4-mapped IPv6 form are one and the
- *          same. Text with a prefix length, a zone, brackets, blanks, leading zeros of an octet or
- *          fewer than four octets is refused: what cannot be read in only one way is not read.
+ * What     Both kinds of address in 16 bytes; an IPv4 address and its IPv4-mapped IPv6 form are one
+ *          and the same. Text with a zone, brackets, leading zeros of an octet or fewer than four
+ *          octets is refused: what cannot be read in only one way is not read.
  * Threads  Any; pure.
  */
 #ifndef COMMON_BASE_IP_H
@@ -15,36 +15,31 @@
 
 #include "common/base/str.h"
 
+struct sockaddr;
+
+/* -- addresses --------------------------------------------------------------------------------- */
+
 #define ADDRESS_TEXT 46
 
 struct address {
     uint8_t b[16]; /* IPv4 as ::ffff:a.b.c.d */
 };
 
-bool address_parse(struct str text, struct address *out); /* false leaves *out untouched */
+/* Without a prefix length and without blanks. False leaves *out untouched. */
+bool address_parse(struct str text, struct address *out);
 /* The canonical spelling: dotted for IPv4, RFC 5952 for IPv6. */
 void address_format(const struct address *address, char text[ADDRESS_TEXT]);
 bool address_equal(const struct address *a, const struct address *b);
+/* The unspecified address for a family that is not IP. */
+struct address address_of(const struct sockaddr *from);
 
-/*
- * network - blocks of addresses, and the address of a socket.
- *
- * Threads  Any; pure.
- */
+/* -- networks ---------------------------------------------------------------------------------- */
 
-#define NETWORKS_MAX 64
 #define NETWORK_TEXT (ADDRESS_TEXT + 4)
-
-struct sockaddr;
 
 struct network {
     struct address base;
     unsigned bits; /* of the 128 */
-};
-
-struct networks {
-    size_t n;
-    struct network at[NETWORKS_MAX];
 };
 
 /* `a.b.c.d/n`; an address without a prefix is a network of one. Bits behind the prefix are refused:
@@ -64,11 +59,17 @@ bool network_equal(const struct network *a, const struct network *b);
 struct network network_near(const struct address *address);
 struct network network_wide(const struct address *address);
 
+/* -- lists of networks ------------------------------------------------------------------------- */
+
+#define NETWORKS_MAX 64
+
+struct networks {
+    size_t n;
+    struct network at[NETWORKS_MAX];
+};
+
 /* `a.b.c.d/n,...`, blanks around commas are fine, and so is empty text. */
 bool networks_parse(struct str text, struct networks *out);
 bool networks_hold(const struct networks *networks, const struct address *address);
-
-/* The unspecified address for a family that is not IP. */
-struct address address_of(const struct sockaddr *from);
 
 #endif

@@ -45,6 +45,8 @@ struct metric {
 
 static struct metric *first, *last;
 
+/* -- registering ------------------------------------------------------------------------------- */
+
 /* Nothing follows a name that was left: its series would not stand together. */
 static bool name_is_closed(const char *name)
 {
@@ -115,6 +117,8 @@ struct metric *metric_histogram_count(const char *name, const char *labels, cons
     return add_histogram(&scale_count, name, labels, help);
 }
 
+/* -- updating ---------------------------------------------------------------------------------- */
+
 void metric_add(struct metric *metric, int64_t n)
 {
     atomic_fetch_add_explicit(&metric->value, n, memory_order_relaxed);
@@ -142,6 +146,8 @@ void metric_observe(struct metric *metric, int64_t value)
     atomic_fetch_add_explicit(&metric->in[bucket], 1, memory_order_relaxed);
     metric_add(metric, value);
 }
+
+/* -- rendering --------------------------------------------------------------------------------- */
 
 /* name{labels} value, the value divided into the unit it is shown in. */
 static void render_value(struct buf *out, const struct metric *metric, const char *suffix,
@@ -182,21 +188,7 @@ static void render_histogram(struct buf *out, const struct metric *metric)
     render_value(out, metric, "_count", count, 1);
 }
 
-void metrics_render(struct buf *out)
-{
-    const char *name = "";
-
-    for (const struct metric *m = first; m; m = m->next) {
-        if (strcmp(m->name, name) != 0)
-            buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, m->type);
-        name = m->name;
-        if (m->scale)
-            render_histogram(out, m);
-        else
-            render_value(out, m, "", atomic_load_explicit(&m->value, memory_order_relaxed), 1);
-    }
-    metrics_render_process(out);
-}
+/* -- the process ------------------------------------------------------------------------------- */
 
 static int64_t started_us;
 
@@ -229,32 +221,54 @@ static int64_t resident_bytes(void)
     return (int64_t)pages * sysconf(_SC_PAGESIZE);
 }
 
-static void render(struct buf *out, const char *name, const char *type, const char *help)
+static void begin_process_metric(struct buf *out, const char *name, const char *type,
+                                 const char *help)
 {
     buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n%s", name, help, name, type, name);
 }
 
-static void render_us(struct buf *out, int64_t us)
+static void render_seconds(struct buf *out, int64_t us)
 {
     buf_printf(out, " %" PRId64 ".%06" PRId64 "\n", us / 1000000, us % 1000000);
 }
 
-void metrics_render_process(struct buf *out)
+static void render_process(struct buf *out)
 {
     struct rusage usage;
 
     getrusage(RUSAGE_SELF, &usage);
-    render(out, "conversations_build_info", "gauge", "Version of the program, always 1.");
+    begin_process_metric(out, "conversations_build_info", "gauge",
+                         "Version of the program, always 1.");
     buf_printf(out, "{version=\"%s\",revision=\"%s\"} 1\n", version_text, version_revision);
-    render(out, "process_cpu_seconds_total", "counter", "CPU time used.");
-    render_us(out, time_us(usage.ru_utime) + time_us(usage.ru_stime));
-    render(out, "process_start_time_seconds", "gauge", "When the process started, Unix time.");
-    render_us(out, started_us);
-    render(out, "process_resident_memory_bytes", "gauge", "Resident memory.");
+    begin_process_metric(out, "process_cpu_seconds_total", "counter", "CPU time used.");
+    render_seconds(out, time_us(usage.ru_utime) + time_us(usage.ru_stime));
+    begin_process_metric(out, "process_start_time_seconds", "gauge",
+                         "When the process started, Unix time.");
+    render_seconds(out, started_us);
+    begin_process_metric(out, "process_resident_memory_bytes", "gauge", "Resident memory.");
     buf_printf(out, " %" PRId64 "\n", resident_bytes());
-    render(out, "conversations_threads_standing", "gauge",
-           "Threads that have not responded for more than three seconds.");
+    begin_process_metric(out, "conversations_threads_standing", "gauge",
+                         "Threads that have not responded for more than three seconds.");
     buf_printf(out, " %zu\n", watchdog_overdue(WATCHDOG_READY_US, NULL));
-    render(out, "log_lines_dropped_total", "counter", "Log lines that could not be written.");
+    begin_process_metric(out, "log_lines_dropped_total", "counter",
+                         "Log lines that could not be written.");
     buf_printf(out, " %" PRIu64 "\n", log_dropped());
+}
+
+/* -- all of them ------------------------------------------------------------------------------- */
+
+void metrics_render(struct buf *out)
+{
+    const char *name = "";
+
+    for (const struct metric *m = first; m; m = m->next) {
+        if (strcmp(m->name, name) != 0)
+            buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, m->type);
+        name = m->name;
+        if (m->scale)
+            render_histogram(out, m);
+        else
+            render_value(out, m, "", atomic_load_explicit(&m->value, memory_order_relaxed), 1);
+    }
+    render_process(out);
 }

@@ -5,8 +5,9 @@
  *          add. A metric is one time series: name, optional label set (written out, `a="b",c="d"`).
  *          Series of one name are registered next to each other and share help and type. Names of
  *          counters end in _total, those of durations in _seconds: must() sees to all of it.
- *          metrics_render() adds those of the process itself (version, processor time, start,
- *          memory).
+ *          metrics_render() adds those of the process itself: its version, what the kernel knows of
+ *          it (processor time, start, memory) under the names that Prometheus' own clients use,
+ *          threads that hang, and the lines that the log had to drop.
  * Owns     The registry, names and labels, until the process ends. Help is kept, not copied.
  * Threads  Register before threads start; update and render from any.
  */
@@ -33,15 +34,7 @@ void metric_observe(struct metric *metric, int64_t value);
 
 int64_t metric_read(const struct metric *metric); /* of a histogram: the sum of what it saw */
 
-void metrics_render(struct buf *out); /* Prometheus text exposition format 0.0.4 */
-
-/*
- * metrics_process - the version of this process, what the kernel knows of it, under the names that
- * Prometheus' own clients use, and the lines that the log had to drop.
- *
- * Threads  Any.
- */
-
-void metrics_render_process(struct buf *out);
+/* Prometheus text exposition format 0.0.4. */
+void metrics_render(struct buf *out);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * text - the rules for strings that come from outside. Input is valid UTF-8 (json_read saw to it).
+ * text - the rules for strings that come from outside, and the code points they are made of.
  *
+ * What     Input is valid UTF-8 (json_read saw to it), unless it says otherwise.
  * Threads  Any; pure functions.
  */
 #ifndef COMMON_BASE_TEXT_H
@@ -11,6 +12,8 @@
 
 #include "common/base/arena.h"
 #include "common/base/str.h"
+
+/* -- texts ------------------------------------------------------------------------------------- */
 
 size_t text_length(struct str s);        /* Unicode code points */
 bool text_has_nul(struct str s);         /* U+0000 */
@@ -25,11 +28,9 @@ bool text_is_utf8(struct str s); /* RFC 3629: no surrogates, no overlong forms *
    U+0000). */
 bool text_decode_form(struct str raw, char *capacity, size_t max, struct str *out);
 
-/*
- * utf8 - one code point at a time, by RFC 3629: no surrogates, no overlong forms, up to U+10FFFF.
- *
- * Threads  Any; pure functions.
- */
+/* -- code points ------------------------------------------------------------------------------- */
+
+/* By RFC 3629: no surrogates, no overlong forms, up to U+10FFFF. */
 
 #define UTF8_MAX 4 /* bytes of a code point */
 

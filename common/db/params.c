@@ -7,6 +7,8 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 
+/* -- the parameters of one statement ----------------------------------------------------------- */
+
 void params_add(struct params *params, struct str value)
 {
     must(params->n < PARAMS_MAX);
@@ -30,6 +32,15 @@ void params_add_id(struct params *params, struct arena *arena, const struct uuid
     uuid_format(id, text);
     params_add(params, str_of(text));
 }
+
+enum status db_once(struct db *db, int statement, const struct params *params, int64_t timeout_us)
+{
+    db_open_batch(db, clock_us() + timeout_us);
+    db_add(db, statement, params->at, params->n);
+    return db_commit(db);
+}
+
+/* -- an array, element by element -------------------------------------------------------------- */
 
 void array_open(struct buf *array, struct arena *arena, size_t capacity)
 {
@@ -91,7 +102,7 @@ struct str array_close(struct buf *array)
     return buf_str(array);
 }
 
-/* -- in binary format ------------------------------------------------------------------------ */
+/* -- an array of ids in binary format ---------------------------------------------------------- */
 
 enum { UUID_OID = 2950, NULL_ELEMENT = -1 };
 
@@ -145,11 +156,4 @@ void ids_add_text(struct buf *ids, struct str text)
 struct str ids_close(struct buf *ids)
 {
     return buf_str(ids);
-}
-
-enum status db_once(struct db *db, int statement, const struct params *params, int64_t timeout_us)
-{
-    db_open_batch(db, clock_us() + timeout_us);
-    db_add(db, statement, params->at, params->n);
-    return db_commit(db);
 }

@@ -1,7 +1,6 @@
 /*
- * params - the parameters of one statement, appended in the order of their numbers.
+ * params - the parameters of a statement, and arrays for one of them.
  *
- * What     All zeros is an empty list.
  * Owns     Values stay where they are; what has to be written out first lives in the arena.
  * Threads  One thread at a time.
  */
@@ -12,8 +11,11 @@
 #include "common/base/uuid.h"
 #include "common/db/db.h"
 
+/* -- the parameters of one statement ----------------------------------------------------------- */
+
 #define PARAMS_MAX 8
 
+/* In the order of their numbers. All zeros is an empty list. */
 struct params {
     db_param at[PARAMS_MAX];
     size_t n;
@@ -24,15 +26,14 @@ void params_add_bool(struct params *params, bool value);
 void params_add_int(struct params *params, struct arena *arena, int64_t value);
 void params_add_id(struct params *params, struct arena *arena, const struct uuid *id);
 
-/*
- * array - a PostgreSQL array, element by element, for one parameter.
- *
- * What     As text: {1,"a","b\"c",NULL}. Arrays of ids (ids_*) are also there in binary format, which
- *          db_add_binary() wants to be told of: to read an id from text costs the server more than
- *          half a microsecond, and a request has a dozen.
- * Owns     The text lives in the arena.
- * Threads  One thread at a time.
- */
+/* A statement in a separate transaction, as upkeep needs it. The link must be up. Its rows are
+   db_result(db, 0), until the next batch. */
+MUST_CHECK enum status db_once(struct db *db, int statement, const struct params *params,
+                               int64_t timeout_us);
+
+/* -- an array, element by element -------------------------------------------------------------- */
+
+/* As text: {1,"a","b\"c",NULL}. */
 
 /* `capacity` is a guess at its length in bytes. */
 void array_open(struct buf *array, struct arena *arena, size_t capacity);
@@ -45,21 +46,16 @@ void array_add_id(struct buf *array, const struct uuid *id);
 /* The whole of it; nothing can be added behind. */
 struct str array_close(struct buf *array);
 
-/* uuid[] in binary format; `n` is a guess at how many. */
+/* -- an array of ids in binary format ---------------------------------------------------------- */
+
+/* db_add_binary() has to know of it. To read an id from text costs the server more than half a
+   microsecond, and a request has a dozen. */
+
+/* `n` is a guess at how many. */
 void ids_open(struct buf *ids, struct arena *arena, size_t n);
 void ids_add(struct buf *ids, const struct uuid *id); /* NULL is NULL */
 /* What is no id, STR_NONE too, is NULL. */
 void ids_add_text(struct buf *ids, struct str text);
 struct str ids_close(struct buf *ids);
-
-/*
- * once - one statement in a separate transaction, as upkeep needs it.
- *
- * Threads  The db's.
- */
-
-/* The link must be up. Its rows are db_result(db, 0), until the next batch. */
-MUST_CHECK enum status db_once(struct db *db, int statement, const struct params *params,
-                               int64_t timeout_us);
 
 #endif

@@ -8,6 +8,8 @@
 #include "common/base/log.h"
 #include "common/db/db.h"
 
+/* -- error codes ------------------------------------------------------------------------------- */
+
 /* A code, or the first characters of a family of codes. */
 struct meaning {
     const char *code;
@@ -51,6 +53,8 @@ bool sqlstate_ends_link(const char *sqlstate)
     return meaning && meaning->ends_link;
 }
 
+/* -- rows -------------------------------------------------------------------------------------- */
+
 static const PGresult *result_of(const struct db_rows *rows)
 {
     return (const PGresult *)rows; /* see db_result() */
@@ -70,7 +74,6 @@ size_t db_rows_affected(const struct db_rows *rows)
 struct str db_value(const struct db_rows *rows, size_t row, int column)
 {
     const PGresult *result = result_of(rows);
-
     int n = PQgetlength(result, (int)row, column); /* 0 for NULL, and outside the result */
 
     if (n > 0)

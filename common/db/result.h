@@ -1,5 +1,6 @@
 /*
- * sqlstate - what PostgreSQL's error codes mean for the caller of a statement.
+ * result - what PostgreSQL's error codes mean for the caller of a statement. The readers of rows, which
+ * are in db.h, are in its .c file.
  *
  * Threads  Any; pure functions.
  */

@@ -189,6 +189,8 @@ void post_hurry(struct post *post, int64_t until_us)
     (void)curl_multi_wakeup(post->multi);
 }
 
+/* -- writing ----------------------------------------------------------------------------------- */
+
 enum { KIND_SERVER = 2, STATUS_ERROR = 2 };
 
 static void begin_object(struct buf *out)

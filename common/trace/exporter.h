@@ -1,10 +1,11 @@
 /*
- * post - sends bodies to a collector by OTLP/HTTP. The only user of libcurl in common.
+ * exporter - writes spans as OTLP has them, in its JSON encoding, and sends them to a collector. The
+ * only user of libcurl in common.
  *
  * What     POST to ENDPOINT/v1/traces over a connection that is kept. Proxies of the environment
  *          are ignored, redirects are not followed.
  * Owns     post_open() gives what post_close() takes back.
- * Threads  One, post_hurry() apart: any.
+ * Threads  One for a post, post_hurry() apart: any. otlp_write() is pure.
  */
 #ifndef COMMON_TRACE_EXPORTER_H
 #define COMMON_TRACE_EXPORTER_H
@@ -25,13 +26,7 @@ int post_send(struct post *post, struct str body, char error[256]);
 /* From here on nothing is waited for that is later than this (clock_mono_us()). */
 void post_hurry(struct post *post, int64_t until_us);
 
-/*
- * otlp - spans as the body of a request by OTLP/HTTP, in its JSON encoding.
- *
- * Threads  Any; pure.
- */
-
-/* `service` and `instance`: whose spans they are. */
+/* The body of a request. `service` and `instance`: whose spans they are. */
 void otlp_write(const struct span *spans, size_t n, const char *service, const char *instance,
                 struct buf *out);
 

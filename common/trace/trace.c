@@ -13,6 +13,87 @@
 #include "common/crypto/crypto.h"
 #include "common/trace/exporter.h"
 
+/* -- the header traceparent -------------------------------------------------------------------- */
+
+/* What is passed on as a header of the bus is kept short. */
+enum { TRACEPARENT_MAX = 128 };
+/* Where its parts begin. */
+enum { TRACE_ID_AT = 3, SPAN_ID_AT = 36, FLAGS_AT = 53 };
+
+static bool read_hex(struct str s, size_t at, uint8_t *out, size_t n)
+{
+    return hex_read((struct str){s.p + at, 2 * n}, out, n);
+}
+
+static bool is_zero(const uint8_t *id, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (id[i] != 0)
+            return false;
+    return true;
+}
+
+static bool is_plain(struct str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] <= ' ' || s.p[i] >= 0x7f)
+            return false;
+    return true;
+}
+
+/* Version 00 ends behind the flags; a later one may go on behind a hyphen. */
+static bool ends_well(struct str s, uint8_t version)
+{
+    return s.n == TRACEPARENT_TEXT || (version > 0 && s.p[TRACEPARENT_TEXT] == '-');
+}
+
+bool trace_context_parse(struct str s, struct trace_context *out)
+{
+    struct trace_context context;
+    uint8_t version, flags;
+
+    if (s.n < TRACEPARENT_TEXT || s.n > TRACEPARENT_MAX || !is_plain(s) || s.p[2] != '-' ||
+        s.p[SPAN_ID_AT - 1] != '-' || s.p[FLAGS_AT - 1] != '-')
+        return false;
+    if (!read_hex(s, 0, &version, 1) || !read_hex(s, FLAGS_AT, &flags, 1) ||
+        !read_hex(s, TRACE_ID_AT, context.trace_id, TRACE_ID_BYTES) ||
+        !read_hex(s, SPAN_ID_AT, context.span_id, SPAN_ID_BYTES))
+        return false;
+    if (version == 0xff || is_zero(context.trace_id, TRACE_ID_BYTES) ||
+        is_zero(context.span_id, SPAN_ID_BYTES) || !ends_well(s, version))
+        return false;
+    context.is_sampled = flags & 1;
+    *out = context;
+    return true;
+}
+
+void trace_context_format(const struct trace_context *context, char text[TRACEPARENT_TEXT + 1])
+{
+    hex_write((const uint8_t[]){0}, 1, text);
+    hex_write(context->trace_id, TRACE_ID_BYTES, text + TRACE_ID_AT);
+    hex_write(context->span_id, SPAN_ID_BYTES, text + SPAN_ID_AT);
+    hex_write((const uint8_t[]){context->is_sampled}, 1, text + FLAGS_AT);
+    text[TRACE_ID_AT - 1] = text[SPAN_ID_AT - 1] = text[FLAGS_AT - 1] = '-';
+}
+
+struct str trace_id_of(struct str traceparent)
+{
+    struct trace_context context;
+
+    if (!trace_context_parse(traceparent, &context))
+        return STR_NONE;
+    return (struct str){traceparent.p + TRACE_ID_AT, (size_t)2 * TRACE_ID_BYTES};
+}
+
+struct log_field log_trace(struct str traceparent)
+{
+    struct str id = trace_id_of(traceparent);
+
+    return log_slice(id.p != NULL ? "trace_id" : NULL, id);
+}
+
+/* -- the thread -------------------------------------------------------------------------------- */
+
 enum {
     GATHER_MS = 1000,        /* for how long spans are gathered before they are sent */
     SEND_AT = SPANS_MAX / 2, /* or so many of them */
@@ -34,8 +115,6 @@ static struct {
     size_t n;                       /* in `filling` */
     bool is_closing;
 } state;
-
-/* -- the thread ------------------------------------------------------------------------------ */
 
 static struct timespec after_ms(int64_t ms)
 {
@@ -218,13 +297,6 @@ bool span_begin(struct span *span, struct str traceparent, bool may_begin_trace)
     return context->is_sampled;
 }
 
-struct log_field log_trace(struct str traceparent)
-{
-    struct str id = trace_id_of(traceparent);
-
-    return log_slice(id.p != NULL ? "trace_id" : NULL, id);
-}
-
 void span_end(const struct span *span)
 {
     bool is_kept;
@@ -240,74 +312,4 @@ void span_end(const struct span *span)
     pthread_mutex_unlock(&state.lock);
     if (!is_kept)
         metric_add(state.dropped, 1);
-}
-
-/* What is passed on as a header of the bus is kept short. */
-enum { TRACEPARENT_MAX = 128 };
-/* Where its parts begin. */
-enum { TRACE_ID_AT = 3, SPAN_ID_AT = 36, FLAGS_AT = 53 };
-
-static bool read_hex(struct str s, size_t at, uint8_t *out, size_t n)
-{
-    return hex_read((struct str){s.p + at, 2 * n}, out, n);
-}
-
-static bool is_zero(const uint8_t *id, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (id[i] != 0)
-            return false;
-    return true;
-}
-
-static bool is_plain(struct str s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if (s.p[i] <= ' ' || s.p[i] >= 0x7f)
-            return false;
-    return true;
-}
-
-/* Version 00 ends behind the flags; a later one may go on behind a hyphen. */
-static bool ends_well(struct str s, uint8_t version)
-{
-    return s.n == TRACEPARENT_TEXT || (version > 0 && s.p[TRACEPARENT_TEXT] == '-');
-}
-
-bool trace_context_parse(struct str s, struct trace_context *out)
-{
-    struct trace_context context;
-    uint8_t version, flags;
-
-    if (s.n < TRACEPARENT_TEXT || s.n > TRACEPARENT_MAX || !is_plain(s) || s.p[2] != '-' ||
-        s.p[SPAN_ID_AT - 1] != '-' || s.p[FLAGS_AT - 1] != '-')
-        return false;
-    if (!read_hex(s, 0, &version, 1) || !read_hex(s, FLAGS_AT, &flags, 1) ||
-        !read_hex(s, TRACE_ID_AT, context.trace_id, TRACE_ID_BYTES) ||
-        !read_hex(s, SPAN_ID_AT, context.span_id, SPAN_ID_BYTES))
-        return false;
-    if (version == 0xff || is_zero(context.trace_id, TRACE_ID_BYTES) ||
-        is_zero(context.span_id, SPAN_ID_BYTES) || !ends_well(s, version))
-        return false;
-    context.is_sampled = flags & 1;
-    *out = context;
-    return true;
-}
-
-void trace_context_format(const struct trace_context *context, char text[TRACEPARENT_TEXT + 1])
-{
-    hex_write((const uint8_t[]){0}, 1, text);
-    hex_write(context->trace_id, TRACE_ID_BYTES, text + TRACE_ID_AT);
-    hex_write(context->span_id, SPAN_ID_BYTES, text + SPAN_ID_AT);
-    hex_write((const uint8_t[]){context->is_sampled}, 1, text + FLAGS_AT);
-    text[TRACE_ID_AT - 1] = text[SPAN_ID_AT - 1] = text[FLAGS_AT - 1] = '-';
-}
-
-struct str trace_id_of(struct str traceparent)
-{
-    struct trace_context context;
-
-    if (!trace_context_parse(traceparent, &context))
-        return STR_NONE;
-    return (struct str){traceparent.p + TRACE_ID_AT, (size_t)2 * TRACE_ID_BYTES};
 }

@@ -28,14 +28,11 @@
 #include "common/base/str.h"
 #include "common/base/uuid.h"
 
-/*
- * context - the header `traceparent` of W3C Trace Context: which trace a request belongs to.
- *
- * What     `00-` 32 hex `-` 16 hex `-` 2 hex, ids not all zero; or a later version that begins like
- *          that. `tracestate` is what other vendors tell themselves: it is neither read nor passed
- *          on.
- * Threads  Any; pure.
- */
+/* -- the header traceparent -------------------------------------------------------------------- */
+
+/* W3C Trace Context: `00-` 32 hex `-` 16 hex `-` 2 hex, ids not all zero; or a later version that
+   begins like that. `tracestate` is what other vendors tell themselves: it is neither read nor
+   passed on. */
 
 enum { TRACE_ID_BYTES = 16, SPAN_ID_BYTES = 8, TRACEPARENT_TEXT = 55 };
 
@@ -49,18 +46,38 @@ struct trace_context {
 bool trace_context_parse(struct str traceparent, struct trace_context *out);
 void trace_context_format(const struct trace_context *context, char text[TRACEPARENT_TEXT + 1]);
 
-/* The trace id as in a traceparent, for the log; STR_NONE unless that is well-formed.
- */
+/* The trace id as in a traceparent, for the log; STR_NONE unless that is well-formed. */
 struct str trace_id_of(struct str traceparent);
+/* The same as a field, for every line about a request; omitted if its traceparent is invalid. */
+struct log_field log_trace(struct str traceparent);
 
-/*
- * settings - where spans go, by the names that OpenTelemetry gives: rows for a program's table.
- *
- *     struct my_config { const char *nats_url; struct trace_settings trace; };
- *     static const struct setting settings[] = {..., TRACE_SETTINGS(struct my_config, trace)};
- *
- * Threads  Constants.
- */
+/* -- spans ------------------------------------------------------------------------------------- */
+
+struct span {
+    struct trace_context context;     /* ours; not sampled: this span is not recorded */
+    uint8_t parent_id[SPAN_ID_BYTES]; /* all zero: the trace begins here */
+    const char *name;
+    int64_t start_us, end_us; /* clock_us() */
+    const char *outcome;
+    int http_status;                         /* 0 = not over HTTP */
+    bool has_failed;                         /* by our fault */
+    struct uuid request_id, organization_id; /* nil = not known */
+};
+
+enum { SPANS_MAX = 1024 };
+
+/* Empties the span and, when it is to be recorded, gives it its place in a trace; says whether it
+   is. `traceparent` is as it came, well-formed or not. */
+bool span_begin(struct span *span, struct str traceparent, bool may_begin_trace);
+/* Hands a copy over to be sent, if it is to be recorded. Never blocks. */
+void span_end(const struct span *span);
+
+/* -- settings ---------------------------------------------------------------------------------- */
+
+/* Where spans go, by the names that OpenTelemetry gives: rows for a program's table.
+
+       struct my_config { const char *nats_url; struct trace_settings trace; };
+       static const struct setting settings[] = {..., TRACE_SETTINGS(struct my_config, trace)}; */
 
 struct trace_settings {
     const char *endpoint, *headers, *ca_file, *ratio;
@@ -85,18 +102,7 @@ struct trace_settings {
                       "Share, from 0 to 1, of the requests without a traceparent that begin a "    \
                       "trace")
 
-struct span {
-    struct trace_context context;     /* ours; not sampled: this span is not recorded */
-    uint8_t parent_id[SPAN_ID_BYTES]; /* all zero: the trace begins here */
-    const char *name;
-    int64_t start_us, end_us; /* clock_us() */
-    const char *outcome;
-    int http_status;                         /* 0 = not over HTTP */
-    bool has_failed;                         /* by our fault */
-    struct uuid request_id, organization_id; /* nil = not known */
-};
-
-enum { SPANS_MAX = 1024 };
+/* -- opening and closing ----------------------------------------------------------------------- */
 
 /* `service` and `instance` ("gateway", "gateway-0") are kept. ST_REFUSED (logged): a setting is
    unusable. */
@@ -104,13 +110,5 @@ MUST_CHECK enum status trace_open(const struct trace_settings *settings, const c
                                   const char *instance);
 void trace_close(void);
 bool trace_is_on(void);
-
-/* Empties the span and, when it is to be recorded, gives it its place in a trace; says whether it
-   is. `traceparent` is as it came, well-formed or not. */
-bool span_begin(struct span *span, struct str traceparent, bool may_begin_trace);
-/* The trace's id, for every line about a request; omitted if its traceparent is invalid. */
-struct log_field log_trace(struct str traceparent);
-/* Hands a copy over to be sent, if it is to be recorded. Never blocks. */
-void span_end(const struct span *span);
 
 #endif

@@ -14,6 +14,39 @@
 #include "common/crypto/crypto.h"
 #include "migrate_sql.h"
 
+/* -- what is to be done ------------------------------------------------------------------------ */
+
+enum plan_state plan_state(const struct migration *migration, const struct applied *applied,
+                           size_t n)
+{
+    bool later_is_applied = false;
+
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(applied[i].service, migration->service) != 0)
+            continue;
+        if (applied[i].number > migration->number)
+            later_is_applied = true;
+        if (applied[i].number == migration->number)
+            return strcmp(applied[i].checksum, migration->checksum) == 0 ? PLAN_APPLIED
+                                                                         : PLAN_CHANGED;
+    }
+    return later_is_applied ? PLAN_LATE : PLAN_PENDING;
+}
+
+const char *plan_state_name(enum plan_state state)
+{
+    static const char *const names[] = {
+        [PLAN_APPLIED] = "applied",
+        [PLAN_PENDING] = "pending",
+        [PLAN_CHANGED] = "changed",
+        [PLAN_LATE] = "late",
+    };
+
+    return names[state];
+}
+
+/* -- statements -------------------------------------------------------------------------------- */
+
 /* Transactions that need a table queue behind a migration that waits for it, and services give up
    after 300 ms: better to let them pass and try again, after pauses that grow. */
 #define MIGRATION_LOCK_WAIT "150ms"
@@ -62,7 +95,9 @@ static enum status query(struct db_admin *admin, enum migrate_sql statement,
     return st == ST_OK ? ST_OK : failed(admin, st, migrate_sql[statement].name);
 }
 
-/* The rows of migration.applied, in one block of memory; NULL only when the query failed. */
+/* -- the version table ------------------------------------------------------------------------- */
+
+/* Its rows, in one block of memory; untouched when the query failed. */
 static enum status read_applied(struct db_admin *admin, struct applied **out, size_t *n)
 {
     struct applied *list;
@@ -93,6 +128,8 @@ static void free_applied(struct applied *list, size_t n)
     }
     free(list);
 }
+
+/* -- roles ------------------------------------------------------------------------------------- */
 
 static enum status create_role(struct db_admin *admin, const struct database_role *role)
 {
@@ -140,6 +177,8 @@ static enum status create_roles(struct db_admin *admin, const struct apply_optio
     }
     return ST_OK;
 }
+
+/* -- migrations -------------------------------------------------------------------------------- */
 
 /* The transaction of one migration. */
 static enum status try_one(struct db_admin *admin, const struct migration *migration)
@@ -244,7 +283,7 @@ static enum status limit_lock_wait(struct db_admin *admin, const char *wait)
     return query(admin, SQL_LIMIT_LOCK_WAIT, &wait, 1);
 }
 
-/* -- indexes of partitions ------------------------------------------------------------------- */
+/* -- indexes of partitions --------------------------------------------------------------------- */
 
 enum { INDEX_NAME, INDEX_DROP, INDEX_CREATE, INDEX_ATTACH, INDEX_COLUMNS };
 
@@ -383,33 +422,4 @@ enum status apply_status(struct db_admin *admin, const struct migration *list, s
     printf("]\n");
     free_applied(applied, n_applied);
     return ST_OK;
-}
-
-enum plan_state plan_state(const struct migration *migration, const struct applied *applied,
-                           size_t n)
-{
-    bool later_is_applied = false;
-
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(applied[i].service, migration->service) != 0)
-            continue;
-        if (applied[i].number > migration->number)
-            later_is_applied = true;
-        if (applied[i].number == migration->number)
-            return strcmp(applied[i].checksum, migration->checksum) == 0 ? PLAN_APPLIED
-                                                                         : PLAN_CHANGED;
-    }
-    return later_is_applied ? PLAN_LATE : PLAN_PENDING;
-}
-
-const char *plan_state_name(enum plan_state state)
-{
-    static const char *const names[] = {
-        [PLAN_APPLIED] = "applied",
-        [PLAN_PENDING] = "pending",
-        [PLAN_CHANGED] = "changed",
-        [PLAN_LATE] = "late",
-    };
-
-    return names[state];
 }

@@ -1,9 +1,16 @@
 /*
- * apply - brings a database's schema forward.
+ * apply - brings a database's schema forward: the migrations, what is to be done about each, and doing
+ * it.
  *
- * What     apply_all() holds an advisory lock while it works, so programs that run at the same time
+ * What     A migration is one numbered step of a service's schema, embedded at build time from
+ *          services/SERVICE/migrations/NNNN_title.sql by tools/embed-migrations. The version table,
+ *          migration.applied, has a row for each that was applied.
+ *          Schemas only move forward: what was applied must not have changed since, and what is new
+ *          must come behind everything applied of the same service. Rows of migrations that this
+ *          program does not know are fine: the schema may be ahead of the code.
+ *          apply_all() holds an advisory lock while it works, so programs that run at the same time
  *          wait for each other; each migration is one transaction, together with its row in
- *          migration.applied. One that meets the locks of a service at work, or with it in a
+ *          the version table. One that meets the locks of a service at work, or with it in a
  *          deadlock, lets it pass and is tried again, for a minute. It prints one JSON line on
  *          stdout for each.
  *          Indexes that a migration has made ON ONLY a partitioned table are then built for its
@@ -18,6 +25,43 @@
 #include <stddef.h>
 
 #include "common/db/db_admin.h"
+
+/* -- migrations -------------------------------------------------------------------------------- */
+
+struct migration {
+    const char *service;
+    int number;
+    const char *title;
+    const char *checksum; /* SHA-256 of the file, in hex */
+    const char *text;
+};
+
+/* In the order in which they are applied. */
+extern const struct migration migrations[];
+extern const size_t migrations_count;
+
+/* -- what is to be done ------------------------------------------------------------------------ */
+
+enum plan_state {
+    PLAN_APPLIED,
+    PLAN_PENDING,
+    PLAN_CHANGED, /* applied, but the file's text is another one today */
+    PLAN_LATE,    /* not applied, although a later one of its service is */
+};
+
+/* A row of the version table. */
+struct applied {
+    const char *service;
+    int number;
+    const char *checksum;
+};
+
+/* Pure: the state of a migration, given the rows of the version table. */
+enum plan_state plan_state(const struct migration *migration, const struct applied *applied,
+                           size_t n);
+const char *plan_state_name(enum plan_state state);
+
+/* -- doing it ---------------------------------------------------------------------------------- */
 
 /* The role conv_NAME of a service, and its password ("" = not given). */
 struct database_role {
@@ -36,51 +80,5 @@ struct apply_options {
 MUST_CHECK enum status apply_all(struct db_admin *admin, const struct apply_options *options);
 /* Prints one JSON array with the state of each; changes nothing. */
 MUST_CHECK enum status apply_status(struct db_admin *admin, const struct migration *list, size_t n);
-
-/*
- * plan - what a migration's state is, given what the database says was applied.
- *
- * What     Pure. Schemas only move forward: what was applied must not have changed since, and what
- *          is new must come behind everything applied of the same service. Rows of migrations that
- *          this program does not know are fine: the schema may be ahead of the code.
- * Threads  Any.
- */
-
-enum plan_state {
-    PLAN_APPLIED,
-    PLAN_PENDING,
-    PLAN_CHANGED, /* applied, but the file's text is another one today */
-    PLAN_LATE,    /* not applied, although a later one of its service is */
-};
-
-/* A row of migration.applied. */
-struct applied {
-    const char *service;
-    int number;
-    const char *checksum;
-};
-
-enum plan_state plan_state(const struct migration *migration, const struct applied *applied,
-                           size_t n);
-const char *plan_state_name(enum plan_state state);
-
-/*
- * migration - one numbered step of a service's schema, embedded at build time from
- * services/SERVICE/migrations/NNNN_title.sql by tools/embed-migrations.
- *
- * Threads  Constant tables.
- */
-
-struct migration {
-    const char *service;
-    int number;
-    const char *title;
-    const char *checksum; /* SHA-256 of the file, in hex */
-    const char *text;
-};
-
-/* In the order in which they are applied. */
-extern const struct migration migrations[];
-extern const size_t migrations_count;
 
 #endif
