@@ -1,14 +1,7 @@
 #include "common/model/conversation_json.h"
 
 #include "common/json/json.h"
-
-const char *conversation_state(struct str status)
-{
-    return str_equal(status, STR("active")) || str_equal(status, STR("waiting")) ||
-                   str_equal(status, STR("human_takeover"))
-               ? "open"
-               : "closed";
-}
+#include "common/model/conversation_status.h"
 
 /* `before` is what stands between the value before and this one. A page of a search has thousands
    of values: what is the same in all of them is copied and not put together. */
@@ -62,9 +55,7 @@ void conversation_write_with(struct buf *out, const struct str values[CONVERSATI
 {
     const struct str channel = values[CONVERSATION_CHANNEL];
     const bool is_api = str_equal(channel, STR("api"));
-    const bool is_legacy = str_equal(values[CONVERSATION_STATUS], STR("closed"));
-    const struct str status = is_legacy ? STR("resolved") : values[CONVERSATION_STATUS];
-    const bool is_open = conversation_state(status)[0] == 'o';
+    const struct str status = values[CONVERSATION_STATUS];
 
     add_id(out, STR("{\"type\":\"conversation\",\"id\":"), values[CONVERSATION_ID]);
     add_text(out, STR(",\"external_id\":"), is_api ? values[CONVERSATION_EXTERNAL_ID] : STR_NONE);
@@ -73,9 +64,10 @@ void conversation_write_with(struct buf *out, const struct str values[CONVERSATI
     add_raw(out, STR(",\"last_message_at\":"), values[CONVERSATION_LAST_MESSAGE_AT]);
     add_text(out, STR(",\"channel\":"), channel);
     add_text(out, STR(",\"source\":{\"type\":"), channel);
-    buf_add(out, is_open ? STR("},\"state\":\"open\",\"open\":true")
-                         : STR("},\"state\":\"closed\",\"open\":false"));
-    add_text(out, STR(",\"status\":"), status);
+    buf_add(out, conversation_status_is_open(status)
+                     ? STR("},\"state\":\"open\",\"open\":true")
+                     : STR("},\"state\":\"closed\",\"open\":false"));
+    add_text(out, STR(",\"status\":"), conversation_status_shown(status));
     add_raw(out, STR(",\"custom_attributes\":"), values[CONVERSATION_CUSTOM_ATTRIBUTES]);
     add_raw(out, STR(",\"message_count\":"), values[CONVERSATION_MESSAGE_COUNT]);
     buf_add(out, contact);

@@ -2,9 +2,9 @@
  * conversation_json - the one writer of the conversation resource (contract 2.1 and 2.2).
  *
  * What     Turns a row with the columns of CONVERSATION_COLUMNS into the JSON that clients see. An
- *          allowlist: what is not written here cannot leave. A stored status `closed` reads as
- *          `resolved`; a row without contact (none, or erased) has `contact` null and an empty
- *          list.
+ *          allowlist: what is not written here cannot leave. A status is shown as
+ *          conversation_status.h says; a row without contact (none, or erased) has `contact` null
+ *          and an empty list.
  * Threads  Any; pure.
  */
 #ifndef COMMON_MODEL_CONVERSATION_JSON_H
@@ -46,8 +46,5 @@ void conversation_write_values(struct buf *out, const struct str values[CONVERSA
 void conversation_write_contact(struct buf *out, const struct str values[CONVERSATION_COLUMNS]);
 void conversation_write_with(struct buf *out, const struct str values[CONVERSATION_COLUMNS],
                              struct str contact);
-
-/* "open" or "closed"; STATUS `active`, `waiting`, `human_takeover` are open. */
-const char *conversation_state(struct str status);
 
 #endif

@@ -14,11 +14,11 @@
 
 #include "common/base/text.h"
 #include "common/db/params.h"
+#include "common/model/conversation_status.h"
 #include "conversation_sql.h"
 #include "proto/subject.h"
 #include "services/conversation/conversation.h"
 #include "services/conversation/conversation_reply.h"
-#include "services/conversation/status.h"
 
 enum {
     CHANNEL_MAX = 32,

@@ -18,10 +18,10 @@
 
 #include "common/base/text.h"
 #include "common/json/json.h"
+#include "common/model/conversation_status.h"
 #include "conversation_sql.h"
 #include "services/conversation/conversation.h"
 #include "services/conversation/conversation_reply.h"
-#include "services/conversation/status.h"
 
 enum {
     PER_PAGE_DEFAULT = 50,

@@ -10,6 +10,7 @@
 #include "services/conversation/status.h"
 
 #include "common/db/params.h"
+#include "common/model/conversation_status.h"
 #include "conversation_sql.h"
 #include "proto/subject.h"
 #include "services/conversation/conversation.h"
@@ -86,11 +87,6 @@ enum status conversation_set_status_reply(struct command *command, struct db *db
     return conversation_reply_row(command, rows, 0, COLUMN_CONVERSATION);
 }
 
-#define LEGACY "closed"
-
-const char *const conversation_status_names[] = {"active",   "waiting",  "human_takeover",
-                                                 "resolved", "archived", NULL};
-
 static const struct move {
     const char *from, *to;
 } moves[] = {
@@ -100,20 +96,16 @@ static const struct move {
     {"resolved", "active"},       {"resolved", "archived"},      {"archived", "resolved"},
 };
 
-static struct str as_read(struct str status)
-{
-    return str_equal(status, STR(LEGACY)) ? STR("resolved") : status;
-}
-
 bool conversation_status_is_same(struct str a, struct str b)
 {
-    return str_equal(as_read(a), as_read(b));
+    return str_equal(conversation_status_shown(a), conversation_status_shown(b));
 }
 
 bool conversation_status_may_become(struct str from, struct str to)
 {
     for (size_t i = 0; i < ARRAY_SIZE(moves); i++) {
-        if (str_equal(as_read(from), str_of(moves[i].from)) && str_equal(to, str_of(moves[i].to)))
+        if (str_equal(conversation_status_shown(from), str_of(moves[i].from)) &&
+            str_equal(to, str_of(moves[i].to)))
             return true;
     }
     return false;
@@ -124,11 +116,11 @@ struct str conversation_status_sources(struct arena *arena, struct str to)
     struct buf list;
 
     array_open(&list, arena, 64);
-    for (size_t i = 0; conversation_status_names[i] != NULL; i++) {
-        if (conversation_status_may_become(str_of(conversation_status_names[i]), to))
-            array_add_plain(&list, str_of(conversation_status_names[i]));
+    for (size_t i = 0; i < CONVERSATION_STORED_STATUSES; i++) {
+        const struct str stored = str_of(conversation_stored_statuses[i]);
+
+        if (conversation_status_may_become(stored, to))
+            array_add_plain(&list, stored);
     }
-    if (conversation_status_may_become(STR(LEGACY), to))
-        array_add_plain(&list, STR(LEGACY));
     return array_close(&list);
 }

@@ -1,9 +1,8 @@
 /*
- * status_rules - which way a conversation's status may go.
+ * status - which way a conversation's status may go.
  *
  * What     Any open status to any other open one and to `resolved`; `resolved` to `archived` or
- *          `active`; `archived` to `resolved`. The legacy `closed` counts as `resolved`; nothing
- *          becomes `closed`.
+ *          `active`; `archived` to `resolved`. The legacy `closed` counts as `resolved`.
  * Threads  Any; pure.
  */
 #ifndef SERVICES_CONVERSATION_STATUS_H
@@ -13,9 +12,6 @@
 
 #include "common/base/arena.h"
 #include "common/base/str.h"
-
-/* The statuses that can be set; ends with NULL. */
-extern const char *const conversation_status_names[];
 
 bool conversation_status_may_become(struct str from, struct str to);
 /* They read as the same status. */

@@ -4,6 +4,7 @@
 #include "common/base/log.h"
 #include "common/base/text.h"
 #include "common/json/fields.h"
+#include "common/model/conversation_status.h"
 
 #define INVALID "parameter_invalid"
 
@@ -78,10 +79,6 @@ static void read_operator(json_t *value, const char *path, void *slot, struct er
 
 /* -- value ----------------------------------------------------------------------------------- */
 
-static const char *const states[] = {"open", "closed", NULL};
-static const char *const statuses[] = {"active",   "waiting",  "human_takeover",
-                                       "resolved", "archived", NULL};
-
 static void read_choice(const json_t *value, const char *const *choices, const char *path,
                         struct str *out, struct errors *errors)
 {
@@ -153,10 +150,10 @@ static void read_scalar(const json_t *value, enum value_kind kind,
         read_identifier(value, path, out, errors);
         return;
     case VALUE_STATE:
-        read_choice(value, states, path, out, errors);
+        read_choice(value, conversation_state_names, path, out, errors);
         return;
     case VALUE_STATUS:
-        read_choice(value, statuses, path, out, errors);
+        read_choice(value, conversation_status_names, path, out, errors);
         return;
     case VALUE_ATTRIBUTE:
         read_attribute(value, reading->numbers, path, out, errors);

@@ -3,15 +3,9 @@
 #include <inttypes.h>
 
 #include "common/db/params.h"
+#include "common/model/conversation_status.h"
 
-const char *const predicates_statuses[PREDICATES_STATUSES] = {
-    "active", "waiting", "human_takeover", "resolved", "archived", "closed"};
-enum {
-    STATUS_OPEN = 1u << 0 | 1u << 1 | 1u << 2,
-    STATUS_CLOSED = 1u << 3 | 1u << 4 | 1u << 5,
-    STATUS_RESOLVED = 1u << 3 | 1u << 5,
-    STATUS_ANY = STATUS_OPEN | STATUS_CLOSED,
-};
+#define STATUS_ANY ((1u << CONVERSATION_STORED_STATUSES) - 1)
 
 /* The text of an array, and how much is in it. */
 struct text_array {
@@ -84,29 +78,29 @@ static void narrow_set(struct predicates_set *set, struct text_array *without,
 
 /* -- statuses -------------------------------------------------------------------------------- */
 
-static unsigned stored_as(struct str value)
+/* The stored statuses that a client sees as this status, or as this state. */
+static unsigned stored_as(struct str value, enum filter_field field)
 {
-    if (str_equal(value, STR("open")))
-        return STATUS_OPEN;
-    if (str_equal(value, STR("closed")))
-        return STATUS_CLOSED;
-    if (str_equal(value, STR("resolved")))
-        return STATUS_RESOLVED;
-    for (unsigned i = 0; i < PREDICATES_STATUSES; i++) {
-        if (str_equal(value, str_of(predicates_statuses[i])))
-            return 1u << i;
+    unsigned set = 0;
+
+    for (unsigned i = 0; i < CONVERSATION_STORED_STATUSES; i++) {
+        const struct str stored = str_of(conversation_stored_statuses[i]);
+        const struct str shown =
+            field == FILTER_STATE ? conversation_state(stored) : conversation_status_shown(stored);
+
+        if (str_equal(shown, value))
+            set |= 1u << i;
     }
-    return 0;
+    return set;
 }
 
-/* Of a filter on status or on state: they have no word in common, for a client knows no status
-   `closed`. */
+/* Of a filter on status or on state. */
 static unsigned status_set(const struct filter *filter)
 {
     unsigned set = 0;
 
     for (size_t i = 0; i < filter->n_values; i++)
-        set |= stored_as(filter->values[i]);
+        set |= stored_as(filter->values[i], filter->field);
     return is_negative(filter) ? STATUS_ANY & ~set : set;
 }
 
@@ -328,9 +322,9 @@ static struct str statuses_text(struct arena *arena, unsigned statuses)
     struct buf array;
 
     array_open(&array, arena, 16);
-    for (unsigned i = 0; i < PREDICATES_STATUSES; i++) {
+    for (unsigned i = 0; i < CONVERSATION_STORED_STATUSES; i++) {
         if ((statuses & 1u << i) != 0)
-            array_add(&array, str_of(predicates_statuses[i]));
+            array_add(&array, str_of(conversation_stored_statuses[i]));
     }
     return array_close(&array);
 }

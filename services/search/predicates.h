@@ -21,10 +21,6 @@
 #define PREDICATES_SECONDS_MIN INT64_C(-200000000000)
 #define PREDICATES_SECONDS_MAX INT64_C(9000000000000)
 
-/* What is stored. `closed` is a legacy row, which clients see as `resolved`. */
-#define PREDICATES_STATUSES 6
-extern const char *const predicates_statuses[PREDICATES_STATUSES];
-
 struct predicates_interval {
     int64_t min, end;   /* from the one to before the other */
     struct str without; /* seconds in it that are left out: an array's text */
@@ -39,7 +35,7 @@ struct predicates_set {
 
 struct predicates {
     struct predicates_interval created, updated;
-    unsigned statuses; /* a bit for each of predicates_statuses */
+    unsigned statuses; /* a bit for each of conversation_stored_statuses */
     struct predicates_set channels, external_ids;
     /* Either an object with all that is asked of attributes; or arrays of objects, those that they
        must contain and those that they must not; or all STR_NONE: nothing is asked. */

@@ -76,13 +76,3 @@ Test(conversation_json, writes_null_for_what_is_absent_and_hides_what_is_not_of_
                            "\"custom_attributes\":{},\"message_count\":0,\"contact\":null,"
                            "\"contacts\":{\"type\":\"contact.list\",\"contacts\":[]}}");
 }
-
-Test(conversation_json, knows_which_statuses_are_open)
-{
-    cr_assert_str_eq(conversation_state(STR("active")), "open");
-    cr_assert_str_eq(conversation_state(STR("waiting")), "open");
-    cr_assert_str_eq(conversation_state(STR("human_takeover")), "open");
-    cr_assert_str_eq(conversation_state(STR("resolved")), "closed");
-    cr_assert_str_eq(conversation_state(STR("archived")), "closed");
-    cr_assert_str_eq(conversation_state(STR("closed")), "closed");
-}

@@ -3,6 +3,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "common/model/conversation_status.h"
+
 /* What each status may become, row by row. */
 static const struct {
     const char *from;
