@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/text.h"
+#include "common/model/attribute_key.h"
 
 enum {
     ID_MAX = 255,
@@ -10,7 +11,6 @@ enum {
     EMAIL_MAX = 255,
     PHONE_MAX = 50,
 };
-
 
 /* The four kinds of customer mean the same to us. */
 static const char *const from_types[] = {"contact", "user", "lead", "customer", NULL};
@@ -108,48 +108,7 @@ bool update_body_read(struct str body, struct update_body *out, struct errors *e
 
 #define INVALID "parameter_invalid"
 
-enum {
-    KEY_MAX = 64,
-    STRING_MAX = 500,
-    NAMED_MAX = 200, /* bytes of a path that a message quotes: a key may fill a body */
-};
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_key(struct str key)
-{
-    if (key.n == 0 || !is_letter(key.p[0]))
-        return false;
-    for (size_t i = 1; i < key.n; i++) {
-        const char c = key.p[i];
-
-        if (!is_letter(c) && !(c >= '0' && c <= '9') && c != '_' && c != '-' && c != '.')
-            return false;
-    }
-    return true;
-}
-
-static bool is_reserved(struct str key)
-{
-    const struct str prefix = STR("service_");
-
-    return key.n >= prefix.n && str_equal_nocase((struct str){key.p, prefix.n}, prefix);
-}
-
-/* What is wrong with a key; NULL = nothing. */
-static const char *key_error(struct str key)
-{
-    if (!is_key(key))
-        return "must begin with a letter and consist of letters, digits, '_', '-' and '.'";
-    if (key.n > KEY_MAX)
-        return "must be a key of at most 64 characters";
-    if (is_reserved(key))
-        return "must not use the reserved prefix service_";
-    return NULL;
-}
+enum { NAMED_MAX = 200 /* bytes of a path that a message quotes: a key may fill a body */ };
 
 static const char *value_error(const json_t *value)
 {
@@ -159,7 +118,7 @@ static const char *value_error(const json_t *value)
         return "must be a string, a number, true, false or null";
     if (text.p != NULL && text_has_nul(text))
         return "must not contain U+0000";
-    if (text.p != NULL && text_length(text) > STRING_MAX)
+    if (text.p != NULL && text_length(text) > ATTRIBUTE_TEXT_MAX)
         return "must be at most 500 characters long";
     return NULL;
 }
@@ -192,7 +151,7 @@ void attributes_read(json_t *value, const char *path, void *slot, struct errors 
     attributes->given = true;
     json_object_foreach(value, key, member)
     {
-        const char *problem = key_error(str_of(key));
+        const char *problem = attribute_key_error(str_of(key));
 
         if (problem == NULL)
             problem = value_error(member);

@@ -1,15 +1,16 @@
 #include "services/search/filter.h"
 
+#include "common/base/ascii.h"
 #include "common/base/buf.h"
 #include "common/base/log.h"
 #include "common/base/text.h"
 #include "common/json/fields.h"
+#include "common/model/attribute_key.h"
 #include "common/model/conversation_status.h"
 
 #define INVALID "parameter_invalid"
 
-#define IDENTIFIER_MAX     255
-#define ATTRIBUTE_TEXT_MAX 500
+#define IDENTIFIER_MAX 255
 
 /* A filter while it is read, and where its members look at one another. */
 struct filter_reading {
@@ -222,8 +223,6 @@ void filter_read(json_t *value, const char *path, const struct number_texts *num
     *names_contact = reading.names_contact;
 }
 
-#define ATTRIBUTE_KEY_MAX 64
-
 static const char *const operators[] = {
     [OPERATOR_EQUAL] = "=",    [OPERATOR_NOT_EQUAL] = "!=", [OPERATOR_IN] = "IN",
     [OPERATOR_NOT_IN] = "NIN", [OPERATOR_ABOVE] = ">",      [OPERATOR_BELOW] = "<",
@@ -254,30 +253,6 @@ static const struct search_field searchables[] = {
 };
 enum { SEARCHABLES = ARRAY_SIZE(searchables) };
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_key_part(char c)
-{
-    return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
-}
-
-/* A key that an attribute can have. */
-static bool is_attribute_key(struct str key)
-{
-    const struct str reserved = STR("service_");
-
-    if (key.n == 0 || key.n > ATTRIBUTE_KEY_MAX || !is_letter(key.p[0]))
-        return false;
-    for (size_t i = 1; i < key.n; i++) {
-        if (!is_key_part(key.p[i]))
-            return false;
-    }
-    return key.n < reserved.n || !str_equal_nocase((struct str){key.p, reserved.n}, reserved);
-}
-
 const struct search_field *search_field_find(struct str name)
 {
     const struct str attributes = STR(SEARCH_FIELD_ATTRIBUTES);
@@ -286,7 +261,8 @@ const struct search_field *search_field_find(struct str name)
         const struct search_field *s = &searchables[i];
 
         if (s->field == FILTER_ATTRIBUTE
-                ? str_starts(name, attributes) && is_attribute_key(str_skip(name, attributes.n))
+                ? str_starts(name, attributes) &&
+                      attribute_key_error(str_skip(name, attributes.n)) == NULL
                 : str_equal(name, str_of(s->name)))
             return s;
     }
@@ -348,7 +324,7 @@ const char *search_operator_name(struct str text)
 
 static bool starts_number(char c)
 {
-    return c == '-' || (c >= '0' && c <= '9');
+    return c == '-' || ascii_is_digit(c);
 }
 
 static bool is_in_number(char c)
