@@ -57,8 +57,8 @@ struct edge_options {
     const struct networks *trusted; /* proxies: may have any number of the connections */
     const char *address;
     uint16_t port, tls_port;
-    SSL_CTX *tls; /* NULL: no second listener */
-    bool shared;  /* other loops listen there too */
+    SSL_CTX *tls;  /* NULL: no second listener */
+    bool shared;   /* other loops listen there too */
     bool logs_all; /* a line in the log for each response, not for failures alone */
     h2o_globalconf_t *http;
     struct edge_hooks hooks;

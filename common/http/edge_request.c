@@ -6,6 +6,8 @@
 #include "common/base/clock.h"
 #include "common/http/edge_metrics.h"
 
+#define ARENA_MAX ((size_t)256 * 1024)
+
 static h2o_socket_t *socket_of(const struct edge_request *request)
 {
     return request->req->conn->callbacks->get_socket(request->req->conn);
@@ -23,6 +25,7 @@ static void on_dispose(void *self)
     edge_request_cancel_call(request);
     if (request->fault != FRAMING_SOUND)
         lingering_close_begin(&request->edge->lingering, socket_of(request));
+    arena_release(&request->arena);
     client_rests(socket_of(request));
     request->edge->requests--;
     metric_add(edge_metrics.in_flight, -1);
@@ -62,6 +65,7 @@ struct edge_request *edge_request_begin(h2o_req_t *req, size_t size,
     request->send_timer.cb = on_send_timeout;
     request->limit_timer.cb = on_limit;
     uuid_format(&id, request->id);
+    arena_init(&request->arena, ARENA_MAX);
     if (fault != FRAMING_SOUND) {
         metric_add(edge_metrics.framing_faults, 1);
         req->http1_is_persistent = 0;
@@ -72,8 +76,7 @@ struct edge_request *edge_request_begin(h2o_req_t *req, size_t size,
     return request;
 }
 
-void edge_request_set_client(struct edge_request *request, const struct str *forwarded_for,
-                             size_t n, struct str forwarded_proto)
+static void set_client(struct edge_request *request, const struct request_headers *headers)
 {
     const struct networks *trusted = request->edge->options->trusted;
     struct sockaddr_storage storage = {.ss_family = AF_UNSPEC};
@@ -82,12 +85,13 @@ void edge_request_set_client(struct edge_request *request, const struct str *for
 
     (void)conn->callbacks->get_peername(conn, (struct sockaddr *)&storage);
     peer = address_of((const struct sockaddr *)&storage);
-    request->client = client_address(&peer, trusted, forwarded_for, n);
+    request->client =
+        client_address(&peer, trusted, headers->forwarded_for.at, headers->forwarded_for.n);
     request->is_https = client_is_https(request->req->input.scheme == &H2O_URL_SCHEME_HTTPS, &peer,
-                                        trusted, forwarded_proto);
+                                        trusted, headers->forwarded_proto.value);
 }
 
-void edge_request_trace(struct edge_request *request, struct str traceparent)
+static void begin_trace(struct edge_request *request, struct str traceparent)
 {
     struct trace_context context;
 
@@ -95,6 +99,13 @@ void edge_request_trace(struct edge_request *request, struct str traceparent)
         trace_context_format(&request->span.context, request->traceparent);
     else if (trace_context_parse(traceparent, &context))
         trace_context_format(&context, request->traceparent);
+}
+
+void edge_request_read(struct edge_request *request, struct request_headers *headers)
+{
+    request_headers_read(&request->req->headers, headers);
+    set_client(request, headers);
+    begin_trace(request, str_trim_ows(request_header_once(&headers->traceparent)));
 }
 
 void edge_request_end_span(struct edge_request *request, int status)

@@ -11,10 +11,12 @@
 #ifndef COMMON_HTTP_EDGE_REQUEST_H
 #define COMMON_HTTP_EDGE_REQUEST_H
 
+#include "common/base/arena.h"
 #include "common/base/uuid.h"
 #include "common/http/client_address.h"
 #include "common/http/edge.h"
 #include "common/http/framing.h"
+#include "common/http/request_headers.h"
 #include "common/trace/trace.h"
 
 struct edge_request {
@@ -24,6 +26,7 @@ struct edge_request {
     int64_t started_us; /* monotonic */
     int64_t limited_us; /* likewise: what limits count from */
     char id[UUID_TEXT + 1];
+    struct arena arena;       /* small texts of the program's own; released with the request */
     enum framing_fault fault; /* not sound: the connection closes after the response */
     struct address client;
     bool is_https;
@@ -42,13 +45,9 @@ struct edge_request {
 struct edge_request *edge_request_begin(h2o_req_t *req, size_t size,
                                         void (*on_end)(struct edge_request *request));
 
-/* Sets the client's address, from the peer and what trusted proxies say; see client_address.h. */
-void edge_request_set_client(struct edge_request *request, const struct str *forwarded_for,
-                             size_t n, struct str forwarded_proto);
-
-/* Which trace it belongs to. `traceparent` is the header as it came, STR_NONE unless it came once;
-   without one a trace may begin here. */
-void edge_request_trace(struct edge_request *request, struct str traceparent);
+/* Reads the headers, and from them whose request it is: the client's address, from the peer and what
+   trusted proxies say (client_address.h), and the trace, which may begin here. */
+void edge_request_read(struct edge_request *request, struct request_headers *headers);
 /* Call when the response is known; does nothing when its span is not recorded. */
 void edge_request_end_span(struct edge_request *request, int status);
 

@@ -23,6 +23,10 @@
 #define FRAMING_BODY_MAX   65536 /* bytes of a request's body */
 #define FRAMING_HEADER_MAX 16384 /* bytes of request line and headers together */
 
+/* A number in a message. */
+#define FRAMING_TEXT(number)    FRAMING_LITERAL(number)
+#define FRAMING_LITERAL(number) #number
+
 enum framing_fault {
 #define FRAMING_FAULT(symbol, status, message) symbol,
 #include "common/http/framing.def"

@@ -10,6 +10,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/text.h"
+#include "common/http/call_outcome.h"
 #include "proto/headers.h"
 #include "proto/subject.h"
 #include "services/dashboard/dashboard_request.h"
@@ -419,26 +420,13 @@ void backend_call_action(struct dashboard_request *request, call_fn on_end)
 enum outcome backend_outcome(struct dashboard_request *request, enum call_end end,
                              struct bus_message *message, struct str *body)
 {
-    enum outcome outcome = OUTCOME_UNCERTAIN;
+    enum outcome outcome = call_outcome(end, message, body);
 
     /* Nothing is hashed for it any more. */
     if (end == CALL_REPLIED || end == CALL_NOBODY)
         door_leave(&request->place);
     bus_message_free(request->reply);
     request->reply = message;
-    *body = STR_NONE;
-    if (end == CALL_NOBODY)
-        outcome = OUTCOME_UNAVAILABLE;
-    if (end == CALL_REPLIED && outcome_of(bus_message_header(message, HEADER_OUTCOME), &outcome))
-        *body = bus_message_body(message);
-    /* An older service, in the middle of an upgrade: it did nothing. */
-    if (outcome == OUTCOME_UNKNOWN_COMMAND) {
-        outcome = OUTCOME_UNAVAILABLE;
-        *body = STR_NONE;
-    }
-    /* A success without its resource cannot be trusted. */
-    if (outcome_code(outcome) == NULL && body->n == 0)
-        outcome = OUTCOME_UNCERTAIN;
     /* What only reads has changed nothing, whatever became of it. */
     if (outcome == OUTCOME_UNCERTAIN &&
         str_equal(str_of(request->match.action->method), STR("GET")))

@@ -12,52 +12,6 @@
 #include "services/dashboard/dashboard_session.h"
 #include "services/dashboard/endpoints.h"
 
-/* -- headers --------------------------------------------------------------------------------- */
-
-static const struct {
-    const char *name;
-    size_t offset;
-} known[] = {
-    {"content-type", offsetof(struct dashboard_headers, content_type)},
-    {"origin", offsetof(struct dashboard_headers, origin)},
-    {"x-csrf-token", offsetof(struct dashboard_headers, csrf)},
-    {"sec-fetch-site", offsetof(struct dashboard_headers, fetch_site)},
-    {"user-agent", offsetof(struct dashboard_headers, user_agent)},
-    {"accept-encoding", offsetof(struct dashboard_headers, accept_encoding)},
-    {"if-none-match", offsetof(struct dashboard_headers, if_none_match)},
-    {"traceparent", offsetof(struct dashboard_headers, traceparent)},
-    {"x-forwarded-proto", offsetof(struct dashboard_headers, forwarded_proto)},
-};
-
-static void note(struct dashboard_headers *headers, struct str name, struct str value)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-        if (str_equal(name, str_of(known[i].name))) {
-            struct dashboard_header *header =
-                (struct dashboard_header *)(void *)((char *)headers + known[i].offset);
-
-            header->value = value;
-            header->n++;
-            return;
-        }
-}
-
-void dashboard_headers_read(const h2o_req_t *req, struct dashboard_headers *headers)
-{
-    *headers = (struct dashboard_headers){0};
-    for (size_t i = 0; i < req->headers.size && i < DASHBOARD_HEADERS_MAX; i++) {
-        const h2o_header_t *header = &req->headers.entries[i];
-        struct str value = {header->value.base, header->value.len};
-
-        if (header->name == &H2O_TOKEN_COOKIE->buf)
-            headers->cookies[headers->n_cookies++] = value;
-        else if (header->name == &H2O_TOKEN_X_FORWARDED_FOR->buf)
-            headers->forwarded_for[headers->n_forwarded_for++] = value;
-        else
-            note(headers, (struct str){header->name->base, header->name->len}, value);
-    }
-}
-
 struct dashboard *dashboard_of(const struct dashboard_request *request)
 {
     return H2O_STRUCT_FROM_MEMBER(struct dashboard, edge, request->http.edge);
@@ -221,12 +175,20 @@ static void on_checked(void *owner, enum call_end end, struct bus_message *messa
         perform(request);
 }
 
+struct str dashboard_token_body(struct dashboard_request *request)
+{
+    struct buf buf;
+
+    buf_init(&buf, &request->http.arena, 128);
+    buf_char(&buf, '{');
+    json_add_text(&buf, "token_hash", str_of(request->token_hash));
+    buf_char(&buf, '}');
+    return buf_str(&buf);
+}
+
 bool dashboard_request_check(struct dashboard_request *request, call_fn on_end)
 {
-    char body[2 * SHA256_BYTES + 24];
-    int n = snprintf(body, sizeof(body), "{\"token_hash\":\"%s\"}", request->token_hash);
-
-    return backend_call(request, SUBJECT_ACCESS_SESSION_CHECK, (struct str){body, (size_t)n},
+    return backend_call(request, SUBJECT_ACCESS_SESSION_CHECK, dashboard_token_body(request),
                         on_end);
 }
 
@@ -236,7 +198,7 @@ bool dashboard_request_check(struct dashboard_request *request, call_fn on_end)
    makes for itself. */
 static bool is_foreign(const struct dashboard_request *request, bool is_change)
 {
-    const struct dashboard_headers *headers = &request->headers;
+    const struct request_headers *headers = &request->headers;
     const h2o_iovec_t *host = &request->http.req->input.authority;
 
     if (headers->fetch_site.n > 1 || origin_is_foreign(headers->fetch_site.value))
@@ -249,12 +211,11 @@ static bool is_foreign(const struct dashboard_request *request, bool is_change)
 
 static bool has_csrf_token(const struct dashboard_request *request)
 {
-    const struct dashboard_header *given = &request->headers.csrf;
+    const struct str given = request_header_once(&request->headers.csrf_token);
     char wanted[2 * SHA256_BYTES + 1];
 
     dashboard_csrf_token(request->token, wanted);
-    return given->n == 1 && given->value.n == sizeof(wanted) - 1 &&
-           crypto_equal(given->value.p, wanted, sizeof(wanted) - 1);
+    return given.n == sizeof(wanted) - 1 && crypto_equal(given.p, wanted, sizeof(wanted) - 1);
 }
 
 /* OUTCOME_OK: nothing speaks against asking whose session it is, or for a sign-in of beginning one.
@@ -262,12 +223,11 @@ static bool has_csrf_token(const struct dashboard_request *request)
 static enum outcome judge(const struct dashboard_request *request)
 {
     const struct action *action = request->match.action;
-    const struct dashboard_header *type = &request->headers.content_type;
     bool is_change = !str_equal(str_of(action->method), STR("GET"));
 
     if (is_foreign(request, is_change))
         return OUTCOME_FORBIDDEN_ORIGIN;
-    if (is_change && (type->n != 1 || !media_is_json(type->value)))
+    if (is_change && !media_is_json(request_header_once(&request->headers.content_type)))
         return OUTCOME_UNSUPPORTED_MEDIA;
     if (action->kind == ACTION_SIGN_IN)
         return OUTCOME_OK;
@@ -294,7 +254,7 @@ static void read_token(struct dashboard_request *request)
     uint8_t digest[SHA256_BYTES];
 
     request->token =
-        cookie_token(request->headers.cookies, request->headers.n_cookies, request->http.is_https);
+        cookie_token(request->headers.cookie.at, request->headers.cookie.n, request->http.is_https);
     if (request->token.p == NULL)
         return;
     crypto_sha256(request->token, digest);
@@ -382,12 +342,7 @@ int dashboard_request_begin(h2o_handler_t *handler, h2o_req_t *req)
     struct str path;
 
     edge_request_limit(http, EDGE_REQUEST_LIMIT_COMMAND, on_late);
-    dashboard_headers_read(req, &request->headers);
-    edge_request_set_client(http, request->headers.forwarded_for, request->headers.n_forwarded_for,
-                            request->headers.forwarded_proto.value);
-    edge_request_trace(http, request->headers.traceparent.n == 1
-                                 ? str_trim_ows(request->headers.traceparent.value)
-                                 : STR_NONE);
+    edge_request_read(http, &request->headers);
     http->span.name = "page";
     if (http->fault != FRAMING_SOUND) {
         dashboard_response_fault(http);

@@ -33,36 +33,11 @@
 #include "services/dashboard/dashboard_export.h"
 #include "services/dashboard/dashboard_session.h"
 
-/* -- headers --------------------------------------------------------------------------------- */
-
-/* What the dashboard reads of a request's headers, in one pass; slices point into the request. */
-
-#define DASHBOARD_HEADERS_MAX 100 /* as many headers as h2o takes */
-
-/* A header that is to come once, if at all. */
-struct dashboard_header {
-    struct str value; /* the last one, or STR_NONE */
-    size_t n;
-};
-
-struct dashboard_headers {
-    struct dashboard_header content_type, origin, csrf, fetch_site, user_agent;
-    struct dashboard_header traceparent, accept_encoding, if_none_match, forwarded_proto;
-    struct str cookies[DASHBOARD_HEADERS_MAX];
-    size_t n_cookies;
-    struct str forwarded_for[DASHBOARD_HEADERS_MAX];
-    size_t n_forwarded_for;
-};
-
-void dashboard_headers_read(const h2o_req_t *req, struct dashboard_headers *headers);
-
-/* -- requests -------------------------------------------------------------------------------- */
-
 #define DASHBOARD_REQUESTS_MAX 2048 /* at a time */
 
 struct dashboard_request {
     struct edge_request http; /* first: the two are one */
-    struct dashboard_headers headers;
+    struct request_headers headers;
     struct action_match match;
     struct str query; /* what follows the question mark, or STR_NONE */
     struct str token; /* the session's, or STR_NONE */
@@ -83,6 +58,8 @@ struct dashboard *dashboard_of(const struct dashboard_request *request);
 /* The handler of all requests. */
 int dashboard_request_begin(h2o_handler_t *handler, h2o_req_t *req);
 
+/* The body of a command about the session of the request, {token_hash}. */
+struct str dashboard_token_body(struct dashboard_request *request);
 /* Asks whose session it is; on_end is to call dashboard_request_learn(). False: it cannot be asked
    now. */
 MUST_CHECK bool dashboard_request_check(struct dashboard_request *request, call_fn on_end);

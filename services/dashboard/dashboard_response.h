@@ -7,8 +7,8 @@
  * Owns     Nothing. The texts must live as long as the request.
  * Threads  The loop's.
  */
-#ifndef DASHBOARD_RESPONSE_H
-#define DASHBOARD_RESPONSE_H
+#ifndef SERVICES_DASHBOARD_DASHBOARD_RESPONSE_H
+#define SERVICES_DASHBOARD_DASHBOARD_RESPONSE_H
 
 #include "common/http/edge_request.h"
 #include "proto/outcome.h"

@@ -203,11 +203,8 @@ static void on_old_ended(void *owner, enum call_end end, struct bus_message *mes
 /* The browser's session so far, whosever it was, does not outlive the sign-in. */
 static void end_old(struct dashboard_request *request)
 {
-    char body[2 * SHA256_BYTES + 24];
-    int n = snprintf(body, sizeof(body), "{\"token_hash\":\"%s\"}", request->token_hash);
-
     if (request->token.p == NULL || !backend_call(request, SUBJECT_ACCESS_SESSION_END,
-                                                  (struct str){body, (size_t)n}, on_old_ended))
+                                                  dashboard_token_body(request), on_old_ended))
         send_view(request);
 }
 

@@ -1,50 +1,257 @@
-/* The two calls of an API request: the command to a service, and the entry for the audit log. */
-
 #include "services/gateway/api_request.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/clock.h"
-#include "common/base/log.h"
-#include "common/base/uuid.h"
+#include "common/crypto/token.h"
 #include "common/http/media.h"
-#include "proto/headers.h"
-#include "proto/subject.h"
+#include "services/gateway/api_auth.h"
+#include "services/gateway/api_command.h"
+#include "services/gateway/api_response.h"
 #include "services/gateway/gateway_metrics.h"
 
-/* -- the end --------------------------------------------------------------------------------- */
+/* -- moves ----------------------------------------------------------------------------------- */
 
-static void on_request_end(struct edge_request *http)
+void api_request_end(struct api_request *request, enum outcome outcome, struct str body,
+                     enum stage stage)
 {
-    struct api_request *request = H2O_STRUCT_FROM_MEMBER(struct api_request, http, http);
-
-    wait_list_remove(&request->wait_entry);
-    bus_message_free(request->reply);
-    if (request->key != NULL)
-        key_cache_put(request->gateway->keys, request->key);
+    request->outcome = outcome;
+    request->body = body;
+    api_request_move(request, stage);
 }
 
-/* Refused at the door because there is too much of it: counted, not logged one by one. */
-static bool is_shed(const struct api_request *request)
+/* Ends a request whose key is not accepted: nothing of it is recorded. */
+static void refuse(struct api_request *request, enum outcome outcome)
 {
-    return request->outcome == OUTCOME_BUSY && request->stage <= STAGE_AUTHENTICATE;
+    api_request_end(request, outcome, STR_NONE, STAGE_RESPONDED);
 }
 
-static void log_response(const struct api_request *request, int status, int64_t took_us)
+bool api_request_park(struct api_request *request)
+{
+    if (!calls_may_wait(&request->http.edge->calls))
+        return false;
+    metric_add(gateway_metrics.parked, 1);
+    wait_list_add(&request->wait_entry, &request->gateway->parked);
+    return true;
+}
+
+/* -- authenticate ---------------------------------------------------------------------------- */
+
+static void refuse_key(struct api_request *request, enum outcome outcome, const char *reason)
 {
     char client[ADDRESS_TEXT];
 
-    if ((status < 500 || is_shed(request)) && !request->http.edge->options->logs_all)
-        return;
     address_format(&request->http.client, client);
-    LOG(status >= 500 ? LOG_WARNING : LOG_DEBUG, "answer", log_str("request_id", request->http.id),
-        log_trace(str_of(request->http.traceparent)),
-        log_str("operation", operation_name(request->route.operation)), log_int("status", status),
-        log_str("outcome", outcome_name(request->outcome)), log_int("took_us", took_us),
+    metric_add(gateway_metrics.auth_failures, 1);
+    LOG(LOG_INFO, "authentication failed", log_str("request_id", request->http.id),
+        log_trace(str_of(request->http.traceparent)), log_str("client", client),
+        log_str("reason", reason));
+    if (throttle_note(request->gateway->throttle, &request->http.client, clock_mono_us()))
+        LOG(LOG_WARNING,
+            "too many failed authentications from the address or its network; refused until the "
+            "minute ends",
+            log_str("client", client));
+    refuse(request, outcome);
+}
+
+/* True: the address failed too often and has been told so. */
+static bool refuse_address(struct api_request *request)
+{
+    request->retry_after =
+        throttle_wait(request->gateway->throttle, &request->http.client, request->http.started_us);
+    if (request->retry_after == 0)
+        return false;
+    metric_add(gateway_metrics.auth_throttled, 1);
+    refuse(request, OUTCOME_RATE_LIMITED);
+    return true;
+}
+
+static void accept_key(struct api_request *request)
+{
+    request->key->used_s = clock_us() / 1000000;
+    familiar_note(request->gateway->familiar, &request->http.client, request->http.started_us);
+    api_request_move(request, STAGE_QUOTA);
+}
+
+static enum standing standing_of(const struct api_request *request)
+{
+    const struct address *client = &request->http.client;
+
+    if (throttle_suspects(request->gateway->throttle, client, request->http.started_us))
+        return STANDING_SUSPECT;
+    return familiar_holds(request->gateway->familiar, client, request->http.started_us)
+               ? STANDING_FAMILIAR
+               : STANDING_STRANGER;
+}
+
+/* True: this key is not looked up now, and the client has been told so. */
+static bool withhold_lookup(struct api_request *request)
+{
+    if (key_lookup_may_ask(request->gateway, request->key, standing_of(request)))
+        return false;
+    refuse(request, OUTCOME_BUSY);
+    return true;
+}
+
+/* What is to be done without asking access, or with the answer that is there. */
+static void use_key(struct api_request *request, enum key_result result)
+{
+    switch (result) {
+    case KEY_GOOD_ASK:
+        key_lookup_refresh(request->gateway, request->key);
+        accept_key(request);
+        return;
+    case KEY_GOOD:
+        accept_key(request);
+        return;
+    case KEY_BAD:
+        if (!refuse_address(request))
+            refuse_key(request, OUTCOME_UNAUTHORIZED, "key unknown, revoked or expired");
+        return;
+    case KEY_ASK:
+    case KEY_OUT_OF_REACH:
+        if (!api_request_park(request))
+            refuse(request, OUTCOME_UNAVAILABLE);
+    }
+}
+
+static enum key_result check_key(const struct api_request *request, bool can_ask)
+{
+    return key_check(request->key, clock_mono_us(), clock_us() / 1000000, can_ask);
+}
+
+static void run_authenticate(struct api_request *request)
+{
+    struct key *key = request->key;
+    enum key_result result = check_key(request, calls_can_start(&request->gateway->edge.calls));
+
+    if (result == KEY_ASK) {
+        /* A key that was valid recently is looked up again, even if others failed behind its
+           address. */
+        if (key->state != KEY_KNOWN && (refuse_address(request) || withhold_lookup(request)))
+            return;
+        if (key_lookup_wait(request->gateway, key, &request->wait_entry))
+            return;
+        result = check_key(request, false);
+    }
+    use_key(request, result);
+}
+
+static void late_authenticate(struct api_request *request)
+{
+    refuse(request, OUTCOME_UNAVAILABLE);
+}
+
+/* -- quota ----------------------------------------------------------------------------------- */
+
+static void run_quota(struct api_request *request)
+{
+    struct key *key = request->key;
+    int64_t now_s = clock_us() / 1000000;
+    enum quota_result result = quota_take(&key->quota, now_s, key->record.limits);
+
+    if (result == QUOTA_ASK) {
+        if (quota_lease_wait(request->gateway, key, &request->wait_entry))
+            return;
+        /* Access is unreachable: the quota counts alone now. */
+        result = quota_take(&key->quota, now_s, key->record.limits);
+    }
+    if (quota_is_low(&key->quota))
+        quota_lease_ahead(request->gateway, key);
+    request->view = quota_view(&key->quota);
+    request->has_view = true;
+    request->is_over_limit = result != QUOTA_TAKEN;
+    api_request_move(request, STAGE_CHECK);
+}
+
+static void late_quota(struct api_request *request)
+{
+    api_request_end(request, OUTCOME_UNAVAILABLE, STR_NONE, STAGE_RECORD);
+}
+
+/* -- check ----------------------------------------------------------------------------------- */
+
+/* What the gateway answers by itself. */
+static struct str ping(struct api_request *request)
+{
+    const struct key_record *record = &request->key->record;
+    struct buf buf;
+
+    buf_init(&buf, &request->http.arena, 256);
+    buf_char(&buf, '{');
+    json_add_text(&buf, "type", STR("ping"));
+    json_add_text(&buf, "organization_id", str_of(record->organization_id));
+    json_add_text(&buf, "scope", record->may_write ? STR("full") : STR("read"));
+    json_add_integer(&buf, "server_time", clock_us() / 1000000);
+    buf_char(&buf, '}');
+    return buf_str(&buf);
+}
+
+static void run_check(struct api_request *request)
+{
+    const struct facts facts = {
+        .record = &request->key->record,
+        .route = &request->route,
+        .client = request->http.client,
+        .is_https = request->http.is_https,
+        .over_limit = request->is_over_limit,
+        .accepts_json = request->accepts_json,
+        .sends_json = request->sends_json,
+        .too_large = request->http.fault == FRAMING_BODY_TOO_LARGE,
+    };
+    const enum outcome outcome = checks_run(&facts);
+
+    if (outcome != OUTCOME_OK)
+        api_request_end(request, outcome, STR_NONE, STAGE_RECORD);
+    else if (request->route.subject == NULL)
+        api_request_end(request, OUTCOME_OK, ping(request), STAGE_RECORD);
+    else
+        api_request_move(request, STAGE_COMMAND);
+}
+
+/* -- the response ---------------------------------------------------------------------------- */
+
+/* Framing was at fault, so nothing else of the request can be trusted. */
+static bool is_unsound(const struct api_request *request)
+{
+    return request->http.fault != FRAMING_SOUND && request->http.fault != FRAMING_BODY_TOO_LARGE;
+}
+
+static int status_of(const struct api_request *request)
+{
+    return is_unsound(request) ? framing_status(request->http.fault)
+                               : outcome_http_status(request->outcome);
+}
+
+static struct str body_of(struct api_request *request)
+{
+    if (request->body.n > 0)
+        return request->body;
+    return response_error(&request->http, request->outcome,
+                          is_unsound(request) ? framing_message(request->http.fault)
+                                              : api_response_message(request->outcome),
+                          NULL);
+}
+
+/* Seconds until the window ends, at least 1. */
+static unsigned wait_of(const struct api_request *request)
+{
+    int64_t left_s = request->view.reset_s - clock_us() / 1000000;
+
+    return left_s > 1 ? (unsigned)left_s : 1;
+}
+
+static void log_response(const struct api_request *request, int status)
+{
+    const struct log_field own[] = {
+        log_str("operation", operation_name(request->route.operation)),
+        log_str("outcome", outcome_name(request->outcome)),
         log_str("organization_id",
                 request->key != NULL ? request->key->record.organization_id : NULL),
-        log_str("client", client));
+    };
+    /* Refused at the door because there is too much of it: counted, not logged one by one. */
+    const bool is_shed = request->outcome == OUTCOME_BUSY && !request->has_view;
+
+    if (!is_shed || request->http.edge->options->logs_all)
+        response_log(&request->http, status, own, ARRAY_SIZE(own));
 }
 
 static void end_span(struct api_request *request, int status)
@@ -61,365 +268,149 @@ static void end_span(struct api_request *request, int status)
     edge_request_end_span(&request->http, status);
 }
 
-static void send_response(struct api_request *request, struct api_response *response)
+static void run_responded(struct api_request *request)
 {
-    int64_t took_us = clock_mono_us() - request->http.started_us;
+    const enum outcome outcome = request->outcome;
+    const int64_t took_us = clock_mono_us() - request->http.started_us;
+    const struct api_response response = {
+        .status = status_of(request),
+        .body = body_of(request),
+        .view = request->has_view ? &request->view : NULL,
+        .replayed = outcome == OUTCOME_REPLAYED,
+        .allow = outcome == OUTCOME_METHOD_NOT_ALLOWED ? request->route.allow : NULL,
+        .retry_after = request->has_view && outcome == OUTCOME_RATE_LIMITED ? wait_of(request)
+                                                                            : request->retry_after,
+    };
 
-    must(request->stage != STAGE_RESPONDED);
-    response->request_id = request->http.id;
-    response->view = request->has_view ? &request->view : NULL;
-    gateway_metrics_count(request->route.operation, response->status, took_us);
-    log_response(request, response->status, took_us);
-    end_span(request, response->status);
+    gateway_metrics_count(request->route.operation, response.status, took_us);
+    log_response(request, response.status);
+    end_span(request, response.status);
     if (request->has_view)
-        key_usage_count(request->gateway, request->key, response->status, took_us);
-    request->stage = STAGE_RESPONDED;
-    edge_request_sending_whole(&request->http, response->body.n);
-    api_response_send(request->http.req, response);
+        key_usage_count(request->gateway, request->key, response.status, took_us);
+    api_response_send(&request->http, &response);
 }
 
-/* Seconds until the window ends, at least 1. */
-static unsigned wait_of(const struct api_request *request)
+/* -- the table ------------------------------------------------------------------------------- */
+
+#define TO(stage) (1u << (stage))
+
+static const struct {
+    unsigned moves;                            /* to which stages */
+    void (*run)(struct api_request *request);  /* entered, or what it waited for is there */
+    void (*late)(struct api_request *request); /* its time is over; NULL: it never waits */
+} stages[] = {
+    [STAGE_AUTHENTICATE] = {TO(STAGE_QUOTA) | TO(STAGE_RESPONDED), run_authenticate,
+                            late_authenticate},
+    [STAGE_QUOTA] = {TO(STAGE_CHECK) | TO(STAGE_RECORD), run_quota, late_quota},
+    [STAGE_CHECK] = {TO(STAGE_COMMAND) | TO(STAGE_RECORD), run_check, NULL},
+    [STAGE_COMMAND] = {TO(STAGE_RECORD) | TO(STAGE_RESPONDED), api_command_run, api_command_late},
+    [STAGE_RECORD] = {TO(STAGE_RESPONDED), api_record_run, api_record_late},
+    [STAGE_RESPONDED] = {0, run_responded, NULL},
+};
+
+void api_request_move(struct api_request *request, enum stage stage)
 {
-    int64_t left_s = request->view.reset_s - clock_us() / 1000000;
-
-    return left_s > 1 ? (unsigned)left_s : 1;
+    must((stages[request->stage].moves & TO(stage)) != 0);
+    request->stage = stage;
+    stages[stage].run(request);
 }
 
-void api_request_respond(struct api_request *request)
+static void on_resume(struct wait_entry *entry)
 {
-    struct api_response response = {
-        .status = outcome_http_status(request->outcome),
-        .body = request->body,
-        .replayed = request->outcome == OUTCOME_REPLAYED,
-        .allow = request->outcome == OUTCOME_METHOD_NOT_ALLOWED ? request->route.allow : NULL,
-        .retry_after = request->outcome == OUTCOME_RATE_LIMITED ? wait_of(request) : 0,
-    };
+    struct api_request *request = H2O_STRUCT_FROM_MEMBER(struct api_request, wait_entry, entry);
 
-    if (response.body.n == 0)
-        response.body = api_response_error(&request->http.req->pool, outcome_code(request->outcome),
-                                           api_response_message(request->outcome));
-    send_response(request, &response);
+    stages[request->stage].run(request);
 }
-
-void api_request_respond_unaudited(struct api_request *request, enum outcome outcome,
-                                   unsigned retry_after)
-{
-    struct api_response response = {
-        .status = outcome_http_status(outcome),
-        .body = api_response_error(&request->http.req->pool, outcome_code(outcome),
-                                   api_response_message(outcome)),
-        .retry_after = retry_after,
-    };
-
-    request->outcome = outcome;
-    request->has_view = false;
-    send_response(request, &response);
-}
-
-static void respond_fault(struct api_request *request, enum framing_fault fault)
-{
-    struct api_response response = {
-        .status = framing_status(fault),
-        .body = api_response_error(&request->http.req->pool,
-                                   outcome_code(OUTCOME_PARAMETER_INVALID), framing_message(fault)),
-    };
-
-    request->outcome = OUTCOME_PARAMETER_INVALID;
-    send_response(request, &response);
-}
-
-/* -- too late -------------------------------------------------------------------------------- */
 
 static void on_late(struct edge_request *http)
 {
     struct api_request *request = H2O_STRUCT_FROM_MEMBER(struct api_request, http, http);
 
-    if (request->is_late) {
-        api_request_give_up_record(request);
-        return;
+    if (!request->is_late) {
+        request->is_late = true;
+        edge_request_limit(http, EDGE_REQUEST_LIMIT_RECORD, on_late);
+        if (request->stage == STAGE_RECORD)
+            return; /* it has the rest of the time */
     }
-    request->is_late = true;
-    edge_request_limit(http, EDGE_REQUEST_LIMIT_RECORD, on_late);
-    switch (request->stage) {
-    case STAGE_COMMAND:
-        api_request_give_up_command(request);
-        return;
-    case STAGE_RECORD:
-        return;
-    case STAGE_QUOTA:
-        wait_list_remove(&request->wait_entry);
-        request->outcome = OUTCOME_UNAVAILABLE;
-        api_request_record(request);
-        return;
-    default:
-        wait_list_remove(&request->wait_entry);
-        api_request_respond_unaudited(request, OUTCOME_UNAVAILABLE, 0);
-    }
+    must(stages[request->stage].late != NULL);
+    wait_list_remove(&request->wait_entry);
+    stages[request->stage].late(request);
 }
 
-/* -- the beginning --------------------------------------------------------------------------- */
+/* -- the beginning and the end --------------------------------------------------------------- */
 
-static void read_request(struct api_request *request, const struct api_headers *headers)
+static void on_end(struct edge_request *http)
+{
+    struct api_request *request = H2O_STRUCT_FROM_MEMBER(struct api_request, http, http);
+
+    wait_list_remove(&request->wait_entry);
+    bus_message_free(request->reply);
+    if (request->key != NULL)
+        key_cache_put(request->gateway->keys, request->key);
+}
+
+static void begin_with_key(struct api_request *request, struct str token)
+{
+    uint8_t hash[SHA256_BYTES];
+
+    token_hash(token, hash);
+    request->key = key_cache_get(request->gateway->keys, hash);
+    metric_add(
+        request->key->state == KEY_NEW ? gateway_metrics.key_misses : gateway_metrics.key_hits, 1);
+    run_authenticate(request);
+}
+
+static void read_authorization(struct api_request *request, const struct request_header *header)
+{
+    struct str token;
+
+    switch (authorization_read(header->value, header->n, &token)) {
+    case AUTHORIZATION_TOKEN:
+        begin_with_key(request, token);
+        return;
+    case AUTHORIZATION_LEGACY:
+        if (!refuse_address(request))
+            refuse_key(request, OUTCOME_LEGACY_KEY, "retired kind of key");
+        return;
+    case AUTHORIZATION_MISSING:
+    case AUTHORIZATION_MALFORMED:
+        break;
+    }
+    if (!refuse_address(request))
+        refuse_key(request, OUTCOME_UNAUTHORIZED, header->n == 0 ? "no key" : "malformed key");
+}
+
+static void read_request(struct api_request *request, const struct request_headers *headers)
 {
     const h2o_req_t *req = request->http.req;
+    const struct str type = request_header_once(&headers->content_type);
 
     request->route = api_route_find((struct str){req->input.method.base, req->input.method.len},
                                     (struct str){req->input.path.base, req->input.path.len});
-    request->accepts_json = media_accepts_json(headers->accept, headers->n_accept);
-    request->sends_json = headers->n_content_type == 1 && media_is_json(headers->content_type);
+    request->accepts_json = media_accepts_json(headers->accept.at, headers->accept.n);
+    request->sends_json = media_is_json(type);
 }
 
 int api_request_begin(h2o_handler_t *handler, h2o_req_t *req)
 {
-    struct edge_request *http = edge_request_begin(req, sizeof(struct api_request), on_request_end);
+    struct edge_request *http = edge_request_begin(req, sizeof(struct api_request), on_end);
     struct api_request *request = H2O_STRUCT_FROM_MEMBER(struct api_request, http, http);
-    struct api_headers headers;
+    struct request_headers headers;
 
     request->gateway = H2O_STRUCT_FROM_MEMBER(struct gateway, edge, http->edge);
-    request->wait_entry.resume = api_request_resume;
+    request->wait_entry.resume = on_resume;
     edge_request_limit(http, EDGE_REQUEST_LIMIT_COMMAND, on_late);
-    api_headers_read(req, &headers);
-    edge_request_set_client(http, headers.forwarded_for, headers.n_forwarded_for,
-                            headers.forwarded_proto);
-    edge_request_trace(http, headers.traceparent);
-    if (http->fault != FRAMING_SOUND && http->fault != FRAMING_BODY_TOO_LARGE) {
-        respond_fault(request, http->fault);
+    edge_request_read(http, &headers);
+    if (is_unsound(request)) {
+        refuse(request, OUTCOME_PARAMETER_INVALID);
         return 0;
     }
     read_request(request, &headers);
     if (request->route.end == API_ROUTE_OUTSIDE)
-        api_request_respond_unaudited(request, OUTCOME_NOT_FOUND, 0);
+        refuse(request, OUTCOME_NOT_FOUND);
     else if (http->edge->requests > API_REQUESTS_MAX)
-        api_request_respond_unaudited(request, OUTCOME_BUSY, 0);
+        refuse(request, OUTCOME_BUSY);
     else
-        api_request_authenticate(request, &headers);
+        read_authorization(request, &headers.authorization);
     return 0;
-}
-
-static void note_by_name(struct api_headers *headers, struct str name, struct str value)
-{
-    if (str_equal(name, STR("x-forwarded-proto")))
-        headers->forwarded_proto = value;
-    else if (str_equal(name, STR("traceparent")))
-        headers->traceparent = headers->n_traceparent++ == 0 ? str_trim_ows(value) : STR_NONE;
-}
-
-void api_headers_read(const h2o_req_t *req, struct api_headers *headers)
-{
-    headers->n_authorization = headers->n_content_type = 0;
-    headers->n_accept = headers->n_forwarded_for = headers->n_traceparent = 0;
-    headers->authorization = headers->content_type = STR_NONE;
-    headers->forwarded_proto = headers->traceparent = STR_NONE;
-
-    for (size_t i = 0; i < req->headers.size && i < API_HEADERS_MAX; i++) {
-        const h2o_header_t *header = &req->headers.entries[i];
-        struct str value = {header->value.base, header->value.len};
-
-        if (header->name == &H2O_TOKEN_AUTHORIZATION->buf) {
-            headers->authorization = value;
-            headers->n_authorization++;
-        } else if (header->name == &H2O_TOKEN_CONTENT_TYPE->buf) {
-            headers->content_type = value;
-            headers->n_content_type++;
-        } else if (header->name == &H2O_TOKEN_ACCEPT->buf) {
-            headers->accept[headers->n_accept++] = value;
-        } else if (header->name == &H2O_TOKEN_X_FORWARDED_FOR->buf) {
-            headers->forwarded_for[headers->n_forwarded_for++] = value;
-        } else {
-            note_by_name(headers, (struct str){header->name->base, header->name->len}, value);
-        }
-    }
-}
-
-/* Headers in the making; values must live until the call has been started. */
-struct command_headers {
-    struct bus_header at[CALL_HEADERS_MAX];
-    size_t n;
-};
-
-static void add(struct command_headers *headers, const char *name, const char *value)
-{
-    headers->at[headers->n++] = (struct bus_header){name, value};
-}
-
-static void add_text(struct command_headers *headers, h2o_mem_pool_t *pool, const char *name,
-                     struct str value)
-{
-    if (value.n > 0)
-        add(headers, name, h2o_strdup(pool, value.p, value.n).base);
-}
-
-static void add_caller(struct command_headers *headers, const struct api_request *request)
-{
-    add(headers, HEADER_REQUEST_ID, request->http.id);
-    add(headers, HEADER_ORGANIZATION, request->key->record.organization_id);
-    add(headers, HEADER_API_KEY, request->key->record.api_key_id);
-    if (request->http.traceparent[0] != '\0')
-        add(headers, HEADER_TRACEPARENT, request->http.traceparent);
-}
-
-static enum status start(struct api_request *request, const char *subject,
-                         struct command_headers *headers, struct str body,
-                         enum edge_request_limit limit, call_fn on_end)
-{
-    struct call_request call = {.subject = subject,
-                                .headers = headers->at,
-                                .n_headers = headers->n,
-                                .body = body,
-                                .timeout = CALL_TIMEOUT_OWNER,
-                                .until_us = edge_request_until_us(&request->http, limit),
-                                .on_end = on_end,
-                                .owner = request};
-
-    /* A service that got it now would not run it. */
-    if (call.until_us <= clock_mono_us())
-        return ST_UNAVAILABLE;
-    return edge_request_call(&request->http, &call);
-}
-
-bool api_request_park(struct api_request *request)
-{
-    if (!calls_may_wait(&request->http.edge->calls))
-        return false;
-    metric_add(gateway_metrics.parked, 1);
-    wait_list_add(&request->wait_entry, &request->gateway->parked);
-    return true;
-}
-
-/* -- command --------------------------------------------------------------------------------- */
-
-static void end_command(struct api_request *request, enum outcome outcome, struct str body)
-{
-    request->outcome = outcome;
-    request->body = body;
-    if (outcome_is_audited(outcome) &&
-        bus_message_header(request->reply, HEADER_RECORDED).p == NULL)
-        api_request_respond(request);
-    else
-        api_request_record(request);
-}
-
-static void on_reply(void *owner, enum call_end end, struct bus_message *message)
-{
-    struct api_request *request = owner;
-    enum outcome outcome = OUTCOME_UNCERTAIN;
-    struct str body = STR_NONE;
-
-    request->reply = message;
-    if (end == CALL_NOBODY)
-        outcome = OUTCOME_UNAVAILABLE;
-    if (end == CALL_REPLIED && outcome_of(bus_message_header(message, HEADER_OUTCOME), &outcome))
-        body = bus_message_body(message);
-    /* An older service, in the middle of an upgrade: it did nothing. */
-    if (outcome == OUTCOME_UNKNOWN_COMMAND)
-        outcome = OUTCOME_UNAVAILABLE;
-    /* A success without its resource cannot be trusted. */
-    if (outcome_code(outcome) == NULL && body.n == 0)
-        outcome = OUTCOME_UNCERTAIN;
-    end_command(request, outcome, body);
-}
-
-void api_request_command(struct api_request *request)
-{
-    const struct api_route *route = &request->route;
-    struct command_headers headers = {.n = 0};
-    struct str body = STR("");
-
-    request->stage = STAGE_COMMAND;
-    add_caller(&headers, request);
-    add(&headers, HEADER_SCOPE, request->key->record.may_write ? "full" : "read");
-    add_text(&headers, &request->http.req->pool, HEADER_RESOURCE, route->resource_id);
-    if (route->takes_query)
-        add_text(&headers, &request->http.req->pool, HEADER_QUERY, route->query);
-    if (route->has_body)
-        body = (struct str){request->http.req->entity.base, request->http.req->entity.len};
-    if (start(request, route->subject, &headers, body, EDGE_REQUEST_LIMIT_COMMAND, on_reply) !=
-            ST_OK &&
-        !api_request_park(request))
-        end_command(request, OUTCOME_UNAVAILABLE, STR_NONE);
-}
-
-/* One that was never sent has certainly done nothing. */
-void api_request_give_up_command(struct api_request *request)
-{
-    const bool was_sent = request->http.called;
-
-    wait_list_remove(&request->wait_entry);
-    edge_request_cancel_call(&request->http);
-    if (was_sent)
-        on_reply(request, CALL_LATE, NULL);
-    else
-        end_command(request, OUTCOME_UNAVAILABLE, STR_NONE);
-}
-
-/* -- record ---------------------------------------------------------------------------------- */
-
-/* The response goes out although no entry is known to be there. Only a failure may. */
-static void respond_unrecorded(struct api_request *request)
-{
-    metric_add(gateway_metrics.unrecorded, 1);
-    LOG(LOG_WARNING, "response without a confirmed audit entry",
-        log_str("request_id", request->http.id), log_trace(str_of(request->http.traceparent)),
-        log_str("outcome", outcome_name(request->outcome)),
-        log_str("organization_id", request->key->record.organization_id));
-    if (outcome_http_status(request->outcome) != 500)
-        request->outcome = OUTCOME_UNAVAILABLE;
-    request->body = STR_NONE;
-    api_request_respond(request);
-}
-
-static void on_recorded(void *owner, enum call_end end, struct bus_message *message)
-{
-    struct api_request *request = owner;
-    enum outcome outcome = OUTCOME_UNAVAILABLE;
-
-    if (end == CALL_REPLIED)
-        (void)outcome_of(bus_message_header(message, HEADER_OUTCOME), &outcome);
-    bus_message_free(message);
-    if (outcome == OUTCOME_OK)
-        api_request_respond(request);
-    else
-        respond_unrecorded(request);
-}
-
-/* What the service found that could not record it. */
-static void add_contact(struct command_headers *headers, const struct api_request *request)
-{
-    struct str contact = STR_NONE;
-    struct uuid id;
-
-    if (request->reply != NULL)
-        contact = bus_message_header(request->reply, HEADER_CONTACT);
-    if (uuid_parse(contact, &id))
-        add_text(headers, &request->http.req->pool, HEADER_CONTACT, contact);
-}
-
-void api_request_record(struct api_request *request)
-{
-    struct command_headers headers = {.n = 0};
-    struct uuid conversation;
-    char status[12];
-
-    request->stage = STAGE_RECORD;
-    snprintf(status, sizeof(status), "%d", outcome_http_status(request->outcome));
-    add_caller(&headers, request);
-    add(&headers, HEADER_OPERATION, operation_name(request->route.operation));
-    add(&headers, HEADER_STATUS, status);
-    if (outcome_code(request->outcome) != NULL)
-        add(&headers, HEADER_CODE, outcome_code(request->outcome));
-    if (uuid_parse(request->route.resource_id, &conversation))
-        add_text(&headers, &request->http.req->pool, HEADER_RESOURCE, request->route.resource_id);
-    add_contact(&headers, request);
-    if (start(request, SUBJECT_AUDIT_APPEND, &headers, STR(""), EDGE_REQUEST_LIMIT_RECORD,
-              on_recorded) != ST_OK &&
-        !api_request_park(request))
-        respond_unrecorded(request);
-}
-
-void api_request_give_up_record(struct api_request *request)
-{
-    wait_list_remove(&request->wait_entry);
-    edge_request_cancel_call(&request->http);
-    respond_unrecorded(request);
 }

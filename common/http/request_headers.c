@@ -1,0 +1,79 @@
+#include "common/http/request_headers.h"
+
+enum kind { ONE, LINES };
+
+/* In lower case, as h2o has them. */
+static const struct {
+    struct str name;
+    enum kind kind;
+    size_t offset;
+} known[] = {
+#define HEADER(kind_, name_, member)                                                               \
+    {                                                                                              \
+        .name = {(name_), sizeof(name_) - 1}, .kind = (kind_),                                     \
+        .offset = offsetof(struct request_headers, member)                                         \
+    }
+    HEADER(ONE, "authorization", authorization),
+    HEADER(ONE, "content-type", content_type),
+    HEADER(ONE, "user-agent", user_agent),
+    HEADER(ONE, "accept-encoding", accept_encoding),
+    HEADER(ONE, "if-none-match", if_none_match),
+    HEADER(ONE, "origin", origin),
+    HEADER(ONE, "x-csrf-token", csrf_token),
+    HEADER(ONE, "sec-fetch-site", fetch_site),
+    HEADER(ONE, "x-forwarded-proto", forwarded_proto),
+    HEADER(ONE, "traceparent", traceparent),
+    HEADER(LINES, "accept", accept),
+    HEADER(LINES, "cookie", cookie),
+    HEADER(LINES, "x-forwarded-for", forwarded_for),
+#undef HEADER
+};
+
+static void *member_of(struct request_headers *headers, size_t i)
+{
+    return (char *)headers + known[i].offset;
+}
+
+/* The lines are left as they are: a few thousand bytes. */
+static void clear(struct request_headers *out)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (known[i].kind == ONE)
+            *(struct request_header *)member_of(out, i) = (struct request_header){STR_NONE, 0};
+        else
+            ((struct request_header_lines *)member_of(out, i))->n = 0;
+}
+
+static void note(struct request_headers *out, size_t i, struct str value)
+{
+    if (known[i].kind == ONE) {
+        struct request_header *header = member_of(out, i);
+
+        header->value = value;
+        header->n++;
+    } else {
+        struct request_header_lines *lines = member_of(out, i);
+
+        lines->at[lines->n++] = value;
+    }
+}
+
+void request_headers_read(const h2o_headers_t *headers, struct request_headers *out)
+{
+    clear(out);
+    for (size_t i = 0; i < headers->size && i < REQUEST_HEADERS_MAX; i++) {
+        const h2o_header_t *header = &headers->entries[i];
+        const struct str name = {header->name->base, header->name->len};
+        size_t k = 0;
+
+        while (k < ARRAY_SIZE(known) && !str_equal(name, known[k].name))
+            k++;
+        if (k < ARRAY_SIZE(known))
+            note(out, k, (struct str){header->value.base, header->value.len});
+    }
+}
+
+struct str request_header_once(const struct request_header *header)
+{
+    return header->n == 1 ? header->value : STR_NONE;
+}

@@ -1,0 +1,42 @@
+/*
+ * request_headers - what our programs read of the headers of a request, in one pass.
+ *
+ * What     Of a header that is to come once: its last line, and how many came. Of one that may be a
+ *          list: all its lines, in the order of the request. All other headers are passed over.
+ * Owns     Nothing; slices point into the request.
+ * Threads  Any; pure.
+ */
+#ifndef COMMON_HTTP_REQUEST_HEADERS_H
+#define COMMON_HTTP_REQUEST_HEADERS_H
+
+#include <h2o.h>
+
+#include "common/base/str.h"
+
+#define REQUEST_HEADERS_MAX 100 /* as many as h2o takes */
+
+struct request_header {
+    struct str value; /* the last one, or STR_NONE */
+    size_t n;
+};
+
+struct request_header_lines {
+    struct str at[REQUEST_HEADERS_MAX];
+    size_t n;
+};
+
+struct request_headers {
+    struct request_header authorization, content_type, user_agent;
+    struct request_header accept_encoding, if_none_match;
+    struct request_header origin, csrf_token, fetch_site;
+    struct request_header forwarded_proto, traceparent;
+    struct request_header_lines accept, cookie, forwarded_for;
+};
+
+/* Sets all of *out. */
+void request_headers_read(const h2o_headers_t *headers, struct request_headers *out);
+
+/* STR_NONE unless it came exactly once. */
+struct str request_header_once(const struct request_header *header);
+
+#endif

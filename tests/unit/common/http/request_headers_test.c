@@ -1,0 +1,95 @@
+#include "common/http/request_headers.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static h2o_mem_pool_t pool;
+static h2o_headers_t headers;
+static struct request_headers got;
+
+static void set_up(void)
+{
+    h2o_mem_init_pool(&pool);
+    headers = (h2o_headers_t){NULL};
+    memset(&got, 0xee, sizeof(got)); /* whatever was there before */
+}
+
+static void tear_down(void)
+{
+    h2o_mem_clear_pool(&pool);
+}
+
+TestSuite(request_headers, .init = set_up, .fini = tear_down);
+
+/* As h2o does it: names it knows become its own. */
+static void come(const char *name, const char *value)
+{
+    h2o_add_header_by_str(&pool, &headers, name, strlen(name), 1, NULL, value, strlen(value));
+}
+
+static bool is(struct str value, const char *expected)
+{
+    return str_equal(value, str_of(expected));
+}
+
+Test(request_headers, are_absent_unless_they_came)
+{
+    come("x-unknown", "1");
+    request_headers_read(&headers, &got);
+    cr_expect_eq(got.authorization.n, 0);
+    cr_expect_null(got.authorization.value.p);
+    cr_expect_null(got.traceparent.value.p);
+    cr_expect_eq(got.accept.n + got.cookie.n + got.forwarded_for.n, 0);
+}
+
+Test(request_headers, have_their_last_line_and_how_many_came)
+{
+    come("authorization", "a");
+    come("authorization", "b");
+    come("x-forwarded-proto", "https");
+    request_headers_read(&headers, &got);
+    cr_expect_eq(got.authorization.n, 2);
+    cr_expect(is(got.authorization.value, "b"));
+    cr_expect(is(got.forwarded_proto.value, "https"));
+    cr_expect_null(request_header_once(&got.authorization).p);
+    cr_expect(is(request_header_once(&got.forwarded_proto), "https"));
+}
+
+Test(request_headers, that_are_lists_have_all_their_lines_in_order)
+{
+    come("x-forwarded-for", "192.0.2.1");
+    come("accept", "*/*");
+    come("x-forwarded-for", "192.0.2.2");
+    request_headers_read(&headers, &got);
+    cr_assert_eq(got.forwarded_for.n, 2);
+    cr_expect(is(got.forwarded_for.at[0], "192.0.2.1"));
+    cr_expect(is(got.forwarded_for.at[1], "192.0.2.2"));
+    cr_expect_eq(got.accept.n, 1);
+}
+
+Test(request_headers, are_found_by_each_name)
+{
+    static const char *const one[] = {
+        "authorization", "content-type", "user-agent",     "accept-encoding",   "if-none-match",
+        "origin",        "x-csrf-token", "sec-fetch-site", "x-forwarded-proto", "traceparent"};
+    const struct request_header *const members[] = {
+        &got.authorization,   &got.content_type, &got.user_agent, &got.accept_encoding,
+        &got.if_none_match,   &got.origin,       &got.csrf_token, &got.fetch_site,
+        &got.forwarded_proto, &got.traceparent};
+
+    for (size_t i = 0; i < ARRAY_SIZE(one); i++)
+        come(one[i], one[i]);
+    request_headers_read(&headers, &got);
+    for (size_t i = 0; i < ARRAY_SIZE(one); i++) {
+        cr_expect_eq(members[i]->n, 1, "%s", one[i]);
+        cr_expect(is(members[i]->value, one[i]), "%s", one[i]);
+    }
+}
+
+Test(request_headers, end_where_there_is_no_room_for_more)
+{
+    for (int i = 0; i < REQUEST_HEADERS_MAX + 5; i++)
+        come("cookie", "a=b");
+    request_headers_read(&headers, &got);
+    cr_expect_eq(got.cookie.n, REQUEST_HEADERS_MAX);
+}
