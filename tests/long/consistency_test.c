@@ -227,7 +227,7 @@ static void send_one(struct worker *worker, int number)
            !http_connection_open(client, stack_gateway_port() + worker->number % GATEWAYS))
         poll(NULL, 0, PAUSE_MS);
     if (http_connection_send(client, worker->bytes, write_request(worker->bytes, shape, number)) &&
-        http_connection_receive(client, &response))
+        http_connection_receive(client, &response, HTTP_TIMEOUT_MS))
         note(shape, &run.records[number], &response);
     else
         atomic_fetch_add(&run.unanswered, 1);

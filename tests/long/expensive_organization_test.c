@@ -99,7 +99,7 @@ static void *look(void *closure)
 
         write_probe(probe, probe->n, request, sizeof(request));
         came = http_connection_send(&probe->client, request, strlen(request)) &&
-               http_connection_receive(&probe->client, &response);
+               http_connection_receive(&probe->client, &response, HTTP_TIMEOUT_MS);
         probe->took_us[probe->n++] = clock_mono_us() - began_us;
         if (!came || response.status != expected) {
             probe->failures++;

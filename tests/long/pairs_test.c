@@ -37,10 +37,10 @@ static int64_t neighbour_us(const struct org *neighbour)
 {
     static int serial;
     const struct sizes sizes = sizes_of_form();
-    struct http_connection *const client = calloc(1, sizeof(*client));
+    struct http_connection client;
     int64_t took_us[REQUESTS_MAX];
 
-    cr_assert(client != NULL && http_connection_open(client, stack_gateway_port()));
+    cr_assert(http_connection_open(&client, stack_gateway_port()));
     for (int i = 0; i < sizes.requests; i++) {
         const int64_t began_us = clock_mono_us();
         struct connection_response response = {0};
@@ -53,13 +53,12 @@ static int64_t neighbour_us(const struct org *neighbour)
                  "POST /api/v1/conversations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
                  "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
                  neighbour->full_key, strlen(body), body);
-        cr_assert(http_connection_send(client, request, strlen(request)) &&
-                  http_connection_receive(client, &response));
+        cr_assert(http_connection_send(&client, request, strlen(request)) &&
+                  http_connection_receive(&client, &response, HTTP_TIMEOUT_MS));
         cr_assert_eq(response.status, 201, "the neighbour got %d", response.status);
         took_us[i] = clock_mono_us() - began_us;
     }
-    http_connection_close(client);
-    free(client);
+    http_connection_close(&client);
     return percentile(took_us, (size_t)sizes.requests, sizes.percent);
 }
 

@@ -47,8 +47,9 @@ static int ask(struct pinger *pinger)
 
     if (!http_connection_open(&pinger->client, pinger->run->port))
         return 0;
+    pinger->client.is_private = true; /* there are many */
     if (!http_connection_send(&pinger->client, request, strlen(request)) ||
-        !http_connection_receive(&pinger->client, &response))
+        !http_connection_receive(&pinger->client, &response, HTTP_TIMEOUT_MS))
         response.status = 0;
     http_connection_close(&pinger->client);
     return response.status;

@@ -65,9 +65,12 @@ static void back_off(void)
 
 static void count(struct steady_load *crowd, const struct connection_response *response)
 {
-    /* The gateway says itself which window an answer was counted in. */
-    long long window = response->reset / WINDOW_S - 1 - crowd->first_window;
+    char reset[24] = "0";
+    long long window;
 
+    /* The gateway says itself which window an answer was counted in. */
+    (void)http_connection_header(response, "X-RateLimit-Reset", reset, sizeof(reset));
+    window = strtoll(reset, NULL, 10) / WINDOW_S - 1 - crowd->first_window;
     if (window >= 0 && window < WINDOWS_MAX && response->status == 200)
         atomic_fetch_add(&crowd->admitted[window], 1);
     else if (window >= 0 && window < WINDOWS_MAX && response->status == 429)
@@ -89,8 +92,9 @@ static void *come_again_and_again(void *closure)
             pause_ms(BACK_OFF_MS);
             continue;
         }
+        member->client.is_private = true;
         if (http_connection_send(&member->client, crowd->request, strlen(crowd->request)) &&
-            http_connection_receive(&member->client, &response)) {
+            http_connection_receive(&member->client, &response, HTTP_TIMEOUT_MS)) {
             count(crowd, &response);
             if (response.status != 200)
                 back_off();
@@ -281,26 +285,26 @@ static size_t write_volley(char *out, size_t capacity, int number, const char *k
 /* Sends them until so many were not looked up; how many were sent. */
 static int send_made_up_keys(const struct replica *gateway, const char *known, int withheld)
 {
-    struct http_connection *client = calloc(1, sizeof(*client));
+    struct http_connection client;
     struct connection_response response;
     char bytes[(TOGETHER + 1) * 256];
     int sent = 0;
 
-    cr_assert(http_connection_open(client, gateway->port));
+    cr_assert(http_connection_open(&client, gateway->port));
+    client.is_private = true;
     for (int volley = 0; withheld > 0; volley++) {
         cr_assert_lt(volley, VOLLEYS_MAX);
-        cr_assert(
-            http_connection_send(client, bytes, write_volley(bytes, sizeof(bytes), volley, known)));
+        cr_assert(http_connection_send(&client, bytes,
+                                       write_volley(bytes, sizeof(bytes), volley, known)));
         for (int i = 0; i < TOGETHER; i++, sent++) {
-            cr_assert(http_connection_receive(client, &response));
+            cr_assert(http_connection_receive(&client, &response, HTTP_TIMEOUT_MS));
             cr_assert(response.status == 401 || response.status == 503, "%d", response.status);
             withheld -= response.status == 503;
         }
-        cr_assert(http_connection_receive(client, &response));
+        cr_assert(http_connection_receive(&client, &response, HTTP_TIMEOUT_MS));
         cr_assert_eq(response.status, 200, "a known key got %d", response.status);
     }
-    http_connection_close(client);
-    free(client);
+    http_connection_close(&client);
     return sent;
 }
 

@@ -7,7 +7,6 @@
 
 #include "tests/support/dashboard_client.h"
 #include "tests/support/http_connection.h"
-#include "tests/support/raw_http.h"
 #include "tests/support/sql.h"
 
 TestSuite(dashboard_export, .init = api_open);
@@ -19,7 +18,7 @@ static struct dashboard_session session;
 
 static void make_entries(int n)
 {
-    static struct http_connection client;
+    struct http_connection client;
     struct connection_response response;
     const char *request;
 
@@ -29,11 +28,11 @@ static void make_entries(int n)
                      "Authorization: Bearer %s\r\n\r\n",
                      org.read_key);
     cr_assert(http_connection_open(&client, stack_gateway_port()));
+    client.is_private = true; /* there are many */
     for (int i = 0; i < n; i++) {
         cr_assert(http_connection_send(&client, request, strlen(request)) &&
-                  http_connection_receive(&client, &response));
-        cr_assert_eq(response.status, 200, "%d: %.*s", response.status, (int)response.body_n,
-                     response.body);
+                  http_connection_receive(&client, &response, HTTP_TIMEOUT_MS));
+        cr_assert_eq(response.status, 200, "%d: %s", response.status, response.body);
     }
     http_connection_close(&client);
 }
@@ -104,21 +103,22 @@ Test(dashboard_export, takes_a_session)
 /* The same over HTTP/1.0, where only the end of the connection ends it. */
 Test(dashboard_export, ends_with_the_connection_where_there_are_no_chunks)
 {
-    static struct raw_response response;
+    struct connection_response response;
     const char *request;
-    struct raw_http raw;
+    struct http_connection connection;
 
     make_entries(3);
     request = format("GET /data/audit/export.ndjson HTTP/1.0\r\nHost: a\r\n"
                      "Cookie: session=%s\r\nConnection: keep-alive\r\n\r\n",
                      session.token);
-    raw_http_open(&raw, atoi(strrchr(stack_setting("DASHBOARD_URL"), ':') + 1));
-    raw.is_private = true;
-    cr_assert(raw_http_write(&raw, request, strlen(request)));
-    cr_assert(raw_http_read(&raw, &response, 30000));
+    cr_assert(
+        http_connection_open(&connection, atoi(strrchr(stack_setting("DASHBOARD_URL"), ':') + 1)));
+    connection.is_private = true;
+    cr_assert(http_connection_send(&connection, request, strlen(request)));
+    cr_assert(http_connection_receive(&connection, &response, 30000));
     cr_assert_eq(response.status, 200);
     cr_assert_eq(count_lines(response.body), 3);
-    raw_http_close(&raw);
+    http_connection_close(&connection);
 }
 
 /* -- while the browser takes its time ---------------------------------------------------------- */
@@ -161,7 +161,7 @@ static bool drain(int fd, size_t *total)
 }
 
 /* Begins an export and takes the front of it. */
-static void begin_export(struct raw_http *raw)
+static void begin_export(struct http_connection *connection)
 {
     const char *request = format("GET /data/audit/export.ndjson HTTP/1.1\r\nHost: a\r\n"
                                  "Cookie: session=%s\r\nConnection: close\r\n\r\n",
@@ -169,10 +169,11 @@ static void begin_export(struct raw_http *raw)
     char front[1024];
     int capacity = 65536;
 
-    raw_http_open(raw, atoi(strrchr(stack_setting("DASHBOARD_URL"), ':') + 1));
-    cr_assert_eq(setsockopt(raw->fd, SOL_SOCKET, SO_RCVBUF, &capacity, sizeof(capacity)), 0);
-    cr_assert(raw_http_write(raw, request, strlen(request)));
-    cr_assert_gt(recv(raw->fd, front, sizeof(front), MSG_WAITALL), 0);
+    cr_assert(
+        http_connection_open(connection, atoi(strrchr(stack_setting("DASHBOARD_URL"), ':') + 1)));
+    cr_assert_eq(setsockopt(connection->fd, SOL_SOCKET, SO_RCVBUF, &capacity, sizeof(capacity)), 0);
+    cr_assert(http_connection_send(connection, request, strlen(request)));
+    cr_assert_gt(recv(connection->fd, front, sizeof(front), MSG_WAITALL), 0);
     cr_assert(strncmp(front, "HTTP/1.1 200 ", 13) == 0);
 }
 
@@ -180,22 +181,22 @@ Test(dashboard_export, waits_for_the_browser_and_stops_when_its_session_ends)
 {
     const size_t whole = 40000UL * 250;
     struct dashboard_session again;
-    struct raw_http raw;
+    struct http_connection connection;
     size_t total;
 
     make_entries(0);
     fill_audit_log(40000);
-    begin_export(&raw);
-    cr_assert(drain(raw.fd, &total));
+    begin_export(&connection);
+    cr_assert(drain(connection.fd, &total));
     cr_assert_gt(total, whole);
-    raw_http_close(&raw);
+    http_connection_close(&connection);
 
     dashboard_client_new_session(&session, &again);
-    begin_export(&raw);
+    begin_export(&connection);
     expect_status(dashboard_client_change(&again, "DELETE", "/data/sessions", NULL), 200);
-    cr_assert_not(drain(raw.fd, &total));
+    cr_assert_not(drain(connection.fd, &total));
     cr_assert_lt(total, whole);
-    raw_http_close(&raw);
+    http_connection_close(&connection);
 }
 
 static bool is_free(void *closure)
@@ -206,7 +207,7 @@ static bool is_free(void *closure)
 Test(dashboard_export, leaves_places_for_other_organizations)
 {
     struct dashboard_session first;
-    struct raw_http one, two;
+    struct http_connection one, two;
 
     make_entries(0);
     fill_audit_log(40000);
@@ -217,10 +218,10 @@ Test(dashboard_export, leaves_places_for_other_organizations)
                  "service_unavailable", NULL);
     make_entries(0);
     expect_status(dashboard_client_get(&session, "/data/audit/export.csv"), 200);
-    raw_http_close(&one);
+    http_connection_close(&one);
     session = first;
     cr_assert(stack_wait(is_free, NULL, 30000));
-    raw_http_close(&two);
+    http_connection_close(&two);
 }
 
 /* -- the pages' files -------------------------------------------------------------------------- */

@@ -11,8 +11,8 @@
 
 #include "common/base/clock.h"
 #include "tests/support/dashboard_client.h"
+#include "tests/support/http_connection.h"
 #include "tests/support/large_page.h"
-#include "tests/support/raw_http.h"
 #include "tests/support/replica.h"
 
 TestSuite(dashboard_limits, .init = api_open);
@@ -148,17 +148,15 @@ Test(dashboard_limits, made_up_sessions_end_for_their_address_alone)
 }
 
 /* Asks for a page of the inbox and takes only its beginning. */
-static int ask_for_much(const struct dashboard_session *session)
+static void ask_for_much(struct http_connection *reader, const struct dashboard_session *session)
 {
     const char *request = format("GET /data/conversations?per_page=100 HTTP/1.1\r\nHost: x\r\n"
                                  "Cookie: session=%s\r\n\r\n",
                                  session->token);
-    int fd = raw_http_connect_small_window(dashboard.port);
-    struct pollfd waits = {.fd = fd, .events = POLLIN};
 
-    cr_assert_eq(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
-    cr_assert_eq(poll(&waits, 1, TIMEOUT_MS), 1);
-    return fd;
+    cr_assert(http_connection_open_narrow(reader, dashboard.port));
+    cr_assert(http_connection_send(reader, request, strlen(request)));
+    cr_assert_eq(poll(&(struct pollfd){.fd = reader->fd, .events = POLLIN}, 1, TIMEOUT_MS), 1);
 }
 
 static bool is_served_again(void *session)
@@ -169,7 +167,7 @@ static bool is_served_again(void *session)
 Test(dashboard_limits, what_is_not_taken_is_under_way)
 {
     struct dashboard_session session, other;
-    int readers[AT_ONCE];
+    struct http_connection readers[AT_ONCE];
     struct org org;
 
     org_new(&org);
@@ -178,11 +176,11 @@ Test(dashboard_limits, what_is_not_taken_is_under_way)
     dashboard_client_new_session(&session, &other);
     start();
     for (int i = 0; i < AT_ONCE; i++)
-        readers[i] = ask_for_much(&session);
+        ask_for_much(&readers[i], &session);
     expect_error(get(&session), 429, "rate_limit_exceeded", NULL);
     expect_status(get(&other), 200);
     for (int i = 0; i < AT_ONCE; i++)
-        close(readers[i]);
+        http_connection_close(&readers[i]);
     cr_assert(stack_wait(is_served_again, &session, TIMEOUT_MS));
     replica_stop(&dashboard);
 }
@@ -253,21 +251,21 @@ Test(dashboard_limits, guesses_from_many_networks_hold_up_nobody_who_comes_from_
 Test(dashboard_limits, what_has_nothing_to_hash_takes_no_place_at_the_door)
 {
     enum { BAD = 50 };
-    struct raw_http raws[BAD];
+    struct http_connection connections[BAD];
 
     start();
     for (int i = 0; i < BAD; i++) {
-        raw_http_open(&raws[i], dashboard.port);
-        raws[i].is_private = true;
+        cr_assert(http_connection_open(&connections[i], dashboard.port));
+        connections[i].is_private = true;
     }
     for (int i = 0; i < BAD; i++)
-        cr_assert(raw_http_write(&raws[i], BAD_SIGN_IN, sizeof(BAD_SIGN_IN) - 1));
+        cr_assert(http_connection_send(&connections[i], BAD_SIGN_IN, sizeof(BAD_SIGN_IN) - 1));
     for (int i = 0; i < BAD; i++) {
-        static struct raw_response response;
+        struct connection_response response;
 
-        cr_assert(raw_http_read(&raws[i], &response, TIMEOUT_MS));
+        cr_assert(http_connection_receive(&connections[i], &response, TIMEOUT_MS));
         cr_expect_eq(response.status, 400, "%d: %s", response.status, response.body);
-        raw_http_close(&raws[i]);
+        http_connection_close(&connections[i]);
     }
     replica_stop(&dashboard);
 }

@@ -6,7 +6,7 @@
 
 #include "common/base/str.h"
 #include "tests/support/dashboard_client.h"
-#include "tests/support/raw_http.h"
+#include "tests/support/http_connection.h"
 
 TestSuite(dashboard_requests, .init = api_open);
 
@@ -364,17 +364,18 @@ Test(dashboard_requests, with_unsound_framing_end_the_connection)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(unsound); i++) {
-        static struct raw_response response;
-        struct raw_http raw;
+        struct connection_response response;
+        struct http_connection connection;
         char value[256];
 
-        raw_http_open(&raw, atoi(strrchr(stack_setting("DASHBOARD_URL"), ':') + 1));
-        raw.is_private = true;
-        cr_assert(raw_http_write(&raw, unsound[i], strlen(unsound[i])));
-        cr_assert(raw_http_read(&raw, &response, 5000), "%s", unsound[i]);
+        cr_assert(http_connection_open(&connection,
+                                       atoi(strrchr(stack_setting("DASHBOARD_URL"), ':') + 1)));
+        connection.is_private = true;
+        cr_assert(http_connection_send(&connection, unsound[i], strlen(unsound[i])));
+        cr_assert(http_connection_receive(&connection, &response, 5000), "%s", unsound[i]);
         cr_expect_eq(response.status, 400, "%s", unsound[i]);
-        cr_expect(raw_http_header(&response, "X-Frame-Options", value, sizeof(value)));
-        cr_expect(raw_http_ends(&raw, 5000), "%s", unsound[i]);
-        raw_http_close(&raw);
+        cr_expect(http_connection_header(&response, "X-Frame-Options", value, sizeof(value)));
+        cr_expect(http_connection_ends(&connection, 5000), "%s", unsound[i]);
+        http_connection_close(&connection);
     }
 }

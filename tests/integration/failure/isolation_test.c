@@ -11,10 +11,10 @@
 
 #include "common/base/clock.h"
 #include "tests/support/api_client.h"
+#include "tests/support/http_connection.h"
 #include "tests/support/limit_scale.h"
 #include "tests/support/load.h"
 #include "tests/support/percentile.h"
-#include "tests/support/raw_http.h"
 #include "tests/support/replica.h"
 #include "tests/support/sealed_log.h"
 #include "tests/support/sql.h"
@@ -209,8 +209,8 @@ Test(isolation, a_replica_that_hangs_holds_its_locks_for_ten_seconds_at_most)
 Test(isolation, of_a_connection_that_asks_as_it_is_shut_nobody_waits_for_the_answer)
 {
     enum { MAX = 4, IDLE_MS = 1000, BEFORE_MS = 5000 };
-    struct raw_http clients[MAX], late;
-    struct raw_response response;
+    struct http_connection clients[MAX], late;
+    struct connection_response response;
     struct replica gateway;
     const char *request;
     struct org org;
@@ -222,28 +222,28 @@ Test(isolation, of_a_connection_that_asks_as_it_is_shut_nobody_waits_for_the_ans
     replica_start(&gateway, (const char *const[]){"MAX_CONNECTIONS=4", "COMMAND_TIMEOUT_MS=12000",
                                                   "TRUSTED_PROXIES=127.0.0.1/32", NULL});
     for (int i = 0; i < MAX; i++) {
-        raw_http_open(&clients[i], gateway.port);
-        cr_assert(raw_http_write(&clients[i], request, strlen(request)));
-        cr_assert(raw_http_read(&clients[i], &response, WAITS_MS));
+        cr_assert(http_connection_open(&clients[i], gateway.port));
+        cr_assert(http_connection_send(&clients[i], request, strlen(request)));
+        cr_assert(http_connection_receive(&clients[i], &response, WAITS_MS));
         cr_assert_eq(response.status, 200);
     }
     stack_halt("conversation-0");
     stack_let_run(2 * IDLE_MS); /* until any of them could be shut */
     cr_assert_eq(kill(gateway.pid, SIGSTOP), 0);
     stack_let_run(200); /* all of its threads stand */
-    raw_http_open(&late, gateway.port);
-    cr_assert(raw_http_write(&late, UNKNOWN, strlen(UNKNOWN)));
-    cr_assert(raw_http_write(&clients[0], request, strlen(request)));
+    cr_assert(http_connection_open(&late, gateway.port));
+    cr_assert(http_connection_send(&late, UNKNOWN, strlen(UNKNOWN)));
+    cr_assert(http_connection_send(&clients[0], request, strlen(request)));
     cr_assert_eq(kill(gateway.pid, SIGCONT), 0);
-    cr_expect(raw_http_read(&late, &response, BEFORE_MS),
+    cr_expect(http_connection_receive(&late, &response, BEFORE_MS),
               "not let in before the other has its answer");
     cr_expect_eq(response.status, 401);
     /* The second one, unless it was seen to ask before it was shut. */
     cr_expect_leq(replica_metric(&gateway, "conversations_gateway_connections_shed_total"), 2);
     stack_signal("conversation-0", SIGCONT);
     for (int i = 0; i < MAX; i++)
-        raw_http_close(&clients[i]);
-    raw_http_close(&late);
+        http_connection_close(&clients[i]);
+    http_connection_close(&late);
     replica_stop(&gateway);
 }
 

@@ -8,9 +8,9 @@
 #include "common/base/clock.h"
 #include "tests/support/api_client.h"
 #include "tests/support/health.h"
+#include "tests/support/http_connection.h"
 #include "tests/support/limit_scale.h"
 #include "tests/support/load.h"
-#include "tests/support/raw_http.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
@@ -244,23 +244,24 @@ Test(outage, a_broker_that_hangs_is_refused_at_once_and_leaves_nothing)
 static bool outlast_a_moment(const struct replica *gateway, const struct org *org)
 {
     static const char *const held = "conversations_gateway_calls_held_total";
-    static struct raw_response response;
+    struct connection_response response;
     const long long before = replica_metric(gateway, held);
     const char *request = format("GET /api/v1/ping HTTP/1.1\r\nHost: localhost\r\n"
                                  "Authorization: Bearer %s\r\n\r\n",
                                  org->full_key);
-    struct raw_http raw;
+    struct http_connection connection;
 
-    raw_http_open(&raw, gateway->port);
-    cr_assert(raw_http_write(&raw, request, strlen(request))); /* now the key is known */
-    cr_assert(raw_http_read(&raw, &response, 20000));
+    cr_assert(http_connection_open(&connection, gateway->port));
+    cr_assert(
+        http_connection_send(&connection, request, strlen(request))); /* now the key is known */
+    cr_assert(http_connection_receive(&connection, &response, 20000));
     stack_halt("nats");
     cr_assert(stack_wait(feels_silence, (void *)gateway, WAITS_MS));
-    cr_assert(raw_http_write(&raw, request, strlen(request)));
+    cr_assert(http_connection_send(&connection, request, strlen(request)));
     stack_let_run(10);
     stack_signal("nats", SIGCONT);
-    cr_assert(raw_http_read(&raw, &response, 20000));
-    raw_http_close(&raw);
+    cr_assert(http_connection_receive(&connection, &response, 20000));
+    http_connection_close(&connection);
     cr_assert(response.status == 200 || response.status == 503 || response.status == 500, "%d",
               response.status);
     return response.status == 200 && replica_metric(gateway, held) > before;

@@ -7,14 +7,14 @@
 
 #include "common/base/str.h"
 #include "tests/support/api_client.h"
-#include "tests/support/raw_http.h"
+#include "tests/support/http_connection.h"
 #include "tests/support/sql.h"
 
 TestSuite(raw_connection, .init = api_open);
 
 enum { TIMEOUT_MS = 30000 };
 
-static struct raw_response response;
+static struct connection_response response;
 
 /* A request with a key, whatever follows the headers included. */
 static char *request(const struct org *org, const char *line, const char *rest)
@@ -42,15 +42,15 @@ Test(raw_connection, a_request_hidden_in_another_is_never_run)
         const char *bytes = request(&org, "POST /api/v1/conversations HTTP/1.1",
                                     format("Content-Type: application/json\r\n%.*s%s",
                                            (int)(place - before), before, hidden));
-        struct raw_http raw;
+        struct http_connection connection;
 
-        raw_http_open(&raw, stack_gateway_port());
-        raw_http_write(&raw, bytes, strlen(bytes));
-        cr_assert(raw_http_read(&raw, &response, TIMEOUT_MS), "carrier %zu", i);
+        cr_assert(http_connection_open(&connection, stack_gateway_port()));
+        http_connection_send(&connection, bytes, strlen(bytes));
+        cr_assert(http_connection_receive(&connection, &response, TIMEOUT_MS), "carrier %zu", i);
         cr_assert_eq(response.status, 400, "carrier %zu: %d", i, response.status);
-        raw_http_shutdown_write(&raw);
-        cr_assert(raw_http_ends(&raw, TIMEOUT_MS), "carrier %zu: %s", i, raw.in);
-        raw_http_close(&raw);
+        http_connection_end_sending(&connection);
+        cr_assert(http_connection_ends(&connection, TIMEOUT_MS), "carrier %zu", i);
+        http_connection_close(&connection);
     }
     cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
                              " WHERE organization_id = $1::uuid",
@@ -58,17 +58,17 @@ Test(raw_connection, a_request_hidden_in_another_is_never_run)
                  0);
 }
 
-static void end_with_created(struct raw_http *raw)
+static void end_with_created(struct http_connection *connection)
 {
-    cr_assert(raw_http_read(raw, &response, TIMEOUT_MS));
+    cr_assert(http_connection_receive(connection, &response, TIMEOUT_MS));
     cr_assert_eq(response.status, 201, "%d: %s", response.status, response.body);
-    raw_http_close(raw);
+    http_connection_close(connection);
 }
 
 Test(raw_connection, requests_sent_at_once_are_answered_in_order)
 {
     struct org org;
-    struct raw_http raw;
+    struct http_connection connection;
     static const int statuses[] = {200, 404, 405, 200};
     const char *bytes;
 
@@ -77,19 +77,19 @@ Test(raw_connection, requests_sent_at_once_are_answered_in_order)
                    request(&org, "GET /api/v1/nothing HTTP/1.1", "\r\n"),
                    request(&org, "DELETE /api/v1/ping HTTP/1.1", "\r\n"),
                    request(&org, "GET /api/v1/ping HTTP/1.1", "\r\n"));
-    raw_http_open(&raw, stack_gateway_port());
-    raw_http_write(&raw, bytes, strlen(bytes));
+    cr_assert(http_connection_open(&connection, stack_gateway_port()));
+    http_connection_send(&connection, bytes, strlen(bytes));
     for (int i = 0; i < 4; i++) {
-        cr_assert(raw_http_read(&raw, &response, TIMEOUT_MS), "answer %d", i);
+        cr_assert(http_connection_receive(&connection, &response, TIMEOUT_MS), "answer %d", i);
         cr_assert_eq(response.status, statuses[i], "answer %d: %d", i, response.status);
     }
-    raw_http_close(&raw);
+    http_connection_close(&connection);
 }
 
 Test(raw_connection, a_request_may_arrive_byte_by_byte)
 {
     struct org org;
-    struct raw_http raw;
+    struct http_connection connection;
     const char *bytes;
 
     org_new(&org);
@@ -97,16 +97,16 @@ Test(raw_connection, a_request_may_arrive_byte_by_byte)
                     "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
                     "18\r\n{\"external_id\":\"slow\",\"f\r\n19;ext=1\r\n"
                     "rom\":{\"external_id\":\"c\"}}\r\n0\r\nTrailer: x\r\n\r\n");
-    raw_http_open(&raw, stack_gateway_port());
+    cr_assert(http_connection_open(&connection, stack_gateway_port()));
     for (size_t i = 0; i < strlen(bytes); i++)
-        cr_assert(raw_http_write(&raw, bytes + i, 1));
-    end_with_created(&raw);
+        cr_assert(http_connection_send(&connection, bytes + i, 1));
+    end_with_created(&connection);
 }
 
 Test(raw_connection, who_waits_to_be_told_to_go_on_is_told)
 {
     struct org org;
-    struct raw_http raw;
+    struct http_connection connection;
     const char *head, *body = "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}";
 
     org_new(&org);
@@ -114,19 +114,19 @@ Test(raw_connection, who_waits_to_be_told_to_go_on_is_told)
                    format("Content-Type: application/json\r\nExpect: 100-continue\r\n"
                           "Content-Length: %zu\r\n\r\n",
                           strlen(body)));
-    raw_http_open(&raw, stack_gateway_port());
-    raw_http_write(&raw, head, strlen(head));
-    cr_assert(raw_http_read(&raw, &response, TIMEOUT_MS));
+    cr_assert(http_connection_open(&connection, stack_gateway_port()));
+    http_connection_send(&connection, head, strlen(head));
+    cr_assert(http_connection_receive(&connection, &response, TIMEOUT_MS));
     cr_assert_eq(response.status, 100);
-    raw_http_write(&raw, body, strlen(body));
-    end_with_created(&raw);
+    http_connection_send(&connection, body, strlen(body));
+    end_with_created(&connection);
 }
 
 /* RFC 9110, 10.1.1: it would take that for the answer. */
 Test(raw_connection, who_speaks_http_1_0_is_not_told_to_go_on)
 {
     struct org org;
-    struct raw_http raw;
+    struct http_connection connection;
     const char *bytes;
 
     org_new(&org);
@@ -134,9 +134,9 @@ Test(raw_connection, who_speaks_http_1_0_is_not_told_to_go_on)
                     "Content-Type: application/json\r\nExpect: 100-continue\r\n"
                     "Content-Length: 46\r\n\r\n"
                     "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"}}");
-    raw_http_open(&raw, stack_gateway_port());
-    raw_http_write(&raw, bytes, strlen(bytes));
-    end_with_created(&raw);
+    cr_assert(http_connection_open(&connection, stack_gateway_port()));
+    http_connection_send(&connection, bytes, strlen(bytes));
+    end_with_created(&connection);
 }
 
 Test(raw_connection, headers_beyond_16_kib_or_a_hundred_are_refused)
@@ -146,7 +146,7 @@ Test(raw_connection, headers_beyond_16_kib_or_a_hundred_are_refused)
     org_new(&org);
     for (int i = 0; i < 3; i++) {
         char *rest = calloc(1, 200000), *line = calloc(1, 100000);
-        struct raw_http raw;
+        struct http_connection connection;
         const char *bytes;
 
         strcpy(line, "GET /api/v1/ping");
@@ -165,16 +165,16 @@ Test(raw_connection, headers_beyond_16_kib_or_a_hundred_are_refused)
         strcat(line, " HTTP/1.1");
         strcat(rest, "\r\n\r\n");
         bytes = request(&org, line, rest);
-        raw_http_open(&raw, stack_gateway_port());
-        raw_http_write(&raw, bytes, strlen(bytes));
-        cr_assert(raw_http_read(&raw, &response, TIMEOUT_MS), "case %d", i);
+        cr_assert(http_connection_open(&connection, stack_gateway_port()));
+        http_connection_send(&connection, bytes, strlen(bytes));
+        cr_assert(http_connection_receive(&connection, &response, TIMEOUT_MS), "case %d", i);
         cr_assert_eq(response.status, 400, "case %d: %d", i, response.status);
         cr_assert_not_null(strstr(response.body, "\"error.list\""), "case %d: %s", i,
                            response.body);
-        cr_assert(response.says_close);
-        raw_http_shutdown_write(&raw);
-        cr_assert(raw_http_ends(&raw, TIMEOUT_MS), "case %d", i);
-        raw_http_close(&raw);
+        cr_assert(response.closes);
+        http_connection_end_sending(&connection);
+        cr_assert(http_connection_ends(&connection, TIMEOUT_MS), "case %d", i);
+        http_connection_close(&connection);
         free(rest);
         free(line);
     }
@@ -194,21 +194,21 @@ Test(raw_connection, a_client_that_leaves_early_harms_nobody)
 
     org_new(&org);
     for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++) {
-        struct raw_http raw;
+        struct http_connection connection;
 
-        raw_http_open(&raw, stack_gateway_port());
-        raw_http_write(&raw, beginnings[i], strlen(beginnings[i]));
-        raw_http_shutdown_write(&raw);
-        raw_http_ends(&raw, 1000);
-        raw_http_close(&raw);
+        cr_assert(http_connection_open(&connection, stack_gateway_port()));
+        http_connection_send(&connection, beginnings[i], strlen(beginnings[i]));
+        http_connection_end_sending(&connection);
+        http_connection_ends(&connection, 1000);
+        http_connection_close(&connection);
     }
     for (int i = 0; i < 50; i++) {
-        struct raw_http raw;
+        struct http_connection connection;
         const char *bytes = request(&org, "GET /api/v1/ping HTTP/1.1", "\r\n");
 
-        raw_http_open(&raw, stack_gateway_port());
-        raw_http_write(&raw, bytes, strlen(bytes));
-        raw_http_close(&raw);
+        cr_assert(http_connection_open(&connection, stack_gateway_port()));
+        http_connection_send(&connection, bytes, strlen(bytes));
+        http_connection_close(&connection);
     }
     expect_status(api_get(org.full_key, "/ping"), 200);
     cr_assert_eq(stack_pid("gateway-0"), gateway);

@@ -7,7 +7,7 @@
 
 #include "common/base/str.h"
 #include "tests/support/api_client.h"
-#include "tests/support/raw_http.h"
+#include "tests/support/http_connection.h"
 #include "tests/support/sql.h"
 
 TestSuite(raw_http, .init = api_open);
@@ -244,16 +244,19 @@ static char *bytes_of(const struct row *row, const struct org *org, size_t *n)
     return bytes;
 }
 
-static void expect_envelope(const struct row *row, const struct raw_response *response)
+static void expect_envelope(const struct row *row, const struct connection_response *response)
 {
     json_t *json = json_loads(response->body, JSON_REJECT_DUPLICATES, NULL);
     char id[64] = "", value[64] = "";
     const char *type = NULL, *in_body = NULL, *code = NULL;
 
-    cr_assert(raw_http_header(response, "X-Service-Request-Id", id, sizeof(id)), "%s", row->why);
-    cr_assert(raw_http_header(response, "Cache-Control", value, sizeof(value)), "%s", row->why);
+    cr_assert(http_connection_header(response, "X-Service-Request-Id", id, sizeof(id)), "%s",
+              row->why);
+    cr_assert(http_connection_header(response, "Cache-Control", value, sizeof(value)), "%s",
+              row->why);
     cr_assert_str_eq(value, "no-store", "%s", row->why);
-    cr_assert(raw_http_header(response, "Content-Type", value, sizeof(value)), "%s", row->why);
+    cr_assert(http_connection_header(response, "Content-Type", value, sizeof(value)), "%s",
+              row->why);
     cr_assert_str_eq(value, "application/json", "%s", row->why);
     cr_assert_not_null(json, "%s: %s", row->why, response->body);
     if (row->code != NULL) {
@@ -268,44 +271,45 @@ static void expect_envelope(const struct row *row, const struct raw_response *re
 }
 
 /* The next request on the connection has its own answer. */
-static void expect_goes_on(const struct row *row, struct raw_http *raw, const struct org *org)
+static void expect_goes_on(const struct row *row, struct http_connection *connection,
+                           const struct org *org)
 {
-    static struct raw_response response;
+    struct connection_response response;
     const char *next = format("GET /api/v1/ping HTTP/1.1\r\nHost: x\r\n"
                               "Authorization: Bearer %s\r\n\r\n",
                               org->full_key);
 
-    cr_assert(raw_http_write(raw, next, strlen(next)), "%s: closed", row->why);
-    cr_assert(raw_http_read(raw, &response, TIMEOUT_MS), "%s: no answer to the next request",
-              row->why);
+    cr_assert(http_connection_send(connection, next, strlen(next)), "%s: closed", row->why);
+    cr_assert(http_connection_receive(connection, &response, TIMEOUT_MS),
+              "%s: no answer to the next request", row->why);
     cr_assert_eq(response.status, 200, "%s: the next request got %d", row->why, response.status);
-    cr_assert_eq(raw->in_n, 0, "%s: an answer too many", row->why);
+    cr_assert_eq(http_connection_pending(connection), 0, "%s: an answer too many", row->why);
 }
 
 static void check_row(const struct row *row, const struct org *org)
 {
-    static struct raw_response response;
-    struct raw_http raw;
+    struct connection_response response;
+    struct http_connection connection;
     size_t n;
     char *bytes = bytes_of(row, org, &n);
 
-    raw_http_open(&raw, stack_gateway_port());
-    raw_http_write(&raw, bytes, n);
-    cr_assert(raw_http_read(&raw, &response, TIMEOUT_MS), "%s: no answer; head: %s", row->why,
-              response.head);
+    cr_assert(http_connection_open(&connection, stack_gateway_port()));
+    http_connection_send(&connection, bytes, n);
+    cr_assert(http_connection_receive(&connection, &response, TIMEOUT_MS),
+              "%s: no answer; head: %s", row->why, response.head);
     cr_assert_eq(response.status, row->status, "%s: %d %s", row->why, response.status,
                  response.body);
     expect_envelope(row, &response);
     if (row->ending == CLOSES) {
-        cr_assert(response.says_close, "%s: %s", row->why, response.head);
-        raw_http_shutdown_write(&raw);
-        cr_assert(raw_http_ends(&raw, TIMEOUT_MS), "%s: the connection goes on: %s", row->why,
-                  raw.in);
+        cr_assert(response.closes, "%s: %s", row->why, response.head);
+        http_connection_end_sending(&connection);
+        cr_assert(http_connection_ends(&connection, TIMEOUT_MS), "%s: the connection goes on",
+                  row->why);
     } else {
-        cr_assert_not(response.says_close, "%s: %s", row->why, response.head);
-        expect_goes_on(row, &raw, org);
+        cr_assert_not(response.closes, "%s: %s", row->why, response.head);
+        expect_goes_on(row, &connection, org);
     }
-    raw_http_close(&raw);
+    http_connection_close(&connection);
     free(bytes);
 }
 

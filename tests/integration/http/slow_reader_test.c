@@ -7,8 +7,8 @@
 
 #include "common/base/clock.h"
 #include "tests/support/api_client.h"
+#include "tests/support/http_connection.h"
 #include "tests/support/large_page.h"
-#include "tests/support/raw_http.h"
 #include "tests/support/replica.h"
 
 TestSuite(slow_reader, .init = api_open);
@@ -24,40 +24,40 @@ enum {
 };
 
 /* Asks, and returns when the answer has begun, with what it begins with. */
-static int ask_once(const struct replica *gateway, const struct org *org, char begins[STATUS_LINE])
+static void ask_once(struct http_connection *reader, const struct replica *gateway,
+                     const struct org *org, char begins[STATUS_LINE])
 {
     const char *request = format(
         "POST /api/v1/conversations/search HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
         "%s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n" LARGE_PAGE_SEARCH,
         org->read_key, strlen(LARGE_PAGE_SEARCH));
-    struct pollfd fd = {.fd = raw_http_connect_small_window(gateway->port), .events = POLLIN};
 
-    cr_assert_eq(send(fd.fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
-    cr_assert_eq(poll(&fd, 1, TIMEOUT_MS), 1);
-    cr_assert_eq(recv(fd.fd, begins, STATUS_LINE, MSG_PEEK | MSG_WAITALL), STATUS_LINE);
-    return fd.fd;
+    cr_assert(http_connection_open_narrow(reader, gateway->port));
+    cr_assert(http_connection_send(reader, request, strlen(request)));
+    cr_assert_eq(poll(&(struct pollfd){.fd = reader->fd, .events = POLLIN}, 1, TIMEOUT_MS), 1);
+    cr_assert_eq(recv(reader->fd, begins, STATUS_LINE, MSG_PEEK | MSG_WAITALL), STATUS_LINE);
 }
 
 /* As clients should, asks again where nothing was done: on a busy machine a search may be turned
    away, and then there is no page that somebody does not take. */
-static int ask(const struct replica *gateway, const struct org *org)
+static void ask(struct http_connection *reader, const struct replica *gateway,
+                const struct org *org)
 {
     for (int i = 0; i < TRIES; i++) {
         char begins[STATUS_LINE];
-        const int fd = ask_once(gateway, org, begins);
 
+        ask_once(reader, gateway, org, begins);
         if (memcmp(begins, "HTTP/1.1 200", STATUS_LINE) == 0)
-            return fd;
-        close(fd);
+            return;
+        http_connection_close(reader);
     }
-    cr_assert(false, "no page in %d tries", TRIES);
-    return -1;
+    cr_assert_fail("no page in %d tries", TRIES);
 }
 
 Test(slow_reader, those_who_wait_longest_are_cut_off_before_memory_is_short)
 {
     struct replica gateway;
-    int fds[PAGES];
+    struct http_connection readers[PAGES];
     struct client_response *page;
     struct org org;
     int64_t start_us;
@@ -68,7 +68,7 @@ Test(slow_reader, those_who_wait_longest_are_cut_off_before_memory_is_short)
     replica_start(&gateway, (const char *const[]){NULL});
     start_us = clock_mono_us();
     for (int i = 0; i < PAGES; i++)
-        fds[i] = ask(&gateway, &org);
+        ask(&readers[i], &gateway, &org);
     cut_off = replica_metric(&gateway, "conversations_gateway_slow_readers_total");
     cr_assert_gt(cut_off, 0, "all are held after %lld ms",
                  (long long)(clock_mono_us() - start_us) / 1000);
@@ -82,6 +82,6 @@ Test(slow_reader, those_who_wait_longest_are_cut_off_before_memory_is_short)
     cr_assert_eq(page->status, 200);
     cr_assert_gt(page->body_n, PAGE_MIN);
     for (int i = 0; i < PAGES; i++)
-        close(fds[i]);
+        http_connection_close(&readers[i]);
     replica_stop(&gateway);
 }

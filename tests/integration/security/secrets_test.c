@@ -9,7 +9,7 @@
 #include "common/crypto/token.h"
 #include "tests/support/api_client.h"
 #include "tests/support/bus_capture.h"
-#include "tests/support/raw_http.h"
+#include "tests/support/http_connection.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
@@ -300,22 +300,23 @@ static bool memory_holds(pid_t pid, const struct plant *plant)
 }
 
 /* A page that costs nothing: by its answer what came before on the connection is done with. */
-static void await_response(struct raw_http *raw, int status)
+static void await_response(struct http_connection *connection, int status)
 {
-    static struct raw_response response;
+    struct connection_response response;
 
-    cr_assert(raw_http_read(raw, &response, 10000));
+    cr_assert(http_connection_receive(connection, &response, 10000));
     cr_assert_eq(response.status, status, "%d: %s", response.status, response.body);
 }
 
-static void send_in(struct raw_http *raw, const char *path, const char *origin, const char *body)
+static void send_in(struct http_connection *connection, const char *path, const char *origin,
+                    const char *body)
 {
     const char *request =
         format("POST %s HTTP/1.1\r\nHost: x\r\nOrigin: %s\r\nContent-Type: application/json\r\n"
                "Content-Length: %zu\r\n\r\n%s",
                path, origin, strlen(body), body);
 
-    cr_assert(raw_http_write(raw, request, strlen(request)));
+    cr_assert(http_connection_send(connection, request, strlen(request)));
 }
 
 /* Blanks come before the password: the next request on the connection, which is read to the same
@@ -339,17 +340,17 @@ Test(secrets, in_a_request_that_goes_nowhere_do_not_stay_in_memory)
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         const char *text = format("planted-%zu-%d", i, (int)getpid());
         const struct plant plant = {"a password", text};
-        struct raw_http raw;
+        struct http_connection connection;
 
-        raw_http_open(&raw, dashboard.port);
-        raw.is_private = true;
-        send_in(&raw, rows[i].path, rows[i].origin,
+        cr_assert(http_connection_open(&connection, dashboard.port));
+        connection.is_private = true;
+        send_in(&connection, rows[i].path, rows[i].origin,
                 format("{%1000s\"password\":\"%s\"%s", "", text, rows[i].rest));
-        await_response(&raw, rows[i].status);
-        cr_assert(raw_http_write(&raw, page, sizeof(page) - 1));
-        await_response(&raw, 200);
+        await_response(&connection, rows[i].status);
+        cr_assert(http_connection_send(&connection, page, sizeof(page) - 1));
+        await_response(&connection, 200);
         cr_expect_not(memory_holds(dashboard.pid, &plant), "%zu", i);
-        raw_http_close(&raw);
+        http_connection_close(&connection);
     }
     replica_stop(&dashboard);
 }

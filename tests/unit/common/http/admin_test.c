@@ -1,4 +1,4 @@
-/* The admin listener over a raw socket. */
+/* The admin listener over a connection socket. */
 #include "common/http/admin.h"
 
 #include <criterion/criterion.h>
@@ -13,12 +13,21 @@
 #include "common/base/clock.h"
 #include "common/base/metrics.h"
 #include "common/base/watchdog.h"
+#include "tests/support/http_connection.h"
 #include "tests/support/port.h"
-#include "tests/support/raw_http.h"
 
 enum { TIMEOUT_MS = 30000 };
 
-static struct raw_response got;
+/* Of the latest ask(): where the response is. */
+static struct http_connection latest = {.fd = -1};
+static struct connection_response got;
+
+static void close_latest(void)
+{
+    http_connection_close(&latest);
+}
+
+TestSuite(admin, .fini = close_latest);
 
 struct subject {
     struct admin *admin;
@@ -42,28 +51,28 @@ static void start(struct subject *subject)
     cr_assert_eq(admin_start(&options, &subject->admin), ST_OK);
 }
 
-static void send_text(struct raw_http *raw, const char *text)
+static void send_text(struct http_connection *connection, const char *text)
 {
-    cr_assert(raw_http_write(raw, text, strlen(text)));
+    cr_assert(http_connection_send(connection, text, strlen(text)));
 }
 
 /* What the listener answers to `request`; it closes the connection afterwards. */
 static void ask(const struct subject *subject, const char *request)
 {
-    struct raw_http raw;
-    raw_http_open(&raw, subject->port);
-    send_text(&raw, request);
-    cr_assert(raw_http_read(&raw, &got, TIMEOUT_MS));
-    cr_assert(raw_http_ends(&raw, TIMEOUT_MS));
-    raw_http_close(&raw);
+    http_connection_close(&latest);
+    cr_assert(http_connection_open(&latest, subject->port));
+    send_text(&latest, request);
+    cr_assert(http_connection_receive(&latest, &got, TIMEOUT_MS));
+    cr_assert(http_connection_ends(&latest, TIMEOUT_MS));
 }
 
 static bool answered(int status, const char *type, const char *body)
 {
     char value[128];
-    return got.status == status && raw_http_header(&got, "Content-Type", value, sizeof(value)) &&
+    return got.status == status &&
+           http_connection_header(&got, "Content-Type", value, sizeof(value)) &&
            strcmp(value, type) == 0 &&
-           raw_http_header(&got, "Cache-Control", value, sizeof(value)) &&
+           http_connection_header(&got, "Cache-Control", value, sizeof(value)) &&
            strcmp(value, "no-store") == 0 && got.body_n == strlen(body) &&
            memcmp(got.body, body, got.body_n) == 0;
 }
@@ -120,9 +129,8 @@ Test(admin, renders_the_metrics)
     start(&s);
     ask(&s, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
     cr_assert_eq(got.status, 200);
-    cr_assert(raw_http_header(&got, "Content-Type", type, sizeof(type)));
+    cr_assert(http_connection_header(&got, "Content-Type", type, sizeof(type)));
     cr_assert_eq(strncmp(type, "text/plain; version=0.0.4", 25), 0);
-    got.body[got.body_n] = '\0';
     cr_assert_not_null(strstr(got.body, "admin_test_total 42\n"));
     admin_stop(s.admin);
 }
@@ -163,15 +171,15 @@ Test(admin, refuses_a_large_body_and_http_2)
 Test(admin, answers_although_more_connect_than_it_keeps_open)
 {
     struct subject s = {0};
-    struct raw_http idle[80];
+    struct http_connection idle[80];
     start(&s);
     for (int i = 0; i < 80; i++)
-        raw_http_open(&idle[i], s.port);
+        cr_assert(http_connection_open(&idle[i], s.port));
     for (int i = 0; i < 80; i++) {
         send_text(&idle[i], "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
-        cr_assert(raw_http_read(&idle[i], &got, TIMEOUT_MS));
+        cr_assert(http_connection_receive(&idle[i], &got, TIMEOUT_MS));
         cr_assert_eq(got.status, 200);
-        raw_http_close(&idle[i]);
+        http_connection_close(&idle[i]);
     }
     admin_stop(s.admin);
 }
@@ -194,40 +202,40 @@ Test(admin, rests_while_there_are_no_descriptors_and_answers_when_there_are)
 {
     struct subject s = {0};
     struct rlimit before;
-    struct raw_http raw;
+    struct http_connection connection;
     clock_t spent;
 
     start(&s);
     use_up_descriptors(&before);
-    raw_http_open(&raw, s.port);
-    send_text(&raw, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+    cr_assert(http_connection_open(&connection, s.port));
+    send_text(&connection, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
     spent = clock();
-    cr_assert_not(raw_http_read(&raw, &got, 500));
+    cr_assert_not(http_connection_receive(&connection, &got, 500));
     cr_assert_lt(clock() - spent, CLOCKS_PER_SEC / 10, "it did not rest");
     cr_assert_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
-    cr_assert(raw_http_read(&raw, &got, TIMEOUT_MS));
+    cr_assert(http_connection_receive(&connection, &got, TIMEOUT_MS));
     cr_assert_eq(got.status, 200);
-    raw_http_close(&raw);
+    http_connection_close(&connection);
     admin_stop(s.admin);
 }
 
 Test(admin, stops_at_once_although_somebody_is_connected)
 {
     struct subject s = {0};
-    struct raw_http silent, halfway;
+    struct http_connection silent, halfway;
     start(&s);
-    raw_http_open(&silent, s.port);
-    raw_http_open(&halfway, s.port);
+    cr_assert(http_connection_open(&silent, s.port));
+    cr_assert(http_connection_open(&halfway, s.port));
     send_text(&halfway, "GET /livez HTT");
     ask(&s, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"); /* by now it accepted the other two */
     int64_t began_us = clock_mono_us();
     admin_stop(s.admin);
     /* They would be cut off after 5 s without a request. */
     cr_assert_lt(clock_mono_us() - began_us, 4000000);
-    cr_assert(raw_http_ends(&silent, TIMEOUT_MS));
-    cr_assert(raw_http_ends(&halfway, TIMEOUT_MS));
-    raw_http_close(&silent);
-    raw_http_close(&halfway);
+    cr_assert(http_connection_ends(&silent, TIMEOUT_MS));
+    cr_assert(http_connection_ends(&halfway, TIMEOUT_MS));
+    http_connection_close(&silent);
+    http_connection_close(&halfway);
 }
 
 Test(admin, needs_no_listener_and_reports_a_port_in_use)
