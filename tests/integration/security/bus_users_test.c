@@ -10,8 +10,8 @@
 #include "proto/permission.h"
 #include "proto/subject.h"
 #include "tests/support/api_client.h"
+#include "tests/support/nats_client.h"
 #include "tests/support/nats_server.h"
-#include "tests/support/raw_nats.h"
 
 TestSuite(bus_users, .init = api_open);
 
@@ -54,22 +54,22 @@ static void start_private(struct nats_server *server)
 Test(bus_users, let_a_service_answer_each_message_once_where_it_asked)
 {
     struct nats_server server;
-    struct raw_nats gateway, search;
+    struct nats_client gateway, search;
 
     start_private(&server);
-    cr_assert(raw_nats_open(&gateway, server.port, "gateway", "first"));
-    cr_assert(raw_nats_open(&search, server.port, "search", "first"));
-    raw_nats_subscribe(&gateway, "_INBOX.gateway.>", NULL);
-    raw_nats_subscribe(&search, SUBJECT_SEARCH, "search");
-    cr_expect_not(raw_nats_may_publish(&search, "_INBOX.gateway.a.1.1"));
-    raw_nats_publish(&gateway, SUBJECT_SEARCH_CONVERSATIONS, "_INBOX.gateway.a.1.1");
-    raw_nats_await(&search, SUBJECT_SEARCH_CONVERSATIONS);
-    cr_expect_not(raw_nats_may_publish(&search, "_INBOX.gateway.a.1.2"));
-    raw_nats_publish(&search, "_INBOX.gateway.a.1.1", NULL);
-    raw_nats_await(&gateway, "_INBOX.gateway.a.1.1");
-    cr_expect_not(raw_nats_may_publish(&search, "_INBOX.gateway.a.1.1"));
-    raw_nats_close(&gateway);
-    raw_nats_close(&search);
+    cr_assert(nats_client_open(&gateway, server.port, "gateway", "first"));
+    cr_assert(nats_client_open(&search, server.port, "search", "first"));
+    nats_client_subscribe(&gateway, "_INBOX.gateway.>", NULL);
+    nats_client_subscribe(&search, SUBJECT_SEARCH, "search");
+    cr_expect_not(nats_client_may_publish(&search, "_INBOX.gateway.a.1.1"));
+    nats_client_publish(&gateway, SUBJECT_SEARCH_CONVERSATIONS, "_INBOX.gateway.a.1.1");
+    nats_client_await(&search, SUBJECT_SEARCH_CONVERSATIONS);
+    cr_expect_not(nats_client_may_publish(&search, "_INBOX.gateway.a.1.2"));
+    nats_client_publish(&search, "_INBOX.gateway.a.1.1", NULL);
+    nats_client_await(&gateway, "_INBOX.gateway.a.1.1");
+    cr_expect_not(nats_client_may_publish(&search, "_INBOX.gateway.a.1.1"));
+    nats_client_close(&gateway);
+    nats_client_close(&search);
     nats_server_stop(&server);
 }
 
@@ -127,36 +127,36 @@ Test(bus_users, have_no_passwords_that_would_end_the_quotes)
 
 static bool second_signs_in(void *port)
 {
-    struct raw_nats line;
-    bool is_in = raw_nats_open(&line, *(int *)port, "search-2", "second");
+    struct nats_client client;
+    bool is_in = nats_client_open(&client, *(int *)port, "search-2", "second");
 
-    raw_nats_close(&line);
+    nats_client_close(&client);
     return is_in;
 }
 
 Test(bus_users, go_over_to_other_passwords_without_a_gap)
 {
     struct nats_server server;
-    struct raw_nats first, second;
+    struct nats_client first, second;
     FILE *config;
     int port;
 
     start_private(&server);
     port = server.port;
-    cr_assert(raw_nats_open(&first, port, "search", "first"));
-    raw_nats_subscribe(&first, SUBJECT_SEARCH, "search");
+    cr_assert(nats_client_open(&first, port, "search", "first"));
+    nats_client_subscribe(&first, SUBJECT_SEARCH, "search");
     cr_assert_not(second_signs_in(&port));
     config = fopen(server.config_file, "we");
     cr_assert(config != NULL && fputs(print_config("--second"), config) >= 0);
     fclose(config);
     cr_assert_eq(kill(server.pid, SIGHUP), 0);
     cr_assert(stack_wait(second_signs_in, &port, 30000));
-    cr_expect(raw_nats_may_subscribe(&first, SUBJECT_SEARCH, "search"), "cut off");
-    cr_assert(raw_nats_open(&second, port, "search-2", "second"));
-    cr_expect(raw_nats_may_subscribe(&second, SUBJECT_SEARCH, "search"));
-    cr_expect_not(raw_nats_may_subscribe(&second, SUBJECT_SEARCH, "search-2"));
-    cr_expect_not(raw_nats_may_subscribe(&second, ">", NULL));
-    raw_nats_close(&first);
-    raw_nats_close(&second);
+    cr_expect(nats_client_may_subscribe(&first, SUBJECT_SEARCH, "search"), "cut off");
+    cr_assert(nats_client_open(&second, port, "search-2", "second"));
+    cr_expect(nats_client_may_subscribe(&second, SUBJECT_SEARCH, "search"));
+    cr_expect_not(nats_client_may_subscribe(&second, SUBJECT_SEARCH, "search-2"));
+    cr_expect_not(nats_client_may_subscribe(&second, ">", NULL));
+    nats_client_close(&first);
+    nats_client_close(&second);
     nats_server_stop(&server);
 }

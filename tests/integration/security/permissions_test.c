@@ -11,7 +11,7 @@
 #include "proto/permission.h"
 #include "proto/subject.h"
 #include "tests/support/api_client.h"
-#include "tests/support/raw_nats.h"
+#include "tests/support/nats_client.h"
 #include "tests/support/replica.h"
 
 TestSuite(permissions, .init = stack_have_alone);
@@ -31,11 +31,11 @@ static const char *password_of(const char *user)
     return password;
 }
 
-static void open_as(struct raw_nats *line, enum bus_user user)
+static void open_as(struct nats_client *client, enum bus_user user)
 {
     const char *name = bus_user_name(user);
 
-    cr_assert(raw_nats_open(line, bus_port(), name, password_of(name)), "%s", name);
+    cr_assert(nats_client_open(client, bus_port(), name, password_of(name)), "%s", name);
 }
 
 /* v1.conversation.get and v1.conversation.* itself fit v1.conversation.* */
@@ -56,48 +56,49 @@ static bool takes_in(enum bus_user user, const char *subject)
     return false;
 }
 
-static void try_subject(struct raw_nats *line, enum bus_user user, const struct bus_permission *p)
+static void try_subject(struct nats_client *client, enum bus_user user,
+                        const struct bus_permission *p)
 {
     const char *name = bus_user_name(user);
     const bool sends = p->senders >> user & 1;
     const bool hears = p->kind == BUS_NOTICE && p->listeners >> user & 1;
     const bool takes = p->kind != BUS_NOTICE && takes_in(user, p->subject);
 
-    cr_expect_eq(raw_nats_may_publish(line, p->subject), sends, "%s publishes %s", name,
+    cr_expect_eq(nats_client_may_publish(client, p->subject), sends, "%s publishes %s", name,
                  p->subject);
-    cr_expect_eq(raw_nats_may_subscribe(line, p->subject, NULL), hears, "%s hears %s", name,
+    cr_expect_eq(nats_client_may_subscribe(client, p->subject, NULL), hears, "%s hears %s", name,
                  p->subject);
-    cr_expect_eq(raw_nats_may_subscribe(line, p->subject, name), hears || takes, "%s takes %s",
+    cr_expect_eq(nats_client_may_subscribe(client, p->subject, name), hears || takes, "%s takes %s",
                  name, p->subject);
     if (p->kind != BUS_NOTICE)
-        cr_expect_not(raw_nats_may_subscribe(line, p->subject, "thief"), "%s steals %s", name,
+        cr_expect_not(nats_client_may_subscribe(client, p->subject, "thief"), "%s steals %s", name,
                       p->subject);
 }
 
 Test(permissions, are_for_every_user_at_every_subject_what_the_table_says)
 {
     for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
-        struct raw_nats line;
+        struct nats_client client;
 
-        open_as(&line, user);
+        open_as(&client, user);
         for (size_t i = 0; i < n_bus_permissions; i++)
-            try_subject(&line, user, &bus_permissions[i]);
-        raw_nats_close(&line);
+            try_subject(&client, user, &bus_permissions[i]);
+        nats_client_close(&client);
     }
 }
 
-static void try_inbox(struct raw_nats *line, enum bus_user user, enum bus_user owner)
+static void try_inbox(struct nats_client *client, enum bus_user user, enum bus_user owner)
 {
     const char *inbox = bus_user_inbox(owner), *name = bus_user_name(user);
     const bool is_own = owner == user && bus_user_asks(user);
 
-    cr_expect_eq(raw_nats_may_subscribe(line, format("%s.>", inbox), NULL), is_own, "%s at %s",
+    cr_expect_eq(nats_client_may_subscribe(client, format("%s.>", inbox), NULL), is_own, "%s at %s",
                  name, inbox);
-    cr_expect_eq(raw_nats_may_subscribe(line, format("%s.a.1.*", inbox), NULL), is_own, "%s at %s",
+    cr_expect_eq(nats_client_may_subscribe(client, format("%s.a.1.*", inbox), NULL), is_own,
+                 "%s at %s", name, inbox);
+    cr_expect_eq(nats_client_may_publish(client, format("%s.a.1.2", inbox)), is_own, "%s to %s",
                  name, inbox);
-    cr_expect_eq(raw_nats_may_publish(line, format("%s.a.1.2", inbox)), is_own, "%s to %s", name,
-                 inbox);
-    cr_expect_not(raw_nats_may_subscribe(line, inbox, NULL), "%s at %s", name, inbox);
+    cr_expect_not(nats_client_may_subscribe(client, inbox, NULL), "%s at %s", name, inbox);
 }
 
 Test(permissions, reach_no_inbox_but_ones_own)
@@ -106,16 +107,16 @@ Test(permissions, reach_no_inbox_but_ones_own)
                                          "_INBOX.a"};
 
     for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
-        struct raw_nats line;
+        struct nats_client client;
 
-        open_as(&line, user);
+        open_as(&client, user);
         for (enum bus_user owner = 0; owner < BUS_USER_COUNT; owner++)
-            try_inbox(&line, user, owner);
+            try_inbox(&client, user, owner);
         for (size_t i = 0; i < ARRAY_SIZE(shared); i++)
-            cr_expect_not(raw_nats_may_subscribe(&line, shared[i], NULL), "%s at %s",
+            cr_expect_not(nats_client_may_subscribe(&client, shared[i], NULL), "%s at %s",
                           bus_user_name(user), shared[i]);
-        cr_expect_not(raw_nats_may_publish(&line, "_INBOX.a"));
-        raw_nats_close(&line);
+        cr_expect_not(nats_client_may_publish(&client, "_INBOX.a"));
+        nats_client_close(&client);
     }
 }
 
@@ -145,24 +146,24 @@ Test(permissions, end_where_the_table_ends)
     };
 
     for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
-        struct raw_nats line;
+        struct nats_client client;
 
-        open_as(&line, user);
+        open_as(&client, user);
         for (size_t i = 0; i < ARRAY_SIZE(beyond); i++) {
-            cr_expect_not(raw_nats_may_publish(&line, beyond[i]), "%s publishes %s",
+            cr_expect_not(nats_client_may_publish(&client, beyond[i]), "%s publishes %s",
                           bus_user_name(user), beyond[i]);
-            cr_expect_not(raw_nats_may_subscribe(&line, beyond[i], NULL), "%s hears %s",
+            cr_expect_not(nats_client_may_subscribe(&client, beyond[i], NULL), "%s hears %s",
                           bus_user_name(user), beyond[i]);
             /* To nats-server 2.9 "v1.access.>" is one of "v1.access.*": the same mailbox. */
-            cr_expect(!raw_nats_may_subscribe(&line, beyond[i], bus_user_name(user)) ||
+            cr_expect(!nats_client_may_subscribe(&client, beyond[i], bus_user_name(user)) ||
                           takes_in(user, beyond[i]),
                       "%s takes %s", bus_user_name(user), beyond[i]);
         }
-        raw_nats_close(&line);
+        nats_client_close(&client);
     }
 }
 
-static void try_discovery(struct raw_nats *line, enum bus_user user, enum bus_user of)
+static void try_discovery(struct nats_client *client, enum bus_user user, enum bus_user of)
 {
     static const char *const verbs[] = {"PING", "INFO", "STATS"};
     const char *name = bus_user_name(user), *other = bus_user_name(of);
@@ -171,14 +172,15 @@ static void try_discovery(struct raw_nats *line, enum bus_user user, enum bus_us
     for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
         const char *all = format("$SRV.%s", verbs[i]), *named = format("%s.%s", all, other);
 
-        cr_expect_eq(raw_nats_may_publish(line, all), asks, "%s asks %s", name, all);
-        cr_expect_eq(raw_nats_may_publish(line, named),
+        cr_expect_eq(nats_client_may_publish(client, all), asks, "%s asks %s", name, all);
+        cr_expect_eq(nats_client_may_publish(client, named),
                      asks || (strcmp(named, BUS_CLOCK_SUBJECT) == 0 && bus_user_checks_clock(user)),
                      "%s asks %s", name, named);
-        cr_expect_eq(raw_nats_may_subscribe(line, all, NULL), responses, "%s hears %s", name, all);
-        cr_expect_eq(raw_nats_may_subscribe(line, named, NULL), responses && of == user,
+        cr_expect_eq(nats_client_may_subscribe(client, all, NULL), responses, "%s hears %s", name,
+                     all);
+        cr_expect_eq(nats_client_may_subscribe(client, named, NULL), responses && of == user,
                      "%s hears %s", name, named);
-        cr_expect_eq(raw_nats_may_subscribe(line, format("%s.id", named), NULL),
+        cr_expect_eq(nats_client_may_subscribe(client, format("%s.id", named), NULL),
                      responses && of == user, "%s hears %s.id", name, named);
     }
 }
@@ -186,13 +188,14 @@ static void try_discovery(struct raw_nats *line, enum bus_user user, enum bus_us
 Test(permissions, let_services_be_discovered_by_the_operator)
 {
     for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
-        struct raw_nats line;
+        struct nats_client client;
 
-        open_as(&line, user);
+        open_as(&client, user);
         for (enum bus_user of = 0; of < BUS_USER_COUNT; of++)
-            try_discovery(&line, user, of);
-        cr_expect_not(raw_nats_may_subscribe(&line, "$SRV.>", NULL), "%s", bus_user_name(user));
-        raw_nats_close(&line);
+            try_discovery(&client, user, of);
+        cr_expect_not(nats_client_may_subscribe(&client, "$SRV.>", NULL), "%s",
+                      bus_user_name(user));
+        nats_client_close(&client);
     }
 }
 
@@ -217,14 +220,14 @@ Test(permissions, keep_the_services_apart)
 
 Test(permissions, belong_to_who_knows_the_password)
 {
-    struct raw_nats line;
+    struct nats_client client;
 
-    cr_expect_not(raw_nats_open(&line, bus_port(), "gateway", password_of("search")));
-    raw_nats_close(&line);
-    cr_expect_not(raw_nats_open(&line, bus_port(), "gateway", ""));
-    raw_nats_close(&line);
-    cr_expect_not(raw_nats_open(&line, bus_port(), "", ""));
-    raw_nats_close(&line);
+    cr_expect_not(nats_client_open(&client, bus_port(), "gateway", password_of("search")));
+    nats_client_close(&client);
+    cr_expect_not(nats_client_open(&client, bus_port(), "gateway", ""));
+    nats_client_close(&client);
+    cr_expect_not(nats_client_open(&client, bus_port(), "", ""));
+    nats_client_close(&client);
 }
 
 /* So the table is not too narrow either. */

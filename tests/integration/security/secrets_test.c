@@ -8,8 +8,8 @@
 
 #include "common/crypto/token.h"
 #include "tests/support/api_client.h"
-#include "tests/support/bus_capture.h"
 #include "tests/support/http_connection.h"
+#include "tests/support/nats_client.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
@@ -234,7 +234,7 @@ static void hash_of(const char *token, char text[2 * SHA256_BYTES + 1])
 Test(secrets, a_key_a_webhooks_secret_and_a_password_are_nowhere_but_with_their_owner)
 {
     struct org org;
-    struct bus_capture capture;
+    struct nats_client capture;
     char hash[2 * SHA256_BYTES + 1];
     struct plant plants[3];
     const char *token;
@@ -251,11 +251,11 @@ Test(secrets, a_key_a_webhooks_secret_and_a_password_are_nowhere_but_with_their_
     plants[1] = (struct plant){"a webhook's secret", member(endpoint, "secret") + strlen("whsec_")};
     plants[2] = (struct plant){"a password", member(user, "password")};
 
-    bus_capture_open(&capture);
-    bus_capture_await(&capture, use(plants, token)->request_id);
-    cr_assert(bus_capture_has(&capture, hash), "the key was never asked about");
-    expect_free_of("the bus", capture.bytes, capture.n, plants, 3);
-    bus_capture_close(&capture);
+    nats_client_open_on_all(&capture);
+    nats_client_await_text(&capture, use(plants, token)->request_id);
+    cr_assert(nats_client_has(&capture, hash), "the key was never asked about");
+    expect_free_of("the bus", capture.in, capture.n, plants, 3);
+    nats_client_close(&capture);
     misuse(plants, token);
     json_decref(convctl("webhook", "list", "--org", org.id, NULL));
 

@@ -10,7 +10,7 @@
 
 #include "common/base/str.h"
 #include "tests/support/api_client.h"
-#include "tests/support/raw_nats.h"
+#include "tests/support/nats_client.h"
 #include "tests/support/sql.h"
 
 /* Settings of the stack that `make test` runs, which this one is not to take over. */
@@ -106,7 +106,7 @@ static void try_database(void)
 
 static void try_bus(void)
 {
-    struct raw_nats plain;
+    struct nats_client plain;
     char code[64];
 
     /* The password is right; only the way is wrong. */
@@ -114,9 +114,9 @@ static void try_bus(void)
     char *password = format("%s", strstr(url, "admin:") + strlen("admin:"));
 
     *strchr(password, '@') = '\0';
-    cr_expect_not(raw_nats_open(&plain, atoi(strrchr(url, ':') + 1), "admin", password),
+    cr_expect_not(nats_client_open(&plain, atoi(strrchr(url, ':') + 1), "admin", password),
                   "without TLS");
-    raw_nats_close(&plain);
+    nats_client_close(&plain);
     setenv("NATS_CA_FILE", format("%s/authority.pem", stack_setting("WEBHOOK_CERTIFICATES")), 1);
     cr_expect_eq(convctl_fails(code, "org", "list", NULL), 1);
     cr_expect_str_eq(code, "service_unavailable", "by another authority");
