@@ -6,7 +6,6 @@
 
 #include "proto/subject.h"
 #include "tests/support/api_client.h"
-#include "tests/support/dashboard_user.h"
 #include "tests/support/never_free.h"
 #include "tests/support/service_client.h"
 #include "tests/support/sql.h"

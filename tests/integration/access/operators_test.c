@@ -4,19 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/base/clock.h"
-#include "common/base/uuid.h"
-#include "common/bus/bus.h"
-#include "proto/headers.h"
-#include "proto/outcome.h"
 #include "proto/subject.h"
-#include "tests/support/api_client.h"
 #include "tests/support/never_free.h"
+#include "tests/support/service_client.h"
 #include "tests/support/sql.h"
 
 TestSuite(operators, .init = api_open);
 
-enum { ROUNDS = 50, TIMEOUT_MS = 30000 };
+enum { ROUNDS = 50 };
 
 static void expect_whole_list(const json_t *list, size_t n)
 {
@@ -221,8 +216,9 @@ Test(operators, are_told_of_an_organization_that_does_not_exist_and_write_nothin
 
 /* -- at the same time -------------------------------------------------------------------------- */
 
-struct signed_in_user {
-    struct bus *bus;
+struct operator
+{
+    struct service_client *client;
     const struct org *org;
     const char *body;
     pthread_barrier_t *both;
@@ -230,48 +226,29 @@ struct signed_in_user {
 };
 
 /* One policy-set, as convctl sends it. */
-static enum outcome set_policy(const struct signed_in_user *user)
+static enum outcome set_policy(const struct operator* operator)
 {
-    struct uuid id = uuid_v7(clock_us());
-    char id_text[UUID_TEXT + 1];
-    const struct bus_header headers[] = {
-        {HEADER_REQUEST_ID, id_text},
-        {HEADER_DEADLINE, format("%lld", (long long)clock_us() / 1000 + TIMEOUT_MS)},
-        {HEADER_ORGANIZATION, user->org->id},
-    };
-    struct bus_message *reply = NULL;
-    enum outcome outcome;
-
-    uuid_format(&id, id_text);
-    cr_assert_eq(bus_call(user->bus, SUBJECT_ACCESS_POLICY_SET, headers, 3, str_of(user->body),
-                          TIMEOUT_MS, &reply),
-                 ST_OK);
-    cr_assert(outcome_of(bus_message_header(reply, HEADER_OUTCOME), &outcome));
-    bus_message_free(reply);
-    return outcome;
+    return service_client_call(operator->client, SUBJECT_ACCESS_POLICY_SET, operator->org->id,
+                               "%s", operator->body)
+        .outcome;
 }
 
 static void *set_with_the_other(void *closure)
 {
-    struct signed_in_user *user = closure;
+    struct operator* operator= closure;
 
-    pthread_barrier_wait(user->both);
-    user->outcome = set_policy(user);
+    pthread_barrier_wait(operator->both);
+    operator->outcome = set_policy(operator);
     return NULL;
 }
 
-static void open_operators(struct signed_in_user operators[2], const struct org *org)
+static void open_operators(struct operator operators[2], const struct org *org)
 {
-    for (int i = 0; i < 2; i++) {
-        const struct bus_options options = {.url = stack_setting("NATS_URL"), .name = "operator"};
-
-        operators[i] = (struct signed_in_user){.bus = bus_connect(&options), .org = org};
-        while (!bus_is_up(operators[i].bus))
-            bus_wait(operators[i].bus, 100);
-    }
+    for (int i = 0; i < 2; i++)
+        operators[i] = (struct operator){.client = service_client_open(), .org = org};
 }
 
-static void set_together(struct signed_in_user operators[2], const char *first, const char *second)
+static void set_together(struct operator operators[2], const char *first, const char *second)
 {
     pthread_barrier_t both;
     pthread_t threads[2];
@@ -290,7 +267,7 @@ static void set_together(struct signed_in_user operators[2], const char *first, 
 
 Test(operators, one_turning_the_list_on_and_one_emptying_it_do_not_both_succeed)
 {
-    struct signed_in_user operators[2];
+    struct operator operators[2];
     struct org org;
     int turned_on = 0;
 
@@ -313,7 +290,7 @@ Test(operators, one_turning_the_list_on_and_one_emptying_it_do_not_both_succeed)
     }
     fprintf(stderr, "the list was turned on %d times of %d\n", turned_on, ROUNDS);
     for (int i = 0; i < 2; i++)
-        bus_free(operators[i].bus);
+        service_client_close(operators[i].client);
 }
 
 Test(operators, what_two_of_them_save_is_never_mixed)
@@ -322,7 +299,7 @@ Test(operators, what_two_of_them_save_is_never_mixed)
                                 "\"ip_allowlist\":[\"192.0.2.1\",\"192.0.2.2\"]}";
     static const char second[] = "{\"require_https\":false,\"ip_allowlist_enabled\":false,"
                                  "\"ip_allowlist\":[\"2001:db8::1\"]}";
-    struct signed_in_user operators[2];
+    struct operator operators[2];
     struct org org;
 
     org_new(&org);
@@ -340,5 +317,5 @@ Test(operators, what_two_of_them_save_is_never_mixed)
                   "%s", policy);
     }
     for (int i = 0; i < 2; i++)
-        bus_free(operators[i].bus);
+        service_client_close(operators[i].client);
 }

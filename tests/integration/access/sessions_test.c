@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "proto/subject.h"
-#include "tests/support/dashboard_user.h"
+#include "tests/support/service_client.h"
 #include "tests/support/sql.h"
 
 TestSuite(sessions, .init = service_connection_open, .fini = service_connection_close);

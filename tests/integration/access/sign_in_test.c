@@ -9,7 +9,7 @@
 #include "common/base/clock.h"
 #include "common/base/ip.h"
 #include "proto/subject.h"
-#include "tests/support/dashboard_user.h"
+#include "tests/support/service_client.h"
 #include "tests/support/sql.h"
 
 TestSuite(sign_in, .init = service_connection_open, .fini = service_connection_close);

@@ -6,8 +6,8 @@
 #include "common/base/clock.h"
 #include "proto/subject.h"
 #include "tests/support/api_client.h"
-#include "tests/support/dashboard_user.h"
 #include "tests/support/replica.h"
+#include "tests/support/service_client.h"
 #include "tests/support/sql.h"
 
 static void open_alone(void)

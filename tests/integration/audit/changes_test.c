@@ -2,15 +2,13 @@
 #include <criterion/criterion.h>
 
 #include "proto/subject.h"
-#include "tests/support/dashboard_user.h"
 #include "tests/support/never_free.h"
 #include "tests/support/service_client.h"
 #include "tests/support/sql.h"
-#include "tests/support/user_client.h"
 
-TestSuite(changes, .init = api_open);
+TestSuite(changes, .init = service_connection_open, .fini = service_connection_close);
 
-#define USER "01890a5d-ac96-774b-bcce-b302099a8057" /* ada */
+#define USER "01890a5d-ac96-774b-bcce-b302099a8057" /* some_user */
 
 static int64_t recorded(const struct org *org, const char *condition)
 {
@@ -75,11 +73,15 @@ static void set_all(const struct org *org, const char *const ids[4])
     json_decref(convctl("org", "set", org->id, "--plan", "growth", "--rate-limit", "100", NULL));
     json_decref(convctl("policy", "set", "--org", org->id, "--require-https", "true", "--ip",
                         "192.0.2.1", "--ip", "192.0.2.2", "--ip-allowlist-enabled", "true", NULL));
-    cr_expect_eq(user_client_outcome(&ada, org, SUBJECT_ACCESS_MEMBER_SET,
-                                     format("{\"id\":\"%s\",\"role\":\"admin\"}", ids[2])),
+    cr_expect_eq(service_client_call_as(service_connection, &some_user, SUBJECT_ACCESS_MEMBER_SET,
+                                        org->id,
+                                        format("{\"id\":\"%s\",\"role\":\"admin\"}", ids[2]))
+                     .outcome,
                  OUTCOME_OK);
-    cr_expect_eq(user_client_outcome(&ada, org, SUBJECT_WEBHOOK_ENDPOINT_SET,
-                                     format("{\"id\":\"%s\",\"enabled\":false}", ids[3])),
+    cr_expect_eq(service_client_call_as(service_connection, &some_user,
+                                        SUBJECT_WEBHOOK_ENDPOINT_SET, org->id,
+                                        format("{\"id\":\"%s\",\"enabled\":false}", ids[3]))
+                     .outcome,
                  OUTCOME_OK);
 }
 
@@ -113,10 +115,14 @@ Test(changes, that_change_nothing_leave_nothing)
     json_decref(convctl("policy", "set", "--org", org.id, "--ip-allowlist-enabled", "true", NULL));
     cr_expect_eq(convctl_fails(code, "policy", "set", "--org", org.id, NULL), 2);
     cr_expect_eq(convctl_fails(code, "org", "set", org.id, NULL), 2);
-    cr_expect_eq(user_client_outcome(&ada, &org, SUBJECT_ACCESS_POLICY_SET, "{\"confirmed\":true}"),
+    cr_expect_eq(service_client_call_as(service_connection, &some_user, SUBJECT_ACCESS_POLICY_SET,
+                                        org.id, "{\"confirmed\":true}")
+                     .outcome,
                  OUTCOME_PARAMETER_NOT_FOUND);
-    cr_expect_eq(user_client_outcome(&ada, &org, SUBJECT_ACCESS_ORG_SET, "{}"),
-                 OUTCOME_PARAMETER_NOT_FOUND);
+    cr_expect_eq(
+        service_client_call_as(service_connection, &some_user, SUBJECT_ACCESS_ORG_SET, org.id, "{}")
+            .outcome,
+        OUTCOME_PARAMETER_NOT_FOUND);
     cr_expect_eq(recorded(&org, "true"), before + 8);
     json_decref(convctl("org", "set", org.id, "--rate-limit", "default", NULL));
     json_decref(convctl("org", "set", org.id, "--rate-limit", "default", NULL));
@@ -130,8 +136,9 @@ Test(changes, of_somebody_in_the_dashboard_carry_the_name)
     struct org org;
 
     org_new(&org);
-    cr_assert_eq(user_client_outcome(&ada, &org, SUBJECT_ACCESS_KEY_CREATE,
-                                     "{\"name\":\"n\",\"scope\":\"full\"}"),
+    cr_assert_eq(service_client_call_as(service_connection, &some_user, SUBJECT_ACCESS_KEY_CREATE,
+                                        org.id, "{\"name\":\"n\",\"scope\":\"full\"}")
+                     .outcome,
                  OUTCOME_OK);
     cr_expect_eq(recorded(&org, "change = 'key.create' AND who = 'ada@example.com'"
                                 " AND user_id = '" USER "' AND address = '192.0.2.7'"),
@@ -143,9 +150,10 @@ Test(changes, that_are_refused_leave_nothing)
     struct org org;
 
     org_new(&org);
-    cr_expect_eq(
-        user_client_outcome(&ada, &org, SUBJECT_ACCESS_KEY_REVOKE, "{\"id\":\"" USER "\"}"),
-        OUTCOME_NOT_FOUND);
+    cr_expect_eq(service_client_call_as(service_connection, &some_user, SUBJECT_ACCESS_KEY_REVOKE,
+                                        org.id, "{\"id\":\"" USER "\"}")
+                     .outcome,
+                 OUTCOME_NOT_FOUND);
     cr_expect_eq(recorded(&org, "who <> 'operator'"), 0);
 }
 
@@ -173,12 +181,14 @@ Test(changes, that_cannot_be_recorded_are_not_made)
     keys = sql_integer("SELECT count(*) FROM access.api_keys WHERE organization_id = $1::uuid",
                        org.id, NULL);
     refuse_records(&org, true);
-    cr_expect_eq(
-        user_client_outcome(&ada, &org, SUBJECT_CONVERSATION_SET_STATUS,
-                            format("{\"id\":\"%s\",\"status\":\"waiting\"}", conversation)),
-        OUTCOME_SERVER_ERROR);
-    cr_expect_eq(user_client_outcome(&ada, &org, SUBJECT_ACCESS_KEY_CREATE,
-                                     "{\"name\":\"n\",\"scope\":\"full\"}"),
+    cr_expect_eq(service_client_call_as(
+                     service_connection, &some_user, SUBJECT_CONVERSATION_SET_STATUS, org.id,
+                     format("{\"id\":\"%s\",\"status\":\"waiting\"}", conversation))
+                     .outcome,
+                 OUTCOME_SERVER_ERROR);
+    cr_expect_eq(service_client_call_as(service_connection, &some_user, SUBJECT_ACCESS_KEY_CREATE,
+                                        org.id, "{\"name\":\"n\",\"scope\":\"full\"}")
+                     .outcome,
                  OUTCOME_SERVER_ERROR);
     refuse_records(&org, false);
     expect_text(read_conversation(&org, conversation), "status", "active");
@@ -199,8 +209,10 @@ Test(changes, are_not_made_for_somebody_malformed)
 
     org_new(&org);
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-        cr_expect_eq(user_client_outcome(&wrong[i], &org, SUBJECT_ACCESS_POLICY_SET,
-                                         "{\"require_https\":true}"),
+        cr_expect_eq(service_client_call_as(service_connection, &wrong[i],
+                                            SUBJECT_ACCESS_POLICY_SET, org.id,
+                                            "{\"require_https\":true}")
+                         .outcome,
                      OUTCOME_UNKNOWN_COMMAND, "%zu", i);
     cr_expect_eq(recorded(&org, "change = 'policy.set'"), 0);
 }
@@ -248,7 +260,6 @@ Test(changes, are_listed_page_by_page_newest_first)
         const json_t *change;
         size_t i;
 
-        json_decref(page);
         page = next;
         json_array_foreach(json_object_get(page, "changes"), i, change)
         {
@@ -260,59 +271,56 @@ Test(changes, are_listed_page_by_page_newest_first)
         }
     } while (json_object_get(json_object_get(page, "pages"), "next") != NULL);
     cr_expect_eq(n, 5);
-    json_decref(page);
 }
 
 Test(changes, of_one_organization_are_not_shown_to_another)
 {
     struct org org, other;
-    enum outcome outcome;
-    json_t *page, *theirs;
+    struct service_reply theirs;
+    json_t *page;
 
     org_new(&org);
     org_new(&other);
-    page = user_client_call(&ada, &org, SUBJECT_AUDIT_CHANGES, "{\"per_page\":1}", &outcome);
-    cr_assert_eq(outcome, OUTCOME_OK);
-    theirs = user_client_call(
-        &ada, &other, SUBJECT_AUDIT_CHANGES,
+    page = service_client_get_as(service_connection, &some_user, SUBJECT_AUDIT_CHANGES, org.id,
+                                 "{\"per_page\":1}");
+    theirs = service_client_call_as(
+        service_connection, &some_user, SUBJECT_AUDIT_CHANGES, other.id,
         format("{\"per_page\":1,\"starting_after\":\"%s\"}",
-               text_of(json_object_get(json_object_get(page, "pages"), "next"), "starting_after")),
-        &outcome);
-    cr_expect_eq(outcome, OUTCOME_INVALID_CURSOR);
-    cr_expect_eq(user_client_outcome(&ada, &org, SUBJECT_AUDIT_CHANGES, "{\"per_page\":101}"),
+               text_of(json_object_get(json_object_get(page, "pages"), "next"), "starting_after")));
+    cr_expect_eq(theirs.outcome, OUTCOME_INVALID_CURSOR);
+    cr_expect_eq(service_client_call_as(service_connection, &some_user, SUBJECT_AUDIT_CHANGES,
+                                        org.id, "{\"per_page\":101}")
+                     .outcome,
                  OUTCOME_PARAMETER_INVALID);
-    json_decref(page);
-    json_decref(theirs);
 }
 
 Test(changes, and_entries_of_the_api_are_read_without_leaving_any)
 {
     struct org org;
     struct client_response *ping;
-    enum outcome outcome;
     json_t *page;
 
     org_new(&org);
     ping = api_get(org.full_key, "/ping");
     expect_recorded(&org, ping, "ping");
     for (int i = 0; i < 2; i++) {
-        page = user_client_call(&ada, &org, SUBJECT_AUDIT_ENTRIES, "{\"per_page\":10}", &outcome);
-        cr_assert_eq(outcome, OUTCOME_OK);
+        page = service_client_get_as(service_connection, &some_user, SUBJECT_AUDIT_ENTRIES, org.id,
+                                     "{\"per_page\":10}");
         cr_expect_str_eq(text_of(page, "type"), "audit_log.list");
         cr_expect_eq(json_array_size(json_object_get(page, "audit_logs")),
                      (size_t)sql_integer("SELECT count(*) FROM audit.entries WHERE organization_id"
                                          " = $1::uuid",
                                          org.id, NULL));
-        json_decref(page);
     }
-    page = user_client_call(&ada, &org, SUBJECT_AUDIT_ENTRIES, "{\"operation\":\"audit.list\"}",
-                            &outcome);
+    page = service_client_get_as(service_connection, &some_user, SUBJECT_AUDIT_ENTRIES, org.id,
+                                 "{\"operation\":\"audit.list\"}");
     cr_expect_eq(json_array_size(json_object_get(page, "audit_logs")),
                  (size_t)sql_integer("SELECT count(*) FROM audit.entries WHERE organization_id"
                                      " = $1::uuid AND operation = 'audit.list'",
                                      org.id, NULL));
-    json_decref(page);
-    cr_expect_eq(user_client_outcome(&ada, &org, SUBJECT_AUDIT_ENTRIES, "{\"order\":\"asc\"}"),
+    cr_expect_eq(service_client_call_as(service_connection, &some_user, SUBJECT_AUDIT_ENTRIES,
+                                        org.id, "{\"order\":\"asc\"}")
+                     .outcome,
                  OUTCOME_PARAMETER_INVALID);
 }
 
@@ -334,19 +342,15 @@ Test(changes, tell_who_invited_and_mark_who_may_have_accepted_in_anothers_name)
     struct signed_in_user inviter;
     json_t *list;
 
-    service_connection = service_client_open();
     dashboard_user_new(service_connection, &owner, "owner");
     inviter = (struct signed_in_user){owner.id, owner.email, address[0]};
     for (int i = 0; i < 2; i++) {
-        enum outcome outcome;
         json_t *body;
 
         email[i] = format("bob%d-%s@example.org", i, owner.org.id);
-        body = user_client_call(
-            &inviter, &owner.org, SUBJECT_ACCESS_MEMBER_INVITE,
-            format("{\"email\":\"%s\",\"role\":\"member\",\"by_role\":\"owner\"}", email[i]),
-            &outcome);
-        cr_assert_eq(outcome, OUTCOME_OK);
+        body = service_client_get_as(
+            service_connection, &inviter, SUBJECT_ACCESS_MEMBER_INVITE, owner.org.id,
+            format("{\"email\":\"%s\",\"role\":\"member\",\"by_role\":\"owner\"}", email[i]));
         cr_assert_eq(service_client_call(service_connection, SUBJECT_SESSION_ACCEPT_INVITATION,
                                          NULL,
                                          "{\"token\":\"%s\",\"password\":\"" USER_PASSWORD
@@ -354,7 +358,6 @@ Test(changes, tell_who_invited_and_mark_who_may_have_accepted_in_anothers_name)
                                          reply_text(body, "invitation"), address[i])
                          .outcome,
                      OUTCOME_OK);
-        json_decref(body);
         cr_assert_str_eq(accepted(&owner, email[i], "invited_by"), owner.email);
     }
     cr_assert_not_null(accepted(&owner, email[0], "warning"));
@@ -363,5 +366,4 @@ Test(changes, tell_who_invited_and_mark_who_may_have_accepted_in_anothers_name)
         service_client_get(service_connection, SUBJECT_ACCESS_MEMBER_LIST, owner.org.id, "%s", "");
     list = json_array_get(json_object_get(list, "members"), 0);
     cr_assert_str_eq(reply_text(list, "invited_by"), owner.email);
-    service_client_close(service_connection);
 }

@@ -2,10 +2,10 @@
 #include <criterion/criterion.h>
 
 #include "proto/subject.h"
+#include "tests/support/service_client.h"
 #include "tests/support/sql.h"
-#include "tests/support/user_client.h"
 
-TestSuite(inbox, .init = api_open);
+TestSuite(inbox, .init = service_connection_open, .fini = service_connection_close);
 
 static const json_t *inside(const json_t *object, const char *name)
 {
@@ -30,23 +30,21 @@ Test(inbox, shows_what_the_api_and_other_channels_made)
                      "--contact-email", "Bo@example.com", NULL);
     json_decref(convctl("conversation", "append", "--org", org.id, text_of(opened, "id"), "--body",
                         "hello", NULL));
-    page = user_client_read(&org, SUBJECT_INBOX_LIST, "");
+    page = service_client_get_as(service_connection, &some_user, SUBJECT_INBOX_LIST, org.id, "");
     cr_assert_eq(json_array_size(inside(page, "conversations")), 2);
     shown = json_array_get(inside(page, "conversations"), 1);
     cr_expect_str_eq(text_of(shown, "id"), api);
     cr_expect(json_equal(shown, read_conversation(&org, api)->json), "as the API shows it");
-    json_decref(page);
 
-    page = user_client_read(&org, SUBJECT_INBOX_LIST, "{\"contact\":\"bo@EXAMPLE.com\"}");
+    page = service_client_get_as(service_connection, &some_user, SUBJECT_INBOX_LIST, org.id,
+                                 "{\"contact\":\"bo@EXAMPLE.com\"}");
     cr_assert_eq(json_array_size(inside(page, "conversations")), 1);
     body = format("{\"id\":\"%s\"}", text_of(opened, "id"));
-    view = user_client_read(&org, SUBJECT_INBOX_VIEW, body);
+    view = service_client_get_as(service_connection, &some_user, SUBJECT_INBOX_VIEW, org.id, body);
     cr_expect(
         json_equal(inside(view, "conversation"), json_array_get(inside(page, "conversations"), 0)));
     cr_expect_str_eq(text_of(json_array_get(inside(view, "messages"), 0), "body"), "hello");
     cr_expect(json_is_false(inside(view, "erased")));
-    json_decref(page);
-    json_decref(view);
     json_decref(opened);
 }
 
@@ -61,23 +59,30 @@ Test(inbox, takes_over_erases_and_deletes)
     contact = text_at(read_conversation(&org, conversation), "contact.id");
     body = format("{\"id\":\"%s\"}", conversation);
 
-    cr_expect_eq(
-        user_client_outcome(&ada, &org, SUBJECT_CONVERSATION_SET_STATUS,
-                            format("{\"id\":\"%s\",\"status\":\"human_takeover\"}", conversation)),
-        OUTCOME_OK);
+    cr_expect_eq(service_client_call_as(
+                     service_connection, &some_user, SUBJECT_CONVERSATION_SET_STATUS, org.id,
+                     format("{\"id\":\"%s\",\"status\":\"human_takeover\"}", conversation))
+                     .outcome,
+                 OUTCOME_OK);
     cr_expect_eq(sql_integer("SELECT count(*) FROM webhook.events WHERE organization_id = $1::uuid"
                              " AND type = 'ai.handoff' AND data->>'id' = $2",
                              org.id, conversation, NULL),
                  1);
-    cr_expect_eq(
-        user_client_outcome(&ada, &org, SUBJECT_CONTACT_ERASE, format("{\"id\":\"%s\"}", contact)),
-        OUTCOME_OK);
-    view = user_client_read(&org, SUBJECT_INBOX_VIEW, body);
+    cr_expect_eq(service_client_call_as(service_connection, &some_user, SUBJECT_CONTACT_ERASE,
+                                        org.id, format("{\"id\":\"%s\"}", contact))
+                     .outcome,
+                 OUTCOME_OK);
+    view = service_client_get_as(service_connection, &some_user, SUBJECT_INBOX_VIEW, org.id, body);
     cr_expect(json_is_true(inside(view, "erased")));
     cr_expect(json_is_null(inside(inside(view, "conversation"), "contact")));
-    json_decref(view);
-    cr_expect_eq(user_client_outcome(&ada, &org, SUBJECT_CONVERSATION_DELETE, body), OUTCOME_OK);
-    cr_expect_eq(user_client_outcome(&ada, &org, SUBJECT_INBOX_VIEW, body), OUTCOME_NOT_FOUND);
+    cr_expect_eq(service_client_call_as(service_connection, &some_user, SUBJECT_CONVERSATION_DELETE,
+                                        org.id, body)
+                     .outcome,
+                 OUTCOME_OK);
+    cr_expect_eq(
+        service_client_call_as(service_connection, &some_user, SUBJECT_INBOX_VIEW, org.id, body)
+            .outcome,
+        OUTCOME_NOT_FOUND);
     cr_expect_eq(
         sql_integer("SELECT count(*) FROM audit.changes WHERE organization_id = $1::uuid"
                     " AND who = 'ada@example.com' AND change IN ('conversation.set-status',"
@@ -95,10 +100,11 @@ Test(inbox, shows_nothing_of_another_organization)
     org_new(&org);
     org_new(&other);
     conversation = new_conversation(&org, "c-1", "k-1");
-    cr_expect_eq(user_client_outcome(&ada, &other, SUBJECT_INBOX_VIEW,
-                                     format("{\"id\":\"%s\"}", conversation)),
+    cr_expect_eq(service_client_call_as(service_connection, &some_user, SUBJECT_INBOX_VIEW,
+                                        other.id, format("{\"id\":\"%s\"}", conversation))
+                     .outcome,
                  OUTCOME_NOT_FOUND);
-    page = user_client_read(&other, SUBJECT_INBOX_LIST, "{\"contact\":\"k-1\"}");
+    page = service_client_get_as(service_connection, &some_user, SUBJECT_INBOX_LIST, other.id,
+                                 "{\"contact\":\"k-1\"}");
     cr_expect_eq(json_array_size(inside(page, "conversations")), 0);
-    json_decref(page);
 }

@@ -3,11 +3,11 @@
 
 #include "proto/subject.h"
 #include "tests/support/never_free.h"
+#include "tests/support/service_client.h"
 #include "tests/support/sql.h"
-#include "tests/support/user_client.h"
 #include "tests/support/webhooks.h"
 
-TestSuite(webhook_budget, .init = api_open);
+TestSuite(webhook_budget, .init = service_connection_open, .fini = service_connection_close);
 
 enum { SOON_MS = 30000, ENDPOINTS_MAX = 50 };
 
@@ -57,9 +57,10 @@ Test(webhook_budget, what_exceeds_it_is_skipped_seen_and_can_be_sent_later)
     cr_expect_str_eq(text_of(delivery, "state"), "skipped");
     cr_expect_str_eq(text_of(delivery, "error"), "over_budget");
     now = sql_integer("SELECT extract(epoch FROM now())::bigint", NULL);
-    statistics = never_free(user_client_read(&org, SUBJECT_WEBHOOK_STATISTICS,
-                                             format("{\"since\":%lld,\"until\":%lld,\"step\":3600}",
-                                                    (long long)now - 3600, (long long)now + 60)));
+    statistics =
+        (service_client_get_as(service_connection, &some_user, SUBJECT_WEBHOOK_STATISTICS, org.id,
+                               format("{\"since\":%lld,\"until\":%lld,\"step\":3600}",
+                                      (long long)now - 3600, (long long)now + 60)));
     cr_expect_eq(skipped_in(statistics), 1);
 
     never_free(convctl("webhook", "resend", "--org", org.id, text_of(delivery, "id"), NULL));

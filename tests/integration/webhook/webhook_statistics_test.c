@@ -4,11 +4,11 @@
 
 #include "common/base/clock.h"
 #include "proto/subject.h"
+#include "tests/support/service_client.h"
 #include "tests/support/sql.h"
-#include "tests/support/user_client.h"
 #include "tests/support/webhooks.h"
 
-TestSuite(webhook_statistics, .init = api_open);
+TestSuite(webhook_statistics, .init = service_connection_open, .fini = service_connection_close);
 
 static const char *body_of(int64_t since, int64_t until, int step)
 {
@@ -43,16 +43,16 @@ Test(webhook_statistics, counts_attempts_by_the_minute)
         webhook_test(&org, &good);
     webhook_test(&org, &bad);
     for (size_t i = 0; i < 3; i++) {
-        statistics = user_client_read(&org, SUBJECT_WEBHOOK_STATISTICS,
-                                      body_of(now - 7200, now + 120, steps[i]));
+        statistics =
+            service_client_get_as(service_connection, &some_user, SUBJECT_WEBHOOK_STATISTICS,
+                                  org.id, body_of(now - 7200, now + 120, steps[i]));
         cr_expect_eq(sum(statistics, "delivered"), 3);
         cr_expect_eq(sum(statistics, "failed"), 1);
         cr_expect_eq(json_integer_value(json_object_get(statistics, "step")), steps[i]);
-        json_decref(statistics);
     }
-    statistics = user_client_read(&other, SUBJECT_WEBHOOK_STATISTICS, body_of(now - 60, now, 60));
+    statistics = service_client_get_as(service_connection, &some_user, SUBJECT_WEBHOOK_STATISTICS,
+                                       other.id, body_of(now - 60, now, 60));
     cr_expect_eq(sum(statistics, "delivered"), 0, "what is another's");
-    json_decref(statistics);
 }
 
 /* Steps begin at multiples of theirs, and none is left out. */
@@ -66,15 +66,14 @@ Test(webhook_statistics, shows_every_step)
              " ($1, to_timestamp(1700000940), 1, 0), ($1, to_timestamp(1700002800), 7, 0) "
              "RETURNING 'done'",
              org.id, NULL);
-    statistics =
-        user_client_read(&org, SUBJECT_WEBHOOK_STATISTICS, body_of(1700000200, 1700002800, 900));
+    statistics = service_client_get_as(service_connection, &some_user, SUBJECT_WEBHOOK_STATISTICS,
+                                       org.id, body_of(1700000200, 1700002800, 900));
     expected = json_loads("{\"step\":900,\"points\":["
                           "{\"at\":1700000100,\"delivered\":3,\"failed\":1,\"skipped\":0},"
                           "{\"at\":1700001000,\"delivered\":0,\"failed\":0,\"skipped\":0},"
                           "{\"at\":1700001900,\"delivered\":0,\"failed\":0,\"skipped\":0}]}",
                           0, NULL);
     cr_expect(json_equal(statistics, expected), "%s", json_dumps(statistics, 0));
-    json_decref(statistics);
     json_decref(expected);
 }
 
@@ -89,9 +88,13 @@ Test(webhook_statistics, refuses_times_that_make_no_sense)
 
     org_new(&org);
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-        cr_expect_eq(user_client_outcome(&ada, &org, SUBJECT_WEBHOOK_STATISTICS,
-                                         body_of(wrong[i].since, wrong[i].until, wrong[i].step)),
+        cr_expect_eq(service_client_call_as(service_connection, &some_user,
+                                            SUBJECT_WEBHOOK_STATISTICS, org.id,
+                                            body_of(wrong[i].since, wrong[i].until, wrong[i].step))
+                         .outcome,
                      OUTCOME_PARAMETER_INVALID, "%zu", i);
-    cr_expect_eq(user_client_outcome(&ada, &org, SUBJECT_WEBHOOK_STATISTICS, "{}"),
+    cr_expect_eq(service_client_call_as(service_connection, &some_user, SUBJECT_WEBHOOK_STATISTICS,
+                                        org.id, "{}")
+                     .outcome,
                  OUTCOME_PARAMETER_NOT_FOUND);
 }
