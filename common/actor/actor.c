@@ -100,7 +100,7 @@ static void take_from(struct actor *actor, size_t at, int64_t now, int64_t since
     while ((message = bus_take(actor->mailboxes[at])) != NULL) {
         const struct uuid organization = organization_of(message);
         const struct waiting waiting = {.message = message,
-                                        .route = &actor->service->routes[at],
+                                        .handler = actor->service->handlers[at],
                                         .bytes = bus_message_body(message).n,
                                         .received_us = now,
                                         .since_us = since,
@@ -413,7 +413,7 @@ struct actor *actor_start(const struct actor_options *options)
     actor->service = options->service;
     actor->metrics = options->metrics;
     actor->route_metrics = actor_metrics_of(options->metrics, options->service);
-    actor->mailboxes = zeroed(options->service->n_routes, sizeof(struct bus_mailbox *));
+    actor->mailboxes = zeroed(options->service->n_handlers, sizeof(struct bus_mailbox *));
     fair_queue_init(&actor->queue, actor->options.mailbox_max, MAILBOX_BYTES,
                     actor->options.batch_max, BATCH_BYTES);
     arena_init(&actor->arena, ARENA_MAX);

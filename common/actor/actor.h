@@ -38,27 +38,39 @@
 
 #include "common/actor/command.h"
 #include "common/db/db.h"
+#include "common/json/fields.h"
 #include "proto/change.h"
 
-/* One row of a service's table of commands. */
-struct route {
+/* One command of a service: what the actor does for it, step by step. Constant. */
+struct command_handler {
     const char *subject;      /* from proto/subject.h */
     enum operation operation; /* what the audit log calls it; OP_NONE = not in the audit log */
     enum change change;       /* what the log of changes calls it; CHANGE_NONE = not in it */
     bool writes;
-    /* Parses and checks the bytes. ST_REFUSED skips the other two. Runs again, on a command as it
-       came, when the command is run again. */
+    bool needs_organization; /* refused without one in its headers */
+    bool has_secrets;        /* in its body: the arena wipes what it held */
+    /* How the body is read into command->input, which has `input_size` bytes and is zeroed first;
+       refused if it cannot be. NULL = it is left to `parse`. */
+    const struct field *fields;
+    size_t input_size;
+    bool may_be_empty; /* the body: it is read as {} then */
+    /* Checks what the fields alone do not say. ST_REFUSED skips the other two. Runs again, on a
+       command as it came, when the command is run again. NULL = there is nothing to check. */
     enum status (*parse)(struct command *command, void *service);
-    /* Queues statements with db_add() and keeps their indexes in command->state; NULL = none. */
+    /* Queues statements with db_add() and keeps their indexes in command->input or command->state;
+       NULL = none. */
     void (*query)(struct command *command, struct db *db, void *service);
     /* Reads the results; builds the reply. NULL = the reply is there already. May query for more
        with db_add() and db_run(); when that fails, it returns what db_run() said. */
     enum status (*reply)(struct command *command, struct db *db, void *service);
-    /* In place of query: queues the statements of all the route's commands of a batch at once, in
-       lock order, behind those of the routes that query one by one; `n` is at least 1. One
+    /* In place of query: queues the statements of all the handler's commands of a batch at once, in
+       lock order, behind those of the handlers that query one by one; `n` is at least 1. One
        statement for many commands costs PostgreSQL half of what as many statements do. */
     void (*query_together)(struct command *const *commands, size_t n, struct db *db, void *service);
 };
+
+/* The first step of a command: what its handler says of organization, body and parse. */
+enum status command_parse(struct command *command, void *service);
 
 /* What is written beside the work of every command, in the same transaction: one statement for all
    commands of a batch, and one for those of operators. The audit log (common/audit_log) is such a
@@ -81,8 +93,8 @@ struct service {
     const char *group; /* the queue group, if it is not called as the service is; or NULL */
     /* What its actors take in, and nothing else: replicas of which one knows a command and the
        other does not share the rest. */
-    const struct route *routes;
-    size_t n_routes;
+    const struct command_handler *const *handlers;
+    size_t n_handlers;
     const struct db_statement *statements;
     size_t n_statements;
     void *self; /* the service's own state, shared by its actors: read-only after start */

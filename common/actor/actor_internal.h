@@ -32,9 +32,9 @@ struct actor {
     struct actor_options options;
     const struct service *service;
     struct actor_metrics *metrics;
-    struct route_metrics *route_metrics; /* in the order of the service's routes */
+    struct route_metrics *route_metrics; /* in the order of the service's handlers */
     struct bus *bus;
-    struct bus_mailbox **mailboxes; /* one for each route */
+    struct bus_mailbox **mailboxes; /* one for each handler */
     size_t n_mailboxes;             /* 0 until the database is there for the first time */
     bool has_left;                  /* the queue group, for want of the database */
     int64_t lost_us;                /* when the database was lost last, by clock_mono_us() */

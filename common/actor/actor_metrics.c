@@ -10,10 +10,10 @@ static void add_outcomes(struct route_metrics *metrics, const struct service *se
 {
     char labels[160];
 
-    for (size_t i = 0; i < service->n_routes; i++)
+    for (size_t i = 0; i < service->n_handlers; i++)
         for (int outcome = 0; outcome < OUTCOME_COUNT; outcome++) {
             snprintf(labels, sizeof(labels), "route=\"%s\",outcome=\"%s\"",
-                     service->routes[i].subject, outcome_name((enum outcome)outcome));
+                     service->handlers[i]->subject, outcome_name((enum outcome)outcome));
             metrics[i].outcomes[outcome] = metric_counter("conversations_commands_total", labels,
                                                           "Commands completed, by outcome");
         }
@@ -23,8 +23,8 @@ static void add_seconds(struct route_metrics *metrics, const struct service *ser
 {
     char labels[160];
 
-    for (size_t i = 0; i < service->n_routes; i++) {
-        snprintf(labels, sizeof(labels), "route=\"%s\"", service->routes[i].subject);
+    for (size_t i = 0; i < service->n_handlers; i++) {
+        snprintf(labels, sizeof(labels), "route=\"%s\"", service->handlers[i]->subject);
         metrics[i].seconds = metric_histogram_seconds("conversations_command_seconds", labels,
                                                       "From a command's arrival to its reply");
     }
@@ -35,9 +35,9 @@ struct route_metrics *actor_metrics_of(const struct actor_metrics *metrics,
 {
     struct route_metrics *of = metrics->routes;
 
-    for (const struct service *at = metrics->service; at->routes != service->routes;
+    for (const struct service *at = metrics->service; at->handlers != service->handlers;
          at = at->next_in_process)
-        of += at->n_routes;
+        of += at->n_handlers;
     return of;
 }
 
@@ -48,7 +48,7 @@ static void add_routes(struct actor_metrics *metrics)
     size_t n = 0;
 
     for (at = first; at != NULL; at = at->next_in_process)
-        n += at->n_routes;
+        n += at->n_handlers;
     must(n > 0);
     metrics->routes = calloc(n, sizeof(*metrics->routes));
     must(metrics->routes != NULL);

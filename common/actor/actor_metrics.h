@@ -27,7 +27,7 @@ struct actor_metrics {
 
 /* For all mailboxes of the process: `service` is the first of them. */
 struct actor_metrics *actor_metrics_new(const struct service *service);
-/* Those of a service's first route. */
+/* Those of a service's first handler. */
 struct route_metrics *actor_metrics_of(const struct actor_metrics *metrics,
                                        const struct service *service);
 void actor_metrics_free(struct actor_metrics *metrics);

@@ -33,7 +33,7 @@ static void refuse_for_now(struct actor *actor, struct batch_item *item)
 static void reply_lost(struct actor *actor, struct batch_item *item, enum status st)
 {
     bool may_have_written =
-        st == ST_UNCERTAIN && item->command.route->writes && item->status == ST_OK;
+        st == ST_UNCERTAIN && item->command.handler->writes && item->status == ST_OK;
 
     batch_item_fail(item, may_have_written ? OUTCOME_UNCERTAIN : OUTCOME_UNAVAILABLE);
     batch_item_send_reply(actor, item);
@@ -82,7 +82,7 @@ static bool is_recorded_already(const struct actor *actor)
 static void drop_recorded(struct actor *actor, struct batch_item *item)
 {
     LOG(LOG_INFO, "request was already answered and recorded; not run again",
-        log_str("route", item->command.route->subject), log_slice("request_id", item->request_id),
+        log_str("route", item->command.handler->subject), log_slice("request_id", item->request_id),
         log_trace(item->command.traceparent));
     batch_item_drop(actor, item);
 }
@@ -90,7 +90,7 @@ static void drop_recorded(struct actor *actor, struct batch_item *item)
 /* Other commands that need the rows that this one did not get would not get them either. */
 static bool wants_the_same(const struct batch_item *item, const struct batch_item *refused)
 {
-    return item->command.lock_order != 0 && item->command.route->writes &&
+    return item->command.lock_order != 0 && item->command.handler->writes &&
            item->command.lock_order == refused->command.lock_order;
 }
 

@@ -80,7 +80,7 @@ static bool read_caller(struct command *command)
     return read_id(message, HEADER_REQUEST_ID, &caller->request_id) &&
            read_id(message, HEADER_ORGANIZATION, &caller->organization_id) &&
            read_id(message, HEADER_API_KEY, &caller->api_key_id) &&
-           (command->route->change == CHANGE_NONE || read_changer(command));
+           (command->handler->change == CHANGE_NONE || read_changer(command));
 }
 
 /* What the audit log needs to name a request. */
@@ -93,12 +93,12 @@ static bool is_identified(const struct caller *caller)
 bool batch_item_read(struct actor *actor, const struct waiting *from, struct batch_item *item)
 {
     struct command *command = &item->command;
-    const struct route *route = from->route;
+    const struct command_handler *handler = from->handler;
 
     item->request_id = bus_message_header(from->message, HEADER_REQUEST_ID);
     item->waiting = *from;
     *command = (struct command){
-        .route = route,
+        .handler = handler,
         .message = from->message,
         .resource_id = bus_message_header(from->message, HEADER_RESOURCE),
         .query = bus_message_header(from->message, HEADER_QUERY),
@@ -110,7 +110,7 @@ bool batch_item_read(struct actor *actor, const struct waiting *from, struct bat
     (void)span_begin(&item->span, command->traceparent, false);
     if (read_caller(command) &&
         read_deadline(from->message, from->received_us, &command->deadline_us) &&
-        (route->operation == OP_NONE || is_identified(&command->caller)))
+        (handler->operation == OP_NONE || is_identified(&command->caller)))
         return true;
 
     LOG(LOG_WARNING, "headers are missing or malformed",
@@ -142,7 +142,7 @@ static void clear_reply(struct command *command)
     command->is_no_change = false;
     command->change_target = STR_NONE;
     command->change_detail = (struct buf){0};
-    command->state = NULL;
+    command->input = command->state = NULL;
     command->lock_order = 0;
     command->notice = NULL;
     command->retry_after_s = 0;
@@ -151,23 +151,23 @@ static void clear_reply(struct command *command)
 void batch_item_parse(struct actor *actor, struct batch_item *item)
 {
     struct command *command = &item->command;
-    const struct route *route = command->route;
+    const struct command_handler *handler = command->handler;
 
     watchdog_kick(); /* hashing a password takes long, and there may be many */
     clear_reply(command);
     command->cost = 1;
     /* The gateway has seen to it; a second look costs nothing. */
-    if (route->operation != OP_NONE && route->writes && !command->caller.may_write)
+    if (handler->operation != OP_NONE && handler->writes && !command->caller.may_write)
         item->status =
             command_refuse(command, OUTCOME_INSUFFICIENT_SCOPE, NULL, "This key is read-only");
     else
-        item->status = route->parse ? route->parse(command, actor->service->self) : ST_OK;
+        item->status = command_parse(command, actor->service->self);
 }
 
 void batch_item_query(struct actor *actor, struct batch_item *item)
 {
-    if (item->status == ST_OK && item->command.route->query)
-        item->command.route->query(&item->command, actor->db, actor->service->self);
+    if (item->status == ST_OK && item->command.handler->query)
+        item->command.handler->query(&item->command, actor->db, actor->service->self);
 }
 
 void batch_item_reply(struct actor *actor, struct batch_item *item)
@@ -175,12 +175,12 @@ void batch_item_reply(struct actor *actor, struct batch_item *item)
     struct command *command = &item->command;
 
     watchdog_kick();
-    if (item->status == ST_OK && command->route->reply)
-        item->status = command->route->reply(command, actor->db, actor->service->self);
+    if (item->status == ST_OK && command->handler->reply)
+        item->status = command->handler->reply(command, actor->db, actor->service->self);
     if (item->status == ST_OK && command->reply.n > REPLY_MAX) {
-        LOG(LOG_ERROR, "reply is too large for the bus", log_str("route", command->route->subject),
-            log_slice("request_id", item->request_id), log_trace(item->command.traceparent),
-            log_int("bytes", (int64_t)command->reply.n));
+        LOG(LOG_ERROR, "reply is too large for the bus",
+            log_str("route", command->handler->subject), log_slice("request_id", item->request_id),
+            log_trace(item->command.traceparent), log_int("bytes", (int64_t)command->reply.n));
         item->status = ST_INTERNAL;
     }
 }
@@ -202,8 +202,8 @@ static bool names_organization(const struct batch_item *item)
 {
     const struct command *command = &item->command;
 
-    return item->status == ST_OK && command->route->operation == OP_NONE && command->route->query &&
-           !uuid_is_nil(&command->caller.organization_id);
+    return item->status == ST_OK && command->handler->operation == OP_NONE &&
+           command->handler->query && !uuid_is_nil(&command->caller.organization_id);
 }
 
 static db_param organizations_of(struct batch_item *const *items, size_t n, struct arena *arena)

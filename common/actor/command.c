@@ -41,6 +41,30 @@ enum status command_refuse_all(struct command *command, enum outcome outcome)
     return ST_REFUSED;
 }
 
+static bool read_input(struct command *command)
+{
+    const struct command_handler *handler = command->handler;
+    const bool is_empty = handler->may_be_empty && command->body.n == 0;
+
+    command->input = arena_alloc(command->arena, handler->input_size);
+    return fields_read_body(is_empty ? STR("{}") : command->body, handler->fields, command->input,
+                            &command->errors);
+}
+
+enum status command_parse(struct command *command, void *service)
+{
+    const struct command_handler *handler = command->handler;
+
+    if (handler->has_secrets)
+        command->arena->wipes = true;
+    if (handler->needs_organization && uuid_is_nil(&command->caller.organization_id))
+        return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, HEADER_ORGANIZATION,
+                              "is required");
+    if (handler->fields != NULL && !read_input(command))
+        return command_refuse_all(command, fields_outcome(&command->errors));
+    return handler->parse != NULL ? handler->parse(command, service) : ST_OK;
+}
+
 enum {
     LARGE_REPLY = 1024 * 1024, /* one that does not wait for those behind it */
     /* So many bytes cost a unit: those of a body that is written are read, merged, compressed, logged
@@ -50,9 +74,9 @@ enum {
 };
 
 /* An entry of the audit log is due, and this service has no audit sink to write it. */
-static bool is_unrecorded(const struct actor *actor, const struct route *route)
+static bool is_unrecorded(const struct actor *actor, const struct command_handler *handler)
 {
-    return actor->service->audit_sink == NULL && route->operation != OP_NONE;
+    return actor->service->audit_sink == NULL && handler->operation != OP_NONE;
 }
 
 struct headers {
@@ -78,7 +102,7 @@ static struct headers headers_of(struct actor *actor, const struct command *comm
     struct headers headers = {.n = 0};
 
     add(&headers, HEADER_OUTCOME, outcome_name(command->outcome));
-    if (is_unrecorded(actor, command->route)) {
+    if (is_unrecorded(actor, command->handler)) {
         add(&headers, HEADER_RECORDED, "no");
         if (!uuid_is_nil(&command->contact_id))
             add(&headers, HEADER_CONTACT, id_text(&actor->arena, &command->contact_id));
@@ -137,10 +161,19 @@ static void publish_notice(struct actor *actor, const struct command *command)
     actor->noticed_for = *whose;
 }
 
+static const struct route_metrics *metrics_of(const struct actor *actor,
+                                              const struct command_handler *handler)
+{
+    size_t i = 0;
+
+    while (actor->service->handlers[i] != handler)
+        i++;
+    return &actor->route_metrics[i];
+}
+
 static void count(struct actor *actor, const struct command *command, int64_t took_us)
 {
-    const struct route_metrics *metrics =
-        &actor->route_metrics[command->route - actor->service->routes];
+    const struct route_metrics *metrics = metrics_of(actor, command->handler);
 
     metric_add(metrics->outcomes[command->outcome], 1);
     metric_observe(metrics->seconds, took_us);
@@ -155,7 +188,7 @@ static void end_span(struct batch_item *item, const char *outcome, bool has_fail
 
     if (!span->context.is_sampled)
         return;
-    span->name = command->route->subject;
+    span->name = command->handler->subject;
     span->start_us = command->received_us;
     span->end_us = command->received_us + took_us;
     span->outcome = outcome;
@@ -180,7 +213,7 @@ void batch_item_send_reply(struct actor *actor, struct batch_item *item)
     publish_notice(actor, command);
     count(actor, command, took_us);
     LOG(outcome_http_status(command->outcome) >= 500 ? LOG_WARNING : LOG_DEBUG, "command",
-        log_str("route", command->route->subject), log_slice("request_id", item->request_id),
+        log_str("route", command->handler->subject), log_slice("request_id", item->request_id),
         log_trace(item->command.traceparent), log_str("outcome", outcome_name(command->outcome)),
         log_int("took_us", took_us));
     end_span(item, outcome_name(command->outcome), outcome_http_status(command->outcome) >= 500,
@@ -197,7 +230,7 @@ static uint32_t cost_of(const struct batch_item *item)
 
     if (command->cost > 0) {
         units += command->reply.n / REPLY_BYTES_A_UNIT;
-        if (command->route->writes)
+        if (command->handler->writes)
             units += command->body.n / BODY_BYTES_A_UNIT;
     }
     return units < UINT32_MAX ? (uint32_t)units : UINT32_MAX;
@@ -244,7 +277,7 @@ void batch_item_expire(struct actor *actor, struct batch_item *item)
     metric_add(actor->metrics->expired, 1);
     end_span(item, "expired", true, clock_mono_us() - item->waiting.since_us);
     LOG(LOG_DEBUG, "deadline passed; command not run",
-        log_str("route", item->command.route->subject), log_slice("request_id", item->request_id),
+        log_str("route", item->command.handler->subject), log_slice("request_id", item->request_id),
         log_trace(item->command.traceparent));
     reply_busy(actor, &item->waiting);
     batch_item_drop(actor, item);

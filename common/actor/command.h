@@ -16,7 +16,7 @@
 #include "proto/outcome.h"
 
 struct bus_message;
-struct route;
+struct command_handler;
 
 /* Who asks; filled from the headers (proto/headers.h). Absent ids are nil. */
 struct caller {
@@ -31,7 +31,7 @@ struct caller {
 };
 
 struct command {
-    const struct route *route;
+    const struct command_handler *handler;
     struct bus_message *message;
     struct caller caller;
     struct str resource_id; /* the id in the path as sent, or STR_NONE */
@@ -61,7 +61,8 @@ struct command {
      */
     bool is_recorded_already;
 
-    void *state; /* the handler's own, between its steps */
+    void *input; /* the body, as the handler's fields read it */
+    void *state; /* what else the handler keeps between its steps */
 
     /* Where two commands of one batch want the same rows, they are run in the order of this key
        (then of arrival), in every replica alike, so that batches cannot deadlock. 0 = no matter. */

@@ -36,14 +36,15 @@ static void add_identity(const struct discovery *discovery, const char *type, st
 }
 
 /* The object is left open. */
-static void add_endpoint(const struct service *service, const struct route *route, struct buf *out)
+static void add_endpoint(const struct service *service, const struct command_handler *handler,
+                         struct buf *out)
 {
     const char *group = service->group != NULL ? service->group : service->name;
 
     add_separator(out);
     buf_char(out, '{');
-    json_add_text(out, "name", str_of(strrchr(route->subject, '.') + 1));
-    json_add_text(out, "subject", str_of(route->subject));
+    json_add_text(out, "name", str_of(strrchr(handler->subject, '.') + 1));
+    json_add_text(out, "subject", str_of(handler->subject));
     json_add_text(out, "queue_group", str_of(group));
 }
 
@@ -74,8 +75,8 @@ static void add_endpoints(const struct discovery *discovery, bool with_figures, 
     for (const struct service *at = metrics->service; at != NULL; at = at->next_in_process) {
         const struct route_metrics *of = actor_metrics_of(metrics, at);
 
-        for (size_t i = 0; i < at->n_routes; i++) {
-            add_endpoint(at, &at->routes[i], out);
+        for (size_t i = 0; i < at->n_handlers; i++) {
+            add_endpoint(at, at->handlers[i], out);
             if (with_figures)
                 add_figures(&of[i], out);
             buf_char(out, '}');

@@ -32,7 +32,7 @@
 #include "common/base/uuid.h"
 
 struct bus_message;
-struct route;
+struct command_handler;
 struct outbox;
 
 /* What a unit of cost takes of an actor, about: see command.h. */
@@ -44,12 +44,12 @@ struct outbox;
 /* A message that has been taken from the bus and not begun, or put back. */
 struct waiting {
     struct bus_message *message;
-    const struct route *route; /* by whose mailbox it came */
-    size_t bytes;              /* of its body */
-    int64_t received_us;       /* as the command will have it */
-    int64_t since_us;          /* the same moment, monotonic */
-    int64_t until_us;          /* its deadline, monotonic; 0 = none is known */
-    struct outbox *outbox;     /* by which it is answered; NULL: by the actor that runs it */
+    const struct command_handler *handler; /* by whose mailbox it came */
+    size_t bytes;                          /* of its body */
+    int64_t received_us;                   /* as the command will have it */
+    int64_t since_us;                      /* the same moment, monotonic */
+    int64_t until_us;                      /* its deadline, monotonic; 0 = none is known */
+    struct outbox *outbox; /* by which it is answered; NULL: by the actor that runs it */
     /* Of one that was put back; monotonic. */
     unsigned n_tries;
     int64_t lost_us;   /* when it lost for the first time */

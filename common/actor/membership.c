@@ -14,9 +14,9 @@ static void join(struct actor *actor)
     const struct service *service = actor->service;
     const char *group = service->group != NULL ? service->group : service->name;
 
-    for (size_t i = 0; i < service->n_routes; i++)
+    for (size_t i = 0; i < service->n_handlers; i++)
         actor->mailboxes[actor->n_mailboxes++] =
-            bus_serve(actor->bus, service->routes[i].subject, group);
+            bus_serve(actor->bus, service->handlers[i]->subject, group);
     if (actor->options.is_first && service == actor->metrics->service)
         discovery_open(&actor->discovery, actor->bus, actor->metrics, actor->options.name);
     (void)bus_flush(actor->bus);

@@ -7,11 +7,11 @@
 
 /* -- whose statement is it ------------------------------------------------------------------- */
 
-/* The statements of a batch up to `end` belong to a command, to all of a route, or to all. */
+/* The statements of a batch up to `end` belong to a command, to all of a handler, or to all. */
 struct claim {
     size_t end;
     const struct batch_item *item;
-    const struct route *route;
+    const struct command_handler *handler;
 };
 
 struct transaction {
@@ -25,17 +25,17 @@ struct transaction {
 
 /* What was added since the last claim. */
 static void claim(struct transaction *transaction, const struct batch_item *item,
-                  const struct route *route)
+                  const struct command_handler *handler)
 {
     transaction->claims[transaction->n_claims++] =
-        (struct claim){.end = db_added(transaction->actor->db), .item = item, .route = route};
+        (struct claim){.end = db_added(transaction->actor->db), .item = item, .handler = handler};
 }
 
 static bool owns(const struct claim *owner, const struct batch_item *item)
 {
     if (owner->item != NULL)
         return owner->item == item;
-    return owner->route == NULL || owner->route == item->command.route;
+    return owner->handler == NULL || owner->handler == item->command.handler;
 }
 
 /* The statement that failed has an owner. Where none did in particular, all are suspects. */
@@ -98,7 +98,7 @@ static void parse(struct actor *actor, struct batch_item *const *items, size_t n
     }
 }
 
-static void query_together(struct transaction *transaction, const struct route *route)
+static void query_together(struct transaction *transaction, const struct command_handler *handler)
 {
     struct actor *actor = transaction->actor;
     struct command **together = ARENA_ARRAY(&actor->arena, struct command *, transaction->n);
@@ -107,12 +107,12 @@ static void query_together(struct transaction *transaction, const struct route *
     for (size_t i = 0; i < transaction->n; i++) {
         struct batch_item *item = transaction->items[i];
 
-        if (item->command.route == route && item->status == ST_OK)
+        if (item->command.handler == handler && item->status == ST_OK)
             together[n_together++] = &item->command;
     }
     if (n_together > 0)
-        route->query_together(together, n_together, actor->db, actor->service->self);
-    claim(transaction, NULL, route);
+        handler->query_together(together, n_together, actor->db, actor->service->self);
+    claim(transaction, NULL, handler);
 }
 
 /* What only reads can be run again with the next batch, when this one would hold too much. The first
@@ -125,7 +125,7 @@ static void query(struct transaction *transaction)
 
     for (size_t i = 0; i < transaction->n; i++) {
         struct batch_item *item = transaction->items[i];
-        const bool only_reads = !item->command.route->writes;
+        const bool only_reads = !item->command.handler->writes;
 
         item->entries_begin = db_added(db);
         db_add_spare(db, only_reads && has_read ? transaction->actor->queue.batch_bytes : 0);
@@ -135,9 +135,9 @@ static void query(struct transaction *transaction)
         claim(transaction, item, NULL);
     }
     db_add_spare(db, 0);
-    for (size_t i = 0; i < service->n_routes; i++)
-        if (service->routes[i].query_together)
-            query_together(transaction, &service->routes[i]);
+    for (size_t i = 0; i < service->n_handlers; i++)
+        if (service->handlers[i]->query_together != NULL)
+            query_together(transaction, service->handlers[i]);
 }
 
 static size_t left(const struct transaction *transaction, const struct batch_item *item)
@@ -279,7 +279,7 @@ enum status transaction_run(struct actor *actor, struct batch_item **items, size
 
     metric_observe(actor->metrics->batch_size, (int64_t)n);
     transaction.claims =
-        ARENA_ARRAY(&actor->arena, struct claim, 2 * n + actor->service->n_routes + 2);
+        ARENA_ARRAY(&actor->arena, struct claim, 2 * n + actor->service->n_handlers + 2);
     parse(actor, items, n);
     qsort(items, n, sizeof(struct batch_item *), by_lock_order);
     db_open_batch(actor->db, latest_deadline(items, n));

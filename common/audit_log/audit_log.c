@@ -101,13 +101,13 @@ void audit_log_add(struct db *db, int statement, const struct audit_log_entry *e
 
 bool audit_log_entry_of(const struct command *command, struct audit_log_entry *out)
 {
-    if (command->route->operation == OP_NONE || !outcome_is_audited(command->outcome))
+    if (command->handler->operation == OP_NONE || !outcome_is_audited(command->outcome))
         return false;
     *out = (struct audit_log_entry){
         .organization_id = command->caller.organization_id,
         .request_id = command->caller.request_id,
         .api_key_id = command->caller.api_key_id,
-        .operation = command->route->operation,
+        .operation = command->handler->operation,
         .http_status = outcome_http_status(command->outcome),
         .error_code = outcome_code(command->outcome),
         .conversation_id = command->conversation_id,
@@ -171,7 +171,7 @@ static void add_members(struct buf *out, const json_t *object, const char *names
 
 struct change_entry change_entry_of(const struct command *command, struct arena *arena)
 {
-    const enum change change = command->route->change;
+    const enum change change = command->handler->change;
     json_t *asked = parsed(command->body), *told = parsed(buf_str(&command->reply));
     struct change_entry entry = {.target = command->change_target};
     struct buf detail;
@@ -197,7 +197,7 @@ struct change_entry change_entry_of(const struct command *command, struct arena 
 /* A target that did not exist, such as a session, is not recorded. */
 static bool is_change(const struct command *command)
 {
-    return command->route->change != CHANGE_NONE && outcome_code(command->outcome) == NULL &&
+    return command->handler->change != CHANGE_NONE && outcome_code(command->outcome) == NULL &&
            !command->is_no_change && !uuid_is_nil(&command->caller.organization_id);
 }
 
@@ -214,7 +214,7 @@ static void add_row(struct buf columns[COLUMNS], const struct command *command, 
         array_add(&columns[USER_ID], STR_NONE);
     else
         array_add_id(&columns[USER_ID], &caller->user_id);
-    array_add_plain(&columns[CHANGE], str_of(change_name(command->route->change)));
+    array_add_plain(&columns[CHANGE], str_of(change_name(command->handler->change)));
     array_add(&columns[TARGET], entry.target);
     array_add(&columns[DETAIL], entry.detail);
     array_add(&columns[ADDRESS], caller->address);

@@ -167,14 +167,24 @@ static size_t field_index(const struct field *fields, size_t n, const char *name
     return i;
 }
 
-void fields_read(json_t *object, const char *path, const struct field *fields, size_t n, void *into,
+static size_t count(const struct field *fields)
+{
+    size_t n = 0;
+
+    while (fields[n].name != NULL)
+        n++;
+    must(n <= FIELDS_MAX);
+    return n;
+}
+
+void fields_read(json_t *object, const char *path, const struct field *fields, void *into,
                  struct errors *errors)
 {
+    const size_t n = count(fields);
     uint32_t seen = 0;
     const char *name;
     json_t *value;
 
-    must(n <= FIELDS_MAX);
     if (!json_is_object(object)) {
         errors_add(errors, INVALID, path[0] == '\0' ? NULL : path, "must be an object");
         return;
@@ -200,7 +210,7 @@ void fields_read(json_t *object, const char *path, const struct field *fields, s
     }
 }
 
-bool fields_read_body(struct str body, const struct field *fields, size_t n, void *into,
+bool fields_read_body(struct str body, const struct field *fields, void *into,
                       struct errors *errors)
 {
     char error[160];
@@ -210,7 +220,7 @@ bool fields_read_body(struct str body, const struct field *fields, size_t n, voi
         errors_add(errors, "invalid_json", NULL, "%s", error);
         return false;
     }
-    fields_read(root, "", fields, n, into, errors);
+    fields_read(root, "", fields, into, errors);
     json_free(root);
     return errors->n == 0;
 }

@@ -5,6 +5,7 @@
  *         {.name = "query", .kind = FIELD_CUSTOM, .required = true, .read = query_read,
  *          .offset = offsetof(struct search_body, query)},
  *         ...
+ *         FIELDS_END,
  *
  * What     Every member is checked where it stands: errors come in the order of the document,
  *          then the missing fields in the order of the table. A member that the table does not name
@@ -64,13 +65,19 @@ struct field {
     size_t offset;              /* of the slot in the target */
 };
 
+/* The last row of every table of fields. */
+#define FIELDS_END                                                                                 \
+    {                                                                                              \
+        .name = NULL                                                                               \
+    }
+
 /* Reads the members of `object` into *into, which the caller has zeroed. `path` is that of the
    object, "" for the root. A value that is no object is a separate error. */
-void fields_read(json_t *object, const char *path, const struct field *fields, size_t n, void *into,
+void fields_read(json_t *object, const char *path, const struct field *fields, void *into,
                  struct errors *errors);
 
 /* Reads a whole body: JSON, an object, its fields. False: `errors` say why. */
-MUST_CHECK bool fields_read_body(struct str body, const struct field *fields, size_t n, void *into,
+MUST_CHECK bool fields_read_body(struct str body, const struct field *fields, void *into,
                                  struct errors *errors);
 
 /* "path.name", or "name" at the root. */

@@ -12,9 +12,8 @@
 #define SERVICES_ACCESS_ACCESS_H
 
 #include "access_sql.h"
-#include "common/actor/actor.h"
+#include "common/actor/operator_command.h"
 #include "common/crypto/crypto.h"
-#include "common/db/params.h"
 
 #define ACCESS_RATE_LIMIT_MAX 1000000 /* requests in one window of one key */
 
@@ -25,76 +24,62 @@ struct access {
     char no_password_hash[CRYPTO_PASSWORD_TEXT]; /* of an unknown password */
 };
 
-/* A parsed command: what to query, and what the rows alone do not hold. */
-struct access_query {
-    enum access_sql statement;
-    struct params params;
-    /* Shown to the caller this once, as the answer's last member; never sent to the database. */
-    const char *secret_name;
-    struct str secret;
-    struct str secret_of_reader; /* instead of it, when the row's third column says read */
-    bool locks;                  /* the organization, before the statement begins */
-    size_t index;                /* of the statement in the batch */
-};
+/* -- the commands ----------------------------------------------------------------------------- */
 
-/* -- parse: one a subject -------------------------------------------------------------------- */
-
-enum status access_authenticate_parse(struct command *command, void *service);
-enum status access_quota_parse(struct command *command, void *service);
-enum status access_report_usage_parse(struct command *command, void *service);
-enum status access_read_usage_parse(struct command *command, void *service);
-enum status access_org_create_parse(struct command *command, void *service);
-enum status access_org_get_parse(struct command *command, void *service);
-enum status access_org_list_parse(struct command *command, void *service);
-enum status access_org_count_parse(struct command *command, void *service);
-enum status access_org_set_parse(struct command *command, void *service);
-enum status access_key_create_parse(struct command *command, void *service);
-enum status access_key_list_parse(struct command *command, void *service);
-enum status access_key_rotate_parse(struct command *command, void *service);
-enum status access_key_revoke_parse(struct command *command, void *service);
-enum status access_policy_get_parse(struct command *command, void *service);
-enum status access_policy_set_parse(struct command *command, void *service);
-enum status access_member_list_parse(struct command *command, void *service);
-enum status access_member_invite_parse(struct command *command, void *service);
-enum status access_member_set_parse(struct command *command, void *service);
-enum status access_member_remove_parse(struct command *command, void *service);
-enum status access_session_check_parse(struct command *command, void *service);
-enum status access_session_list_parse(struct command *command, void *service);
-enum status access_session_end_parse(struct command *command, void *service);
-enum status access_session_end_all_parse(struct command *command, void *service);
-enum status access_user_create_parse(struct command *command, void *service);
+extern const struct command_handler access_authenticate;
+extern const struct command_handler access_quota;
+extern const struct command_handler access_report_usage;
+extern const struct command_handler access_read_usage;
+extern const struct command_handler access_org_create;
+extern const struct command_handler access_org_get;
+extern const struct command_handler access_org_list;
+extern const struct command_handler access_org_count;
+extern const struct command_handler access_org_set;
+extern const struct command_handler access_key_create;
+extern const struct command_handler access_key_list;
+extern const struct command_handler access_key_rotate;
+extern const struct command_handler access_key_revoke;
+extern const struct command_handler access_policy_get;
+extern const struct command_handler access_policy_set;
+extern const struct command_handler access_member_list;
+extern const struct command_handler access_member_invite;
+extern const struct command_handler access_member_set;
+extern const struct command_handler access_member_remove;
+extern const struct command_handler access_invitation;
+extern const struct command_handler access_user_create;
+extern const struct command_handler access_session_check;
+extern const struct command_handler access_session_list;
+extern const struct command_handler access_session_end;
+extern const struct command_handler access_session_end_all;
+extern const struct command_handler access_sign_in;
+extern const struct command_handler access_password;
 
 /* -- query and reply ------------------------------------------------------------------------- */
 
-void access_query(struct command *command, struct db *db, void *service);
 enum status access_reply(struct command *command, struct db *db, void *service);
 /* The same; and gateways are told to forget what they know of the organization, if it changed. */
 enum status access_reply_change(struct command *command, struct db *db, void *service);
 /* No row means an unknown key here, not an absent resource. */
 enum status access_authenticate_reply(struct command *command, struct db *db, void *service);
 enum status access_session_check_reply(struct command *command, struct db *db, void *service);
-enum status access_session_end_reply(struct command *command, struct db *db, void *service);
-
-void access_read_usage_query(struct command *command, struct db *db, void *service);
-enum status access_read_usage_reply(struct command *command, struct db *db, void *service);
 
 /* -- for the parse hooks --------------------------------------------------------------------- */
 
-/* A new query with the organization as its first parameter, in its place in the order of locks;
-   NULL when the header was missing, and the command is refused then. */
-struct access_query *access_for_organization(struct command *command, enum access_sql statement);
+/* A new query with the organization as its first parameter, in its place in the order of locks. */
+struct operator_query *access_for_organization(struct command *command, enum access_sql statement);
+/* The query locks the organization before its statement begins. */
+void access_lock(struct operator_query *query);
 
 /* One number for an organization, of its advisory lock and of its grants' place in the order of
    locks: before all that access_for_organization() makes. */
 uint64_t access_order_of_grants(const struct uuid *organization_id);
 enum status access_refuse_role(struct command *command);
 
-/* For a list: reads the body, {"before"?: id}, and appends that id as a parameter. */
-enum status access_list_before(struct command *command, struct access_query *query);
-
-/* Writes the database's object as the reply, with the secret as its last member unless `name` is
-   NULL. */
-void access_write(struct command *command, struct str object, const char *name, struct str secret);
+/* The body of a list: where it goes on. */
+struct access_list {
+    struct str before; /* an id */
+};
+extern const struct field access_list_fields[];
 
 /* Forgets what is over: windows, attempts, sessions, usage. */
 void access_upkeep(struct db *db, struct arena *arena, void *service);

@@ -83,15 +83,9 @@ struct str input_exact_id(struct str id)
 /* A batch takes the advisory locks of grants first, and then whatever locks rows. */
 #define ORDER_OF_ROWS (UINT64_C(1) << 63)
 
-enum { RESULT, REPLY, SCOPE };
-
 /* What a statement found instead of doing its work; besides these there are "ok" and "same", which
    found it done. */
-static const struct access_result {
-    struct str name;
-    enum outcome outcome;
-    const char *field, *message;
-} results[] = {
+static const struct operator_result results[] = {
     {STR("empty_allowlist"), OUTCOME_PARAMETER_INVALID, "ip_allowlist",
      "must not be empty while the allowlist is enabled"},
     {STR("would_lock_out"), OUTCOME_WOULD_LOCK_OUT, "ip_allowlist",
@@ -116,106 +110,35 @@ uint64_t access_order_of_grants(const struct uuid *organization_id)
     return (number_of(organization_id) & ~ORDER_OF_ROWS) | 1;
 }
 
-struct access_query *access_for_organization(struct command *command, enum access_sql statement)
+struct operator_query *access_for_organization(struct command *command, enum access_sql statement)
 {
-    struct access_query *query;
-
-    if (uuid_is_nil(&command->caller.organization_id)) {
-        command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, HEADER_ORGANIZATION, "is required");
-        return NULL;
-    }
-    query = ARENA_NEW(command->arena, struct access_query);
-    query->statement = statement;
     command->lock_order = number_of(&command->caller.organization_id) | ORDER_OF_ROWS;
-    params_add_id(&query->params, command->arena, &command->caller.organization_id);
-    command->state = query;
-    return query;
+    return operator_query_for(command, (int)statement);
 }
 
-struct list_body {
-    struct str before;
+void access_lock(struct operator_query *query)
+{
+    query->has_lock = true;
+    query->lock_statement = SQL_LOCK_ORGANIZATION;
+    query->n_lock_params = 1;
+}
+
+const struct field access_list_fields[] = {
+    {.name = "before", .kind = FIELD_UUID, .offset = offsetof(struct access_list, before)},
+    FIELDS_END,
 };
 
-static const struct field list_fields[] = {
-    {.name = "before", .kind = FIELD_UUID, .offset = offsetof(struct list_body, before)},
-};
-
-enum status access_list_before(struct command *command, struct access_query *query)
+static enum status reply(struct command *command, struct db *db, enum outcome no_row,
+                         const char *message)
 {
-    struct str body = command->body.n > 0 ? command->body : STR("{}");
-    struct list_body body_fields = {0};
-
-    if (!fields_read_body(body, list_fields, 1, &body_fields, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
-    params_add(&query->params, body_fields.before);
-    return ST_OK;
-}
-
-void access_query(struct command *command, struct db *db, void *service)
-{
-    struct access_query *query = command->state;
-
-    if (query->locks)
-        db_add(db, SQL_LOCK_ORGANIZATION, query->params.at, 1);
-    query->index = db_add(db, (int)query->statement, query->params.at, query->params.n);
-}
-
-void access_write(struct command *command, struct str object, const char *name, struct str secret)
-{
-    if (name == NULL) {
-        buf_add(&command->reply, object);
-        return;
-    }
-    must(object.n > 2 && object.p[object.n - 1] == '}');
-    object.n--;
-    buf_add(&command->reply, object);
-    json_add_key(&command->reply, name);
-    json_add_string(&command->reply, secret);
-    buf_char(&command->reply, '}');
-}
-
-static void write_reply(struct command *command, const struct access_query *query,
-                        const struct db_rows *rows)
-{
-    struct str object = db_value(rows, 0, REPLY);
-    bool of_reader =
-        query->secret_of_reader.n > 0 && str_equal(db_value(rows, 0, SCOPE), STR("read"));
-
-    access_write(command, object, query->secret_name,
-                 of_reader ? query->secret_of_reader : query->secret);
-}
-
-static enum status refuse_result(struct command *command, struct str name)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
-        const struct access_result *result = &results[i];
-
-        if (str_equal(name, result->name))
-            return command_refuse(command, result->outcome, result->field, "%s", result->message);
-    }
-    log_bug("a result of the statement's is in the table", __FILE__, __LINE__);
+    return operator_reply(
+        command, db, &(struct operator_results){results, ARRAY_SIZE(results), no_row, message});
 }
 
 enum status access_refuse_role(struct command *command)
 {
-    return refuse_result(command, STR("insufficient_role"));
-}
-
-static enum status reply(struct command *command, struct db *db, enum outcome none,
-                         const char *none_message)
-{
-    const struct access_query *query = command->state;
-    const struct db_rows *rows = db_result(db, query->index);
-    struct str result;
-
-    if (db_rows_count(rows) == 0)
-        return command_refuse(command, none, NULL, "%s", none_message);
-    result = db_value(rows, 0, RESULT);
-    command->is_no_change = str_equal(result, STR("same"));
-    if (!str_equal(result, STR("ok")) && !command->is_no_change)
-        return refuse_result(command, result);
-    write_reply(command, query, rows);
-    return ST_OK;
+    return operator_refuse(command, STR("insufficient_role"),
+                           &(struct operator_results){results, ARRAY_SIZE(results), 0, NULL});
 }
 
 enum status access_reply(struct command *command, struct db *db, void *service)

@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/crypto/token.h"
 #include "common/json/fields.h"
+#include "proto/subject.h"
 #include "services/access/access.h"
 
 #define EXPIRES_IN_MAX (10 * 366 * 86400)
@@ -41,10 +42,11 @@ static const struct field create_fields[] = {
      .min = 1,
      .max = EXPIRES_IN_MAX,
      .offset = offsetof(struct key_create, expires_in)},
+    FIELDS_END,
 };
 
 /* A new token; the next parameter is its hash. */
-static struct str ask_for_token(struct access_query *query, struct arena *arena, bool full)
+static struct str ask_for_token(struct operator_query *query, struct arena *arena, bool full)
 {
     char *token = arena_alloc(arena, TOKEN_TEXT + 1);
     char *hash_text = arena_alloc(arena, 2 * SHA256_BYTES + 1);
@@ -63,36 +65,56 @@ static struct str last_of(struct str token)
     return str_skip(token, token.n - LAST_TEXT);
 }
 
-enum status access_key_create_parse(struct command *command, void *service)
+static enum status key_create_parse(struct command *command, void *service)
 {
-    struct access_query *query = access_for_organization(command, SQL_CREATE_KEY);
+    struct operator_query *query = access_for_organization(command, SQL_CREATE_KEY);
     const struct uuid id = uuid_v7(clock_us());
-    struct key_create body = {0};
+    const struct key_create *body = command->input;
 
-    if (query == NULL)
-        return ST_REFUSED;
-    if (!fields_read_body(command->body, create_fields, 3, &body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
     params_add_id(&query->params, command->arena, &id);
     query->secret_name = "token";
-    query->secret = ask_for_token(query, command->arena, str_equal(body.scope, STR("full")));
-    params_add(&query->params, body.name);
-    params_add(&query->params, body.scope);
+    query->secret = ask_for_token(query, command->arena, str_equal(body->scope, STR("full")));
+    params_add(&query->params, body->name);
+    params_add(&query->params, body->scope);
     params_add(&query->params, (struct str){query->secret.p, PREFIX_TEXT});
     params_add(&query->params, last_of(query->secret));
-    if (body.expires_in.given)
-        params_add_int(&query->params, command->arena, body.expires_in.value);
+    if (body->expires_in.given)
+        params_add_int(&query->params, command->arena, body->expires_in.value);
     else
         params_add(&query->params, STR_NONE);
     return ST_OK;
 }
 
-enum status access_key_list_parse(struct command *command, void *service)
-{
-    struct access_query *query = access_for_organization(command, SQL_LIST_KEYS);
+const struct command_handler access_key_create = {
+    .subject = SUBJECT_ACCESS_KEY_CREATE,
+    .change = CHANGE_KEY_CREATE,
+    .writes = true,
+    .needs_organization = true,
+    .fields = create_fields,
+    .input_size = sizeof(struct key_create),
+    .parse = key_create_parse,
+    .query = operator_query,
+    .reply = access_reply_change,
+};
 
-    return query != NULL ? access_list_before(command, query) : ST_REFUSED;
+static enum status key_list_parse(struct command *command, void *service)
+{
+    const struct access_list *body = command->input;
+
+    params_add(&access_for_organization(command, SQL_LIST_KEYS)->params, body->before);
+    return ST_OK;
 }
+
+const struct command_handler access_key_list = {
+    .subject = SUBJECT_ACCESS_KEY_LIST,
+    .needs_organization = true,
+    .fields = access_list_fields,
+    .input_size = sizeof(struct access_list),
+    .may_be_empty = true,
+    .parse = key_list_parse,
+    .query = operator_query,
+    .reply = access_reply,
+};
 
 struct key_rotate {
     struct str id, overlap;
@@ -108,6 +130,7 @@ static const struct field rotate_fields[] = {
      .kind = FIELD_CHOICE,
      .choices = overlaps,
      .offset = offsetof(struct key_rotate, overlap)},
+    FIELDS_END,
 };
 
 static int64_t seconds_of(struct str overlap)
@@ -120,22 +143,18 @@ static int64_t seconds_of(struct str overlap)
 
 /* The successor's scope is the old key's, which only the database knows: a token of each kind is
    made, and one of them is used. */
-enum status access_key_rotate_parse(struct command *command, void *service)
+static enum status key_rotate_parse(struct command *command, void *service)
 {
-    struct access_query *query = access_for_organization(command, SQL_ROTATE_KEY);
+    struct operator_query *query = access_for_organization(command, SQL_ROTATE_KEY);
     const struct uuid successor = uuid_v7(clock_us());
-    struct key_rotate body = {0};
+    const struct key_rotate *body = command->input;
     struct uuid id = {0};
 
-    if (query == NULL)
-        return ST_REFUSED;
-    if (!fields_read_body(command->body, rotate_fields, 2, &body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
-    uuid_parse(body.id, &id); /* as when revoking, below */
+    uuid_parse(body->id, &id); /* as when revoking, below */
     params_add_id(&query->params, command->arena, &id);
     params_add_id(&query->params, command->arena, &successor);
     command_note(command, "successor", query->params.at[query->params.n - 1]);
-    params_add_int(&query->params, command->arena, seconds_of(body.overlap));
+    params_add_int(&query->params, command->arena, seconds_of(body->overlap));
     query->secret_name = "token";
     query->secret = ask_for_token(query, command->arena, true);
     params_add(&query->params, last_of(query->secret));
@@ -144,26 +163,47 @@ enum status access_key_rotate_parse(struct command *command, void *service)
     return ST_OK;
 }
 
+const struct command_handler access_key_rotate = {
+    .subject = SUBJECT_ACCESS_KEY_ROTATE,
+    .change = CHANGE_KEY_ROTATE,
+    .writes = true,
+    .needs_organization = true,
+    .fields = rotate_fields,
+    .input_size = sizeof(struct key_rotate),
+    .parse = key_rotate_parse,
+    .query = operator_query,
+    .reply = access_reply_change,
+};
+
 struct key_revoke {
     struct str id;
 };
 
 static const struct field revoke_fields[] = {
     {.name = "id", .kind = FIELD_UUID, .required = true, .offset = offsetof(struct key_revoke, id)},
+    FIELDS_END,
 };
 
-enum status access_key_revoke_parse(struct command *command, void *service)
+static enum status key_revoke_parse(struct command *command, void *service)
 {
-    struct access_query *query = access_for_organization(command, SQL_REVOKE_KEY);
-    struct key_revoke body = {0};
+    struct operator_query *query = access_for_organization(command, SQL_REVOKE_KEY);
+    const struct key_revoke *body = command->input;
     struct uuid id = {0};
 
-    if (query == NULL)
-        return ST_REFUSED;
-    if (!fields_read_body(command->body, revoke_fields, 1, &body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
     /* Ids are case-sensitive: one in capitals names nothing, and the nil UUID finds nothing. */
-    uuid_parse(body.id, &id);
+    uuid_parse(body->id, &id);
     params_add_id(&query->params, command->arena, &id);
     return ST_OK;
 }
+
+const struct command_handler access_key_revoke = {
+    .subject = SUBJECT_ACCESS_KEY_REVOKE,
+    .change = CHANGE_KEY_REVOKE,
+    .writes = true,
+    .needs_organization = true,
+    .fields = revoke_fields,
+    .input_size = sizeof(struct key_revoke),
+    .parse = key_revoke_parse,
+    .query = operator_query,
+    .reply = access_reply_change,
+};

@@ -31,66 +31,28 @@ static const struct setting settings[] = {
 
 /* Nothing here is in the audit log: that is the API's, and these are not its operations. What
    changes something is in the log of changes. */
-static const struct route auth_routes[] = {
-    {SUBJECT_ACCESS_AUTHENTICATE, OP_NONE, CHANGE_NONE, false, access_authenticate_parse,
-     access_query, access_authenticate_reply, NULL},
-    {SUBJECT_ACCESS_QUOTA, OP_NONE, CHANGE_NONE, true, access_quota_parse, access_query,
-     access_reply, NULL},
+static const struct command_handler *const auth_handlers[] = {
+    &access_authenticate,
+    &access_quota,
 };
 
-static const struct route routes[] = {
-    {SUBJECT_ACCESS_USED, OP_NONE, CHANGE_NONE, true, access_report_usage_parse, access_query, NULL,
-     NULL},
-    {SUBJECT_ACCESS_ORG_CREATE, OP_NONE, CHANGE_ORGANIZATION_CREATE, true, access_org_create_parse,
-     access_query, access_reply_change, NULL},
-    {SUBJECT_ACCESS_ORG_GET, OP_NONE, CHANGE_NONE, false, access_org_get_parse, access_query,
-     access_reply, NULL},
-    {SUBJECT_ACCESS_ORG_LIST, OP_NONE, CHANGE_NONE, false, access_org_list_parse, access_query,
-     access_reply, NULL},
-    {SUBJECT_ACCESS_ORG_COUNT, OP_NONE, CHANGE_NONE, false, access_org_count_parse, access_query,
-     access_reply, NULL},
-    {SUBJECT_ACCESS_ORG_SET, OP_NONE, CHANGE_ORGANIZATION_SET, true, access_org_set_parse,
-     access_query, access_reply_change, NULL},
-    {SUBJECT_ACCESS_KEY_CREATE, OP_NONE, CHANGE_KEY_CREATE, true, access_key_create_parse,
-     access_query, access_reply_change, NULL},
-    {SUBJECT_ACCESS_KEY_LIST, OP_NONE, CHANGE_NONE, false, access_key_list_parse, access_query,
-     access_reply, NULL},
-    {SUBJECT_ACCESS_KEY_ROTATE, OP_NONE, CHANGE_KEY_ROTATE, true, access_key_rotate_parse,
-     access_query, access_reply_change, NULL},
-    {SUBJECT_ACCESS_KEY_REVOKE, OP_NONE, CHANGE_KEY_REVOKE, true, access_key_revoke_parse,
-     access_query, access_reply_change, NULL},
-    {SUBJECT_ACCESS_POLICY_GET, OP_NONE, CHANGE_NONE, false, access_policy_get_parse, access_query,
-     access_reply, NULL},
-    {SUBJECT_ACCESS_POLICY_SET, OP_NONE, CHANGE_POLICY_SET, true, access_policy_set_parse,
-     access_query, access_reply_change, NULL},
-    {SUBJECT_ACCESS_MEMBER_LIST, OP_NONE, CHANGE_NONE, false, access_member_list_parse,
-     access_query, access_reply, NULL},
-    {SUBJECT_ACCESS_MEMBER_INVITE, OP_NONE, CHANGE_MEMBER_INVITE, true, access_member_invite_parse,
-     access_query, access_reply, NULL},
-    {SUBJECT_ACCESS_MEMBER_SET, OP_NONE, CHANGE_MEMBER_SET, true, access_member_set_parse,
-     access_query, access_reply, NULL},
-    {SUBJECT_ACCESS_MEMBER_REMOVE, OP_NONE, CHANGE_MEMBER_REMOVE, true, access_member_remove_parse,
-     access_query, access_reply, NULL},
-    {SUBJECT_ACCESS_SESSION_CHECK, OP_NONE, CHANGE_NONE, false, access_session_check_parse,
-     access_query, access_session_check_reply, NULL},
-    {SUBJECT_ACCESS_SESSION_LIST, OP_NONE, CHANGE_NONE, false, access_session_list_parse,
-     access_query, access_reply, NULL},
-    {SUBJECT_ACCESS_SESSION_END, OP_NONE, CHANGE_SESSION_END, true, access_session_end_parse,
-     access_query, access_session_end_reply, NULL},
-    {SUBJECT_ACCESS_SESSION_END_ALL, OP_NONE, CHANGE_SESSION_END_ALL, true,
-     access_session_end_all_parse, access_query, access_reply, NULL},
+static const struct command_handler *const handlers[] = {
+    &access_report_usage,  &access_org_create,    &access_org_get,     &access_org_list,
+    &access_org_count,     &access_org_set,       &access_key_create,  &access_key_list,
+    &access_key_rotate,    &access_key_revoke,    &access_policy_get,  &access_policy_set,
+    &access_member_list,   &access_member_invite, &access_member_set,  &access_member_remove,
+    &access_session_check, &access_session_list,  &access_session_end, &access_session_end_all,
 };
 
-static const struct route usage_routes[] = {
-    {SUBJECT_USAGE_READ, OP_NONE, CHANGE_NONE, false, access_read_usage_parse,
-     access_read_usage_query, access_read_usage_reply, NULL},
+static const struct command_handler *const usage_handlers[] = {
+    &access_read_usage,
 };
 
 static struct service usage_service = {
     .name = "usage",
     .group = "access", /* as the bus knows the whole process */
-    .routes = usage_routes,
-    .n_routes = ARRAY_SIZE(usage_routes),
+    .handlers = usage_handlers,
+    .n_handlers = ARRAY_SIZE(usage_handlers),
     .statements = access_sql,
     .n_statements = ACCESS_SQL_COUNT,
     .self = &access_state,
@@ -102,23 +64,19 @@ static struct service usage_service = {
 static struct service auth_service = {
     .name = "admission",
     .group = "access",
-    .routes = auth_routes,
-    .n_routes = ARRAY_SIZE(auth_routes),
+    .handlers = auth_handlers,
+    .n_handlers = ARRAY_SIZE(auth_handlers),
     .statements = access_sql,
     .n_statements = ACCESS_SQL_COUNT,
     .self = &access_state,
     .next_in_process = &usage_service,
 };
 
-static const struct route session_routes[] = {
-    {SUBJECT_SESSION_SIGN_IN, OP_NONE, CHANGE_SESSION_SIGN_IN, true, access_sign_in_parse,
-     access_sign_in_query, access_sign_in_reply, NULL},
-    {SUBJECT_SESSION_CHANGE_PASSWORD, OP_NONE, CHANGE_PASSWORD_CHANGE, true, access_password_parse,
-     access_password_query, access_password_reply, NULL},
-    {SUBJECT_SESSION_ACCEPT_INVITATION, OP_NONE, CHANGE_INVITATION_ACCEPT, true,
-     access_invitation_parse, access_invitation_query, access_invitation_reply, NULL},
-    {SUBJECT_SESSION_USER_CREATE, OP_NONE, CHANGE_USER_CREATE, true, access_user_create_parse,
-     access_query, access_reply, NULL},
+static const struct command_handler *const session_handlers[] = {
+    &access_sign_in,
+    &access_password,
+    &access_invitation,
+    &access_user_create,
 };
 
 /* Alone in its transaction each: they keep it open while they hash. Two at a time, 32 MiB each: one
@@ -126,8 +84,8 @@ static const struct route session_routes[] = {
 static struct service session_service = {
     .name = "session",
     .group = "access",
-    .routes = session_routes,
-    .n_routes = ARRAY_SIZE(session_routes),
+    .handlers = session_handlers,
+    .n_handlers = ARRAY_SIZE(session_handlers),
     .statements = access_sql,
     .n_statements = ACCESS_SQL_COUNT,
     .self = &access_state,
@@ -139,8 +97,8 @@ static struct service session_service = {
 
 static struct service access_service = {
     .name = "access",
-    .routes = routes,
-    .n_routes = ARRAY_SIZE(routes),
+    .handlers = handlers,
+    .n_handlers = ARRAY_SIZE(handlers),
     .statements = access_sql,
     .n_statements = ACCESS_SQL_COUNT,
     .self = &access_state,

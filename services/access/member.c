@@ -29,6 +29,7 @@
 #include "common/base/ip.h"
 #include "common/crypto/crypto.h"
 #include "common/json/fields.h"
+#include "proto/subject.h"
 #include "services/access/access.h"
 #include "services/access/access_command.h"
 #include "services/access/password_attempts.h"
@@ -46,45 +47,50 @@ struct member {
         .offset = offsetof(struct member, member_)                                                 \
     }
 
-/* A new ask once the body has been read and `by_role` may do such things at all; else NULL. */
-static struct access_query *ask_for(struct command *command, enum access_sql statement,
-                                    const struct field *fields, size_t n, struct member *body)
+/* NULL (refused): `by_role` may not do such things at all. */
+static struct operator_query *query_for(struct command *command, enum access_sql statement)
 {
-    struct access_query *query = access_for_organization(command, statement);
+    struct member *body = command->input;
 
-    *body = (struct member){0};
-    if (query == NULL)
-        return NULL;
-    if (!fields_read_body(command->body, fields, n, body, &command->errors)) {
-        command_refuse_all(command, fields_outcome(&command->errors));
-        return NULL;
-    }
     if (str_equal(body->by_role, STR("member")) ||
         (str_equal(body->by_role, STR("admin")) && str_equal(body->role, STR("owner")))) {
         access_refuse_role(command);
         return NULL;
     }
     body->id = input_exact_id(body->id);
-    return query;
+    return access_for_organization(command, statement);
 }
 
-enum status access_member_list_parse(struct command *command, void *service)
+static enum status member_list_parse(struct command *command, void *service)
 {
-    struct access_query *query = access_for_organization(command, SQL_LIST_MEMBERS);
+    const struct access_list *body = command->input;
 
-    return query != NULL ? access_list_before(command, query) : ST_REFUSED;
+    params_add(&access_for_organization(command, SQL_LIST_MEMBERS)->params, body->before);
+    return ST_OK;
 }
+
+const struct command_handler access_member_list = {
+    .subject = SUBJECT_ACCESS_MEMBER_LIST,
+    .needs_organization = true,
+    .fields = access_list_fields,
+    .input_size = sizeof(struct access_list),
+    .may_be_empty = true,
+    .parse = member_list_parse,
+    .query = operator_query,
+    .reply = access_reply,
+};
 
 static const struct field invite_fields[] = {
     INPUT(member, email, input_email, true),
     INPUT_ROLE(role, true),
     INPUT_ROLE(by_role, false),
+    FIELDS_END,
 };
 
-enum status access_member_invite_parse(struct command *command, void *service)
+static enum status member_invite_parse(struct command *command, void *service)
 {
-    struct member body;
-    struct access_query *query = ask_for(command, SQL_INVITE_MEMBER, invite_fields, 3, &body);
+    const struct member *body = command->input;
+    struct operator_query *query = query_for(command, SQL_INVITE_MEMBER);
     const struct uuid id = uuid_v7(clock_us());
     struct str hash;
 
@@ -93,10 +99,10 @@ enum status access_member_invite_parse(struct command *command, void *service)
     query->secret_name = "invitation";
     query->secret = session_secret_make(command->arena, &hash);
     params_add_id(&query->params, command->arena, &id);
-    params_add(&query->params, body.email);
-    params_add(&query->params, body.role);
+    params_add(&query->params, body->email);
+    params_add(&query->params, body->role);
     params_add(&query->params, hash);
-    params_add(&query->params, body.by_role);
+    params_add(&query->params, body->by_role);
     if (uuid_is_nil(&command->caller.user_id))
         params_add(&query->params, STR_NONE);
     else
@@ -105,41 +111,69 @@ enum status access_member_invite_parse(struct command *command, void *service)
     return ST_OK;
 }
 
+const struct command_handler access_member_invite = {
+    .subject = SUBJECT_ACCESS_MEMBER_INVITE,
+    .change = CHANGE_MEMBER_INVITE,
+    .writes = true,
+    .needs_organization = true,
+    .fields = invite_fields,
+    .input_size = sizeof(struct member),
+    .parse = member_invite_parse,
+    .query = operator_query,
+    .reply = access_reply,
+};
+
 static const struct field set_fields[] = {
     INPUT_ID(member, id, true),
     INPUT_ROLE(role, true),
     INPUT_ROLE(by_role, false),
+    FIELDS_END,
 };
 
 /* Without a role the member is removed. */
-static enum status parse_change(struct command *command, const struct field *fields, size_t n)
+static enum status parse_change(struct command *command, void *service)
 {
-    struct member body;
-    struct access_query *query = ask_for(command, SQL_CHANGE_MEMBER, fields, n, &body);
+    const struct member *body = command->input;
+    struct operator_query *query = query_for(command, SQL_CHANGE_MEMBER);
 
     if (query == NULL)
         return ST_REFUSED;
-    query->locks = true;
-    params_add(&query->params, body.id);
-    params_add(&query->params, body.role);
-    params_add(&query->params, body.by_role);
+    access_lock(query);
+    params_add(&query->params, body->id);
+    params_add(&query->params, body->role);
+    params_add(&query->params, body->by_role);
     return ST_OK;
 }
 
-enum status access_member_set_parse(struct command *command, void *service)
-{
-    return parse_change(command, set_fields, 3);
-}
+const struct command_handler access_member_set = {
+    .subject = SUBJECT_ACCESS_MEMBER_SET,
+    .change = CHANGE_MEMBER_SET,
+    .writes = true,
+    .needs_organization = true,
+    .fields = set_fields,
+    .input_size = sizeof(struct member),
+    .parse = parse_change,
+    .query = operator_query,
+    .reply = access_reply,
+};
 
 static const struct field remove_fields[] = {
     INPUT_ID(member, id, true),
     INPUT_ROLE(by_role, false),
+    FIELDS_END,
 };
 
-enum status access_member_remove_parse(struct command *command, void *service)
-{
-    return parse_change(command, remove_fields, 2);
-}
+const struct command_handler access_member_remove = {
+    .subject = SUBJECT_ACCESS_MEMBER_REMOVE,
+    .change = CHANGE_MEMBER_REMOVE,
+    .writes = true,
+    .needs_organization = true,
+    .fields = remove_fields,
+    .input_size = sizeof(struct member),
+    .parse = parse_change,
+    .query = operator_query,
+    .reply = access_reply,
+};
 
 #define USER_AGENT_MAX 4096
 
@@ -157,28 +191,25 @@ static const struct field invitation_fields[] = {
     INPUT_TEXT(invitation, password, PASSWORD_MIN, PASSWORD_MAX),
     INPUT(invitation, address, input_address, true),
     INPUT_TEXT(invitation, user_agent, 0, USER_AGENT_MAX),
+    FIELDS_END,
 };
 
-enum status access_invitation_parse(struct command *command, void *service)
+static enum status invitation_parse(struct command *command, void *service)
 {
-    struct invitation *body = ARENA_NEW(command->arena, struct invitation);
+    struct invitation *body = command->input;
     char *hex = arena_alloc(command->arena, 2 * SHA256_BYTES + 1);
     uint8_t hash[SHA256_BYTES];
 
-    command->arena->wipes = true;
-    if (!fields_read_body(command->body, invitation_fields, 4, body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
     crypto_sha256(body->token, hash);
     crypto_hex(hash, sizeof(hash), hex);
     body->token_hash = str_of(hex);
     password_attempts_of_address(&body->attempts, command->arena, body->address);
-    command->state = body;
     return ST_OK;
 }
 
-void access_invitation_query(struct command *command, struct db *db, void *service)
+static void invitation_query(struct command *command, struct db *db, void *service)
 {
-    struct invitation *body = command->state;
+    struct invitation *body = command->input;
 
     password_attempts_ask(&body->attempts, command->arena, db);
     body->found = db_add(db, SQL_FIND_INVITATION, &body->token_hash, 1);
@@ -246,9 +277,9 @@ static enum status accept(struct command *command, struct db *db, const struct i
                         });
 }
 
-enum status access_invitation_reply(struct command *command, struct db *db, void *service)
+static enum status invitation_reply(struct command *command, struct db *db, void *service)
 {
-    const struct invitation *body = command->state;
+    const struct invitation *body = command->input;
     enum status st = password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_ADDRESS)
                          ? password_attempts_refuse(&body->attempts, command)
                          : accept(command, db, body);
@@ -256,6 +287,18 @@ enum status access_invitation_reply(struct command *command, struct db *db, void
     crypto_wipe((char *)body->password.p, body->password.n);
     return st;
 }
+
+const struct command_handler access_invitation = {
+    .subject = SUBJECT_SESSION_ACCEPT_INVITATION,
+    .change = CHANGE_INVITATION_ACCEPT,
+    .writes = true,
+    .has_secrets = true,
+    .fields = invitation_fields,
+    .input_size = sizeof(struct invitation),
+    .parse = invitation_parse,
+    .query = invitation_query,
+    .reply = invitation_reply,
+};
 
 #define PASSWORD_MADE 20 /* base62: 119 bits */
 
@@ -279,6 +322,7 @@ static const struct field user_fields[] = {
      .min = PASSWORD_MIN,
      .max = PASSWORD_MAX,
      .offset = offsetof(struct user_create, password)},
+    FIELDS_END,
 };
 
 static struct str make_password(struct arena *arena)
@@ -296,33 +340,41 @@ static struct str make_password(struct arena *arena)
     return (struct str){text, PASSWORD_MADE};
 }
 
-enum status access_user_create_parse(struct command *command, void *service)
+static enum status user_create_parse(struct command *command, void *service)
 {
-    struct access_query *query = access_for_organization(command, SQL_CREATE_USER);
+    struct operator_query *query = access_for_organization(command, SQL_CREATE_USER);
     char *hash = arena_alloc(command->arena, CRYPTO_PASSWORD_TEXT);
     const struct uuid id = uuid_v7(clock_us());
-    struct user_create body = {0};
+    struct user_create *body = command->input;
 
-    command->arena->wipes = true;
-    if (query == NULL)
-        return ST_REFUSED;
-    if (!fields_read_body(command->body, user_fields, 3, &body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
-    if (body.password.p != NULL && password_is_easy(body.password, body.email)) {
-        crypto_wipe((char *)body.password.p, body.password.n);
+    if (body->password.p != NULL && password_is_easy(body->password, body->email)) {
+        crypto_wipe((char *)body->password.p, body->password.n);
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "password", PASSWORD_EASY);
     }
-    if (body.password.p == NULL) {
+    if (body->password.p == NULL) {
         query->secret_name = "password";
-        query->secret = body.password = make_password(command->arena);
+        query->secret = body->password = make_password(command->arena);
     }
-    crypto_password_hash(body.password, hash);
+    crypto_password_hash(body->password, hash);
     if (query->secret_name == NULL)
-        crypto_wipe((char *)body.password.p, body.password.n);
+        crypto_wipe((char *)body->password.p, body->password.n);
 
     params_add_id(&query->params, command->arena, &id);
-    params_add(&query->params, body.email);
-    params_add(&query->params, body.role);
+    params_add(&query->params, body->email);
+    params_add(&query->params, body->role);
     params_add(&query->params, str_of(hash));
     return ST_OK;
 }
+
+const struct command_handler access_user_create = {
+    .subject = SUBJECT_SESSION_USER_CREATE,
+    .change = CHANGE_USER_CREATE,
+    .writes = true,
+    .needs_organization = true,
+    .has_secrets = true,
+    .fields = user_fields,
+    .input_size = sizeof(struct user_create),
+    .parse = user_create_parse,
+    .query = operator_query,
+    .reply = access_reply,
+};

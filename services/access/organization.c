@@ -20,6 +20,7 @@
 #include "common/base/ip.h"
 #include "common/db/params.h"
 #include "common/json/fields.h"
+#include "proto/subject.h"
 #include "services/access/access.h"
 #include "services/access/access_command.h"
 
@@ -40,37 +41,64 @@ static const struct field create_fields[] = {
      .kind = FIELD_CHOICE,
      .choices = plans,
      .offset = offsetof(struct org_create, plan)},
+    FIELDS_END,
 };
 
-enum status access_org_create_parse(struct command *command, void *service)
+static enum status org_create_parse(struct command *command, void *service)
 {
-    struct org_create body = {.plan = STR("starter")};
-    struct access_query *query;
-
-    if (!fields_read_body(command->body, create_fields, 2, &body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
+    const struct org_create *body = command->input;
+    struct operator_query *query;
 
     /* From here on the command belongs to the organization that it makes. */
     command->caller.organization_id = uuid_v7(clock_us());
     query = access_for_organization(command, SQL_CREATE_ORGANIZATION);
-    params_add(&query->params, body.name);
-    params_add(&query->params, body.plan);
+    params_add(&query->params, body->name);
+    params_add(&query->params, body->plan.p != NULL ? body->plan : STR("starter"));
     return ST_OK;
 }
 
-enum status access_org_get_parse(struct command *command, void *service)
+const struct command_handler access_org_create = {
+    .subject = SUBJECT_ACCESS_ORG_CREATE,
+    .change = CHANGE_ORGANIZATION_CREATE,
+    .writes = true,
+    .fields = create_fields,
+    .input_size = sizeof(struct org_create),
+    .parse = org_create_parse,
+    .query = operator_query,
+    .reply = access_reply_change,
+};
+
+static enum status org_get_parse(struct command *command, void *service)
 {
-    return access_for_organization(command, SQL_READ_ORGANIZATION) != NULL ? ST_OK : ST_REFUSED;
+    access_for_organization(command, SQL_READ_ORGANIZATION);
+    return ST_OK;
 }
 
-enum status access_org_list_parse(struct command *command, void *service)
-{
-    struct access_query *query = ARENA_NEW(command->arena, struct access_query);
+const struct command_handler access_org_get = {
+    .subject = SUBJECT_ACCESS_ORG_GET,
+    .needs_organization = true,
+    .parse = org_get_parse,
+    .query = operator_query,
+    .reply = access_reply,
+};
 
-    query->statement = SQL_LIST_ORGANIZATIONS;
-    command->state = query;
-    return access_list_before(command, query);
+static enum status org_list_parse(struct command *command, void *service)
+{
+    const struct access_list *body = command->input;
+
+    params_add(&operator_query_of(command, SQL_LIST_ORGANIZATIONS)->params, body->before);
+    return ST_OK;
 }
+
+const struct command_handler access_org_list = {
+    .subject = SUBJECT_ACCESS_ORG_LIST,
+    .fields = access_list_fields,
+    .input_size = sizeof(struct access_list),
+    .may_be_empty = true,
+    .parse = org_list_parse,
+    .query = operator_query,
+    .reply = access_reply,
+};
 
 struct org_count {
     struct str plan;
@@ -81,22 +109,26 @@ static const struct field count_fields[] = {
      .kind = FIELD_CHOICE,
      .choices = plans,
      .offset = offsetof(struct org_count, plan)},
+    FIELDS_END,
 };
 
-enum status access_org_count_parse(struct command *command, void *service)
+static enum status org_count_parse(struct command *command, void *service)
 {
-    struct str body = command->body.n > 0 ? command->body : STR("{}");
-    struct org_count wanted = {0};
-    struct access_query *query;
+    const struct org_count *wanted = command->input;
 
-    if (!fields_read_body(body, count_fields, 1, &wanted, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
-    query = ARENA_NEW(command->arena, struct access_query);
-    query->statement = SQL_COUNT_ORGANIZATIONS;
-    params_add(&query->params, wanted.plan);
-    command->state = query;
+    params_add(&operator_query_of(command, SQL_COUNT_ORGANIZATIONS)->params, wanted->plan);
     return ST_OK;
 }
+
+const struct command_handler access_org_count = {
+    .subject = SUBJECT_ACCESS_ORG_COUNT,
+    .fields = count_fields,
+    .input_size = sizeof(struct org_count),
+    .may_be_empty = true,
+    .parse = org_count_parse,
+    .query = operator_query,
+    .reply = access_reply,
+};
 
 struct org_set {
     struct str plan;
@@ -114,30 +146,39 @@ static const struct field set_fields[] = {
      .min = 1,
      .max = ACCESS_RATE_LIMIT_MAX,
      .offset = offsetof(struct org_set, rate_limit)},
+    FIELDS_END,
 };
 
-enum status access_org_set_parse(struct command *command, void *service)
+static enum status org_set_parse(struct command *command, void *service)
 {
-    struct access_query *query = access_for_organization(command, SQL_CHANGE_ORGANIZATION);
-    struct org_set body = {0};
+    struct operator_query *query = access_for_organization(command, SQL_CHANGE_ORGANIZATION);
+    const struct org_set *body = command->input;
 
-    if (query == NULL)
-        return ST_REFUSED;
-    if (!fields_read_body(command->body, set_fields, 2, &body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
-    if (body.plan.p == NULL && !body.rate_limit.given && !body.rate_limit.is_null)
+    if (body->plan.p == NULL && !body->rate_limit.given && !body->rate_limit.is_null)
         return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, NULL,
                               "plan or rate_limit is required");
-    params_add(&query->params, body.plan);
-    if (body.rate_limit.given)
-        params_add_int(&query->params, command->arena, body.rate_limit.value);
+    params_add(&query->params, body->plan);
+    if (body->rate_limit.given)
+        params_add_int(&query->params, command->arena, body->rate_limit.value);
     else
         params_add(&query->params, STR_NONE);
-    params_add(&query->params, body.rate_limit.is_null ? STR("true") : STR("false"));
-    if (body.rate_limit.is_null)
+    params_add(&query->params, body->rate_limit.is_null ? STR("true") : STR("false"));
+    if (body->rate_limit.is_null)
         command_note(command, "rate_limit", STR("default"));
     return ST_OK;
 }
+
+const struct command_handler access_org_set = {
+    .subject = SUBJECT_ACCESS_ORG_SET,
+    .change = CHANGE_ORGANIZATION_SET,
+    .writes = true,
+    .needs_organization = true,
+    .fields = set_fields,
+    .input_size = sizeof(struct org_set),
+    .parse = org_set_parse,
+    .query = operator_query,
+    .reply = access_reply_change,
+};
 
 #define ADDRESSES_MAX 1000
 
@@ -162,6 +203,7 @@ static const struct field fields[] = {
      .offset = offsetof(struct policy_set, ip_allowlist)},
     {.name = "confirmed", .kind = FIELD_BOOL, .offset = offsetof(struct policy_set, confirmed)},
     INPUT(policy_set, editor_address, input_address, false),
+    FIELDS_END,
 };
 
 static bool holds(const struct address *list, size_t n, const struct address *address)
@@ -217,27 +259,44 @@ static struct str bool_text(struct field_bool field)
     return field.value ? STR("true") : STR("false");
 }
 
-enum status access_policy_get_parse(struct command *command, void *service)
+static enum status policy_get_parse(struct command *command, void *service)
 {
-    return access_for_organization(command, SQL_READ_POLICY) != NULL ? ST_OK : ST_REFUSED;
-}
-
-enum status access_policy_set_parse(struct command *command, void *service)
-{
-    struct access_query *query = access_for_organization(command, SQL_CHANGE_POLICY);
-    struct policy_set body = {0};
-
-    if (query == NULL)
-        return ST_REFUSED;
-    if (!fields_read_body(command->body, fields, 5, &body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
-    if (!body.require_https.given && !body.ip_allowlist_enabled.given &&
-        body.ip_allowlist.p == NULL)
-        return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, NULL,
-                              "require_https, ip_allowlist_enabled or ip_allowlist is required");
-    params_add(&query->params, bool_text(body.require_https));
-    params_add(&query->params, bool_text(body.ip_allowlist_enabled));
-    params_add(&query->params, body.ip_allowlist);
-    params_add(&query->params, body.confirmed.value ? STR_NONE : body.editor_address);
+    access_for_organization(command, SQL_READ_POLICY);
     return ST_OK;
 }
+
+const struct command_handler access_policy_get = {
+    .subject = SUBJECT_ACCESS_POLICY_GET,
+    .needs_organization = true,
+    .parse = policy_get_parse,
+    .query = operator_query,
+    .reply = access_reply,
+};
+
+static enum status policy_set_parse(struct command *command, void *service)
+{
+    struct operator_query *query = access_for_organization(command, SQL_CHANGE_POLICY);
+    const struct policy_set *body = command->input;
+
+    if (!body->require_https.given && !body->ip_allowlist_enabled.given &&
+        body->ip_allowlist.p == NULL)
+        return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, NULL,
+                              "require_https, ip_allowlist_enabled or ip_allowlist is required");
+    params_add(&query->params, bool_text(body->require_https));
+    params_add(&query->params, bool_text(body->ip_allowlist_enabled));
+    params_add(&query->params, body->ip_allowlist);
+    params_add(&query->params, body->confirmed.value ? STR_NONE : body->editor_address);
+    return ST_OK;
+}
+
+const struct command_handler access_policy_set = {
+    .subject = SUBJECT_ACCESS_POLICY_SET,
+    .change = CHANGE_POLICY_SET,
+    .writes = true,
+    .needs_organization = true,
+    .fields = fields,
+    .input_size = sizeof(struct policy_set),
+    .parse = policy_set_parse,
+    .query = operator_query,
+    .reply = access_reply_change,
+};

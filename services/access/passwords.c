@@ -7,6 +7,7 @@
  */
 
 #include "services/access/passwords.h"
+#include "proto/subject.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -156,29 +157,24 @@ static const struct field fields[] = {
     INPUT_TEXT(change_password, password, 1, PASSWORD_MAX),
     INPUT_TEXT(change_password, new_password, PASSWORD_MIN, PASSWORD_MAX),
     INPUT(change_password, keep, input_hash, true),
+    FIELDS_END,
 };
 
-enum status access_password_parse(struct command *command, void *service)
+static enum status password_parse(struct command *command, void *service)
 {
-    struct change_password *body = ARENA_NEW(command->arena, struct change_password);
-    const struct access_query *query = access_for_organization(command, SQL_READ_PASSWORD);
+    struct change_password *body = command->input;
+    const struct operator_query *query = access_for_organization(command, SQL_READ_PASSWORD);
 
-    command->arena->wipes = true;
-    if (query == NULL)
-        return ST_REFUSED;
-    if (!fields_read_body(command->body, fields, 4, body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
     body->organization_id = query->params.at[0];
     body->user_id = input_exact_id(body->user_id);
     password_attempts_of_user(&body->attempts, command->arena, body->user_id);
-    command->state = body;
     command->change_target = body->user_id;
     return ST_OK;
 }
 
-void access_password_query(struct command *command, struct db *db, void *service)
+static void password_query(struct command *command, struct db *db, void *service)
 {
-    struct change_password *body = command->state;
+    struct change_password *body = command->input;
     const db_param params[] = {body->organization_id, body->user_id};
 
     password_attempts_ask(&body->attempts, command->arena, db);
@@ -229,12 +225,25 @@ static enum status reply(struct command *command, struct db *db, const struct ch
     return command_refuse(command, OUTCOME_PARAMETER_INVALID, "password", "is incorrect");
 }
 
-enum status access_password_reply(struct command *command, struct db *db, void *service)
+static enum status password_reply(struct command *command, struct db *db, void *service)
 {
-    const struct change_password *body = command->state;
+    const struct change_password *body = command->input;
     enum status st = reply(command, db, body);
 
     crypto_wipe((char *)body->password.p, body->password.n);
     crypto_wipe((char *)body->new_password.p, body->new_password.n);
     return st;
 }
+
+const struct command_handler access_password = {
+    .subject = SUBJECT_SESSION_CHANGE_PASSWORD,
+    .change = CHANGE_PASSWORD_CHANGE,
+    .writes = true,
+    .needs_organization = true,
+    .has_secrets = true,
+    .fields = fields,
+    .input_size = sizeof(struct change_password),
+    .parse = password_parse,
+    .query = password_query,
+    .reply = password_reply,
+};

@@ -22,6 +22,8 @@
  */
 
 #include "services/access/session.h"
+#include "proto/headers.h"
+#include "proto/subject.h"
 
 #include "common/base/base64url.h"
 #include "common/base/clock.h"
@@ -43,49 +45,64 @@ struct session {
 
 /* -- session-check --------------------------------------------------------------------------- */
 
-static const struct field check_fields[] = {INPUT(session, token_hash, input_hash, true)};
+static const struct field check_fields[] = {INPUT(session, token_hash, input_hash, true),
+                                            FIELDS_END};
 
 /* The one parameter is the token's hash. */
 static void query_by_token(struct command *command, enum access_sql statement,
                            struct str token_hash)
 {
-    struct access_query *query = ARENA_NEW(command->arena, struct access_query);
+    struct operator_query *query = ARENA_NEW(command->arena, struct operator_query);
 
     query->statement = statement;
     params_add(&query->params, token_hash);
     command->state = query;
 }
 
-enum status access_session_check_parse(struct command *command, void *service)
+static enum status session_check_parse(struct command *command, void *service)
 {
-    struct session body = {0};
+    const struct session *body = command->input;
 
-    if (!fields_read_body(command->body, check_fields, 1, &body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
-    query_by_token(command, SQL_CHECK_SESSION, body.token_hash);
+    query_by_token(command, SQL_CHECK_SESSION, body->token_hash);
     return ST_OK;
 }
+
+const struct command_handler access_session_check = {
+    .subject = SUBJECT_ACCESS_SESSION_CHECK,
+    .fields = check_fields,
+    .input_size = sizeof(struct session),
+    .parse = session_check_parse,
+    .query = operator_query,
+    .reply = access_session_check_reply,
+};
 
 /* -- session-list ---------------------------------------------------------------------------- */
 
 static const struct field list_fields[] = {
     INPUT_ID(session, user_id, true),
     INPUT(session, token_hash, input_hash, true),
+    FIELDS_END,
 };
 
-enum status access_session_list_parse(struct command *command, void *service)
+static enum status session_list_parse(struct command *command, void *service)
 {
-    struct access_query *query = access_for_organization(command, SQL_LIST_SESSIONS);
-    struct session body = {0};
+    struct operator_query *query = access_for_organization(command, SQL_LIST_SESSIONS);
+    const struct session *body = command->input;
 
-    if (query == NULL)
-        return ST_REFUSED;
-    if (!fields_read_body(command->body, list_fields, 2, &body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
-    params_add(&query->params, input_exact_id(body.user_id));
-    params_add(&query->params, body.token_hash);
+    params_add(&query->params, input_exact_id(body->user_id));
+    params_add(&query->params, body->token_hash);
     return ST_OK;
 }
+
+const struct command_handler access_session_list = {
+    .subject = SUBJECT_ACCESS_SESSION_LIST,
+    .needs_organization = true,
+    .fields = list_fields,
+    .input_size = sizeof(struct session),
+    .parse = session_list_parse,
+    .query = operator_query,
+    .reply = access_reply,
+};
 
 /* -- session-end ----------------------------------------------------------------------------- */
 
@@ -93,14 +110,16 @@ static const struct field end_fields[] = {
     INPUT(session, token_hash, input_hash, false),
     INPUT_ID(session, user_id, false),
     INPUT_ID(session, id, false),
+    FIELDS_END,
 };
 
 static enum status end_by_id(struct command *command, const struct session *body)
 {
-    struct access_query *query = access_for_organization(command, SQL_END_SESSION);
+    struct operator_query *query = access_for_organization(command, SQL_END_SESSION);
 
-    if (query == NULL)
-        return ST_REFUSED;
+    if (uuid_is_nil(&command->caller.organization_id))
+        return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, HEADER_ORGANIZATION,
+                              "is required");
     if (body->user_id.p == NULL || body->id.p == NULL)
         return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND,
                               body->user_id.p == NULL ? "user_id" : "id", "is required");
@@ -110,22 +129,20 @@ static enum status end_by_id(struct command *command, const struct session *body
 }
 
 /* Who holds the token may end its session, whosever it is. */
-enum status access_session_end_parse(struct command *command, void *service)
+static enum status session_end_parse(struct command *command, void *service)
 {
-    struct session body = {0};
+    const struct session *body = command->input;
 
-    if (!fields_read_body(command->body, end_fields, 3, &body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
-    if (body.token_hash.p == NULL)
-        return end_by_id(command, &body);
-    query_by_token(command, SQL_END_TOKEN, body.token_hash);
+    if (body->token_hash.p == NULL)
+        return end_by_id(command, body);
+    query_by_token(command, SQL_END_TOKEN, body->token_hash);
     return ST_OK;
 }
 
 /* Of a token's session only the row knows whose it was. */
-enum status access_session_end_reply(struct command *command, struct db *db, void *service)
+static enum status session_end_reply(struct command *command, struct db *db, void *service)
 {
-    const struct access_query *query = command->state;
+    const struct operator_query *query = command->state;
     const struct db_rows *rows = db_result(db, query->index);
     struct caller *caller = &command->caller;
 
@@ -137,24 +154,43 @@ enum status access_session_end_reply(struct command *command, struct db *db, voi
     return access_reply(command, db, service);
 }
 
+const struct command_handler access_session_end = {
+    .subject = SUBJECT_ACCESS_SESSION_END,
+    .change = CHANGE_SESSION_END,
+    .writes = true,
+    .fields = end_fields,
+    .input_size = sizeof(struct session),
+    .parse = session_end_parse,
+    .query = operator_query,
+    .reply = session_end_reply,
+};
+
 /* -- session-end-all ------------------------------------------------------------------------- */
 
-static const struct field end_all_fields[] = {INPUT_ID(session, user_id, true)};
+static const struct field end_all_fields[] = {INPUT_ID(session, user_id, true), FIELDS_END};
 
-enum status access_session_end_all_parse(struct command *command, void *service)
+static enum status session_end_all_parse(struct command *command, void *service)
 {
-    struct access_query *query = access_for_organization(command, SQL_END_SESSIONS);
-    struct session body = {0};
+    struct operator_query *query = access_for_organization(command, SQL_END_SESSIONS);
+    const struct session *body = command->input;
 
-    if (query == NULL)
-        return ST_REFUSED;
-    if (!fields_read_body(command->body, end_all_fields, 1, &body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
-    command->change_target = input_exact_id(body.user_id);
+    command->change_target = input_exact_id(body->user_id);
     params_add(&query->params, command->change_target);
     params_add(&query->params, STR_NONE);
     return ST_OK;
 }
+
+const struct command_handler access_session_end_all = {
+    .subject = SUBJECT_ACCESS_SESSION_END_ALL,
+    .change = CHANGE_SESSION_END_ALL,
+    .writes = true,
+    .needs_organization = true,
+    .fields = end_all_fields,
+    .input_size = sizeof(struct session),
+    .parse = session_end_all_parse,
+    .query = operator_query,
+    .reply = access_reply,
+};
 
 _Static_assert(SESSION_SECRET_TEXT == BASE64URL_TEXT(SESSION_SECRET_BYTES), "a secret's length");
 
@@ -199,7 +235,8 @@ enum status session_open(struct command *command, struct db *db, const struct se
     if (db_rows_count(rows) == 0)
         return command_refuse(command, OUTCOME_UNAUTHORIZED, NULL,
                               "The password was just changed, or the user was removed");
-    access_write(command, db_value(rows, 0, 1), "session", token);
+    if (!operator_write(command, db_value(rows, 0, 1), "session", token))
+        return ST_INTERNAL;
     must(uuid_parse(of->organization_id, &command->caller.organization_id) &&
          uuid_parse(of->user_id, &command->caller.user_id));
     command->caller.user_email = of->email;
@@ -226,26 +263,23 @@ static const struct field fields[] = {
     INPUT_ID(sign_in, organization_id, false),
     INPUT(sign_in, address, input_address, true),
     INPUT_TEXT(sign_in, user_agent, 0, USER_AGENT_MAX),
+    FIELDS_END,
 };
 
-enum status access_sign_in_parse(struct command *command, void *service)
+static enum status sign_in_parse(struct command *command, void *service)
 {
-    struct sign_in *body = ARENA_NEW(command->arena, struct sign_in);
+    struct sign_in *body = command->input;
 
-    command->arena->wipes = true;
-    if (!fields_read_body(command->body, fields, 5, body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
     body->network = password_attempts_network(command->arena, body->address);
     password_attempts_of_email(&body->attempts, command->arena, body->email);
     password_attempts_of_place(&body->attempts, command->arena, body->email, body->network);
     password_attempts_of_address(&body->attempts, command->arena, body->address);
-    command->state = body;
     return ST_OK;
 }
 
-void access_sign_in_query(struct command *command, struct db *db, void *service)
+static void sign_in_query(struct command *command, struct db *db, void *service)
 {
-    struct sign_in *body = command->state;
+    struct sign_in *body = command->input;
     const db_param params[] = {body->email, input_exact_id(body->organization_id), body->network};
 
     password_attempts_ask(&body->attempts, command->arena, db);
@@ -356,7 +390,7 @@ static enum status open_for(struct command *command, struct db *db, const struct
 
 static enum status reply(struct command *command, struct db *db, const struct access *self)
 {
-    const struct sign_in *body = command->state;
+    const struct sign_in *body = command->input;
     const struct db_rows *rows = db_result(db, body->found);
     size_t fits[USERS_MAX], n, n_open = count_open(body, db);
 
@@ -371,11 +405,23 @@ static enum status reply(struct command *command, struct db *db, const struct ac
     return n > 1 ? reply_choice(command, rows, fits, n) : open_for(command, db, body, fits[0]);
 }
 
-enum status access_sign_in_reply(struct command *command, struct db *db, void *service)
+static enum status sign_in_reply(struct command *command, struct db *db, void *service)
 {
-    const struct sign_in *body = command->state;
+    const struct sign_in *body = command->input;
     enum status st = reply(command, db, service);
 
     crypto_wipe((char *)body->password.p, body->password.n);
     return st;
 }
+
+const struct command_handler access_sign_in = {
+    .subject = SUBJECT_SESSION_SIGN_IN,
+    .change = CHANGE_SESSION_SIGN_IN,
+    .writes = true,
+    .has_secrets = true,
+    .fields = fields,
+    .input_size = sizeof(struct sign_in),
+    .parse = sign_in_parse,
+    .query = sign_in_query,
+    .reply = sign_in_reply,
+};

@@ -27,14 +27,4 @@ struct session_of {
  * entitled any more. */
 enum status session_open(struct command *command, struct db *db, const struct session_of *of);
 
-enum status access_sign_in_parse(struct command *command, void *service);
-void access_sign_in_query(struct command *command, struct db *db, void *service);
-enum status access_sign_in_reply(struct command *command, struct db *db, void *service);
-enum status access_password_parse(struct command *command, void *service);
-void access_password_query(struct command *command, struct db *db, void *service);
-enum status access_password_reply(struct command *command, struct db *db, void *service);
-enum status access_invitation_parse(struct command *command, void *service);
-void access_invitation_query(struct command *command, struct db *db, void *service);
-enum status access_invitation_reply(struct command *command, struct db *db, void *service);
-
 #endif

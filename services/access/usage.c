@@ -16,6 +16,7 @@
  */
 
 #include "services/access/usage.h"
+#include "proto/subject.h"
 
 #include <inttypes.h>
 
@@ -102,6 +103,7 @@ static const struct field key_fields[] = {
      .offset = offsetof(struct reported_key, outcomes) + (symbol) * sizeof(struct field_int)},
 #include "proto/usage.def"
 #undef USAGE_OUTCOME
+    FIELDS_END,
 };
 
 /* The statement's parameters, as PostgreSQL writes arrays. */
@@ -135,7 +137,7 @@ static void keys_read(json_t *value, const char *path, void *slot, struct errors
         struct reported_key key = {0};
 
         fields_read(json_array_get(value, i), arena_printf(errors->arena, "%s[%zu]", path, i),
-                    key_fields, ARRAY_SIZE(key_fields), &key, errors);
+                    key_fields, &key, errors);
         if (errors->n == 0)
             add_key(columns, &key);
     }
@@ -143,26 +145,32 @@ static void keys_read(json_t *value, const char *path, void *slot, struct errors
 
 static const struct field report_fields[] = {
     {.name = "keys", .kind = FIELD_CUSTOM, .required = true, .read = keys_read},
+    FIELDS_END,
 };
 
-enum status access_report_usage_parse(struct command *command, void *service)
+static enum status report_usage_parse(struct command *command, void *service)
 {
-    struct access_query *query = ARENA_NEW(command->arena, struct access_query);
+    struct operator_query *query = operator_query_of(command, SQL_REPORT_USAGE);
     struct buf columns[COLUMNS];
 
     for (size_t i = 0; i < COLUMNS; i++)
         array_open(&columns[i], command->arena, 1024);
-    if (!fields_read_body(command->body, report_fields, 1, columns, &command->errors))
+    if (!fields_read_body(command->body, report_fields, columns, &command->errors))
         return command_refuse_all(command, fields_outcome(&command->errors));
-    query->statement = SQL_REPORT_USAGE;
     /* It locks keys, of many organizations, and takes what it can get; commands after it in its
        batch that lock keys would wait while it holds these. */
     command->lock_order = UINT64_MAX;
     for (size_t i = 0; i < COLUMNS; i++)
         params_add(&query->params, array_close(&columns[i]));
-    command->state = query;
     return ST_OK;
 }
+
+const struct command_handler access_report_usage = {
+    .subject = SUBJECT_ACCESS_USED,
+    .writes = true,
+    .parse = report_usage_parse,
+    .query = operator_query,
+};
 
 #define POINTS_MAX      1500 /* a day by the minute, and some */
 #define QUARTER_MINUTES 15   /* kept by the minute and by the quarter of an hour */
@@ -184,7 +192,8 @@ struct read_usage {
         .offset = offsetof(struct read_usage, member_)                                             \
     }
 
-static const struct field read_fields[] = {SECONDS(since, 0), SECONDS(until, 0), SECONDS(step, 1)};
+static const struct field read_fields[] = {SECONDS(since, 0), SECONDS(until, 0), SECONDS(step, 1),
+                                           FIELDS_END};
 
 static enum status parse_range(struct command *command, struct read_usage *usage)
 {
@@ -203,16 +212,12 @@ static enum status parse_range(struct command *command, struct read_usage *usage
     return ST_OK;
 }
 
-enum status access_read_usage_parse(struct command *command, void *service)
+static enum status read_usage_parse(struct command *command, void *service)
 {
     const struct access *self = service;
-    struct read_usage *usage = ARENA_NEW(command->arena, struct read_usage);
-    const struct access_query *query = access_for_organization(command, SQL_READ_USAGE);
+    struct read_usage *usage = command->input;
+    const struct operator_query *query = access_for_organization(command, SQL_READ_USAGE);
 
-    if (query == NULL)
-        return ST_REFUSED;
-    if (!fields_read_body(command->body, read_fields, 3, usage, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
     if (parse_range(command, usage) != ST_OK)
         return ST_REFUSED;
     usage->params = query->params;
@@ -222,13 +227,12 @@ enum status access_read_usage_parse(struct command *command, void *service)
     params_add_int(&usage->params, command->arena,
                    usage->step_minutes < QUARTER_MINUTES ? 1 : QUARTER_MINUTES);
     params_add_int(&usage->params, command->arena, self->rate_limit_default);
-    command->state = usage;
     return ST_OK;
 }
 
-void access_read_usage_query(struct command *command, struct db *db, void *service)
+static void read_usage_query(struct command *command, struct db *db, void *service)
 {
-    struct read_usage *usage = command->state;
+    struct read_usage *usage = command->input;
 
     usage->of_all = db_add(db, SQL_READ_USAGE, usage->params.at, 5);
     usage->of_keys = db_add(db, SQL_READ_USAGE_OF_KEYS, usage->params.at, 6);
@@ -269,9 +273,9 @@ static void write_point(struct buf *out, int64_t minute, const struct db_rows *r
     buf_char(out, '}');
 }
 
-enum status access_read_usage_reply(struct command *command, struct db *db, void *service)
+static enum status read_usage_reply(struct command *command, struct db *db, void *service)
 {
-    const struct read_usage *usage = command->state;
+    const struct read_usage *usage = command->input;
     const struct db_rows *rows = db_result(db, usage->of_all);
     const struct db_rows *keys = db_result(db, usage->of_keys);
     struct buf *out = &command->reply;
@@ -293,3 +297,13 @@ enum status access_read_usage_reply(struct command *command, struct db *db, void
     buf_char(out, '}');
     return ST_OK;
 }
+
+const struct command_handler access_read_usage = {
+    .subject = SUBJECT_USAGE_READ,
+    .needs_organization = true,
+    .fields = read_fields,
+    .input_size = sizeof(struct read_usage),
+    .parse = read_usage_parse,
+    .query = read_usage_query,
+    .reply = read_usage_reply,
+};

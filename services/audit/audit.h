@@ -27,34 +27,13 @@ struct audit {
     struct metric *unpartitioned;
 };
 
-/* v1.audit.append: parsing is all there is; the audit sink does the rest. */
-enum status audit_append_parse(struct command *command, void *service);
-
-/* v1.audit.list, and v1.audit.entries: the same from a body, for the dashboard */
-enum status audit_list_parse(struct command *command, void *service);
-enum status audit_entries_parse(struct command *command, void *service);
-void audit_list_query(struct command *command, struct db *db, void *service);
-enum status audit_list_reply(struct command *command, struct db *db, void *service);
-
-/* v1.audit.changes */
-enum status audit_changes_parse(struct command *command, void *service);
-void audit_changes_query(struct command *command, struct db *db, void *service);
-enum status audit_changes_reply(struct command *command, struct db *db, void *service);
-
-/* v1.audit.verify */
-enum status audit_verify_parse(struct command *command, void *service);
-void audit_verify_query(struct command *command, struct db *db, void *service);
-enum status audit_verify_reply(struct command *command, struct db *db, void *service);
-
-/* v1.audit.export */
-enum status audit_export_parse(struct command *command, void *service);
-void audit_export_query(struct command *command, struct db *db, void *service);
-enum status audit_export_reply(struct command *command, struct db *db, void *service);
-
-/* v1.audit.retain */
-enum status audit_set_retention_parse(struct command *command, void *service);
-void audit_set_retention_query(struct command *command, struct db *db, void *service);
-enum status audit_set_retention_reply(struct command *command, struct db *db, void *service);
+extern const struct command_handler audit_append;
+extern const struct command_handler audit_list;
+extern const struct command_handler audit_entries;
+extern const struct command_handler audit_changes;
+extern const struct command_handler audit_verify;
+extern const struct command_handler audit_export;
+extern const struct command_handler audit_set_retention;
 
 /* One INSERT a batch, for the entries handed in with append and those of the lists themselves. */
 extern const struct audit_sink audit_service_sink;

@@ -12,6 +12,7 @@
  */
 
 #include "services/audit/audit_append.h"
+#include "proto/subject.h"
 
 #include "audit_log_sql.h"
 #include "audit_sql.h"
@@ -62,7 +63,7 @@ const char *audit_append_read(const struct caller *caller, const struct audit_ap
     return NULL;
 }
 
-enum status audit_append_parse(struct command *command, void *service)
+static enum status append_parse(struct command *command, void *service)
 {
     struct audit_log_entry *entry = ARENA_NEW(command->arena, struct audit_log_entry);
     const struct audit_append_fields fields = {
@@ -80,10 +81,16 @@ enum status audit_append_parse(struct command *command, void *service)
     return ST_OK;
 }
 
+const struct command_handler audit_append = {
+    .subject = SUBJECT_AUDIT_APPEND,
+    .writes = true,
+    .parse = append_parse,
+};
+
 /* The gateway reports an entry that it has made. */
 static bool entry_of(const struct command *command, struct audit_log_entry *out)
 {
-    if (command->route->parse != audit_append_parse)
+    if (command->handler != &audit_append)
         return audit_log_entry_of(command, out);
     if (command->state == NULL)
         return false;
@@ -112,7 +119,7 @@ static void on_commit(const struct db_rows *rows, struct command *const *command
             uuid_equal(&made, &entry.request_id))
             row++;
         else
-            commands[i]->is_recorded_already = commands[i]->route->parse == audit_append_parse;
+            commands[i]->is_recorded_already = commands[i]->handler == &audit_append;
     }
 }
 

@@ -10,6 +10,7 @@
 #include "audit_sql.h"
 #include "common/json/fields.h"
 #include "common/json/json.h"
+#include "proto/subject.h"
 #include "services/audit/audit.h"
 #include "services/audit/audit_query.h"
 #include "services/audit/chain.h"
@@ -44,29 +45,22 @@ static const struct field fields[] = {
      .kind = FIELD_INT,
      .max = AUDIT_SECONDS_MAX * 1000000,
      .offset = offsetof(struct export_body, from_us)},
+    FIELDS_END,
 };
 
 struct audit_export {
-    struct export_body body;
+    struct export_body body; /* first: what the fields are read into */
     struct page_place from;
     size_t page; /* index of the statement */
 };
 
-enum status audit_export_parse(struct command *command, void *service)
+static enum status export_parse(struct command *command, void *service)
 {
-    struct audit_export *export = ARENA_NEW(command->arena, struct audit_export);
-    struct str body = command->body.n > 0 ? command->body : STR("{}");
+    struct audit_export *export = command->input;
 
-    if (uuid_is_nil(&command->caller.organization_id))
-        return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, "organization_id",
-                              "is required");
-    if (!fields_read_body(body, fields, ARRAY_SIZE(fields), &export->body,
-                          &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
     if (export->body.from.p != NULL && !page_read_text(export->body.from, &export->from))
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "from",
                               "must be the position of an entry");
-    command->state = export;
     return ST_OK;
 }
 
@@ -75,9 +69,9 @@ static struct str number(struct arena *arena, int64_t value)
     return str_of(arena_printf(arena, "%" PRId64, value));
 }
 
-void audit_export_query(struct command *command, struct db *db, void *service)
+static void export_query(struct command *command, struct db *db, void *service)
 {
-    struct audit_export *export = command->state;
+    struct audit_export *export = command->input;
     const struct export_body *body = &export->body;
     const int64_t after_us = body->after.given ? (body->after.value + 1) * 1000000 : 0;
     const int64_t from_us = body->from_us.given ? body->from_us.value : export->from.us;
@@ -115,9 +109,9 @@ static void add_position(struct buf *out, const struct export_body *body,
     buf_char(out, '}');
 }
 
-enum status audit_export_reply(struct command *command, struct db *db, void *service)
+static enum status export_reply(struct command *command, struct db *db, void *service)
 {
-    const struct audit_export *export = command->state;
+    const struct audit_export *export = command->input;
     const struct db_rows *rows = db_result(db, export->page);
     struct buf *out = &command->reply;
     size_t n = db_rows_count(rows);
@@ -135,3 +129,14 @@ enum status audit_export_reply(struct command *command, struct db *db, void *ser
     buf_char(out, '}');
     return ST_OK;
 }
+
+const struct command_handler audit_export = {
+    .subject = SUBJECT_AUDIT_EXPORT,
+    .needs_organization = true,
+    .fields = fields,
+    .input_size = sizeof(struct audit_export),
+    .may_be_empty = true,
+    .parse = export_parse,
+    .query = export_query,
+    .reply = export_reply,
+};

@@ -15,6 +15,7 @@
  */
 
 #include "services/audit/list.h"
+#include "proto/subject.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -132,7 +133,7 @@ static enum status parse_query(struct command *command, const struct audit *self
     return ST_OK;
 }
 
-enum status audit_list_parse(struct command *command, void *service)
+static enum status list_parse(struct command *command, void *service)
 {
     struct audit_list *list = ARENA_NEW(command->arena, struct audit_list);
 
@@ -141,19 +142,16 @@ enum status audit_list_parse(struct command *command, void *service)
     return parse_query(command, service, list);
 }
 
-enum status audit_entries_parse(struct command *command, void *service)
+static enum status entries_parse(struct command *command, void *service)
 {
     struct audit_list *list = ARENA_NEW(command->arena, struct audit_list);
 
-    if (uuid_is_nil(&command->caller.organization_id))
-        return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, "organization_id",
-                              "is required");
     if (!audit_query_read_body(command->body, command->arena, &list->query, &command->errors))
         return command_refuse_all(command, fields_outcome(&command->errors));
     return parse_query(command, service, list);
 }
 
-void audit_list_query(struct command *command, struct db *db, void *service)
+static void list_query(struct command *command, struct db *db, void *service)
 {
     struct audit_list *list = command->state;
     const struct audit_query *query = &list->query;
@@ -193,7 +191,7 @@ static uint32_t cost_of(const struct db_rows *rows)
     return 1 + (uint32_t)(looked_at / ENTRIES_A_UNIT);
 }
 
-enum status audit_list_reply(struct command *command, struct db *db, void *service)
+static enum status list_reply(struct command *command, struct db *db, void *service)
 {
     const struct audit *self = service;
     const struct audit_list *list = command->state;
@@ -223,6 +221,22 @@ enum status audit_list_reply(struct command *command, struct db *db, void *servi
     return ST_OK;
 }
 
+const struct command_handler audit_entries = {
+    .subject = SUBJECT_AUDIT_ENTRIES,
+    .needs_organization = true,
+    .parse = entries_parse,
+    .query = list_query,
+    .reply = list_reply,
+};
+
+const struct command_handler audit_list = {
+    .subject = SUBJECT_AUDIT_LIST,
+    .operation = OP_AUDIT_LIST,
+    .parse = list_parse,
+    .query = list_query,
+    .reply = list_reply,
+};
+
 enum { PER_PAGE_DEFAULT = 50, PER_PAGE_MAX = 100 };
 
 /* Of a page, and of a row of it without its detail. */
@@ -249,34 +263,29 @@ static const struct field fields[] = {
      .min = 1,
      .max = CURSOR_TEXT_MAX,
      .offset = offsetof(struct changes, starting_after)},
+    FIELDS_END,
 };
 
-enum status audit_changes_parse(struct command *command, void *service)
+static enum status changes_parse(struct command *command, void *service)
 {
     const struct audit *self = service;
-    struct changes *changes = ARENA_NEW(command->arena, struct changes);
-    const struct str body = command->body.n > 0 ? command->body : STR("{}");
+    struct changes *changes = command->input;
     char organization[UUID_TEXT + 1];
 
-    if (uuid_is_nil(&command->caller.organization_id))
-        return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, "organization_id",
-                              "is required");
-    changes->per_page.value = PER_PAGE_DEFAULT;
-    if (!fields_read_body(body, fields, 2, changes, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
+    if (!changes->per_page.given)
+        changes->per_page.value = PER_PAGE_DEFAULT;
     uuid_format(&command->caller.organization_id, organization);
     changes->binding = str_of(arena_printf(command->arena, "audit.changes\n%s\n%" PRId64 "\n",
                                            organization, changes->per_page.value));
     if (changes->starting_after.p != NULL &&
         !page_read(&self->keys, changes->binding, changes->starting_after, &changes->behind))
         return page_refuse(command);
-    command->state = changes;
     return ST_OK;
 }
 
-void audit_changes_query(struct command *command, struct db *db, void *service)
+static void changes_query(struct command *command, struct db *db, void *service)
 {
-    struct changes *changes = command->state;
+    struct changes *changes = command->input;
     char organization[UUID_TEXT + 1], behind[UUID_TEXT + 1];
 
     uuid_format(&command->caller.organization_id, organization);
@@ -317,10 +326,10 @@ static size_t shown_of(const struct db_rows *rows, size_t max)
     return n;
 }
 
-enum status audit_changes_reply(struct command *command, struct db *db, void *service)
+static enum status changes_reply(struct command *command, struct db *db, void *service)
 {
     const struct audit *self = service;
-    const struct changes *changes = command->state;
+    const struct changes *changes = command->input;
     const struct db_rows *rows = db_result(db, changes->page);
     const size_t found = db_rows_count(rows);
     const size_t shown = shown_of(rows, (size_t)changes->per_page.value);
@@ -342,3 +351,14 @@ enum status audit_changes_reply(struct command *command, struct db *db, void *se
     buf_char(out, '}');
     return ST_OK;
 }
+
+const struct command_handler audit_changes = {
+    .subject = SUBJECT_AUDIT_CHANGES,
+    .needs_organization = true,
+    .fields = fields,
+    .input_size = sizeof(struct changes),
+    .may_be_empty = true,
+    .parse = changes_parse,
+    .query = changes_query,
+    .reply = changes_reply,
+};

@@ -47,46 +47,12 @@ static const struct setting settings[] = {
                 "minimum is longer: 3 or more; 0 = never"},
 };
 
-static const struct route append_routes[] = {
-    {.subject = SUBJECT_AUDIT_APPEND,
-     .operation = OP_NONE,
-     .writes = true,
-     .parse = audit_append_parse},
+static const struct command_handler *const append_handlers[] = {
+    &audit_append,
 };
 
-static const struct route routes[] = {
-    {.subject = SUBJECT_AUDIT_LIST,
-     .operation = OP_AUDIT_LIST,
-     .parse = audit_list_parse,
-     .query = audit_list_query,
-     .reply = audit_list_reply},
-    {.subject = SUBJECT_AUDIT_ENTRIES,
-     .operation = OP_NONE,
-     .parse = audit_entries_parse,
-     .query = audit_list_query,
-     .reply = audit_list_reply},
-    {.subject = SUBJECT_AUDIT_CHANGES,
-     .operation = OP_NONE,
-     .parse = audit_changes_parse,
-     .query = audit_changes_query,
-     .reply = audit_changes_reply},
-    {.subject = SUBJECT_AUDIT_VERIFY,
-     .operation = OP_NONE,
-     .parse = audit_verify_parse,
-     .query = audit_verify_query,
-     .reply = audit_verify_reply},
-    {.subject = SUBJECT_AUDIT_EXPORT,
-     .operation = OP_NONE,
-     .parse = audit_export_parse,
-     .query = audit_export_query,
-     .reply = audit_export_reply},
-    {.subject = SUBJECT_AUDIT_RETAIN,
-     .operation = OP_NONE,
-     .change = CHANGE_AUDIT_RETAIN,
-     .writes = true,
-     .parse = audit_set_retention_parse,
-     .query = audit_set_retention_query,
-     .reply = audit_set_retention_reply},
+static const struct command_handler *const handlers[] = {
+    &audit_list, &audit_entries, &audit_changes, &audit_verify, &audit_export, &audit_set_retention,
 };
 
 /* The last statement is the audit sink's: the actor registers it behind the service's own. */
@@ -100,8 +66,8 @@ static struct audit audit;
 static struct service append_service = {
     .name = "append",
     .group = "audit", /* as the bus knows the whole process */
-    .routes = append_routes,
-    .n_routes = ARRAY_SIZE(append_routes),
+    .handlers = append_handlers,
+    .n_handlers = ARRAY_SIZE(append_handlers),
     .statements = audit_sql,
     .n_statements = SQL_RECORD_ENTRIES,
     .self = &audit,
@@ -110,8 +76,8 @@ static struct service append_service = {
 
 static struct service audit_service = {
     .name = "audit",
-    .routes = routes,
-    .n_routes = ARRAY_SIZE(routes),
+    .handlers = handlers,
+    .n_handlers = ARRAY_SIZE(handlers),
     .statements = audit_sql,
     .n_statements = SQL_RECORD_ENTRIES,
     .self = &audit,

@@ -8,6 +8,7 @@
  */
 
 #include "services/audit/retention.h"
+#include "proto/subject.h"
 
 #include <inttypes.h>
 #include <time.h>
@@ -171,24 +172,12 @@ static const struct field fields[] = {
      .min = 1,
      .max = RETENTION_MONTHS_MAX,
      .offset = offsetof(struct set_retention, months)},
+    FIELDS_END,
 };
 
-enum status audit_set_retention_parse(struct command *command, void *service)
+static void set_retention_query(struct command *command, struct db *db, void *service)
 {
-    struct set_retention *body = ARENA_NEW(command->arena, struct set_retention);
-
-    if (uuid_is_nil(&command->caller.organization_id))
-        return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, "organization_id",
-                              "is required");
-    if (!fields_read_body(command->body, fields, 1, body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
-    command->state = body;
-    return ST_OK;
-}
-
-void audit_set_retention_query(struct command *command, struct db *db, void *service)
-{
-    struct set_retention *body = command->state;
+    struct set_retention *body = command->input;
     char organization[UUID_TEXT + 1];
 
     uuid_format(&command->caller.organization_id, organization);
@@ -199,9 +188,9 @@ void audit_set_retention_query(struct command *command, struct db *db, void *ser
     body->added = db_add(db, SQL_ADD_MINIMUM, params, 2);
 }
 
-enum status audit_set_retention_reply(struct command *command, struct db *db, void *service)
+static enum status set_retention_reply(struct command *command, struct db *db, void *service)
 {
-    const struct set_retention *body = command->state;
+    const struct set_retention *body = command->input;
     const struct db_rows *rows = db_result(db, body->added);
     struct buf *out = &command->reply;
 
@@ -212,6 +201,17 @@ enum status audit_set_retention_reply(struct command *command, struct db *db, vo
     buf_char(out, '}');
     return ST_OK;
 }
+
+const struct command_handler audit_set_retention = {
+    .subject = SUBJECT_AUDIT_RETAIN,
+    .change = CHANGE_AUDIT_RETAIN,
+    .writes = true,
+    .needs_organization = true,
+    .fields = fields,
+    .input_size = sizeof(struct set_retention),
+    .query = set_retention_query,
+    .reply = set_retention_reply,
+};
 
 enum { UPKEEP_TIMEOUT_US = 5 * 1000 * 1000 };
 

@@ -10,6 +10,7 @@
 
 #include "audit_sql.h"
 #include "common/base/clock.h"
+#include "proto/subject.h"
 #include "services/audit/audit.h"
 #include "services/audit/ends.h"
 #include "services/audit/verify_rows.h"
@@ -24,13 +25,10 @@ enum { BACK_MAX = 2000 };
 /* Looking at so many costs as much as a get. */
 enum { ENTRIES_A_UNIT = 2 };
 
-enum status audit_verify_parse(struct command *command, void *service)
+static enum status verify_parse(struct command *command, void *service)
 {
     struct verify_step *verify = ARENA_NEW(command->arena, struct verify_step);
 
-    if (uuid_is_nil(&command->caller.organization_id))
-        return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, "organization_id",
-                              "is required");
     if (!verify_step_read(command, verify))
         return ST_REFUSED;
     command->state = verify;
@@ -102,7 +100,7 @@ static void ask_for_entries(struct verify_step *verify, struct db *db, struct st
     verify->fourth = look_for_nameless(verify, db, organization);
 }
 
-void audit_verify_query(struct command *command, struct db *db, void *service)
+static void verify_query(struct command *command, struct db *db, void *service)
 {
     struct verify_step *verify = command->state;
     char organization[UUID_TEXT + 1];
@@ -265,7 +263,7 @@ static enum status look_along_entries(struct verify_step *verify, struct command
 
 /* -- telling ---------------------------------------------------------------------------------- */
 
-enum status audit_verify_reply(struct command *command, struct db *db, void *service)
+static enum status verify_reply(struct command *command, struct db *db, void *service)
 {
     const struct audit *self = service;
     struct verify_step *verify = command->state;
@@ -284,3 +282,11 @@ enum status audit_verify_reply(struct command *command, struct db *db, void *ser
                       &self->signing, &command->reply);
     return ST_OK;
 }
+
+const struct command_handler audit_verify = {
+    .subject = SUBJECT_AUDIT_VERIFY,
+    .needs_organization = true,
+    .parse = verify_parse,
+    .query = verify_query,
+    .reply = verify_reply,
+};

@@ -70,6 +70,7 @@ static const struct field found_fields[] = {
      .kind = FIELD_INT,
      .max = COUNT_MAX,
      .offset = offsetof(struct verify_found, age)},
+    FIELDS_END,
 };
 
 static void read_found(json_t *value, const char *path, void *slot, struct errors *errors)
@@ -82,8 +83,7 @@ static void read_found(json_t *value, const char *path, void *slot, struct error
 
         if (of == NULL)
             continue;
-        fields_read(of, path, found_fields, ARRAY_SIZE(found_fields), &found,
-                    errors);
+        fields_read(of, path, found_fields, &found, errors);
         report->of[kind] = (struct verify_finding){.count = found.count.value,
                                                    .block = found.block.value,
                                                    .detail = found.detail,
@@ -151,6 +151,7 @@ static const struct field fields[] = {
      .kind = FIELD_CUSTOM,
      .read = read_found,
      .offset = offsetof(struct verify_position, found)},
+    FIELDS_END,
 };
 
 /* -- reading ---------------------------------------------------------------------------------- */
@@ -225,8 +226,7 @@ bool verify_step_read(struct command *command, struct verify_step *out)
     struct verify_position from = {.phase = STR_NONE};
     struct str body = command->body.n > 0 ? command->body : STR("{}");
 
-    if (!fields_read_body(body, fields, ARRAY_SIZE(fields), &from,
-                          &command->errors)) {
+    if (!fields_read_body(body, fields, &from, &command->errors)) {
         (void)command_refuse_all(command, fields_outcome(&command->errors));
         return false;
     }

@@ -70,6 +70,8 @@ static json_t *integer_of(const char *text)
 static json_t *value_of(const struct argument *argument, const char *text)
 {
     switch (argument->kind) {
+    case ARGUMENT_NONE:
+        break;
     case ARGUMENT_CHOICE:
         return is_choice(argument->label, text) ? json_string(text) : NULL;
     case ARGUMENT_BOOL:
@@ -99,6 +101,8 @@ static json_t *value_of(const struct argument *argument, const char *text)
 static const char *expected(const struct argument *argument)
 {
     switch (argument->kind) {
+    case ARGUMENT_NONE:
+        break;
     case ARGUMENT_CHOICE:
     case ARGUMENT_BOOL:
         return argument->label;
@@ -141,7 +145,7 @@ static const struct argument *rival_of(const struct reader *reader, size_t index
 {
     const struct argument *all = reader->into->call->arguments;
 
-    for (size_t i = 0; i < reader->into->call->n; i++)
+    for (size_t i = 0; reader->into->call->arguments[i].kind != ARGUMENT_NONE; i++)
         if (i != index && reader->given[i] && all[i].field != NULL && all[index].field != NULL &&
             strcmp(all[i].field, all[index].field) == 0)
             return &all[i];
@@ -218,7 +222,7 @@ static enum status read_option(struct reader *reader, const char *word)
     reader->list = NULL;
     if (is_option(word, "--nats"))
         return option_value(reader, word, &reader->into->nats_url);
-    for (size_t i = 0; call != NULL && i < call->n; i++) {
+    for (size_t i = 0; call != NULL && call->arguments[i].kind != ARGUMENT_NONE; i++) {
         const struct argument *argument = &call->arguments[i];
 
         if (argument->option == NULL || !is_option(word, argument->option))
@@ -237,7 +241,7 @@ static enum status read_position(struct reader *reader, const char *word)
 {
     const struct convctl_call *call = reader->into->call;
 
-    for (size_t i = 0; i < call->n; i++) {
+    for (size_t i = 0; call->arguments[i].kind != ARGUMENT_NONE; i++) {
         if (call->arguments[i].option == NULL && !reader->given[i])
             return take(reader, i, word);
     }
@@ -254,7 +258,7 @@ static enum status read_verb(struct reader *reader, const char *verb)
     if (call == NULL)
         return wrong(reader, "unknown verb of %s, see convctl %s --help", into->group, into->group);
     into->call = call;
-    for (size_t i = 0; i < call->n; i++) {
+    for (size_t i = 0; call->arguments[i].kind != ARGUMENT_NONE; i++) {
         if (call->arguments[i].field != NULL && into->body == NULL)
             into->body = json_object();
     }
@@ -295,7 +299,7 @@ static enum status check_complete(struct reader *reader)
         return wrong(reader, "no group is named, see convctl --help");
     if (into->call == NULL)
         return wrong(reader, "no verb is named, see convctl %s --help", into->group);
-    for (size_t i = 0; i < into->call->n; i++) {
+    for (size_t i = 0; into->call->arguments[i].kind != ARGUMENT_NONE; i++) {
         if (into->call->arguments[i].required && !reader->given[i])
             return wrong(reader, "%s is missing", name_of(&into->call->arguments[i]));
     }
@@ -339,7 +343,7 @@ static void print_argument(FILE *to, const struct argument *argument)
 static void print_call(FILE *to, const struct convctl_call *call)
 {
     fprintf(to, "  convctl %s %s", call->group, call->verb);
-    for (size_t i = 0; i < call->n; i++)
+    for (size_t i = 0; call->arguments[i].kind != ARGUMENT_NONE; i++)
         print_argument(to, &call->arguments[i]);
     fprintf(to, "\n      %s\n", call->meaning);
 }

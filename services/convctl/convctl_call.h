@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 enum argument_kind {
+    ARGUMENT_NONE, /* there are no more */
     ARGUMENT_TEXT,
     ARGUMENT_CHOICE,           /* one of the words in `label`, which stand between bars */
     ARGUMENT_COUNT,            /* an integer; its range is checked by the service */
@@ -54,9 +55,8 @@ struct convctl_call {
     const char *group, *verb;
     const char *subject;
     enum convctl_kind kind;
-    const char *meaning; /* one line, for --help */
-    struct argument arguments[CONVCTL_ARGUMENTS_MAX];
-    size_t n;
+    const char *meaning;                                  /* one line, for --help */
+    struct argument arguments[CONVCTL_ARGUMENTS_MAX + 1]; /* up to one of ARGUMENT_NONE */
 };
 
 extern const struct convctl_call convctl_calls[];

@@ -45,6 +45,7 @@ static const struct field from_fields[] = {
      .min = 1,
      .max = PHONE_MAX,
      .offset = offsetof(struct from_read, from.phone)},
+    FIELDS_END,
 };
 
 static void from_read(json_t *value, const char *path, void *slot, struct errors *errors)
@@ -54,7 +55,7 @@ static void from_read(json_t *value, const char *path, void *slot, struct errors
     const bool has_external_id = json_object_get(value, "external_id") != NULL;
     const bool has_id = json_object_get(value, "id") != NULL;
 
-    fields_read(value, path, from_fields, ARRAY_SIZE(from_fields), &read, errors);
+    fields_read(value, path, from_fields, &read, errors);
     if (json_is_object(value) && !has_external_id && !has_id)
         errors_add(errors, "parameter_not_found", "from.external_id",
                    "is required unless from.id is given");
@@ -84,12 +85,13 @@ static const struct field create_fields[] = {
      .kind = FIELD_CUSTOM,
      .read = attributes_read,
      .offset = offsetof(struct create_body, custom_attributes)},
+    FIELDS_END,
 };
 
 bool create_body_read(struct str body, struct create_body *out, struct errors *errors)
 {
     *out = (struct create_body){0};
-    return fields_read_body(body, create_fields, ARRAY_SIZE(create_fields), out, errors);
+    return fields_read_body(body, create_fields, out, errors);
 }
 
 static const struct field update_fields[] = {
@@ -98,12 +100,13 @@ static const struct field update_fields[] = {
      .required = true,
      .read = attributes_read,
      .offset = offsetof(struct update_body, custom_attributes)},
+    FIELDS_END,
 };
 
 bool update_body_read(struct str body, struct update_body *out, struct errors *errors)
 {
     *out = (struct update_body){0};
-    return fields_read_body(body, update_fields, ARRAY_SIZE(update_fields), out, errors);
+    return fields_read_body(body, update_fields, out, errors);
 }
 
 #define INVALID "parameter_invalid"

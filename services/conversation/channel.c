@@ -68,18 +68,17 @@ static const struct field open_fields[] = {
      .kind = FIELD_CHOICE,
      .choices = conversation_status_names,
      .offset = offsetof(struct open, status)},
+    FIELDS_END,
 };
 
-enum status conversation_open_parse(struct command *command, void *service)
+static enum status open_parse(struct command *command, void *service)
 {
-    struct open *const open = ARENA_NEW(command->arena, struct open);
+    struct open *const open = command->input;
 
-    open->status = STR("active");
-    if (!conversation_read_body(command, open_fields, ARRAY_SIZE(open_fields), open))
-        return ST_REFUSED;
+    if (open->status.p == NULL)
+        open->status = STR("active");
     if (open->contact_email.p != NULL)
         open->contact_email = text_lower(command->arena, open->contact_email);
-    command->state = open;
     return ST_OK;
 }
 
@@ -95,7 +94,7 @@ static struct str only(struct command *command, struct str value)
 
 static void add_claim(struct command *command, struct db *db)
 {
-    const struct open *const open = command->state;
+    const struct open *const open = command->input;
     const struct str none = only(command, STR_NONE);
     const db_param params[] = {
         only(command, conversation_organization_param(command)),
@@ -109,9 +108,9 @@ static void add_claim(struct command *command, struct db *db)
     db_add(db, SQL_CLAIM, params, ARRAY_SIZE(params));
 }
 
-void conversation_open_query(struct command *command, struct db *db, void *service)
+static void open_query(struct command *command, struct db *db, void *service)
 {
-    struct open *const open = command->state;
+    struct open *const open = command->input;
     const bool is_announced = str_equal(open->channel, STR("widget"));
     const db_param params[] = {
         conversation_organization_param(command),
@@ -131,9 +130,9 @@ void conversation_open_query(struct command *command, struct db *db, void *servi
         command->notice = SUBJECT_NOTICE_EVENTS;
 }
 
-enum status conversation_open_reply(struct command *command, struct db *db, void *service)
+static enum status open_reply(struct command *command, struct db *db, void *service)
 {
-    const struct open *const open = command->state;
+    const struct open *const open = command->input;
     const struct db_rows *const rows = db_result(db, open->result);
 
     if (db_rows_count(rows) != 1)
@@ -147,6 +146,17 @@ enum status conversation_open_reply(struct command *command, struct db *db, void
                           "belongs to another contact, %.*s",
                           STR_ARG(db_value(rows, 0, OPEN_EMAIL_OWNER)));
 }
+
+const struct command_handler conversation_open = {
+    .subject = SUBJECT_CONVERSATION_OPEN,
+    .writes = true,
+    .needs_organization = true,
+    .fields = open_fields,
+    .input_size = sizeof(struct open),
+    .parse = open_parse,
+    .query = open_query,
+    .reply = open_reply,
+};
 
 enum {
     MESSAGE_MAX = 20000,
@@ -165,33 +175,32 @@ static const struct field append_fields[] = {
      .kind = FIELD_TEXT,
      .max = MESSAGE_MAX,
      .offset = offsetof(struct append, body)},
+    FIELDS_END,
 };
 
-enum status conversation_append_parse(struct command *command, void *service)
+static enum status append_parse(struct command *command, void *service)
 {
-    struct append *const append = ARENA_NEW(command->arena, struct append);
+    struct append *const append = command->input;
 
-    append->body = STR("");
-    if (!conversation_read_body(command, append_fields, ARRAY_SIZE(append_fields), append))
-        return ST_REFUSED;
+    if (append->body.p == NULL)
+        append->body = STR("");
     if (!uuid_parse(append->id, &command->conversation_id))
         return conversation_refuse_absent(command);
-    command->state = append;
     return ST_OK;
 }
 
-void conversation_append_query(struct command *command, struct db *db, void *service)
+static void append_query(struct command *command, struct db *db, void *service)
 {
-    struct append *const append = command->state;
+    struct append *const append = command->input;
     const db_param params[] = {conversation_organization_param(command), append->id,
                                conversation_new_id_param(command), append->body};
 
     append->result = db_add(db, SQL_APPEND_MESSAGE, params, 4);
 }
 
-enum status conversation_append_reply(struct command *command, struct db *db, void *service)
+static enum status append_reply(struct command *command, struct db *db, void *service)
 {
-    const struct append *const append = command->state;
+    const struct append *const append = command->input;
     const struct db_rows *const rows = db_result(db, append->result);
 
     if (db_rows_count(rows) != 1)
@@ -202,3 +211,14 @@ enum status conversation_append_reply(struct command *command, struct db *db, vo
         return conversation_refuse_absent(command);
     return conversation_reply_row(command, rows, 0, APPEND_CONVERSATION);
 }
+
+const struct command_handler conversation_append = {
+    .subject = SUBJECT_CONVERSATION_APPEND,
+    .writes = true,
+    .needs_organization = true,
+    .fields = append_fields,
+    .input_size = sizeof(struct append),
+    .parse = append_parse,
+    .query = append_query,
+    .reply = append_reply,
+};

@@ -28,47 +28,17 @@
 #include "common/actor/actor.h"
 
 /* The API's commands. */
-enum status conversation_create_parse(struct command *command, void *service);
-void conversation_create_query(struct command *const *commands, size_t n, struct db *db,
-                               void *service);
-enum status conversation_create_reply(struct command *command, struct db *db, void *service);
-
-enum status conversation_get_parse(struct command *command, void *service);
-void conversation_get_query(struct command *const *commands, size_t n, struct db *db,
-                            void *service);
-enum status conversation_get_reply(struct command *command, struct db *db, void *service);
-
-enum status conversation_update_parse(struct command *command, void *service);
-void conversation_update_query(struct command *command, struct db *db, void *service);
-enum status conversation_update_reply(struct command *command, struct db *db, void *service);
+extern const struct command_handler conversation_create;
+extern const struct command_handler conversation_get;
+extern const struct command_handler conversation_update;
 
 /* What other channels and operators do. */
-enum status conversation_open_parse(struct command *command, void *service);
-void conversation_open_query(struct command *command, struct db *db, void *service);
-enum status conversation_open_reply(struct command *command, struct db *db, void *service);
-
-enum status conversation_append_parse(struct command *command, void *service);
-void conversation_append_query(struct command *command, struct db *db, void *service);
-enum status conversation_append_reply(struct command *command, struct db *db, void *service);
-
-enum status conversation_set_status_parse(struct command *command, void *service);
-void conversation_set_status_query(struct command *command, struct db *db, void *service);
-enum status conversation_set_status_reply(struct command *command, struct db *db, void *service);
-
-enum status conversation_delete_parse(struct command *command, void *service);
-void conversation_delete_query(struct command *command, struct db *db, void *service);
-enum status conversation_delete_reply(struct command *command, struct db *db, void *service);
-
-enum status conversation_inbox_parse(struct command *command, void *service);
-void conversation_inbox_query(struct command *command, struct db *db, void *service);
-enum status conversation_inbox_reply(struct command *command, struct db *db, void *service);
-
-enum status conversation_view_parse(struct command *command, void *service);
-void conversation_view_query(struct command *command, struct db *db, void *service);
-enum status conversation_view_reply(struct command *command, struct db *db, void *service);
-
-enum status conversation_erase_contact_parse(struct command *command, void *service);
-void conversation_erase_contact_query(struct command *command, struct db *db, void *service);
-enum status conversation_erase_contact_reply(struct command *command, struct db *db, void *service);
+extern const struct command_handler conversation_open;
+extern const struct command_handler conversation_append;
+extern const struct command_handler conversation_set_status;
+extern const struct command_handler conversation_delete;
+extern const struct command_handler conversation_erase_contact;
+extern const struct command_handler conversation_inbox;
+extern const struct command_handler conversation_view;
 
 #endif

@@ -22,19 +22,6 @@ struct str conversation_organization_param(struct command *command)
     return conversation_id_param(command, &command->caller.organization_id);
 }
 
-bool conversation_read_body(struct command *command, const struct field *fields, size_t n,
-                            void *into)
-{
-    if (uuid_is_nil(&command->caller.organization_id)) {
-        command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, NULL, "The organization is missing");
-        return false;
-    }
-    if (fields_read_body(command->body, fields, n, into, &command->errors))
-        return true;
-    command_refuse_all(command, fields_outcome(&command->errors));
-    return false;
-}
-
 enum status conversation_refuse_absent(struct command *command)
 {
     return command_refuse(command, OUTCOME_NOT_FOUND, NULL, "No such conversation");

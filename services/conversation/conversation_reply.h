@@ -18,10 +18,6 @@ struct str conversation_new_id_param(struct command *command);
 /* The organization, which is the first parameter of every statement. */
 struct str conversation_organization_param(struct command *command);
 
-/* Reads the body of an operator's command. False: refused; return ST_REFUSED. */
-bool conversation_read_body(struct command *command, const struct field *fields, size_t n,
-                            void *into);
-
 /* Refuses: there is no such conversation, or it belongs to another organization. */
 enum status conversation_refuse_absent(struct command *command);
 

@@ -54,7 +54,7 @@ static bool is_ids(int param)
     return (IDS >> param & 1) != 0;
 }
 
-enum status conversation_create_parse(struct command *command, void *service)
+static enum status create_parse(struct command *command, void *service)
 {
     struct create_request *const create = ARENA_NEW(command->arena, struct create_request);
     const struct body_from *const from = &create->body.from;
@@ -138,8 +138,7 @@ static void ask_group(struct create_request *const *group, size_t n, struct db *
     }
 }
 
-void conversation_create_query(struct command *const *commands, size_t n, struct db *db,
-                               void *service)
+static void create_query(struct command *const *commands, size_t n, struct db *db, void *service)
 {
     struct arena *const arena = commands[0]->arena;
     struct create_request **const requests = ARENA_ARRAY(arena, struct create_request *, n);
@@ -253,7 +252,7 @@ static void note_found(struct command *command, const struct create_row *result)
                          value(result, COLUMN_CONVERSATION + CONVERSATION_CONTACT_ID));
 }
 
-enum status conversation_create_reply(struct command *command, struct db *db, void *service)
+static enum status create_reply(struct command *command, struct db *db, void *service)
 {
     const struct create_request *const create = command->state;
     const struct create_row of = {db_result(db, create->result), create->row};
@@ -286,6 +285,15 @@ enum status conversation_create_reply(struct command *command, struct db *db, vo
     }
     return ST_INTERNAL;
 }
+
+const struct command_handler conversation_create = {
+    .subject = SUBJECT_CONVERSATION_CREATE,
+    .operation = OP_CONVERSATION_CREATE,
+    .writes = true,
+    .parse = create_parse,
+    .reply = create_reply,
+    .query_together = create_query,
+};
 
 /* Absent equals absent. */
 static bool is_same(struct str a, struct str b)

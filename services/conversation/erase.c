@@ -12,6 +12,7 @@
  */
 
 #include "conversation_sql.h"
+#include "proto/subject.h"
 #include "services/conversation/conversation.h"
 #include "services/conversation/conversation_reply.h"
 
@@ -30,32 +31,30 @@ struct delete
 
 static const struct field delete_fields[] = {
     {.name = "id", .kind = FIELD_UUID, .required = true, .offset = offsetof(struct delete, id)},
+    FIELDS_END,
 };
 
-enum status conversation_delete_parse(struct command *command, void *service)
+static enum status delete_parse(struct command *command, void *service)
 {
-    struct delete *const delete = ARENA_NEW(command->arena, struct delete);
+    struct delete *const delete = command->input;
 
-    if (!conversation_read_body(command, delete_fields, 1, delete))
-        return ST_REFUSED;
     if (!uuid_parse(delete->id, &command->conversation_id))
         return conversation_refuse_absent(command);
-    command->state = delete;
     return ST_OK;
 }
 
-void conversation_delete_query(struct command *command, struct db *db, void *service)
+static void delete_query(struct command *command, struct db *db, void *service)
 {
-    struct delete *const delete = command->state;
+    struct delete *const delete = command->input;
     const db_param params[] = {conversation_organization_param(command), delete->id};
 
     delete->result = db_add(db, SQL_DELETE_CONVERSATION, params, 2);
     db_add(db, SQL_DELETE_MESSAGES, params, 2);
 }
 
-enum status conversation_delete_reply(struct command *command, struct db *db, void *service)
+static enum status delete_reply(struct command *command, struct db *db, void *service)
 {
-    const struct delete *const delete = command->state;
+    const struct delete *const delete = command->input;
     const struct db_rows *const rows = db_result(db, delete->result);
 
     if (db_rows_count(rows) != 1)
@@ -70,6 +69,18 @@ enum status conversation_delete_reply(struct command *command, struct db *db, vo
     return ST_OK;
 }
 
+const struct command_handler conversation_delete = {
+    .subject = SUBJECT_CONVERSATION_DELETE,
+    .change = CHANGE_CONVERSATION_DELETE,
+    .writes = true,
+    .needs_organization = true,
+    .fields = delete_fields,
+    .input_size = sizeof(struct delete),
+    .parse = delete_parse,
+    .query = delete_query,
+    .reply = delete_reply,
+};
+
 /* The columns of sql/erase_contact.sql. */
 enum erase_column {
     ERASE_IS_LOCKED,
@@ -83,6 +94,7 @@ struct erase {
 
 static const struct field erase_fields[] = {
     {.name = "id", .kind = FIELD_UUID, .required = true, .offset = offsetof(struct erase, id)},
+    FIELDS_END,
 };
 
 static enum status refuse_unknown(struct command *command)
@@ -90,29 +102,26 @@ static enum status refuse_unknown(struct command *command)
     return command_refuse(command, OUTCOME_NOT_FOUND, NULL, "No such contact");
 }
 
-enum status conversation_erase_contact_parse(struct command *command, void *service)
+static enum status erase_contact_parse(struct command *command, void *service)
 {
-    struct erase *const erase = ARENA_NEW(command->arena, struct erase);
+    struct erase *const erase = command->input;
 
-    if (!conversation_read_body(command, erase_fields, 1, erase))
-        return ST_REFUSED;
     if (!uuid_parse(erase->id, &command->contact_id))
         return refuse_unknown(command);
-    command->state = erase;
     return ST_OK;
 }
 
-void conversation_erase_contact_query(struct command *command, struct db *db, void *service)
+static void erase_contact_query(struct command *command, struct db *db, void *service)
 {
-    struct erase *const erase = command->state;
+    struct erase *const erase = command->input;
     const db_param params[] = {conversation_organization_param(command), erase->id};
 
     erase->result = db_add(db, SQL_ERASE_CONTACT, params, 2);
 }
 
-enum status conversation_erase_contact_reply(struct command *command, struct db *db, void *service)
+static enum status erase_contact_reply(struct command *command, struct db *db, void *service)
 {
-    const struct erase *const erase = command->state;
+    const struct erase *const erase = command->input;
     const struct db_rows *rows = db_result(db, erase->result);
 
     if (db_rows_count(rows) != 1)
@@ -126,3 +135,15 @@ enum status conversation_erase_contact_reply(struct command *command, struct db 
     buf_printf(&command->reply, "{\"id\":\"%.*s\",\"erased\":true}", STR_ARG(erase->id));
     return ST_OK;
 }
+
+const struct command_handler conversation_erase_contact = {
+    .subject = SUBJECT_CONTACT_ERASE,
+    .change = CHANGE_CONTACT_ERASE,
+    .writes = true,
+    .needs_organization = true,
+    .fields = erase_fields,
+    .input_size = sizeof(struct erase),
+    .parse = erase_contact_parse,
+    .query = erase_contact_query,
+    .reply = erase_contact_reply,
+};

@@ -5,6 +5,7 @@
  */
 #include "common/db/params.h"
 #include "conversation_sql.h"
+#include "proto/subject.h"
 #include "services/conversation/conversation.h"
 #include "services/conversation/conversation_reply.h"
 
@@ -13,7 +14,7 @@ struct result_row {
     size_t result, row;
 };
 
-enum status conversation_get_parse(struct command *command, void *service)
+static enum status get_parse(struct command *command, void *service)
 {
     if (!uuid_parse(command->resource_id, &command->conversation_id))
         return conversation_refuse_absent(command);
@@ -21,7 +22,7 @@ enum status conversation_get_parse(struct command *command, void *service)
     return ST_OK;
 }
 
-void conversation_get_query(struct command *const *commands, size_t n, struct db *db, void *service)
+static void get_query(struct command *const *commands, size_t n, struct db *db, void *service)
 {
     struct arena *const arena = commands[0]->arena;
     struct buf organizations, ids;
@@ -39,7 +40,7 @@ void conversation_get_query(struct command *const *commands, size_t n, struct db
         *(struct result_row *)commands[i]->state = (struct result_row){result, i};
 }
 
-enum status conversation_get_reply(struct command *command, struct db *db, void *service)
+static enum status get_reply(struct command *command, struct db *db, void *service)
 {
     const struct result_row *const result = command->state;
     const struct db_rows *const rows = db_result(db, result->result);
@@ -50,3 +51,11 @@ enum status conversation_get_reply(struct command *command, struct db *db, void 
         return conversation_refuse_absent(command);
     return conversation_reply_row(command, rows, result->row, 0);
 }
+
+const struct command_handler conversation_get = {
+    .subject = SUBJECT_CONVERSATION_GET,
+    .operation = OP_CONVERSATION_GET,
+    .parse = get_parse,
+    .reply = get_reply,
+    .query_together = get_query,
+};

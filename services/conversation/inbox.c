@@ -20,6 +20,7 @@
 #include "common/json/json.h"
 #include "common/model/conversation_status.h"
 #include "conversation_sql.h"
+#include "proto/subject.h"
 #include "services/conversation/conversation.h"
 #include "services/conversation/conversation_reply.h"
 
@@ -65,18 +66,15 @@ static const struct field inbox_fields[] = {
      .min = 1,
      .max = PER_PAGE_MAX,
      .offset = offsetof(struct inbox, per_page)},
+    FIELDS_END,
 };
 
-enum status conversation_inbox_parse(struct command *command, void *service)
+static enum status inbox_parse(struct command *command, void *service)
 {
-    struct inbox *const inbox = ARENA_NEW(command->arena, struct inbox);
+    struct inbox *const inbox = command->input;
 
-    inbox->per_page.value = PER_PAGE_DEFAULT;
-    if (command->body.n == 0)
-        command->body = STR("{}");
-    if (!conversation_read_body(command, inbox_fields, ARRAY_SIZE(inbox_fields), inbox))
-        return ST_REFUSED;
-    command->state = inbox;
+    if (!inbox->per_page.given)
+        inbox->per_page.value = PER_PAGE_DEFAULT;
     return ST_OK;
 }
 
@@ -92,9 +90,9 @@ static struct str way_of(const struct inbox *inbox)
     return STR("all");
 }
 
-void conversation_inbox_query(struct command *command, struct db *db, void *service)
+static void inbox_query(struct command *command, struct db *db, void *service)
 {
-    struct inbox *const inbox = command->state;
+    struct inbox *const inbox = command->input;
     struct uuid contact_id;
     const db_param params[] = {
         conversation_organization_param(command),
@@ -121,9 +119,9 @@ static void write_pages(struct buf *out, const struct inbox *inbox, struct str n
     buf_char(out, '}');
 }
 
-enum status conversation_inbox_reply(struct command *command, struct db *db, void *service)
+static enum status inbox_reply(struct command *command, struct db *db, void *service)
 {
-    const struct inbox *const inbox = command->state;
+    const struct inbox *const inbox = command->input;
     const struct db_rows *const rows = db_result(db, inbox->result);
     struct str last = STR_NONE, next = STR_NONE;
     struct buf *const out = &command->reply;
@@ -151,6 +149,17 @@ enum status conversation_inbox_reply(struct command *command, struct db *db, voi
     return ST_OK;
 }
 
+const struct command_handler conversation_inbox = {
+    .subject = SUBJECT_INBOX_LIST,
+    .needs_organization = true,
+    .fields = inbox_fields,
+    .input_size = sizeof(struct inbox),
+    .may_be_empty = true,
+    .parse = inbox_parse,
+    .query = inbox_query,
+    .reply = inbox_reply,
+};
+
 #define MESSAGES_MAX "100"
 
 /* The columns of sql/view.sql behind those of a conversation. */
@@ -166,32 +175,30 @@ struct view {
 
 static const struct field view_fields[] = {
     {.name = "id", .kind = FIELD_UUID, .required = true, .offset = offsetof(struct view, id)},
+    FIELDS_END,
 };
 
-enum status conversation_view_parse(struct command *command, void *service)
+static enum status view_parse(struct command *command, void *service)
 {
-    struct view *const view = ARENA_NEW(command->arena, struct view);
+    struct view *const view = command->input;
 
-    if (!conversation_read_body(command, view_fields, 1, view))
-        return ST_REFUSED;
     if (!uuid_parse(view->id, &command->conversation_id))
         return conversation_refuse_absent(command);
-    command->state = view;
     return ST_OK;
 }
 
-void conversation_view_query(struct command *command, struct db *db, void *service)
+static void view_query(struct command *command, struct db *db, void *service)
 {
-    struct view *const view = command->state;
+    struct view *const view = command->input;
     const db_param params[] = {conversation_organization_param(command), view->id,
                                STR(MESSAGES_MAX)};
 
     view->result = db_add(db, SQL_VIEW, params, 3);
 }
 
-enum status conversation_view_reply(struct command *command, struct db *db, void *service)
+static enum status view_reply(struct command *command, struct db *db, void *service)
 {
-    const struct view *const view = command->state;
+    const struct view *const view = command->input;
     const struct db_rows *const rows = db_result(db, view->result);
     struct buf *const out = &command->reply;
 
@@ -206,3 +213,13 @@ enum status conversation_view_reply(struct command *command, struct db *db, void
     buf_add(out, db_value_bool(rows, 0, VIEW_IS_ERASED) ? STR("true}") : STR("false}"));
     return ST_OK;
 }
+
+const struct command_handler conversation_view = {
+    .subject = SUBJECT_INBOX_VIEW,
+    .needs_organization = true,
+    .fields = view_fields,
+    .input_size = sizeof(struct view),
+    .parse = view_parse,
+    .query = view_query,
+    .reply = view_reply,
+};

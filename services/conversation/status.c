@@ -36,23 +36,21 @@ static const struct field fields[] = {
      .required = true,
      .choices = conversation_status_names,
      .offset = offsetof(struct set_status, status)},
+    FIELDS_END,
 };
 
-enum status conversation_set_status_parse(struct command *command, void *service)
+static enum status set_status_parse(struct command *command, void *service)
 {
-    struct set_status *const set = ARENA_NEW(command->arena, struct set_status);
+    struct set_status *const set = command->input;
 
-    if (!conversation_read_body(command, fields, ARRAY_SIZE(fields), set))
-        return ST_REFUSED;
     if (!uuid_parse(set->id, &command->conversation_id))
         return conversation_refuse_absent(command);
-    command->state = set;
     return ST_OK;
 }
 
-void conversation_set_status_query(struct command *command, struct db *db, void *service)
+static void set_status_query(struct command *command, struct db *db, void *service)
 {
-    struct set_status *const set = command->state;
+    struct set_status *const set = command->input;
     const db_param params[] = {conversation_organization_param(command), set->id, set->status,
                                conversation_status_sources(command->arena, set->status),
                                conversation_new_id_param(command)};
@@ -60,9 +58,9 @@ void conversation_set_status_query(struct command *command, struct db *db, void 
     set->result = db_add(db, SQL_SET_STATUS, params, 5);
 }
 
-enum status conversation_set_status_reply(struct command *command, struct db *db, void *service)
+static enum status set_status_reply(struct command *command, struct db *db, void *service)
 {
-    const struct set_status *const set = command->state;
+    const struct set_status *const set = command->input;
     const struct db_rows *const rows = db_result(db, set->result);
     struct str was;
 
@@ -86,6 +84,18 @@ enum status conversation_set_status_reply(struct command *command, struct db *db
     }
     return conversation_reply_row(command, rows, 0, COLUMN_CONVERSATION);
 }
+
+const struct command_handler conversation_set_status = {
+    .subject = SUBJECT_CONVERSATION_SET_STATUS,
+    .change = CHANGE_CONVERSATION_SET_STATUS,
+    .writes = true,
+    .needs_organization = true,
+    .fields = fields,
+    .input_size = sizeof(struct set_status),
+    .parse = set_status_parse,
+    .query = set_status_query,
+    .reply = set_status_reply,
+};
 
 static const struct move {
     const char *from, *to;

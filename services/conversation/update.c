@@ -5,6 +5,7 @@
  * Retry    safe: merging the same again changes nothing but updated_at
  */
 #include "conversation_sql.h"
+#include "proto/subject.h"
 #include "services/conversation/body.h"
 #include "services/conversation/conversation.h"
 #include "services/conversation/conversation_reply.h"
@@ -16,7 +17,7 @@ enum update_column {
     COLUMN_CONVERSATION,
 };
 
-enum status conversation_update_parse(struct command *command, void *service)
+static enum status update_parse(struct command *command, void *service)
 {
     const bool is_id = uuid_parse(command->resource_id, &command->conversation_id);
     struct update_body body;
@@ -29,7 +30,7 @@ enum status conversation_update_parse(struct command *command, void *service)
     return ST_OK;
 }
 
-void conversation_update_query(struct command *command, struct db *db, void *service)
+static void update_query(struct command *command, struct db *db, void *service)
 {
     const char *const max = arena_printf(command->arena, "%d", ATTRIBUTES_MAX);
     const db_param params[] = {
@@ -42,7 +43,7 @@ void conversation_update_query(struct command *command, struct db *db, void *ser
     *(size_t *)command->state = db_add(db, SQL_UPDATE_ATTRIBUTES, params, 4);
 }
 
-enum status conversation_update_reply(struct command *command, struct db *db, void *service)
+static enum status update_reply(struct command *command, struct db *db, void *service)
 {
     const struct db_rows *const rows = db_result(db, *(size_t *)command->state);
 
@@ -57,3 +58,12 @@ enum status conversation_update_reply(struct command *command, struct db *db, vo
     return command_refuse(command, OUTCOME_PARAMETER_INVALID, "custom_attributes",
                           ATTRIBUTES_TOO_MANY);
 }
+
+const struct command_handler conversation_update = {
+    .subject = SUBJECT_CONVERSATION_UPDATE,
+    .operation = OP_CONVERSATION_UPDATE,
+    .writes = true,
+    .parse = update_parse,
+    .query = update_query,
+    .reply = update_reply,
+};

@@ -215,11 +215,12 @@ void filter_read(json_t *value, const char *path, const struct number_texts *num
         {.name = "field", .kind = FIELD_CUSTOM, .required = true, .read = read_field},
         {.name = "operator", .kind = FIELD_CUSTOM, .required = true, .read = read_operator},
         {.name = "value", .kind = FIELD_CUSTOM, .required = true, .read = read_value},
+        FIELDS_END,
     };
     struct filter_reading reading = {.object = value, .numbers = numbers, .filter = filter};
 
     *filter = (struct filter){0};
-    fields_read(value, path, members, ARRAY_SIZE(members), &reading, errors);
+    fields_read(value, path, members, &reading, errors);
     *names_contact = reading.names_contact;
 }
 

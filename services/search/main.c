@@ -34,12 +34,8 @@ static const struct setting settings[] = {
                 "entries, and recent writes may not be found yet"},
 };
 
-static const struct route routes[] = {
-    {.subject = SUBJECT_SEARCH_CONVERSATIONS,
-     .operation = OP_CONVERSATION_SEARCH,
-     .parse = search_parse,
-     .query = search_query,
-     .reply = search_reply},
+static const struct command_handler *const handlers[] = {
+    &search_conversations,
 };
 
 /* What a batch of pages took is kept for the next one: giving megabytes back to the kernel and
@@ -50,8 +46,8 @@ static struct search search;
 
 static struct service search_service = {
     .name = "search",
-    .routes = routes,
-    .n_routes = ARRAY_SIZE(routes),
+    .handlers = handlers,
+    .n_handlers = ARRAY_SIZE(handlers),
     .statements = search_sql,
     .n_statements = SEARCH_SQL_COUNT,
     .self = &search,

@@ -6,6 +6,7 @@
  * Cursor   the place of the page's last conversation, bound to the query; see search_query.h
  */
 #include "services/search/search.h"
+#include "proto/subject.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,7 +32,7 @@ struct search_state {
     size_t found;             /* index of the statement */
 };
 
-enum status search_parse(struct command *command, void *service)
+static enum status search_parse(struct command *command, void *service)
 {
     const struct search *self = service;
     struct search_state *state = ARENA_NEW(command->arena, struct search_state);
@@ -50,7 +51,7 @@ enum status search_parse(struct command *command, void *service)
     return ST_OK;
 }
 
-void search_query(struct command *command, struct db *db, void *service)
+static void query_page(struct command *command, struct db *db, void *service)
 {
     struct search_state *state = command->state;
     const struct page_token *behind = state->query.starting_after.p != NULL ? &state->behind : NULL;
@@ -163,7 +164,7 @@ static uint32_t cost_of(const struct db_rows *rows)
     return units > 1 && units < UINT32_MAX ? (uint32_t)units : 1;
 }
 
-enum status search_reply(struct command *command, struct db *db, void *service)
+static enum status search_reply(struct command *command, struct db *db, void *service)
 {
     const struct search_state *state = command->state;
     const struct db_rows *rows = db_result(db, state->found);
@@ -200,3 +201,11 @@ enum status search_reply(struct command *command, struct db *db, void *service)
     buf_char(out, '}');
     return ST_OK;
 }
+
+const struct command_handler search_conversations = {
+    .subject = SUBJECT_SEARCH_CONVERSATIONS,
+    .operation = OP_CONVERSATION_SEARCH,
+    .parse = search_parse,
+    .query = query_page,
+    .reply = search_reply,
+};

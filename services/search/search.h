@@ -14,9 +14,6 @@ struct search {
     struct cursor_keys keys;
 };
 
-/* v1.search.conversations */
-enum status search_parse(struct command *command, void *service);
-void search_query(struct command *command, struct db *db, void *service);
-enum status search_reply(struct command *command, struct db *db, void *service);
+extern const struct command_handler search_conversations;
 
 #endif

@@ -88,11 +88,12 @@ static void read_query(json_t *value, const char *path, void *slot, struct error
     static const struct field members[] = {
         {.name = "operator", .kind = FIELD_CUSTOM, .required = true, .read = read_group_operator},
         {.name = "value", .kind = FIELD_CUSTOM, .required = true, .read = read_group_value},
+        FIELDS_END,
     };
     struct query_reading *reading = slot;
 
     if (is_group(value))
-        fields_read(value, path, members, ARRAY_SIZE(members), reading, errors);
+        fields_read(value, path, members, reading, errors);
     else
         add_filter(value, path, reading, errors);
     if (!reading->has_contact && json_is_object(value))
@@ -113,9 +114,10 @@ static void read_pagination(json_t *value, const char *path, void *slot, struct 
          .nullable = true,
          .max = BODY_MAX,
          .offset = offsetof(struct query_reading, starting_after)},
+        FIELDS_END,
     };
 
-    fields_read(value, path, members, ARRAY_SIZE(members), slot, errors);
+    fields_read(value, path, members, slot, errors);
 }
 
 bool search_query_read(struct str body, struct search_query *out, struct errors *errors)
@@ -123,6 +125,7 @@ bool search_query_read(struct str body, struct search_query *out, struct errors 
     static const struct field members[] = {
         {.name = "query", .kind = FIELD_CUSTOM, .required = true, .read = read_query},
         {.name = "pagination", .kind = FIELD_CUSTOM, .read = read_pagination},
+        FIELDS_END,
     };
     struct query_reading reading = {.query = out};
     char error[160];
@@ -134,7 +137,7 @@ bool search_query_read(struct str body, struct search_query *out, struct errors 
         return false;
     }
     if (number_texts_read(body, root, errors->arena, &reading.numbers))
-        fields_read(root, "", members, ARRAY_SIZE(members), &reading, errors);
+        fields_read(root, "", members, &reading, errors);
     else
         errors_add(errors, "invalid_json", NULL, "a number in it cannot be read");
     json_free(root);

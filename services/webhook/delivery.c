@@ -17,6 +17,7 @@
 
 #include "common/base/clock.h"
 #include "common/json/fields.h"
+#include "proto/subject.h"
 #include "services/webhook/webhook.h"
 
 enum {
@@ -36,6 +37,7 @@ static const struct field id_fields[] = {
      .kind = FIELD_UUID,
      .required = true,
      .offset = offsetof(struct delivery_body, id)},
+    FIELDS_END,
 };
 
 static const struct field list_fields[] = {
@@ -49,6 +51,7 @@ static const struct field list_fields[] = {
      .max = LIMIT_MAX,
      .offset = offsetof(struct delivery_body, limit)},
     {.name = "before", .kind = FIELD_UUID, .offset = offsetof(struct delivery_body, before)},
+    FIELDS_END,
 };
 
 static const struct field since_fields[] = {
@@ -62,75 +65,104 @@ static const struct field since_fields[] = {
      .min = 0,
      .max = INT32_MAX,
      .offset = offsetof(struct delivery_body, since)},
+    FIELDS_END,
 };
 
 /* Reads the body and makes its id the second parameter. NULL: refused. */
-static struct webhook_query *read_body(struct command *command, enum webhook_sql statement,
-                                       const struct field *fields, size_t n,
-                                       struct delivery_body *body)
+static struct operator_query *query_for(struct command *command, enum webhook_sql statement)
 {
-    struct webhook_query *query = webhook_for_organization(command, statement);
+    const struct delivery_body *body = command->input;
+    struct operator_query *query = operator_query_for(command, (int)statement);
 
-    if (query == NULL)
-        return NULL;
-    *body = (struct delivery_body){0};
-    if (!fields_read_body(command->body, fields, n, body, &command->errors)) {
-        command_refuse_all(command, fields_outcome(&command->errors));
-        return NULL;
-    }
     webhook_param_id(query, command->arena, body->id);
     return query;
 }
 
-enum status webhook_deliveries_parse(struct command *command, void *service)
+static enum status deliveries_parse(struct command *command, void *service)
 {
-    struct delivery_body body;
-    struct webhook_query *query = read_body(command, SQL_LIST_DELIVERIES, list_fields, 3, &body);
+    const struct delivery_body *body = command->input;
+    struct operator_query *query = query_for(command, SQL_LIST_DELIVERIES);
 
-    if (query == NULL)
-        return ST_REFUSED;
     params_add_int(&query->params, command->arena,
-                   body.limit.given ? body.limit.value : LIMIT_DEFAULT);
-    params_add(&query->params, body.before);
+                   body->limit.given ? body->limit.value : LIMIT_DEFAULT);
+    params_add(&query->params, body->before);
     return ST_OK;
 }
 
-enum status webhook_resend_parse(struct command *command, void *service)
-{
-    struct delivery_body body;
-    struct webhook_query *query = read_body(command, SQL_RESEND, id_fields, 1, &body);
+const struct command_handler webhook_deliveries = {
+    .subject = SUBJECT_WEBHOOK_DELIVERIES,
+    .needs_organization = true,
+    .fields = list_fields,
+    .input_size = sizeof(struct delivery_body),
+    .parse = deliveries_parse,
+    .query = operator_query,
+    .reply = webhook_reply,
+};
 
-    if (query == NULL)
-        return ST_REFUSED;
-    webhook_use_queue(command);
+static enum status resend_parse(struct command *command, void *service)
+{
+    struct operator_query *query = query_for(command, SQL_RESEND);
+
+    webhook_use_queue(command, query);
     return ST_OK;
 }
 
-enum status webhook_resend_failed_parse(struct command *command, void *service)
-{
-    struct delivery_body body;
-    struct webhook_query *query = read_body(command, SQL_RESEND_FAILED, since_fields, 2, &body);
+const struct command_handler webhook_resend = {
+    .subject = SUBJECT_WEBHOOK_RESEND,
+    .change = CHANGE_DELIVERY_RESEND,
+    .writes = true,
+    .needs_organization = true,
+    .fields = id_fields,
+    .input_size = sizeof(struct delivery_body),
+    .parse = resend_parse,
+    .query = operator_query,
+    .reply = webhook_reply_work,
+};
 
-    if (query == NULL)
-        return ST_REFUSED;
-    params_add_int(&query->params, command->arena, body.since.value);
+static enum status resend_failed_parse(struct command *command, void *service)
+{
+    const struct delivery_body *body = command->input;
+    struct operator_query *query = query_for(command, SQL_RESEND_FAILED);
+
+    params_add_int(&query->params, command->arena, body->since.value);
     params_add_int(&query->params, command->arena, RESENT_MAX);
     params_add_int(&query->params, command->arena, RESENT_LOOKED_AT);
     return ST_OK;
 }
 
-enum status webhook_test_parse(struct command *command, void *service)
+const struct command_handler webhook_resend_failed = {
+    .subject = SUBJECT_WEBHOOK_RESEND_FAILED,
+    .change = CHANGE_ENDPOINT_RESEND_FAILED,
+    .writes = true,
+    .needs_organization = true,
+    .fields = since_fields,
+    .input_size = sizeof(struct delivery_body),
+    .parse = resend_failed_parse,
+    .query = operator_query,
+    .reply = webhook_reply_work,
+};
+
+static enum status test_parse(struct command *command, void *service)
 {
     const struct uuid event = uuid_v7(clock_us());
-    struct delivery_body body;
-    struct webhook_query *query = read_body(command, SQL_SEND_TEST, id_fields, 1, &body);
+    struct operator_query *query = query_for(command, SQL_SEND_TEST);
 
-    if (query == NULL)
-        return ST_REFUSED;
-    webhook_use_queue(command);
+    webhook_use_queue(command, query);
     params_add_id(&query->params, command->arena, &event);
     return ST_OK;
 }
+
+const struct command_handler webhook_test = {
+    .subject = SUBJECT_WEBHOOK_TEST,
+    .change = CHANGE_ENDPOINT_TEST,
+    .writes = true,
+    .needs_organization = true,
+    .fields = id_fields,
+    .input_size = sizeof(struct delivery_body),
+    .parse = test_parse,
+    .query = operator_query,
+    .reply = webhook_reply_work,
+};
 
 enum { MINUTE = 60, QUARTER = 900, HOUR = 3600, STEPS_MAX = 1500 };
 
@@ -155,28 +187,35 @@ static const struct field fields[] = {
      .min = MINUTE,
      .max = HOUR,
      .offset = offsetof(struct statistics, step)},
+    FIELDS_END,
 };
 
-enum status webhook_statistics_parse(struct command *command, void *service)
+static enum status statistics_parse(struct command *command, void *service)
 {
-    struct webhook_query *query = webhook_for_organization(command, SQL_READ_STATISTICS);
-    struct statistics body = {0};
+    struct operator_query *query = operator_query_for(command, SQL_READ_STATISTICS);
+    const struct statistics *body = command->input;
     int64_t step;
 
-    if (query == NULL)
-        return ST_REFUSED;
-    if (!fields_read_body(command->body, fields, 3, &body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
-    step = body.step.value;
+    step = body->step.value;
     if (step != MINUTE && step != QUARTER && step != HOUR)
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "step",
                               "must be %d, %d or %d seconds", MINUTE, QUARTER, HOUR);
-    if (body.until.value <= body.since.value ||
-        (body.until.value + step - 1) / step - body.since.value / step > STEPS_MAX)
+    if (body->until.value <= body->since.value ||
+        (body->until.value + step - 1) / step - body->since.value / step > STEPS_MAX)
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "until",
                               "must be later than since, by at most %d steps", STEPS_MAX);
-    params_add_int(&query->params, command->arena, body.since.value);
-    params_add_int(&query->params, command->arena, body.until.value);
+    params_add_int(&query->params, command->arena, body->since.value);
+    params_add_int(&query->params, command->arena, body->until.value);
     params_add_int(&query->params, command->arena, step);
     return ST_OK;
 }
+
+const struct command_handler webhook_statistics = {
+    .subject = SUBJECT_WEBHOOK_STATISTICS,
+    .needs_organization = true,
+    .fields = fields,
+    .input_size = sizeof(struct statistics),
+    .parse = statistics_parse,
+    .query = operator_query,
+    .reply = webhook_reply,
+};

@@ -9,6 +9,7 @@
  */
 
 #include "services/webhook/endpoint.h"
+#include "proto/subject.h"
 
 #include "common/base/clock.h"
 #include "common/db/params.h"
@@ -79,6 +80,7 @@ static const struct field create_fields[] = {
      .read = read_events,
      .offset = offsetof(struct endpoint_create, events)},
     {.name = "signing", .kind = FIELD_BOOL, .offset = offsetof(struct endpoint_create, signing)},
+    FIELDS_END,
 };
 
 /* A host that is an address is checked now; a name is checked when it resolves. */
@@ -92,28 +94,25 @@ static bool is_reachable(const struct webhook *self, const struct webhook_url *p
     return address_policy_allows(&policy, &parsed_url->address);
 }
 
-enum status webhook_endpoint_create_parse(struct command *command, void *service)
+static enum status endpoint_create_parse(struct command *command, void *service)
 {
     const struct webhook *self = service;
-    struct webhook_query *query = webhook_for_organization(command, SQL_CREATE_ENDPOINT);
+    struct operator_query *query = operator_query_for(command, SQL_CREATE_ENDPOINT);
     const struct uuid id = uuid_v7(clock_us());
-    struct endpoint_create body = {0};
+    const struct endpoint_create *body = command->input;
     struct webhook_url parsed_url;
     bool signs;
 
-    if (query == NULL)
-        return ST_REFUSED;
-    if (!fields_read_body(command->body, create_fields, 3, &body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
-    if (webhook_url_read(body.url, &parsed_url) != NULL || !is_reachable(self, &parsed_url))
+    if (webhook_url_read(body->url, &parsed_url) != NULL || !is_reachable(self, &parsed_url))
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "url",
                               "must point to a public address");
-    signs = !body.signing.given || body.signing.value;
+    signs = !body->signing.given || body->signing.value;
+    query->secret_name = "secret";
     query->secret = secret_new(command->arena);
     params_add_id(&query->params, command->arena, &id);
-    params_add(&query->params, body.url);
+    params_add(&query->params, body->url);
     command_note(command, "host", parsed_url.host); /* the rest of a URL can hold a secret */
-    params_add(&query->params, body.events);
+    params_add(&query->params, body->events);
     params_add_bool(&query->params, signs);
     params_add(&query->params, secret_seal(&self->keys, command->arena,
                                            &command->caller.organization_id, &id, query->secret));
@@ -121,27 +120,46 @@ enum status webhook_endpoint_create_parse(struct command *command, void *service
     return ST_OK;
 }
 
+const struct command_handler webhook_endpoint_create = {
+    .subject = SUBJECT_WEBHOOK_ENDPOINT_CREATE,
+    .change = CHANGE_ENDPOINT_CREATE,
+    .writes = true,
+    .needs_organization = true,
+    .fields = create_fields,
+    .input_size = sizeof(struct endpoint_create),
+    .parse = endpoint_create_parse,
+    .query = operator_query,
+    .reply = webhook_reply,
+};
+
 struct endpoint_list {
     struct str before;
 };
 
 static const struct field list_fields[] = {
     {.name = "before", .kind = FIELD_UUID, .offset = offsetof(struct endpoint_list, before)},
+    FIELDS_END,
 };
 
-enum status webhook_endpoint_list_parse(struct command *command, void *service)
+static enum status endpoint_list_parse(struct command *command, void *service)
 {
-    struct webhook_query *query = webhook_for_organization(command, SQL_LIST_ENDPOINTS);
-    const struct str text = command->body.n > 0 ? command->body : STR("{}");
-    struct endpoint_list body = {0};
+    struct operator_query *query = operator_query_for(command, SQL_LIST_ENDPOINTS);
+    const struct endpoint_list *body = command->input;
 
-    if (query == NULL)
-        return ST_REFUSED;
-    if (!fields_read_body(text, list_fields, 1, &body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
-    params_add(&query->params, body.before);
+    params_add(&query->params, body->before);
     return ST_OK;
 }
+
+const struct command_handler webhook_endpoint_list = {
+    .subject = SUBJECT_WEBHOOK_ENDPOINT_LIST,
+    .needs_organization = true,
+    .fields = list_fields,
+    .input_size = sizeof(struct endpoint_list),
+    .may_be_empty = true,
+    .parse = endpoint_list_parse,
+    .query = operator_query,
+    .reply = webhook_reply,
+};
 
 struct endpoint_set {
     struct str id;
@@ -157,33 +175,62 @@ static const struct field set_fields[] = {
      .kind = FIELD_BOOL,
      .required = true,
      .offset = offsetof(struct endpoint_set, enabled)},
+    FIELDS_END,
 };
 
-static enum status parse_one(struct command *command, enum webhook_sql statement, size_t n_fields)
-{
-    struct webhook_query *query = webhook_for_organization(command, statement);
-    struct endpoint_set body = {0};
+static const struct field delete_fields[] = {
+    {.name = "id",
+     .kind = FIELD_UUID,
+     .required = true,
+     .offset = offsetof(struct endpoint_set, id)},
+    FIELDS_END,
+};
 
-    if (query == NULL)
-        return ST_REFUSED;
-    if (!fields_read_body(command->body, set_fields, n_fields, &body, &command->errors))
-        return command_refuse_all(command, fields_outcome(&command->errors));
-    webhook_use_queue(command);
-    webhook_param_id(query, command->arena, body.id);
-    if (body.enabled.given)
-        params_add_bool(&query->params, body.enabled.value);
+static enum status parse_one(struct command *command, enum webhook_sql statement)
+{
+    const struct endpoint_set *body = command->input;
+    struct operator_query *query = operator_query_for(command, (int)statement);
+
+    webhook_use_queue(command, query);
+    webhook_param_id(query, command->arena, body->id);
+    if (body->enabled.given)
+        params_add_bool(&query->params, body->enabled.value);
     return ST_OK;
 }
 
-enum status webhook_endpoint_set_parse(struct command *command, void *service)
+static enum status endpoint_set_parse(struct command *command, void *service)
 {
-    return parse_one(command, SQL_SET_ENDPOINT, 2);
+    return parse_one(command, SQL_SET_ENDPOINT);
 }
 
-enum status webhook_endpoint_delete_parse(struct command *command, void *service)
+const struct command_handler webhook_endpoint_set = {
+    .subject = SUBJECT_WEBHOOK_ENDPOINT_SET,
+    .change = CHANGE_ENDPOINT_SET,
+    .writes = true,
+    .needs_organization = true,
+    .fields = set_fields,
+    .input_size = sizeof(struct endpoint_set),
+    .parse = endpoint_set_parse,
+    .query = operator_query,
+    .reply = webhook_reply,
+};
+
+static enum status endpoint_delete_parse(struct command *command, void *service)
 {
-    return parse_one(command, SQL_DELETE_ENDPOINT, 1);
+    return parse_one(command, SQL_DELETE_ENDPOINT);
 }
+
+const struct command_handler webhook_endpoint_delete = {
+    .subject = SUBJECT_WEBHOOK_ENDPOINT_DELETE,
+    .change = CHANGE_ENDPOINT_DELETE,
+    .writes = true,
+    .needs_organization = true,
+    .fields = delete_fields,
+    .input_size = sizeof(struct endpoint_set),
+    .parse = endpoint_delete_parse,
+    .query = operator_query,
+    .reply = webhook_reply,
+};
 
 static const struct str names[EVENT_TYPES] = {
     [EVENT_CONVERSATION_CREATED] = STR("conversation.created"),

@@ -84,38 +84,24 @@ static struct sender *sender;
 
 /* Nothing here is in the audit log: that is the API's, and these are not its operations. What
    changes something is in the log of changes. */
-static const struct route routes[] = {
-    {SUBJECT_WEBHOOK_ENDPOINT_CREATE, OP_NONE, CHANGE_ENDPOINT_CREATE, true,
-     webhook_endpoint_create_parse, webhook_query, webhook_reply, NULL},
-    {SUBJECT_WEBHOOK_ENDPOINT_SET, OP_NONE, CHANGE_ENDPOINT_SET, true, webhook_endpoint_set_parse,
-     webhook_query, webhook_reply, NULL},
-    {SUBJECT_WEBHOOK_ENDPOINT_DELETE, OP_NONE, CHANGE_ENDPOINT_DELETE, true,
-     webhook_endpoint_delete_parse, webhook_query, webhook_reply, NULL},
-    {SUBJECT_WEBHOOK_RESEND, OP_NONE, CHANGE_DELIVERY_RESEND, true, webhook_resend_parse,
-     webhook_query, webhook_reply_work, NULL},
-    {SUBJECT_WEBHOOK_TEST, OP_NONE, CHANGE_ENDPOINT_TEST, true, webhook_test_parse, webhook_query,
-     webhook_reply_work, NULL},
-    {SUBJECT_WEBHOOK_PUBLISH, OP_NONE, CHANGE_NONE, true, webhook_publish_parse, webhook_query,
-     webhook_reply_work, NULL},
+static const struct command_handler *const handlers[] = {
+    &webhook_endpoint_create, &webhook_endpoint_set, &webhook_endpoint_delete,
+    &webhook_resend,          &webhook_test,         &webhook_publish,
 };
 
 /* What reads much. Other commands take the lock of all sending: these do not prolong it. */
-static const struct route page_routes[] = {
-    {SUBJECT_WEBHOOK_ENDPOINT_LIST, OP_NONE, CHANGE_NONE, false, webhook_endpoint_list_parse,
-     webhook_query, webhook_reply, NULL},
-    {SUBJECT_WEBHOOK_DELIVERIES, OP_NONE, CHANGE_NONE, false, webhook_deliveries_parse,
-     webhook_query, webhook_reply, NULL},
-    {SUBJECT_WEBHOOK_RESEND_FAILED, OP_NONE, CHANGE_ENDPOINT_RESEND_FAILED, true,
-     webhook_resend_failed_parse, webhook_query, webhook_reply_work, NULL},
-    {SUBJECT_WEBHOOK_STATISTICS, OP_NONE, CHANGE_NONE, false, webhook_statistics_parse,
-     webhook_query, webhook_reply, NULL},
+static const struct command_handler *const page_handlers[] = {
+    &webhook_endpoint_list,
+    &webhook_deliveries,
+    &webhook_resend_failed,
+    &webhook_statistics,
 };
 
 static struct service page_service = {
     .name = "pages",
     .group = "webhook", /* as the bus knows the whole process */
-    .routes = page_routes,
-    .n_routes = ARRAY_SIZE(page_routes),
+    .handlers = page_handlers,
+    .n_handlers = ARRAY_SIZE(page_handlers),
     .statements = webhook_sql,
     .n_statements = WEBHOOK_SQL_COUNT,
     .self = &webhook,
@@ -127,8 +113,8 @@ static struct service page_service = {
 
 static struct service webhook_service = {
     .name = "webhook",
-    .routes = routes,
-    .n_routes = ARRAY_SIZE(routes),
+    .handlers = handlers,
+    .n_handlers = ARRAY_SIZE(handlers),
     .statements = webhook_sql,
     .n_statements = WEBHOOK_SQL_COUNT,
     .self = &webhook,

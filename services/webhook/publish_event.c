@@ -9,6 +9,7 @@
  */
 #include "common/base/clock.h"
 #include "common/json/fields.h"
+#include "proto/subject.h"
 #include "services/webhook/webhook.h"
 
 enum { TEXT_MAX = 255 };
@@ -36,6 +37,7 @@ static const struct field ticket_fields[] = {
      .min = 1,
      .max = TEXT_MAX,
      .offset = offsetof(struct ticket, status)},
+    FIELDS_END,
 };
 
 struct handoff {
@@ -56,6 +58,7 @@ static const struct field handoff_fields[] = {
      .min = 1,
      .max = TEXT_MAX,
      .offset = offsetof(struct handoff, status)},
+    FIELDS_END,
 };
 
 struct event_body {
@@ -80,6 +83,7 @@ static const struct field fields[] = {
      .required = true,
      .read = keep_data,
      .offset = offsetof(struct event_body, data)},
+    FIELDS_END,
 };
 
 static void add(struct buf *out, const char *name, struct str value)
@@ -93,7 +97,7 @@ static struct str ticket_data(json_t *data, struct errors *errors)
     struct ticket ticket = {0};
     struct buf out;
 
-    fields_read(data, "data", ticket_fields, 3, &ticket, errors);
+    fields_read(data, "data", ticket_fields, &ticket, errors);
     buf_init(&out, errors->arena, 256);
     buf_char(&out, '{');
     add(&out, "id", ticket.id);
@@ -108,7 +112,7 @@ static struct str handoff_data(json_t *data, struct errors *errors)
     struct handoff handoff = {0};
     struct buf out;
 
-    fields_read(data, "data", handoff_fields, 3, &handoff, errors);
+    fields_read(data, "data", handoff_fields, &handoff, errors);
     buf_init(&out, errors->arena, 256);
     buf_char(&out, '{');
     add(&out, "id", handoff.id);
@@ -118,16 +122,14 @@ static struct str handoff_data(json_t *data, struct errors *errors)
     return buf_str(&out);
 }
 
-enum status webhook_publish_parse(struct command *command, void *service)
+static enum status publish_parse(struct command *command, void *service)
 {
-    struct webhook_query *query = webhook_for_organization(command, SQL_PUBLISH_EVENT);
+    struct operator_query *query = operator_query_for(command, SQL_PUBLISH_EVENT);
     const struct uuid id = uuid_v7(clock_us());
     struct event_body body = {0};
     struct str data = STR_NONE;
 
-    if (query == NULL)
-        return ST_REFUSED;
-    if (fields_read_body(command->body, fields, 2, &body, &command->errors))
+    if (fields_read_body(command->body, fields, &body, &command->errors))
         data = str_equal(body.type, STR("ai.handoff")) ? handoff_data(body.data, &command->errors)
                                                        : ticket_data(body.data, &command->errors);
     json_free(body.data);
@@ -138,3 +140,12 @@ enum status webhook_publish_parse(struct command *command, void *service)
     params_add(&query->params, data);
     return ST_OK;
 }
+
+const struct command_handler webhook_publish = {
+    .subject = SUBJECT_WEBHOOK_PUBLISH,
+    .writes = true,
+    .needs_organization = true,
+    .parse = publish_parse,
+    .query = operator_query,
+    .reply = webhook_reply_work,
+};

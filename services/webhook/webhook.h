@@ -11,10 +11,9 @@
 #ifndef SERVICES_WEBHOOK_WEBHOOK_H
 #define SERVICES_WEBHOOK_WEBHOOK_H
 
-#include "common/actor/actor.h"
+#include "common/actor/operator_command.h"
 #include "common/base/ip.h"
 #include "common/base/metrics.h"
-#include "common/db/params.h"
 #include "services/webhook/signing.h"
 #include "webhook_sql.h"
 
@@ -38,33 +37,22 @@ struct webhook {
     } rekey;
 };
 
-/* A parsed command: what to query, and what the rows alone do not hold. */
-struct webhook_query {
-    enum webhook_sql statement;
-    struct params params;
-    bool uses_queue;   /* the statement works on the queue */
-    struct str secret; /* told to the caller this once; STR_NONE = none */
-    size_t index;      /* of the statement in the batch */
-};
+/* -- the commands ----------------------------------------------------------------------------- */
 
-/* -- parse: one a subject ------------------------------------------------------------------------
- */
-
-enum status webhook_endpoint_create_parse(struct command *command, void *service);
-enum status webhook_endpoint_list_parse(struct command *command, void *service);
-enum status webhook_endpoint_set_parse(struct command *command, void *service);
-enum status webhook_endpoint_delete_parse(struct command *command, void *service);
-enum status webhook_deliveries_parse(struct command *command, void *service);
-enum status webhook_resend_parse(struct command *command, void *service);
-enum status webhook_resend_failed_parse(struct command *command, void *service);
-enum status webhook_test_parse(struct command *command, void *service);
-enum status webhook_statistics_parse(struct command *command, void *service);
-enum status webhook_publish_parse(struct command *command, void *service);
+extern const struct command_handler webhook_endpoint_create;
+extern const struct command_handler webhook_endpoint_list;
+extern const struct command_handler webhook_endpoint_set;
+extern const struct command_handler webhook_endpoint_delete;
+extern const struct command_handler webhook_deliveries;
+extern const struct command_handler webhook_resend;
+extern const struct command_handler webhook_resend_failed;
+extern const struct command_handler webhook_test;
+extern const struct command_handler webhook_publish;
+extern const struct command_handler webhook_statistics;
 
 /* -- query and reply -----------------------------------------------------------------------------
  */
 
-void webhook_query(struct command *command, struct db *db, void *service);
 enum status webhook_reply(struct command *command, struct db *db, void *service);
 /* The same; and the sender is told that there is something to do. */
 enum status webhook_reply_work(struct command *command, struct db *db, void *service);
@@ -72,15 +60,12 @@ enum status webhook_reply_work(struct command *command, struct db *db, void *ser
 /* -- for the parse hooks -------------------------------------------------------------------------
  */
 
-/* A new query with the organization as its first parameter; NULL when the header was missing, and
-   the command is refused then. */
-struct webhook_query *webhook_for_organization(struct command *command, enum webhook_sql statement);
 /* An id as a caller wrote it: one in capitals names nothing, and the nil UUID finds nothing. */
-void webhook_param_id(struct webhook_query *query, struct arena *arena, struct str text);
+void webhook_param_id(struct operator_query *query, struct arena *arena, struct str text);
 
 /* The statement works on the queue, and so takes its lock. It is run behind those of its batch that
    do not: the queue is not blocked by them. */
-void webhook_use_queue(struct command *command);
+void webhook_use_queue(struct command *command, struct operator_query *query);
 
 /* Once an hour: partitions made ahead and dropped in time, old events and old waits let go. What is
    much goes in steps, one every time that the actor is idle. During a long read of the log,

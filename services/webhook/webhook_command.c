@@ -8,35 +8,14 @@
 #include "proto/subject.h"
 #include "services/webhook/webhook.h"
 
-enum { RESULT, REPLY };
-
-/* What a statement found instead of doing its work; besides these there are "ok" and "same", which
-   found it done. */
-static const struct webhook_result {
-    struct str name;
-    const char *message;
-} results[] = {
-    {STR("too_many"), "The organization has reached its limit of endpoints"},
-    {STR("disabled"), "The endpoint is disabled; enable it first"},
-    {STR("gone"), "The endpoint has been deleted"},
+static const struct operator_result results[] = {
+    {STR("too_many"), OUTCOME_CONFLICT, NULL,
+     "The organization has reached its limit of endpoints"},
+    {STR("disabled"), OUTCOME_CONFLICT, NULL, "The endpoint is disabled; enable it first"},
+    {STR("gone"), OUTCOME_CONFLICT, NULL, "The endpoint has been deleted"},
 };
 
-struct webhook_query *webhook_for_organization(struct command *command, enum webhook_sql statement)
-{
-    struct webhook_query *query;
-
-    if (uuid_is_nil(&command->caller.organization_id)) {
-        command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, HEADER_ORGANIZATION, "is required");
-        return NULL;
-    }
-    query = ARENA_NEW(command->arena, struct webhook_query);
-    query->statement = statement;
-    params_add_id(&query->params, command->arena, &command->caller.organization_id);
-    command->state = query;
-    return query;
-}
-
-void webhook_param_id(struct webhook_query *query, struct arena *arena, struct str text)
+void webhook_param_id(struct operator_query *query, struct arena *arena, struct str text)
 {
     struct uuid id = {0};
 
@@ -45,71 +24,18 @@ void webhook_param_id(struct webhook_query *query, struct arena *arena, struct s
     params_add_id(&query->params, arena, &id);
 }
 
-void webhook_use_queue(struct command *command)
+void webhook_use_queue(struct command *command, struct operator_query *query)
 {
-    struct webhook_query *query = command->state;
-
-    query->uses_queue = true;
+    query->has_lock = true;
+    query->lock_statement = SQL_LOCK_QUEUE;
     command->lock_order = 1;
-}
-
-void webhook_query(struct command *command, struct db *db, void *service)
-{
-    struct webhook_query *query = command->state;
-
-    if (query->uses_queue)
-        db_add(db, SQL_LOCK_QUEUE, NULL, 0);
-    query->index = db_add(db, (int)query->statement, query->params.at, query->params.n);
-}
-
-/* The database's object, and the secret as its last member. */
-static void write_reply(struct command *command, const struct webhook_query *query,
-                        struct str object)
-{
-    if (query->secret.p == NULL) {
-        buf_add(&command->reply, object);
-        return;
-    }
-    object.n--;
-    buf_add(&command->reply, object);
-    json_add_key(&command->reply, "secret");
-    json_add_string(&command->reply, query->secret);
-    buf_char(&command->reply, '}');
-}
-
-static enum status misunderstand(const struct command *command, struct str result)
-{
-    LOG(LOG_ERROR, "unexpected result of a statement", log_str("route", command->route->subject),
-        log_slice("result", result));
-    return ST_INTERNAL;
-}
-
-static enum status refuse_result(struct command *command, struct str name)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
-        if (str_equal(name, results[i].name))
-            return command_refuse(command, OUTCOME_CONFLICT, NULL, "%s", results[i].message);
-    }
-    return misunderstand(command, name);
 }
 
 enum status webhook_reply(struct command *command, struct db *db, void *service)
 {
-    const struct webhook_query *query = command->state;
-    const struct db_rows *rows = db_result(db, query->index);
-    struct str result, reply;
-
-    if (db_rows_count(rows) == 0)
-        return command_refuse(command, OUTCOME_NOT_FOUND, NULL, "Not found");
-    result = db_value(rows, 0, RESULT);
-    command->is_no_change = str_equal(result, STR("same"));
-    if (!str_equal(result, STR("ok")) && !command->is_no_change)
-        return refuse_result(command, result);
-    reply = db_value(rows, 0, REPLY);
-    if (reply.n < 2)
-        return misunderstand(command, result);
-    write_reply(command, query, reply);
-    return ST_OK;
+    return operator_reply(
+        command, db,
+        &(struct operator_results){results, ARRAY_SIZE(results), OUTCOME_NOT_FOUND, "Not found"});
 }
 
 enum status webhook_reply_work(struct command *command, struct db *db, void *service)

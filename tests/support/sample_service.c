@@ -151,19 +151,52 @@ static enum status value_reply(struct command *command, struct db *db, void *ser
     return ST_OK;
 }
 
-static const struct route routes[] = {
-    {SAMPLE_PUT, OP_CONVERSATION_CREATE, CHANGE_NONE, true, put_parse, put_query, put_reply, NULL},
-    {SAMPLE_PUT_ALL, OP_CONVERSATION_CREATE, CHANGE_NONE, true, put_parse, NULL, put_reply,
-     put_all_query},
-    {SAMPLE_BLOCK, OP_CONVERSATION_UPDATE, CHANGE_NONE, true, NULL, block_query, put_reply, NULL},
-    {SAMPLE_COUNT, OP_CONVERSATION_GET, CHANGE_NONE, false, NULL, count_query, value_reply, NULL},
-    {SAMPLE_FILL, OP_CONVERSATION_GET, CHANGE_NONE, false, NULL, fill_query, value_reply, NULL},
+static const struct command_handler put = {
+    .subject = SAMPLE_PUT,
+    .operation = OP_CONVERSATION_CREATE,
+    .writes = true,
+    .parse = put_parse,
+    .query = put_query,
+    .reply = put_reply,
 };
+
+static const struct command_handler put_all = {
+    .subject = SAMPLE_PUT_ALL,
+    .operation = OP_CONVERSATION_CREATE,
+    .writes = true,
+    .parse = put_parse,
+    .reply = put_reply,
+    .query_together = put_all_query,
+};
+
+static const struct command_handler block = {
+    .subject = SAMPLE_BLOCK,
+    .operation = OP_CONVERSATION_UPDATE,
+    .writes = true,
+    .query = block_query,
+    .reply = put_reply,
+};
+
+static const struct command_handler count = {
+    .subject = SAMPLE_COUNT,
+    .operation = OP_CONVERSATION_GET,
+    .query = count_query,
+    .reply = value_reply,
+};
+
+static const struct command_handler fill = {
+    .subject = SAMPLE_FILL,
+    .operation = OP_CONVERSATION_GET,
+    .query = fill_query,
+    .reply = value_reply,
+};
+
+static const struct command_handler *const handlers[] = {&put, &put_all, &block, &count, &fill};
 
 const struct service sample_service = {
     .name = "sample",
-    .routes = routes,
-    .n_routes = ARRAY_SIZE(routes),
+    .handlers = handlers,
+    .n_handlers = ARRAY_SIZE(handlers),
     .statements = statements,
     .n_statements = STATEMENTS,
     .audit_sink = &audit_log,

@@ -153,20 +153,28 @@ Test(check_drift, finds_who_sends_what_he_may_not_and_who_is_said_to)
 
 Test(check_drift, finds_a_route_in_another_service_or_without_its_change)
 {
-    edit("services/access/main.c", "s/SUBJECT_ACCESS_ORG_GET/SUBJECT_WEBHOOK_DELIVERIES/");
-    edit("services/webhook/main.c", "s/SUBJECT_WEBHOOK_DELIVERIES/SUBJECT_ACCESS_ORG_GET/; "
-                                    "s/CHANGE_ENDPOINT_DELETE/CHANGE_NONE/");
+    edit("services/access/organization.c", "s/SUBJECT_ACCESS_ORG_GET/SUBJECT_WEBHOOK_DELIVERIES/");
+    edit("services/webhook/delivery.c", "s/SUBJECT_WEBHOOK_DELIVERIES/SUBJECT_ACCESS_ORG_GET/");
+    edit("services/webhook/endpoint.c", "s/CHANGE_ENDPOINT_DELETE/CHANGE_NONE/");
     EXPECT("check-contract", "the route for v1.webhook.deliveries is in services/access/main.c",
            "the route for v1.access.org-get is in services/webhook/main.c",
            "services/webhook/main.c: v1.webhook.endpoint-delete writes and has no change",
            "services/*/main.c, changes: lacks CHANGE_ENDPOINT_DELETE of proto/change.def");
 }
 
+Test(check_drift, finds_a_handler_that_no_service_lists)
+{
+    edit("services/search/main.c", "s/&search_conversations/NULL/");
+    EXPECT("check-contract", "services/search/main.c: does not list search_conversations",
+           "services/search/main.c: no route for v1.search.conversations");
+}
+
 Test(check_drift, finds_a_call_that_is_said_to_read_and_does_not_or_that_nobody_tries)
 {
     edit("services/convctl/convctl_call.c",
-         "s/(\"v?key\", \"revoke\".*)CONVCTL_CHANGES/\\1CONVCTL_READS/");
-    edit("services/convctl/convctl_call.c", "s/\"contact\", \"erase\"/\"contact\", \"wipe\"/");
+         "s/(\"key\", \\.verb = \"revoke\".*)CONVCTL_CHANGES/\\1CONVCTL_READS/");
+    edit("services/convctl/convctl_call.c",
+         "s/\"contact\", \\.verb = \"erase\"/\"contact\", .verb = \"wipe\"/");
     EXPECT("check-contract", "services/convctl/convctl_call.c: key revoke is CONVCTL_READS, unlike",
            "tests/integration: no test calls convctl contact wipe");
 }
@@ -174,7 +182,7 @@ Test(check_drift, finds_a_call_that_is_said_to_read_and_does_not_or_that_nobody_
 Test(check_drift, finds_a_member_that_is_not_described_or_that_the_audit_log_keeps_quiet_about)
 {
     edit("services/convctl/convctl_call.c",
-         "s/\"plan\", ARGUMENT_CHOICE\\)\\}, 2/\"tier\", ARGUMENT_CHOICE)}, 2/");
+         "/NEEDED\\(\"--name\"/{n; s/\"plan\", ARGUMENT_CHOICE/\"tier\", ARGUMENT_CHOICE/}");
     edit("proto/change.def", "s/\"plan rate_limit\"/\"tier rate_limit\"/");
     edit("proto/README.md", "s/(org-create` .*)\"name\"/\\1\"title\"/");
     EXPECT(

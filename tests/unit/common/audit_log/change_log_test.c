@@ -30,10 +30,10 @@ TestSuite(change_log, .init = open_arena, .fini = release_arena);
 static struct command *made(enum change change, const char *body, const char *reply)
 {
     struct command *command = ARENA_NEW(&arena, struct command);
-    struct route *route = ARENA_NEW(&arena, struct route);
+    struct command_handler *handler = ARENA_NEW(&arena, struct command_handler);
 
-    route->change = change;
-    *command = (struct command){.route = route, .arena = &arena, .body = str_of(body)};
+    handler->change = change;
+    *command = (struct command){.handler = handler, .arena = &arena, .body = str_of(body)};
     buf_init(&command->reply, &arena, 64);
     buf_add(&command->reply, str_of(reply));
     errors_init(&command->errors, &arena);

@@ -46,6 +46,7 @@ static const struct field fields[] = {
      .kind = FIELD_CUSTOM,
      .read = note,
      .offset = offsetof(struct target, was_read)},
+    FIELDS_END,
 };
 
 static struct arena arena;
@@ -69,8 +70,7 @@ static bool read(const char *body)
 {
     errors_init(&errors, &arena);
     target = (struct target){0};
-    return fields_read_body(str_of(body), fields, ARRAY_SIZE(fields), &target,
-                            &errors);
+    return fields_read_body(str_of(body), fields, &target, &errors);
 }
 
 static void assert_refused(const char *body, const char *field)
@@ -162,13 +162,14 @@ Test(fields, say_exactly_where_there_is_one_length_and_tell_null_from_absent)
          .nullable = true,
          .max = 9,
          .offset = offsetof(struct target, count)},
+        FIELDS_END,
     };
     struct target into = {0};
 
-    cr_expect(fields_read_body(STR("{\"text\":\"abc\"}"), own, 2, &into, &errors));
+    cr_expect(fields_read_body(STR("{\"text\":\"abc\"}"), own, &into, &errors));
     cr_expect_not(into.count.is_null || into.count.given);
-    cr_expect(fields_read_body(STR("{\"count\":null}"), own, 2, &into, &errors));
+    cr_expect(fields_read_body(STR("{\"count\":null}"), own, &into, &errors));
     cr_expect(into.count.is_null && !into.count.given);
-    cr_expect_not(fields_read_body(STR("{\"text\":\"x\"}"), own, 2, &into, &errors));
+    cr_expect_not(fields_read_body(STR("{\"text\":\"x\"}"), own, &into, &errors));
     cr_expect_str_eq(errors.at[0].message, "must be exactly 3 characters long");
 }

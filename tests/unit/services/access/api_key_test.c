@@ -12,7 +12,7 @@ Test(api_key, sends_the_hash_of_its_token_to_the_database_and_never_the_token)
     char hash_text[2 * SHA256_BYTES + 1];
     struct str token;
 
-    parsed_accepts(&parsed, access_key_create_parse, "{\"name\":\"k\",\"scope\":\"full\"}");
+    parsed_accepts(&parsed, &access_key_create, "{\"name\":\"k\",\"scope\":\"full\"}");
     token = parsed.query->secret;
     cr_assert_str_eq(parsed.query->secret_name, "token");
     cr_assert_eq(token_classify(token), TOKEN_LIVE);
@@ -29,7 +29,7 @@ Test(api_key, keeps_the_ends_of_its_token_for_display)
 {
     struct parsed parsed;
 
-    parsed_accepts(&parsed, access_key_create_parse,
+    parsed_accepts(&parsed, &access_key_create,
                    "{\"name\":\"k\",\"scope\":\"read\",\"expires_in\":60}");
     cr_assert_eq(token_classify(parsed.query->secret), TOKEN_READ);
     parsed_param(&parsed, NAME, "k");
@@ -45,33 +45,31 @@ Test(api_key, does_not_expire_unless_it_is_told_to)
 {
     struct parsed parsed;
 
-    parsed_accepts(&parsed, access_key_create_parse, "{\"name\":\"k\",\"scope\":\"full\"}");
+    parsed_accepts(&parsed, &access_key_create, "{\"name\":\"k\",\"scope\":\"full\"}");
     parsed_param(&parsed, EXPIRES_IN, NULL);
     arena_release(&parsed.arena);
 }
 
 Test(api_key, refuses_bodies_that_break_the_contract)
 {
-    parsed_refuses(access_key_create_parse, "{\"scope\":\"full\"}", "parameter_not_found", "name");
-    parsed_refuses(access_key_create_parse, "{\"name\":\"k\"}", "parameter_not_found", "scope");
-    parsed_refuses(access_key_create_parse, "{\"name\":\"k\",\"scope\":\"Full\"}", INVALID,
-                   "scope");
-    parsed_refuses(access_key_create_parse, "{\"name\":\"k\",\"scope\":\"full\",\"expires_in\":0}",
+    parsed_refuses(&access_key_create, "{\"scope\":\"full\"}", "parameter_not_found", "name");
+    parsed_refuses(&access_key_create, "{\"name\":\"k\"}", "parameter_not_found", "scope");
+    parsed_refuses(&access_key_create, "{\"name\":\"k\",\"scope\":\"Full\"}", INVALID, "scope");
+    parsed_refuses(&access_key_create, "{\"name\":\"k\",\"scope\":\"full\",\"expires_in\":0}",
                    INVALID, "expires_in");
-    parsed_refuses(access_key_create_parse,
-                   "{\"name\":\"k\",\"scope\":\"full\",\"expires_in\":null}", INVALID,
-                   "expires_in");
-    parsed_refuses(access_key_create_parse, "{\"name\":\"k\",\"scope\":\"full\",\"token\":\"x\"}",
+    parsed_refuses(&access_key_create, "{\"name\":\"k\",\"scope\":\"full\",\"expires_in\":null}",
+                   INVALID, "expires_in");
+    parsed_refuses(&access_key_create, "{\"name\":\"k\",\"scope\":\"full\",\"token\":\"x\"}",
                    INVALID, "token");
-    parsed_refuses(access_key_revoke_parse, "{}", "parameter_not_found", "id");
-    parsed_refuses(access_key_revoke_parse, "{\"id\":\"1\"}", INVALID, "id");
+    parsed_refuses(&access_key_revoke, "{}", "parameter_not_found", "id");
+    parsed_refuses(&access_key_revoke, "{\"id\":\"1\"}", INVALID, "id");
 }
 
 Test(api_key, is_revoked_by_its_id)
 {
     struct parsed parsed;
 
-    parsed_accepts(&parsed, access_key_revoke_parse, "{\"id\":\"" PARSED_KEY "\"}");
+    parsed_accepts(&parsed, &access_key_revoke, "{\"id\":\"" PARSED_KEY "\"}");
     cr_assert_eq(parsed.query->statement, SQL_REVOKE_KEY);
     parsed_param(&parsed, 0, PARSED_ORGANIZATION);
     parsed_param(&parsed, 1, PARSED_KEY);
@@ -82,8 +80,7 @@ Test(api_key, that_is_rotated_has_a_token_of_each_kind_to_choose_from)
 {
     struct parsed parsed;
 
-    parsed_accepts(&parsed, access_key_rotate_parse,
-                   "{\"id\":\"" PARSED_KEY "\",\"overlap\":\"1h\"}");
+    parsed_accepts(&parsed, &access_key_rotate, "{\"id\":\"" PARSED_KEY "\",\"overlap\":\"1h\"}");
     cr_assert_eq(parsed.query->statement, SQL_ROTATE_KEY);
     parsed_param(&parsed, 1, PARSED_KEY);
     parsed_param(&parsed, 3, "3600");
@@ -109,18 +106,18 @@ Test(api_key, that_is_rotated_ends_after_a_day_unless_told_otherwise)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct parsed parsed;
 
-        parsed_accepts(&parsed, access_key_rotate_parse, cases[i].body);
+        parsed_accepts(&parsed, &access_key_rotate, cases[i].body);
         parsed_param(&parsed, 3, cases[i].seconds);
         arena_release(&parsed.arena);
     }
-    parsed_refuses(access_key_rotate_parse, "{\"id\":\"" PARSED_KEY "\",\"overlap\":\"2h\"}",
-                   INVALID, "overlap");
-    parsed_refuses(access_key_rotate_parse, "{\"overlap\":\"1h\"}", "parameter_not_found", "id");
+    parsed_refuses(&access_key_rotate, "{\"id\":\"" PARSED_KEY "\",\"overlap\":\"2h\"}", INVALID,
+                   "overlap");
+    parsed_refuses(&access_key_rotate, "{\"overlap\":\"1h\"}", "parameter_not_found", "id");
 }
 
 Test(api_key, of_no_organization_is_refused)
 {
-    parsed_needs_organization(access_key_create_parse, "{\"name\":\"k\",\"scope\":\"full\"}");
-    parsed_needs_organization(access_key_list_parse, "");
-    parsed_needs_organization(access_key_revoke_parse, "{\"id\":\"" PARSED_KEY "\"}");
+    parsed_needs_organization(&access_key_create, "{\"name\":\"k\",\"scope\":\"full\"}");
+    parsed_needs_organization(&access_key_list, "");
+    parsed_needs_organization(&access_key_revoke, "{\"id\":\"" PARSED_KEY "\"}");
 }

@@ -8,7 +8,7 @@ Test(gateway_commands, asks_for_a_key_by_the_hash_of_its_token)
 {
     struct parsed parsed;
 
-    parsed_accepts(&parsed, access_authenticate_parse, "{\"token_hash\":\"" HASH "\"}");
+    parsed_accepts(&parsed, &access_authenticate, "{\"token_hash\":\"" HASH "\"}");
     cr_assert_eq(parsed.query->statement, SQL_AUTHENTICATE);
     parsed_param(&parsed, 0, HASH);
     parsed_param(&parsed, 1, "1667");
@@ -17,9 +17,9 @@ Test(gateway_commands, asks_for_a_key_by_the_hash_of_its_token)
 
 Test(gateway_commands, cannot_ask_for_anything_but_a_hash)
 {
-    parsed_refuses(access_authenticate_parse, "{}", "parameter_not_found", "token_hash");
-    parsed_refuses(access_authenticate_parse, "{\"token_hash\":\"ab\"}", INVALID, "token_hash");
-    parsed_refuses(access_authenticate_parse,
+    parsed_refuses(&access_authenticate, "{}", "parameter_not_found", "token_hash");
+    parsed_refuses(&access_authenticate, "{\"token_hash\":\"ab\"}", INVALID, "token_hash");
+    parsed_refuses(&access_authenticate,
                    "{\"token_hash\":"
                    "\"gbababababababababababababababababababababababababababababababab\"}",
                    INVALID, "token_hash");
@@ -29,7 +29,7 @@ Test(gateway_commands, takes_a_share_of_a_window)
 {
     struct parsed parsed;
 
-    parsed_accepts(&parsed, access_quota_parse, "{" QUOTA ",\"want\":50}");
+    parsed_accepts(&parsed, &access_quota, "{" QUOTA ",\"want\":50}");
     cr_assert_eq(parsed.query->statement, SQL_GRANT_QUOTA);
     cr_assert_neq(parsed.command.lock_order, 0);
     parsed_param(&parsed, 1, PARSED_ORGANIZATION);
@@ -45,10 +45,10 @@ Test(gateway_commands, orders_the_shares_of_one_organization_by_one_lock)
 {
     struct parsed a, b;
 
-    parsed_accepts(&a, access_quota_parse, "{" QUOTA ",\"want\":50}");
+    parsed_accepts(&a, &access_quota, "{" QUOTA ",\"want\":50}");
     parsed_init(&b, STR("{" QUOTA ",\"want\":1}"));
     b.command.caller.api_key_id.b[15]++;
-    parsed_run(&b, access_quota_parse);
+    parsed_run(&b, &access_quota);
     cr_assert_eq(a.command.lock_order, b.command.lock_order);
     arena_release(&a.arena);
     arena_release(&b.arena);
@@ -64,8 +64,8 @@ Test(gateway_commands, orders_shares_before_whatever_locks_rows)
         parsed_init(&change, STR("{\"require_https\":true}"));
         memset(share.command.caller.organization_id.b + 8, byte, 8);
         memset(change.command.caller.organization_id.b + 8, 255 - byte, 8);
-        parsed_run(&share, access_quota_parse);
-        parsed_run(&change, access_policy_set_parse);
+        parsed_run(&share, &access_quota);
+        parsed_run(&change, &access_policy_set);
         cr_assert_gt(share.command.lock_order, 0);
         cr_assert_gt(change.command.lock_order, share.command.lock_order);
         arena_release(&share.arena);
@@ -75,8 +75,8 @@ Test(gateway_commands, orders_shares_before_whatever_locks_rows)
 
 Test(gateway_commands, refuses_a_share_that_makes_no_sense)
 {
-    parsed_refuses(access_quota_parse, "{" QUOTA ",\"want\":0}", INVALID, "want");
-    parsed_refuses(access_quota_parse, "{" QUOTA "}", "parameter_not_found", "want");
-    parsed_refuses(access_quota_parse, "{" QUOTA ",\"want\":1e9}", INVALID, "want");
-    parsed_needs_organization(access_quota_parse, "{" QUOTA ",\"want\":1}");
+    parsed_refuses(&access_quota, "{" QUOTA ",\"want\":0}", INVALID, "want");
+    parsed_refuses(&access_quota, "{" QUOTA "}", "parameter_not_found", "want");
+    parsed_refuses(&access_quota, "{" QUOTA ",\"want\":1e9}", INVALID, "want");
+    parsed_needs_organization(&access_quota, "{" QUOTA ",\"want\":1}");
 }

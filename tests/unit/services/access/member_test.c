@@ -13,7 +13,7 @@ Test(member, is_invited_with_a_secret_that_is_known_by_its_hash)
     uint8_t hash[SHA256_BYTES];
     char hex[2 * SHA256_BYTES + 1];
 
-    parsed_accepts(&parsed, access_member_invite_parse,
+    parsed_accepts(&parsed, &access_member_invite,
                    "{\"email\":\"A@Example.ORG\",\"role\":\"admin\",\"by_role\":\"admin\"}");
     parsed_param(&parsed, EMAIL, "a@example.org");
     parsed_param(&parsed, ROLE, "admin");
@@ -30,19 +30,19 @@ Test(member, may_be_made_an_owner_by_owners_and_operators_alone)
 {
     struct parsed parsed;
 
-    parsed_accepts(&parsed, access_member_set_parse, "{\"id\":\"" USER "\",\"role\":\"owner\"}");
+    parsed_accepts(&parsed, &access_member_set, "{\"id\":\"" USER "\",\"role\":\"owner\"}");
     parsed_param(&parsed, ID, USER);
     parsed_param(&parsed, 3, NULL);
-    cr_assert(parsed.query->locks);
+    cr_assert(parsed.query->has_lock);
     cr_assert_neq(parsed.command.lock_order, 0);
     arena_release(&parsed.arena);
-    parsed_accepts(&parsed, access_member_set_parse,
+    parsed_accepts(&parsed, &access_member_set,
                    "{\"id\":\"" USER "\",\"role\":\"owner\",\"by_role\":\"owner\"}");
     arena_release(&parsed.arena);
-    parsed_refuses(access_member_set_parse,
+    parsed_refuses(&access_member_set,
                    "{\"id\":\"" USER "\",\"role\":\"owner\",\"by_role\":\"admin\"}",
                    "insufficient_role", NULL);
-    parsed_refuses(access_member_set_parse,
+    parsed_refuses(&access_member_set,
                    "{\"id\":\"" USER "\",\"role\":\"member\",\"by_role\":\"member\"}",
                    "insufficient_role", NULL);
 }
@@ -51,7 +51,7 @@ Test(member, is_nobody_when_the_id_is_in_capitals)
 {
     struct parsed parsed;
 
-    parsed_accepts(&parsed, access_member_remove_parse,
+    parsed_accepts(&parsed, &access_member_remove,
                    "{\"id\":\"01920000-0000-7000-8000-00000000000B\"}");
     parsed_param(&parsed, ID, NOBODY);
     arena_release(&parsed.arena);
@@ -59,16 +59,13 @@ Test(member, is_nobody_when_the_id_is_in_capitals)
 
 Test(member, commands_refuse_bodies_that_break_the_contract)
 {
-    parsed_refuses(access_member_invite_parse, "{\"email\":\"a\",\"role\":\"admin\"}", INVALID,
-                   "email");
-    parsed_refuses(access_member_invite_parse, "{\"email\":\"a@b\"}", "parameter_not_found",
-                   "role");
-    parsed_refuses(access_member_set_parse, "{\"id\":\"" USER "\",\"role\":\"root\"}", INVALID,
-                   "role");
-    parsed_refuses(access_member_set_parse, "{\"id\":\"x\",\"role\":\"admin\"}", INVALID, "id");
-    parsed_refuses(access_member_remove_parse, "{}", "parameter_not_found", "id");
-    parsed_refuses(access_member_remove_parse, "{\"id\":\"" USER "\",\"by_role\":\"god\"}", INVALID,
+    parsed_refuses(&access_member_invite, "{\"email\":\"a\",\"role\":\"admin\"}", INVALID, "email");
+    parsed_refuses(&access_member_invite, "{\"email\":\"a@b\"}", "parameter_not_found", "role");
+    parsed_refuses(&access_member_set, "{\"id\":\"" USER "\",\"role\":\"root\"}", INVALID, "role");
+    parsed_refuses(&access_member_set, "{\"id\":\"x\",\"role\":\"admin\"}", INVALID, "id");
+    parsed_refuses(&access_member_remove, "{}", "parameter_not_found", "id");
+    parsed_refuses(&access_member_remove, "{\"id\":\"" USER "\",\"by_role\":\"god\"}", INVALID,
                    "by_role");
-    parsed_needs_organization(access_member_list_parse, "");
-    parsed_needs_organization(access_member_remove_parse, "{\"id\":\"" USER "\"}");
+    parsed_needs_organization(&access_member_list, "");
+    parsed_needs_organization(&access_member_remove, "{\"id\":\"" USER "\"}");
 }

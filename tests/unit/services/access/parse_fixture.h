@@ -10,10 +10,11 @@
 #include "services/access/access.h"
 
 struct parsed {
+    bool is_accepted;
     struct arena arena;
     struct access self;
     struct command command;
-    struct access_query *query; /* NULL when refused */
+    struct operator_query *query; /* NULL when refused */
 };
 
 #define PARSED_ORGANIZATION "01920000-0000-7000-8000-000000000001"
@@ -30,34 +31,38 @@ static inline void parsed_init(struct parsed *parsed, struct str body)
     cr_assert(uuid_parse(STR(PARSED_KEY), &parsed->command.caller.api_key_id));
 }
 
-static inline void parsed_run(struct parsed *parsed, enum status (*parse)(struct command *, void *))
+static inline void parsed_run(struct parsed *parsed, const struct command_handler *handler)
 {
-    enum status st = parse(&parsed->command, &parsed->self);
+    enum status st;
+
+    parsed->command.handler = handler;
+    st = command_parse(&parsed->command, &parsed->self);
 
     cr_assert(st == ST_OK || st == ST_REFUSED);
+    parsed->is_accepted = st == ST_OK;
     parsed->query = st == ST_OK ? parsed->command.state : NULL;
 }
 
 /* The command is accepted. */
-static inline void parsed_accepts(struct parsed *parsed,
-                                  enum status (*parse)(struct command *, void *), const char *body)
+static inline void parsed_accepts(struct parsed *parsed, const struct command_handler *handler,
+                                  const char *body)
 {
     parsed_init(parsed, str_of(body));
-    parsed_run(parsed, parse);
-    cr_assert_not_null(parsed->query, "%s: refused: %s %s", body,
-                       parsed->command.errors.at[0].field, parsed->command.errors.at[0].message);
+    parsed_run(parsed, handler);
+    cr_assert(parsed->is_accepted, "%s: refused: %s %s", body, parsed->command.errors.at[0].field,
+              parsed->command.errors.at[0].message);
 }
 
 /* The command is refused with this as its first error; `field` NULL = none. */
-static inline void parsed_refuses(enum status (*parse)(struct command *, void *), const char *body,
+static inline void parsed_refuses(const struct command_handler *handler, const char *body,
                                   const char *code, const char *field)
 {
     struct parsed parsed;
     const struct error *first = &parsed.command.errors.at[0];
 
     parsed_init(&parsed, str_of(body));
-    parsed_run(&parsed, parse);
-    cr_assert_null(parsed.query, "%s: accepted", body);
+    parsed_run(&parsed, handler);
+    cr_assert_not(parsed.is_accepted, "%s: accepted", body);
     cr_assert_gt(parsed.command.errors.n, 0);
     cr_expect_str_eq(first->code, code, "%s: %s", body, first->code);
     cr_expect_str_eq(outcome_code(parsed.command.outcome), code);
@@ -82,16 +87,16 @@ static inline void parsed_param(const struct parsed *parsed, size_t i, const cha
         cr_expect(str_equal(got, str_of(text)), "parameter %zu is '%.*s'", i + 1, STR_ARG(got));
 }
 
-/* A judge that needs the organization refuses a command that names none. */
-static inline void parsed_needs_organization(enum status (*parse)(struct command *, void *),
+/* A command that needs an organization is refused when it names none. */
+static inline void parsed_needs_organization(const struct command_handler *handler,
                                              const char *body)
 {
     struct parsed parsed;
 
     parsed_init(&parsed, str_of(body));
     parsed.command.caller.organization_id = (struct uuid){{0}};
-    parsed_run(&parsed, parse);
-    cr_assert_null(parsed.query);
+    parsed_run(&parsed, handler);
+    cr_assert_not(parsed.is_accepted);
     cr_assert_str_eq(parsed.command.errors.at[0].field, "Organization-Id");
     arena_release(&parsed.arena);
 }

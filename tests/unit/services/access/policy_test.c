@@ -8,7 +8,7 @@ Test(policy, changes_only_what_is_given)
 {
     struct parsed parsed;
 
-    parsed_accepts(&parsed, access_policy_set_parse, "{\"require_https\":true}");
+    parsed_accepts(&parsed, &access_policy_set, "{\"require_https\":true}");
     cr_assert_eq(parsed.query->statement, SQL_CHANGE_POLICY);
     parsed_param(&parsed, REQUIRE_HTTPS, "true");
     parsed_param(&parsed, ENABLED, NULL);
@@ -20,7 +20,7 @@ Test(policy, stores_every_address_once_and_in_its_canonical_form)
 {
     struct parsed parsed;
 
-    parsed_accepts(&parsed, access_policy_set_parse,
+    parsed_accepts(&parsed, &access_policy_set,
                    "{\"ip_allowlist\":[\"10.0.0.1\",\"::FFFF:10.0.0.1\",\"2001:DB8:0::1\"],"
                    "\"ip_allowlist_enabled\":false}");
     parsed_param(&parsed, ENABLED, "false");
@@ -32,28 +32,26 @@ Test(policy, takes_an_empty_list_which_is_not_the_same_as_none)
 {
     struct parsed parsed;
 
-    parsed_accepts(&parsed, access_policy_set_parse, "{\"ip_allowlist\":[]}");
+    parsed_accepts(&parsed, &access_policy_set, "{\"ip_allowlist\":[]}");
     parsed_param(&parsed, ALLOWLIST, "{}");
     arena_release(&parsed.arena);
 }
 
 Test(policy, names_the_address_that_is_wrong)
 {
-    parsed_refuses(access_policy_set_parse, "{\"ip_allowlist\":[\"10.0.0.1\",\"10.0.0.0/8\"]}",
-                   INVALID, "ip_allowlist[1]");
-    parsed_refuses(access_policy_set_parse, "{\"ip_allowlist\":[7]}", INVALID, "ip_allowlist[0]");
-    parsed_refuses(access_policy_set_parse, "{\"ip_allowlist\":[\"10.0.0.1\\u0000\"]}", INVALID,
+    parsed_refuses(&access_policy_set, "{\"ip_allowlist\":[\"10.0.0.1\",\"10.0.0.0/8\"]}", INVALID,
+                   "ip_allowlist[1]");
+    parsed_refuses(&access_policy_set, "{\"ip_allowlist\":[7]}", INVALID, "ip_allowlist[0]");
+    parsed_refuses(&access_policy_set, "{\"ip_allowlist\":[\"10.0.0.1\\u0000\"]}", INVALID,
                    "ip_allowlist[0]");
 }
 
 Test(policy, refuses_bodies_that_break_the_contract)
 {
-    parsed_refuses(access_policy_set_parse, "{\"ip_allowlist\":\"10.0.0.1\"}", INVALID,
-                   "ip_allowlist");
-    parsed_refuses(access_policy_set_parse, "{\"ip_allowlist\":null}", INVALID, "ip_allowlist");
-    parsed_refuses(access_policy_set_parse, "{\"require_https\":\"true\"}", INVALID,
-                   "require_https");
-    parsed_refuses(access_policy_set_parse, "{\"require_http\":true}", INVALID, "require_http");
+    parsed_refuses(&access_policy_set, "{\"ip_allowlist\":\"10.0.0.1\"}", INVALID, "ip_allowlist");
+    parsed_refuses(&access_policy_set, "{\"ip_allowlist\":null}", INVALID, "ip_allowlist");
+    parsed_refuses(&access_policy_set, "{\"require_https\":\"true\"}", INVALID, "require_https");
+    parsed_refuses(&access_policy_set, "{\"require_http\":true}", INVALID, "require_http");
 }
 
 Test(policy, refuses_more_addresses_than_a_list_may_hold)
@@ -63,11 +61,11 @@ Test(policy, refuses_more_addresses_than_a_list_may_hold)
     for (int i = 0; i < 1000; i++)
         strcat(body, ",\"10.0.0.1\"");
     strcat(body, "]}");
-    parsed_refuses(access_policy_set_parse, body, INVALID, "ip_allowlist");
+    parsed_refuses(&access_policy_set, body, INVALID, "ip_allowlist");
 }
 
 Test(policy, of_no_organization_is_refused)
 {
-    parsed_needs_organization(access_policy_get_parse, "");
-    parsed_needs_organization(access_policy_set_parse, "{}");
+    parsed_needs_organization(&access_policy_get, "");
+    parsed_needs_organization(&access_policy_set, "{}");
 }

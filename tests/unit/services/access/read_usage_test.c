@@ -10,7 +10,7 @@ static void refuses(const char *since, const char *until, const char *step, cons
     char body[128];
 
     snprintf(body, sizeof(body), "{\"since\":%s,\"until\":%s,\"step\":%s}", since, until, step);
-    parsed_refuses(access_read_usage_parse, body, INVALID, field);
+    parsed_refuses(&access_read_usage, body, INVALID, field);
 }
 
 Test(read_usage, is_asked_for_in_whole_steps_and_not_too_many)
@@ -18,8 +18,8 @@ Test(read_usage, is_asked_for_in_whole_steps_and_not_too_many)
     refuses("0", "3600", "61", "step");
     refuses("3600", "3600", "60", "until");
     refuses("0", "90060", "60", "until");
-    parsed_refuses(access_read_usage_parse, "{}", "parameter_not_found", "since");
-    parsed_needs_organization(access_read_usage_parse, "{\"since\":0,\"until\":60,\"step\":60}");
+    parsed_refuses(&access_read_usage, "{}", "parameter_not_found", "since");
+    parsed_needs_organization(&access_read_usage, "{\"since\":0,\"until\":60,\"step\":60}");
 }
 
 Test(read_usage, has_no_percentile_of_nothing)

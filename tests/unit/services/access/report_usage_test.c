@@ -12,7 +12,7 @@ Test(report_usage, tells_when_keys_were_used_and_what_for)
 {
     struct parsed parsed;
 
-    parsed_accepts(&parsed, access_report_usage_parse,
+    parsed_accepts(&parsed, &access_report_usage,
                    "{\"keys\":[" A_KEY ",\"minute\":7,\"limited\":5,\"allowed\":3,"
                    "\"latency\":[1,0,0,0,0,0,0,0,0,0,0,0,7]},"
                    "{\"organization_id\":\"" PARSED_KEY "\",\"api_key_id\":\"" PARSED_ORGANIZATION
@@ -33,8 +33,8 @@ Test(report_usage, comes_last_in_its_batch)
 {
     struct parsed used, other;
 
-    parsed_accepts(&used, access_report_usage_parse, "{\"keys\":[" A_KEY "}]}");
-    parsed_accepts(&other, access_policy_get_parse, "");
+    parsed_accepts(&used, &access_report_usage, "{\"keys\":[" A_KEY "}]}");
+    parsed_accepts(&other, &access_policy_get, "");
     memset(&other.command.caller.organization_id, 0xbf, sizeof(struct uuid));
     cr_assert_not_null(access_for_organization(&other.command, SQL_READ_POLICY));
     cr_assert_gt(used.command.lock_order, other.command.lock_order);
@@ -44,15 +44,15 @@ Test(report_usage, comes_last_in_its_batch)
 
 Test(report_usage, is_told_which_of_the_keys_is_wrong)
 {
-    parsed_refuses(access_report_usage_parse, "{\"keys\":[]}", INVALID, "keys");
-    parsed_refuses(access_report_usage_parse, "{\"keys\":[{}]}", "parameter_not_found",
+    parsed_refuses(&access_report_usage, "{\"keys\":[]}", INVALID, "keys");
+    parsed_refuses(&access_report_usage, "{\"keys\":[{}]}", "parameter_not_found",
                    "keys[0].organization_id");
-    parsed_refuses(access_report_usage_parse,
+    parsed_refuses(&access_report_usage,
                    "{\"keys\":[{\"organization_id\":\"x,y}\",\"api_key_id\":\"" PARSED_KEY
                    "\",\"at\":1}]}",
                    INVALID, "keys[0].organization_id");
-    parsed_refuses(access_report_usage_parse, "{\"keys\":[" A_KEY ",\"latency\":[1]}]}", INVALID,
+    parsed_refuses(&access_report_usage, "{\"keys\":[" A_KEY ",\"latency\":[1]}]}", INVALID,
                    "keys[0].latency");
-    parsed_refuses(access_report_usage_parse, "{\"keys\":[" A_KEY ",\"denied\":-1}]}", INVALID,
+    parsed_refuses(&access_report_usage, "{\"keys\":[" A_KEY ",\"denied\":-1}]}", INVALID,
                    "keys[0].denied");
 }

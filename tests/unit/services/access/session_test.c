@@ -10,47 +10,44 @@ Test(session, is_known_by_a_hash_in_lower_case)
 {
     struct parsed parsed;
 
-    parsed_accepts(&parsed, access_session_check_parse, "{\"token_hash\":\"" HASH "\"}");
+    parsed_accepts(&parsed, &access_session_check, "{\"token_hash\":\"" HASH "\"}");
     parsed_param(&parsed, 0, HASH);
     arena_release(&parsed.arena);
-    parsed_refuses(access_session_check_parse, "{\"token_hash\":\"AB\"}", INVALID, "token_hash");
-    parsed_refuses(access_session_check_parse, "{}", "parameter_not_found", "token_hash");
+    parsed_refuses(&access_session_check, "{\"token_hash\":\"AB\"}", INVALID, "token_hash");
+    parsed_refuses(&access_session_check, "{}", "parameter_not_found", "token_hash");
 }
 
 Test(session, ends_by_its_token_without_an_organization_or_by_its_id_in_one)
 {
     struct parsed parsed;
 
-    parsed_accepts(&parsed, access_session_end_parse, "{\"token_hash\":\"" HASH "\"}");
+    parsed_accepts(&parsed, &access_session_end, "{\"token_hash\":\"" HASH "\"}");
     cr_assert_eq(parsed.query->statement, SQL_END_TOKEN);
     arena_release(&parsed.arena);
-    parsed_accepts(&parsed, access_session_end_parse,
-                   "{\"user_id\":\"" USER "\",\"id\":\"" USER "\"}");
+    parsed_accepts(&parsed, &access_session_end, "{\"user_id\":\"" USER "\",\"id\":\"" USER "\"}");
     cr_assert_eq(parsed.query->statement, SQL_END_SESSION);
     arena_release(&parsed.arena);
-    parsed_refuses(access_session_end_parse, "{\"user_id\":\"" USER "\"}", "parameter_not_found",
-                   "id");
-    parsed_refuses(access_session_end_parse, "{}", "parameter_not_found", "user_id");
-    parsed_needs_organization(access_session_end_parse,
+    parsed_refuses(&access_session_end, "{\"user_id\":\"" USER "\"}", "parameter_not_found", "id");
+    parsed_refuses(&access_session_end, "{}", "parameter_not_found", "user_id");
+    parsed_needs_organization(&access_session_end,
                               "{\"user_id\":\"" USER "\",\"id\":\"" USER "\"}");
-    parsed_needs_organization(access_session_end_all_parse, "{\"user_id\":\"" USER "\"}");
+    parsed_needs_organization(&access_session_end_all, "{\"user_id\":\"" USER "\"}");
 }
 
 Test(session, commands_refuse_bodies_that_break_the_contract)
 {
-    parsed_refuses(access_sign_in_parse,
-                   "{\"password\":\"x\",\"address\":\"::1\",\"user_agent\":\"\"}",
+    parsed_refuses(&access_sign_in, "{\"password\":\"x\",\"address\":\"::1\",\"user_agent\":\"\"}",
                    "parameter_not_found", "email");
     parsed_refuses(
-        access_sign_in_parse,
+        &access_sign_in,
         "{\"email\":\"a@b\",\"password\":\"x\",\"address\":\"here\",\"user_agent\":\"\"}", INVALID,
         "address");
-    parsed_refuses(access_password_parse,
+    parsed_refuses(&access_password,
                    "{\"user_id\":\"" USER
                    "\",\"password\":\"x\",\"new_password\":\"fourteen chars\","
                    "\"keep\":\"" HASH "\"}",
                    INVALID, "new_password");
-    parsed_refuses(access_invitation_parse,
+    parsed_refuses(&access_invitation,
                    "{\"token\":\"t\",\"password\":\"fourteen chars\",\"address\":\"::1\","
                    "\"user_agent\":\"\"}",
                    INVALID, "password");

@@ -462,14 +462,14 @@ Test(statements, of_a_sign_in_are_told_with_a_report_to_the_watchdog_for_each_ha
 
     make_namesakes();
     parsed_accepts(
-        &parsed, access_sign_in_parse,
+        &parsed, &access_sign_in,
         "{\"email\":\"a@b\",\"password\":\"x\",\"address\":\"::1\",\"user_agent\":\"\"}");
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
-    access_sign_in_query(&parsed.command, db, &parsed.self);
+    access_sign_in.query(&parsed.command, db, &parsed.self);
     cr_assert_eq(db_run(db), ST_OK);
     watchdog_begin("hashing");
     began_us = clock_mono_us();
-    cr_assert_eq(access_sign_in_reply(&parsed.command, db, &parsed.self), ST_REFUSED);
+    cr_assert_eq(access_sign_in.reply(&parsed.command, db, &parsed.self), ST_REFUSED);
     took_us = clock_mono_us() - began_us;
     cr_assert_eq(watchdog_overdue(took_us * 3 / 4, NULL), 0, "of %d hashes", NAMESAKES);
     watchdog_end();

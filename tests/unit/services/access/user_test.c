@@ -11,7 +11,7 @@ Test(user, gets_a_password_that_matches_the_stored_hash)
 {
     struct parsed parsed;
 
-    parsed_accepts(&parsed, access_user_create_parse,
+    parsed_accepts(&parsed, &access_user_create,
                    "{\"email\":\"A@Example.ORG\",\"role\":\"owner\"}");
     parsed_param(&parsed, EMAIL, "a@example.org");
     parsed_param(&parsed, ROLE, "owner");
@@ -27,7 +27,7 @@ Test(user, may_bring_a_password_which_is_not_told_back)
     struct parsed parsed;
 
     parsed_accepts(
-        &parsed, access_user_create_parse,
+        &parsed, &access_user_create,
         "{\"email\":\"a@b\",\"role\":\"member\",\"password\":\"correct horse battery\"}");
     cr_assert_null(parsed.query->secret_name);
     cr_assert(crypto_password_matches(STR("correct horse battery"),
@@ -37,10 +37,10 @@ Test(user, may_bring_a_password_which_is_not_told_back)
 
 Test(user, refuses_a_password_that_is_short_or_easily_guessed)
 {
-    parsed_refuses(access_user_create_parse,
+    parsed_refuses(&access_user_create,
                    "{\"email\":\"a@b\",\"role\":\"member\",\"password\":\"correct horse\"}",
                    INVALID, "password");
-    parsed_refuses(access_user_create_parse,
+    parsed_refuses(&access_user_create,
                    "{\"email\":\"a@b\",\"role\":\"member\",\"password\":\"passwordpassword\"}",
                    INVALID, "password");
 }
@@ -53,19 +53,17 @@ Test(user, refuses_what_is_no_email_address)
 
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
         snprintf(body, sizeof(body), "{\"email\":\"%s\",\"role\":\"owner\"}", wrong[i]);
-        parsed_refuses(access_user_create_parse, body, INVALID, "email");
+        parsed_refuses(&access_user_create, body, INVALID, "email");
     }
 }
 
 Test(user, refuses_bodies_that_break_the_contract)
 {
-    parsed_refuses(access_user_create_parse, "{\"role\":\"owner\"}", "parameter_not_found",
-                   "email");
-    parsed_refuses(access_user_create_parse, "{\"email\":\"a@b\"}", "parameter_not_found", "role");
-    parsed_refuses(access_user_create_parse, "{\"email\":\"a@b\",\"role\":\"root\"}", INVALID,
-                   "role");
-    parsed_refuses(access_user_create_parse,
+    parsed_refuses(&access_user_create, "{\"role\":\"owner\"}", "parameter_not_found", "email");
+    parsed_refuses(&access_user_create, "{\"email\":\"a@b\"}", "parameter_not_found", "role");
+    parsed_refuses(&access_user_create, "{\"email\":\"a@b\",\"role\":\"root\"}", INVALID, "role");
+    parsed_refuses(&access_user_create,
                    "{\"email\":\"a@b\",\"role\":\"owner\",\"password\":\"1234567\"}", INVALID,
                    "password");
-    parsed_needs_organization(access_user_create_parse, "{\"email\":\"a@b\",\"role\":\"owner\"}");
+    parsed_needs_organization(&access_user_create, "{\"email\":\"a@b\",\"role\":\"owner\"}");
 }

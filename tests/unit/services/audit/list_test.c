@@ -10,9 +10,6 @@ enum { MANY = 12000 };
 
 static uint32_t cost; /* of the last page */
 
-static const struct route list = {
-    .parse = audit_list_parse, .query = audit_list_query, .reply = audit_list_reply};
-
 /* MANY entries of one millisecond; the first, the last and every 4,000th are searches. */
 static void fill(void)
 {
@@ -29,15 +26,15 @@ static const char *page(struct audit *audit, const char *query)
 {
     struct command *command = ARENA_NEW(&arena, struct command);
 
-    *command = (struct command){.route = &list, .arena = &arena, .query = str_of(query)};
+    *command = (struct command){.handler = &audit_list, .arena = &arena, .query = str_of(query)};
     errors_init(&command->errors, &arena);
     buf_init(&command->reply, &arena, 4096);
     cr_assert(uuid_parse(STR(ORG), &command->caller.organization_id));
-    cr_assert_eq(list.parse(command, audit), ST_OK);
+    cr_assert_eq(command_parse(command, audit), ST_OK);
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
-    list.query(command, db, audit);
+    audit_list.query(command, db, audit);
     cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
-    cr_assert_eq(list.reply(command, db, audit), ST_OK);
+    cr_assert_eq(audit_list.reply(command, db, audit), ST_OK);
     cr_assert_eq(db_commit(db), ST_OK);
     cost = command->cost;
     return arena_cstr(&arena, buf_str(&command->reply));

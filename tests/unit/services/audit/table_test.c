@@ -59,14 +59,13 @@ static void append(struct command *const *commands, size_t n)
 
 Test(audit_table, says_which_entries_were_there_already)
 {
-    static const struct route route = {.parse = audit_append_parse};
     struct audit_log_entry entries[4];
-    struct command commands[4] = {{.route = &route}};
+    struct command commands[4] = {{.handler = &audit_append}};
     struct command *all[4];
 
     for (int i = 0; i < 4; i++) {
         entries[i] = entry_of(200, NULL);
-        commands[i] = (struct command){.route = &route, .state = &entries[i]};
+        commands[i] = (struct command){.handler = &audit_append, .state = &entries[i]};
         all[i] = &commands[i];
     }
     entries[3] = entries[2];

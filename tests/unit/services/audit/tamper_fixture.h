@@ -111,9 +111,6 @@ static inline void put_back(void)
 /* -- verifying --------------------------------------------------------------------------------- */
 
 static struct audit audit;
-static const struct route verify = {
-    .parse = audit_verify_parse, .query = audit_verify_query, .reply = audit_verify_reply};
-
 /* One step; its answer is the caller's. */
 static inline json_t *step(const char *organization, const json_t *position)
 {
@@ -121,15 +118,15 @@ static inline json_t *step(const char *organization, const json_t *position)
     char *body = position != NULL ? json_dumps(position, 0) : NULL, error[160];
     json_t *answer;
 
-    *command = (struct command){.route = &verify, .arena = &arena, .body = str_of(body)};
+    *command = (struct command){.handler = &audit_verify, .arena = &arena, .body = str_of(body)};
     errors_init(&command->errors, &arena);
     buf_init(&command->reply, &arena, 4096);
     cr_assert(uuid_parse(str_of(organization), &command->caller.organization_id));
-    cr_assert_eq(verify.parse(command, &audit), ST_OK, "%s", body);
+    cr_assert_eq(command_parse(command, &audit), ST_OK, "%s", body);
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
-    verify.query(command, db, &audit);
+    audit_verify.query(command, db, &audit);
     cr_assert_eq(db_run(db), ST_OK, "%s after\n%s", db_last_sqlstate(db), done);
-    cr_assert_eq(verify.reply(command, db, &audit), ST_OK);
+    cr_assert_eq(audit_verify.reply(command, db, &audit), ST_OK);
     cr_assert_eq(db_commit(db), ST_OK);
     cr_assert(json_read(buf_str(&command->reply), &answer, error), "%s", error);
     free(body);

@@ -40,7 +40,7 @@ Test(convctl_call, has_what_the_operators_interface_promises)
 Test(convctl_call, describes_every_argument_whole)
 {
     for (size_t i = 0; i < convctl_calls_count; i++) {
-        for (size_t j = 0; j < convctl_calls[i].n; j++) {
+        for (size_t j = 0; convctl_calls[i].arguments[j].kind != ARGUMENT_NONE; j++) {
             const struct argument *argument = &convctl_calls[i].arguments[j];
 
             cr_expect(argument->option != NULL || argument->label != NULL);
@@ -54,14 +54,15 @@ Test(convctl_call, describes_every_argument_whole)
     }
 }
 
-Test(convctl_call, counts_its_arguments)
+Test(convctl_call, says_of_each_argument_what_kind_it_is)
 {
     for (size_t i = 0; i < convctl_calls_count; i++) {
-        size_t n = 0;
+        const struct argument *arguments = convctl_calls[i].arguments;
 
-        while (n < CONVCTL_ARGUMENTS_MAX && (convctl_calls[i].arguments[n].option != NULL ||
-                                             convctl_calls[i].arguments[n].label != NULL))
-            n++;
-        cr_expect_eq(convctl_calls[i].n, n, "%s %s", convctl_calls[i].group, convctl_calls[i].verb);
+        for (size_t j = 0; j <= CONVCTL_ARGUMENTS_MAX; j++)
+            cr_expect_eq(arguments[j].kind == ARGUMENT_NONE,
+                         arguments[j].option == NULL && arguments[j].label == NULL, "%s %s",
+                         convctl_calls[i].group, convctl_calls[i].verb);
+        cr_expect_eq(arguments[CONVCTL_ARGUMENTS_MAX].kind, ARGUMENT_NONE);
     }
 }

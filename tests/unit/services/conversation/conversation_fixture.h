@@ -23,38 +23,6 @@
 #define CREATE(external_id, from) "{\"external_id\":\"" external_id "\",\"from\":{" from "}}"
 #define USER(id)                  "\"external_id\":\"" id "\""
 
-static const struct route create = {.parse = conversation_create_parse,
-                                    .query_together = conversation_create_query,
-                                    .reply = conversation_create_reply};
-static const struct route get = {.parse = conversation_get_parse,
-                                 .query_together = conversation_get_query,
-                                 .reply = conversation_get_reply};
-static const struct route update = {.parse = conversation_update_parse,
-                                    .query = conversation_update_query,
-                                    .reply = conversation_update_reply};
-static const struct route open_ = {.parse = conversation_open_parse,
-                                   .query = conversation_open_query,
-                                   .reply = conversation_open_reply};
-static const struct route append = {.parse = conversation_append_parse,
-                                    .query = conversation_append_query,
-                                    .reply = conversation_append_reply};
-static const struct route set_status = {.parse = conversation_set_status_parse,
-                                        .query = conversation_set_status_query,
-                                        .reply = conversation_set_status_reply};
-static const struct route delete = {.parse = conversation_delete_parse,
-                                    .query = conversation_delete_query,
-                                    .reply = conversation_delete_reply};
-static const struct route erase = {.parse = conversation_erase_contact_parse,
-                                   .query = conversation_erase_contact_query,
-                                   .reply = conversation_erase_contact_reply};
-
-static const struct route inbox = {.parse = conversation_inbox_parse,
-                                   .query = conversation_inbox_query,
-                                   .reply = conversation_inbox_reply};
-static const struct route view = {.parse = conversation_view_parse,
-                                  .query = conversation_view_query,
-                                  .reply = conversation_view_reply};
-
 static const struct postgres_template template = {
     .name = "conversation",
     .roles = {"conv_conversation", "conv_search", "conv_webhook"},
@@ -100,7 +68,7 @@ static inline void stop(void)
 /* -- one command ----------------------------------------------------------------------------- */
 
 struct call {
-    const struct route *route;
+    const struct command_handler *handler;
     const char *organization, *id, *body;
 };
 
@@ -108,27 +76,27 @@ static inline struct command *parse(struct arena *in, struct call call)
 {
     struct command *const command = ARENA_NEW(in, struct command);
 
-    *command = (struct command){.route = call.route,
+    *command = (struct command){.handler = call.handler,
                                 .arena = in,
                                 .resource_id = str_of(call.id),
                                 .body = str_of(call.body)};
     errors_init(&command->errors, in);
     cr_assert(uuid_parse(str_of(call.organization), &command->caller.organization_id));
-    cr_assert_eq(call.route->parse(command, NULL) == ST_OK, command->errors.n == 0);
+    cr_assert_eq(command_parse(command, NULL) == ST_OK, command->errors.n == 0);
     return command;
 }
 
-/* Judges a command and queues its statements. */
+/* Parses a command and queues its statements. */
 static inline struct command *begin(struct db *on, struct arena *in, struct call call)
 {
     struct command *command = parse(in, call);
 
     if (command->errors.n > 0)
         return command;
-    if (call.route->query_together)
-        call.route->query_together(&command, 1, on, NULL);
-    else if (call.route->query)
-        call.route->query(command, on, NULL);
+    if (call.handler->query_together)
+        call.handler->query_together(&command, 1, on, NULL);
+    else if (call.handler->query)
+        call.handler->query(command, on, NULL);
     return command;
 }
 
@@ -141,32 +109,32 @@ static inline struct command *run(struct call call)
     command = begin(db, &arena, call);
     cr_assert_eq(db_run(db), ST_OK, "%s %s", call.body, db_last_sqlstate(db));
     if (command->errors.n == 0)
-        cr_assert_neq(command->route->reply(command, db, NULL), ST_RETRY);
+        cr_assert_neq(command->handler->reply(command, db, NULL), ST_RETRY);
     cr_assert_eq(db_commit(db), ST_OK);
     return command;
 }
 
-/* Runs commands of one route in one transaction, as a batch that asks for them together. */
+/* Runs commands of one handler in one transaction, as a batch that asks for them together. */
 static inline void run_batch(struct command *const *commands, size_t n)
 {
-    const struct route *const route = commands[0]->route;
+    const struct command_handler *const handler = commands[0]->handler;
 
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
-    route->query_together(commands, n, db, NULL);
+    handler->query_together(commands, n, db, NULL);
     cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
     for (size_t i = 0; i < n; i++)
-        cr_assert_neq(route->reply(commands[i], db, NULL), ST_RETRY);
+        cr_assert_neq(handler->reply(commands[i], db, NULL), ST_RETRY);
     cr_assert_eq(db_commit(db), ST_OK);
 }
 
 static inline struct command *run_create(const char *body)
 {
-    return run((struct call){&create, ORG, NULL, body});
+    return run((struct call){&conversation_create, ORG, NULL, body});
 }
 
-static inline struct command *run_on(const struct route *route, const char *body)
+static inline struct command *run_on(const struct command_handler *handler, const char *body)
 {
-    return run((struct call){route, ORG, NULL, body});
+    return run((struct call){handler, ORG, NULL, body});
 }
 
 static const char *reply_of(const struct command *command)
@@ -207,18 +175,18 @@ static inline int64_t count(const char *query)
 
 static inline struct command *read_back(const struct command *of)
 {
-    return run((struct call){&get, ORG, text_of(&of->conversation_id), NULL});
+    return run((struct call){&conversation_get, ORG, text_of(&of->conversation_id), NULL});
 }
 
 static inline struct command *run_update(const struct command *of, const char *body)
 {
-    return run((struct call){&update, ORG, text_of(&of->conversation_id), body});
+    return run((struct call){&conversation_update, ORG, text_of(&of->conversation_id), body});
 }
 
-static inline struct command *run_with_id(const struct route *route, const struct uuid *id,
-                                          const char *more)
+static inline struct command *run_with_id(const struct command_handler *handler,
+                                          const struct uuid *id, const char *more)
 {
-    return run_on(route, arena_printf(&arena, "{\"id\":\"%s\"%s}", text_of(id), more));
+    return run_on(handler, arena_printf(&arena, "{\"id\":\"%s\"%s}", text_of(id), more));
 }
 
 #endif

@@ -37,13 +37,16 @@ Test(create_store, sees_within_one_batch_what_came_before)
     struct command *first, *second, *third;
 
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
-    first = begin(db, &arena, (struct call){&create, ORG, NULL, CREATE("e1", USER("u1"))});
-    second = begin(db, &arena, (struct call){&create, ORG, NULL, CREATE("e1", USER("u1"))});
-    third = begin(db, &arena, (struct call){&create, ORG, NULL, CREATE("e1", USER("u2"))});
+    first =
+        begin(db, &arena, (struct call){&conversation_create, ORG, NULL, CREATE("e1", USER("u1"))});
+    second =
+        begin(db, &arena, (struct call){&conversation_create, ORG, NULL, CREATE("e1", USER("u1"))});
+    third =
+        begin(db, &arena, (struct call){&conversation_create, ORG, NULL, CREATE("e1", USER("u2"))});
     cr_assert_eq(db_run(db), ST_OK);
-    cr_assert_eq(conversation_create_reply(first, db, NULL), ST_OK);
-    cr_assert_eq(conversation_create_reply(second, db, NULL), ST_OK);
-    cr_assert_eq(conversation_create_reply(third, db, NULL), ST_REFUSED);
+    cr_assert_eq(conversation_create.reply(first, db, NULL), ST_OK);
+    cr_assert_eq(conversation_create.reply(second, db, NULL), ST_OK);
+    cr_assert_eq(conversation_create.reply(third, db, NULL), ST_REFUSED);
     cr_assert_eq(db_commit(db), ST_OK);
 
     assert_outcome(first, OUTCOME_CREATED, NULL);
@@ -106,17 +109,19 @@ Test(create_store, refuses_unknown_contacts_before_conflicts)
 Test(create_store, keeps_organizations_apart)
 {
     struct command *const ours = run_create(CREATE("e1", USER("u1") ",\"email\":\"a@x\""));
-    struct command *const theirs =
-        run((struct call){&create, OTHER, NULL, CREATE("e1", USER("u1") ",\"email\":\"a@x\"")});
+    struct command *const theirs = run((struct call){
+        &conversation_create, OTHER, NULL, CREATE("e1", USER("u1") ",\"email\":\"a@x\"")});
     const char *const by_id =
         arena_printf(&arena, CREATE("e2", "\"id\":\"%s\""), text_of(&ours->contact_id));
 
     assert_outcome(theirs, OUTCOME_CREATED, NULL);
     cr_assert_not(uuid_equal(&ours->contact_id, &theirs->contact_id));
-    assert_outcome(run((struct call){&create, OTHER, NULL, by_id}), OUTCOME_NOT_FOUND, "from.id");
-    assert_outcome(run((struct call){&get, OTHER, text_of(&ours->conversation_id), NULL}),
-                   OUTCOME_NOT_FOUND, NULL);
-    assert_outcome(run((struct call){&update, OTHER, text_of(&ours->conversation_id),
+    assert_outcome(run((struct call){&conversation_create, OTHER, NULL, by_id}), OUTCOME_NOT_FOUND,
+                   "from.id");
+    assert_outcome(
+        run((struct call){&conversation_get, OTHER, text_of(&ours->conversation_id), NULL}),
+        OUTCOME_NOT_FOUND, NULL);
+    assert_outcome(run((struct call){&conversation_update, OTHER, text_of(&ours->conversation_id),
                                      "{\"custom_attributes\":{}}"}),
                    OUTCOME_NOT_FOUND, NULL);
 }
@@ -146,7 +151,8 @@ Test(create_store, tells_every_request_of_a_batch_its_own_answer)
     struct command *commands[N];
 
     for (size_t i = 0; i < N; i++) {
-        commands[i] = parse(&arena, (struct call){&create, ORG, NULL, requests[i].body});
+        commands[i] =
+            parse(&arena, (struct call){&conversation_create, ORG, NULL, requests[i].body});
         cr_assert_not_null(commands[i]->state);
     }
     run_batch(commands, N);
@@ -172,7 +178,7 @@ Test(create_store, creates_a_full_batch_for_one_new_contact)
         const char *const body =
             arena_printf(&arena, CREATE("e%d", USER("u") ",\"email\":\"a@x\""), i);
 
-        commands[i] = parse(&arena, (struct call){&create, ORG, NULL, body});
+        commands[i] = parse(&arena, (struct call){&conversation_create, ORG, NULL, body});
     }
     run_batch(commands, N);
     for (int i = 0; i < N; i++)

@@ -33,8 +33,9 @@ static const char *walk(const char *filters, int per_page, int *pages)
     for (*pages = 0; *pages == 0 || after != NULL; ++*pages) {
         const char *place =
             after != NULL ? arena_printf(&arena, ",\"starting_after\":\"%s\"", after) : "";
-        json_t *page = reply_json(run_on(
-            &inbox, arena_printf(&arena, "{\"per_page\":%d%s%s}", per_page, filters, place)));
+        json_t *page =
+            reply_json(run_on(&conversation_inbox, arena_printf(&arena, "{\"per_page\":%d%s%s}",
+                                                                per_page, filters, place)));
         const json_t *conversation;
         size_t i;
 
@@ -56,7 +57,7 @@ static const char *all_of(const char *filters)
 
 static const char *made(const char *body)
 {
-    return text_of(&run_on(&open_, body)->conversation_id);
+    return text_of(&run_on(&conversation_open, body)->conversation_id);
 }
 
 Test(inbox_store, shows_the_newest_first_page_by_page)
@@ -71,7 +72,7 @@ Test(inbox_store, shows_the_newest_first_page_by_page)
     cr_expect_eq(pages, 3, "no page more than there are");
     cr_expect_str_eq(walk("", 2, &pages), order);
     cr_expect_eq(pages, 2);
-    cr_expect_str_eq(reply_of(run((struct call){&inbox, OTHER, NULL, "{}"})),
+    cr_expect_str_eq(reply_of(run((struct call){&conversation_inbox, OTHER, NULL, "{}"})),
                      "{\"conversations\":[],\"pages\":{\"type\":\"pages\",\"per_page\":50}}");
 }
 
@@ -83,8 +84,8 @@ Test(inbox_store, shows_each_as_the_api_does)
         &arena, "{\"conversations\":[%s],\"pages\":{\"type\":\"pages\",\"per_page\":50}}",
         reply_of(read));
 
-    cr_expect_str_eq(reply_of(run_on(&inbox, NULL)), expected);
-    cr_expect_str_eq(reply_of(run_with_id(&view, &created->conversation_id, "")),
+    cr_expect_str_eq(reply_of(run_on(&conversation_inbox, NULL)), expected);
+    cr_expect_str_eq(reply_of(run_with_id(&conversation_view, &created->conversation_id, "")),
                      arena_printf(&arena, "{\"conversation\":%s,\"messages\":[],\"erased\":false}",
                                   reply_of(read)));
 }
@@ -119,8 +120,8 @@ Test(inbox_store, filters_by_channel_and_status)
 Test(inbox_store, finds_the_conversations_of_a_contact)
 {
     struct command *const first =
-        run_on(&open_, "{\"channel\":\"email\",\"contact_external_id\":\"u1\","
-                       "\"contact_email\":\"\xc3\x84@x\"}");
+        run_on(&conversation_open, "{\"channel\":\"email\",\"contact_external_id\":\"u1\","
+                                   "\"contact_email\":\"\xc3\x84@x\"}");
     const char *second = made("{\"channel\":\"voice\",\"contact_external_id\":\"u1\"}");
     const char *both = arena_printf(&arena, "%s %s ", second, text_of(&first->conversation_id));
     const char *by_id = arena_printf(&arena, ",\"contact\":\"%s\"", text_of(&first->contact_id));
@@ -137,34 +138,41 @@ Test(inbox_store, finds_the_conversations_of_a_contact)
     cr_expect_str_eq(all_of(",\"contact\":\"U1\""), "", "identifiers are case-sensitive");
     cr_expect_str_eq(all_of(",\"contact\":\"nobody\""), "");
 
-    run_on(&erase, arena_printf(&arena, "{\"id\":\"%s\"}", text_of(&first->contact_id)));
+    run_on(&conversation_erase_contact,
+           arena_printf(&arena, "{\"id\":\"%s\"}", text_of(&first->contact_id)));
     cr_expect_str_eq(all_of(by_id), "", "who was erased is found no more");
-    cr_expect_null(strstr(reply_of(run_on(&inbox, "{\"channel\":\"voice\"}")), "u1"));
-    assert_reply_has(run_on(&inbox, "{\"channel\":\"voice\"}"), "\"contact\":null");
-    assert_reply_has(run_with_id(&view, &first->conversation_id, ""), "\"erased\":true");
+    cr_expect_null(strstr(reply_of(run_on(&conversation_inbox, "{\"channel\":\"voice\"}")), "u1"));
+    assert_reply_has(run_on(&conversation_inbox, "{\"channel\":\"voice\"}"), "\"contact\":null");
+    assert_reply_has(run_with_id(&conversation_view, &first->conversation_id, ""),
+                     "\"erased\":true");
 }
 
 Test(inbox_store, does_not_show_what_was_deleted)
 {
-    struct command *const gone = run_on(&open_, "{\"channel\":\"email\",\"status\":\"waiting\","
-                                                "\"contact_external_id\":\"u1\"}");
+    struct command *const gone =
+        run_on(&conversation_open, "{\"channel\":\"email\",\"status\":\"waiting\","
+                                   "\"contact_external_id\":\"u1\"}");
     static const char *const ways[] = {"", ",\"channel\":\"email\"", ",\"status\":\"waiting\"",
                                        ",\"contact\":\"u1\""};
 
-    run_with_id(&delete, &gone->conversation_id, "");
+    run_with_id(&conversation_delete, &gone->conversation_id, "");
     for (size_t i = 0; i < 4; i++)
         cr_expect_str_eq(all_of(ways[i]), "", "%s", ways[i]);
-    assert_outcome(run_with_id(&view, &gone->conversation_id, ""), OUTCOME_NOT_FOUND, NULL);
+    assert_outcome(run_with_id(&conversation_view, &gone->conversation_id, ""), OUTCOME_NOT_FOUND,
+                   NULL);
 }
 
 Test(inbox_store, refuses_what_is_no_filter)
 {
-    assert_outcome(run_on(&inbox, "{\"per_page\":101}"), OUTCOME_PARAMETER_INVALID, "per_page");
-    assert_outcome(run_on(&inbox, "{\"status\":\"closed\"}"), OUTCOME_PARAMETER_INVALID, "status");
-    assert_outcome(run_on(&inbox, "{\"starting_after\":\"1\"}"), OUTCOME_PARAMETER_INVALID,
-                   "starting_after");
-    assert_outcome(run_on(&inbox, "{\"order\":\"asc\"}"), OUTCOME_PARAMETER_INVALID, "order");
-    assert_outcome(run((struct call){&view, OTHER, NULL, "{\"id\":\"" NOBODY "\"}"}),
+    assert_outcome(run_on(&conversation_inbox, "{\"per_page\":101}"), OUTCOME_PARAMETER_INVALID,
+                   "per_page");
+    assert_outcome(run_on(&conversation_inbox, "{\"status\":\"closed\"}"),
+                   OUTCOME_PARAMETER_INVALID, "status");
+    assert_outcome(run_on(&conversation_inbox, "{\"starting_after\":\"1\"}"),
+                   OUTCOME_PARAMETER_INVALID, "starting_after");
+    assert_outcome(run_on(&conversation_inbox, "{\"order\":\"asc\"}"), OUTCOME_PARAMETER_INVALID,
+                   "order");
+    assert_outcome(run((struct call){&conversation_view, OTHER, NULL, "{\"id\":\"" NOBODY "\"}"}),
                    OUTCOME_NOT_FOUND, NULL);
 }
 
@@ -218,13 +226,13 @@ Test(inbox_store, ends_a_page_that_grows_large)
 
 Test(inbox_store, shows_the_newest_messages_in_their_order)
 {
-    struct command *const opened = run_on(&open_, "{\"channel\":\"email\"}");
+    struct command *const opened = run_on(&conversation_open, "{\"channel\":\"email\"}");
     json_t *seen, *messages;
 
     for (int i = 1; i <= 103; i++)
-        run_with_id(&append, &opened->conversation_id,
+        run_with_id(&conversation_append, &opened->conversation_id,
                     arena_printf(&arena, ",\"body\":\"%d \\\"<\\\"\"", i));
-    seen = reply_json(run_with_id(&view, &opened->conversation_id, ""));
+    seen = reply_json(run_with_id(&conversation_view, &opened->conversation_id, ""));
     messages = json_object_get(seen, "messages");
     cr_assert_eq(json_array_size(messages), 100);
     cr_expect_str_eq(member(json_array_get(messages, 0), "body"), "4 \"<\"");
@@ -235,7 +243,7 @@ Test(inbox_store, shows_the_newest_messages_in_their_order)
 
 Test(inbox_store, shows_no_more_messages_than_fit)
 {
-    struct command *const opened = run_on(&open_, "{\"channel\":\"email\"}");
+    struct command *const opened = run_on(&conversation_open, "{\"channel\":\"email\"}");
     json_t *seen;
 
     postgres_do(server.url,
@@ -244,7 +252,7 @@ Test(inbox_store, shows_no_more_messages_than_fit)
                              "0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid,"
                              " repeat(chr(128512), 20000), now() FROM generate_series(1, 30) AS n",
                              text_of(&opened->conversation_id)));
-    seen = reply_json(run_with_id(&view, &opened->conversation_id, ""));
+    seen = reply_json(run_with_id(&conversation_view, &opened->conversation_id, ""));
     cr_expect_eq(json_array_size(json_object_get(seen, "messages")), 11);
     json_decref(seen);
 }

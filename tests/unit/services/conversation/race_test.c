@@ -26,9 +26,9 @@ static enum status race(struct call ours, struct call theirs)
     struct command *second;
     enum status told;
 
-    cr_assert_eq(first->route->reply(first, db, NULL), ST_OK);
+    cr_assert_eq(first->handler->reply(first, db, NULL), ST_OK);
     second = run_open(other_db, theirs);
-    told = second->route->reply(second, other_db, NULL);
+    told = second->handler->reply(second, other_db, NULL);
     cr_assert_eq(db_commit(other_db), ST_OK);
     cr_assert_eq(db_commit(db), ST_OK);
     return told;
@@ -36,7 +36,7 @@ static enum status race(struct call ours, struct call theirs)
 
 static struct call creating(const char *body)
 {
-    return (struct call){&create, ORG, NULL, body};
+    return (struct call){&conversation_create, ORG, NULL, body};
 }
 
 /* -- creates --------------------------------------------------------------------------------- */
@@ -110,7 +110,7 @@ Test(race, creates_beside_a_neighbour_for_a_contact_that_is_there)
     cr_assert_eq(race(creating(CREATE("e6", USER("u1") ",\"name\":\"Bea\"")),
                       creating(CREATE("e7", USER("u1")))),
                  ST_OK);
-    cr_assert_eq(race((struct call){&create, OTHER, NULL, CREATE("e8", USER("u8"))},
+    cr_assert_eq(race((struct call){&conversation_create, OTHER, NULL, CREATE("e8", USER("u8"))},
                       creating(CREATE("e8", USER("u8")))),
                  ST_OK, "of another organization");
 }
@@ -125,10 +125,10 @@ Test(race, holds_nobody_else_of_its_batch_up)
     for (size_t i = 0; i < 3; i++)
         commands[i] = parse(&arena, creating(bodies[i]));
     db_open_batch(other_db, clock_us() + TIMEOUT_US);
-    conversation_create_query(commands, 3, other_db, NULL);
+    conversation_create.query_together(commands, 3, other_db, NULL);
     cr_assert_eq(db_run(other_db), ST_OK);
     for (size_t i = 0; i < 3; i++)
-        cr_expect_eq(conversation_create_reply(commands[i], other_db, NULL),
+        cr_expect_eq(conversation_create.reply(commands[i], other_db, NULL),
                      i == 1 ? ST_RETRY : ST_OK);
     cr_assert_eq(db_commit(other_db), ST_OK);
     db_abandon(db);
@@ -148,19 +148,19 @@ Test(race, opens_for_one_new_contact_once)
     };
 
     for (size_t i = 0; i < 3; i++) {
-        const struct call opening = {&open_, ORG, NULL, bodies[i]};
+        const struct call opening = {&conversation_open, ORG, NULL, bodies[i]};
 
         cr_expect_eq(race(opening, opening), ST_RETRY, "%s", bodies[i]);
         assert_outcome(run(opening), OUTCOME_OK, NULL);
     }
     cr_assert_eq(count("SELECT count(*) FROM conversation.contacts"), 3);
-    cr_assert_eq(race((struct call){&open_, ORG, NULL, "{\"channel\":\"voice\"}"},
-                      (struct call){&open_, ORG, NULL, "{\"channel\":\"voice\"}"}),
+    cr_assert_eq(race((struct call){&conversation_open, ORG, NULL, "{\"channel\":\"voice\"}"},
+                      (struct call){&conversation_open, ORG, NULL, "{\"channel\":\"voice\"}"}),
                  ST_OK, "for nobody");
-    cr_assert_eq(
-        race(creating(CREATE("e1", USER("u3") ",\"email\":\"c@x\"")),
-             (struct call){&open_, ORG, NULL, "{\"channel\":\"email\",\"contact_email\":\"c@x\"}"}),
-        ST_RETRY, "beside a create");
+    cr_assert_eq(race(creating(CREATE("e1", USER("u3") ",\"email\":\"c@x\"")),
+                      (struct call){&conversation_open, ORG, NULL,
+                                    "{\"channel\":\"email\",\"contact_email\":\"c@x\"}"}),
+                 ST_RETRY, "beside a create");
 }
 
 /* -- one conversation ------------------------------------------------------------------------ */
@@ -169,10 +169,12 @@ Test(race, merges_concurrent_updates_of_one_conversation)
 {
     struct command *const made = run_create(CREATE("e1", USER("u1")));
     const char *const id = text_of(&made->conversation_id);
-    const struct call theirs = {&update, ORG, id, "{\"custom_attributes\":{\"b\":2}}"};
+    const struct call theirs = {&conversation_update, ORG, id, "{\"custom_attributes\":{\"b\":2}}"};
 
-    cr_assert_eq(race((struct call){&update, ORG, id, "{\"custom_attributes\":{\"a\":1}}"}, theirs),
-                 ST_RETRY);
+    cr_assert_eq(
+        race((struct call){&conversation_update, ORG, id, "{\"custom_attributes\":{\"a\":1}}"},
+             theirs),
+        ST_RETRY);
     assert_reply_has(run(theirs), "\"custom_attributes\":{\"a\": 1, \"b\": 2}");
 }
 
@@ -180,23 +182,28 @@ Test(race, checks_the_limit_on_what_another_transaction_left)
 {
     struct command *const made = run_create(CREATE("e1", USER("u1")));
     const char *const id = text_of(&made->conversation_id);
-    const struct call theirs = {&update, ORG, id, "{\"custom_attributes\":{\"b\":2}}"};
+    const struct call theirs = {&conversation_update, ORG, id, "{\"custom_attributes\":{\"b\":2}}"};
 
     postgres_do(server.url, "UPDATE conversation.conversations SET custom_attributes = "
                             "(SELECT jsonb_object_agg('k' || i, i) FROM generate_series(1, 19) i)");
-    cr_assert_eq(race((struct call){&update, ORG, id, "{\"custom_attributes\":{\"a\":1}}"}, theirs),
-                 ST_RETRY);
+    cr_assert_eq(
+        race((struct call){&conversation_update, ORG, id, "{\"custom_attributes\":{\"a\":1}}"},
+             theirs),
+        ST_RETRY);
     assert_outcome(run(theirs), OUTCOME_PARAMETER_INVALID, "custom_attributes");
 }
 
 Test(race, of_any_two_changes_of_one_conversation_the_second_is_run_again)
 {
-    const char *const id = text_of(&run_on(&open_, "{\"channel\":\"widget\"}")->conversation_id);
+    const char *const id =
+        text_of(&run_on(&conversation_open, "{\"channel\":\"widget\"}")->conversation_id);
     const struct call changes[] = {
-        {&update, ORG, id, "{\"custom_attributes\":{\"a\":1}}"},
-        {&append, ORG, NULL, arena_printf(&arena, "{\"id\":\"%s\",\"body\":\"hello\"}", id)},
-        {&set_status, ORG, NULL, arena_printf(&arena, "{\"id\":\"%s\",\"status\":\"active\"}", id)},
-        {&delete, ORG, NULL, arena_printf(&arena, "{\"id\":\"%s\"}", id)},
+        {&conversation_update, ORG, id, "{\"custom_attributes\":{\"a\":1}}"},
+        {&conversation_append, ORG, NULL,
+         arena_printf(&arena, "{\"id\":\"%s\",\"body\":\"hello\"}", id)},
+        {&conversation_set_status, ORG, NULL,
+         arena_printf(&arena, "{\"id\":\"%s\",\"status\":\"active\"}", id)},
+        {&conversation_delete, ORG, NULL, arena_printf(&arena, "{\"id\":\"%s\"}", id)},
     };
 
     for (size_t i = 0; i < 3; i++) {
@@ -207,9 +214,9 @@ Test(race, of_any_two_changes_of_one_conversation_the_second_is_run_again)
     for (size_t k = 0; k < 4; k++) {
         struct command *const gone = run_open(db, changes[3]), *theirs;
 
-        cr_expect_eq(conversation_delete_reply(gone, db, NULL), ST_OK);
+        cr_expect_eq(conversation_delete.reply(gone, db, NULL), ST_OK);
         theirs = run_open(other_db, changes[k]);
-        cr_expect_eq(theirs->route->reply(theirs, other_db, NULL), ST_RETRY, "%zu", k);
+        cr_expect_eq(theirs->handler->reply(theirs, other_db, NULL), ST_RETRY, "%zu", k);
         cr_assert_eq(db_commit(other_db), ST_OK);
         db_abandon(db);
     }
@@ -225,7 +232,7 @@ Test(race, erases_beside_nobody_who_changes_the_contact)
 {
     struct command *const made = run_create(CREATE("e1", USER("u1")));
     const char *const body = arena_printf(&arena, "{\"id\":\"%s\"}", text_of(&made->contact_id));
-    const struct call erasing = {&erase, ORG, NULL, body};
+    const struct call erasing = {&conversation_erase_contact, ORG, NULL, body};
     const struct call theirs = creating(CREATE("e2", USER("u1") ",\"email\":\"a@x\""));
 
     cr_assert_eq(race(theirs, erasing), ST_RETRY);
@@ -244,7 +251,8 @@ Test(race, takes_no_profile_to_a_contact_that_is_being_erased)
     const struct call theirs = creating(CREATE("e2", USER("u1") ",\"email\":\"a@x\""));
     struct command *again;
 
-    cr_assert_eq(race((struct call){&erase, ORG, NULL, body}, theirs), ST_RETRY);
+    cr_assert_eq(race((struct call){&conversation_erase_contact, ORG, NULL, body}, theirs),
+                 ST_RETRY);
     again = run(theirs);
     assert_outcome(again, OUTCOME_CREATED, NULL);
     cr_assert_not(uuid_equal(&again->contact_id, &made->contact_id));
@@ -259,7 +267,8 @@ Test(race, creates_beside_an_erasing_of_the_contact)
     struct command *const made = run_create(CREATE("e1", USER("u1")));
     const char *const body = arena_printf(&arena, "{\"id\":\"%s\"}", text_of(&made->contact_id));
 
-    cr_assert_eq(race((struct call){&erase, ORG, NULL, body}, creating(CREATE("e2", USER("u1")))),
+    cr_assert_eq(race((struct call){&conversation_erase_contact, ORG, NULL, body},
+                      creating(CREATE("e2", USER("u1")))),
                  ST_OK);
     cr_assert_eq(count("SELECT count(*) FROM conversation.conversations"), 2);
     cr_assert_eq(count("SELECT count(*) FROM conversation.contacts"), 1);
@@ -289,7 +298,7 @@ static void *keep_writing(void *closure)
         db_open_batch(writer->db, clock_us() + TIMEOUT_US);
         command = begin(writer->db, &writer->arena, writer->call);
         if (db_run(writer->db) == ST_OK)
-            told = command->route->reply(command, writer->db, NULL);
+            told = command->handler->reply(command, writer->db, NULL);
         writer->written += told == ST_OK;
         writer->again += told == ST_RETRY;
         writer->failed += (told != ST_OK && told != ST_RETRY) || db_commit(writer->db) != ST_OK;
@@ -300,8 +309,8 @@ static void *keep_writing(void *closure)
 /* A lock that is had is had on what the other transaction left, whatever the snapshot shows. */
 Test(race, loses_nothing_of_what_two_write_at_once)
 {
-    const struct uuid id = run_on(&open_, "{\"channel\":\"widget\"}")->conversation_id;
-    const struct call appending = {&append, ORG, NULL,
+    const struct uuid id = run_on(&conversation_open, "{\"channel\":\"widget\"}")->conversation_id;
+    const struct call appending = {&conversation_append, ORG, NULL,
                                    arena_printf(&arena, "{\"id\":\"%s\"}", text_of(&id))};
     struct writer writers[2] = {{.db = db, .call = appending}, {.db = other_db, .call = appending}};
 
@@ -351,13 +360,13 @@ static size_t run_all(struct replica *replica, struct command **commands, size_t
     size_t n_again = 0;
 
     db_open_batch(replica->db, clock_us() + TIMEOUT_US);
-    conversation_create_query(commands, n, replica->db, NULL);
+    conversation_create.query_together(commands, n, replica->db, NULL);
     if (db_run(replica->db) != ST_OK) {
         replica->failed++;
         return 0;
     }
     for (size_t i = 0; i < n; i++) {
-        if (conversation_create_reply(commands[i], replica->db, NULL) == ST_RETRY)
+        if (conversation_create.reply(commands[i], replica->db, NULL) == ST_RETRY)
             commands[n_again++] = commands[i];
         else if (commands[i]->outcome == OUTCOME_CREATED)
             replica->made++;

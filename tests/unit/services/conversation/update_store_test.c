@@ -13,9 +13,11 @@ Test(update_store, finds_nothing_under_ids_that_are_not_canonical)
 
         upper[i] = c >= 'a' && c <= 'f' ? (char)(c - 'a' + 'A') : c;
     }
-    assert_outcome(run((struct call){&get, ORG, upper, NULL}), OUTCOME_NOT_FOUND, NULL);
-    assert_outcome(run((struct call){&get, ORG, "e1", NULL}), OUTCOME_NOT_FOUND, NULL);
-    assert_outcome(run((struct call){&get, ORG, NOBODY, NULL}), OUTCOME_NOT_FOUND, NULL);
+    assert_outcome(run((struct call){&conversation_get, ORG, upper, NULL}), OUTCOME_NOT_FOUND,
+                   NULL);
+    assert_outcome(run((struct call){&conversation_get, ORG, "e1", NULL}), OUTCOME_NOT_FOUND, NULL);
+    assert_outcome(run((struct call){&conversation_get, ORG, NOBODY, NULL}), OUTCOME_NOT_FOUND,
+                   NULL);
 }
 
 Test(update_store, tells_every_reader_of_a_batch_its_own_conversation)
@@ -23,7 +25,7 @@ Test(update_store, tells_every_reader_of_a_batch_its_own_conversation)
     struct command *const first = run_create(CREATE("e1", USER("u1") ",\"name\":\"Ann\""));
     struct command *const second = run_create(CREATE("e2", USER("u2")));
     struct command *const foreign =
-        run((struct call){&create, OTHER, NULL, CREATE("e1", USER("u1"))});
+        run((struct call){&conversation_create, OTHER, NULL, CREATE("e1", USER("u1"))});
     const struct {
         const char *organization;
         const struct uuid *id;
@@ -38,8 +40,8 @@ Test(update_store, tells_every_reader_of_a_batch_its_own_conversation)
     struct command *commands[N];
 
     for (size_t i = 0; i < N; i++)
-        commands[i] =
-            parse(&arena, (struct call){&get, reads[i].organization, text_of(reads[i].id), NULL});
+        commands[i] = parse(&arena, (struct call){&conversation_get, reads[i].organization,
+                                                  text_of(reads[i].id), NULL});
     run_batch(commands, N);
     for (size_t i = 0; i < N; i++) {
         assert_outcome(commands[i], reads[i].shown ? OUTCOME_OK : OUTCOME_NOT_FOUND, NULL);
@@ -92,6 +94,7 @@ Test(update_store, refuses_the_21st_attribute_and_changes_nothing)
                    OUTCOME_PARAMETER_INVALID, "custom_attributes");
     assert_outcome(run_update(made, "{\"custom_attributes\":{\"new\":1,\"k0\":null}}"), OUTCOME_OK,
                    NULL);
-    assert_outcome(run((struct call){&update, ORG, NOBODY, "{\"custom_attributes\":{\"a\":1}}"}),
-                   OUTCOME_NOT_FOUND, NULL);
+    assert_outcome(
+        run((struct call){&conversation_update, ORG, NOBODY, "{\"custom_attributes\":{\"a\":1}}"}),
+        OUTCOME_NOT_FOUND, NULL);
 }

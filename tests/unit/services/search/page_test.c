@@ -48,16 +48,17 @@ static struct command *run_as(const char *organization, const char *body)
 {
     struct command *command = ARENA_NEW(&arena, struct command);
 
-    *command = (struct command){.arena = &arena, .body = str_of(body)};
+    *command =
+        (struct command){.handler = &search_conversations, .arena = &arena, .body = str_of(body)};
     errors_init(&command->errors, &arena);
     buf_init(&command->reply, &arena, 1024);
     cr_assert(uuid_parse(str_of(organization), &command->caller.organization_id));
-    if (search_parse(command, &service) != ST_OK)
+    if (command_parse(command, &service) != ST_OK)
         return command;
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
-    search_query(command, db, &service);
+    search_conversations.query(command, db, &service);
     cr_assert_eq(db_run(db), ST_OK, "%s: %s", body, db_last_sqlstate(db));
-    cr_assert_eq(search_reply(command, db, &service), ST_OK);
+    cr_assert_eq(search_conversations.reply(command, db, &service), ST_OK);
     cr_assert_eq(db_commit(db), ST_OK);
     return command;
 }
