@@ -11,10 +11,12 @@
 enum { EXPONENT_MAX = 400 };
 
 /* Names the place of byte `at` in the text, counted from 1; a column is a code point. */
-static bool explain(struct str text, size_t at, const char *reason, char error[160])
+static bool explain(struct str text, size_t at, const char *reason, char *error)
 {
     size_t line = 1, column = 1;
 
+    if (error == NULL)
+        return false;
     for (size_t i = 0; i < at && i < text.n; i++) {
         bool tail = ((unsigned char)text.p[i] & 0xC0) == 0x80;
 
@@ -62,7 +64,7 @@ static size_t skip_number(struct str text, size_t at, bool *fits)
 
 /* The bounds that jansson does not keep. Runs before it, on bytes that may be anything: as far as
    they are JSON the scan is in step with it, and behind that jansson refuses anyway. */
-static bool within_bounds(struct str text, char error[160])
+static bool within_bounds(struct str text, char *error)
 {
     size_t depth = 0, at = 0;
 
@@ -154,7 +156,7 @@ static json_t *parse_large_integers(struct str text, json_error_t *error)
     return value;
 }
 
-bool json_read(struct str text, json_t **out, char error[160])
+bool json_read(struct str text, json_t **out, char *error)
 {
     json_error_t parse_error;
     json_t *value;

@@ -28,7 +28,8 @@
 #define JSON_DEPTH_MAX  32
 #define JSON_NUMBER_MAX 800
 
-MUST_CHECK bool json_read(struct str text, json_t **out, char error[160]);
+/* `error`: 160 bytes, or NULL. */
+MUST_CHECK bool json_read(struct str text, json_t **out, char *error);
 /* From here on what jansson frees is overwritten first: for processes that read passwords. Before
    threads start. */
 void json_wipe_what_is_freed(void);

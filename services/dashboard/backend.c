@@ -293,12 +293,11 @@ static json_t *read_body(struct dashboard_request *request)
 {
     enum action_body kind = request->match.action->body;
     struct str entity = {request->http.req->entity.base, request->http.req->entity.len};
-    char error[160];
     json_t *body;
 
     if (entity.n == 0)
         return json_object();
-    if (!json_read(entity, &body, error)) {
+    if (!json_read(entity, &body, NULL)) {
         dashboard_response_refusal(&request->http, OUTCOME_INVALID_JSON,
                                    "The body is not valid JSON");
         return NULL;

@@ -2,7 +2,7 @@
  * dashboard - the event loop of the dashboard, and what it remembers of who asks.
  *
  * What     An edge (common/http/edge.h) and what is the dashboard's own: the shares of sessions and
- *          organizations, the door, and who came without a valid session. The program has one.
+ *          organizations, the door, who came without a valid session, and the exports that run. The program has one.
  * Owns     All of it, until the process ends.
  * Threads  The loop's.
  */
@@ -11,6 +11,7 @@
 
 #include "common/http/edge.h"
 #include "common/http/throttle.h"
+#include "services/dashboard/dashboard_export.h"
 #include "services/dashboard/door.h"
 
 struct dashboard {
@@ -19,6 +20,7 @@ struct dashboard {
     struct shares *sessions, *organizations;
     struct door door;
     struct throttle *strangers; /* addresses that present invalid sessions */
+    struct dashboard_exports exports;
 };
 
 #endif

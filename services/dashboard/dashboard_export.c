@@ -43,7 +43,6 @@ void csv_end_row(struct buf *out)
 
 /* -- exports --------------------------------------------------------------------------------- */
 
-#define EXPORTS_MAX             8
 #define EXPORTS_OF_ORGANIZATION 2 /* so that none takes all the places */
 /* sent at once, within the time that an answer may take */
 #define SLICE_MAX  (64 * 1024)
@@ -59,8 +58,6 @@ struct dashboard_export {
     size_t sent;
     bool has_begun;
 };
-
-static struct dashboard_export *running[EXPORTS_MAX]; /* the program has one loop */
 
 /* -- lines ----------------------------------------------------------------------------------- */
 
@@ -202,9 +199,8 @@ static void on_step(void *owner, enum call_end end, struct bus_message *message)
     struct str body;
     enum outcome outcome = backend_outcome(request, end, message, &body);
     json_t *answer = NULL;
-    char error[160];
 
-    if (outcome == OUTCOME_OK && !json_read(body, &answer, error))
+    if (outcome == OUTCOME_OK && !json_read(body, &answer, NULL))
         outcome = OUTCOME_SERVER_ERROR;
     if (outcome != OUTCOME_OK) {
         fail(export, outcome, outcome == OUTCOME_SERVER_ERROR ? STR_NONE : body);
@@ -244,15 +240,16 @@ static void ask_step(struct dashboard_export *export)
 /* -- beginning and end ----------------------------------------------------------------------- */
 
 /* NULL: there are enough, or enough of the organization's. */
-static struct dashboard_export **find_place(const char *organization_id)
+static struct dashboard_export **find_place(const struct dashboard_request *request)
 {
-    struct dashboard_export **place = NULL;
+    struct dashboard_export **running = dashboard_of(request)->exports.running, **place = NULL;
     size_t own = 0;
 
     for (size_t i = 0; i < EXPORTS_MAX; i++) {
         if (running[i] == NULL)
             place = &running[i];
-        else if (strcmp(running[i]->request->who.organization_id, organization_id) == 0)
+        else if (strcmp(running[i]->request->who.organization_id, request->who.organization_id) ==
+                 0)
             own++;
     }
     return own < EXPORTS_OF_ORGANIZATION ? place : NULL;
@@ -260,7 +257,7 @@ static struct dashboard_export **find_place(const char *organization_id)
 
 void dashboard_export_begin(struct dashboard_request *request)
 {
-    struct dashboard_export **place = find_place(request->who.organization_id);
+    struct dashboard_export **place = find_place(request);
     struct dashboard_export *export;
     json_t *body;
 

@@ -24,6 +24,13 @@ void csv_end_row(struct buf *out);
 
 /* -- exports --------------------------------------------------------------------------------- */
 
+#define EXPORTS_MAX 8
+
+/* A part of struct dashboard. */
+struct dashboard_exports {
+    struct dashboard_export *running[EXPORTS_MAX]; /* NULL: the place is free */
+};
+
 /* Answers the request: with the file, or why there is none. */
 void dashboard_export_begin(struct dashboard_request *request);
 void dashboard_export_release(struct dashboard_export *export); /* NULL is fine */

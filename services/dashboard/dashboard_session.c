@@ -130,9 +130,8 @@ bool identity_read(struct str answer, struct identity *out)
 {
     struct identity identity = {0};
     const json_t *user;
-    char error[160];
 
-    if (!json_read(answer, &identity.answer, error))
+    if (!json_read(answer, &identity.answer, NULL))
         return false;
     user = json_object_get(identity.answer, "user");
     identity.user_id = id_of(user);
@@ -242,14 +241,13 @@ static void on_signed_in(void *owner, enum call_end end, struct bus_message *mes
     struct str body;
     enum outcome outcome = backend_outcome(request, end, message, &body);
     json_t *answer = NULL;
-    char error[160];
 
     if (outcome != OUTCOME_OK) {
         note_refusal(request, outcome);
         backend_pass_on(request, outcome, body);
         return;
     }
-    if (json_read(body, &answer, error) && json_object_get(answer, "session") == NULL)
+    if (json_read(body, &answer, NULL) && json_object_get(answer, "session") == NULL)
         backend_pass_on(request, outcome, body); /* which organization is meant? */
     else if (begin_session(request, answer))
         end_old(request);

@@ -33,10 +33,10 @@ static bool hide_paths(json_t *endpoints)
 
 char *endpoints_without_paths(struct str list)
 {
-    char error[160], *text = NULL;
+    char *text = NULL;
     json_t *endpoints;
 
-    if (!json_read(list, &endpoints, error))
+    if (!json_read(list, &endpoints, NULL))
         return NULL;
     if (hide_paths(endpoints))
         text = json_dumps(endpoints, JSON_COMPACT);

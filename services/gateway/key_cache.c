@@ -109,11 +109,10 @@ static bool read_record(const json_t *object, struct key_record *record)
 bool key_record_read(struct str json, struct key_record *out)
 {
     struct key_record record = {0};
-    char error[160];
     json_t *object;
     bool good;
 
-    if (!json_read(json, &object, error))
+    if (!json_read(json, &object, NULL))
         return false;
     good = read_record(object, &record);
     json_free(object);

@@ -2,12 +2,13 @@
 
 #include "services/gateway/key_lookup.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/buf.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/json/json.h"
 #include "proto/headers.h"
 #include "proto/outcome.h"
 #include "proto/subject.h"
@@ -15,6 +16,7 @@
 #include "services/gateway/gateway_metrics.h"
 
 #define WITHHELD_TELL_US 1000000
+#define BODY_MAX         1024
 
 /* -- wait lists ------------------------------------------------------------------------------ */
 
@@ -137,26 +139,46 @@ static void on_end(void *owner, enum call_end end, struct bus_message *message)
     key_cache_put(gateway->keys, key);
 }
 
-static void ask(struct gateway *gateway, struct key *key)
+static struct str body_of(const struct key *key, struct arena *arena)
 {
-    char id[UUID_TEXT + 1], body[2 * SHA256_BYTES + 24], hash[2 * SHA256_BYTES + 1];
+    char hash[2 * SHA256_BYTES + 1];
+    struct buf body;
+
+    crypto_hex(key->hash, SHA256_BYTES, hash);
+    buf_init(&body, arena, 128);
+    buf_char(&body, '{');
+    json_add_text(&body, "token_hash", str_of(hash));
+    buf_char(&body, '}');
+    return buf_str(&body);
+}
+
+static enum status start(struct gateway *gateway, struct key *key)
+{
+    char id[UUID_TEXT + 1];
     struct uuid request_id = uuid_v7(clock_us());
     struct bus_header headers[CALL_HEADERS_MAX] = {{HEADER_REQUEST_ID, id}};
-    uint64_t handle;
-
-    uuid_format(&request_id, id);
-    crypto_hex(key->hash, SHA256_BYTES, hash);
-    int n = snprintf(body, sizeof(body), "{\"token_hash\":\"%s\"}", hash);
+    struct arena arena;
     struct call_request request = {.subject = SUBJECT_ACCESS_AUTHENTICATE,
                                    .headers = headers,
                                    .n_headers = 1,
-                                   .body = {body, (size_t)n},
                                    .timeout = CALL_TIMEOUT_SHORT,
                                    .on_end = on_end,
                                    .owner = key};
+    uint64_t handle;
+    enum status st;
 
+    uuid_format(&request_id, id);
+    arena_init(&arena, BODY_MAX);
+    request.body = body_of(key, &arena);
+    st = calls_start(&gateway->edge.calls, &request, &handle);
+    arena_release(&arena);
+    return st;
+}
+
+static void ask(struct gateway *gateway, struct key *key)
+{
     metric_add(gateway_metrics.lookups, 1);
-    if (calls_start(&gateway->edge.calls, &request, &handle) != ST_OK) {
+    if (start(gateway, key) != ST_OK) {
         fail(key, true);
         settle_budget(gateway, key);
         return;

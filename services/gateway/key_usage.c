@@ -2,13 +2,13 @@
 
 #include "services/gateway/key_usage.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/buf.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/json/json.h"
 #include "proto/headers.h"
 #include "proto/outcome.h"
 #include "proto/subject.h"
@@ -70,30 +70,35 @@ static void add_counts(struct buf *body, const struct usage_tally *tally)
 {
     for (size_t i = 0; i < USAGE_OUTCOMES; i++)
         if (tally->outcomes[i] > 0)
-            buf_printf(body, ",\"%s\":%" PRIu32, usage_outcome_name((enum usage_outcome)i),
-                       tally->outcomes[i]);
-    buf_add(body, STR(",\"latency\":["));
+            json_add_integer(body, usage_outcome_name((enum usage_outcome)i), tally->outcomes[i]);
+    json_add_key(body, "latency");
+    buf_char(body, '[');
     for (size_t i = 0; i < USAGE_BUCKETS; i++) {
         if (i > 0)
             buf_char(body, ',');
         buf_int(body, tally->latency[i]);
     }
-    buf_add(body, STR("]}"));
+    buf_char(body, ']');
 }
 
 /* False: there is no room for it. */
 static bool put(struct key_usage *usage, const struct key *key)
 {
     struct usage_report *report = open_report(usage);
+    struct buf *body;
 
     if (report == NULL)
         return false;
-    buf_printf(&report->body,
-               "%s{\"organization_id\":\"%s\",\"api_key_id\":\"%s\",\"at\":%" PRId64
-               ",\"minute\":%" PRId64,
-               report->n > 0 ? "," : "", key->record.organization_id, key->record.api_key_id,
-               key->used_s, key->tally.minute);
-    add_counts(&report->body, &key->tally);
+    body = &report->body;
+    if (report->n > 0)
+        buf_char(body, ',');
+    buf_char(body, '{');
+    json_add_text(body, "organization_id", str_of(key->record.organization_id));
+    json_add_text(body, "api_key_id", str_of(key->record.api_key_id));
+    json_add_integer(body, "at", key->used_s);
+    json_add_integer(body, "minute", key->tally.minute);
+    add_counts(body, &key->tally);
+    buf_char(body, '}');
     report->n++;
     return true;
 }

@@ -2,10 +2,9 @@
 
 #include "services/gateway/quota.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
+#include "common/base/buf.h"
 #include "common/base/clock.h"
+#include "common/json/json.h"
 #include "proto/headers.h"
 #include "proto/outcome.h"
 #include "proto/subject.h"
@@ -19,6 +18,7 @@
 #define SHARE 16
 /* Below this many a lease is not asked for ahead: what is not used is lost to other gateways. */
 #define AHEAD_MIN 8
+#define BODY_MAX  1024
 
 static uint32_t tighter(struct quota_limits limits)
 {
@@ -102,13 +102,12 @@ static enum status read_reply(struct key *key, struct bus_message *message)
 {
     struct quota_limits left;
     enum outcome outcome;
-    char error[160];
     uint32_t granted;
     json_t *object;
     bool good;
 
     if (!outcome_of(bus_message_header(message, HEADER_OUTCOME), &outcome) ||
-        outcome != OUTCOME_OK || !json_read(bus_message_body(message), &object, error))
+        outcome != OUTCOME_OK || !json_read(bus_message_body(message), &object, NULL))
         return ST_UNAVAILABLE;
     good = count_read(object, "granted", &granted) && count_read(object, "key_left", &left.key) &&
            count_read(object, "organization_left", &left.organization);
@@ -140,40 +139,57 @@ static void on_end(void *owner, enum call_end end, struct bus_message *message)
     key_cache_put(gateway->keys, key);
 }
 
-static void ask(struct gateway *gateway, struct key *key, uint32_t waiting)
+static struct str body_of(const struct quota *quota, uint32_t waiting, struct arena *arena)
 {
-    char id[UUID_TEXT + 1], body[160];
+    struct buf body;
+
+    buf_init(&body, arena, 128);
+    buf_char(&body, '{');
+    json_add_integer(&body, "window", quota->window);
+    json_add_integer(&body, "want", quota_want(quota, waiting));
+    json_add_integer(&body, "key_limit", quota->limits.key);
+    json_add_integer(&body, "organization_limit", quota->limits.organization);
+    buf_char(&body, '}');
+    return buf_str(&body);
+}
+
+static enum status start(struct gateway *gateway, struct key *key, uint32_t waiting)
+{
+    char id[UUID_TEXT + 1];
     struct uuid request_id = uuid_v7(clock_us());
     struct bus_header headers[CALL_HEADERS_MAX] = {
         {HEADER_REQUEST_ID, id},
         {HEADER_ORGANIZATION, key->record.organization_id},
         {HEADER_API_KEY, key->record.api_key_id},
     };
-    const struct quota *quota = &key->quota;
-    uint64_t handle;
-
-    uuid_format(&request_id, id);
-    int n = snprintf(body, sizeof(body),
-                     "{\"window\":%" PRId64 ",\"want\":%" PRIu32 ",\"key_limit\":%" PRIu32
-                     ",\"organization_limit\":%" PRIu32 "}",
-                     quota->window, quota_want(quota, waiting), quota->limits.key,
-                     quota->limits.organization);
+    struct arena arena;
     struct call_request request = {.subject = SUBJECT_ACCESS_QUOTA,
                                    .headers = headers,
                                    .n_headers = 3,
-                                   .body = {body, (size_t)n},
                                    .timeout = CALL_TIMEOUT_SHORT,
                                    .on_end = on_end,
                                    .owner = key};
+    uint64_t handle;
+    enum status st;
 
+    uuid_format(&request_id, id);
+    arena_init(&arena, BODY_MAX);
+    request.body = body_of(&key->quota, waiting, &arena);
+    st = calls_start(&gateway->edge.calls, &request, &handle);
+    arena_release(&arena);
+    return st;
+}
+
+static void ask(struct gateway *gateway, struct key *key, uint32_t waiting)
+{
     metric_add(gateway_metrics.leases, 1);
-    if (calls_start(&gateway->edge.calls, &request, &handle) != ST_OK) {
+    if (start(gateway, key, waiting) != ST_OK) {
         fail(key);
         return;
     }
     key->gateway = gateway;
     key->leasing = true;
-    key->lease_window = quota->window;
+    key->lease_window = key->quota.window;
     key_cache_hold(key);
 }
 
