@@ -68,16 +68,6 @@ void crypto_wipe(void *p, size_t n)
     OPENSSL_cleanse(p, n);
 }
 
-void crypto_hex(const void *data, size_t n, char *text)
-{
-    hex_write(data, n, text);
-}
-
-bool crypto_unhex(struct str text, void *out, size_t n)
-{
-    return hex_read(text, out, n);
-}
-
 enum { SALT_BYTES = 16, DIGEST_BYTES = 32 };
 
 /* The cost, as written before the salt. */

@@ -26,8 +26,6 @@ void crypto_hmac_sha256(struct str key, struct str data, uint8_t mac[SHA256_BYTE
 void crypto_random(void *out, size_t n);
 bool crypto_equal(const void *a, const void *b, size_t n); /* constant time */
 void crypto_wipe(void *p, size_t n);                       /* not optimised away */
-void crypto_hex(const void *data, size_t n, char *text);   /* 2n characters and a NUL */
-bool crypto_unhex(struct str text, void *out, size_t n);   /* exactly 2n lower-case digits */
 
 /* scrypt (RFC 7914), N=2^15 r=8 p=3, 32 MiB and about 150 ms; `hash` holds parameters, salt and
    digest as text: "scrypt$15$8$3$SALT$DIGEST" in hex. */

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/base/ip.h"
 #include "common/base/log.h"
 #include "common/base/text.h"
@@ -51,7 +52,7 @@ void input_hash(json_t *value, const char *path, void *slot, struct errors *erro
     uint8_t hash[SHA256_BYTES];
     struct str text = json_text(value);
 
-    if (!crypto_unhex(text, hash, sizeof(hash))) {
+    if (!hex_read(text, hash, sizeof(hash))) {
         errors_add(errors, "parameter_invalid", path,
                    "must be a SHA-256 in lower-case hexadecimal digits");
         return;

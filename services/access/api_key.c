@@ -8,6 +8,7 @@
  *          anybody and can be revoked by its name. So does key-rotate: the old key ends no later
  *          for it. key-revoke is idempotent
  */
+#include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/crypto/token.h"
 #include "common/json/fields.h"
@@ -55,7 +56,7 @@ static struct str ask_for_token(struct operator_query *query, struct arena *aren
     arena->wipes = true;
     token_make(full ? TOKEN_LIVE : TOKEN_READ, token);
     token_hash(str_of(token), hash);
-    crypto_hex(hash, sizeof(hash), hash_text);
+    hex_write(hash, sizeof(hash), hash_text);
     params_add(&query->params, str_of(hash_text));
     return str_of(token);
 }

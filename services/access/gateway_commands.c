@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/crypto/crypto.h"
 #include "common/json/fields.h"
 #include "proto/headers.h"
@@ -36,7 +37,7 @@ static enum status authenticate_parse(struct command *command, void *service)
     const struct authenticate *body = command->input;
     uint8_t hash[SHA256_BYTES];
 
-    if (!crypto_unhex(body->token_hash, hash, sizeof(hash)))
+    if (!hex_read(body->token_hash, hash, sizeof(hash)))
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "token_hash",
                               "must be a SHA-256 in lower-case hexadecimal digits");
     params_add(&query->params, body->token_hash);

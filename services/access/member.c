@@ -25,6 +25,7 @@
  * Served by the mailbox v1.session, since it hashes a password.
  */
 
+#include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/base/ip.h"
 #include "common/crypto/crypto.h"
@@ -201,7 +202,7 @@ static enum status invitation_parse(struct command *command, void *service)
     uint8_t hash[SHA256_BYTES];
 
     crypto_sha256(body->token, hash);
-    crypto_hex(hash, sizeof(hash), hex);
+    hex_write(hash, sizeof(hash), hex);
     body->token_hash = str_of(hex);
     password_attempts_of_address(&body->attempts, command->arena, body->address);
     return ST_OK;

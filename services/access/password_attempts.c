@@ -1,6 +1,7 @@
 #include "services/access/password_attempts.h"
 
 #include "access_sql.h"
+#include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
@@ -14,7 +15,7 @@ static void add(struct password_attempts *attempts, struct arena *arena,
 
     must(attempts->n < ARRAY_SIZE(attempts->at));
     crypto_sha256(str_of(what), hash);
-    crypto_hex(hash, sizeof(hash), hex);
+    hex_write(hash, sizeof(hash), hex);
     attempts->now_s = clock_us() / 1000000;
     attempts->at[attempts->n++] =
         (struct password_attempt){.kind = kind, .counted = str_of(hex), .max = max};

@@ -25,6 +25,7 @@
 #include "proto/headers.h"
 #include "proto/subject.h"
 
+#include "common/base/ascii.h"
 #include "common/base/base64url.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -204,7 +205,7 @@ struct str session_secret_make(struct arena *arena, struct str *hash)
     crypto_random(bytes, sizeof(bytes));
     base64url_write(bytes, sizeof(bytes), text);
     crypto_sha256(str_of(text), digest);
-    crypto_hex(digest, sizeof(digest), hex);
+    hex_write(digest, sizeof(digest), hex);
     *hash = str_of(hex);
     return str_of(text);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/base/buf.h"
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
@@ -156,7 +157,7 @@ static void add_hex(struct buf *text, const uint8_t hash[SHA256_BYTES])
 {
     char hex[2 * SHA256_BYTES + 1];
 
-    crypto_hex(hash, SHA256_BYTES, hex);
+    hex_write(hash, SHA256_BYTES, hex);
     buf_add(text, str_of(hex));
     buf_char(text, '\n');
 }
@@ -243,7 +244,7 @@ bool audit_keys_read(const char *secret, const char *previous, struct audit_keys
         LOG(LOG_ERROR, "AUDIT_PUBLIC_KEYS must be up to 15 keys of 64 hex digits, between commas");
         return false;
     }
-    crypto_hex(out->known[0].bytes, SIGNING_PUBLIC_BYTES, hex);
+    hex_write(out->known[0].bytes, SIGNING_PUBLIC_BYTES, hex);
     LOG(LOG_INFO, "the audit log is sealed with this key", log_str("key_id", out->known[0].id),
         log_str("public_key", hex));
     return true;

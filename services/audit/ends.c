@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "audit_sql.h"
+#include "common/base/ascii.h"
 
 enum {
     BACK_MAX =
@@ -116,8 +117,8 @@ static enum ends_kind check_signature(const struct db_rows *rows, size_t row, in
     out->organization_id = *organization_id;
     out->number = db_value_int(rows, row, first + NUMBER);
     out->entries = db_value_int(rows, row, first + ENTRIES);
-    if (!crypto_unhex(db_value(rows, row, first + HASH), out->hash, sizeof(out->hash)) ||
-        !crypto_unhex(db_value(rows, row, first + SIGNATURE), signature, sizeof(signature)) ||
+    if (!hex_read(db_value(rows, row, first + HASH), out->hash, sizeof(out->hash)) ||
+        !hex_read(db_value(rows, row, first + SIGNATURE), signature, sizeof(signature)) ||
         out->entries < 0 || out->entries > BLOCK_NUMBER_MAX || out->number < 1 ||
         out->number > BLOCK_NUMBER_MAX)
         return ENDS_FOREIGN;
@@ -371,7 +372,7 @@ static enum status read_head(struct look *look, const struct db_rows *rows, size
     *kind = ENDS_FOREIGN;
     out->number = db_value_int(rows, row, first + NUMBER);
     out->entries = db_value_int(rows, row, first + ENTRIES);
-    if (crypto_unhex(db_value(rows, row, first + HASH), out->hash, sizeof(out->hash)) &&
+    if (hex_read(db_value(rows, row, first + HASH), out->hash, sizeof(out->hash)) &&
         look->known != NULL && is_known(look->known, out)) {
         *kind = ENDS_OURS;
         return ST_OK;

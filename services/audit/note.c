@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/base/buf.h"
 #include "services/audit/chain.h"
 #include "services/audit/verify_rows.h"
@@ -64,7 +65,7 @@ static bool read_signed(const struct db_rows *rows, size_t row, struct note *out
            (since.p == NULL || verify_read_us(since, &out->since_us)) &&
            verify_read_us(db_value(rows, row, DROPPED_AT), &out->dropped_us) &&
            is_line(out->dropped_by, BY_MAX) && is_line(out->key_id, CHAIN_KEY_ID_MAX) &&
-           crypto_unhex(db_value(rows, row, SIGNATURE), out->signature, sizeof(out->signature));
+           hex_read(db_value(rows, row, SIGNATURE), out->signature, sizeof(out->signature));
 }
 
 const struct note *notes_read(const struct db_rows *rows, struct arena *arena, size_t *n)

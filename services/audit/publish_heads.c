@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "audit_sql.h"
+#include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/db/params.h"
@@ -111,8 +112,8 @@ static bool is_ours(const struct head_publisher *publisher, const struct publish
     const struct signing_public *by = audit_keys_find(publisher->keys, head->of[KEY_ID]);
     uint8_t hash[SHA256_BYTES], signature[SIGNING_SIGNATURE_BYTES];
 
-    return by != NULL && crypto_unhex(head->of[BLOCK_HASH], hash, sizeof(hash)) &&
-           crypto_unhex(head->of[SIGNATURE], signature, sizeof(signature)) &&
+    return by != NULL && hex_read(head->of[BLOCK_HASH], hash, sizeof(hash)) &&
+           hex_read(head->of[SIGNATURE], signature, sizeof(signature)) &&
            signing_is_by(by,
                          chain_head_text(organization_id, integer(head->of[NUMBER]),
                                          integer(head->of[ENTRIES]), hash, arena),

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "audit_sql.h"
+#include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/db/params.h"
@@ -78,7 +79,7 @@ static size_t drop(const struct note *note, struct db *db, struct arena *arena)
     char *signature = arena_alloc(arena, 2 * SIGNING_SIGNATURE_BYTES + 1);
     struct params params = {0};
 
-    crypto_hex(note->signature, SIGNING_SIGNATURE_BYTES, signature);
+    hex_write(note->signature, SIGNING_SIGNATURE_BYTES, signature);
     params_add_int(&params, arena, note->months);
     params_add_int(&params, arena, note->until_us);
     if (note->since_us > 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "audit_sql.h"
+#include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/db/params.h"
 #include "services/audit/verify_rows.h"
@@ -78,7 +79,7 @@ static void add_hex(struct buf *column, const void *data, size_t n)
 {
     char *text = arena_alloc(column->arena, 2 * n + 1);
 
-    crypto_hex(data, n, text);
+    hex_write(data, n, text);
     array_add_plain(column, (struct str){text, 2 * n});
 }
 
@@ -91,7 +92,7 @@ static void add_items(struct buf *columns, const struct chain_block *block, stru
     array_open(&ids, arena, 2 + block->n * id_capacity);
     for (size_t i = 0; i < block->n; i++) {
         array_add_id(&ids, &block->items[i].request_id);
-        crypto_hex(block->items[i].hash, SHA256_BYTES, hashes + i * 2 * SHA256_BYTES);
+        hex_write(block->items[i].hash, SHA256_BYTES, hashes + i * 2 * SHA256_BYTES);
     }
     array_add(&columns[REQUEST_IDS], array_close(&ids));
     array_add_plain(&columns[ENTRY_HASHES], str_of(hashes));

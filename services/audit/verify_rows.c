@@ -1,8 +1,10 @@
 #include "services/audit/verify_rows.h"
 
+#include "common/base/ascii.h"
+
 static bool read_hash(struct str hex, uint8_t hash[SHA256_BYTES])
 {
-    return crypto_unhex(hex, hash, SHA256_BYTES);
+    return hex_read(hex, hash, SHA256_BYTES);
 }
 
 /* A time that an int64_t holds, with room to reckon. */
@@ -79,8 +81,8 @@ bool verify_read_block(const struct db_rows *rows, size_t row, struct arena *are
            uuid_parse(db_value(rows, row, VERIFY_LAST_REQUEST_ID), &out->last_request_id) &&
            read_hash(db_value(rows, row, VERIFY_PREVIOUS_HASH), sealed->previous_hash) &&
            read_hash(db_value(rows, row, VERIFY_BLOCK_HASH), out->hash) &&
-           crypto_unhex(db_value(rows, row, VERIFY_SIGNATURE), out->signature,
-                        sizeof(out->signature)) &&
+           hex_read(db_value(rows, row, VERIFY_SIGNATURE), out->signature,
+                    sizeof(out->signature)) &&
            read_items(db_value(rows, row, VERIFY_REQUEST_IDS),
                       db_value(rows, row, VERIFY_ENTRY_HASHES), arena, sealed) &&
            read_marks(db_value(rows, row, VERIFY_IMPLAUSIBLE_PLACES),

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/base/ascii.h"
 #include "common/base/log.h"
 #include "common/json/fields.h"
 #include "common/json/json.h"
@@ -230,9 +231,9 @@ bool verify_step_read(struct command *command, struct verify_step *out)
         (void)command_refuse_all(command, fields_outcome(&command->errors));
         return false;
     }
-    if (from.hash.p != NULL && !crypto_unhex(from.hash, out->chain.hash, SHA256_BYTES))
+    if (from.hash.p != NULL && !hex_read(from.hash, out->chain.hash, SHA256_BYTES))
         return refuse(command, "hash", "must be hex digits");
-    if (from.head_hash.p != NULL && !crypto_unhex(from.head_hash, out->head_hash, SHA256_BYTES))
+    if (from.head_hash.p != NULL && !hex_read(from.head_hash, out->head_hash, SHA256_BYTES))
         return refuse(command, "head_hash", "must be 64 hex digits in lower case");
     if (from.head_number.given != (from.head_hash.p != NULL))
         return refuse(command, "head_hash", "and head_number go together");
@@ -252,7 +253,7 @@ static void add_hash(struct buf *out, const char *key, const uint8_t hash[SHA256
 {
     char hex[2 * SHA256_BYTES + 1];
 
-    crypto_hex(hash, SHA256_BYTES, hex);
+    hex_write(hash, SHA256_BYTES, hex);
     json_add_text(out, key, str_of(hex));
 }
 
@@ -386,7 +387,7 @@ static void add_head(struct buf *out, const struct db_rows *rows, const struct a
     json_add_text(out, "key_id", db_value(rows, 0, 4));
     by = audit_keys_find(keys, db_value(rows, 0, 4));
     if (by != NULL)
-        crypto_hex(by->bytes, sizeof(by->bytes), hex);
+        hex_write(by->bytes, sizeof(by->bytes), hex);
     json_add_text(out, "public_key", by != NULL ? str_of(hex) : STR_NONE);
     json_add_text(out, "signature", db_value(rows, 0, 5));
     buf_char(out, '}');

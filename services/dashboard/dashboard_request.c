@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/http/media.h"
@@ -258,7 +259,7 @@ static void read_token(struct dashboard_request *request)
     if (request->token.p == NULL)
         return;
     crypto_sha256(request->token, digest);
-    crypto_hex(digest, sizeof(digest), request->token_hash);
+    hex_write(digest, sizeof(digest), request->token_hash);
 }
 
 static void begin_data(struct dashboard_request *request, struct str method, struct str path)

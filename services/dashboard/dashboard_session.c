@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/base/log.h"
 #include "common/base/uuid.h"
 #include "proto/subject.h"
@@ -89,7 +90,7 @@ void dashboard_csrf_token(struct str token, char out[2 * SHA256_BYTES + 1])
     must(token.n == COOKIE_TOKEN_TEXT);
     memcpy(text + 4, token.p, COOKIE_TOKEN_TEXT);
     crypto_sha256((struct str){text, sizeof(text)}, digest);
-    crypto_hex(digest, sizeof(digest), out);
+    hex_write(digest, sizeof(digest), out);
     crypto_wipe(text, sizeof(text));
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/base/buf.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -144,7 +145,7 @@ static struct str body_of(const struct key *key, struct arena *arena)
     char hash[2 * SHA256_BYTES + 1];
     struct buf body;
 
-    crypto_hex(key->hash, SHA256_BYTES, hash);
+    hex_write(key->hash, SHA256_BYTES, hash);
     buf_init(&body, arena, 128);
     buf_char(&body, '{');
     json_add_text(&body, "token_hash", str_of(hash));

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/crypto/crypto.h"
 #include "common/json/json.h"
 
@@ -36,7 +37,7 @@ void payload_sign(struct arena *arena, struct str secret, int64_t timestamp, str
     buf_add(&signed_bytes, body);
     crypto_hmac_sha256(secret, buf_str(&signed_bytes), mac);
     memcpy(signature, "v1=", sizeof("v1="));
-    crypto_hex(mac, sizeof(mac), signature + 3);
+    hex_write(mac, sizeof(mac), signature + 3);
 }
 
 #define PREFIX "whsec_"
@@ -69,7 +70,7 @@ struct str secret_new(struct arena *arena)
     arena->wipes = true;
     crypto_random(bytes, sizeof(bytes));
     memcpy(text, PREFIX, sizeof(PREFIX));
-    crypto_hex(bytes, sizeof(bytes), text + sizeof(PREFIX) - 1);
+    hex_write(bytes, sizeof(bytes), text + sizeof(PREFIX) - 1);
     crypto_wipe(bytes, sizeof(bytes));
     return str_of(text);
 }
@@ -83,7 +84,7 @@ struct str secret_seal(const struct secret_keys *keys, struct arena *arena,
     uint8_t bytes[SEALED];
 
     seal(&keys->at[0], bytes_of(&context), secret, bytes);
-    crypto_hex(bytes, sizeof(bytes), text);
+    hex_write(bytes, sizeof(bytes), text);
     return str_of(text);
 }
 
@@ -94,7 +95,7 @@ bool secret_open(const struct secret_keys *keys, const struct uuid *organization
     const struct context context = {*organization_id, *endpoint_id};
     uint8_t sealed[SEALED];
 
-    if (!crypto_unhex(sealed_hex, sealed, sizeof(sealed)))
+    if (!hex_read(sealed_hex, sealed, sizeof(sealed)))
         return false;
     for (int i = 0; i < keys->n; i++) {
         if (seal_open(&keys->at[i], bytes_of(&context), sealed, sizeof(sealed), secret))

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/base/uuid.h"
 #include "common/bus/bus.h"
@@ -188,7 +189,7 @@ const char *token_hash_hex(const char *token)
     char *hex = never_free(calloc(1, 2 * SHA256_BYTES + 1));
 
     crypto_sha256(str_of(token), hash);
-    crypto_hex(hash, sizeof(hash), hex);
+    hex_write(hash, sizeof(hash), hex);
     return hex;
 }
 

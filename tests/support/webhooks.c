@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/crypto/crypto.h"
 #include "tests/support/never_free.h"
 #include "tests/support/sql.h"
@@ -99,6 +100,6 @@ const char *signature_of(const char *secret, const struct received *received)
     char hex[2 * SHA256_BYTES + 1];
 
     crypto_hmac_sha256(str_of(secret), str_of(bytes), mac);
-    crypto_hex(mac, sizeof(mac), hex);
+    hex_write(mac, sizeof(mac), hex);
     return format("v1=%s", hex);
 }

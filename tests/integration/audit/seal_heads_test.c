@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "common/crypto/crypto.h"
+#include "common/base/ascii.h"
 #include "common/crypto/signing.h"
 #include "tests/support/never_free.h"
 #include "tests/support/postgres_server.h"
@@ -87,7 +87,7 @@ static void sign(const struct sealed_log *sealed, int from)
         char hex[2 * SIGNING_SIGNATURE_BYTES + 1];
 
         signing_make(key, str_of(text), signature);
-        crypto_hex(signature, sizeof(signature), hex);
+        hex_write(signature, sizeof(signature), hex);
         cr_assert_not_null(sql_text("UPDATE audit.blocks SET signature = decode($3, 'hex') WHERE"
                                     " organization_id = $1::uuid AND number = $2::bigint"
                                     " RETURNING 1",
@@ -114,7 +114,7 @@ static void note_dropped(const char *age)
                     " audit.us($1::timestamptz), 'audit-0', $2::text, '')",
                     until, id, NULL);
     signing_make(key, str_of(text), signature);
-    crypto_hex(signature, sizeof(signature), hex);
+    hex_write(signature, sizeof(signature), hex);
     cr_assert_not_null(sql_text("INSERT INTO audit.dropped (until, months, dropped_at, dropped_by,"
                                 " key_id, signature) VALUES ($1::timestamptz, 3, $1::timestamptz,"
                                 " 'audit-0', $2, decode($3, 'hex')) RETURNING 1",

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/crypto/crypto.h"
 #include "tests/support/dashboard_client.h"
 #include "tests/support/sql.h"
@@ -223,7 +224,7 @@ static const char *id_of_session(const struct dashboard_session *who)
     char hash[2 * SHA256_BYTES + 1];
 
     crypto_sha256(str_of(who->token), digest);
-    crypto_hex(digest, sizeof(digest), hash);
+    hex_write(digest, sizeof(digest), hash);
     return sql_text(
         "SELECT session_id::text FROM access.sessions WHERE token_hash = decode($1, 'hex')", hash,
         NULL);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/ascii.h"
 #include "common/crypto/token.h"
 #include "tests/support/api_client.h"
 #include "tests/support/http_connection.h"
@@ -228,7 +229,7 @@ static void hash_of(const char *token, char text[2 * SHA256_BYTES + 1])
     uint8_t hash[SHA256_BYTES];
 
     token_hash(str_of(token), hash);
-    crypto_hex(hash, sizeof(hash), text);
+    hex_write(hash, sizeof(hash), text);
 }
 
 Test(secrets, a_key_a_webhooks_secret_and_a_password_are_nowhere_but_with_their_owner)

@@ -1,13 +1,14 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/crypto/crypto.h"
 
 static const char *hex(const uint8_t digest[SHA256_BYTES])
 {
     static char text[2 * SHA256_BYTES + 1];
 
-    crypto_hex(digest, SHA256_BYTES, text);
+    hex_write(digest, SHA256_BYTES, text);
     return text;
 }
 
@@ -70,31 +71,6 @@ Test(crypto, wipes)
 
     crypto_wipe(secret, sizeof(secret));
     cr_assert_eq(memcmp(secret, (char[8]){0}, sizeof(secret)), 0);
-}
-
-Test(crypto, reads_back_hex)
-{
-    static const uint8_t bytes[4] = {0x00, 0x9F, 0xA0, 0xFF};
-    uint8_t back[4];
-    char text[9];
-
-    crypto_hex(bytes, sizeof(bytes), text);
-    cr_assert_str_eq(text, "009fa0ff");
-    cr_assert(crypto_unhex(STR("009fa0ff"), back, sizeof(back)));
-    cr_assert_eq(memcmp(back, bytes, sizeof(bytes)), 0);
-}
-
-Test(crypto, refuses_other_hex_and_leaves_the_output)
-{
-    uint8_t out[2] = {7, 7};
-
-    cr_assert_not(crypto_unhex(STR("009"), out, 2));
-    cr_assert_not(crypto_unhex(STR("00990"), out, 2));
-    cr_assert_not(crypto_unhex(STR("0099ff"), out, 2));
-    cr_assert_not(crypto_unhex(STR("00FF"), out, 2));
-    cr_assert_not(crypto_unhex(STR("00g0"), out, 2));
-    cr_assert_not(crypto_unhex(STR_NONE, out, 2));
-    cr_assert_eq(out[0], 7);
 }
 
 Test(password, matches_itself_and_nothing_else)

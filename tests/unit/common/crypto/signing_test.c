@@ -1,9 +1,8 @@
+#include "common/base/ascii.h"
 #include "common/crypto/signing.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
-
-#include "common/crypto/crypto.h"
 
 #define SECRET "an audit key that is long enough for anybody"
 
@@ -32,9 +31,9 @@ Test(signing, verifies_what_others_have_signed)
 
     cr_assert(signing_public_read(
         STR("3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"), &public));
-    cr_assert(crypto_unhex(STR("92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
-                               "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00"),
-                           signature, sizeof(signature)));
+    cr_assert(hex_read(STR("92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
+                           "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00"),
+                       signature, sizeof(signature)));
     cr_assert(signing_is_by(&public, STR("\x72"), signature));
 }
 
@@ -47,7 +46,7 @@ Test(signing, is_the_same_key_for_the_same_secret)
 
     cr_assert_str_eq(signing_key_public(one)->id, signing_key_public(two)->id);
     cr_assert_str_neq(signing_key_public(one)->id, signing_key_public(other)->id);
-    crypto_hex(signing_key_public(one)->bytes, SIGNING_PUBLIC_BYTES, hex);
+    hex_write(signing_key_public(one)->bytes, SIGNING_PUBLIC_BYTES, hex);
     cr_assert(signing_public_read(str_of(hex), &read));
     cr_assert_str_eq(read.id, signing_key_public(one)->id);
     signing_key_free(one);

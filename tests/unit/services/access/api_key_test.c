@@ -1,3 +1,4 @@
+#include "common/base/ascii.h"
 #include "common/crypto/token.h"
 #include "tests/unit/services/access/parse_fixture.h"
 
@@ -17,7 +18,7 @@ Test(api_key, sends_the_hash_of_its_token_to_the_database_and_never_the_token)
     cr_assert_str_eq(parsed.query->secret_name, "token");
     cr_assert_eq(token_classify(token), TOKEN_LIVE);
     token_hash(token, hash);
-    crypto_hex(hash, sizeof(hash), hash_text);
+    hex_write(hash, sizeof(hash), hash_text);
     parsed_param(&parsed, HASH, hash_text);
     for (size_t i = 0; i < parsed.query->params.n; i++)
         cr_assert_not(str_equal(parsed.query->params.at[i], token));

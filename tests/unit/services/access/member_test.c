@@ -1,3 +1,4 @@
+#include "common/base/ascii.h"
 #include "tests/unit/services/access/parse_fixture.h"
 
 #define INVALID "parameter_invalid"
@@ -21,7 +22,7 @@ Test(member, is_invited_with_a_secret_that_is_known_by_its_hash)
     cr_assert_str_eq(parsed.query->secret_name, "invitation");
     cr_assert_eq(parsed.query->secret.n, 43);
     crypto_sha256(parsed.query->secret, hash);
-    crypto_hex(hash, sizeof(hash), hex);
+    hex_write(hash, sizeof(hash), hex);
     parsed_param(&parsed, HASH, hex);
     arena_release(&parsed.arena);
 }

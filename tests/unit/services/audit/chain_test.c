@@ -1,4 +1,5 @@
 /* The format of the chain, held against hashes that were made without us. */
+#include "common/base/ascii.h"
 #include "services/audit/chain.h"
 
 #include <criterion/criterion.h>
@@ -36,7 +37,7 @@ static const char *hex(const uint8_t hash[SHA256_BYTES])
 {
     static char text[2 * SHA256_BYTES + 1];
 
-    crypto_hex(hash, SHA256_BYTES, text);
+    hex_write(hash, SHA256_BYTES, text);
     return text;
 }
 

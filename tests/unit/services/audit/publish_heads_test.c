@@ -1,5 +1,6 @@
 /* Heads on a real bus: each is published once, and proves what it says to those who have the
    key. */
+#include "common/base/ascii.h"
 #include "services/audit/publish_heads.h"
 
 #include "common/json/json.h"
@@ -97,8 +98,8 @@ Test(publish_heads, proves_what_it_says)
     cr_assert(str_equal(bus_message_header(message, HEADER_ORGANIZATION), STR(ORG)));
     cr_assert(json_read(bus_message_body(message), &head, error), "%s", error);
     cr_assert(uuid_parse(json_member_text(head, "organization_id"), &organization));
-    cr_assert(crypto_unhex(json_member_text(head, "block_hash"), hash, sizeof(hash)));
-    cr_assert(crypto_unhex(json_member_text(head, "signature"), signature, sizeof(signature)));
+    cr_assert(hex_read(json_member_text(head, "block_hash"), hash, sizeof(hash)));
+    cr_assert(hex_read(json_member_text(head, "signature"), signature, sizeof(signature)));
     cr_assert(
         str_equal(json_member_text(head, "key_id"), str_of(signing_key_public(keys.own)->id)));
     cr_assert(signing_is_by(
@@ -148,9 +149,9 @@ Test(publish_heads, leaves_to_others_what_is_behind_a_key_that_is_not_known)
     char hex[2 * SIGNING_PUBLIC_BYTES + 1];
     struct audit_keys new_one, both;
 
-    crypto_hex(keys.known[0].bytes, SIGNING_PUBLIC_BYTES, hex);
+    hex_write(keys.known[0].bytes, SIGNING_PUBLIC_BYTES, hex);
     cr_assert(audit_keys_read("another key, which is long enough too", hex, &new_one));
-    crypto_hex(new_one.known[0].bytes, SIGNING_PUBLIC_BYTES, hex);
+    hex_write(new_one.known[0].bytes, SIGNING_PUBLIC_BYTES, hex);
     cr_assert(audit_keys_read(SECRET, hex, &both));
     seal_as(&new_one, ENTRY(ORG, "2 s", 1));
     seal_as(&both, ENTRY(OTHER, "1 s", 2));

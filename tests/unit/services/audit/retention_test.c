@@ -1,4 +1,5 @@
 /* Months are dropped when no organization's minimum forbids it, the oldest first. */
+#include "common/base/ascii.h"
 #include "common/db/params.h"
 #include "services/audit/retention.h"
 #include "tests/support/limit_scale.h"
@@ -213,7 +214,7 @@ Test(retention, leaves_dropping_to_whoever_knows_the_key_of_the_last_note)
     const struct note *notes;
     size_t n;
 
-    crypto_hex(keys.known[0].bytes, SIGNING_PUBLIC_BYTES, former);
+    hex_write(keys.known[0].bytes, SIGNING_PUBLIC_BYTES, former);
     cr_assert(audit_keys_read("another key, which is long enough too", "", &stranger));
     cr_assert(audit_keys_read("another key, which is long enough too", former, &successor));
     make_old_months();

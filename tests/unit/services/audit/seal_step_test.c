@@ -1,4 +1,5 @@
 /* Sealing on a real database: what is sealed, in which order, and what never is. */
+#include "common/base/ascii.h"
 #include "tests/support/limit_scale.h"
 #include "tests/unit/services/audit/seal_fixture.h"
 
@@ -141,8 +142,8 @@ static void sign_block_at(const char *xid, int64_t entries)
                  chain_head_text(&block.sealed.organization_id, block.sealed.number,
                                  block.sealed.entries, block.hash, &arena),
                  signature);
-    crypto_hex(block.hash, sizeof(block.hash), hash_hex);
-    crypto_hex(signature, sizeof(signature), signature_hex);
+    hex_write(block.hash, sizeof(block.hash), hash_hex);
+    hex_write(signature, sizeof(signature), signature_hex);
     postgres_do(server.url, arena_printf(&arena,
                                          "UPDATE audit.blocks SET last_xid = '%s', entries = %lld,"
                                          " block_hash = decode('%s', 'hex'), signature ="
@@ -200,7 +201,7 @@ static void make_keys(const char *secret, const struct audit_keys *also, struct 
     char hex[2 * SIGNING_PUBLIC_BYTES + 1] = "";
 
     if (also != NULL)
-        crypto_hex(also->known[0].bytes, SIGNING_PUBLIC_BYTES, hex);
+        hex_write(also->known[0].bytes, SIGNING_PUBLIC_BYTES, hex);
     cr_assert(audit_keys_read(secret, hex, out));
 }
 

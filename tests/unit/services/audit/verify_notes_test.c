@@ -1,4 +1,5 @@
 /* The notes that retention leaves of what it dropped. */
+#include "common/base/ascii.h"
 #include "tests/unit/services/audit/verify_fixture.h"
 
 TestSuite(verify_notes, .init = start, .fini = stop);
@@ -96,7 +97,7 @@ Test(verify_notes, knows_the_keys_that_have_signed_notes_before)
     char former[2 * SIGNING_PUBLIC_BYTES + 1];
 
     make_notes();
-    crypto_hex(keys.known[0].bytes, SIGNING_PUBLIC_BYTES, former);
+    hex_write(keys.known[0].bytes, SIGNING_PUBLIC_BYTES, former);
     signing_key_free(keys.own);
     cr_assert(audit_keys_read("another key, which is long enough too", "", &keys));
     look_at_notes(0, NOTES);

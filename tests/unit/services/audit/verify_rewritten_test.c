@@ -1,4 +1,5 @@
 /* Blocks that somebody has adapted, hashed or signed again. */
+#include "common/base/ascii.h"
 #include "tests/unit/services/audit/verify_fixture.h"
 
 TestSuite(verify_rewritten, .init = start, .fini = stop);
@@ -87,7 +88,7 @@ Test(verify_rewritten, knows_the_keys_that_have_signed_before)
     cr_assert_not(walk_one(0, 0));
     assert_found(VERIFY_REWRITTEN, 1, &sealed[0].place.request_id);
     start_again();
-    crypto_hex(signing_key_public(old)->bytes, SIGNING_PUBLIC_BYTES, hex);
+    hex_write(signing_key_public(old)->bytes, SIGNING_PUBLIC_BYTES, hex);
     signing_key_free(keys.own);
     cr_assert(audit_keys_read(SECRET, hex, &keys));
     cr_assert(walk_one(0, 0));
