@@ -3,8 +3,8 @@
  *
  * Threads  actor_metrics_new() once, before actors start; updating from any.
  */
-#ifndef COMMON_ACTOR_METRICS_H
-#define COMMON_ACTOR_METRICS_H
+#ifndef COMMON_ACTOR_ACTOR_METRICS_H
+#define COMMON_ACTOR_ACTOR_METRICS_H
 
 #include "common/actor/actor.h"
 #include "common/base/metrics.h"

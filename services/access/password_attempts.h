@@ -9,8 +9,8 @@
  * Owns     Nothing; texts live in the arena.
  * Threads  The actor's.
  */
-#ifndef ACCESS_PASSWORD_ATTEMPTS_H
-#define ACCESS_PASSWORD_ATTEMPTS_H
+#ifndef SERVICES_ACCESS_PASSWORD_ATTEMPTS_H
+#define SERVICES_ACCESS_PASSWORD_ATTEMPTS_H
 
 #include "common/actor/command.h"
 #include "common/base/ip.h"

@@ -10,8 +10,8 @@
  * Owns     Decoded values live in the arena.
  * Threads  Any; pure.
  */
-#ifndef SERVICES_AUDIT_QUERY_H
-#define SERVICES_AUDIT_QUERY_H
+#ifndef SERVICES_AUDIT_AUDIT_QUERY_H
+#define SERVICES_AUDIT_AUDIT_QUERY_H
 
 #include "common/base/arena.h"
 #include "common/base/uuid.h"

@@ -5,8 +5,8 @@
  *          made from it.
  * Threads  Constant tables.
  */
-#ifndef SERVICES_CONVCTL_CALL_H
-#define SERVICES_CONVCTL_CALL_H
+#ifndef SERVICES_CONVCTL_CONVCTL_CALL_H
+#define SERVICES_CONVCTL_CONVCTL_CALL_H
 
 #include <stdbool.h>
 #include <stddef.h>

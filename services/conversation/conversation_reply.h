@@ -4,8 +4,8 @@
  * Owns     Everything lives in the command's arena.
  * Threads  The actor's.
  */
-#ifndef SERVICES_CONVERSATION_REPLY_H
-#define SERVICES_CONVERSATION_REPLY_H
+#ifndef SERVICES_CONVERSATION_CONVERSATION_REPLY_H
+#define SERVICES_CONVERSATION_CONVERSATION_REPLY_H
 
 #include "common/actor/actor.h"
 #include "common/json/fields.h"

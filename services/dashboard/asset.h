@@ -3,8 +3,8 @@
  *
  * Threads  Any; constant.
  */
-#ifndef DASHBOARD_ASSET_H
-#define DASHBOARD_ASSET_H
+#ifndef SERVICES_DASHBOARD_ASSET_H
+#define SERVICES_DASHBOARD_ASSET_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  *
  * Threads  dashboard_metrics_open() once, before threads start; updating from any.
  */
-#ifndef DASHBOARD_METRICS_H
-#define DASHBOARD_METRICS_H
+#ifndef SERVICES_DASHBOARD_DASHBOARD_METRICS_H
+#define SERVICES_DASHBOARD_DASHBOARD_METRICS_H
 
 #include "common/base/metrics.h"
 #include "common/http/edge_request.h"

@@ -6,8 +6,8 @@
  * Threads  Any.
  * Fails    NULL, when what the service sent is no list of objects.
  */
-#ifndef DASHBOARD_ENDPOINTS_H
-#define DASHBOARD_ENDPOINTS_H
+#ifndef SERVICES_DASHBOARD_ENDPOINTS_H
+#define SERVICES_DASHBOARD_ENDPOINTS_H
 
 #include "common/base/str.h"
 

@@ -6,8 +6,8 @@
  * Owns     Nothing; slices point into the target.
  * Threads  Any; pure.
  */
-#ifndef GATEWAY_API_ROUTE_H
-#define GATEWAY_API_ROUTE_H
+#ifndef SERVICES_GATEWAY_API_ROUTE_H
+#define SERVICES_GATEWAY_API_ROUTE_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  * Owns     The one set of them; registered by gateway_metrics_open().
  * Threads  gateway_metrics_open() once, before threads start; updating from any.
  */
-#ifndef GATEWAY_METRICS_H
-#define GATEWAY_METRICS_H
+#ifndef SERVICES_GATEWAY_GATEWAY_METRICS_H
+#define SERVICES_GATEWAY_GATEWAY_METRICS_H
 
 #include "common/base/metrics.h"
 #include "proto/operation.h"

@@ -10,8 +10,8 @@
  * Threads  Any; pure.
  * Fails    NULL is fine; otherwise a sentence that says what is wrong, without a full stop.
  */
-#ifndef SERVICES_WEBHOOK_URL_H
-#define SERVICES_WEBHOOK_URL_H
+#ifndef SERVICES_WEBHOOK_WEBHOOK_URL_H
+#define SERVICES_WEBHOOK_WEBHOOK_URL_H
 
 #include "common/base/ip.h"
 #include "common/base/status.h"
