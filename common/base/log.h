@@ -22,7 +22,8 @@
 
 #include "common/base/str.h"
 
-enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
+/* LOG_OFF is for log_open() alone: nothing is written. */
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_OFF };
 
 struct log_field {
     const char *key; /* NULL: it is left out of the line */

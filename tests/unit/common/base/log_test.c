@@ -61,6 +61,16 @@ Test(log, writes_one_object_with_its_fields)
     json_decref(object);
 }
 
+Test(log, writes_nothing_when_it_is_off)
+{
+    enum log_level level;
+
+    log_open("testing", LOG_OFF);
+    LOG(LOG_ERROR, "unheard");
+    cr_assert_eq(read(ends[0], line, sizeof(line)), -1);
+    cr_assert_not(log_level_parse("off", &level));
+}
+
 Test(log, needs_no_fields_and_leaves_errno)
 {
     errno = EDOM;
