@@ -1,6 +1,7 @@
 #include "common/base/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@
 
 enum { STRING_MAX = 1000 };
 
-static const char *const level_names[] = {"debug", "info", "warning", "error"}; /* enum log_level */
+/* Of enum log_level, as far as lines have them. */
+static const char *const level_names[] = {"debug", "info", "warning", "error"};
 
 static const char *service_name;
 static enum log_level min_level = LOG_INFO;
@@ -88,7 +90,7 @@ static bool add_string(struct line *line, struct str s)
 static bool add_int(struct line *line, int64_t value)
 {
     char text[24];
-    int n = snprintf(text, sizeof(text), "%lld", (long long)value);
+    int n = snprintf(text, sizeof(text), "%" PRId64, value);
 
     return add(line, (struct str){text, (size_t)n});
 }

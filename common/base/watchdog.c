@@ -1,5 +1,6 @@
 #include "common/base/watchdog.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -73,8 +74,8 @@ size_t watchdog_overdue(int64_t longer_than_us, char reason[128])
         if (at->name[0] == '\0' || at_us > now_us || now_us - at_us <= longer_than_us)
             continue;
         if (n++ == 0 && reason != NULL)
-            snprintf(reason, 128, "thread %.*s has not responded for %lld s", NAME_CAPACITY - 1,
-                     at->name, (long long)(now_us - at_us) / 1000000);
+            snprintf(reason, 128, "thread %.*s has not responded for %" PRId64 " s",
+                     NAME_CAPACITY - 1, at->name, (now_us - at_us) / 1000000);
     }
     pthread_mutex_unlock(&lock);
     return n;

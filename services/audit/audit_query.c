@@ -1,5 +1,6 @@
 #include "services/audit/audit_query.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "common/base/buf.h"
@@ -247,7 +248,7 @@ struct str audit_query_binding(const struct audit_query *query, const struct uui
     add_line(&buf, query->outcome);
     add_line(&buf, query->api_key_id);
     add_line(&buf, query->conversation_id);
-    buf_printf(&buf, "%lld\n%lld\n%d\n", (long long)query->after_s, (long long)query->before_s,
+    buf_printf(&buf, "%" PRId64 "\n%" PRId64 "\n%d\n", query->after_s, query->before_s,
                query->per_page);
     return buf_str(&buf);
 }

@@ -1,5 +1,6 @@
 #include "services/convctl/paginate.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@ struct pagination {
     json_t *found; /* what one that is to be printed at the end has said so far; NULL = nothing */
     const char *from; /* where it was told to begin; NULL = at the beginning */
     char last[64];    /* where to go on when it is interrupted; "" = at the beginning */
-    unsigned long long lines;
+    uint64_t lines;
     bool shows_progress, is_done;
 };
 
@@ -42,7 +43,7 @@ static void show_progress(const struct pagination *pages, const json_t *value)
     if (!pages->shows_progress || is_list(pages))
         return;
     if (pages->kind == CONVCTL_READS_LINES)
-        fprintf(stderr, "\r%llu entries", pages->lines);
+        fprintf(stderr, "\r%" PRIu64 " entries", pages->lines);
     else
         fprintf(stderr, "\r%" JSON_INTEGER_FORMAT " blocks, %" JSON_INTEGER_FORMAT " entries",
                 json_integer_value(json_object_get(value, "blocks")),

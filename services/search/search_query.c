@@ -1,6 +1,7 @@
 #include "services/search/search_query.h"
 
 #include <endian.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -159,8 +160,8 @@ static void add_text(struct buf *buf, struct str text)
 
 static void add_form(struct buf *buf, const struct filter *filter)
 {
-    buf_printf(buf, "%d %d %lld %zu ", (int)filter->field, (int)filter->op,
-               (long long)filter->seconds, filter->n_values);
+    buf_printf(buf, "%d %d %" PRId64 " %zu ", (int)filter->field, (int)filter->op, filter->seconds,
+               filter->n_values);
     add_text(buf, filter->key);
     for (size_t i = 0; i < filter->n_values; i++)
         add_text(buf, filter->values[i]);
