@@ -1,6 +1,7 @@
 #include "common/actor/actor.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "actor_sql.h"
 #include "common/actor/actor_internal.h"
@@ -318,6 +319,16 @@ static void *zeroed(size_t n, size_t size)
     return p;
 }
 
+/* The number of a statement in the registry, which gets it unless the service has it. */
+static int enlist(struct actor *actor, const struct db_statement *statement, size_t *n)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (strcmp(actor->statements[i].name, statement->name) == 0)
+            return (int)i;
+    actor->statements[*n] = *statement;
+    return (int)(*n)++;
+}
+
 static bool open_database(struct actor *actor)
 {
     const struct service *service = actor->service;
@@ -328,8 +339,8 @@ static bool open_database(struct actor *actor)
     for (size_t i = 0; i < n; i++)
         actor->statements[i] = service->statements[i];
     if (service->audit_sink) {
-        actor->statements[n++] = *service->audit_sink->entries;
-        actor->statements[n++] = *service->audit_sink->changes;
+        actor->audit_statements.entries = enlist(actor, service->audit_sink->entries, &n);
+        actor->audit_statements.changes = enlist(actor, service->audit_sink->changes, &n);
     }
     actor->limit_lock_waits = (int)n;
     actor->statements[n++] = actor_sql[SQL_LIMIT_LOCK_WAITS];

@@ -72,16 +72,20 @@ struct command_handler {
 /* The first step of a command: what its handler says of organization, body and parse. */
 enum status command_parse(struct command *command, void *service);
 
+/* The numbers of an audit sink's statements in the registry. */
+struct audit_statements {
+    int entries, changes;
+};
+
 /* What is written beside the work of every command, in the same transaction: one statement for all
    commands of a batch, and one for those of operators. The audit log (common/audit_log) is such a
-   sink. The actor registers the statements behind the service's own, in this order. */
+   sink. The actor registers those statements that the service does not have itself. */
 struct audit_sink {
     const struct db_statement *entries; /* a second entry for a request violates its unique key */
     const struct db_statement *changes;
-    /* Queues them for those of `commands` that are to be recorded; `statement` is the first's
-       number in the registry. */
-    void (*add)(struct db *db, int statement, struct command *const *commands, size_t n,
-                struct arena *arena);
+    /* Queues them for those of `commands` that are to be recorded. */
+    void (*add)(struct db *db, const struct audit_statements *statements,
+                struct command *const *commands, size_t n, struct arena *arena);
     /* After the commit, of the same commands: the rows of the first statement that was added. May
        set is_recorded_already. NULL = nothing is to be learned from them. */
     void (*on_commit)(const struct db_rows *rows, struct command *const *commands, size_t n);

@@ -41,9 +41,10 @@ struct actor {
     struct discovery discovery;     /* opened by the first actor of the process */
     struct db *db;
     struct db_statement *statements; /* the service's, the audit sink's, and the next behind them */
-    int limit_lock_waits, end_hung_sessions; /* their numbers */
-    int find_organizations;                  /* likewise, where the service looks them up */
-    struct arena arena;                      /* cleared after every batch */
+    int limit_lock_waits, end_hung_sessions;  /* their numbers */
+    struct audit_statements audit_statements; /* of the audit sink */
+    int find_organizations;                   /* likewise, where the service looks them up */
+    struct arena arena;                       /* cleared after every batch */
 
     struct fair_queue queue;
     /* Shared by the producers and the consumer, who owns it; NULL: there is none. */

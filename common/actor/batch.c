@@ -76,7 +76,7 @@ static bool is_recorded_already(const struct actor *actor)
 {
     return actor->service->audit_sink &&
            strcmp(db_last_sqlstate(actor->db), UNIQUE_VIOLATION) == 0 &&
-           db_last_statement(actor->db) == (int)actor->service->n_statements;
+           db_last_statement(actor->db) == actor->audit_statements.entries;
 }
 
 static void drop_recorded(struct actor *actor, struct batch_item *item)

@@ -196,7 +196,7 @@ static struct records record(struct transaction *transaction)
         if (transaction->items[i]->status != ST_RETRY)
             records.commands[records.n++] = &transaction->items[i]->command;
     if (records.n > 0)
-        audit_sink->add(actor->db, (int)actor->service->n_statements, records.commands, records.n,
+        audit_sink->add(actor->db, &actor->audit_statements, records.commands, records.n,
                         &actor->arena);
     return records;
 }

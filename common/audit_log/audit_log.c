@@ -244,8 +244,9 @@ void change_log_add(struct db *db, int statement, struct command *const *command
 
 /* -- the audit sink ---------------------------------------------------------------------------- */
 
-void audit_log_write(struct db *db, int statement, struct command *const *commands, size_t n,
-                     struct arena *arena, audit_log_entry_fn entry_of)
+void audit_log_write(struct db *db, const struct audit_statements *statements,
+                     struct command *const *commands, size_t n, struct arena *arena,
+                     audit_log_entry_fn entry_of)
 {
     struct audit_log_entry *entries = ARENA_ARRAY(arena, struct audit_log_entry, n);
     size_t n_entries = 0;
@@ -254,14 +255,14 @@ void audit_log_write(struct db *db, int statement, struct command *const *comman
         if (entry_of(commands[i], &entries[n_entries]))
             n_entries++;
     if (n_entries > 0)
-        audit_log_add(db, statement, entries, n_entries, arena);
-    change_log_add(db, statement + 1, commands, n, arena);
+        audit_log_add(db, statements->entries, entries, n_entries, arena);
+    change_log_add(db, statements->changes, commands, n, arena);
 }
 
-static void add(struct db *db, int statement, struct command *const *commands, size_t n,
-                struct arena *arena)
+static void add(struct db *db, const struct audit_statements *statements,
+                struct command *const *commands, size_t n, struct arena *arena)
 {
-    audit_log_write(db, statement, commands, n, arena, audit_log_entry_of);
+    audit_log_write(db, statements, commands, n, arena, audit_log_entry_of);
 }
 
 const struct audit_sink audit_log = {.entries = &audit_log_sql[SQL_APPEND_ENTRIES],

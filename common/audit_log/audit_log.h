@@ -60,8 +60,9 @@ void audit_log_add(struct db *db, int statement, const struct audit_log_entry *e
 typedef bool (*audit_log_entry_fn)(const struct command *command, struct audit_log_entry *out);
 bool audit_log_entry_of(const struct command *command, struct audit_log_entry *out);
 /* The `add` of an audit sink: the entries that `entry_of` makes, and the changes. */
-void audit_log_write(struct db *db, int statement, struct command *const *commands, size_t n,
-                     struct arena *arena, audit_log_entry_fn entry_of);
+void audit_log_write(struct db *db, const struct audit_statements *statements,
+                     struct command *const *commands, size_t n, struct arena *arena,
+                     audit_log_entry_fn entry_of);
 
 /* -- changes ----------------------------------------------------------------------------------- */
 

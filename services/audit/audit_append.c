@@ -98,10 +98,10 @@ static bool entry_of(const struct command *command, struct audit_log_entry *out)
     return true;
 }
 
-static void add(struct db *db, int statement, struct command *const *commands, size_t n,
-                struct arena *arena)
+static void add(struct db *db, const struct audit_statements *statements,
+                struct command *const *commands, size_t n, struct arena *arena)
 {
-    audit_log_write(db, statement, commands, n, arena, entry_of);
+    audit_log_write(db, statements, commands, n, arena, entry_of);
 }
 
 /* An entry that was not made has found another one there: the gateway is told. */

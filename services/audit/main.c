@@ -55,10 +55,6 @@ static const struct command_handler *const handlers[] = {
     &audit_list, &audit_entries, &audit_changes, &audit_verify, &audit_export, &audit_set_retention,
 };
 
-/* The last statement is the audit sink's: the actor registers it behind the service's own. */
-_Static_assert(SQL_RECORD_ENTRIES == AUDIT_SQL_COUNT - 1,
-               "the audit sink's statement must come last");
-
 static struct audit audit;
 
 /* No ping and no refusal is answered before its entry is there: it waits for no page, export or
@@ -69,7 +65,7 @@ static struct service append_service = {
     .handlers = append_handlers,
     .n_handlers = ARRAY_SIZE(append_handlers),
     .statements = audit_sql,
-    .n_statements = SQL_RECORD_ENTRIES,
+    .n_statements = AUDIT_SQL_COUNT,
     .self = &audit,
     .audit_sink = &audit_service_sink,
 };
@@ -79,7 +75,7 @@ static struct service audit_service = {
     .handlers = handlers,
     .n_handlers = ARRAY_SIZE(handlers),
     .statements = audit_sql,
-    .n_statements = SQL_RECORD_ENTRIES,
+    .n_statements = AUDIT_SQL_COUNT,
     .self = &audit,
     .looks_up_organizations = true,
     .audit_sink = &audit_service_sink,

@@ -160,7 +160,7 @@ Test(change_log, are_written_for_what_succeeded_and_is_a_change, .init = setup, 
     commands[3]->caller.address = STR("2001:db8::1");
     cr_assert(uuid_parse(STR(ID_2), &commands[3]->caller.user_id));
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
-    audit_log.add(db, 0, commands, 4, &arena);
+    audit_log.add(db, &(struct audit_statements){.entries = 0, .changes = 1}, commands, 4, &arena);
     cr_assert_eq(db_commit(db), ST_OK);
 
     cr_expect_eq(count("true"), 2);
@@ -179,7 +179,7 @@ Test(change_log, cost_no_statement_where_there_are_none, .init = setup, .fini = 
     struct command *command = made(CHANGE_NONE, "{}", "{}");
 
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
-    audit_log.add(db, 0, &command, 1, &arena);
+    audit_log.add(db, &(struct audit_statements){.entries = 0, .changes = 1}, &command, 1, &arena);
     cr_assert_eq(db_commit(db), ST_OK);
     cr_expect_eq(count("true"), 0);
 }

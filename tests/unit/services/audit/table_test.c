@@ -52,7 +52,8 @@ static void append(struct command *const *commands, size_t n)
 
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
     first = db_added(db);
-    audit_service_sink.add(db, SQL_RECORD_ENTRIES, commands, n, &arena);
+    audit_service_sink.add(db, &(struct audit_statements){.entries = SQL_RECORD_ENTRIES}, commands,
+                           n, &arena);
     cr_assert_eq(db_commit(db), ST_OK);
     audit_service_sink.on_commit(db_result(db, first), commands, n);
 }
