@@ -74,20 +74,25 @@ static int64_t timeout_us(const struct calls *calls, const struct call_request *
                                                   : calls->short_ms * 1000;
 }
 
-enum status calls_start(struct calls *calls, struct call_request *request, uint64_t *handle)
+void call_headers_add(struct call_headers *headers, const char *name, const char *value)
 {
+    must(headers->n < CALL_HEADERS_MAX);
+    headers->at[headers->n++] = (struct bus_header){name, value};
+}
+
+enum status calls_start(struct calls *calls, const struct call_request *request, uint64_t *handle)
+{
+    struct call_headers headers = request->headers;
     char deadline[24];
     struct call *call;
     enum status st;
 
-    must(request->n_headers < CALL_HEADERS_MAX);
     if (!calls_can_start(calls) || !handles_open(&calls->handles, handle))
         return ST_UNAVAILABLE;
     snprintf(deadline, sizeof(deadline), "%" PRId64,
              (clock_us() + timeout_us(calls, request)) / 1000);
-    request->headers[request->n_headers] = (struct bus_header){HEADER_DEADLINE, deadline};
-    st = bus_request(calls->bus, request->subject, *handle, request->headers,
-                     request->n_headers + 1, request->body);
+    call_headers_add(&headers, HEADER_DEADLINE, deadline);
+    st = bus_request(calls->bus, request->subject, *handle, headers.at, headers.n, request->body);
     if (st != ST_OK) {
         (void)handles_close(&calls->handles, *handle);
         return st;

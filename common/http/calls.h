@@ -80,18 +80,26 @@ struct calls {
     h2o_timeout_t timeout; /* of those with CALL_TIMEOUT_SHORT */
 };
 
+/* The deadline is one of them. */
+#define CALL_HEADERS_MAX 10
+
+/* Names and values must live until calls_start() has returned. */
+struct call_headers {
+    struct bus_header at[CALL_HEADERS_MAX];
+    size_t n;
+};
+
+void call_headers_add(struct call_headers *headers, const char *name, const char *value);
+
 struct call_request {
     const char *subject;
-    struct bus_header *headers; /* room for HEADER_DEADLINE behind the last */
-    size_t n_headers;
+    struct call_headers headers; /* without the deadline, which calls_start() adds */
     struct str body;
     enum call_timeout timeout;
     int64_t until_us; /* CALL_TIMEOUT_OWNER: by clock_mono_us() */
     call_fn on_end;
     void *owner;
 };
-
-#define CALL_HEADERS_MAX 10
 
 /* `max_ms`: no call has longer. */
 void calls_init(struct calls *calls, h2o_loop_t *loop, struct bus *bus,
@@ -102,7 +110,7 @@ bool calls_can_start(const struct calls *calls);
 /* They cannot, but may in a moment: edge_hooks.on_bus_settled tells. */
 bool calls_may_wait(const struct calls *calls);
 /* ST_UNAVAILABLE: nothing was sent. *handle names the call until it ends. */
-MUST_CHECK enum status calls_start(struct calls *calls, struct call_request *request,
+MUST_CHECK enum status calls_start(struct calls *calls, const struct call_request *request,
                                    uint64_t *handle);
 /* on_end will not be called. A handle that is not valid any more is fine. */
 void calls_cancel(struct calls *calls, uint64_t handle);

@@ -53,9 +53,7 @@ static void on_time(void *owner, enum call_end end, struct bus_message *message)
 /* Without a reply nothing is learned. */
 static void check_clock(struct edge *edge)
 {
-    struct bus_header headers[CALL_HEADERS_MAX];
     struct call_request request = {.subject = BUS_CLOCK_SUBJECT,
-                                   .headers = headers,
                                    .body = STR(""),
                                    .timeout = CALL_TIMEOUT_SHORT,
                                    .on_end = on_time,

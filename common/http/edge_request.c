@@ -153,7 +153,7 @@ void edge_request_cancel_call(struct edge_request *request)
     request->called = false;
 }
 
-enum status edge_request_call(struct edge_request *request, struct call_request *call)
+enum status edge_request_call(struct edge_request *request, const struct call_request *call)
 {
     enum status st = calls_start(&request->edge->calls, call, &request->call);
 

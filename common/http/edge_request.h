@@ -65,7 +65,8 @@ int64_t edge_request_until_us(const struct edge_request *request, enum edge_requ
 void edge_request_cancel_call(struct edge_request *request);
 
 /* Starts a call, which is cancelled if the request ends first. One at a time. */
-MUST_CHECK enum status edge_request_call(struct edge_request *request, struct call_request *call);
+MUST_CHECK enum status edge_request_call(struct edge_request *request,
+                                         const struct call_request *call);
 
 /* Call when the response is about to be sent, and again whenever a part of it has been taken. */
 void edge_request_sending(struct edge_request *request);

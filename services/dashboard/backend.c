@@ -349,11 +349,9 @@ static void on_call_end(void *owner, enum call_end end, struct bus_message *mess
 bool backend_call(struct dashboard_request *request, const char *subject, struct str body,
                   call_fn on_end)
 {
-    struct bus_header headers[CALL_HEADERS_MAX];
     char client[ADDRESS_TEXT];
     struct call_request call = {
         .subject = subject,
-        .headers = headers,
         .body = body,
         .timeout = CALL_TIMEOUT_OWNER,
         .until_us = edge_request_until_us(&request->http, EDGE_REQUEST_LIMIT_COMMAND),
@@ -364,16 +362,14 @@ bool backend_call(struct dashboard_request *request, const char *subject, struct
     if (call.until_us <= clock_mono_us())
         return false;
     address_format(&request->http.client, client);
-    headers[call.n_headers++] = (struct bus_header){HEADER_REQUEST_ID, request->http.id};
-    headers[call.n_headers++] = (struct bus_header){HEADER_CLIENT, client};
+    call_headers_add(&call.headers, HEADER_REQUEST_ID, request->http.id);
+    call_headers_add(&call.headers, HEADER_CLIENT, client);
     if (request->http.traceparent[0] != '\0')
-        headers[call.n_headers++] =
-            (struct bus_header){HEADER_TRACEPARENT, request->http.traceparent};
+        call_headers_add(&call.headers, HEADER_TRACEPARENT, request->http.traceparent);
     if (request->who.answer != NULL) {
-        headers[call.n_headers++] =
-            (struct bus_header){HEADER_ORGANIZATION, request->who.organization_id};
-        headers[call.n_headers++] = (struct bus_header){HEADER_USER, request->who.user_id};
-        headers[call.n_headers++] = (struct bus_header){HEADER_USER_EMAIL, request->who.email};
+        call_headers_add(&call.headers, HEADER_ORGANIZATION, request->who.organization_id);
+        call_headers_add(&call.headers, HEADER_USER, request->who.user_id);
+        call_headers_add(&call.headers, HEADER_USER_EMAIL, request->who.email);
     }
     if (edge_request_call(&request->http, &call) != ST_OK)
         return false;

@@ -12,40 +12,28 @@
 
 /* -- calls ----------------------------------------------------------------------------------- */
 
-/* Headers in the making; values must live until the call has been started. */
-struct command_headers {
-    struct bus_header at[CALL_HEADERS_MAX];
-    size_t n;
-};
-
-static void add(struct command_headers *headers, const char *name, const char *value)
-{
-    headers->at[headers->n++] = (struct bus_header){name, value};
-}
-
-static void add_text(struct command_headers *headers, h2o_mem_pool_t *pool, const char *name,
+static void add_text(struct call_headers *headers, h2o_mem_pool_t *pool, const char *name,
                      struct str value)
 {
     if (value.n > 0)
-        add(headers, name, h2o_strdup(pool, value.p, value.n).base);
+        call_headers_add(headers, name, h2o_strdup(pool, value.p, value.n).base);
 }
 
-static void add_caller(struct command_headers *headers, const struct api_request *request)
+static void add_caller(struct call_headers *headers, const struct api_request *request)
 {
-    add(headers, HEADER_REQUEST_ID, request->http.id);
-    add(headers, HEADER_ORGANIZATION, request->key->record.organization_id);
-    add(headers, HEADER_API_KEY, request->key->record.api_key_id);
+    call_headers_add(headers, HEADER_REQUEST_ID, request->http.id);
+    call_headers_add(headers, HEADER_ORGANIZATION, request->key->record.organization_id);
+    call_headers_add(headers, HEADER_API_KEY, request->key->record.api_key_id);
     if (request->http.traceparent[0] != '\0')
-        add(headers, HEADER_TRACEPARENT, request->http.traceparent);
+        call_headers_add(headers, HEADER_TRACEPARENT, request->http.traceparent);
 }
 
 static enum status start(struct api_request *request, const char *subject,
-                         struct command_headers *headers, struct str body,
+                         const struct call_headers *headers, struct str body,
                          enum edge_request_limit limit, call_fn on_end)
 {
     struct call_request call = {.subject = subject,
-                                .headers = headers->at,
-                                .n_headers = headers->n,
+                                .headers = *headers,
                                 .body = body,
                                 .timeout = CALL_TIMEOUT_OWNER,
                                 .until_us = edge_request_until_us(&request->http, limit),
@@ -81,11 +69,11 @@ static void on_reply(void *owner, enum call_end end, struct bus_message *message
 void api_command_run(struct api_request *request)
 {
     const struct api_route *route = &request->route;
-    struct command_headers headers = {.n = 0};
+    struct call_headers headers = {.n = 0};
     struct str body = STR("");
 
     add_caller(&headers, request);
-    add(&headers, HEADER_SCOPE, request->key->record.may_write ? "full" : "read");
+    call_headers_add(&headers, HEADER_SCOPE, request->key->record.may_write ? "full" : "read");
     add_text(&headers, &request->http.req->pool, HEADER_RESOURCE, route->resource_id);
     if (route->takes_query)
         add_text(&headers, &request->http.req->pool, HEADER_QUERY, route->query);
@@ -141,7 +129,7 @@ static void on_recorded(void *owner, enum call_end end, struct bus_message *mess
 }
 
 /* What the service found that could not record it. */
-static void add_contact(struct command_headers *headers, const struct api_request *request)
+static void add_contact(struct call_headers *headers, const struct api_request *request)
 {
     struct str contact = STR_NONE;
     struct uuid id;
@@ -154,16 +142,16 @@ static void add_contact(struct command_headers *headers, const struct api_reques
 
 void api_record_run(struct api_request *request)
 {
-    struct command_headers headers = {.n = 0};
+    struct call_headers headers = {.n = 0};
     struct uuid conversation;
     char status[12];
 
     snprintf(status, sizeof(status), "%d", outcome_http_status(request->outcome));
     add_caller(&headers, request);
-    add(&headers, HEADER_OPERATION, operation_name(request->route.operation));
-    add(&headers, HEADER_STATUS, status);
+    call_headers_add(&headers, HEADER_OPERATION, operation_name(request->route.operation));
+    call_headers_add(&headers, HEADER_STATUS, status);
     if (outcome_code(request->outcome) != NULL)
-        add(&headers, HEADER_CODE, outcome_code(request->outcome));
+        call_headers_add(&headers, HEADER_CODE, outcome_code(request->outcome));
     if (uuid_parse(request->route.resource_id, &conversation))
         add_text(&headers, &request->http.req->pool, HEADER_RESOURCE, request->route.resource_id);
     add_contact(&headers, request);

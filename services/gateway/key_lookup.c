@@ -157,11 +157,9 @@ static enum status start(struct gateway *gateway, struct key *key)
 {
     char id[UUID_TEXT + 1];
     struct uuid request_id = uuid_v7(clock_us());
-    struct bus_header headers[CALL_HEADERS_MAX] = {{HEADER_REQUEST_ID, id}};
     struct arena arena;
     struct call_request request = {.subject = SUBJECT_ACCESS_AUTHENTICATE,
-                                   .headers = headers,
-                                   .n_headers = 1,
+                                   .headers = {.at = {{HEADER_REQUEST_ID, id}}, .n = 1},
                                    .timeout = CALL_TIMEOUT_SHORT,
                                    .on_end = on_end,
                                    .owner = key};

@@ -157,15 +157,8 @@ static enum status start(struct gateway *gateway, struct key *key, uint32_t wait
 {
     char id[UUID_TEXT + 1];
     struct uuid request_id = uuid_v7(clock_us());
-    struct bus_header headers[CALL_HEADERS_MAX] = {
-        {HEADER_REQUEST_ID, id},
-        {HEADER_ORGANIZATION, key->record.organization_id},
-        {HEADER_API_KEY, key->record.api_key_id},
-    };
     struct arena arena;
     struct call_request request = {.subject = SUBJECT_ACCESS_QUOTA,
-                                   .headers = headers,
-                                   .n_headers = 3,
                                    .timeout = CALL_TIMEOUT_SHORT,
                                    .on_end = on_end,
                                    .owner = key};
@@ -173,6 +166,9 @@ static enum status start(struct gateway *gateway, struct key *key, uint32_t wait
     enum status st;
 
     uuid_format(&request_id, id);
+    call_headers_add(&request.headers, HEADER_REQUEST_ID, id);
+    call_headers_add(&request.headers, HEADER_ORGANIZATION, key->record.organization_id);
+    call_headers_add(&request.headers, HEADER_API_KEY, key->record.api_key_id);
     arena_init(&arena, BODY_MAX);
     request.body = body_of(&key->quota, waiting, &arena);
     st = calls_start(&gateway->edge.calls, &request, &handle);
