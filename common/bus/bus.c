@@ -23,7 +23,6 @@ enum {
     IO_BUFFER = 128 * 1024,
     SERVERS_MAX = 16,
     GOODBYE_MS = 500,
-    MINUTE_MS = 60 * 1000,
 };
 
 /* Several URLs are separated by commas; nats.c does not look at their scheme. */
@@ -147,8 +146,6 @@ struct bus *bus_connect(const struct bus_options *options)
     must(bus != NULL);
     bus->on_link = options->on_link;
     bus->on_link_closure = options->closure;
-    bus->inbox.timeout_us =
-        INT64_C(1000) * (options->reply_timeout_ms > 0 ? options->reply_timeout_ms : MINUTE_MS);
     bus->inbox_prefix = strdup(options->inbox_prefix != NULL ? options->inbox_prefix : "_INBOX");
     bus->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     bus->stop_dialing_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

@@ -41,7 +41,6 @@ struct bus_options {
     const char *name;          /* shown by the server: service and replica */
     const struct bus_tls *tls; /* NULL = nothing given */
     const char *inbox_prefix;  /* NULL = "_INBOX"; the only subjects replies come by */
-    int reply_timeout_ms;      /* replies after this many ms are dropped; 0 = 60,000 */
     /* Called on any thread when the link comes up or goes down; may only set atomics and wake a
        thread. May be NULL. */
     void (*on_link)(void *closure, bool up);
@@ -141,11 +140,17 @@ enum bus_reply_kind { BUS_REPLY, BUS_NO_RESPONDERS };
    `message` is the callee's for BUS_REPLY and NULL for BUS_NO_RESPONDERS. */
 typedef void (*bus_reply_fn)(void *closure, uint64_t handle, enum bus_reply_kind kind,
                              struct bus_message *message);
+/* Whether the reply to a request is still waited for: asked now and again on the owner's thread, as
+   the bus has no table of requests and no timeout. False: it stops listening for that reply. */
+typedef bool (*bus_awaited_fn)(void *closure, uint64_t handle);
 
-/* Opens the one inbox of this connection. Once, before the first bus_request(). */
-void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, void *closure);
+/* Opens the one inbox of this connection. Once, before the first bus_request(). `is_awaited` may be
+   NULL: every reply is, for ever. */
+void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, bus_awaited_fn is_awaited,
+                    void *closure);
 /* Publishes with its own reply subject; the reply comes with `handle`, at most once, and may come
-   after the caller has stopped waiting, but not much later than reply_timeout_ms. */
+   after the caller has stopped waiting: it knows its handles, and gives none to two requests. What
+   is under way when the link goes down may get no reply. */
 MUST_CHECK enum status bus_request(struct bus *bus, const char *subject, uint64_t handle,
                                    const struct bus_header *headers, size_t n_headers,
                                    struct str body);

@@ -37,12 +37,13 @@ struct bus_reply_slot;
 struct bus_inbox {
     char prefix[64]; /* of a reply subject; the slot's number follows */
     bus_reply_fn on_reply;
+    bus_awaited_fn is_awaited;
     void *closure;
     uint64_t n_opened;
     struct bus_reply_slot *free;
-    struct bus_reply_slot **awaited; /* those with a request under way */
-    size_t n_awaited, capacity;
-    int64_t timeout_us, sweep_due_us;
+    struct bus_reply_slot **silent; /* those whose reply has not come */
+    size_t n_silent, capacity;
+    int64_t sweep_due_us;
 };
 
 /* The reply that bus_call() waits for. */
@@ -116,7 +117,7 @@ void bus_free_deferred(void);   /* frees what this thread has discarded */
 
 /* request.c; all on the owner's thread */
 void bus_inbox_deliver(struct bus *bus); /* the replies that nats.c has read */
-void bus_inbox_sweep(struct bus *bus);   /* closes slots whose request has timed out */
+void bus_inbox_sweep(struct bus *bus);   /* closes slots whose reply nobody awaits */
 void bus_inbox_close(struct bus *bus);   /* all slots: their connection is closed */
 
 /* A message is a natsMsg under another name: nothing is added to it. */

@@ -1,14 +1,14 @@
 /*
- * Requests and their replies. Each request in flight has a reply slot: a separate subscription,
- * PREFIX.SLOT.*, drained by the owner. So the server's "no responders", which the library hands
- * over without its subject, still tells whose it is, and no thread has to be changed.
+ * Requests and their replies, and requests that block, for command-line programs.
  *
- * The last part of the reply subject counts the uses of the slot: a second reply to an earlier
- * request is seen to be one and dropped. A slot is used again only once its reply has come, so that
- * the same holds for "no responders". One that stays silent is closed after the timeout, because
- * each is looked at whenever something is read.
+ * Whose a reply is, is the caller's to know: its handle is the last part of the reply subject. The
+ * server's "no responders" would need no more than that either, but the library hands it over
+ * without its subject, and a subscription with a callback would bring every reply on another
+ * thread. So a request takes a reply slot: a separate subscription, PREFIX.SLOT.*, drained by the
+ * owner, that has the handle of its latest request. It is used again once that reply has come, so
+ * that "no responders" is never taken for that of a later request. One that stays silent is closed
+ * when the caller no longer awaits the reply.
  */
-/* Requests that block, for command-line programs. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,21 +22,20 @@
 
 enum {
     ID_BYTES = 8,
-    SWEEPS = 4, /* sweeps in one timeout */
+    SWEEP_US = 2 * 1000 * 1000,
     SUBJECT_CAPACITY = sizeof(((struct bus_inbox *)NULL)->prefix) + 44,
 };
 
 struct bus_reply_slot {
     natsSubscription *nats;
     struct bus_reply_slot *next_free;
-    uint64_t n_uses;
-    uint64_t handle; /* of the request under way */
-    int64_t since_us;
-    size_t stem; /* of `subject`: as far as the dot before the use */
+    uint64_t handle; /* of the latest request */
+    size_t stem;     /* of `subject`: as far as the dot before the handle */
     char subject[SUBJECT_CAPACITY];
 };
 
-void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, void *closure)
+void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, bus_awaited_fn is_awaited,
+                    void *closure)
 {
     uint8_t id[ID_BYTES];
 
@@ -47,6 +46,7 @@ void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, void *closure)
     for (size_t i = 0; i < sizeof(id); i++)
         n += snprintf(bus->inbox.prefix + n, 3, "%02x", id[i]);
     bus->inbox.on_reply = on_reply;
+    bus->inbox.is_awaited = is_awaited;
     bus->inbox.closure = closure;
 }
 
@@ -75,7 +75,7 @@ static void close_slot(struct bus_reply_slot *slot)
     free(slot);
 }
 
-static struct bus_reply_slot *take_slot(struct bus *bus)
+static struct bus_reply_slot *take_slot(struct bus *bus, uint64_t handle)
 {
     struct bus_reply_slot *slot = bus->inbox.free;
 
@@ -83,9 +83,11 @@ static struct bus_reply_slot *take_slot(struct bus *bus)
         bus->inbox.free = slot->next_free;
     else
         slot = open_slot(bus);
-    if (slot != NULL)
-        (void)snprintf(slot->subject + slot->stem, sizeof(slot->subject) - slot->stem, "%" PRIu64,
-                       slot->n_uses++);
+    if (slot == NULL)
+        return NULL;
+    slot->handle = handle;
+    (void)snprintf(slot->subject + slot->stem, sizeof(slot->subject) - slot->stem, "%" PRIu64,
+                   handle);
     return slot;
 }
 
@@ -95,31 +97,31 @@ static void give_back(struct bus_inbox *inbox, struct bus_reply_slot *slot)
     inbox->free = slot;
 }
 
-static void await(struct bus_inbox *inbox, struct bus_reply_slot *slot)
+static void listen_for(struct bus_inbox *inbox, struct bus_reply_slot *slot)
 {
-    if (inbox->n_awaited == inbox->capacity) {
+    if (inbox->n_silent == inbox->capacity) {
         inbox->capacity = inbox->capacity * 2 + 64;
-        inbox->awaited =
-            reallocarray(inbox->awaited, inbox->capacity, sizeof(struct bus_reply_slot *));
-        must(inbox->awaited != NULL);
+        inbox->silent =
+            reallocarray(inbox->silent, inbox->capacity, sizeof(struct bus_reply_slot *));
+        must(inbox->silent != NULL);
     }
-    inbox->awaited[inbox->n_awaited++] = slot;
+    inbox->silent[inbox->n_silent++] = slot;
 }
 
 void bus_inbox_close(struct bus *bus)
 {
     struct bus_inbox *inbox = &bus->inbox;
 
-    for (size_t i = 0; i < inbox->n_awaited; i++)
-        close_slot(inbox->awaited[i]);
-    free(inbox->awaited);
+    for (size_t i = 0; i < inbox->n_silent; i++)
+        close_slot(inbox->silent[i]);
+    free(inbox->silent);
     while (inbox->free != NULL) {
         struct bus_reply_slot *next = inbox->free->next_free;
         close_slot(inbox->free);
         inbox->free = next;
     }
-    inbox->awaited = NULL;
-    inbox->n_awaited = inbox->capacity = 0;
+    inbox->silent = NULL;
+    inbox->n_silent = inbox->capacity = 0;
 }
 
 /* -- replies --------------------------------------------------------------------------------- */
@@ -135,25 +137,25 @@ static natsStatus take_reply(struct bus_reply_slot *slot, natsMsg **msg)
 
         if (s != NATS_OK || strcmp(natsMsg_GetSubject(*msg), slot->subject) == 0)
             return s;
-        bus_discard(*msg); /* not the reply to the latest request */
+        bus_discard(*msg); /* a second reply to an earlier request */
     }
     return NATS_TIMEOUT;
 }
 
-/* A handler may send requests, which are awaited behind those looked at here. */
+/* A handler may send requests, whose slots come behind those looked at here. */
 void bus_inbox_deliver(struct bus *bus)
 {
     struct bus_inbox *inbox = &bus->inbox;
 
-    for (size_t i = inbox->n_awaited; i-- > 0;) {
-        struct bus_reply_slot *slot = inbox->awaited[i];
+    for (size_t i = inbox->n_silent; i-- > 0;) {
+        struct bus_reply_slot *slot = inbox->silent[i];
         uint64_t handle = slot->handle;
         natsMsg *msg = NULL;
         natsStatus s = take_reply(slot, &msg);
 
         if (s != NATS_OK && s != NATS_NO_RESPONDERS)
             continue;
-        inbox->awaited[i] = inbox->awaited[--inbox->n_awaited];
+        inbox->silent[i] = inbox->silent[--inbox->n_silent];
         give_back(inbox, slot);
         if (s == NATS_OK)
             inbox->on_reply(inbox->closure, handle, BUS_REPLY, message_of(msg));
@@ -167,15 +169,16 @@ void bus_inbox_sweep(struct bus *bus)
     struct bus_inbox *inbox = &bus->inbox;
     int64_t now_us = clock_mono_us();
 
-    if (inbox->n_awaited == 0 || now_us < inbox->sweep_due_us || !bus_can_call(bus))
+    if (inbox->n_silent == 0 || now_us < inbox->sweep_due_us || !bus_can_call(bus) ||
+        inbox->is_awaited == NULL)
         return;
-    inbox->sweep_due_us = now_us + inbox->timeout_us / SWEEPS;
-    for (size_t i = inbox->n_awaited; i-- > 0;) {
-        struct bus_reply_slot *slot = inbox->awaited[i];
+    inbox->sweep_due_us = now_us + SWEEP_US;
+    for (size_t i = inbox->n_silent; i-- > 0;) {
+        struct bus_reply_slot *slot = inbox->silent[i];
 
-        if (now_us - slot->since_us < inbox->timeout_us)
+        if (inbox->is_awaited(inbox->closure, slot->handle))
             continue;
-        inbox->awaited[i] = inbox->awaited[--inbox->n_awaited];
+        inbox->silent[i] = inbox->silent[--inbox->n_silent];
         close_slot(slot);
     }
 }
@@ -190,7 +193,7 @@ static enum status send_request(struct bus *bus, const char *subject, uint64_t h
     enum status st;
 
     must(bus->inbox.on_reply != NULL);
-    if (!bus_can_call(bus) || (slot = take_slot(bus)) == NULL)
+    if (!bus_can_call(bus) || (slot = take_slot(bus, handle)) == NULL)
         return ST_UNAVAILABLE;
     st = subject != NULL ? bus_publish(bus, subject, slot->subject, headers, n_headers, body)
                          : bus_publish(bus, slot->subject, NULL, headers, n_headers, body);
@@ -198,9 +201,7 @@ static enum status send_request(struct bus *bus, const char *subject, uint64_t h
         give_back(&bus->inbox, slot);
         return st;
     }
-    slot->handle = handle;
-    slot->since_us = clock_mono_us();
-    await(&bus->inbox, slot);
+    listen_for(&bus->inbox, slot);
     return ST_OK;
 }
 
@@ -228,6 +229,13 @@ static void on_reply(void *closure, uint64_t handle, enum bus_reply_kind kind,
     call->reply = message;
 }
 
+static bool is_awaited(void *closure, uint64_t handle)
+{
+    const struct bus_call *call = closure;
+
+    return handle == call->handle && !call->has_reply;
+}
+
 static int left_ms(int64_t until_us)
 {
     int64_t left_us = until_us - clock_mono_us();
@@ -242,7 +250,7 @@ enum status bus_call(struct bus *bus, const char *subject, const struct bus_head
     struct bus_call *call = &bus->call;
 
     if (bus->inbox.on_reply == NULL)
-        bus_open_inbox(bus, on_reply, call);
+        bus_open_inbox(bus, on_reply, is_awaited, call);
     must(bus->inbox.on_reply == on_reply);
 
     while (!bus_is_up(bus) && left_ms(until_us) > 0)

@@ -10,12 +10,62 @@
 #include "proto/headers.h"
 
 struct call {
+    uint64_t generation;
+    uint32_t next_free;
+    bool is_open;
+    unsigned link; /* calls->link when it was started */
     struct calls *calls;
-    uint64_t handle;
     call_fn on_end;
     void *owner;
     h2o_timeout_entry_t timer;
 };
+
+/* -- the table and its handles --------------------------------------------------------------- */
+
+enum { INDEX_BITS = 16 };
+
+static uint64_t handle_of(const struct call *call)
+{
+    return call->generation << INDEX_BITS | (uint64_t)(call - call->calls->at);
+}
+
+/* NULL: it has ended, or never was. */
+static struct call *find(const struct calls *calls, uint64_t handle)
+{
+    const uint64_t index = handle & ((1U << INDEX_BITS) - 1);
+    struct call *call;
+
+    if (index >= calls->max)
+        return NULL;
+    call = &calls->at[index];
+    return call->is_open && call->generation == handle >> INDEX_BITS ? call : NULL;
+}
+
+/* NULL: the table is full. */
+static struct call *open_call(struct calls *calls)
+{
+    struct call *call;
+
+    if (calls->first_free == calls->max)
+        return NULL;
+    call = &calls->at[calls->first_free];
+    calls->first_free = call->next_free;
+    call->is_open = true;
+    return call;
+}
+
+static void close_call(struct call *call)
+{
+    struct calls *calls = call->calls;
+
+    h2o_timeout_unlink(&call->timer);
+    call->is_open = false;
+    call->generation++;
+    call->next_free = calls->first_free;
+    calls->first_free = (uint32_t)(call - calls->at);
+}
+
+static void on_timeout(h2o_timeout_entry_t *timer);
 
 void calls_init(struct calls *calls, h2o_loop_t *loop, struct bus *bus,
                 const struct heartbeat *heartbeat, size_t max, int64_t max_ms)
@@ -23,16 +73,22 @@ void calls_init(struct calls *calls, h2o_loop_t *loop, struct bus *bus,
     *calls = (struct calls){.loop = loop, .bus = bus, .heartbeat = heartbeat};
     calls->short_ms = CALL_SHORT_MS < max_ms ? CALL_SHORT_MS : max_ms;
     h2o_timeout_init(loop, &calls->timeout, (uint64_t)(calls->short_ms + CALL_GRACE_MS));
-    handles_init(&calls->handles, max);
+    must(max > 0 && max <= CALLS_TABLE_MAX);
+    calls->max = max;
     calls->at = calloc(max, sizeof(*calls->at));
     must(calls->at != NULL);
+    for (uint32_t i = 0; i < max; i++)
+        calls->at[i] =
+            (struct call){.next_free = i + 1, .calls = calls, .timer = {.cb = on_timeout}};
 }
 
 void calls_release(struct calls *calls)
 {
+    for (size_t i = 0; i < calls->max; i++)
+        h2o_timeout_unlink(&calls->at[i].timer);
     h2o_timeout_dispose(calls->loop, &calls->timeout);
-    handles_release(&calls->handles);
     free(calls->at);
+    calls->at = NULL;
 }
 
 bool calls_can_start(const struct calls *calls)
@@ -46,26 +102,21 @@ bool calls_may_wait(const struct calls *calls)
            !heartbeat_is_given_up(calls->heartbeat);
 }
 
-static void end(struct calls *calls, uint64_t handle, enum call_end how,
-                struct bus_message *message)
-{
-    struct call *call;
+/* -- beginning and ending -------------------------------------------------------------------- */
 
-    if (!handles_close(&calls->handles, handle)) {
-        metric_add(edge_metrics.late_replies, 1);
-        bus_message_free(message);
-        return;
-    }
-    call = &calls->at[handles_index(handle)];
-    h2o_timeout_unlink(&call->timer);
-    call->on_end(call->owner, how, message);
+/* The callee may start other calls, also in the same entry. */
+static void end(struct call *call, enum call_end how, struct bus_message *message)
+{
+    const call_fn on_end = call->on_end;
+    void *const owner = call->owner;
+
+    close_call(call);
+    on_end(owner, how, message);
 }
 
 static void on_timeout(h2o_timeout_entry_t *timer)
 {
-    struct call *call = H2O_STRUCT_FROM_MEMBER(struct call, timer, timer);
-
-    end(call->calls, call->handle, CALL_LATE, NULL);
+    end(H2O_STRUCT_FROM_MEMBER(struct call, timer, timer), CALL_LATE, NULL);
 }
 
 static int64_t timeout_us(const struct calls *calls, const struct call_request *request)
@@ -87,22 +138,20 @@ enum status calls_start(struct calls *calls, const struct call_request *request,
     struct call *call;
     enum status st;
 
-    if (!calls_can_start(calls) || !handles_open(&calls->handles, handle))
+    if (!calls_can_start(calls) || (call = open_call(calls)) == NULL)
         return ST_UNAVAILABLE;
     snprintf(deadline, sizeof(deadline), "%" PRId64,
              (clock_us() + timeout_us(calls, request)) / 1000);
     call_headers_add(&headers, HEADER_DEADLINE, deadline);
+    *handle = handle_of(call);
     st = bus_request(calls->bus, request->subject, *handle, headers.at, headers.n, request->body);
     if (st != ST_OK) {
-        (void)handles_close(&calls->handles, *handle);
+        close_call(call);
         return st;
     }
-    call = &calls->at[handles_index(*handle)];
-    *call = (struct call){.calls = calls,
-                          .handle = *handle,
-                          .on_end = request->on_end,
-                          .owner = request->owner,
-                          .timer = {.cb = on_timeout}};
+    call->link = calls->link;
+    call->on_end = request->on_end;
+    call->owner = request->owner;
     if (request->timeout != CALL_TIMEOUT_OWNER)
         h2o_timeout_link(calls->loop, &calls->timeout, &call->timer);
     return ST_OK;
@@ -110,93 +159,38 @@ enum status calls_start(struct calls *calls, const struct call_request *request,
 
 void calls_cancel(struct calls *calls, uint64_t handle)
 {
-    if (handles_close(&calls->handles, handle))
-        h2o_timeout_unlink(&calls->at[handles_index(handle)].timer);
+    struct call *call = find(calls, handle);
+
+    if (call != NULL)
+        close_call(call);
 }
 
 void calls_on_reply(struct calls *calls, uint64_t handle, enum bus_reply_kind kind,
                     struct bus_message *message)
 {
-    end(calls, handle, kind == BUS_REPLY ? CALL_REPLIED : CALL_NOBODY, message);
+    struct call *call = find(calls, handle);
+
+    if (call != NULL) {
+        end(call, kind == BUS_REPLY ? CALL_REPLIED : CALL_NOBODY, message);
+        return;
+    }
+    metric_add(edge_metrics.late_replies, 1);
+    bus_message_free(message);
 }
 
 void calls_lose_all(struct calls *calls)
 {
-    size_t n = calls->handles.used;
-    uint64_t *handles = calloc(n + 1, sizeof(*handles));
+    /* Calls started by a callback are not lost with the others. */
+    calls->link++;
+    for (size_t i = 0; i < calls->max; i++) {
+        struct call *call = &calls->at[i];
 
-    /* Listed first: calls started by a callback are not lost with the others. */
-    must(handles != NULL);
-    handles_list(&calls->handles, handles);
-    for (size_t i = 0; i < n; i++)
-        end(calls, handles[i], CALL_LOST, NULL);
-    free(handles);
+        if (call->is_open && call->link != calls->link)
+            end(call, CALL_LOST, NULL);
+    }
 }
 
-struct handle_entry {
-    uint64_t generation;
-    uint32_t next_free;
-    bool in_use;
-};
-
-void handles_init(struct handles *handles, size_t n)
+bool calls_is_pending(const struct calls *calls, uint64_t handle)
 {
-    must(n > 0 && n <= HANDLES_MAX);
-    *handles = (struct handles){.at = calloc(n, sizeof(struct handle_entry)), .n = n};
-    must(handles->at != NULL);
-    for (uint32_t i = 0; i < n; i++)
-        handles->at[i].next_free = i + 1;
-}
-
-void handles_release(struct handles *handles)
-{
-    free(handles->at);
-    handles->at = NULL;
-}
-
-static uint64_t handle_of(const struct handles *handles, size_t index)
-{
-    return handles->at[index].generation << 16 | index;
-}
-
-size_t handles_index(uint64_t handle)
-{
-    return handle & 0xffff;
-}
-
-bool handles_open(struct handles *handles, uint64_t *handle)
-{
-    struct handle_entry *entry;
-
-    if (handles->free_first == handles->n)
-        return false;
-    entry = &handles->at[handles->free_first];
-    *handle = handle_of(handles, handles->free_first);
-    handles->free_first = entry->next_free;
-    entry->in_use = true;
-    handles->used++;
-    return true;
-}
-
-bool handles_close(struct handles *handles, uint64_t handle)
-{
-    size_t index = handles_index(handle);
-    struct handle_entry *entry;
-
-    if (index >= handles->n || !handles->at[index].in_use || handle_of(handles, index) != handle)
-        return false;
-    entry = &handles->at[index];
-    entry->in_use = false;
-    entry->generation++;
-    entry->next_free = handles->free_first;
-    handles->free_first = (uint32_t)index;
-    handles->used--;
-    return true;
-}
-
-void handles_list(const struct handles *handles, uint64_t *open)
-{
-    for (size_t i = 0; i < handles->n; i++)
-        if (handles->at[i].in_use)
-            *open++ = handle_of(handles, i);
+    return find(calls, handle) != NULL;
 }

@@ -5,6 +5,10 @@
  *          cancelled, and one of CALL_TIMEOUT_OWNER never times out by itself. A call is refused at
  *          once when the bus is not up or does not answer, so nothing is sent to a bus that might
  *          swallow it.
+ *          A handle names a call: its index in the table, and the generation of that entry, which
+ *          changes with every use. So one that has ended is never valid again (an entry would have
+ *          to be used 2^48 times), and a late reply never matches a newer call. This is the only
+ *          table of what is pending; the bus asks it (bus_open_inbox()).
  * Owns     The table of calls. A reply's message is the callee's.
  * Threads  The loop's.
  */
@@ -18,37 +22,6 @@
 
 #include "common/bus/bus.h"
 #include "common/http/heartbeat.h"
-
-/*
- * handles - handles with a generation: a late reply never matches a newer request.
- *
- * What     A handle consists of an index into a table of fixed size and of the generation of the
- *          entry there, which changes with every use. A handle that was closed is never valid again
- *          (an entry would have to be used 2^48 times).
- * Owns     handles_init() allocates, handles_release() frees. What a handle stands for is the
- *          caller's, in an array by index.
- * Threads  One.
- */
-
-#define HANDLES_MAX 65535
-
-struct handles {
-    struct handle_entry *at;
-    size_t n, used;
-    uint32_t free_first;
-};
-
-void handles_init(struct handles *handles, size_t n);
-void handles_release(struct handles *handles);
-
-/* False when the table is full. */
-bool handles_open(struct handles *handles, uint64_t *handle);
-/* False and no effect when the handle is not, or no longer, valid. */
-bool handles_close(struct handles *handles, uint64_t handle);
-/* The index of a handle that is or was valid. */
-size_t handles_index(uint64_t handle);
-/* Writes the open handles, handles->used of them. */
-void handles_list(const struct handles *handles, uint64_t *open);
 
 enum call_end {
     CALL_REPLIED,
@@ -74,8 +47,10 @@ struct calls {
     h2o_loop_t *loop;
     struct bus *bus;
     const struct heartbeat *heartbeat;
-    struct handles handles;
-    struct call *at; /* by the index of its handle */
+    struct call *at;
+    size_t max;
+    uint32_t first_free;
+    unsigned link; /* how many were lost */
     int64_t short_ms;
     h2o_timeout_t timeout; /* of those with CALL_TIMEOUT_SHORT */
 };
@@ -101,10 +76,12 @@ struct call_request {
     void *owner;
 };
 
-/* `max_ms`: no call has longer. */
+#define CALLS_TABLE_MAX 65535
+
+/* `max` calls at a time; `max_ms`: no call has longer. */
 void calls_init(struct calls *calls, h2o_loop_t *loop, struct bus *bus,
                 const struct heartbeat *heartbeat, size_t max, int64_t max_ms);
-void calls_release(struct calls *calls);
+void calls_release(struct calls *calls); /* what is pending is cancelled */
 
 bool calls_can_start(const struct calls *calls);
 /* They cannot, but may in a moment: edge_hooks.on_bus_settled tells. */
@@ -115,9 +92,10 @@ MUST_CHECK enum status calls_start(struct calls *calls, const struct call_reques
 /* on_end will not be called. A handle that is not valid any more is fine. */
 void calls_cancel(struct calls *calls, uint64_t handle);
 
-/* Events from the bus. */
+/* Events from the bus, and what it asks. */
 void calls_on_reply(struct calls *calls, uint64_t handle, enum bus_reply_kind kind,
                     struct bus_message *message);
 void calls_lose_all(struct calls *calls);
+bool calls_is_pending(const struct calls *calls, uint64_t handle);
 
 #endif

@@ -15,9 +15,7 @@
 #define FAREWELL_MS       500
 #define STOP_MS           8000
 #define POLL_MS           100
-/* A reply that is later than this after the deadline is dropped. */
-#define REPLY_LATE_MS    (4 * CALL_GRACE_MS)
-#define HEARTBEAT_HANDLE UINT64_MAX /* no call's: those have an index in their last 16 bits */
+#define HEARTBEAT_HANDLE  UINT64_MAX /* no call's: those have an index in their last 16 bits */
 
 /* -- the clock ------------------------------------------------------------------------------- */
 
@@ -201,6 +199,14 @@ static void on_reply(void *closure, uint64_t handle, enum bus_reply_kind kind,
     bus_message_free(message);
 }
 
+static bool is_awaited(void *closure, uint64_t handle)
+{
+    const struct edge *edge = closure;
+
+    return handle == HEARTBEAT_HANDLE ? edge->heartbeat.awaited
+                                      : calls_is_pending(&edge->calls, handle);
+}
+
 static void on_bus_readable(h2o_socket_t *sock, const char *err)
 {
     struct edge *edge = sock->data;
@@ -255,7 +261,6 @@ static bool open_bus(struct edge *edge)
         .name = options->name,
         .tls = options->nats_tls,
         .inbox_prefix = options->inbox_prefix,
-        .reply_timeout_ms = (int)options->command_timeout_ms + REPLY_LATE_MS,
         .on_link = post_link,
         .closure = edge,
     };
@@ -263,7 +268,7 @@ static bool open_bus(struct edge *edge)
     edge->bus = bus_connect(&bus);
     if (edge->bus == NULL)
         return false;
-    bus_open_inbox(edge->bus, on_reply, edge);
+    bus_open_inbox(edge->bus, on_reply, is_awaited, edge);
     edge->bus_changed = watch(edge, bus_changed_fd(edge->bus), on_bus_changed);
     return true;
 }

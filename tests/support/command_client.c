@@ -62,7 +62,7 @@ struct command_client *command_client_new(const char *bus_url)
 
     must(client != NULL && pthread_mutex_init(&client->lock, NULL) == 0);
     client->bus = bus_connect(&(struct bus_options){.url = bus_url, .name = "command_client"});
-    bus_open_inbox(client->bus, on_reply, client);
+    bus_open_inbox(client->bus, on_reply, NULL, client);
     client->echo = bus_serve(client->bus, ECHO, "echo");
     while (!bus_is_up(client->bus))
         bus_wait(client->bus, 10);

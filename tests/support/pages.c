@@ -55,7 +55,7 @@ struct pages pages_ask(const struct org *org, const char *subject, const char *b
     struct bus *const bus = bus_connect(&options);
     struct asked asked = {.large = large};
 
-    bus_open_inbox(bus, on_page, &asked);
+    bus_open_inbox(bus, on_page, NULL, &asked);
     while (!bus_is_up(bus))
         bus_wait(bus, 10);
     for (int i = 0; i < n; i++)

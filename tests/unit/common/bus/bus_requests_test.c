@@ -11,7 +11,7 @@ Test(bus_requests, carries_a_request_and_its_reply_with_their_headers)
     struct bus *client = open_end(0), *service = open_end(1);
     struct bus_mailbox *mailbox = bus_serve(service, "v1.thing.*", "thing");
     struct replies replies = {0};
-    bus_open_inbox(client, on_reply, &replies);
+    bus_open_inbox(client, on_reply, NULL, &replies);
     cr_assert(EVENTUALLY(bus_is_up(client) && bus_is_up(service)));
     pump(); /* the subscription leaves */
 
@@ -50,7 +50,7 @@ Test(bus_requests, names_the_request_that_has_no_responders)
     struct bus *both = open_end(0);
     struct bus_mailbox *mailbox = bus_serve(both, "v1.thing.*", "thing");
     struct replies replies = {0};
-    bus_open_inbox(both, on_reply, &replies);
+    bus_open_inbox(both, on_reply, NULL, &replies);
     cr_assert(EVENTUALLY(bus_is_up(both)));
     cr_assert_eq(bus_request(both, "v1.thing.get", 1, NULL, 0, STR("")), ST_OK);
     cr_assert_eq(bus_request(both, "v1.nobody.get", 2, NULL, 0, STR("")), ST_OK);
@@ -66,7 +66,7 @@ Test(bus_requests, brings_a_heartbeat_back_to_its_inbox)
 {
     struct bus *bus = open_end(0);
     struct replies replies = {0};
-    bus_open_inbox(bus, on_reply, &replies);
+    bus_open_inbox(bus, on_reply, NULL, &replies);
     cr_assert(EVENTUALLY(bus_is_up(bus)));
     cr_assert_eq(bus_send_heartbeat(bus, 11), ST_OK);
     cr_assert(EVENTUALLY(atomic_load(&replies.n) == 1));
@@ -76,33 +76,56 @@ Test(bus_requests, brings_a_heartbeat_back_to_its_inbox)
     free_clients();
 }
 
-Test(bus_requests, does_not_wait_for_a_reply_for_ever)
+/* What its owner still knows; the rest of a handle is how often it was asked for. */
+struct table {
+    struct replies replies; /* first: for on_reply() */
+    uint64_t awaited;
+    int n_asked[3];
+};
+
+static bool is_awaited(void *closure, uint64_t handle)
 {
-    struct bus *hasty = clients[0] = bus_connect(
-        &(struct bus_options){.url = server.url, .name = "test", .reply_timeout_ms = 100});
-    struct bus *other = open_end(1);
-    struct bus_mailbox *mailbox = bus_serve(hasty, "v1.thing.*", "thing");
-    struct bus_message *request = NULL;
-    struct replies replies = {0}, others = {0};
-    bus_open_inbox(hasty, on_reply, &replies);
-    bus_open_inbox(other, on_reply, &others);
-    cr_assert(EVENTUALLY(bus_is_up(hasty) && bus_is_up(other)));
-    cr_assert_eq(bus_request(hasty, "v1.thing.get", 1, NULL, 0, STR("")), ST_OK);
-    cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL));
-    int64_t over_us = clock_mono_us() + 400 * 1000;
-    cr_assert(EVENTUALLY(clock_mono_us() > over_us));
+    struct table *table = closure;
+
+    table->n_asked[handle]++;
+    return handle == table->awaited;
+}
+
+Test(bus_requests, listens_for_a_reply_as_long_as_its_owner_awaits_it)
+{
+    struct bus *bus = open_end(0), *other = open_end(1);
+    struct bus_mailbox *mailbox = bus_serve(bus, "v1.thing.*", "thing");
+    struct table table = {.awaited = 2};
+    struct replies others = {0};
+    char reply_to[3][128];
+    bus_open_inbox(bus, on_reply, is_awaited, &table);
+    bus_open_inbox(other, on_reply, NULL, &others);
+    cr_assert(EVENTUALLY(bus_is_up(bus) && bus_is_up(other)));
+    for (uint64_t i = 1; i <= 2; i++) {
+        struct bus_message *request = NULL;
+        cr_assert_eq(bus_request(bus, "v1.thing.get", i, NULL, 0, STR("")), ST_OK);
+        cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL));
+        (void)snprintf(reply_to[i], sizeof(reply_to[i]), "%.*s",
+                       STR_ARG(bus_message_reply_to(request)));
+        bus_message_free(request);
+    }
+    cr_assert(EVENTUALLY(table.n_asked[1] > 0 && table.n_asked[2] > 1));
     pump();
     /* What left after the slot was closed has come: the server knows nobody any more who would
        take a reply. */
     struct bus_message *after = NULL;
-    cr_assert_eq(bus_publish(hasty, "v1.thing.after", NULL, NULL, 0, STR("")), ST_OK);
+    cr_assert_eq(bus_publish(bus, "v1.thing.after", NULL, NULL, 0, STR("")), ST_OK);
     cr_assert(EVENTUALLY((after = bus_take(mailbox)) != NULL));
     bus_message_free(after);
-    cr_assert_eq(bus_request(other, bus_message_reply_to(request).p, 2, NULL, 0, STR("")), ST_OK);
+    cr_assert_eq(bus_request(other, reply_to[1], 5, NULL, 0, STR("")), ST_OK);
     cr_assert(EVENTUALLY(atomic_load(&others.n) == 1));
     cr_assert_eq(others.kind[0], BUS_NO_RESPONDERS);
-    cr_assert_eq(atomic_load(&replies.n), 0);
-    bus_message_free(request);
+    cr_assert_eq(table.n_asked[1], 1, "not asked for again");
+    cr_assert_eq(atomic_load(&table.replies.n), 0);
+    cr_assert_eq(bus_publish(other, reply_to[2], NULL, NULL, 0, STR("")), ST_OK);
+    cr_assert(EVENTUALLY(atomic_load(&table.replies.n) == 1));
+    cr_assert_eq(table.replies.handle[0], 2);
+    bus_message_free(table.replies.message[0]);
     free_clients();
 }
 
@@ -112,7 +135,7 @@ Test(bus_requests, tells_an_empty_reply_from_no_responders)
     struct bus_mailbox *mailbox = bus_serve(both, "v1.thing.*", "thing");
     struct bus_message *request = NULL;
     struct replies replies = {0};
-    bus_open_inbox(both, on_reply, &replies);
+    bus_open_inbox(both, on_reply, NULL, &replies);
     cr_assert(EVENTUALLY(bus_is_up(both)));
     cr_assert_eq(bus_request(both, "v1.thing.get", 1, NULL, 0, STR("")), ST_OK);
     cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL));
@@ -131,7 +154,7 @@ Test(bus_requests, drops_a_second_reply_rather_than_take_it_for_the_next_request
     struct bus_message *request = NULL;
     struct replies replies = {0};
     char reply_to[2][128];
-    bus_open_inbox(both, on_reply, &replies);
+    bus_open_inbox(both, on_reply, NULL, &replies);
     cr_assert(EVENTUALLY(bus_is_up(both)));
     for (int i = 0; i < 2; i++) {
         cr_assert_eq(bus_request(both, "v1.thing.get", (uint64_t)i, NULL, 0, STR("")), ST_OK);
