@@ -1,3 +1,14 @@
+#include "common/base/ascii.h"
+#include "common/base/clock.h"
+#include "common/base/ip.h"
+#include "common/crypto/crypto.h"
+#include "common/json/fields.h"
+#include "proto/subject.h"
+#include "services/access/access.h"
+#include "services/access/access_command.h"
+#include "services/access/password_attempts.h"
+#include "services/access/session.h"
+
 /*
  * member-list, member-invite, member-set, member-remove - the users of an organization.
  *
@@ -9,32 +20,6 @@
  *
  * `by_role` is the role of who asks. Without it an operator asks, who may do everything.
  */
-/*
- * accept-invitation - who was invited chooses a password and is signed in.
- *
- * Answer   as sign-in; unauthorized when the invitation is not good, or not any more
- * Retry    a second call finds the invitation used: sign in then
- */
-/*
- * user-create - a user of the dashboard.
- *
- * Answer   ok: {id, email, role}, and the password when it was made here; or parameter_invalid,
- *          parameter_not_found, not_found, conflict
- * Retry    a second call finds the email taken
- *
- * Served by the mailbox v1.session, since it hashes a password.
- */
-
-#include "common/base/ascii.h"
-#include "common/base/clock.h"
-#include "common/base/ip.h"
-#include "common/crypto/crypto.h"
-#include "common/json/fields.h"
-#include "proto/subject.h"
-#include "services/access/access.h"
-#include "services/access/access_command.h"
-#include "services/access/password_attempts.h"
-#include "services/access/session.h"
 
 static const char *const roles[] = {"owner", "admin", "member", NULL};
 
@@ -176,6 +161,13 @@ const struct command_handler access_member_remove = {
     .reply = access_reply,
 };
 
+/*
+ * accept-invitation - who was invited chooses a password and is signed in.
+ *
+ * Answer   as sign-in; unauthorized when the invitation is not good, or not any more
+ * Retry    a second call finds the invitation used: sign in then
+ */
+
 #define USER_AGENT_MAX 4096
 
 enum { ORGANIZATION_ID, USER_ID, EMAIL, INVITED_BY, INVITED_FROM };
@@ -300,6 +292,16 @@ const struct command_handler access_invitation = {
     .query = invitation_query,
     .reply = invitation_reply,
 };
+
+/*
+ * user-create - a user of the dashboard.
+ *
+ * Answer   ok: {id, email, role}, and the password when it was made here; or parameter_invalid,
+ *          parameter_not_found, not_found, conflict
+ * Retry    a second call finds the email taken
+ *
+ * Served by the mailbox v1.session, since it hashes a password.
+ */
 
 #define PASSWORD_MADE 20 /* base62: 119 bits */
 

@@ -1,3 +1,11 @@
+#include "common/base/clock.h"
+#include "common/base/ip.h"
+#include "common/db/params.h"
+#include "common/json/fields.h"
+#include "proto/subject.h"
+#include "services/access/access.h"
+#include "services/access/access_command.h"
+
 /*
  * org-create, org-get, org-list, org-count, org-set - organizations, their plan and their limits.
  *
@@ -6,23 +14,6 @@
  * Notice   v1.notice.access after a change
  * Retry    org-create makes another organization each time; org-set is idempotent
  */
-/*
- * policy-get, policy-set - what an organization demands of a request beyond a key.
- *
- * Answer   ok: {require_https, ip_allowlist_enabled, ip_allowlist}; or parameter_invalid,
- *          not_found, would_lock_out when the list would be on without the editor's address and
- *          that has not been confirmed
- * Notice   v1.notice.access after a change
- * Retry    idempotent. A list that is given replaces the whole list
- */
-
-#include "common/base/clock.h"
-#include "common/base/ip.h"
-#include "common/db/params.h"
-#include "common/json/fields.h"
-#include "proto/subject.h"
-#include "services/access/access.h"
-#include "services/access/access_command.h"
 
 static const char *const plans[] = {"free", "starter", "growth", "enterprise", NULL};
 
@@ -179,6 +170,16 @@ const struct command_handler access_org_set = {
     .query = operator_query,
     .reply = access_reply_change,
 };
+
+/*
+ * policy-get, policy-set - what an organization demands of a request beyond a key.
+ *
+ * Answer   ok: {require_https, ip_allowlist_enabled, ip_allowlist}; or parameter_invalid,
+ *          not_found, would_lock_out when the list would be on without the editor's address and
+ *          that has not been confirmed
+ * Notice   v1.notice.access after a change
+ * Retry    idempotent. A list that is given replaces the whole list
+ */
 
 #define ADDRESSES_MAX 1000
 

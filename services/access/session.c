@@ -1,26 +1,3 @@
-/*
- * session-check, session-list, session-end, session-end-all - sessions of the dashboard's users.
- *
- * Answer   session-check: ok: whose session it is, or unauthorized; session-list: ok: an array in
- *          an object; the others: ok: {ended: n}; all: parameter_invalid, parameter_not_found
- * Retry    all are idempotent
- */
-/*
- * sign-in - from email and password to a session.
- *
- * Answer   ok: the session, or the organizations to choose from when the password fits users of
- *          several and none was named; or unauthorized, rate_limit_exceeded, parameter_invalid,
- *          parameter_not_found
- * Retry    makes another session each time; one whose answer was lost ends unused after 12 hours
- *
- * Whether the email is known shows neither in the words nor in the time: a password is hashed in
- * any case. Only one that belongs to users of several organizations takes longer, by a hash for
- * each.
- *
- * Too many wrong attempts at an email refuse it everywhere but where its user has signed in before:
- * from those networks ten attempts of their own are heard, whatever strangers do elsewhere.
- */
-
 #include "services/access/session.h"
 #include "proto/headers.h"
 #include "proto/subject.h"
@@ -37,6 +14,14 @@
 #include "services/access/access.h"
 #include "services/access/access_command.h"
 #include "services/access/password_attempts.h"
+
+/*
+ * session-check, session-list, session-end, session-end-all - sessions of the dashboard's users.
+ *
+ * Answer   session-check: ok: whose session it is, or unauthorized; session-list: ok: an array in
+ *          an object; the others: ok: {ended: n}; all: parameter_invalid, parameter_not_found
+ * Retry    all are idempotent
+ */
 
 enum { ENDED_ORGANIZATION_ID = 2, ENDED_USER_ID, ENDED_USER_EMAIL }; /* of end_token */
 
@@ -192,6 +177,22 @@ const struct command_handler access_session_end_all = {
     .query = operator_query,
     .reply = access_reply,
 };
+
+/*
+ * sign-in - from email and password to a session.
+ *
+ * Answer   ok: the session, or the organizations to choose from when the password fits users of
+ *          several and none was named; or unauthorized, rate_limit_exceeded, parameter_invalid,
+ *          parameter_not_found
+ * Retry    makes another session each time; one whose answer was lost ends unused after 12 hours
+ *
+ * Whether the email is known shows neither in the words nor in the time: a password is hashed in
+ * any case. Only one that belongs to users of several organizations takes longer, by a hash for
+ * each.
+ *
+ * Too many wrong attempts at an email refuse it everywhere but where its user has signed in before:
+ * from those networks ten attempts of their own are heard, whatever strangers do elsewhere.
+ */
 
 _Static_assert(SESSION_SECRET_TEXT == BASE64URL_TEXT(SESSION_SECRET_BYTES), "a secret's length");
 

@@ -1,20 +1,3 @@
-/*
- * report-usage - gateways report which keys were used in a minute, when, and what for.
- *
- * Answer   ok, without a body; or parameter_invalid, parameter_not_found, invalid_json
- * Retry    counts are added: what may have arrived is not sent again
- */
-/*
- * read-usage -  what an organization's keys were used for, over time.
- *
- * Answer   ok: {step, points: [...], keys: [...]}; or parameter_invalid, parameter_not_found,
- *          not_found
- * Retry    reads only
- *
- * Served by a separate mailbox, v1.usage: much may have to be read, and gateways do not wait for
- * it.
- */
-
 #include "services/access/usage.h"
 #include "proto/subject.h"
 
@@ -102,6 +85,14 @@ static const struct field key_fields[] = {
      .max = COUNT_MAX,                                                                             \
      .offset = offsetof(struct reported_key, outcomes) + (symbol) * sizeof(struct field_int)},
 #include "proto/usage.def"
+
+/*
+ * report-usage - gateways report which keys were used in a minute, when, and what for.
+ *
+ * Answer   ok, without a body; or parameter_invalid, parameter_not_found, invalid_json
+ * Retry    counts are added: what may have arrived is not sent again
+ */
+
 #undef USAGE_OUTCOME
     FIELDS_END,
 };
@@ -171,6 +162,17 @@ const struct command_handler access_report_usage = {
     .parse = report_usage_parse,
     .query = operator_query,
 };
+
+/*
+ * read-usage - what an organization's keys were used for, over time.
+ *
+ * Answer   ok: {step, points: [...], keys: [...]}; or parameter_invalid, parameter_not_found,
+ *          not_found
+ * Retry    reads only
+ *
+ * Served by a separate mailbox, v1.usage: much may have to be read, and gateways do not wait for
+ * it.
+ */
 
 #define POINTS_MAX      1500 /* a day by the minute, and some */
 #define QUARTER_MINUTES 15   /* kept by the minute and by the quarter of an hour */

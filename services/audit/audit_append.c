@@ -1,16 +1,3 @@
-/*
- * audit.append - one entry for a request that ended in the gateway.
- *
- * Answer   ok, or parameter_invalid naming a header: a bug of the sender
- * Retry    safe: an entry that exists already is left as it is, and the reply says so (Recorded)
- */
-/*
- * record - the audit sink of the audit service.
- *
- * Where other services fail on a second entry for a request, this one leaves the first as it is:
- * the gateway may report again, and may have reported before a late list comes round.
- */
-
 #include "services/audit/audit_append.h"
 #include "proto/subject.h"
 
@@ -20,6 +7,13 @@
 #include "proto/headers.h"
 #include "proto/outcome.h"
 #include "services/audit/audit.h"
+
+/*
+ * audit.append - one entry for a request that ended in the gateway.
+ *
+ * Answer   ok, or parameter_invalid naming a header: a bug of the sender
+ * Retry    safe: an entry that exists already is left as it is, and the reply says so (Recorded)
+ */
 
 /* The table's own spelling of a code, which outlives the message; NULL = not one of ours. */
 static const char *code_of(struct str text)
@@ -86,6 +80,13 @@ const struct command_handler audit_append = {
     .writes = true,
     .parse = append_parse,
 };
+
+/*
+ * record - the audit sink of the audit service.
+ *
+ * Where other services fail on a second entry for a request, this one leaves the first as it is:
+ * the gateway may report again, and may have reported before a late list comes round.
+ */
 
 /* The gateway reports an entry that it has made. */
 static bool entry_of(const struct command *command, struct audit_log_entry *out)

@@ -1,17 +1,3 @@
-/*
- * conversation.open - record a conversation of another channel.
- *
- * Answer   ok: the conversation; or what is wrong with the body; customer_profile_conflict
- * Event    conversation.created for the channel `widget`, through the outbox
- * Retry    makes another conversation each time
- */
-/*
- * conversation.append - add a message to a conversation.
- *
- * Answer   ok: the conversation; or what is wrong with the body; not_found
- * Retry    appends another message each time
- */
-
 #include "common/base/text.h"
 #include "common/db/params.h"
 #include "common/model/conversation_status.h"
@@ -19,6 +5,14 @@
 #include "proto/subject.h"
 #include "services/conversation/conversation.h"
 #include "services/conversation/conversation_reply.h"
+
+/*
+ * conversation.open - record a conversation of another channel.
+ *
+ * Answer   ok: the conversation; or what is wrong with the body; customer_profile_conflict
+ * Event    conversation.created for the channel `widget`, through the outbox
+ * Retry    makes another conversation each time
+ */
 
 enum {
     CHANNEL_MAX = 32,
@@ -157,6 +151,13 @@ const struct command_handler conversation_open = {
     .query = open_query,
     .reply = open_reply,
 };
+
+/*
+ * conversation.append - add a message to a conversation.
+ *
+ * Answer   ok: the conversation; or what is wrong with the body; not_found
+ * Retry    appends another message each time
+ */
 
 enum {
     MESSAGE_MAX = 20000,

@@ -1,20 +1,14 @@
+#include "conversation_sql.h"
+#include "proto/subject.h"
+#include "services/conversation/conversation.h"
+#include "services/conversation/conversation_reply.h"
+
 /*
  * conversation.delete - delete a conversation and its messages. Its external id stays taken.
  *
  * Answer   ok: {"id", "deleted": true}; or what is wrong with the body; not_found
  * Retry    a second time it is not found
  */
-/*
- * conversation.erase-contact - take a contact's personal data off the record.
- *
- * Answer   ok: {"id", "erased": true}; or what is wrong with the body; not_found
- * Retry    safe: erasing again changes nothing
- */
-
-#include "conversation_sql.h"
-#include "proto/subject.h"
-#include "services/conversation/conversation.h"
-#include "services/conversation/conversation_reply.h"
 
 /* The columns of sql/delete_conversation.sql. */
 enum delete_column {
@@ -80,6 +74,13 @@ const struct command_handler conversation_delete = {
     .query = delete_query,
     .reply = delete_reply,
 };
+
+/*
+ * conversation.erase-contact - take a contact's personal data off the record.
+ *
+ * Answer   ok: {"id", "erased": true}; or what is wrong with the body; not_found
+ * Retry    safe: erasing again changes nothing
+ */
 
 /* The columns of sql/erase_contact.sql. */
 enum erase_column {

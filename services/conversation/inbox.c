@@ -1,3 +1,11 @@
+#include "common/base/text.h"
+#include "common/json/json.h"
+#include "common/model/conversation_status.h"
+#include "conversation_sql.h"
+#include "proto/subject.h"
+#include "services/conversation/conversation.h"
+#include "services/conversation/conversation_reply.h"
+
 /*
  * inbox.list - an organization's conversations, newest first, for the dashboard.
  *
@@ -8,21 +16,6 @@
  *          that match seldom it may have fewer than it could, or none, and still say where the next
  *          one begins
  */
-/*
- * inbox.view - one conversation with its messages, for the dashboard.
- *
- * Answer   ok: {"conversation", "messages": [{id, created_at, body}...] in the order in which they
- *          came, the newest MESSAGES_MAX that fit, "erased": its contact was}; or what is wrong
- *          with the body; not_found
- */
-
-#include "common/base/text.h"
-#include "common/json/json.h"
-#include "common/model/conversation_status.h"
-#include "conversation_sql.h"
-#include "proto/subject.h"
-#include "services/conversation/conversation.h"
-#include "services/conversation/conversation_reply.h"
 
 enum {
     PER_PAGE_DEFAULT = 50,
@@ -159,6 +152,14 @@ const struct command_handler conversation_inbox = {
     .query = inbox_query,
     .reply = inbox_reply,
 };
+
+/*
+ * inbox.view - one conversation with its messages, for the dashboard.
+ *
+ * Answer   ok: {"conversation", "messages": [{id, created_at, body}...] in the order in which they
+ *          came, the newest MESSAGES_MAX that fit, "erased": its contact was}; or what is wrong
+ *          with the body; not_found
+ */
 
 #define MESSAGES_MAX "100"
 

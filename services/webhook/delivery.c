@@ -1,3 +1,8 @@
+#include "common/base/clock.h"
+#include "common/json/fields.h"
+#include "proto/subject.h"
+#include "services/webhook/webhook.h"
+
 /*
  * deliveries, resend, resend-failed, test - what became of events, and sending once more.
  *
@@ -8,17 +13,6 @@
  * Notice   v1.notice.events when something is to be sent
  * Retry    resend and test send another one each time; resend-failed leaves out what is queued
  */
-/*
- * statistics - how many attempts succeeded and failed, over time.
- *
- * Answer   ok: {"step", "points": [{"at", "delivered", "failed"}...]}, every step of the time, also
- *          where nothing was attempted; or parameter_invalid, parameter_not_found
- */
-
-#include "common/base/clock.h"
-#include "common/json/fields.h"
-#include "proto/subject.h"
-#include "services/webhook/webhook.h"
 
 enum {
     LIMIT_DEFAULT = 50,
@@ -163,6 +157,13 @@ const struct command_handler webhook_test = {
     .query = operator_query,
     .reply = webhook_reply_work,
 };
+
+/*
+ * statistics - how many attempts succeeded and failed, over time.
+ *
+ * Answer   ok: {"step", "points": [{"at", "delivered", "failed"}...]}, every step of the time, also
+ *          where nothing was attempted; or parameter_invalid, parameter_not_found
+ */
 
 enum { MINUTE = 60, QUARTER = 900, HOUR = 3600, STEPS_MAX = 1500 };
 

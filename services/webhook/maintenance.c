@@ -1,27 +1,14 @@
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/db/params.h"
+#include "services/webhook/webhook.h"
+
 /*
  * upkeep - lets go of what is old, a step at a time.
  *
  * Each kind has a separate transaction: who held a table of the log while waiting for the queue
  * would wait for a sender that holds the queue and waits for the log.
  */
-/*
- * outbox_stats - what monitoring is to know of all organizations together, looked up every few
- * seconds.
- *
- * Every replica tells the same, so that it is told while one of them lives: take the maximum.
- */
-/*
- * rekey - when the key that seals endpoints' secrets is changed, seals with the new key what the
- * old one sealed.
- *
- * A step each time that the actor is idle, over all endpoints once, from when the process started.
- * Replicas may do it at the same time: the second one finds a different secret than it read.
- */
-
-#include "common/base/clock.h"
-#include "common/base/log.h"
-#include "common/db/params.h"
-#include "services/webhook/webhook.h"
 
 enum { EVERY_S = 3600, AGAIN_S = 60, BUSY_S = 5, TIMEOUT_S = 10, STEP = 2000 };
 enum { MADE, DROPPED, UNPARTITIONED, BUSY };
@@ -123,6 +110,13 @@ void webhook_upkeep(struct db *db, struct arena *arena, void *service)
             log_str("status", status_name(st)));
 }
 
+/*
+ * outbox_stats - what monitoring is to know of all organizations together, looked up every few
+ * seconds.
+ *
+ * Every replica tells the same, so that it is told while one of them lives: take the maximum.
+ */
+
 enum { STATS_EVERY_S = 10, STATS_TIMEOUT_US = 5 * 1000 * 1000 };
 enum { OUTBOX_AGE, HEALTHY };
 
@@ -157,6 +151,14 @@ void webhook_outbox_stats(struct db *db, struct webhook *self)
     for (int i = 0; i < WEBHOOK_HEALTHS; i++)
         metric_set(self->endpoints[i], db_value_int(rows, 0, HEALTHY + i));
 }
+
+/*
+ * rekey - when the key that seals endpoints' secrets is changed, seals with the new key what the
+ * old one sealed.
+ *
+ * A step each time that the actor is idle, over all endpoints once, from when the process started.
+ * Replicas may do it at the same time: the second one finds a different secret than it read.
+ */
 
 enum { REKEY_STEP = 200, REKEY_TIMEOUT_US = 5 * 1000 * 1000 };
 enum { ORGANIZATION, ENDPOINT, SECRET };
