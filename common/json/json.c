@@ -262,3 +262,9 @@ void json_add_integer(struct buf *buf, const char *key, int64_t value)
     json_add_key(buf, key);
     buf_int(buf, value);
 }
+
+void json_add_bool(struct buf *buf, const char *key, bool value)
+{
+    json_add_key(buf, key);
+    buf_add(buf, value ? STR("true") : STR("false"));
+}

@@ -48,5 +48,6 @@ void json_add_key(struct buf *buf, const char *key);
 /* A member: the key and its value. */
 void json_add_text(struct buf *buf, const char *key, struct str text);
 void json_add_integer(struct buf *buf, const char *key, int64_t value);
+void json_add_bool(struct buf *buf, const char *key, bool value);
 
 #endif

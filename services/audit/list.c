@@ -90,7 +90,9 @@ void page_write(const struct cursor_keys *keys, struct str binding, int per_page
     char text[CURSOR_TEXT_MAX + 1];
 
     json_add_key(out, "pages");
-    buf_printf(out, "{\"type\":\"pages\",\"per_page\":%d", per_page);
+    buf_char(out, '{');
+    json_add_text(out, "type", STR("pages"));
+    json_add_integer(out, "per_page", per_page);
     if (last != NULL) {
         const bool has_own_time = last->us == own_us(&last->id);
 
@@ -99,7 +101,10 @@ void page_write(const struct cursor_keys *keys, struct str binding, int per_page
         cursor_make(keys, binding,
                     (struct str){(const char *)position, has_own_time ? ID_BYTES : PLACE_BYTES},
                     clock_us(), text);
-        buf_printf(out, ",\"next\":{\"starting_after\":\"%s\"}", text);
+        json_add_key(out, "next");
+        buf_char(out, '{');
+        json_add_text(out, "starting_after", str_of(text));
+        buf_char(out, '}');
     }
     buf_char(out, '}');
 }

@@ -1,7 +1,20 @@
+#include "common/json/json.h"
 #include "conversation_sql.h"
 #include "proto/subject.h"
 #include "services/conversation/conversation.h"
 #include "services/conversation/conversation_reply.h"
+
+/* {"id": ..., `what`: true} */
+static void reply_done(struct command *command, struct str id, const char *what)
+{
+    struct buf *out = &command->reply;
+
+    buf_init(out, command->arena, 64);
+    buf_char(out, '{');
+    json_add_text(out, "id", id);
+    json_add_bool(out, what, true);
+    buf_char(out, '}');
+}
 
 /*
  * conversation.delete - delete a conversation and its messages. Its external id stays taken.
@@ -17,39 +30,41 @@ enum delete_column {
     DELETE_CONTACT_ID,
 };
 
-struct delete
-{
+struct delete_request {
     struct str id;
     size_t result;
 };
 
 static const struct field delete_fields[] = {
-    {.name = "id", .kind = FIELD_UUID, .required = true, .offset = offsetof(struct delete, id)},
+    {.name = "id",
+     .kind = FIELD_UUID,
+     .required = true,
+     .offset = offsetof(struct delete_request, id)},
     FIELDS_END,
 };
 
 static enum status delete_parse(struct command *command, void *service)
 {
-    struct delete *const delete = command->input;
+    struct delete_request *request = command->input;
 
-    if (!uuid_parse(delete->id, &command->conversation_id))
+    if (!uuid_parse(request->id, &command->conversation_id))
         return conversation_refuse_absent(command);
     return ST_OK;
 }
 
 static void delete_query(struct command *command, struct db *db, void *service)
 {
-    struct delete *const delete = command->input;
-    const db_param params[] = {conversation_organization_param(command), delete->id};
+    struct delete_request *request = command->input;
+    const db_param params[] = {conversation_organization_param(command), request->id};
 
-    delete->result = db_add(db, SQL_DELETE_CONVERSATION, params, 2);
+    request->result = db_add(db, SQL_DELETE_CONVERSATION, params, 2);
     db_add(db, SQL_DELETE_MESSAGES, params, 2);
 }
 
 static enum status delete_reply(struct command *command, struct db *db, void *service)
 {
-    const struct delete *const delete = command->input;
-    const struct db_rows *const rows = db_result(db, delete->result);
+    const struct delete_request *request = command->input;
+    const struct db_rows *const rows = db_result(db, request->result);
 
     if (db_rows_count(rows) != 1)
         return ST_INTERNAL;
@@ -58,8 +73,7 @@ static enum status delete_reply(struct command *command, struct db *db, void *se
     if (!db_value_bool(rows, 0, DELETE_IS_DELETED))
         return conversation_refuse_absent(command);
     conversation_note_id(&command->contact_id, db_value(rows, 0, DELETE_CONTACT_ID));
-    buf_init(&command->reply, command->arena, 64);
-    buf_printf(&command->reply, "{\"id\":\"%.*s\",\"deleted\":true}", STR_ARG(delete->id));
+    reply_done(command, request->id, "deleted");
     return ST_OK;
 }
 
@@ -69,7 +83,7 @@ const struct command_handler conversation_delete = {
     .writes = true,
     .needs_organization = true,
     .fields = delete_fields,
-    .input_size = sizeof(struct delete),
+    .input_size = sizeof(struct delete_request),
     .parse = delete_parse,
     .query = delete_query,
     .reply = delete_reply,
@@ -88,13 +102,16 @@ enum erase_column {
     ERASE_WAS_ERASED, /* NULL: it was not found */
 };
 
-struct erase {
+struct erase_request {
     struct str id;
     size_t result;
 };
 
 static const struct field erase_fields[] = {
-    {.name = "id", .kind = FIELD_UUID, .required = true, .offset = offsetof(struct erase, id)},
+    {.name = "id",
+     .kind = FIELD_UUID,
+     .required = true,
+     .offset = offsetof(struct erase_request, id)},
     FIELDS_END,
 };
 
@@ -105,25 +122,25 @@ static enum status refuse_unknown(struct command *command)
 
 static enum status erase_contact_parse(struct command *command, void *service)
 {
-    struct erase *const erase = command->input;
+    struct erase_request *request = command->input;
 
-    if (!uuid_parse(erase->id, &command->contact_id))
+    if (!uuid_parse(request->id, &command->contact_id))
         return refuse_unknown(command);
     return ST_OK;
 }
 
 static void erase_contact_query(struct command *command, struct db *db, void *service)
 {
-    struct erase *const erase = command->input;
-    const db_param params[] = {conversation_organization_param(command), erase->id};
+    struct erase_request *request = command->input;
+    const db_param params[] = {conversation_organization_param(command), request->id};
 
-    erase->result = db_add(db, SQL_ERASE_CONTACT, params, 2);
+    request->result = db_add(db, SQL_ERASE_CONTACT, params, 2);
 }
 
 static enum status erase_contact_reply(struct command *command, struct db *db, void *service)
 {
-    const struct erase *const erase = command->input;
-    const struct db_rows *rows = db_result(db, erase->result);
+    const struct erase_request *request = command->input;
+    const struct db_rows *rows = db_result(db, request->result);
 
     if (db_rows_count(rows) != 1)
         return ST_INTERNAL;
@@ -132,8 +149,7 @@ static enum status erase_contact_reply(struct command *command, struct db *db, v
     if (db_value(rows, 0, ERASE_WAS_ERASED).p == NULL)
         return refuse_unknown(command);
     command->is_no_change = db_value_bool(rows, 0, ERASE_WAS_ERASED);
-    buf_init(&command->reply, command->arena, 64);
-    buf_printf(&command->reply, "{\"id\":\"%.*s\",\"erased\":true}", STR_ARG(erase->id));
+    reply_done(command, request->id, "erased");
     return ST_OK;
 }
 
@@ -143,7 +159,7 @@ const struct command_handler conversation_erase_contact = {
     .writes = true,
     .needs_organization = true,
     .fields = erase_fields,
-    .input_size = sizeof(struct erase),
+    .input_size = sizeof(struct erase_request),
     .parse = erase_contact_parse,
     .query = erase_contact_query,
     .reply = erase_contact_reply,

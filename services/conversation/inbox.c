@@ -106,9 +106,15 @@ static void inbox_query(struct command *command, struct db *db, void *service)
 static void write_pages(struct buf *out, const struct inbox *inbox, struct str next)
 {
     json_add_key(out, "pages");
-    buf_printf(out, "{\"type\":\"pages\",\"per_page\":%d", (int)inbox->per_page.value);
-    if (next.p != NULL)
-        buf_printf(out, ",\"next\":{\"starting_after\":\"%.*s\"}", STR_ARG(next));
+    buf_char(out, '{');
+    json_add_text(out, "type", STR("pages"));
+    json_add_integer(out, "per_page", inbox->per_page.value);
+    if (next.p != NULL) {
+        json_add_key(out, "next");
+        buf_char(out, '{');
+        json_add_text(out, "starting_after", next);
+        buf_char(out, '}');
+    }
     buf_char(out, '}');
 }
 

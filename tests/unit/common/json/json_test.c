@@ -268,3 +268,21 @@ Test(json_writing, puts_commas_between_members)
     cr_assert(str_equal(buf_str(&buf), STR("{\"a\":{\"b\\\"\":\"{\",\"c\":1}}")), "%.*s",
               STR_ARG(buf_str(&buf)));
 }
+
+Test(json, writes_members_of_three_kinds)
+{
+    struct arena arena;
+    struct buf buf;
+
+    arena_init(&arena, 4096);
+    buf_init(&buf, &arena, 16);
+    buf_char(&buf, '{');
+    json_add_text(&buf, "a", STR("x"));
+    json_add_integer(&buf, "b", INT64_MIN);
+    json_add_bool(&buf, "c", true);
+    json_add_bool(&buf, "d", false);
+    buf_char(&buf, '}');
+    cr_assert(str_equal(buf_str(&buf),
+                        STR("{\"a\":\"x\",\"b\":-9223372036854775808,\"c\":true,\"d\":false}")));
+    arena_release(&arena);
+}
