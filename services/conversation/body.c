@@ -51,7 +51,7 @@ static const struct field from_fields[] = {
 static void from_read(json_t *value, const char *path, void *slot, struct errors *errors)
 {
     struct from_read read = {0};
-    struct body_from *const from = slot;
+    struct body_from *from = slot;
     const bool has_external_id = json_object_get(value, "external_id") != NULL;
     const bool has_id = json_object_get(value, "id") != NULL;
 
@@ -143,7 +143,7 @@ static void refuse(struct errors *errors, const char *path, const char *problem)
 
 void attributes_read(json_t *value, const char *path, void *slot, struct errors *errors)
 {
-    struct attributes *const attributes = slot;
+    struct attributes *attributes = slot;
     const char *key;
     json_t *member;
 

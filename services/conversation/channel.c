@@ -67,7 +67,7 @@ static const struct field open_fields[] = {
 
 static enum status open_parse(struct command *command, void *service)
 {
-    struct open *const open = command->input;
+    struct open *open = command->input;
 
     if (open->status.p == NULL)
         open->status = STR("active");
@@ -88,7 +88,7 @@ static struct str only(struct command *command, struct str value)
 
 static void add_claim(struct command *command, struct db *db)
 {
-    const struct open *const open = command->input;
+    const struct open *open = command->input;
     const struct str none = only(command, STR_NONE);
     const db_param params[] = {
         only(command, conversation_organization_param(command)),
@@ -104,7 +104,7 @@ static void add_claim(struct command *command, struct db *db)
 
 static void open_query(struct command *command, struct db *db, void *service)
 {
-    struct open *const open = command->input;
+    struct open *open = command->input;
     const bool is_announced = str_equal(open->channel, STR("widget"));
     const db_param params[] = {
         conversation_organization_param(command),
@@ -126,8 +126,8 @@ static void open_query(struct command *command, struct db *db, void *service)
 
 static enum status open_reply(struct command *command, struct db *db, void *service)
 {
-    const struct open *const open = command->input;
-    const struct db_rows *const rows = db_result(db, open->result);
+    const struct open *open = command->input;
+    const struct db_rows *rows = db_result(db, open->result);
 
     if (db_rows_count(rows) != 1)
         return ST_INTERNAL;
@@ -181,7 +181,7 @@ static const struct field append_fields[] = {
 
 static enum status append_parse(struct command *command, void *service)
 {
-    struct append *const append = command->input;
+    struct append *append = command->input;
 
     if (append->body.p == NULL)
         append->body = STR("");
@@ -192,7 +192,7 @@ static enum status append_parse(struct command *command, void *service)
 
 static void append_query(struct command *command, struct db *db, void *service)
 {
-    struct append *const append = command->input;
+    struct append *append = command->input;
     const db_param params[] = {conversation_organization_param(command), append->id,
                                conversation_new_id_param(command), append->body};
 
@@ -201,8 +201,8 @@ static void append_query(struct command *command, struct db *db, void *service)
 
 static enum status append_reply(struct command *command, struct db *db, void *service)
 {
-    const struct append *const append = command->input;
-    const struct db_rows *const rows = db_result(db, append->result);
+    const struct append *append = command->input;
+    const struct db_rows *rows = db_result(db, append->result);
 
     if (db_rows_count(rows) != 1)
         return ST_INTERNAL;

@@ -4,7 +4,7 @@
 
 struct str conversation_id_param(struct command *command, const struct uuid *id)
 {
-    char *const text = arena_alloc(command->arena, UUID_TEXT + 1);
+    char *text = arena_alloc(command->arena, UUID_TEXT + 1);
 
     uuid_format(id, text);
     return (struct str){text, UUID_TEXT};

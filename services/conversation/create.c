@@ -56,8 +56,8 @@ static bool is_ids(int param)
 
 static enum status create_parse(struct command *command, void *service)
 {
-    struct create_request *const create = ARENA_NEW(command->arena, struct create_request);
-    const struct body_from *const from = &create->body.from;
+    struct create_request *create = ARENA_NEW(command->arena, struct create_request);
+    const struct body_from *from = &create->body.from;
     struct uuid id;
 
     if (!create_body_read(command->body, &create->body, &command->errors))
@@ -106,8 +106,8 @@ static void ask_group(struct create_request *const *group, size_t n, struct db *
         else
             array_open(&columns[p], arena, n * 40);
     for (size_t i = 0; i < n; i++) {
-        const struct create_request *const create = group[i];
-        const struct body_from *const from = &create->body.from;
+        const struct create_request *create = group[i];
+        const struct body_from *from = &create->body.from;
         const struct str values[PARAMETERS] = {
             [PARAM_ORGANIZATION] = create->organization_id,
             [PARAM_EXTERNAL_ID] = create->body.external_id,
@@ -140,8 +140,8 @@ static void ask_group(struct create_request *const *group, size_t n, struct db *
 
 static void create_query(struct command *const *commands, size_t n, struct db *db, void *service)
 {
-    struct arena *const arena = commands[0]->arena;
-    struct create_request **const requests = ARENA_ARRAY(arena, struct create_request *, n);
+    struct arena *arena = commands[0]->arena;
+    struct create_request **requests = ARENA_ARRAY(arena, struct create_request *, n);
     size_t n_asked = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -199,7 +199,7 @@ static void replace(struct str *value, struct str given)
 static enum status reply_made(struct command *command, const struct create_request *create,
                               const struct create_row *result)
 {
-    const struct body_from *const from = &create->body.from;
+    const struct body_from *from = &create->body.from;
     struct str values[CONVERSATION_COLUMNS];
 
     for (int i = 0; i < CONVERSATION_COLUMNS; i++)
@@ -254,9 +254,9 @@ static void note_found(struct command *command, const struct create_row *result)
 
 static enum status create_reply(struct command *command, struct db *db, void *service)
 {
-    const struct create_request *const create = command->state;
+    const struct create_request *create = command->state;
     const struct create_row of = {db_result(db, create->result), create->row};
-    const struct create_row *const result = &of;
+    const struct create_row *result = &of;
     struct create_found found;
 
     if (db_rows_count(result->rows) <= result->row)
@@ -319,7 +319,7 @@ static bool is_same_profile(const struct body_from *a, const struct body_from *b
 
 static bool may_share(const struct create_request *a, const struct create_request *b)
 {
-    const struct body_from *const x = &a->body.from, *const y = &b->body.from;
+    const struct body_from *x = &a->body.from, *y = &b->body.from;
 
     if (!str_equal(a->organization_id, b->organization_id))
         return true;

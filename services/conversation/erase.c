@@ -64,7 +64,7 @@ static void delete_query(struct command *command, struct db *db, void *service)
 static enum status delete_reply(struct command *command, struct db *db, void *service)
 {
     const struct delete_request *request = command->input;
-    const struct db_rows *const rows = db_result(db, request->result);
+    const struct db_rows *rows = db_result(db, request->result);
 
     if (db_rows_count(rows) != 1)
         return ST_INTERNAL;

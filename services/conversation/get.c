@@ -24,7 +24,7 @@ static enum status get_parse(struct command *command, void *service)
 
 static void get_query(struct command *const *commands, size_t n, struct db *db, void *service)
 {
-    struct arena *const arena = commands[0]->arena;
+    struct arena *arena = commands[0]->arena;
     struct buf organizations, ids;
     size_t result;
 
@@ -42,8 +42,8 @@ static void get_query(struct command *const *commands, size_t n, struct db *db, 
 
 static enum status get_reply(struct command *command, struct db *db, void *service)
 {
-    const struct result_row *const result = command->state;
-    const struct db_rows *const rows = db_result(db, result->result);
+    const struct result_row *result = command->state;
+    const struct db_rows *rows = db_result(db, result->result);
 
     if (db_rows_count(rows) <= result->row)
         return ST_INTERNAL;

@@ -64,7 +64,7 @@ static const struct field inbox_fields[] = {
 
 static enum status inbox_parse(struct command *command, void *service)
 {
-    struct inbox *const inbox = command->input;
+    struct inbox *inbox = command->input;
 
     if (!inbox->per_page.given)
         inbox->per_page.value = PER_PAGE_DEFAULT;
@@ -85,7 +85,7 @@ static struct str way_of(const struct inbox *inbox)
 
 static void inbox_query(struct command *command, struct db *db, void *service)
 {
-    struct inbox *const inbox = command->input;
+    struct inbox *inbox = command->input;
     struct uuid contact_id;
     const db_param params[] = {
         conversation_organization_param(command),
@@ -120,10 +120,10 @@ static void write_pages(struct buf *out, const struct inbox *inbox, struct str n
 
 static enum status inbox_reply(struct command *command, struct db *db, void *service)
 {
-    const struct inbox *const inbox = command->input;
-    const struct db_rows *const rows = db_result(db, inbox->result);
+    const struct inbox *inbox = command->input;
+    const struct db_rows *rows = db_result(db, inbox->result);
     struct str last = STR_NONE, next = STR_NONE;
-    struct buf *const out = &command->reply;
+    struct buf *out = &command->reply;
     int64_t shown = 0;
 
     buf_init(out, command->arena, 16 * 1024);
@@ -187,7 +187,7 @@ static const struct field view_fields[] = {
 
 static enum status view_parse(struct command *command, void *service)
 {
-    struct view *const view = command->input;
+    struct view *view = command->input;
 
     if (!uuid_parse(view->id, &command->conversation_id))
         return conversation_refuse_absent(command);
@@ -196,7 +196,7 @@ static enum status view_parse(struct command *command, void *service)
 
 static void view_query(struct command *command, struct db *db, void *service)
 {
-    struct view *const view = command->input;
+    struct view *view = command->input;
     const db_param params[] = {conversation_organization_param(command), view->id,
                                STR(MESSAGES_MAX)};
 
@@ -205,9 +205,9 @@ static void view_query(struct command *command, struct db *db, void *service)
 
 static enum status view_reply(struct command *command, struct db *db, void *service)
 {
-    const struct view *const view = command->input;
-    const struct db_rows *const rows = db_result(db, view->result);
-    struct buf *const out = &command->reply;
+    const struct view *view = command->input;
+    const struct db_rows *rows = db_result(db, view->result);
+    struct buf *out = &command->reply;
 
     if (db_rows_count(rows) == 0)
         return conversation_refuse_absent(command);

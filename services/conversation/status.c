@@ -41,7 +41,7 @@ static const struct field fields[] = {
 
 static enum status set_status_parse(struct command *command, void *service)
 {
-    struct set_status *const set = command->input;
+    struct set_status *set = command->input;
 
     if (!uuid_parse(set->id, &command->conversation_id))
         return conversation_refuse_absent(command);
@@ -50,7 +50,7 @@ static enum status set_status_parse(struct command *command, void *service)
 
 static void set_status_query(struct command *command, struct db *db, void *service)
 {
-    struct set_status *const set = command->input;
+    struct set_status *set = command->input;
     const db_param params[] = {conversation_organization_param(command), set->id, set->status,
                                conversation_status_sources(command->arena, set->status),
                                conversation_new_id_param(command)};
@@ -60,8 +60,8 @@ static void set_status_query(struct command *command, struct db *db, void *servi
 
 static enum status set_status_reply(struct command *command, struct db *db, void *service)
 {
-    const struct set_status *const set = command->input;
-    const struct db_rows *const rows = db_result(db, set->result);
+    const struct set_status *set = command->input;
+    const struct db_rows *rows = db_result(db, set->result);
     struct str was;
 
     if (db_rows_count(rows) != 1)

@@ -32,7 +32,7 @@ static enum status update_parse(struct command *command, void *service)
 
 static void update_query(struct command *command, struct db *db, void *service)
 {
-    const char *const max = arena_printf(command->arena, "%d", ATTRIBUTES_MAX);
+    const char *max = arena_printf(command->arena, "%d", ATTRIBUTES_MAX);
     const db_param params[] = {
         conversation_organization_param(command),
         command->resource_id,
@@ -45,7 +45,7 @@ static void update_query(struct command *command, struct db *db, void *service)
 
 static enum status update_reply(struct command *command, struct db *db, void *service)
 {
-    const struct db_rows *const rows = db_result(db, *(size_t *)command->state);
+    const struct db_rows *rows = db_result(db, *(size_t *)command->state);
 
     if (db_rows_count(rows) != 1)
         return ST_INTERNAL;
