@@ -65,7 +65,7 @@ struct actor_metrics *actor_metrics_new(const struct service *service)
     must(metrics != NULL);
     metrics->service = service;
     add_routes(metrics);
-    bus_meter_open();
+    bus_metrics_open();
     metrics->batch_size =
         metric_histogram_count("conversations_batch_size", NULL, "Commands in one transaction");
     metrics->commit_seconds = metric_histogram_seconds("conversations_commit_seconds", NULL,

@@ -177,7 +177,7 @@ void bus_listen(struct bus *bus, const char *subject, bus_notice_fn on_notice, v
    refused is never answered. */
 uint64_t bus_permission_violations(const struct bus *bus);
 /* Counts them, of all buses of the process, as a metric too. Once, before threads start. */
-void bus_meter_open(void);
+void bus_metrics_open(void);
 
 /*
  * settings - how every program on the bus is told to trust it: rows for its table of settings.

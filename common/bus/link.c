@@ -93,7 +93,7 @@ static void on_closed(natsConnection *nats, void *closure)
 
 static struct metric *violations; /* of all buses of the process */
 
-void bus_meter_open(void)
+void bus_metrics_open(void)
 {
     violations = metric_counter("conversations_bus_permission_violations_total", NULL,
                                 "Messages and subscriptions that the bus denied");

@@ -1,13 +1,13 @@
 /*
  * Requests and their replies, and requests that block, for command-line programs.
  *
- * Whose a reply is, is the caller's to know: its handle is the last part of the reply subject. The
- * server's "no responders" would need no more than that either, but the library hands it over
- * without its subject, and a subscription with a callback would bring every reply on another
- * thread. So a request takes a reply slot: a separate subscription, PREFIX.SLOT.*, drained by the
- * owner, that has the handle of its latest request. It is used again once that reply has come, so
- * that "no responders" is never taken for that of a later request. One that stays silent is closed
- * when the caller no longer awaits the reply.
+ * The caller knows whose a reply is: its handle is the last part of the reply subject. The server's
+ * "no responders" would need no more than that either, but the library hands it over without its
+ * subject, and a subscription with a callback would bring every reply on another thread (decision
+ * 1). So a request takes a reply slot: a separate subscription, PREFIX.SLOT.*, drained by the owner,
+ * that has the handle of its latest request. It is used again once that reply has come, so that "no
+ * responders" is never taken for that of a later request. One that stays silent is closed when the
+ * caller no longer awaits the reply.
  */
 
 #include <inttypes.h>

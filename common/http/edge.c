@@ -1,7 +1,7 @@
 #include "common/http/edge.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -117,16 +117,6 @@ static void tick_heartbeat(struct edge *edge)
     note_bus(edge);
 }
 
-static void on_heartbeat_tick(h2o_timeout_entry_t *timer)
-{
-    struct edge *edge = H2O_STRUCT_FROM_MEMBER(struct edge, heartbeat_timer, timer);
-
-    h2o_timeout_link(edge->context.loop, &edge->heartbeat_timeout, timer);
-    tick_heartbeat(edge);
-    listener_resume(&edge->plain);
-    listener_resume(&edge->secure);
-}
-
 /* -- what other threads tell the loop -------------------------------------------------------- */
 
 enum post_kind { POST_LINK_UP, POST_LINK_DOWN, POST_STOP };
@@ -219,9 +209,10 @@ static void on_bus_writable(h2o_socket_t *sock, const char *err)
 {
 }
 
+/* NULL: there is no such descriptor, or too many are open. */
 static h2o_socket_t *watch(struct edge *edge, int fd, h2o_socket_cb on_readable)
 {
-    int copy = fd >= 0 ? dup(fd) : -1; /* h2o closes what it is given */
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* h2o closes what it is given */
     h2o_socket_t *sock;
 
     if (copy < 0)
@@ -232,6 +223,11 @@ static h2o_socket_t *watch(struct edge *edge, int fd, h2o_socket_cb on_readable)
     return sock;
 }
 
+static void watch_bus(struct edge *edge)
+{
+    edge->bus_socket = watch(edge, bus_socket(edge->bus), on_bus_readable);
+}
+
 static void on_bus_changed(h2o_socket_t *sock, const char *err)
 {
     struct edge *edge = sock->data;
@@ -240,7 +236,7 @@ static void on_bus_changed(h2o_socket_t *sock, const char *err)
         return;
     if (edge->bus_socket != NULL)
         h2o_socket_close(edge->bus_socket);
-    edge->bus_socket = watch(edge, bus_socket(edge->bus), on_bus_readable);
+    watch_bus(edge);
 }
 
 static void flush(struct edge *edge)
@@ -249,6 +245,18 @@ static void flush(struct edge *edge)
 
     if (!bus_flush(edge->bus) && sock != NULL && !h2o_socket_is_writing(sock))
         h2o_socket_notify_write(sock, on_bus_writable);
+}
+
+static void on_heartbeat_tick(h2o_timeout_entry_t *timer)
+{
+    struct edge *edge = H2O_STRUCT_FROM_MEMBER(struct edge, heartbeat_timer, timer);
+
+    h2o_timeout_link(edge->context.loop, &edge->heartbeat_timeout, timer);
+    if (edge->bus_socket == NULL)
+        watch_bus(edge); /* too many files may have been open */
+    tick_heartbeat(edge);
+    listener_resume(&edge->plain);
+    listener_resume(&edge->secure);
 }
 
 /* -- life ------------------------------------------------------------------------------------ */
@@ -270,7 +278,9 @@ static bool open_bus(struct edge *edge)
         return false;
     bus_open_inbox(edge->bus, on_reply, is_awaited, edge);
     edge->bus_changed = watch(edge, bus_changed_fd(edge->bus), on_bus_changed);
-    return true;
+    if (edge->bus_changed == NULL)
+        LOG(LOG_ERROR, "too many files are open to connect to the bus");
+    return edge->bus_changed != NULL;
 }
 
 static bool open_listeners(struct edge *edge)

@@ -19,7 +19,7 @@ static struct metric *open_one(struct metric *(*kind)(const char *, const char *
 
 void edge_metrics_open(const char *prefix)
 {
-    bus_meter_open();
+    bus_metrics_open();
     edge_metrics = (struct edge_metrics){
         .in_flight = open_one(metric_gauge, prefix, "requests_in_flight", "Requests in flight"),
         .connections = open_one(metric_gauge, prefix, "connections", "Open client connections"),

@@ -250,7 +250,7 @@ Test(bus_faults, counts_what_this_user_may_not_do_and_keeps_to_its_own_inbox)
     nats_server_prepare(&server, "authorization {users: [{user: a, password: b, permissions: {"
                                  "publish: [\"v1.mine.>\"], subscribe: [\"_INBOX_a.>\"]}}]}");
     nats_server_start(&server);
-    bus_meter_open();
+    bus_metrics_open();
     struct bus *bus = connect_as("a:b", "_INBOX_a");
     bus_open_inbox(bus, on_reply, NULL, &replies);
     cr_assert(EVENTUALLY(bus_is_up(bus)));

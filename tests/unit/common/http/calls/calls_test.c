@@ -31,7 +31,7 @@ struct bus_message {
 
 static struct bus bus;
 
-void bus_meter_open(void)
+void bus_metrics_open(void)
 {
 }
 
