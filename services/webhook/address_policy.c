@@ -83,7 +83,6 @@ static const char *const never[] = {
     "168.63.129.16/32", "fd00:ec2::254/128", "fd00:ec2::23/128",   "fd20:ce::254/128",
 };
 
-
 static bool holds(const char *block, const struct address *address)
 {
     struct network network;

@@ -15,8 +15,8 @@
 #include <poll.h>
 
 #include "services/webhook/attempt.h"
-#include "services/webhook/sender_metrics.h"
 #include "services/webhook/queue.h"
+#include "services/webhook/sender_metrics.h"
 #include "services/webhook/webhook.h"
 
 #define ATTEMPTS_FDS_MAX 4
