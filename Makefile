@@ -152,12 +152,13 @@ API_SRC         := $(call scripts_in,tests/api)
 BROWSER_SRC     := $(call scripts_in,tests/browser)
 MEASURED_SRC    := $(call scripts_in,tests/browser/measured)
 
-# One program for each folder, of the files asked for. That of a folder tests/unit/services/X links
-# that service's objects, main.c apart.
+# One program for each folder, of the files asked for and of what they share: the other sources there.
+# That of a folder tests/unit/services/X links that service's objects, main.c apart.
+shared_in = $(filter-out %_test.c,$(wildcard $(1)*.c))
 service_of = $(firstword $(subst /, ,$(patsubst tests/unit/services/%,%,$(filter tests/unit/services/%,$(1)))))
 objects_of = $(patsubst %.c,$(OUT)/%.o,$(filter-out %/main.c,$(wildcard services/$(1)/*.c))) $(if $(wildcard services/$(1)/sql/*.sql),$(OUT)/gen/$(1)_sql.o) $(OBJ_$(1))
 define test_program
-$(OUT)/$(1)run: $(patsubst %.c,$(OUT)/%.o,$(2)) $(if $(call service_of,$(1)),$(call objects_of,$(call service_of,$(1)))) $(OUT)/libsupport.a $(OUT)/libcommon.a $(OUT)/$(1)files
+$(OUT)/$(1)run: $(patsubst %.c,$(OUT)/%.o,$(2) $(call shared_in,$(1))) $(if $(call service_of,$(1)),$(call objects_of,$(call service_of,$(1)))) $(OUT)/libsupport.a $(OUT)/libcommon.a $(OUT)/$(1)files
 	@echo "LINK $(1:%/=%)"
 	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$(filter-out %/files,$$^) -lcriterion $$(PKG_LIBS)
 $(OUT)/$(1)files: FORCE

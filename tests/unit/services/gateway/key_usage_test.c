@@ -1,14 +1,10 @@
 /* What is counted while the bus is away. */
 #include <criterion/criterion.h>
-#include <stdio.h>
 
-#include "common/base/clock.h"
-#include "services/gateway/gateway.h"
-#include "services/gateway/gateway_metrics.h"
+#include "tests/unit/services/gateway/fake_front.h"
 
 enum { KEYS = 3000, TOLD_MAX = 8 * 250 };
 
-static struct gateway gateway;
 static struct key *keys[KEYS];
 
 static void use(struct key *key, int64_t minute, int status)
@@ -19,14 +15,8 @@ static void use(struct key *key, int64_t minute, int status)
 
 static void set_up(void)
 {
-    struct edge *edge = &gateway.edge;
-
-    gateway_metrics_open();
-    edge->bus = bus_connect(&(struct bus_options){.url = "nats://127.0.0.1:1", .name = "test"});
-    heartbeat_init(&edge->heartbeat, 100);
-    calls_init(&edge->calls, h2o_evloop_create(), edge->bus, &edge->heartbeat, 16, 1000);
-    gateway.keys = key_cache_new(10, 10);
-    key_usage_init(&gateway.usage);
+    fake_open();
+    fake_bus = FAKE_BUS_AWAY;
     for (int i = 0; i < KEYS; i++) {
         uint8_t hash[SHA256_BYTES] = {(uint8_t)i, (uint8_t)(i >> 8)};
         struct key_record record = {.expires_at = INT64_MAX};
@@ -41,9 +31,7 @@ static void tear_down(void)
     key_usage_finish(&gateway);
     for (int i = 0; i < KEYS; i++)
         key_cache_put(gateway.keys, keys[i]);
-    key_cache_free(gateway.keys);
-    calls_release(&gateway.edge.calls);
-    bus_free(gateway.edge.bus);
+    fake_close();
 }
 
 TestSuite(key_usage, .init = set_up, .fini = tear_down);

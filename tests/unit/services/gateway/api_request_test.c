@@ -1,0 +1,297 @@
+#include "tests/unit/services/gateway/fake_front.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <string.h>
+
+#include "common/crypto/token.h"
+#include "proto/headers.h"
+#include "proto/subject.h"
+
+#define PING         "/api/v1/ping"
+#define CONVERSATION "/api/v1/conversations/0190a000-0000-7000-8000-000000000001"
+#define GRANT        "{\"granted\":50,\"key_left\":50,\"organization_left\":950}"
+
+static char bearer[sizeof("Bearer ") + TOKEN_TEXT];
+
+static void set_up(void)
+{
+    memcpy(bearer, "Bearer ", 7);
+    token_make(TOKEN_LIVE, bearer + 7);
+    fake_open();
+}
+
+TestSuite(api_request, .init = set_up, .fini = fake_close);
+
+/* A request whose key access knows, and that has its quota. */
+static struct fake_request *get_with_quota(const char *path)
+{
+    struct fake_request *request = fake_get(path, bearer);
+
+    fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "ok", fake_record);
+    fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok", GRANT);
+    return request;
+}
+
+static bool tells(const struct fake_request *request, const char *code)
+{
+    char wanted[80];
+
+    snprintf(wanted, sizeof(wanted), "\"code\":\"%s\"", code);
+    return strstr(request->body, wanted) != NULL;
+}
+
+static bool is_recorded_as(const char *status)
+{
+    return str_equal(fake_header(fake_call(SUBJECT_AUDIT_APPEND), HEADER_STATUS), str_of(status));
+}
+
+/* -- whose key ------------------------------------------------------------------------------- */
+
+Test(api_request, without_a_key_is_refused_and_asks_nobody)
+{
+    struct fake_request *request = fake_get(PING, NULL);
+
+    cr_expect_eq(request->status, 401);
+    cr_expect(tells(request, "unauthorized"));
+    cr_expect(str_equal(fake_response_header(request, "www-authenticate"), STR("Bearer")));
+    cr_expect_eq(fake_count(NULL), 0);
+}
+
+Test(api_request, with_a_malformed_key_is_refused_and_asks_nobody)
+{
+    bearer[20] ^= 1; /* the checksum is wrong now */
+    cr_expect_eq(fake_get(PING, bearer)->status, 401);
+    cr_expect_eq(fake_count(NULL), 0);
+}
+
+Test(api_request, with_a_retired_kind_of_key_is_told_so)
+{
+    struct fake_request *request = fake_get(PING, "Bearer svc_test_1");
+
+    cr_expect_eq(request->status, 403);
+    cr_expect(tells(request, "legacy_key_not_accepted"));
+}
+
+Test(api_request, outside_the_api_is_refused_before_its_key_is_looked_at)
+{
+    cr_expect_eq(fake_get("/elsewhere", bearer)->status, 404);
+    cr_expect_eq(fake_count(NULL), 0);
+}
+
+Test(api_request, of_a_key_that_access_refuses_is_not_recorded)
+{
+    struct fake_request *request = fake_get(PING, bearer);
+
+    fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "unauthorized", "[]");
+    cr_expect_eq(request->status, 401);
+    cr_expect_eq(fake_count(SUBJECT_AUDIT_APPEND), 0);
+}
+
+Test(api_request, from_an_address_that_failed_too_often_is_told_to_wait)
+{
+    struct fake_request *request;
+
+    for (int i = 0; i < 3; i++)
+        cr_expect_eq(fake_get(PING, NULL)->status, 401);
+    request = fake_get(PING, bearer);
+    cr_expect_eq(request->status, 429);
+    cr_expect_gt(fake_response_header(request, "retry-after").n, 0);
+    cr_expect_eq(fake_count(NULL), 0, "an unknown key is not looked up for it");
+    fake_client("198.51.100.1");
+    cr_expect_eq(fake_get(PING, bearer)->status, 0, "another may ask");
+}
+
+/* -- the order of stages --------------------------------------------------------------------- */
+
+Test(api_request, is_answered_once_its_entry_is_committed)
+{
+    struct fake_request *request = get_with_quota(PING);
+
+    cr_expect(is_recorded_as("200"));
+    cr_expect_eq(request->status, 0);
+    fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
+    cr_expect_eq(request->status, 200);
+    cr_expect_not_null(strstr(request->body, "\"organization_id\":\"" FAKE_ORGANIZATION "\""));
+    cr_expect(str_equal(fake_response_header(request, "x-ratelimit-remaining"), STR("99")));
+}
+
+Test(api_request, that_fails_a_check_is_recorded_with_its_refusal)
+{
+    struct fake_request *request = get_with_quota("/api/v1/nothing");
+
+    cr_expect(is_recorded_as("404"));
+    fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
+    cr_expect_eq(request->status, 404);
+}
+
+Test(api_request, over_the_limit_is_recorded_and_told_when_to_come_back)
+{
+    struct fake_request *request = fake_get(PING, bearer);
+
+    fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "ok", fake_record);
+    fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok",
+               "{\"granted\":0,\"key_left\":0,\"organization_left\":900}");
+    fake_pass_ms(3000);
+    cr_expect(is_recorded_as("429"));
+    fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
+    cr_expect_eq(request->status, 429);
+    cr_expect(str_equal(fake_response_header(request, "retry-after"), STR("7")));
+}
+
+Test(api_request, that_its_service_has_recorded_is_answered_at_once)
+{
+    struct fake_request *request = get_with_quota(CONVERSATION);
+
+    fake_reply(fake_call(SUBJECT_CONVERSATION_GET), "ok", "{\"a\":1}");
+    cr_expect_eq(request->status, 200);
+    cr_expect_str_eq(request->body, "{\"a\":1}");
+    cr_expect_eq(fake_count(SUBJECT_AUDIT_APPEND), 0);
+}
+
+Test(api_request, that_its_service_could_not_record_is_recorded_before_the_answer)
+{
+    struct fake_request *request = get_with_quota(CONVERSATION);
+
+    fake_reply_recorded(fake_call(SUBJECT_CONVERSATION_GET), "ok", "{\"a\":1}", "no");
+    cr_expect_eq(request->status, 0);
+    cr_expect(is_recorded_as("200"));
+    fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
+    cr_expect_str_eq(request->body, "{\"a\":1}");
+}
+
+Test(api_request, whose_reply_was_lost_may_have_been_carried_out)
+{
+    struct fake_request *request = get_with_quota(CONVERSATION);
+
+    fake_end(fake_call(SUBJECT_CONVERSATION_GET), CALL_LOST);
+    cr_expect(is_recorded_as("500"));
+    fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
+    cr_expect_eq(request->status, 500);
+}
+
+Test(api_request, that_cannot_be_recorded_has_failed)
+{
+    struct fake_request *request = get_with_quota(PING);
+
+    fake_end(fake_call(SUBJECT_AUDIT_APPEND), CALL_NOBODY);
+    cr_expect_eq(request->status, 503, "although the work was done");
+    cr_expect(tells(request, "service_unavailable"));
+}
+
+Test(api_request, does_not_move_back, .signal = SIGABRT)
+{
+    struct fake_request *request = fake_get(PING, NULL);
+
+    api_request_move(request->api, STAGE_COMMAND);
+}
+
+Test(api_request, does_not_skip_its_checks, .signal = SIGABRT)
+{
+    struct fake_request *request = fake_get(PING, bearer);
+
+    api_request_move(request->api, STAGE_COMMAND);
+}
+
+/* -- the bus --------------------------------------------------------------------------------- */
+
+Test(api_request, fails_at_once_without_a_bus)
+{
+    fake_bus = FAKE_BUS_AWAY;
+    cr_expect_eq(fake_get(PING, bearer)->status, 503);
+}
+
+Test(api_request, waits_until_it_is_known_whether_a_silent_bus_is_there)
+{
+    struct fake_request *request;
+
+    fake_bus = FAKE_BUS_SILENT;
+    request = fake_get(PING, bearer);
+    cr_expect_eq(request->status, 0);
+    fake_bus = FAKE_BUS_ANSWERS;
+    wait_list_resume(&gateway.parked);
+    cr_expect_eq(fake_count(SUBJECT_ACCESS_AUTHENTICATE), 1);
+}
+
+Test(api_request, sends_its_command_when_the_bus_is_there_again)
+{
+    struct fake_request *request = fake_get(CONVERSATION, bearer);
+
+    fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "ok", fake_record);
+    fake_bus = FAKE_BUS_SILENT;
+    fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok", GRANT);
+    cr_expect_eq(request->status, 0);
+    cr_expect_eq(fake_count(SUBJECT_CONVERSATION_GET), 0);
+    fake_bus = FAKE_BUS_ANSWERS;
+    wait_list_resume(&gateway.parked);
+    fake_reply(fake_call(SUBJECT_CONVERSATION_GET), "ok", "{}");
+    cr_expect_eq(request->status, 200);
+    cr_expect(str_equal(fake_response_header(request, "x-ratelimit-remaining"), STR("99")),
+              "it is counted once");
+}
+
+/* -- too late -------------------------------------------------------------------------------- */
+
+Test(api_request, that_is_late_before_its_key_is_known_is_not_recorded)
+{
+    struct fake_request *request = fake_get(PING, bearer);
+
+    fake_be_late(request);
+    cr_expect_eq(request->status, 503);
+    cr_expect_eq(fake_count(SUBJECT_AUDIT_APPEND), 0);
+    fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "ok", fake_record);
+    cr_expect_eq(fake_count(SUBJECT_ACCESS_QUOTA), 0, "it waits for nothing any more");
+}
+
+Test(api_request, that_is_late_for_its_quota_is_recorded_as_unavailable)
+{
+    struct fake_request *request = fake_get(PING, bearer);
+
+    fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "ok", fake_record);
+    fake_be_late(request);
+    cr_expect(is_recorded_as("503"));
+    fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
+    cr_expect_eq(request->status, 503);
+}
+
+Test(api_request, whose_command_is_late_may_have_been_carried_out)
+{
+    struct fake_request *request = get_with_quota(CONVERSATION);
+
+    fake_be_late(request);
+    cr_expect(is_recorded_as("500"));
+    fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
+    cr_expect_eq(request->status, 500);
+}
+
+Test(api_request, whose_command_was_never_sent_has_done_nothing)
+{
+    struct fake_request *request = fake_get(CONVERSATION, bearer);
+
+    fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "ok", fake_record);
+    fake_bus = FAKE_BUS_SILENT;
+    fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok", GRANT);
+    fake_bus = FAKE_BUS_ANSWERS;
+    fake_be_late(request);
+    cr_expect(is_recorded_as("503"));
+    cr_expect_eq(fake_count(SUBJECT_CONVERSATION_GET), 0);
+}
+
+Test(api_request, has_the_rest_of_its_time_to_be_recorded)
+{
+    struct fake_request *request = get_with_quota(PING);
+
+    fake_be_late(request);
+    cr_expect_eq(request->status, 0);
+    fake_be_late(request);
+    cr_expect_eq(request->status, 503);
+}
+
+Test(api_request, whose_client_leaves_waits_for_nothing)
+{
+    struct fake_request *request = fake_get(PING, bearer);
+
+    fake_leave(request);
+    fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "ok", fake_record);
+    cr_expect_eq(fake_count(NULL), 1);
+}

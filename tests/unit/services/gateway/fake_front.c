@@ -1,0 +1,375 @@
+#include "tests/unit/services/gateway/fake_front.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/http/edge_metrics.h"
+#include "proto/headers.h"
+#include "services/gateway/gateway_metrics.h"
+
+/* The beginning of a window of quotas. */
+#define NOW_US ((int64_t)1700000000 * 1000000)
+
+enum { CALLS_MAX = 256, REQUESTS_MAX = 64, COMMAND_MS = 2000 };
+
+struct gateway gateway;
+enum fake_bus fake_bus;
+
+static struct fake_call made[CALLS_MAX];
+static size_t n_calls, n_messages;
+static struct fake_request *requests[REQUESTS_MAX];
+static size_t n_requests;
+static struct address client;
+static struct edge_options options = {.command_timeout_ms = COMMAND_MS};
+
+/* -- common/base/clock.h --------------------------------------------------------------------- */
+
+static int64_t now_us;
+
+int64_t clock_us(void)
+{
+    return now_us;
+}
+
+int64_t clock_mono_us(void)
+{
+    return now_us;
+}
+
+void fake_pass_ms(int64_t ms)
+{
+    now_us += ms * 1000;
+}
+
+/* -- common/bus ------------------------------------------------------------------------------ */
+
+struct bus_message {
+    const char *outcome, *recorded, *organization_id, *body;
+};
+
+static struct bus_message *new_message(struct bus_message like)
+{
+    struct bus_message *message = malloc(sizeof(*message));
+
+    cr_assert_not_null(message);
+    *message = like;
+    n_messages++;
+    return message;
+}
+
+struct str bus_message_body(const struct bus_message *message)
+{
+    return str_of(message->body);
+}
+
+struct str bus_message_header(struct bus_message *message, const char *name)
+{
+    if (strcmp(name, HEADER_OUTCOME) == 0)
+        return str_of(message->outcome);
+    if (strcmp(name, HEADER_RECORDED) == 0)
+        return str_of(message->recorded);
+    return strcmp(name, HEADER_ORGANIZATION) == 0 ? str_of(message->organization_id) : STR_NONE;
+}
+
+void bus_message_free(struct bus_message *message)
+{
+    n_messages -= message != NULL;
+    free(message);
+}
+
+enum status bus_publish(struct bus *bus, const char *subject, const char *reply_to,
+                        const struct bus_header *headers, size_t n_headers, struct str body)
+{
+    return ST_UNAVAILABLE;
+}
+
+void bus_meter_open(void)
+{
+}
+
+/* -- common/http/calls.h --------------------------------------------------------------------- */
+
+bool calls_can_start(const struct calls *calls)
+{
+    return fake_bus == FAKE_BUS_ANSWERS;
+}
+
+bool calls_may_wait(const struct calls *calls)
+{
+    return fake_bus == FAKE_BUS_SILENT;
+}
+
+void call_headers_add(struct call_headers *headers, const char *name, const char *value)
+{
+    cr_assert_lt(headers->n, CALL_HEADERS_MAX - 1);
+    headers->at[headers->n++] = (struct bus_header){name, value};
+}
+
+enum status calls_start(struct calls *calls, const struct call_request *request, uint64_t *handle)
+{
+    struct fake_call *call = &made[n_calls];
+
+    if (!calls_can_start(calls))
+        return ST_UNAVAILABLE;
+    cr_assert_lt(n_calls, CALLS_MAX);
+    cr_assert_lt(request->body.n, sizeof(call->body));
+    *call = (struct fake_call){
+        .subject = request->subject, .on_end = request->on_end, .owner = request->owner};
+    memcpy(call->body, request->body.p, request->body.n);
+    for (size_t i = 0; i < request->headers.n; i++) {
+        call->headers[i].name = request->headers.at[i].name;
+        snprintf(call->headers[i].value, sizeof(call->headers[i].value), "%s",
+                 request->headers.at[i].value);
+    }
+    call->n_headers = request->headers.n;
+    *handle = n_calls++;
+    return ST_OK;
+}
+
+void calls_cancel(struct calls *calls, uint64_t handle)
+{
+    made[handle].is_over = true;
+}
+
+size_t fake_count(const char *subject)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_calls; i++)
+        n += subject == NULL || strcmp(made[i].subject, subject) == 0;
+    return n;
+}
+
+struct fake_call *fake_call(const char *subject)
+{
+    struct fake_call *found = NULL;
+
+    for (size_t i = 0; i < n_calls; i++) {
+        if (made[i].is_over || strcmp(made[i].subject, subject) != 0)
+            continue;
+        cr_assert_null(found, "two calls of %s are under way", subject);
+        found = &made[i];
+    }
+    cr_assert_not_null(found, "no call of %s is under way", subject);
+    return found;
+}
+
+struct str fake_header(const struct fake_call *call, const char *name)
+{
+    for (size_t i = 0; i < call->n_headers; i++)
+        if (strcmp(call->headers[i].name, name) == 0)
+            return str_of(call->headers[i].value);
+    return STR_NONE;
+}
+
+static void end_call(struct fake_call *call, enum call_end end, struct bus_message *message)
+{
+    cr_assert_not(call->is_over, "%s is over", call->subject);
+    call->is_over = true;
+    call->on_end(call->owner, end, message);
+}
+
+void fake_reply_recorded(struct fake_call *call, const char *outcome, const char *body,
+                         const char *recorded)
+{
+    end_call(
+        call, CALL_REPLIED,
+        new_message((struct bus_message){.outcome = outcome, .recorded = recorded, .body = body}));
+}
+
+void fake_reply(struct fake_call *call, const char *outcome, const char *body)
+{
+    fake_reply_recorded(call, outcome, body, NULL);
+}
+
+void fake_end(struct fake_call *call, enum call_end end)
+{
+    end_call(call, end, NULL);
+}
+
+void fake_invalidate(const char *organization_id)
+{
+    key_cache_doubt(gateway.keys, str_of(organization_id));
+}
+
+/* -- common/http/edge_request.h -------------------------------------------------------------- */
+
+struct edge_request *edge_request_begin(h2o_req_t *req, size_t size,
+                                        void (*on_end)(struct edge_request *request))
+{
+    struct edge_request *http = calloc(1, size);
+
+    cr_assert_not_null(http);
+    http->edge = &gateway.edge;
+    http->req = req;
+    http->on_end = on_end;
+    http->started_us = http->limited_us = clock_mono_us();
+    snprintf(http->id, sizeof(http->id), "0190a000-0000-7000-8000-%012zu", n_requests);
+    arena_init(&http->arena, 65536);
+    ((struct fake_request *)req)->api = (struct api_request *)http;
+    return http;
+}
+
+void edge_request_read(struct edge_request *request, struct request_headers *headers)
+{
+    request_headers_read(&request->req->headers, headers);
+    request->client = client;
+}
+
+void edge_request_end_span(struct edge_request *request, int status)
+{
+}
+
+void edge_request_limit(struct edge_request *request, enum edge_request_limit limit,
+                        void (*on_late)(struct edge_request *request))
+{
+    request->on_late = on_late;
+}
+
+int64_t edge_request_until_us(const struct edge_request *request, enum edge_request_limit limit)
+{
+    return request->limited_us + COMMAND_MS * 1000;
+}
+
+enum status edge_request_call(struct edge_request *request, const struct call_request *call)
+{
+    enum status st = calls_start(&request->edge->calls, call, &request->call);
+
+    request->called |= st == ST_OK;
+    return st;
+}
+
+void edge_request_cancel_call(struct edge_request *request)
+{
+    if (request->called)
+        calls_cancel(&request->edge->calls, request->call);
+    request->called = false;
+}
+
+void edge_request_sending(struct edge_request *request)
+{
+}
+
+void edge_request_sending_whole(struct edge_request *request, size_t n)
+{
+}
+
+/* -- h2o ------------------------------------------------------------------------------------- */
+
+void h2o_start_response(h2o_req_t *req, h2o_generator_t *generator)
+{
+    struct fake_request *request = (struct fake_request *)req;
+
+    cr_assert_eq(request->status, 0, "a second response");
+    request->status = req->res.status;
+}
+
+void h2o_send(h2o_req_t *req, h2o_iovec_t *bufs, size_t bufcnt, h2o_send_state_t state)
+{
+    struct fake_request *request = (struct fake_request *)req;
+    size_t at = 0;
+
+    for (size_t i = 0; i < bufcnt; i++) {
+        cr_assert_lt(at + bufs[i].len, sizeof(request->body));
+        memcpy(request->body + at, bufs[i].base, bufs[i].len);
+        at += bufs[i].len;
+    }
+}
+
+/* -- keys ------------------------------------------------------------------------------------ */
+
+#define RECORD(organization_id, scope)                                                             \
+    "{\"organization_id\":\"" organization_id "\",\"api_key_id\":\"" FAKE_API_KEY                  \
+    "\",\"scope\":\"" scope "\",\"expires_at\":null,\"plan_has_api\":true,"                        \
+    "\"require_https\":false,\"ip_allowlist_enabled\":false,\"ip_allowlist\":[],"                  \
+    "\"key_limit\":100,\"organization_limit\":1000}"
+
+const char fake_record[] = RECORD(FAKE_ORGANIZATION, "full");
+const char fake_record_read[] = RECORD(FAKE_ORGANIZATION, "read");
+const char fake_record_other[] = RECORD(FAKE_OTHER, "full");
+
+/* -- requests -------------------------------------------------------------------------------- */
+
+struct fake_request *fake_get(const char *path, const char *authorization)
+{
+    struct fake_request *request = calloc(1, sizeof(*request));
+    h2o_req_t *req = &request->req;
+
+    cr_assert(request != NULL && n_requests < REQUESTS_MAX);
+    requests[n_requests++] = request;
+    h2o_mem_init_pool(&req->pool);
+    req->version = 0x101;
+    req->input.method = h2o_iovec_init(H2O_STRLIT("GET"));
+    req->input.path = h2o_iovec_init(path, strlen(path));
+    if (authorization != NULL)
+        h2o_add_header_by_str(&req->pool, &req->headers, H2O_STRLIT("authorization"), 1, NULL,
+                              authorization, strlen(authorization));
+    (void)api_request_begin(NULL, req);
+    return request;
+}
+
+void fake_client(const char *address)
+{
+    cr_assert(address_parse(str_of(address), &client));
+}
+
+struct str fake_response_header(const struct fake_request *request, const char *name)
+{
+    const h2o_headers_t *headers = &request->req.res.headers;
+
+    for (size_t i = 0; i < headers->size; i++)
+        if (strcmp(headers->entries[i].name->base, name) == 0)
+            return (struct str){headers->entries[i].value.base, headers->entries[i].value.len};
+    return STR_NONE;
+}
+
+void fake_be_late(struct fake_request *request)
+{
+    request->api->http.on_late(&request->api->http);
+}
+
+void fake_leave(struct fake_request *request)
+{
+    struct edge_request *http = &request->api->http;
+
+    http->on_end(http);
+    edge_request_cancel_call(http);
+    arena_release(&http->arena);
+    h2o_mem_clear_pool(&request->req.pool);
+    free(request->api);
+    request->api = NULL;
+}
+
+/* -- a test ---------------------------------------------------------------------------------- */
+
+void fake_open(void)
+{
+    now_us = NOW_US;
+    gateway_metrics_open();
+    gateway.edge.options = &options;
+    gateway.keys = key_cache_new(100, 100);
+    gateway.throttle = throttle_new(3, 1);
+    gateway.familiar = familiar_new(1);
+    h2o_linklist_init_anchor(&gateway.parked);
+    key_usage_init(&gateway.usage);
+    fake_client("192.0.2.1");
+}
+
+void fake_close(void)
+{
+    for (size_t i = 0; i < n_requests; i++) {
+        if (requests[i]->api != NULL)
+            fake_leave(requests[i]);
+        free(requests[i]);
+    }
+    for (size_t i = 0; i < n_calls; i++)
+        if (!made[i].is_over)
+            fake_end(&made[i], CALL_LOST);
+    key_usage_finish(&gateway);
+    key_cache_free(gateway.keys);
+    throttle_free(gateway.throttle);
+    familiar_free(gateway.familiar);
+    cr_expect_eq(n_messages, 0, "%zu messages were not given back", n_messages);
+}
