@@ -85,7 +85,7 @@ enum status bus_publish(struct bus *bus, const char *subject, const char *reply_
     return ST_UNAVAILABLE;
 }
 
-void bus_meter_open(void)
+void bus_metrics_open(void)
 {
 }
 
