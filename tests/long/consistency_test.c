@@ -22,7 +22,7 @@
 #include "common/crypto/token.h"
 #include "tests/support/api_client.h"
 #include "tests/support/http_connection.h"
-#include "tests/support/limit_scale.h"
+#include "tests/support/measure.h"
 #include "tests/support/sql.h"
 
 TestSuite(consistency, .init = stack_have_alone);

@@ -13,9 +13,8 @@
 #include "tests/support/api_client.h"
 #include "tests/support/dashboard_client.h"
 #include "tests/support/http_connection.h"
-#include "tests/support/large_page.h"
-#include "tests/support/limit_scale.h"
-#include "tests/support/percentile.h"
+#include "tests/support/large_pages.h"
+#include "tests/support/measure.h"
 #include "tests/support/sql.h"
 #include "tests/support/steady_load.h"
 

@@ -12,8 +12,7 @@
 #include "tests/support/api_client.h"
 #include "tests/support/gateway_restart.h"
 #include "tests/support/http_connection.h"
-#include "tests/support/limit_scale.h"
-#include "tests/support/percentile.h"
+#include "tests/support/measure.h"
 #include "tests/support/replica.h"
 
 TestSuite(gateway, .init = stack_have_alone);

@@ -3,9 +3,8 @@
 #include <stdio.h>
 
 #include "proto/subject.h"
-#include "tests/support/large_page.h"
-#include "tests/support/limit_scale.h"
-#include "tests/support/pages.h"
+#include "tests/support/large_pages.h"
+#include "tests/support/measure.h"
 #include "tests/support/sql.h"
 
 /* Alone, since who else asks for a page waits until all of them are made. */
@@ -27,14 +26,14 @@ static void expect_burst(const struct org *org, const struct burst *burst)
     const pid_t pid = stack_pid(burst->process);
     struct pages seen;
 
-    pages_forget_peak(pid);
+    measure_peak_from_now(pid);
     seen = pages_ask(org, burst->subject, burst->body, burst->n, burst->page_min);
-    fprintf(stderr, "%s, %d at once: %ld KB\n", burst->subject, burst->n, pages_peak_kb(pid));
+    fprintf(stderr, "%s, %d at once: %ld KB\n", burst->subject, burst->n, measure_peak_kb(pid));
     cr_expect_gt(seen.n_large, burst->n / 8);
     cr_expect_eq(seen.n_large + seen.n_busy, burst->n, "%d and %d of %d replies", seen.n_large,
                  seen.n_busy, seen.n_replies);
-    cr_expect_leq(pages_peak_kb(pid), limit_scaled(burst->peak_most_kb), "%ld KB",
-                  pages_peak_kb(pid));
+    cr_expect_leq(measure_peak_kb(pid), limit_scaled(burst->peak_most_kb), "%ld KB",
+                  measure_peak_kb(pid));
 }
 
 enum { PAGE_MIN = 1024 * 1024, LIST_MIN = 200 * 1024 };

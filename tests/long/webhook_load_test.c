@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "common/base/clock.h"
-#include "tests/support/limit_scale.h"
+#include "tests/support/measure.h"
 #include "tests/support/never_free.h"
-#include "tests/support/percentile.h"
 #include "tests/support/sql.h"
 #include "tests/support/webhooks.h"
 

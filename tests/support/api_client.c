@@ -9,28 +9,15 @@
 
 #include "common/base/clock.h"
 #include "common/base/uuid.h"
+#include "tests/support/never_free.h"
 #include "tests/support/sql.h"
 
 static char *formatted(const char *pattern, va_list rest)
 {
-    /* Reachable, like answers, for as long as the test runs. */
-    static struct piece {
-        struct piece *next;
-        char text[];
-    } * pieces;
-    va_list again;
-    struct piece *piece;
-    int n;
+    char *text;
 
-    va_copy(again, rest);
-    n = vsnprintf(NULL, 0, pattern, again);
-    va_end(again);
-    cr_assert_geq(n, 0);
-    piece = malloc(sizeof(*piece) + (size_t)n + 1);
-    cr_assert_not_null(piece);
-    vsnprintf(piece->text, (size_t)n + 1, pattern, rest);
-    piece->next = __atomic_exchange_n(&pieces, piece, __ATOMIC_ACQ_REL);
-    return piece->text;
+    cr_assert_geq(vasprintf(&text, pattern, rest), 0);
+    return never_free(text);
 }
 
 char *format(const char *pattern, ...)
@@ -191,10 +178,8 @@ bool api_in_one_window(struct client_response *const *responses, int n)
 /* -- looking into responses -----------------------------------------------------------------------
  */
 
-const json_t *at(const struct client_response *response, const char *path)
+const json_t *json_at(const json_t *value, const char *path)
 {
-    const json_t *value = response->json;
-
     while (value != NULL && *path != '\0') {
         if (*path == '[') {
             value = json_array_get(value, strtoul(path + 1, NULL, 10));
@@ -210,6 +195,18 @@ const json_t *at(const struct client_response *response, const char *path)
         path += *path == '.';
     }
     return value;
+}
+
+const json_t *at(const struct client_response *response, const char *path)
+{
+    return json_at(response->json, path);
+}
+
+const char *text_of(const json_t *object, const char *member)
+{
+    const char *text = json_string_value(json_object_get(object, member));
+
+    return text != NULL ? text : "";
 }
 
 const char *text_at(const struct client_response *response, const char *path)

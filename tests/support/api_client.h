@@ -2,7 +2,7 @@
  * api_client - the API as the tests use it: organizations, requests, and the
  * checks of responses.
  *
-* Owns     As http_client.h: answers live until the process ends.
+ * Owns     As http_client.h: answers live until the process ends.
  * Threads  Requests from any; expectations belong to the test's main thread.
  * Fails    Fails the test, naming request and response.
  */
@@ -57,7 +57,9 @@ enum { IN_FORCE_MS = 2000 };
 
 /* A member by its path: "contact.id", "errors[0].code", "contacts.contacts[0].id"; NULL if absent.
  */
+const json_t *json_at(const json_t *value, const char *path);
 const json_t *at(const struct client_response *response, const char *path);
+const char *text_of(const json_t *object, const char *member); /* "" when it is no string */
 const char *text_at(const struct client_response *response,
                     const char *path); /* must be a string */
 long long integer_at(const struct client_response *response, const char *path);

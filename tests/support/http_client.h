@@ -39,7 +39,6 @@ struct client_response {
     char request_id[37];
     char about[200]; /* method and path, for messages */
     int64_t took_us;
-    struct client_response *next;
 };
 
 struct client_response *http_send(const struct client_request *request);

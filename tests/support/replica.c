@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libpq-fe.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,10 +14,16 @@
 #include <unistd.h>
 
 #include "tests/support/api_client.h"
-#include "tests/support/limit_scale.h"
+#include "tests/support/measure.h"
 #include "tests/support/port.h"
+#include "tests/support/sql.h"
 
-enum { ENVIRONMENT_MAX = 256 * 1024, VARIABLES_MAX = 512, READY_WITHIN_MS = 30000 };
+enum {
+    ENVIRONMENT_MAX = 256 * 1024,
+    VARIABLES_MAX = 512,
+    READY_WITHIN_MS = 30000,
+    HEALTH_TIMEOUT_MS = 2000
+};
 
 static bool is_same_name(const char *a, const char *b)
 {
@@ -121,14 +128,20 @@ struct replica replica_of_stack(const char *name)
     return (struct replica){0};
 }
 
-struct client_response *replica_ask(const struct replica *replica, const char *path)
+static struct client_response *ask(const struct replica *replica, const char *path, int timeout_ms)
 {
     return http_send(
         &(struct client_request){.method = "GET",
                                  .base = format("http://127.0.0.1:%d", replica->admin_port),
                                  .path = path,
+                                 .timeout_ms = timeout_ms,
                                  .may_fail = true,
                                  .skip_checks = true});
+}
+
+struct client_response *replica_ask(const struct replica *replica, const char *path)
+{
+    return ask(replica, path, 0);
 }
 
 static bool is_ready(void *closure)
@@ -253,4 +266,61 @@ long long replica_metric(const struct replica *replica, const char *series)
 
     cr_assert_not_null(line, "no metric %s", series);
     return strtoll(line + strlen(series) + 2, NULL, 10);
+}
+
+/* -- whether the whole stack is ready ------------------------------------------------------------ */
+
+static bool has_database(void)
+{
+    return PQping(stack_setting("DATABASE_URL")) == PQPING_OK;
+}
+
+static bool process_is_ready(const struct replica *replica)
+{
+    pid_t pid = stack_pid(replica->name);
+
+    return pid > 1 && kill(pid, 0) == 0 &&
+           ask(replica, "/readyz", HEALTH_TIMEOUT_MS)->status == 200;
+}
+
+/* How many links to the database it says that it has: those of its actors; the sealer of the audit
+   log and the sender of webhooks have one more. */
+static long links_of(const struct replica *replica)
+{
+    const bool has_one_more =
+        strncmp(replica->name, "audit-", 6) == 0 || strncmp(replica->name, "webhook-", 8) == 0;
+    static const char name[] = "\nconversations_database_up ";
+    const struct client_response *metrics = ask(replica, "/metrics", HEALTH_TIMEOUT_MS);
+    const char *line = metrics->status == 200 ? strstr(metrics->body, name) : NULL;
+
+    return line != NULL ? strtol(line + strlen(name), NULL, 10) + has_one_more : 0;
+}
+
+/* An actor that waits for its next command may notice only then that the database has closed its
+   link, up to a second later, and would refuse that command: PostgreSQL must have all of these
+   links. */
+static bool database_has(long links)
+{
+    return sql_integer("SELECT count(*) FROM pg_stat_activity WHERE usename LIKE 'conv%'"
+                       " AND application_name ~ '^[a-z]+(-slow)?-[0-9]+$'",
+                       NULL) >= links;
+}
+
+static bool everything_is_ready(void *closure)
+{
+    struct replica replicas[REPLICAS_OF_STACK_MAX];
+    const size_t n = replicas_of_stack(replicas);
+    bool ready = has_database();
+    long links = 0;
+
+    for (size_t i = 0; ready && i < n; i++) {
+        ready = process_is_ready(&replicas[i]);
+        links += links_of(&replicas[i]);
+    }
+    return ready && database_has(links);
+}
+
+bool replicas_of_stack_await_ready(int timeout_ms)
+{
+    return stack_wait(everything_is_ready, NULL, timeout_ms);
 }

@@ -11,6 +11,7 @@
 #ifndef TESTS_SUPPORT_REPLICA_H
 #define TESTS_SUPPORT_REPLICA_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "tests/support/http_client.h"
@@ -47,6 +48,9 @@ const char *replica_database_url(const char *service, const char *place);
 enum { REPLICAS_OF_STACK_MAX = 32 };
 size_t replicas_of_stack(struct replica replicas[REPLICAS_OF_STACK_MAX]);
 struct replica replica_of_stack(const char *name);
+/* Waits until all of them are ready, and the database has as many links as they say; false when the
+   time is over. */
+bool replicas_of_stack_await_ready(int timeout_ms);
 
 /* What it says at a path of its admin listener; status 0 while nothing listens there. */
 struct client_response *replica_ask(const struct replica *replica, const char *path);

@@ -42,7 +42,7 @@ void sealed_log_make(struct sealed_log *sealed)
                   SEALED_LOG_LOTS);
 }
 
-static const char *text_of(const json_t *value)
+static const char *dumped(const json_t *value)
 {
     return never_free(json_dumps(value, 0));
 }
@@ -64,14 +64,14 @@ void sealed_log_expect_sound(const struct sealed_log *sealed)
 {
     json_t *reply = sealed_log_verify(sealed);
 
-    cr_assert(json_is_true(json_object_get(reply, "ok")), "%s", text_of(reply));
+    cr_assert(json_is_true(json_object_get(reply, "ok")), "%s", dumped(reply));
     cr_assert(json_is_null(json_object_get(reply, "first")));
 }
 
 void sealed_log_expect_found(const struct sealed_log *sealed, const char *kind, const char *id)
 {
     json_t *reply = sealed_log_verify(sealed), *first = json_object_get(reply, "first");
-    const char *text = text_of(reply);
+    const char *text = dumped(reply);
 
     cr_assert(json_is_false(json_object_get(reply, "ok")), "%s", text);
     cr_assert_str_eq(json_string_value(json_object_get(first, "kind")), kind, "%s", text);

@@ -152,24 +152,9 @@ json_t *service_client_get_as(struct service_client *client, const struct signed
 
 /* -- what is in a reply ---------------------------------------------------------------------- */
 
-static const json_t *at_path(const json_t *value, const char *path)
-{
-    struct str rest = str_of(path);
-
-    while (rest.p != NULL && value != NULL) {
-        char name[64];
-        struct str part = str_cut(&rest, '.');
-
-        snprintf(name, sizeof(name), "%.*s", STR_ARG(part));
-        value = json_is_array(value) ? json_array_get(value, strtoul(name, NULL, 10))
-                                     : json_object_get(value, name);
-    }
-    return value;
-}
-
 const char *reply_text(const json_t *body, const char *path)
 {
-    const char *text = json_string_value(at_path(body, path));
+    const char *text = json_string_value(json_at(body, path));
 
     cr_assert_not_null(text, "%s in %s", path, json_dumps(body, JSON_ENCODE_ANY));
     return text;
@@ -177,7 +162,7 @@ const char *reply_text(const json_t *body, const char *path)
 
 long long reply_integer(const json_t *body, const char *path)
 {
-    const json_t *value = at_path(body, path);
+    const json_t *value = json_at(body, path);
 
     cr_assert(json_is_integer(value), "%s in %s", path, json_dumps(body, JSON_ENCODE_ANY));
     return json_integer_value(value);

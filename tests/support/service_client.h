@@ -60,7 +60,7 @@ json_t *service_client_get_as(struct service_client *client, const struct signed
 
 /* -- what is in a reply ---------------------------------------------------------------------- */
 
-/* The string at a path such as "user.role"; fails when there is none. */
+/* The string at a path (api_client.h) such as "user.role"; fails when there is none. */
 const char *reply_text(const json_t *body, const char *path);
 long long reply_integer(const json_t *body, const char *path);
 /* SHA-256 in hex. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/never_free.h"
 #include "tests/support/stack.h"
 
 enum { PARAMETERS_MAX = 8 };
@@ -68,20 +69,13 @@ int64_t sql_integer(const char *text, ...)
 
 const char *sql_text(const char *text, ...)
 {
-    /* Reachable for as long as the test runs. */
-    static struct kept {
-        struct kept *next;
-        PGresult *result;
-    } * all;
-    struct kept *kept = malloc(sizeof(*kept));
+    PGresult *result;
     va_list rest;
 
-    cr_assert_not_null(kept);
     va_start(rest, text);
-    *kept = (struct kept){.next = all, .result = run(text, rest)};
+    result = never_free(run(text, rest));
     va_end(rest);
-    all = kept;
-    return has_value(kept->result) ? PQgetvalue(kept->result, 0, 0) : NULL;
+    return has_value(result) ? PQgetvalue(result, 0, 0) : NULL;
 }
 
 const char *sql_state_as(const char *role, const char *text)

@@ -10,13 +10,6 @@
 #include "tests/support/never_free.h"
 #include "tests/support/sql.h"
 
-const char *text_of(const json_t *object, const char *member)
-{
-    const char *text = json_string_value(json_object_get(object, member));
-
-    return text != NULL ? text : "";
-}
-
 void webhook_new(const struct org *org, const char *url, const char *event, struct webhook *webhook)
 {
     const json_t *made = never_free(

@@ -25,7 +25,6 @@ const json_t *webhook_shown(const struct org *org, const struct webhook *webhook
 void webhook_await(const struct org *org, const struct webhook *webhook, int n, int timeout_ms);
 /* The nth of its deliveries, newest first. */
 const json_t *webhook_delivery(const struct org *org, const struct webhook *webhook, size_t nth);
-const char *text_of(const json_t *object, const char *member); /* "" when it is null */
 
 /* A ticket that is made somewhere else; its event's id. */
 const char *publish_ticket(const struct org *org, const char *type, const char *id);

@@ -13,14 +13,6 @@ TestSuite(keys, .init = api_open);
 
 #define LOOKUPS "conversations_gateway_key_lookups_total"
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-
-    cr_assert_not_null(text, "%s", name);
-    return text;
-}
-
 static long long integer_of(const json_t *object, const char *name)
 {
     const json_t *value = json_object_get(object, name);

@@ -13,7 +13,7 @@
 #include "services/gateway/key_lookup.h"
 #include "tests/support/api_client.h"
 #include "tests/support/http_connection.h"
-#include "tests/support/limit_scale.h"
+#include "tests/support/measure.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
 

@@ -178,7 +178,7 @@ Test(members, change_role_at_once_and_end_when_removed)
         reply_text(dashboard_user_session_check(service_connection, token).body, "user.role"),
         "member");
     list = service_client_get(service_connection, SUBJECT_ACCESS_MEMBER_LIST, ada.org.id, "%s", "");
-    cr_assert_gt(reply_integer(list, "members.0.last_seen_at"), 0);
+    cr_assert_gt(reply_integer(list, "members[0].last_seen_at"), 0);
     cr_assert_eq(remove_by(&bob, "admin"), OUTCOME_OK);
     cr_assert_not(dashboard_user_session_is_good(service_connection, token));
     cr_assert_eq(dashboard_user_sign_in(service_connection, &bob, bob.email, USER_PASSWORD).outcome,

@@ -106,10 +106,10 @@ Test(sessions, end_one_by_one_or_all_at_once)
                               "{\"user_id\":\"%s\",\"token_hash\":\"%s\"}", ada.id,
                               token_hash_hex(here));
     cr_assert_eq(json_array_size(json_object_get(list, "sessions")), 2);
-    cr_assert_str_eq(reply_text(list, "sessions.0.user_agent"), "Browser/1");
+    cr_assert_str_eq(reply_text(list, "sessions[0].user_agent"), "Browser/1");
     cr_assert(json_is_false(
         json_object_get(json_array_get(json_object_get(list, "sessions"), 0), "current")));
-    other_id = reply_text(list, "sessions.0.id");
+    other_id = reply_text(list, "sessions[0].id");
     cr_assert_eq(
         reply_integer(service_client_get(service_connection, SUBJECT_ACCESS_SESSION_END, ada.org.id,
                                          "{\"user_id\":\"%s\",\"id\":\"%s\"}", ada.id, other_id),
@@ -145,7 +145,7 @@ Test(sessions, of_others_are_out_of_reach)
                               token_hash_hex(token));
     cr_assert_eq(reply_integer(service_client_get(service_connection, SUBJECT_ACCESS_SESSION_END,
                                                   eve.org.id, "{\"user_id\":\"%s\",\"id\":\"%s\"}",
-                                                  ada.id, reply_text(list, "sessions.0.id")),
+                                                  ada.id, reply_text(list, "sessions[0].id")),
                                "ended"),
                  0);
     cr_assert_eq(

@@ -103,7 +103,7 @@ Test(usage, is_as_many_of_each_outcome_as_there_were_requests, .init = service_c
     cr_expect_eq(sum(told, "error"), 0);
     keys = json_object_get(told, "keys");
     cr_assert_eq(json_array_size(keys), 2);
-    cr_expect_eq(reply_integer(keys, "0.limit_per_minute"), 6);
+    cr_expect_eq(reply_integer(keys, "[0].limit_per_minute"), 6);
     cr_expect_eq(json_array_size(json_object_get(json_array_get(keys, 0), "points")),
                  json_array_size(json_object_get(told, "points")));
 }

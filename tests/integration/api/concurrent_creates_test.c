@@ -2,8 +2,8 @@
    write at once is a race of these two requests only. */
 #include <criterion/criterion.h>
 
-#include "tests/support/limit_scale.h"
-#include "tests/support/pairs.h"
+#include "tests/support/concurrent_creates.h"
+#include "tests/support/measure.h"
 #include "tests/support/sql.h"
 
 /* What is counted is to be this test's alone. */

@@ -234,11 +234,6 @@ Test(changes, are_not_made_by_requests_to_the_api)
 
 /* -- read back --------------------------------------------------------------------------------- */
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    return json_string_value(json_object_get(object, name));
-}
-
 Test(changes, are_listed_page_by_page_newest_first)
 {
     static const char *const names[] = {"key.revoke", "policy.set", "key.create", "key.create",
@@ -251,8 +246,7 @@ Test(changes, are_listed_page_by_page_newest_first)
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", NULL));
     json_decref(convctl("key", "revoke", "--org", org.id, org.read_key_id, NULL));
     do {
-        const char *cursor =
-            text_of(json_object_get(json_object_get(page, "pages"), "next"), "starting_after");
+        const char *cursor = json_string_value(json_at(page, "pages.next.starting_after"));
         json_t *next = cursor == NULL
                            ? convctl("audit", "changes", "--org", org.id, "--per-page", "2", NULL)
                            : convctl("audit", "changes", "--org", org.id, "--per-page", "2",
@@ -283,10 +277,9 @@ Test(changes, of_one_organization_are_not_shown_to_another)
     org_new(&other);
     page = service_client_get_as(service_connection, &some_user, SUBJECT_AUDIT_CHANGES, org.id,
                                  "{\"per_page\":1}");
-    theirs = service_client_call_as(
-        service_connection, &some_user, SUBJECT_AUDIT_CHANGES, other.id,
-        format("{\"per_page\":1,\"starting_after\":\"%s\"}",
-               text_of(json_object_get(json_object_get(page, "pages"), "next"), "starting_after")));
+    theirs = service_client_call_as(service_connection, &some_user, SUBJECT_AUDIT_CHANGES, other.id,
+                                    format("{\"per_page\":1,\"starting_after\":\"%s\"}",
+                                           text_of(json_at(page, "pages.next"), "starting_after")));
     cr_expect_eq(theirs.outcome, OUTCOME_INVALID_CURSOR);
     cr_expect_eq(service_client_call_as(service_connection, &some_user, SUBJECT_AUDIT_CHANGES,
                                         org.id, "{\"per_page\":101}")

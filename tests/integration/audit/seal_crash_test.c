@@ -3,9 +3,9 @@
 #include <signal.h>
 
 #include "tests/support/api_client.h"
-#include "tests/support/health.h"
 #include "tests/support/load.h"
 #include "tests/support/never_free.h"
+#include "tests/support/replica.h"
 #include "tests/support/sealed_log.h"
 #include "tests/support/sql.h"
 
@@ -61,7 +61,7 @@ Test(seal_crash, seals_every_entry_once_whoever_dies)
     }
     load_stop(load);
     load_check_consistency(load);
-    cr_assert(health_await(TIMEOUT_MS));
+    cr_assert(replicas_of_stack_await_ready(TIMEOUT_MS));
     sealed_log_await_seal(&org);
     expect_sealed_once(&org);
 }

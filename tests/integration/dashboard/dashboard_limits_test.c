@@ -12,7 +12,7 @@
 #include "common/base/clock.h"
 #include "tests/support/dashboard_client.h"
 #include "tests/support/http_connection.h"
-#include "tests/support/large_page.h"
+#include "tests/support/large_pages.h"
 #include "tests/support/replica.h"
 
 TestSuite(dashboard_limits, .init = api_open);

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 
 #include "tests/support/dashboard_client.h"
-#include "tests/support/health.h"
 #include "tests/support/http_client.h"
-#include "tests/support/limit_scale.h"
+#include "tests/support/measure.h"
 #include "tests/support/replica.h"
 
 enum { TIMEOUT_MS = 30000 };
@@ -31,7 +30,7 @@ static void wake_all(void)
     stack_signal("access-0", SIGCONT);
     stack_signal("audit-0", SIGCONT);
     stack_signal("nats", SIGCONT);
-    cr_assert(health_await(TIMEOUT_MS));
+    cr_assert(replicas_of_stack_await_ready(TIMEOUT_MS));
 }
 
 TestSuite(dashboard_outage, .init = open_session, .fini = wake_all);

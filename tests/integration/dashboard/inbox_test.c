@@ -12,11 +12,6 @@ static const json_t *inside(const json_t *object, const char *name)
     return json_object_get(object, name);
 }
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    return json_string_value(inside(object, name));
-}
-
 Test(inbox, shows_what_the_api_and_other_channels_made)
 {
     const char *api, *body;

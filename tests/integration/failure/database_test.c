@@ -9,8 +9,8 @@
 #include "common/base/clock.h"
 #include "common/crypto/token.h"
 #include "tests/support/api_client.h"
-#include "tests/support/health.h"
-#include "tests/support/limit_scale.h"
+#include "tests/support/measure.h"
+#include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
 /* The supervisor's lock holds its pid. While it stands still, what has died stays dead. */
@@ -39,7 +39,7 @@ static void bring_back(void)
 static void restore(void)
 {
     bring_back();
-    cr_assert(health_await(TIMEOUT_MS), "the stack did not come back");
+    cr_assert(replicas_of_stack_await_ready(TIMEOUT_MS), "the stack did not come back");
 }
 
 TestSuite(database, .init = stack_have_alone);

@@ -7,10 +7,9 @@
 
 #include "common/base/clock.h"
 #include "tests/support/api_client.h"
-#include "tests/support/health.h"
 #include "tests/support/http_connection.h"
-#include "tests/support/limit_scale.h"
 #include "tests/support/load.h"
+#include "tests/support/measure.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
@@ -23,7 +22,7 @@ static void restore(void)
         kill(pid, SIGCONT);
     if ((pid = stack_pid("conversation-0")) > 1)
         kill(pid, SIGCONT);
-    cr_assert(health_await(30000), "the stack did not come back");
+    cr_assert(replicas_of_stack_await_ready(30000), "the stack did not come back");
 }
 
 TestSuite(outage, .init = stack_have_alone, .fini = restore);
@@ -95,7 +94,7 @@ static void kill_under_load(const char *name, const char *base)
     cr_assert(load_await_served(load, SOME, WAITS_MS));
     killed_us = clock_mono_us();
     stack_end(name, SIGKILL);
-    cr_assert(health_await(WAITS_MS));
+    cr_assert(replicas_of_stack_await_ready(WAITS_MS));
     back_us = clock_mono_us();
     cr_assert(load_await_served(load, MANY, WAITS_MS), "it does not heal");
     load_stop(load);
@@ -128,7 +127,7 @@ Test(outage, a_restart_of_the_database_refuses_no_command_of_an_idle_stack)
         struct client_response *response;
         int64_t gone_us;
 
-        cr_assert(health_await(WAITS_MS));
+        cr_assert(replicas_of_stack_await_ready(WAITS_MS));
         expect_status(api_get(org.full_key, "/ping"), 200);
         gone_us = clock_mono_us();
         stack_end("postgres", SIGINT);
@@ -324,7 +323,7 @@ Test(outage, without_the_database_requests_are_refused_and_nothing_is_pretended)
     cr_assert(response->status == 503 || response->status == 500 || response->status == 201, "%d",
               response->status);
     stack_await_again("postgres", before);
-    cr_assert(health_await(WAITS_MS));
+    cr_assert(replicas_of_stack_await_ready(WAITS_MS));
     cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
                              " WHERE organization_id = $1::uuid",
                              org.id, NULL),

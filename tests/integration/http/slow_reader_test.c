@@ -8,7 +8,7 @@
 #include "common/base/clock.h"
 #include "tests/support/api_client.h"
 #include "tests/support/http_connection.h"
-#include "tests/support/large_page.h"
+#include "tests/support/large_pages.h"
 #include "tests/support/replica.h"
 
 TestSuite(slow_reader, .init = api_open);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "tests/support/api_client.h"
-#include "tests/support/limit_scale.h"
 #include "tests/support/load.h"
+#include "tests/support/measure.h"
 #include "tests/support/nats_server.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/replica.h"
@@ -19,7 +19,6 @@ enum { WITHIN_MS = 30000, SOME = 50 /* requests of the load */ };
 static const char *const all[] = {"gateway", "dashboard", "access", "conversation",
                                   "search",  "audit",     "webhook"};
 static const char *const with_database[] = {"access", "conversation", "search", "audit", "webhook"};
-
 
 struct expected {
     const struct replica *replica;

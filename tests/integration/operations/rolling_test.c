@@ -10,9 +10,8 @@
 #include "common/base/clock.h"
 #include "tests/support/api_client.h"
 #include "tests/support/balancer.h"
-#include "tests/support/health.h"
-#include "tests/support/limit_scale.h"
 #include "tests/support/load.h"
+#include "tests/support/measure.h"
 #include "tests/support/replica.h"
 
 TestSuite(rolling, .init = stack_have_alone);
@@ -27,7 +26,8 @@ static const char *const as_they_are[] = {NULL};
 static void restart(const char *name, int by)
 {
     stack_end(name, by);
-    cr_assert(health_await((int)limit_scaled(READY_WITHIN_MS)), "%s did not come back", name);
+    cr_assert(replicas_of_stack_await_ready((int)limit_scaled(READY_WITHIN_MS)),
+              "%s did not come back", name);
 }
 
 Test(rolling, restarts_of_every_process_cost_no_request)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
-#include "tests/support/limit_scale.h"
+#include "tests/support/measure.h"
 #include "tests/support/webhooks.h"
 
 TestSuite(webhook_answers, .init = api_open);

@@ -8,15 +8,15 @@
 #include <string.h>
 
 #include "common/base/clock.h"
-#include "tests/support/health.h"
-#include "tests/support/limit_scale.h"
+#include "tests/support/measure.h"
 #include "tests/support/never_free.h"
+#include "tests/support/replica.h"
 #include "tests/support/sql.h"
 #include "tests/support/webhooks.h"
 
 static void restore(void)
 {
-    cr_assert(health_await(30000), "the stack did not come back");
+    cr_assert(replicas_of_stack_await_ready(30000), "the stack did not come back");
 }
 
 TestSuite(webhook_crash, .init = stack_have_alone, .fini = restore);
@@ -167,7 +167,7 @@ static void end_beside_a_delivery(const char *name, int signal)
     publish_ticket(&org, "ticket.created", "T-1");
     receiver_await(receiver, "/slow", 1, TIMEOUT_MS);
     stack_end(name, signal);
-    cr_assert(health_await(TIMEOUT_MS));
+    cr_assert(replicas_of_stack_await_ready(TIMEOUT_MS));
     webhook_await(&org, &webhook, 1, TIMEOUT_MS);
     cr_assert_str_eq(text_of(webhook_delivery(&org, &webhook, 0), "state"), "succeeded");
     cr_assert_eq(receiver_count(receiver, "/slow"), 1);

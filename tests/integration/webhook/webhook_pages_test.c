@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "proto/subject.h"
-#include "tests/support/limit_scale.h"
-#include "tests/support/pages.h"
+#include "tests/support/large_pages.h"
+#include "tests/support/measure.h"
 #include "tests/support/sql.h"
 #include "tests/support/webhooks.h"
 
@@ -46,14 +46,14 @@ Test(webhook_pages, of_the_largest_cost_little_memory)
 
     org_new(&org);
     make_largest(&org, &webhook);
-    pages_forget_peak(pid);
+    measure_peak_from_now(pid);
     seen = pages_ask(&org, SUBJECT_WEBHOOK_DELIVERIES,
                      format("{\"id\":\"%s\",\"limit\":1000}", webhook.id), AT_ONCE, LARGE);
     cr_expect_eq(seen.n_large, AT_ONCE, "%d of %d replies", seen.n_large, seen.n_replies);
     seen = pages_ask(&org, SUBJECT_WEBHOOK_ENDPOINT_LIST, "{}", AT_ONCE, LARGE);
     cr_expect_eq(seen.n_large, AT_ONCE, "%d of %d replies", seen.n_large, seen.n_replies);
-    cr_expect_leq(pages_peak_kb(pid), limit_scaled(PEAK_MAX_KB), "%ld KB", pages_peak_kb(pid));
-    fprintf(stderr, "peak %ld KB\n", pages_peak_kb(pid));
+    cr_expect_leq(measure_peak_kb(pid), limit_scaled(PEAK_MAX_KB), "%ld KB", measure_peak_kb(pid));
+    fprintf(stderr, "peak %ld KB\n", measure_peak_kb(pid));
 }
 
 Test(webhook_pages, of_the_largest_are_not_short)

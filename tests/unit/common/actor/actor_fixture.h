@@ -18,7 +18,7 @@
 #include "common/actor/actor_metrics.h"
 #include "common/base/clock.h"
 #include "tests/support/command_client.h"
-#include "tests/support/limit_scale.h"
+#include "tests/support/measure.h"
 #include "tests/support/nats_server.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/sample_service.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/str.h"
-#include "tests/support/limit_scale.h"
+#include "tests/support/measure.h"
 
 enum { TIMEOUT_MS = 30000 };
 

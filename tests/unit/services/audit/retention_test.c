@@ -2,7 +2,7 @@
 #include "common/base/ascii.h"
 #include "common/db/params.h"
 #include "services/audit/retention.h"
-#include "tests/support/limit_scale.h"
+#include "tests/support/measure.h"
 #include "tests/unit/services/audit/seal_fixture.h"
 
 TestSuite(retention, .init = start, .fini = stop);

@@ -1,6 +1,6 @@
 /* Sealing on a real database: what is sealed, in which order, and what never is. */
 #include "common/base/ascii.h"
-#include "tests/support/limit_scale.h"
+#include "tests/support/measure.h"
 #include "tests/unit/services/audit/seal_fixture.h"
 
 TestSuite(seal_step, .init = start, .fini = stop);

@@ -5,7 +5,7 @@
  *
  * TAMPER_SEED repeats a run; each failure names its draw. TEST_LONG=1: 2,000 draws.
  */
-#include "tests/support/limit_scale.h"
+#include "tests/support/measure.h"
 #include "tests/unit/services/audit/tamper_ways.h"
 
 TestSuite(tamper, .init = start, .fini = stop);

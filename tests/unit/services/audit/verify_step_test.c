@@ -1,6 +1,6 @@
 /* Verifying step by step beside services that go on: what is as it was sealed passes, and no step looks
    past a change. */
-#include "tests/support/limit_scale.h"
+#include "tests/support/measure.h"
 #include "tests/unit/services/audit/tamper_fixture.h"
 
 TestSuite(verify_step, .init = start, .fini = stop);

@@ -7,12 +7,11 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "tests/support/concurrent_creates.h"
 #include "tests/support/http_connection.h"
-#include "tests/support/limit_scale.h"
-#include "tests/support/pairs.h"
-#include "tests/support/percentile.h"
+#include "tests/support/measure.h"
 
-TestSuite(pairs, .init = stack_have_alone);
+TestSuite(concurrent_creates, .init = stack_have_alone);
 
 enum { PER_SECOND = 200, ROUNDS_MAX = 12, REQUESTS_MAX = 1500 };
 
@@ -106,12 +105,12 @@ static void assert_not_felt(int n_replicas)
     replicas_close(replicas);
 }
 
-Test(pairs, are_not_felt_by_a_neighbour_in_two_replicas)
+Test(concurrent_creates, are_not_felt_by_a_neighbour_in_two_replicas)
 {
     assert_not_felt(2);
 }
 
-Test(pairs, are_not_felt_by_a_neighbour_in_five_replicas)
+Test(concurrent_creates, are_not_felt_by_a_neighbour_in_five_replicas)
 {
     assert_not_felt(5);
 }

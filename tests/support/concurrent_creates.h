@@ -1,5 +1,5 @@
 /*
- * pairs - creates that come two at a time, in several replicas of the conversation service.
+ * concurrent_creates - creates that come two at a time, in several replicas of the conversation service.
  *
  * What     Threads in pairs: both of a pair send a create at the same moment, each with an external
  *          id of its own, for one new contact. Or for two, which is the
@@ -9,8 +9,8 @@
  * Threads  Its own; the functions are for the test's.
  * Fails    Fails the test.
  */
-#ifndef TESTS_SUPPORT_PAIRS_H
-#define TESTS_SUPPORT_PAIRS_H
+#ifndef TESTS_SUPPORT_CONCURRENT_CREATES_H
+#define TESTS_SUPPORT_CONCURRENT_CREATES_H
 
 #include "tests/support/api_client.h"
 

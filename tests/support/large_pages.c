@@ -1,4 +1,4 @@
-#include "tests/support/pages.h"
+#include "tests/support/large_pages.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
@@ -8,6 +8,24 @@
 #include "common/base/uuid.h"
 #include "common/bus/bus.h"
 #include "proto/headers.h"
+#include "tests/support/sql.h"
+
+void large_page_make(const struct org *org, const char *code_point)
+{
+    new_conversation(org, "first", "u");
+    cr_assert_eq(
+        sql_integer("WITH made AS (INSERT INTO conversation.conversations (organization_id, id,"
+                    " external_id, contact_id, channel, status, custom_attributes, created_at,"
+                    " updated_at) SELECT organization_id, gen_random_uuid(), 'e' || i, contact_id,"
+                    " channel, status, (SELECT jsonb_object_agg('k' || k,"
+                    " repeat(chr($2::integer), 500)) FROM generate_series(1, 20) k), created_at,"
+                    " updated_at FROM conversation.conversations, generate_series(1, 100) i"
+                    " WHERE organization_id = $1::uuid RETURNING 1) SELECT count(*) FROM made",
+                    org->id, code_point, NULL),
+        100);
+}
+
+/* -- many at once ------------------------------------------------------------------------------ */
 
 enum { DEADLINE_MS = 40 * 1000, TIMEOUT_MS = 50 * 1000 };
 
@@ -64,25 +82,4 @@ struct pages pages_ask(const struct org *org, const char *subject, const char *b
         bus_wait(bus, 100);
     bus_free(bus);
     return asked.pages;
-}
-
-void pages_forget_peak(pid_t pid)
-{
-    FILE *const file = fopen(format("/proc/%d/clear_refs", (int)pid), "we");
-
-    cr_assert(file != NULL && fputs("5", file) >= 0 && fclose(file) == 0);
-}
-
-long pages_peak_kb(pid_t pid)
-{
-    FILE *const file = fopen(format("/proc/%d/status", (int)pid), "re");
-    char line[256];
-    long kb = 0;
-
-    cr_assert_not_null(file);
-    while (fgets(line, sizeof(line), file) != NULL)
-        (void)sscanf(line, "VmHWM: %ld", &kb);
-    fclose(file);
-    cr_assert_gt(kb, 0);
-    return kb;
 }

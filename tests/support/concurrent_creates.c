@@ -1,4 +1,4 @@
-#include "tests/support/pairs.h"
+#include "tests/support/concurrent_creates.h"
 
 #include <criterion/criterion.h>
 #include <poll.h>
@@ -68,14 +68,14 @@ int deadlocks_logged(void)
 enum { PAIRS = 16, BODY_MAX = 512 };
 
 /* What two threads share. */
-struct couple {
+struct pair {
     pthread_barrier_t both;
     bool is_over; /* as the first of them sees it: they stop together */
 };
 
-struct half {
+struct sender {
     struct pairs *pairs;
-    struct couple *couple;
+    struct pair *pair;
     int number; /* 0, 1: of the first pair */
     pthread_t thread;
     struct http_connection client;
@@ -88,26 +88,26 @@ struct pairs {
     int64_t since_us; /* makes external ids that were not there before */
     atomic_bool is_over;
     atomic_int sent, made, others, example;
-    struct couple couples[PAIRS];
-    struct half halves[2 * PAIRS];
+    struct pair at[PAIRS];
+    struct sender senders[2 * PAIRS];
 };
 
-static void send_create(struct half *half, int round)
+static void send_create(struct sender *sender, int round)
 {
-    struct pairs *const pairs = half->pairs;
+    struct pairs *const pairs = sender->pairs;
     char body[BODY_MAX], request[2 * BODY_MAX];
     struct connection_response response = {0};
 
     snprintf(body, sizeof(body),
              "{\"external_id\":\"p%lld.%d.%d\",\"from\":{\"external_id\":\"c%lld.%d.%d\"}}",
-             (long long)pairs->since_us, half->number, round, (long long)pairs->since_us,
-             pairs->share_contact ? half->number / 2 : half->number + 2 * PAIRS, round);
+             (long long)pairs->since_us, sender->number, round, (long long)pairs->since_us,
+             pairs->share_contact ? sender->number / 2 : sender->number + 2 * PAIRS, round);
     snprintf(request, sizeof(request),
              "POST /api/v1/conversations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
              "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
              pairs->org.full_key, strlen(body), body);
-    if (http_connection_send(&half->client, request, strlen(request)))
-        (void)http_connection_receive(&half->client, &response, HTTP_TIMEOUT_MS);
+    if (http_connection_send(&sender->client, request, strlen(request)))
+        (void)http_connection_receive(&sender->client, &response, HTTP_TIMEOUT_MS);
     if (response.status == 201) {
         atomic_fetch_add(&pairs->made, 1);
     } else {
@@ -119,9 +119,9 @@ static void send_create(struct half *half, int round)
 
 static void *keep_sending(void *closure)
 {
-    struct half *const half = closure;
-    struct pairs *const pairs = half->pairs;
-    struct couple *const couple = half->couple;
+    struct sender *const sender = closure;
+    struct pairs *const pairs = sender->pairs;
+    struct pair *const pair = sender->pair;
     int64_t due_us = clock_mono_us();
     int round = 0;
 
@@ -131,12 +131,12 @@ static void *keep_sending(void *closure)
         if (left_us > 0)
             poll(NULL, 0, (int)(left_us / 1000));
         due_us += pairs->pause_us;
-        pthread_barrier_wait(&couple->both);
-        send_create(half, round++);
-        if (half->number % 2 == 0)
-            couple->is_over = atomic_load(&pairs->is_over);
-        pthread_barrier_wait(&couple->both);
-    } while (!couple->is_over);
+        pthread_barrier_wait(&pair->both);
+        send_create(sender, round++);
+        if (sender->number % 2 == 0)
+            pair->is_over = atomic_load(&pairs->is_over);
+        pthread_barrier_wait(&pair->both);
+    } while (!pair->is_over);
     return NULL;
 }
 
@@ -150,19 +150,19 @@ struct pairs *pairs_begin(const struct org *org, bool share_contact, int per_sec
     pairs->pause_us = per_second > 0 ? 1000000LL * PAIRS / per_second : 0;
     pairs->since_us = clock_us();
     for (int i = 0; i < 2 * PAIRS; i++) {
-        struct half *const half = &pairs->halves[i];
+        struct sender *const sender = &pairs->senders[i];
 
         if (i % 2 == 0)
-            pthread_barrier_init(&pairs->couples[i / 2].both, NULL, 2);
-        half->pairs = pairs;
-        half->couple = &pairs->couples[i / 2];
-        half->number = i;
-        cr_assert(http_connection_open(&half->client, stack_gateway_port()));
-        half->client.is_private = true; /* there are many */
+            pthread_barrier_init(&pairs->at[i / 2].both, NULL, 2);
+        sender->pairs = pairs;
+        sender->pair = &pairs->at[i / 2];
+        sender->number = i;
+        cr_assert(http_connection_open(&sender->client, stack_gateway_port()));
+        sender->client.is_private = true; /* there are many */
     }
     for (int i = 0; i < 2 * PAIRS; i++)
         cr_assert_eq(
-            pthread_create(&pairs->halves[i].thread, NULL, keep_sending, &pairs->halves[i]), 0);
+            pthread_create(&pairs->senders[i].thread, NULL, keep_sending, &pairs->senders[i]), 0);
     return pairs;
 }
 
@@ -191,8 +191,8 @@ struct pairs_seen pairs_end(struct pairs *pairs)
 
     atomic_store(&pairs->is_over, true);
     for (int i = 0; i < 2 * PAIRS; i++) {
-        pthread_join(pairs->halves[i].thread, NULL);
-        http_connection_close(&pairs->halves[i].client);
+        pthread_join(pairs->senders[i].thread, NULL);
+        http_connection_close(&pairs->senders[i].client);
     }
     seen = (struct pairs_seen){.made = atomic_load(&pairs->made),
                                .others = atomic_load(&pairs->others),

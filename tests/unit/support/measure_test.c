@@ -1,8 +1,8 @@
-#include "tests/support/percentile.h"
+#include "tests/support/measure.h"
 
 #include <criterion/criterion.h>
 
-Test(percentile, of_one_value_is_that_value)
+Test(measure, percentile_of_one_value_is_that_value)
 {
     int64_t one[] = {-7};
 
@@ -11,7 +11,7 @@ Test(percentile, of_one_value_is_that_value)
     cr_assert_eq(percentile(one, 1, 100), -7);
 }
 
-Test(percentile, goes_from_the_least_to_the_largest)
+Test(measure, percentile_goes_from_the_least_to_the_largest)
 {
     int64_t five[] = {30, INT64_MIN, 10, INT64_MAX, 20};
 
@@ -24,14 +24,14 @@ Test(percentile, goes_from_the_least_to_the_largest)
     cr_assert_eq(percentile(five, 5, 100), INT64_MAX);
 }
 
-Test(percentile, is_the_lower_one_of_two_in_the_middle)
+Test(measure, percentile_is_the_lower_one_of_two_in_the_middle)
 {
     int64_t four[] = {4, 3, 2, 1};
 
     cr_assert_eq(percentile(four, 4, 50), 2);
 }
 
-Test(percentile, leaves_one_of_a_hundred_and_one_above_the_ninety_ninth)
+Test(measure, percentile_leaves_one_of_a_hundred_and_one_above_the_ninety_ninth)
 {
     int64_t values[101];
 
