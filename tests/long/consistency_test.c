@@ -320,38 +320,40 @@ static int count_answers_to_nobody(void)
 }
 
 /* Every request falls into one of these. */
-struct heaps {
-    int64_t equal;     /* the entry has the answer's status */
-    int64_t without;   /* 500 or 503, and no entry */
-    int64_t other_end; /* 500 or 503, and the entry tells what came of it */
-    int64_t nobodys;   /* the key was nobody's */
+struct audit_counts {
+    int64_t equal;           /* the entry has the answer's status */
+    int64_t without;         /* 500 or 503, and no entry */
+    int64_t other_outcome;   /* 500 or 503, and the entry tells what came of it */
+    int64_t of_unknown_keys; /* the key was nobody's */
     int64_t unanswered;
 };
 
-static void print_heaps(const struct heaps *heaps, int64_t unasked)
+static void print_counts(const struct audit_counts *counts, int64_t unasked)
 {
     fprintf(stderr,
             "%d requests: %lld answers with an entry of the same status; of 500 and 503, %lld "
             "without an entry and %lld whose entry tells another end; %lld with nobody's key; %lld "
             "without an answer, %lld of them with an entry\n",
-            run.total, (long long)heaps->equal, (long long)heaps->without,
-            (long long)heaps->other_end, (long long)heaps->nobodys, (long long)heaps->unanswered,
-            (long long)unasked);
+            run.total, (long long)counts->equal, (long long)counts->without,
+            (long long)counts->other_outcome, (long long)counts->of_unknown_keys,
+            (long long)counts->unanswered, (long long)unasked);
 }
 
-static void reckon_pairs(void)
+static void check_pairs(void)
 {
-    char *ids = list(true, false), *statuses = list(false, false), *nobodys = list(true, true);
-    const struct heaps heaps = {
+    char *ids = list(true, false), *statuses = list(false, false),
+         *of_unknown_keys = list(true, true);
+    const struct audit_counts counts = {
         .equal = count_pairs(PAIRS "http_status = status", ids, statuses),
         .without = count_pairs(PAIRS "status >= 500 AND request_id IS NULL", ids, statuses),
-        .other_end = count_pairs(PAIRS "status >= 500 AND http_status <> status", ids, statuses),
-        .nobodys = count_answers_to_nobody(),
+        .other_outcome =
+            count_pairs(PAIRS "status >= 500 AND http_status <> status", ids, statuses),
+        .of_unknown_keys = count_answers_to_nobody(),
         .unanswered = run.unanswered,
     };
     int64_t unasked = count_pairs(PAIRS "id IS NULL", ids, statuses) - run.entries_before;
 
-    print_heaps(&heaps, unasked);
+    print_counts(&counts, unasked);
     cr_expect_eq(count_pairs(PAIRS "status < 500 AND request_id IS NULL", ids, statuses), 0,
                  "answers without an entry");
     cr_expect_eq(count_pairs(PAIRS "status < 500 AND http_status <> status", ids, statuses), 0,
@@ -360,19 +362,20 @@ static void reckon_pairs(void)
                                    " operation IN ('conversation.create', 'conversation.update')",
                              ids, statuses),
                  0, "writes that were answered 503 and carried out");
-    cr_expect(unasked >= 0 && unasked <= heaps.unanswered, "entries that nobody asked for");
+    cr_expect(unasked >= 0 && unasked <= counts.unanswered, "entries that nobody asked for");
     cr_expect_eq(sql_integer("SELECT count(*) FROM audit.entries"
                              " WHERE request_id = ANY ($1::uuid[])",
-                             nobodys, NULL),
+                             of_unknown_keys, NULL),
                  0, "entries for a key that is nobody's");
-    cr_expect_eq(heaps.equal + heaps.without + heaps.other_end + heaps.nobodys + heaps.unanswered,
-                 run.total, "every request is in one of the heaps");
+    cr_expect_eq(counts.equal + counts.without + counts.other_outcome + counts.of_unknown_keys +
+                     counts.unanswered,
+                 run.total, "every request is in one of the counts");
     free(ids);
     free(statuses);
-    free(nobodys);
+    free(of_unknown_keys);
 }
 
-static void reckon_writes(const char *organization)
+static void check_writes(const char *organization)
 {
     cr_expect_eq(sql_integer("SELECT count(*) - count(DISTINCT request_id) FROM audit.entries"
                              " WHERE organization_id = ANY ($1::uuid[])",
@@ -429,8 +432,8 @@ Test(consistency, every_answer_has_its_entry_whoever_dies_meanwhile)
         pthread_join(workers[i].thread, NULL);
     stack_let_run(LAST_DEADLINE_MS);
     cr_assert(stack_wait(is_served, bystander.full_key, 15000));
-    reckon_pairs();
-    reckon_writes(org.id);
+    check_pairs();
+    check_writes(org.id);
     fprintf(stderr, "in %lld s, with %d processes killed\n",
             (long long)(clock_mono_us() - began_us) / 1000000, VICTIMS);
     free(workers);

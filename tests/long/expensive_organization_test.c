@@ -120,7 +120,7 @@ struct view {
     struct steady_load_count load;
 };
 
-/* What the neighbour sees for so long, beside the crowd. */
+/* What the neighbour sees for so long, beside the load. */
 static struct view see(const struct org *org, const char *conversation, struct steady_load *load,
                        const char *what, int seconds)
 {
@@ -149,7 +149,7 @@ static struct view see(const struct org *org, const char *conversation, struct s
                 (long long)view.p99_us[kind]);
     }
     view.load = steady_load_stop(load);
-    fprintf(stderr, "    the crowd had %d answers and %d refusals\n", view.load.responses,
+    fprintf(stderr, "    the load had %d answers and %d refusals\n", view.load.responses,
             view.load.refused);
     free(probes);
     return view;
@@ -269,38 +269,38 @@ static void make_keys(const struct org *org, int n)
 
 /* -- the comparison --------------------------------------------------------------------------- */
 
-struct scene {
+struct setup {
     struct hostile hostile;
     struct org neighbour;
     const char *conversation; /* the neighbour's */
     struct steady_load *load;
 };
 
-static void set_up(struct scene *scene)
+static void set_up(struct setup *setup)
 {
-    hostile_new(&scene->hostile);
-    org_new(&scene->neighbour);
-    json_decref(convctl("org", "set", scene->neighbour.id, "--rate-limit", "100000", NULL));
-    scene->conversation = new_conversation(&scene->neighbour, "n1", "small");
-    make_conversations(&scene->neighbour, "few", 20, false);
-    scene->load = calloc(1, sizeof(*scene->load));
-    scene->load->per_second = PER_SECOND;
+    hostile_new(&setup->hostile);
+    org_new(&setup->neighbour);
+    json_decref(convctl("org", "set", setup->neighbour.id, "--rate-limit", "100000", NULL));
+    setup->conversation = new_conversation(&setup->neighbour, "n1", "small");
+    make_conversations(&setup->neighbour, "few", 20, false);
+    setup->load = calloc(1, sizeof(*setup->load));
+    setup->load->per_second = PER_SECOND;
 }
 
-static void compare(struct scene *scene, void (*expensive)(struct scene *scene),
+static void compare(struct setup *setup, void (*expensive)(struct setup *setup),
                     int times_most_short)
 {
     const int seconds = long_form_or(30, 4), times_max = long_form_or(TIMES_MAX, times_most_short);
-    const char *const plain = new_conversation(&scene->hostile.org, "plain", "u");
+    const char *const plain = new_conversation(&setup->hostile.org, "plain", "u");
     struct view beside_reads, beside_expensive;
 
-    fill(scene->load, &scene->hostile, "GET", format("/conversations/%s", plain), "");
-    (void)see(&scene->neighbour, scene->conversation, scene->load, "at first", 1);
+    fill(setup->load, &setup->hostile, "GET", format("/conversations/%s", plain), "");
+    (void)see(&setup->neighbour, setup->conversation, setup->load, "at first", 1);
     beside_reads =
-        see(&scene->neighbour, scene->conversation, scene->load, "beside reads", seconds);
-    expensive(scene);
+        see(&setup->neighbour, setup->conversation, setup->load, "beside reads", seconds);
+    expensive(setup);
     beside_expensive =
-        see(&scene->neighbour, scene->conversation, scene->load, "beside expensive ones", seconds);
+        see(&setup->neighbour, setup->conversation, setup->load, "beside expensive ones", seconds);
     cr_expect_gt(beside_reads.load.responses, 0);
     cr_expect_gt(beside_expensive.load.responses, 0);
     cr_expect_eq(beside_expensive.failures, 0);
@@ -311,96 +311,96 @@ static void compare(struct scene *scene, void (*expensive)(struct scene *scene),
                      (long long)beside_reads.p99_us[kind]);
 }
 
-static void rare_entries(struct scene *scene)
+static void rare_entries(struct setup *setup)
 {
-    fill(scene->load, &scene->hostile, "GET", "/audit?operation=unknown", "");
+    fill(setup->load, &setup->hostile, "GET", "/audit?operation=unknown", "");
 }
 
 Test(expensive_organization, does_not_feel_a_search_for_rare_entries)
 {
-    struct scene scene;
+    struct setup setup;
 
-    set_up(&scene);
-    make_entries(&scene.hostile.org, long_form_or(100000, 20000));
-    compare(&scene, rare_entries, TIMES_MAX_SHORT);
+    set_up(&setup);
+    make_entries(&setup.hostile.org, long_form_or(100000, 20000));
+    compare(&setup, rare_entries, TIMES_MAX_SHORT);
 }
 
-static void many_conversations(struct scene *scene)
+static void many_conversations(struct setup *setup)
 {
-    fill(scene->load, &scene->hostile, "POST", "/conversations/search", search_of("many", 0));
+    fill(setup->load, &setup->hostile, "POST", "/conversations/search", search_of("many", 0));
 }
 
 Test(expensive_organization, does_not_feel_a_contact_of_very_many)
 {
-    struct scene scene;
+    struct setup setup;
 
-    set_up(&scene);
-    make_conversations(&scene.hostile.org, "many", long_form_or(100000, 20000), false);
-    compare(&scene, many_conversations, TIMES_MAX_SHORT);
+    set_up(&setup);
+    make_conversations(&setup.hostile.org, "many", long_form_or(100000, 20000), false);
+    compare(&setup, many_conversations, TIMES_MAX_SHORT);
 }
 
-static void many_filters(struct scene *scene)
+static void many_filters(struct setup *setup)
 {
-    fill(scene->load, &scene->hostile, "POST", "/conversations/search", search_of("large", 48));
+    fill(setup->load, &setup->hostile, "POST", "/conversations/search", search_of("large", 48));
 }
 
 Test(expensive_organization, does_not_feel_many_filters_over_large_attributes)
 {
-    struct scene scene;
+    struct setup setup;
 
-    set_up(&scene);
-    make_conversations(&scene.hostile.org, "large", long_form_or(8000, 2000), true);
-    compare(&scene, many_filters, TIMES_MAX_SHORT);
+    set_up(&setup);
+    make_conversations(&setup.hostile.org, "large", long_form_or(8000, 2000), true);
+    compare(&setup, many_filters, TIMES_MAX_SHORT);
 }
 
-static void lists(struct scene *scene)
+static void lists(struct setup *setup)
 {
-    fill_with_lists(scene->load, &scene->hostile);
+    fill_with_lists(setup->load, &setup->hostile);
 }
 
 Test(expensive_organization, does_not_feel_the_lists_of_the_dashboard)
 {
-    struct scene scene;
+    struct setup setup;
 
-    set_up(&scene);
-    make_keys(&scene.hostile.org, 900);
-    make_entries(&scene.hostile.org, long_form_or(100000, 20000));
-    compare(&scene, lists, TIMES_MAX_SHORT);
+    set_up(&setup);
+    make_keys(&setup.hostile.org, 900);
+    make_entries(&setup.hostile.org, long_form_or(100000, 20000));
+    compare(&setup, lists, TIMES_MAX_SHORT);
 }
 
 /* Each to another conversation, so that none waits for another. */
-static void large_bodies(struct scene *scene)
+static void large_bodies(struct setup *setup)
 {
     const char *const body = large_attributes();
 
-    scene->load->n_requests = REQUESTS_MAX;
+    setup->load->n_requests = REQUESTS_MAX;
     for (int i = 0; i < REQUESTS_MAX; i++) {
         const char *const id =
-            new_conversation(&scene->hostile.org, format("large-%d", i), format("u-%d", i));
+            new_conversation(&setup->hostile.org, format("large-%d", i), format("u-%d", i));
 
-        scene->load->requests[i] =
-            write_request(scene->hostile.keys[i % 3], "PUT", format("/conversations/%s", id), body);
+        setup->load->requests[i] =
+            write_request(setup->hostile.keys[i % 3], "PUT", format("/conversations/%s", id), body);
     }
 }
 
 Test(expensive_organization, does_not_feel_the_largest_bodies)
 {
-    struct scene scene;
+    struct setup setup;
 
-    set_up(&scene);
-    compare(&scene, large_bodies, TIMES_MAX_SHORT);
+    set_up(&setup);
+    compare(&setup, large_bodies, TIMES_MAX_SHORT);
 }
 
-static void large_pages(struct scene *scene)
+static void large_pages(struct setup *setup)
 {
-    fill(scene->load, &scene->hostile, "POST", "/conversations/search", LARGE_PAGE_SEARCH);
+    fill(setup->load, &setup->hostile, "POST", "/conversations/search", LARGE_PAGE_SEARCH);
 }
 
 Test(expensive_organization, does_not_feel_the_largest_pages)
 {
-    struct scene scene;
+    struct setup setup;
 
-    set_up(&scene);
-    large_page_make(&scene.hostile.org, "128512");
-    compare(&scene, large_pages, TIMES_MAX_PAGES);
+    set_up(&setup);
+    large_page_make(&setup.hostile.org, "128512");
+    compare(&setup, large_pages, TIMES_MAX_PAGES);
 }

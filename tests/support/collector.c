@@ -165,24 +165,24 @@ json_t *collector_spans(struct collector *collector, const char *trace_id)
     return found;
 }
 
-struct wish {
+struct awaited {
     struct collector *collector;
     const char *trace_id;
     size_t n;
 };
 
-static bool is_granted(void *closure)
+static bool has_arrived(void *closure)
 {
-    const struct wish *wish = closure;
+    const struct awaited *awaited = closure;
 
-    return json_array_size(collector_spans(wish->collector, wish->trace_id)) >= wish->n;
+    return json_array_size(collector_spans(awaited->collector, awaited->trace_id)) >= awaited->n;
 }
 
 json_t *collector_await(struct collector *collector, const char *trace_id, size_t n)
 {
-    struct wish wish = {collector, trace_id, n};
+    struct awaited awaited = {collector, trace_id, n};
 
-    cr_assert(stack_wait(is_granted, &wish, TIMEOUT_MS), "no %zu spans of %s", n, trace_id);
+    cr_assert(stack_wait(has_arrived, &awaited, TIMEOUT_MS), "no %zu spans of %s", n, trace_id);
     return collector_spans(collector, trace_id);
 }
 

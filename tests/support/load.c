@@ -287,7 +287,7 @@ static bool is_refused_create(const struct load_record *record)
     return record->kind == LOAD_CREATE && record->status == 503;
 }
 
-static void reckon_audit_log(const struct load *load)
+static void check_audit_log(const struct load *load)
 {
     static const char wrong[] =
         "SELECT count(*) FROM unnest($2::uuid[], $3::int[]) AS answer (id, status),"
@@ -310,7 +310,7 @@ static void reckon_audit_log(const struct load *load)
     free(ids);
 }
 
-static void reckon_creates(const struct load *load)
+static void check_creates(const struct load *load)
 {
     char *created = array_of(load, is_created, print_external_id);
     char *refused = array_of(load, is_refused_create, print_external_id);
@@ -343,7 +343,7 @@ static void reckon_creates(const struct load *load)
 
 /* A thread's updates follow one another: each key holds its last success or an unclear later one.
  */
-static void reckon_updates(const struct load *load)
+static void check_updates(const struct load *load)
 {
     for (int thread = 0; thread < THREADS; thread++) {
         struct client_response *response =
@@ -371,7 +371,7 @@ static void reckon_updates(const struct load *load)
 
 void load_check_consistency(const struct load *load)
 {
-    reckon_audit_log(load);
-    reckon_creates(load);
-    reckon_updates(load);
+    check_audit_log(load);
+    check_creates(load);
+    check_updates(load);
 }

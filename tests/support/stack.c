@@ -259,14 +259,14 @@ void stack_signal(const char *name, int signal)
     cr_assert_eq(kill(pid, signal), 0, "%s (%d): %s", name, (int)pid, strerror(errno));
 }
 
-struct incarnation {
+struct restart {
     const char *name;
     pid_t before;
 };
 
 static bool is_another(void *closure)
 {
-    const struct incarnation *const it = closure;
+    const struct restart *const it = closure;
     const pid_t pid = stack_pid(it->name);
 
     return pid > 1 && pid != it->before && kill(pid, 0) == 0;
@@ -274,7 +274,7 @@ static bool is_another(void *closure)
 
 void stack_await_again(const char *name, pid_t before)
 {
-    struct incarnation it = {name, before};
+    struct restart it = {name, before};
 
     cr_assert(stack_wait(is_another, &it, WAITS_MS), "%s was not started again", name);
 }

@@ -41,7 +41,7 @@ enum {
     TRIES = 5,
 };
 
-struct steady_load {
+struct limit_load {
     char request[256];
     int64_t first_window, end_us;
     atomic_int admitted[WINDOWS_MAX], refused[WINDOWS_MAX];
@@ -49,7 +49,7 @@ struct steady_load {
 };
 
 struct member {
-    struct steady_load *crowd;
+    struct limit_load *load;
     int port;
     pthread_t thread;
     struct http_connection client;
@@ -63,44 +63,44 @@ static void back_off(void)
     pause_ms(left_ms < BACK_OFF_MS ? left_ms : BACK_OFF_MS);
 }
 
-static void count(struct steady_load *crowd, const struct connection_response *response)
+static void count(struct limit_load *load, const struct connection_response *response)
 {
     char reset[24] = "0";
     long long window;
 
     /* The gateway says itself which window an answer was counted in. */
     (void)http_connection_header(response, "X-RateLimit-Reset", reset, sizeof(reset));
-    window = strtoll(reset, NULL, 10) / WINDOW_S - 1 - crowd->first_window;
+    window = strtoll(reset, NULL, 10) / WINDOW_S - 1 - load->first_window;
     if (window >= 0 && window < WINDOWS_MAX && response->status == 200)
-        atomic_fetch_add(&crowd->admitted[window], 1);
+        atomic_fetch_add(&load->admitted[window], 1);
     else if (window >= 0 && window < WINDOWS_MAX && response->status == 429)
-        atomic_fetch_add(&crowd->refused[window], 1);
+        atomic_fetch_add(&load->refused[window], 1);
     else
-        atomic_fetch_add(&crowd->failed, 1);
+        atomic_fetch_add(&load->failed, 1);
 }
 
-static void *come_again_and_again(void *closure)
+static void *keep_requesting(void *closure)
 {
     struct member *member = closure;
-    struct steady_load *crowd = member->crowd;
+    struct limit_load *load = member->load;
     struct connection_response response;
 
     member->client.fd = -1;
-    while (clock_us() < crowd->end_us) {
+    while (clock_us() < load->end_us) {
         if (member->client.fd < 0 && !http_connection_open(&member->client, member->port)) {
-            atomic_fetch_add(&crowd->failed, 1);
+            atomic_fetch_add(&load->failed, 1);
             pause_ms(BACK_OFF_MS);
             continue;
         }
         member->client.is_private = true;
-        if (http_connection_send(&member->client, crowd->request, strlen(crowd->request)) &&
+        if (http_connection_send(&member->client, load->request, strlen(load->request)) &&
             http_connection_receive(&member->client, &response, HTTP_TIMEOUT_MS)) {
-            count(crowd, &response);
+            count(load, &response);
             if (response.status != 200)
                 back_off();
             continue;
         }
-        atomic_fetch_add(&crowd->failed, 1);
+        atomic_fetch_add(&load->failed, 1);
         http_connection_close(&member->client);
     }
     http_connection_close(&member->client);
@@ -115,15 +115,14 @@ static void start_gateways(struct replica *gateways)
         replica_await(&gateways[i]);
 }
 
-static void run_crowd(struct steady_load *crowd, const struct replica *gateways)
+static void run_load(struct limit_load *load, const struct replica *gateways)
 {
     struct member *members = calloc(CLIENTS, sizeof(*members));
 
     for (int i = 0; i < CLIENTS; i++) {
-        members[i].crowd = crowd;
+        members[i].load = load;
         members[i].port = gateways[i % GATEWAYS].port;
-        cr_assert_eq(pthread_create(&members[i].thread, NULL, come_again_and_again, &members[i]),
-                     0);
+        cr_assert_eq(pthread_create(&members[i].thread, NULL, keep_requesting, &members[i]), 0);
     }
     for (int i = 0; i < CLIENTS; i++)
         pthread_join(members[i].thread, NULL);
@@ -142,24 +141,24 @@ static long long leases_failed(const struct replica *gateways)
 
 /* From the last seconds of a window to the first ones of the last: the limit is one of the window,
    not of a time. */
-static void run_through(struct steady_load *crowd, const struct replica *gateways, const char *key,
+static void run_through(struct limit_load *load, const struct replica *gateways, const char *key,
                         int windows)
 {
     const int64_t next = (clock_us() / 1000000 + ENOUGH_S) / WINDOW_S + 1;
 
-    *crowd = (struct steady_load){.first_window = next - 1};
-    snprintf(crowd->request, sizeof(crowd->request),
+    *load = (struct limit_load){.first_window = next - 1};
+    snprintf(load->request, sizeof(load->request),
              "GET /api/v1/ping HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", key);
-    crowd->end_us = ((next + windows - 2) * WINDOW_S + ENOUGH_S) * 1000000;
+    load->end_us = ((next + windows - 2) * WINDOW_S + ENOUGH_S) * 1000000;
     pause_ms((next * WINDOW_S - ENOUGH_S) * 1000 - clock_us() / 1000);
-    run_crowd(crowd, gateways);
+    run_load(load, gateways);
 }
 
 Test(limits, five_gateways_admit_a_tenth_more_than_one_keys_limit_at_most)
 {
     const int windows = long_form_or(WINDOWS_MAX, 2);
     int min = LIMIT, max = 0, tries = 0;
-    static struct steady_load crowd;
+    static struct limit_load load;
     struct replica gateways[GATEWAYS];
     long long failed;
     struct org org;
@@ -169,22 +168,22 @@ Test(limits, five_gateways_admit_a_tenth_more_than_one_keys_limit_at_most)
     start_gateways(gateways);
     do {
         failed = leases_failed(gateways);
-        run_through(&crowd, gateways, org.full_key, windows);
+        run_through(&load, gateways, org.full_key, windows);
     } while (leases_failed(gateways) > failed && ++tries < TRIES);
     cr_assert_lt(tries, TRIES, "access was out of reach, whenever it was tried");
     for (int i = 0; i < windows; i++) {
-        fprintf(stderr, "window %d: %d admitted, %d refused\n", i + 1, crowd.admitted[i],
-                crowd.refused[i]);
-        max = crowd.admitted[i] > max ? crowd.admitted[i] : max;
-        min = crowd.admitted[i] < min ? crowd.admitted[i] : min;
-        cr_expect_gt(crowd.refused[i], LIMIT, "hardly more came than was let in");
+        fprintf(stderr, "window %d: %d admitted, %d refused\n", i + 1, load.admitted[i],
+                load.refused[i]);
+        max = load.admitted[i] > max ? load.admitted[i] : max;
+        min = load.admitted[i] < min ? load.admitted[i] : min;
+        cr_expect_gt(load.refused[i], LIMIT, "hardly more came than was let in");
     }
     fprintf(stderr, "%d windows, limit %d: %d to %d admitted, %d requests failed\n", windows, LIMIT,
-            min, max, crowd.failed);
+            min, max, load.failed);
     /* One that failed may have been counted. */
-    cr_assert_leq(crowd.failed, windows * LIMIT / 20, "too many failures to tell");
+    cr_assert_leq(load.failed, windows * LIMIT / 20, "too many failures to tell");
     cr_assert_leq(max, ADMITTED_MAX);
-    cr_assert_geq(min + crowd.failed, LIMIT - LIMIT / 10, "the limit is what it says");
+    cr_assert_geq(min + load.failed, LIMIT - LIMIT / 10, "the limit is what it says");
     replicas_stop(gateways, GATEWAYS);
 }
 

@@ -14,7 +14,7 @@ TestSuite(seal_crash, .init = stack_have_alone);
 enum { PER_SECOND = 200, KILLS = 3, TIMEOUT_MS = 30000 };
 
 /* Some more blocks of an organization than there were. */
-struct growth {
+struct awaited {
     const struct org *org;
     int64_t blocks;
 };
@@ -27,9 +27,9 @@ static int64_t blocks_of(const struct org *org)
 
 static bool has_grown(void *closure)
 {
-    const struct growth *growth = closure;
+    const struct awaited *awaited = closure;
 
-    return blocks_of(growth->org) > growth->blocks;
+    return blocks_of(awaited->org) > awaited->blocks;
 }
 
 static void expect_sealed_once(const struct org *org)
@@ -54,9 +54,9 @@ Test(seal_crash, seals_every_entry_once_whoever_dies)
     org_new(&org);
     load = load_start(&org, PER_SECOND);
     for (int i = 0; i < KILLS; i++) {
-        struct growth growth = {&org, blocks_of(&org)};
+        struct awaited awaited = {&org, blocks_of(&org)};
 
-        cr_assert(stack_wait(has_grown, &growth, TIMEOUT_MS));
+        cr_assert(stack_wait(has_grown, &awaited, TIMEOUT_MS));
         stack_end("audit-0", SIGKILL);
     }
     load_stop(load);

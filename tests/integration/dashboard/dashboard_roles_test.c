@@ -22,7 +22,7 @@ static void open_session(const char *role)
 /* -- another organization's ids ---------------------------------------------------------------- */
 
 /* What the other organization has, by its kind. */
-struct belongings {
+struct resources {
     const char *key, *endpoint, *delivery, *conversation, *contact, *member, *session;
 };
 
@@ -44,9 +44,9 @@ static const char *new_delivery(const char *endpoint)
                     other.id, endpoint, NULL);
 }
 
-static struct belongings belong_to(struct dashboard_session *owner)
+static struct resources make_resources(struct dashboard_session *owner)
 {
-    struct belongings has = {.key = other.read_key_id, .member = owner->user_id};
+    struct resources has = {.key = other.read_key_id, .member = owner->user_id};
 
     has.endpoint = id_of(convctl("webhook", "create", "--org", other.id, "--url",
                                  "https://example.com/hook", "--event", "ticket.created", NULL));
@@ -72,13 +72,13 @@ static void expect_nothing(const char *method, const char *path, const char *bod
 Test(dashboard_roles, end_at_the_organization)
 {
     struct dashboard_session owner;
-    struct belongings has;
+    struct resources has;
     long long before, own;
 
     open_session("owner");
     org_new(&other);
     dashboard_client_new_user(&owner, other.id, "owner");
-    has = belong_to(&owner);
+    has = make_resources(&owner);
     before = dashboard_client_count_changes(other.id);
     own = dashboard_client_count_changes(org.id);
     expect_nothing("POST", format("/data/keys/%s/rotate", has.key), "{\"overlap\":\"now\"}");
@@ -120,13 +120,13 @@ static void expect_no_more(const char *path, const char *list, size_t own)
 Test(dashboard_roles, end_at_the_organization_in_filters_and_cursors)
 {
     struct dashboard_session owner;
-    struct belongings has;
+    struct resources has;
     struct client_response *page;
 
     open_session("owner");
     org_new(&other);
     dashboard_client_new_user(&owner, other.id, "owner");
-    has = belong_to(&owner);
+    has = make_resources(&owner);
     (void)new_conversation(&other, "theirs too", "them");
     expect_no_more(format("/data/conversations?contact=%s", has.contact), "conversations", 0);
     expect_no_more("/data/conversations?contact=them", "conversations", 0);

@@ -20,7 +20,7 @@ static const char checks[] = "conversations_gateway_clock_checks_total";
 static const char apart[] = "conversations_gateway_clock_apart_seconds";
 
 /* A service on a machine whose clock goes `ahead_ms` before ours, and who asks it. */
-struct elsewhere {
+struct clock_service {
     struct bus *bus;
     struct bus_mailbox *asked;
     int64_t ahead_ms;
@@ -28,61 +28,61 @@ struct elsewhere {
     const char *expected; /* in what its /readyz says */
 };
 
-static void response(struct elsewhere *elsewhere)
+static void answer(struct clock_service *service)
 {
     struct bus_message *message;
     char now_ms[24];
     const struct bus_header time = {BUS_CLOCK_HEADER, now_ms};
 
-    bus_wait(elsewhere->bus, TURN_MS);
-    while ((message = bus_take(elsewhere->asked)) != NULL) {
-        snprintf(now_ms, sizeof(now_ms), "%" PRId64, clock_us() / 1000 + elsewhere->ahead_ms);
-        cr_assert_eq(bus_publish(elsewhere->bus,
+    bus_wait(service->bus, TURN_MS);
+    while ((message = bus_take(service->asked)) != NULL) {
+        snprintf(now_ms, sizeof(now_ms), "%" PRId64, clock_us() / 1000 + service->ahead_ms);
+        cr_assert_eq(bus_publish(service->bus,
                                  format("%.*s", STR_ARG(bus_message_reply_to(message))), NULL,
                                  &time, 1, STR("{}")),
                      ST_OK);
         bus_message_free(message);
     }
-    (void)bus_flush(elsewhere->bus);
+    (void)bus_flush(service->bus);
 }
 
 static bool says_so(void *closure)
 {
-    struct elsewhere *elsewhere = closure;
+    struct clock_service *service = closure;
     const struct client_response *reply;
 
-    response(elsewhere);
-    reply = replica_ask(&elsewhere->gateway, "/readyz");
-    return reply->status != 0 && strstr(reply->body, elsewhere->expected) != NULL;
+    answer(service);
+    reply = replica_ask(&service->gateway, "/readyz");
+    return reply->status != 0 && strstr(reply->body, service->expected) != NULL;
 }
 
-static void expect(struct elsewhere *elsewhere, int64_t ahead_ms, const char *expected)
+static void expect(struct clock_service *service, int64_t ahead_ms, const char *expected)
 {
-    elsewhere->ahead_ms = ahead_ms;
-    elsewhere->expected = expected;
-    cr_assert(stack_wait(says_so, elsewhere, WITHIN_MS), "%s",
-              replica_ask(&elsewhere->gateway, "/readyz")->body);
+    service->ahead_ms = ahead_ms;
+    service->expected = expected;
+    cr_assert(stack_wait(says_so, service, WITHIN_MS), "%s",
+              replica_ask(&service->gateway, "/readyz")->body);
 }
 
 Test(clock, that_is_wrong_makes_a_gateway_unready_until_it_is_set)
 {
-    struct elsewhere elsewhere = {.ahead_ms = FAR_MS};
+    struct clock_service service = {.ahead_ms = FAR_MS};
     struct nats_server server;
 
     nats_server_prepare(&server, NULL);
     nats_server_start(&server);
-    elsewhere.bus = bus_connect(&(struct bus_options){.url = server.url, .name = "elsewhere"});
-    elsewhere.asked = bus_serve(elsewhere.bus, BUS_CLOCK_SUBJECT, "access");
-    while (!bus_is_up(elsewhere.bus))
-        bus_wait(elsewhere.bus, TURN_MS);
-    replica_launch_of(&elsewhere.gateway, "gateway",
+    service.bus = bus_connect(&(struct bus_options){.url = server.url, .name = "clock"});
+    service.asked = bus_serve(service.bus, BUS_CLOCK_SUBJECT, "access");
+    while (!bus_is_up(service.bus))
+        bus_wait(service.bus, TURN_MS);
+    replica_launch_of(&service.gateway, "gateway",
                       (const char *const[]){format("NATS_URL=%s", server.url), NULL});
-    expect(&elsewhere, FAR_MS, "its clock is more than 5 s from the services'");
-    cr_expect_leq(llabs(replica_metric(&elsewhere.gateway, apart) + FAR_MS / 1000), 1);
-    expect(&elsewhere, 0, "ok");
-    cr_expect_leq(llabs(replica_metric(&elsewhere.gateway, apart)), 1);
-    replica_stop(&elsewhere.gateway);
-    bus_free(elsewhere.bus);
+    expect(&service, FAR_MS, "its clock is more than 5 s from the services'");
+    cr_expect_leq(llabs(replica_metric(&service.gateway, apart) + FAR_MS / 1000), 1);
+    expect(&service, 0, "ok");
+    cr_expect_leq(llabs(replica_metric(&service.gateway, apart)), 1);
+    replica_stop(&service.gateway);
+    bus_free(service.bus);
     nats_server_stop(&server);
 }
 

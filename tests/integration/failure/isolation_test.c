@@ -26,7 +26,7 @@ enum { PINGERS = 4, RESPONSES_MAX = 200000, WAITS_MS = 30000 };
 
 /* -- pingers: one request after the other until they are stopped ------------------------------- */
 
-struct asking {
+struct request_stream {
     struct client_request request;
     atomic_bool is_over;
     atomic_int n; /* answers */
@@ -37,50 +37,50 @@ struct asking {
 
 static void *ask(void *closure)
 {
-    struct asking *asking = closure;
+    struct request_stream *stream = closure;
 
-    while (!asking->is_over) {
-        struct client_response *response = http_send(&asking->request);
-        int i = atomic_fetch_add(&asking->n, 1);
+    while (!stream->is_over) {
+        struct client_response *response = http_send(&stream->request);
+        int i = atomic_fetch_add(&stream->n, 1);
 
         cr_assert_lt(i, RESPONSES_MAX);
-        asking->statuses[i] = response->status;
-        asking->took_us[i] = response->took_us;
+        stream->statuses[i] = response->status;
+        stream->took_us[i] = response->took_us;
         usleep(5000);
     }
     return NULL;
 }
 
-static struct asking *start_asking(const struct client_request *request)
+static struct request_stream *start_stream(const struct client_request *request)
 {
-    struct asking *asking = calloc(1, sizeof(*asking));
+    struct request_stream *stream = calloc(1, sizeof(*stream));
 
-    cr_assert_not_null(asking);
-    asking->request = *request;
+    cr_assert_not_null(stream);
+    stream->request = *request;
     for (int i = 0; i < PINGERS; i++)
-        cr_assert_eq(pthread_create(&asking->threads[i], NULL, ask, asking), 0);
-    return asking;
+        cr_assert_eq(pthread_create(&stream->threads[i], NULL, ask, stream), 0);
+    return stream;
 }
 
-static void stop_asking(struct asking *asking)
+static void stop_stream(struct request_stream *stream)
 {
-    asking->is_over = true;
+    stream->is_over = true;
     for (int i = 0; i < PINGERS; i++)
-        pthread_join(asking->threads[i], NULL);
+        pthread_join(stream->threads[i], NULL);
 }
 
-static int count_status(const struct asking *asking, int status)
+static int count_status(const struct request_stream *stream, int status)
 {
     int n = 0;
 
-    for (int i = 0; i < asking->n; i++)
-        n += asking->statuses[i] == status;
+    for (int i = 0; i < stream->n; i++)
+        n += stream->statuses[i] == status;
     return n;
 }
 
-static long percentile_ms(struct asking *asking, int percent)
+static long percentile_ms(struct request_stream *stream, int percent)
 {
-    return (long)percentile(asking->took_us, (size_t)asking->n, percent) / 1000;
+    return (long)percentile(stream->took_us, (size_t)stream->n, percent) / 1000;
 }
 
 /* -- a row that is kept locked -------------------------------------------------------------- */
@@ -100,7 +100,7 @@ static PGconn *lock_row(const char *table, const char *id)
 
 Test(isolation, a_locked_row_is_felt_by_who_wants_it_and_nobody_else)
 {
-    struct asking *blocked, *others;
+    struct request_stream *blocked, *others;
     struct org ours, theirs;
     struct replica service = replica_of_stack("conversation-0");
     long long refusals_before;
@@ -113,20 +113,20 @@ Test(isolation, a_locked_row_is_felt_by_who_wants_it_and_nobody_else)
     locked = new_conversation(&ours, "locked", "c");
     client = lock_row("conversations", locked);
     refusals_before = replica_metric(&service, LOCK_REFUSALS);
-    blocked = start_asking(&(struct client_request){
+    blocked = start_stream(&(struct client_request){
         .method = "PUT",
         .path = format("/conversations/%s", locked),
         .key = ours.full_key,
         .body = "{\"custom_attributes\":{\"a\":1}}",
     });
-    others = start_asking(&(struct client_request){
+    others = start_stream(&(struct client_request){
         .method = "GET",
         .path = format("/conversations/%s", new_conversation(&theirs, "free", "c")),
         .key = theirs.full_key,
     });
     stack_let_run(long_form_or(60, 3) * 1000);
-    stop_asking(blocked);
-    stop_asking(others);
+    stop_stream(blocked);
+    stop_stream(others);
     fprintf(stderr, "locked: %d answers, p50 %ld ms, p100 %ld ms; others: %d, p50 %ld, p99 %ld\n",
             blocked->n, percentile_ms(blocked, 50), percentile_ms(blocked, 100), others->n,
             percentile_ms(others, 50), percentile_ms(others, 99));

@@ -26,7 +26,7 @@ static const char *const cut_off[] = {"conversation", "search", "audit", "access
 
 enum { ALL = 4, BUSY = 3 /* the first of them: under load each is asked many times a second */ };
 
-struct side {
+struct partition {
     struct tcp_proxy proxy;
     size_t n;
     struct replica replicas[ALL];
@@ -35,41 +35,41 @@ struct side {
     struct load *load;
 };
 
-static void open_side(struct side *side, size_t n)
+static void open_partition(struct partition *partition, size_t n)
 {
     const char *at = strchr(stack_setting("DATABASE_URL"), '@') + 1;
     const char *port = strchr(at, ':'), *database = strchr(at, '/');
 
-    side->n = n;
-    tcp_proxy_start(&side->proxy, (uint16_t)strtol(port + 1, NULL, 10));
-    for (size_t i = 0; i < side->n; i++) {
-        const char *url =
-            replica_database_url(cut_off[i], format("127.0.0.1:%d%s", side->proxy.port, database));
+    partition->n = n;
+    tcp_proxy_start(&partition->proxy, (uint16_t)strtol(port + 1, NULL, 10));
+    for (size_t i = 0; i < partition->n; i++) {
+        const char *url = replica_database_url(
+            cut_off[i], format("127.0.0.1:%d%s", partition->proxy.port, database));
 
-        replica_launch_of(&side->replicas[i], cut_off[i],
+        replica_launch_of(&partition->replicas[i], cut_off[i],
                           (const char *const[]){format("DATABASE_URL=%s", url), NULL});
     }
-    replica_start(&side->gateway, (const char *const[]){"COMMAND_TIMEOUT_MS=1000", NULL});
-    for (size_t i = 0; i < side->n; i++)
-        replica_await(&side->replicas[i]);
-    org_new(&side->org);
-    json_decref(convctl("org", "set", side->org.id, "--rate-limit", "100000", NULL));
-    side->load = load_start_at(side->gateway.base, &side->org, RATE);
+    replica_start(&partition->gateway, (const char *const[]){"COMMAND_TIMEOUT_MS=1000", NULL});
+    for (size_t i = 0; i < partition->n; i++)
+        replica_await(&partition->replicas[i]);
+    org_new(&partition->org);
+    json_decref(convctl("org", "set", partition->org.id, "--rate-limit", "100000", NULL));
+    partition->load = load_start_at(partition->gateway.base, &partition->org, RATE);
 }
 
-static void close_side(struct side *side)
+static void close_partition(struct partition *partition)
 {
-    replicas_stop(side->replicas, side->n);
-    replica_stop(&side->gateway);
-    tcp_proxy_cut(&side->proxy);
+    replicas_stop(partition->replicas, partition->n);
+    replica_stop(&partition->gateway);
+    tcp_proxy_cut(&partition->proxy);
 }
 
 static bool are_unready(void *closure)
 {
-    const struct side *side = closure;
+    const struct partition *partition = closure;
 
-    for (size_t i = 0; i < side->n; i++) {
-        const struct client_response *readiness = replica_ask(&side->replicas[i], "/readyz");
+    for (size_t i = 0; i < partition->n; i++) {
+        const struct client_response *readiness = replica_ask(&partition->replicas[i], "/readyz");
 
         if (readiness->status != 503 || strstr(readiness->body, "database") == NULL)
             return false;
@@ -88,25 +88,25 @@ static long long answered(const struct replica *replica)
     return sum;
 }
 
-struct standing {
-    const struct side *side;
+struct snapshot {
+    const struct partition *partition;
     long long before[ALL];
 };
 
-static void note(struct standing *standing, const struct side *side)
+static void take_snapshot(struct snapshot *snapshot, const struct partition *partition)
 {
-    standing->side = side;
-    for (size_t i = 0; i < side->n; i++)
-        standing->before[i] = answered(&side->replicas[i]);
+    snapshot->partition = partition;
+    for (size_t i = 0; i < partition->n; i++)
+        snapshot->before[i] = answered(&partition->replicas[i]);
 }
 
 static bool have_all_answered(void *closure)
 {
-    const struct standing *standing = closure;
+    const struct snapshot *snapshot = closure;
 
-    for (size_t i = 0; i < standing->side->n; i++) {
-        json_decref(convctl("org", "get", standing->side->org.id, NULL));
-        if (answered(&standing->side->replicas[i]) == standing->before[i])
+    for (size_t i = 0; i < snapshot->partition->n; i++) {
+        json_decref(convctl("org", "get", snapshot->partition->org.id, NULL));
+        if (answered(&snapshot->partition->replicas[i]) == snapshot->before[i])
             return false;
     }
     return true;
@@ -115,16 +115,16 @@ static bool have_all_answered(void *closure)
 /* Requests and commands go on, and none of them gets any. */
 static bool have_all_left(void *closure)
 {
-    struct standing *standing = closure;
-    const struct side *side = standing->side;
+    struct snapshot *snapshot = closure;
+    const struct partition *partition = snapshot->partition;
 
-    note(standing, side);
-    cr_assert(load_await_served(side->load, SOME, WITHIN_MS), "requests still fail");
+    take_snapshot(snapshot, partition);
+    cr_assert(load_await_served(partition->load, SOME, WITHIN_MS), "requests still fail");
     for (int i = 0; i < COMMANDS; i++)
-        if (!convctl_succeeds("org", "get", side->org.id, NULL))
+        if (!convctl_succeeds("org", "get", partition->org.id, NULL))
             return false;
-    for (size_t i = 0; i < side->n; i++)
-        if (answered(&side->replicas[i]) != standing->before[i])
+    for (size_t i = 0; i < partition->n; i++)
+        if (answered(&partition->replicas[i]) != snapshot->before[i])
             return false;
     return true;
 }
@@ -134,36 +134,37 @@ static bool have_all_left(void *closure)
 static void split_under_load(size_t n, void (*cut_off_by)(struct tcp_proxy *),
                              void (*mend_by)(struct tcp_proxy *))
 {
-    struct side side;
-    struct standing standing;
+    struct partition partition;
+    struct snapshot snapshot;
     int64_t cut_us, left_us;
 
-    open_side(&side, n);
-    note(&standing, &side);
-    cr_assert(stack_wait(have_all_answered, &standing, WITHIN_MS), "one of them does nothing");
+    open_partition(&partition, n);
+    take_snapshot(&snapshot, &partition);
+    cr_assert(stack_wait(have_all_answered, &snapshot, WITHIN_MS), "one of them does nothing");
     cut_us = clock_mono_us();
-    cut_off_by(&side.proxy);
-    cr_assert(stack_wait(are_unready, &side, WITHIN_MS), "one of them notices nothing");
-    cr_assert(stack_wait(have_all_left, &standing, WITHIN_MS), "one of them goes on");
+    cut_off_by(&partition.proxy);
+    cr_assert(stack_wait(are_unready, &partition, WITHIN_MS), "one of them notices nothing");
+    cr_assert(stack_wait(have_all_left, &snapshot, WITHIN_MS), "one of them goes on");
     left_us = clock_mono_us();
-    cr_assert(have_all_left(&standing), "one of them goes on");
-    mend_by(&side.proxy);
+    cr_assert(have_all_left(&snapshot), "one of them goes on");
+    mend_by(&partition.proxy);
     for (size_t i = 0; i < n; i++)
-        replica_await(&side.replicas[i]);
-    note(&standing, &side);
-    cr_assert(stack_wait(have_all_answered, &standing, WITHIN_MS), "one of them does nothing");
-    load_stop(side.load);
+        replica_await(&partition.replicas[i]);
+    take_snapshot(&snapshot, &partition);
+    cr_assert(stack_wait(have_all_answered, &snapshot, WITHIN_MS), "one of them does nothing");
+    load_stop(partition.load);
     fprintf(stderr, "%d of %d failed; the last %lld ms after the cut\n",
-            load_failures(side.load, cut_us, left_us), load_sent(side.load, cut_us, left_us),
-            load_last_failure_us(side.load) == 0
+            load_failures(partition.load, cut_us, left_us),
+            load_sent(partition.load, cut_us, left_us),
+            load_last_failure_us(partition.load) == 0
                 ? 0LL
-                : (load_last_failure_us(side.load) - cut_us) / 1000LL);
-    cr_assert_lt(load_last_failure_us(side.load), left_us);
-    cr_assert_eq(load_failures(side.load, 0, cut_us), 0, "a request failed before");
-    cr_assert_leq(load_failures(side.load, cut_us, left_us) * 100,
-                  load_sent(side.load, cut_us, left_us) * FAIL_MAX);
-    load_check_consistency(side.load);
-    close_side(&side);
+                : (load_last_failure_us(partition.load) - cut_us) / 1000LL);
+    cr_assert_lt(load_last_failure_us(partition.load), left_us);
+    cr_assert_eq(load_failures(partition.load, 0, cut_us), 0, "a request failed before");
+    cr_assert_leq(load_failures(partition.load, cut_us, left_us) * 100,
+                  load_sent(partition.load, cut_us, left_us) * FAIL_MAX);
+    load_check_consistency(partition.load);
+    close_partition(&partition);
 }
 
 Test(partition, a_link_that_is_cut_costs_requests_for_a_moment)

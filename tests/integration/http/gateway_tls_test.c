@@ -9,44 +9,46 @@
 TestSuite(gateway_tls, .init = api_open);
 
 /* What a client is ready for. */
-struct offer {
+struct tls_offer {
     int version;           /* this one alone */
     const char *protocols; /* ALPN: each with its length in front, NULL = none */
 };
 
-struct line {
+struct tls_connection {
     SSL_CTX *context;
     SSL *tls;
 };
 
-static void hang_up(struct line *line)
+static void hang_up(struct tls_connection *connection)
 {
-    SSL_free(line->tls);
-    SSL_CTX_free(line->context);
+    SSL_free(connection->tls);
+    SSL_CTX_free(connection->context);
 }
 
 /* Whether the handshake succeeds. */
-static bool call(const struct offer *offer, struct line *line)
+static bool call(const struct tls_offer *offer, struct tls_connection *connection)
 {
     const char *address = format("127.0.0.1:%s", stack_setting("GATEWAY_TLS_PORT"));
     BIO *bio = BIO_new_connect(address);
 
-    line->context = SSL_CTX_new(TLS_client_method());
+    connection->context = SSL_CTX_new(TLS_client_method());
     cr_assert_eq(
-        SSL_CTX_load_verify_locations(line->context, stack_setting("GATEWAY_TLS_CERT"), NULL), 1);
-    SSL_CTX_set_verify(line->context, SSL_VERIFY_PEER, NULL);
+        SSL_CTX_load_verify_locations(connection->context, stack_setting("GATEWAY_TLS_CERT"), NULL),
+        1);
+    SSL_CTX_set_verify(connection->context, SSL_VERIFY_PEER, NULL);
     /* So that it is not the client's library that refuses the old ones. */
-    cr_assert_eq(SSL_CTX_set_cipher_list(line->context, "ALL:@SECLEVEL=0"), 1);
-    cr_assert_eq(SSL_CTX_set_min_proto_version(line->context, offer->version), 1);
-    cr_assert_eq(SSL_CTX_set_max_proto_version(line->context, offer->version), 1);
+    cr_assert_eq(SSL_CTX_set_cipher_list(connection->context, "ALL:@SECLEVEL=0"), 1);
+    cr_assert_eq(SSL_CTX_set_min_proto_version(connection->context, offer->version), 1);
+    cr_assert_eq(SSL_CTX_set_max_proto_version(connection->context, offer->version), 1);
     if (offer->protocols != NULL)
-        cr_assert_eq(SSL_CTX_set_alpn_protos(line->context, (const unsigned char *)offer->protocols,
+        cr_assert_eq(SSL_CTX_set_alpn_protos(connection->context,
+                                             (const unsigned char *)offer->protocols,
                                              (unsigned)strlen(offer->protocols)),
                      0);
-    line->tls = SSL_new(line->context);
+    connection->tls = SSL_new(connection->context);
     cr_assert_eq(BIO_do_connect(bio), 1, "nobody at %s", address);
-    SSL_set_bio(line->tls, bio, bio);
-    return SSL_connect(line->tls) == 1;
+    SSL_set_bio(connection->tls, bio, bio);
+    return SSL_connect(connection->tls) == 1;
 }
 
 Test(gateway_tls, is_of_version_1_2_or_1_3)
@@ -60,25 +62,25 @@ Test(gateway_tls, is_of_version_1_2_or_1_3)
                     {TLS1_3_VERSION, true}};
 
     for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
-        struct line line;
+        struct tls_connection connection;
 
-        cr_assert_eq(call(&(struct offer){.version = versions[i].version}, &line),
+        cr_assert_eq(call(&(struct tls_offer){.version = versions[i].version}, &connection),
                      versions[i].is_taken, "version %x", (unsigned)versions[i].version);
-        hang_up(&line);
+        hang_up(&connection);
     }
 }
 
 static void expect_chosen(const char *protocols, const char *expected)
 {
     const unsigned char *chosen;
-    struct line line;
+    struct tls_connection connection;
     unsigned n;
 
-    cr_assert(call(&(struct offer){TLS1_3_VERSION, protocols}, &line));
-    SSL_get0_alpn_selected(line.tls, &chosen, &n);
+    cr_assert(call(&(struct tls_offer){TLS1_3_VERSION, protocols}, &connection));
+    SSL_get0_alpn_selected(connection.tls, &chosen, &n);
     cr_assert_eq(n, strlen(expected));
     cr_assert(n == 0 || memcmp(chosen, expected, n) == 0);
-    hang_up(&line);
+    hang_up(&connection);
 }
 
 Test(gateway_tls, carries_http_1_1_whatever_else_is_offered)
@@ -90,18 +92,18 @@ Test(gateway_tls, carries_http_1_1_whatever_else_is_offered)
 Test(gateway_tls, answers_the_preface_of_http_2_as_any_request_that_is_unsound)
 {
     static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-    struct line line;
+    struct tls_connection connection;
     char response[2048];
     size_t n = 0;
     int got;
 
-    cr_assert(call(&(struct offer){TLS1_3_VERSION, "\x02h2"}, &line));
-    cr_assert_eq(SSL_write(line.tls, preface, sizeof(preface) - 1), (int)sizeof(preface) - 1);
+    cr_assert(call(&(struct tls_offer){TLS1_3_VERSION, "\x02h2"}, &connection));
+    cr_assert_eq(SSL_write(connection.tls, preface, sizeof(preface) - 1), (int)sizeof(preface) - 1);
     while (n < sizeof(response) - 1 &&
-           (got = SSL_read(line.tls, response + n, (int)(sizeof(response) - 1 - n))) > 0)
+           (got = SSL_read(connection.tls, response + n, (int)(sizeof(response) - 1 - n))) > 0)
         n += (size_t)got;
     response[n] = '\0';
     cr_assert_eq(strncmp(response, "HTTP/1.1 400 ", 13), 0, "%s", response);
     cr_assert_not_null(strstr(response, "\"type\":\"error.list\""), "%s", response);
-    hang_up(&line);
+    hang_up(&connection);
 }

@@ -207,16 +207,16 @@ static const char *const foreign[] = {
 };
 enum { FOREIGN = ARRAY_SIZE(foreign) };
 
-struct strangers {
+struct foreign_services {
     struct bus *bus;
     struct bus_mailbox *asked;
     atomic_bool is_over;
     size_t responses;
 };
 
-static void *be_strangers(void *closure)
+static void *run_foreign_services(void *closure)
 {
-    struct strangers *self = closure;
+    struct foreign_services *self = closure;
 
     while (!atomic_load(&self->is_over)) {
         struct bus_message *message;
@@ -238,18 +238,18 @@ static void *be_strangers(void *closure)
 
 Test(discovery, of_other_systems_is_not_what_convctl_lists)
 {
-    struct strangers strangers = {.bus = NULL};
+    struct foreign_services others = {.bus = NULL};
     pthread_t thread;
     json_t *list;
 
     open_bus();
-    strangers.bus = bus;
-    strangers.asked = bus_serve(bus, "$SRV.STATS", NULL);
+    others.bus = bus;
+    others.asked = bus_serve(bus, "$SRV.STATS", NULL);
     (void)bus_flush(bus);
-    cr_assert_eq(pthread_create(&thread, NULL, be_strangers, &strangers), 0);
+    cr_assert_eq(pthread_create(&thread, NULL, run_foreign_services, &others), 0);
     list = never_free(convctl("service", "list", NULL));
-    atomic_store(&strangers.is_over, true);
+    atomic_store(&others.is_over, true);
     cr_assert_eq(pthread_join(thread, NULL), 0);
-    cr_assert_eq(strangers.responses, FOREIGN);
+    cr_assert_eq(others.responses, FOREIGN);
     expect_services(list);
 }

@@ -81,34 +81,34 @@ static const char *text(const json_t *span, const char *name)
 
 /* -- the logs --------------------------------------------------------------------------------- */
 
-struct sought {
+struct log_search {
     const char *service, *request_id, *message;
     const json_t *line;
 };
 
 static bool is_logged(void *closure)
 {
-    struct sought *sought = closure;
-    const char *path = format("%s/log/%s-of-tests.log", stack_setting("RUN_DIR"), sought->service);
+    struct log_search *search = closure;
+    const char *path = format("%s/log/%s-of-tests.log", stack_setting("RUN_DIR"), search->service);
     FILE *file = fopen(path, "re");
     char line[4200];
 
     cr_assert_not_null(file, "%s", path);
-    while (sought->line == NULL && fgets(line, sizeof(line), file) != NULL)
-        if (strstr(line, sought->request_id) != NULL && strstr(line, sought->message) != NULL)
-            sought->line = never_free(json_loads(line, 0, NULL));
+    while (search->line == NULL && fgets(line, sizeof(line), file) != NULL)
+        if (strstr(line, search->request_id) != NULL && strstr(line, search->message) != NULL)
+            search->line = never_free(json_loads(line, 0, NULL));
     fclose(file);
-    return sought->line != NULL;
+    return search->line != NULL;
 }
 
 /* The line of a replica's log about that request with that message: it may come after the answer.
  */
 static const json_t *line_of(const char *service, const char *request_id, const char *message)
 {
-    struct sought sought = {service, request_id, message, NULL};
+    struct log_search search = {service, request_id, message, NULL};
 
-    cr_assert(stack_wait(is_logged, &sought, 30000), "%s says nothing of %s", service, request_id);
-    return sought.line;
+    cr_assert(stack_wait(is_logged, &search, 30000), "%s says nothing of %s", service, request_id);
+    return search.line;
 }
 
 static void expect_logged(const char *service, const char *message, const char *request_id,
