@@ -11,7 +11,7 @@
 #include "common/base/buf.h"
 #include "common/base/status.h"
 #include "common/base/uuid.h"
-#include "common/json/errors.h"
+#include "common/json/fields.h"
 #include "proto/operation.h"
 #include "proto/outcome.h"
 

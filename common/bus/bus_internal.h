@@ -4,8 +4,7 @@
  * bus.c      opening and closing; waiting, reading and writing on the owner's thread
  * link.c     dialing, adopting, letting go, and the callbacks by which nats.c tells of the link
  * mailbox.c  subscriptions and the messages that come from them
- * publish.c  publishing
- * request.c  requests and their replies; requests that block
+ * request.c  publishing; requests and their replies; requests that block
  */
 #ifndef COMMON_BUS_BUS_INTERNAL_H
 #define COMMON_BUS_BUS_INTERNAL_H

@@ -1,5 +1,6 @@
 /*
- * crypto - hashes, random bytes and comparisons. The only user of OpenSSL's EVP (TLS set-up apart).
+ * crypto - hashes, random bytes and comparisons; passwords and tokens. The only user of OpenSSL's
+ *          EVP, TLS set-up apart.
  *
  * Threads  Any.
  * Fails    The primitives cannot fail on a sane machine; when OpenSSL says otherwise the process
@@ -27,6 +28,8 @@ void crypto_random(void *out, size_t n);
 bool crypto_equal(const void *a, const void *b, size_t n); /* constant time */
 void crypto_wipe(void *p, size_t n);                       /* not optimised away */
 
+/* -- passwords -------------------------------------------------------------------------------- */
+
 /* scrypt (RFC 7914), N=2^15 r=8 p=3, 32 MiB and about 150 ms; `hash` holds parameters, salt and
    digest as text: "scrypt$15$8$3$SALT$DIGEST" in hex. */
 #define CRYPTO_PASSWORD_TEXT 128
@@ -38,5 +41,23 @@ void crypto_password_hash(struct str password, char hash[CRYPTO_PASSWORD_TEXT]);
 bool crypto_password_matches(struct str password, const char *hash);
 /* It was made when hashing cost less than crypto_password_hash() makes it cost now. */
 bool crypto_password_is_dated(const char *hash);
+
+/* -- tokens ----------------------------------------------------------------------------------- */
+
+/* API keys: `svc_live_` or `svc_read_`, 32 random base62 characters, 6 characters of the CRC-32 (of all
+   before it, IEEE polynomial) in base62, so that a typing error or a made-up key is told apart without
+   asking anybody. Only its SHA-256 is ever stored or sent. */
+#define TOKEN_TEXT 47 /* 9 + 32 + 6 */
+
+enum token_kind {
+    TOKEN_MALFORMED, /* wrong prefix, length, alphabet or checksum */
+    TOKEN_LIVE,
+    TOKEN_READ,
+    TOKEN_LEGACY, /* `svc_test_` and anything behind it that does not end in a blank */
+};
+
+void token_make(enum token_kind kind, char text[TOKEN_TEXT + 1]);
+enum token_kind token_classify(struct str token);
+void token_hash(struct str token, uint8_t hash[SHA256_BYTES]);
 
 #endif

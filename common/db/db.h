@@ -121,4 +121,14 @@ int db_last_statement(const struct db *db);
 size_t db_last_entry(const struct db *db);
 #define DB_NO_ENTRY SIZE_MAX /* none in particular: the link, or the commit itself */
 
+/* -- what error codes mean ----------------------------------------------------------------------- */
+
+/* ST_RETRY: lost a race; ST_UNAVAILABLE: the server cannot serve now; ST_INTERNAL: anything else.
+ */
+enum status sqlstate_status(const char *sqlstate);
+
+/* The connection is of no further use, although the socket may still look sound: the server is
+   going away, has become read-only, or no longer knows what was prepared. */
+bool sqlstate_ends_link(const char *sqlstate);
+
 #endif

@@ -8,7 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/watchdog.h"
-#include "common/db/result.h"
+#include "common/db/db.h"
 
 enum {
     ATTEMPT_US = 5 * 1000 * 1000,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "common/db/result.h"
+#include "common/db/db.h"
 
 void pipeline_clear(struct pipeline *pipeline)
 {

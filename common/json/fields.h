@@ -1,5 +1,5 @@
 /*
- * fields - reads a JSON object from outside by a table of its fields.
+ * fields - reads a JSON object from outside by a table of its fields; what is wrong with a request.
  *
  *     static const struct field search_fields[] = {
  *         {.name = "query", .kind = FIELD_CUSTOM, .required = true, .read = query_read,
@@ -10,8 +10,10 @@
  * What     Every member is checked where it stands: errors come in the order of the document,
  *          then the missing fields in the order of the table. A member that the table does not name
  *          is refused by its path; so is null, unless the field is nullable.
- * Owns     What is read is copied into the arena of `errors`; nothing points into the tree.
- * Threads  Any; pure.
+ *          Errors are kept up to ERRORS_MAX, in that order; further ones are dropped.
+ * Owns     What is read, and the texts of errors, are copied into the arena of `errors`; nothing
+ *          points into the tree.
+ * Threads  Any; one at a time for each struct errors.
  * Fails    Errors are added to `errors`; what is written to the target then means nothing.
  */
 #ifndef COMMON_JSON_FIELDS_H
@@ -21,11 +23,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/arena.h"
+#include "common/base/buf.h"
 #include "common/base/status.h"
 #include "common/base/str.h"
-#include "common/json/errors.h"
 #include "common/json/json.h"
 #include "proto/outcome.h"
+
+/* -- errors ------------------------------------------------------------------------------------- */
+
+#define ERRORS_MAX 10
+
+struct error {
+    const char *code;    /* from proto/outcome.def; static */
+    const char *message; /* never quotes a secret; ends without a full stop */
+    const char *field;   /* path such as `query.value[1].operator`; NULL = none */
+};
+
+struct errors {
+    struct arena *arena;
+    size_t n;
+    struct error at[ERRORS_MAX];
+};
+
+void errors_init(struct errors *errors, struct arena *arena);
+/* `field` may be NULL. `message` is a printf format. */
+void errors_add(struct errors *errors, const char *code, const char *field, const char *message,
+                ...) __attribute__((format(printf, 4, 5)));
+/* The array that stands under "errors" in an answer: [{"code":...,"message":...,"field":...}, ...] */
+void errors_write(const struct errors *errors, struct buf *out);
+
+/* -- fields ------------------------------------------------------------------------------------- */
 
 enum field_kind {
     FIELD_TEXT,       /* struct str: `min` to `max` code points, no U+0000 */

@@ -10,7 +10,7 @@
  */
 #include "common/base/ascii.h"
 #include "common/base/clock.h"
-#include "common/crypto/token.h"
+#include "common/crypto/crypto.h"
 #include "common/json/fields.h"
 #include "proto/subject.h"
 #include "services/access/access.h"

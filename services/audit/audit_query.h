@@ -15,7 +15,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/uuid.h"
-#include "common/json/errors.h"
+#include "common/json/fields.h"
 #include "proto/operation.h"
 
 #define AUDIT_PER_PAGE_DEFAULT 50

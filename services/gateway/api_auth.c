@@ -1,6 +1,6 @@
 #include "services/gateway/api_auth.h"
 
-#include "common/crypto/token.h"
+#include "common/crypto/crypto.h"
 
 /* -- the key --------------------------------------------------------------------------------- */
 

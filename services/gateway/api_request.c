@@ -1,7 +1,7 @@
 #include "services/gateway/api_request.h"
 
 #include "common/base/clock.h"
-#include "common/crypto/token.h"
+#include "common/crypto/crypto.h"
 #include "common/http/media.h"
 #include "services/gateway/api_auth.h"
 #include "services/gateway/api_command.h"

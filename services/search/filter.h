@@ -9,7 +9,7 @@
 #define SERVICES_SEARCH_FILTER_H
 
 #include "common/base/arena.h"
-#include "common/json/errors.h"
+#include "common/json/fields.h"
 #include "common/json/json.h"
 
 /*

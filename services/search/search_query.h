@@ -13,7 +13,7 @@
 
 #include "common/base/uuid.h"
 #include "common/crypto/cursor.h"
-#include "common/json/errors.h"
+#include "common/json/fields.h"
 #include "services/search/filter.h"
 
 #define SEARCH_QUERY_FILTERS_MAX      50 /* that of the contact included */

@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "common/base/log.h"
-#include "common/crypto/token.h"
+#include "common/crypto/crypto.h"
 #include "common/http/media.h"
 #include "services/gateway/api_auth.h"
 #include "services/gateway/api_route.h"

@@ -1,7 +1,7 @@
 /* The rules for strings hold for any bytes, and a key is what its checksum says. */
 #include "common/base/log.h"
 #include "common/base/text.h"
-#include "common/crypto/token.h"
+#include "common/crypto/crypto.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
-#include "common/crypto/token.h"
+#include "common/crypto/crypto.h"
 #include "tests/support/api_client.h"
 #include "tests/support/gateway_restart.h"
 #include "tests/support/http_connection.h"

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "common/base/clock.h"
-#include "common/crypto/token.h"
+#include "common/crypto/crypto.h"
 #include "tests/support/api_client.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"

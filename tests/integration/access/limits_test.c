@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
-#include "common/crypto/token.h"
+#include "common/crypto/crypto.h"
 #include "common/http/throttle.h"
 #include "services/gateway/key_lookup.h"
 #include "tests/support/api_client.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/base/ascii.h"
-#include "common/crypto/token.h"
+#include "common/crypto/crypto.h"
 #include "tests/support/api_client.h"
 #include "tests/support/http_connection.h"
 #include "tests/support/nats_client.h"

@@ -3,6 +3,57 @@
 
 #include "common/json/fields.h"
 
+static struct arena arena;
+static struct errors errors;
+
+static void setup(void)
+{
+    arena_init(&arena, 1 << 20);
+    errors_init(&errors, &arena);
+}
+
+static void teardown(void)
+{
+    arena_release(&arena);
+}
+
+TestSuite(errors, .init = setup, .fini = teardown);
+
+static struct str written(void)
+{
+    struct buf out;
+
+    buf_init(&out, &arena, 64);
+    errors_write(&errors, &out);
+    return buf_str(&out);
+}
+
+Test(errors, none_is_an_empty_array)
+{
+    cr_assert(str_equal(written(), STR("[]")));
+}
+
+Test(errors, stand_in_the_order_they_came)
+{
+    char field[] = "from.email";
+
+    errors_add(&errors, "parameter_invalid", field, "at most %d \"characters\"", 255);
+    memset(field, 'x', sizeof(field) - 1);
+    errors_add(&errors, "not_found", NULL, "no such thing");
+    cr_assert(str_equal(written(), STR("[{\"code\":\"parameter_invalid\",\"message\":\"at most 255 "
+                                       "\\\"characters\\\"\",\"field\":\"from.email\"},"
+                                       "{\"code\":\"not_found\",\"message\":\"no such thing\"}]")),
+              "%.*s", STR_ARG(written()));
+}
+
+Test(errors, beyond_the_tenth_are_dropped)
+{
+    for (int i = 1; i <= ERRORS_MAX + 5; i++)
+        errors_add(&errors, "c", NULL, "%d", i);
+    cr_assert_eq(errors.n, ERRORS_MAX);
+    cr_assert_str_eq(errors.at[ERRORS_MAX - 1].message, "10");
+}
+
 struct target {
     struct str text, name, cursor, id, color;
     struct field_int count;
@@ -10,11 +61,11 @@ struct target {
     bool was_read;
 };
 
-static void note(json_t *value, const char *path, void *slot, struct errors *errors)
+static void note(json_t *value, const char *path, void *slot, struct errors *noted)
 {
     *(bool *)slot = true;
     if (!json_is_array(value))
-        errors_add(errors, "parameter_invalid", path, "must be an array");
+        errors_add(noted, "parameter_invalid", path, "must be an array");
 }
 
 static const char *const colors[] = {"red", "green", NULL};
@@ -49,22 +100,9 @@ static const struct field fields[] = {
     FIELDS_END,
 };
 
-static struct arena arena;
-static struct errors errors;
 static struct target target;
 
-static void start(void)
-{
-    arena_init(&arena, 1 << 20);
-    errors_init(&errors, &arena);
-}
-
-static void stop(void)
-{
-    arena_release(&arena);
-}
-
-TestSuite(fields, .init = start, .fini = stop);
+TestSuite(fields, .init = setup, .fini = teardown);
 
 static bool read(const char *body)
 {

@@ -1,5 +1,5 @@
 #include "common/base/ascii.h"
-#include "common/crypto/token.h"
+#include "common/crypto/crypto.h"
 #include "tests/unit/services/access/parse_fixture.h"
 
 #define INVALID "parameter_invalid"

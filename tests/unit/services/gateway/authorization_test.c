@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-#include "common/crypto/token.h"
+#include "common/crypto/crypto.h"
 
 static char token[TOKEN_TEXT + 1];
 

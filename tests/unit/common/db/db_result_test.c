@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 
 #include "common/base/str.h"
-#include "common/db/result.h"
+#include "common/db/db.h"
 
 Test(sqlstate, calls_a_lost_race_a_retry)
 {
