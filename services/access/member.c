@@ -273,12 +273,10 @@ static enum status accept(struct command *command, struct db *db, const struct i
 static enum status invitation_reply(struct command *command, struct db *db, void *service)
 {
     const struct invitation *body = command->input;
-    enum status st = password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_ADDRESS)
-                         ? password_attempts_refuse(&body->attempts, command)
-                         : accept(command, db, body);
 
-    crypto_wipe((char *)body->password.p, body->password.n);
-    return st;
+    return password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_ADDRESS)
+               ? password_attempts_refuse(&body->attempts, command)
+               : accept(command, db, body);
 }
 
 const struct command_handler access_invitation = {
@@ -350,18 +348,13 @@ static enum status user_create_parse(struct command *command, void *service)
     const struct uuid id = uuid_v7(clock_us());
     struct user_create *body = command->input;
 
-    if (body->password.p != NULL && password_is_easy(body->password, body->email)) {
-        crypto_wipe((char *)body->password.p, body->password.n);
+    if (body->password.p != NULL && password_is_easy(body->password, body->email))
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "password", PASSWORD_EASY);
-    }
     if (body->password.p == NULL) {
         query->secret_name = "password";
         query->secret = body->password = make_password(command->arena);
     }
     crypto_password_hash(body->password, hash);
-    if (query->secret_name == NULL)
-        crypto_wipe((char *)body->password.p, body->password.n);
-
     params_add_id(&query->params, command->arena, &id);
     params_add(&query->params, body->email);
     params_add(&query->params, body->role);

@@ -207,8 +207,9 @@ static enum status change(struct command *command, struct db *db,
     return ST_OK;
 }
 
-static enum status reply(struct command *command, struct db *db, const struct change_password *body)
+static enum status password_reply(struct command *command, struct db *db, void *service)
 {
+    const struct change_password *body = command->input;
     const struct db_rows *rows = db_result(db, body->found);
     const char *hash;
 
@@ -223,16 +224,6 @@ static enum status reply(struct command *command, struct db *db, const struct ch
         return change(command, db, body, str_of(hash));
     password_attempts_note(&body->attempts, command->arena, db);
     return command_refuse(command, OUTCOME_PARAMETER_INVALID, "password", "is incorrect");
-}
-
-static enum status password_reply(struct command *command, struct db *db, void *service)
-{
-    const struct change_password *body = command->input;
-    enum status st = reply(command, db, body);
-
-    crypto_wipe((char *)body->password.p, body->password.n);
-    crypto_wipe((char *)body->new_password.p, body->new_password.n);
-    return st;
 }
 
 const struct command_handler access_password = {

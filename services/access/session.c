@@ -390,8 +390,9 @@ static enum status open_for(struct command *command, struct db *db, const struct
     return st;
 }
 
-static enum status reply(struct command *command, struct db *db, const struct access *self)
+static enum status sign_in_reply(struct command *command, struct db *db, void *service)
 {
+    const struct access *self = service;
     const struct sign_in *body = command->input;
     const struct db_rows *rows = db_result(db, body->found);
     size_t fits[USERS_MAX], n, n_open = count_open(body, db);
@@ -405,15 +406,6 @@ static enum status reply(struct command *command, struct db *db, const struct ac
         return command_refuse(command, OUTCOME_UNAUTHORIZED, NULL, "Email or password is wrong");
     }
     return n > 1 ? reply_choice(command, rows, fits, n) : open_for(command, db, body, fits[0]);
-}
-
-static enum status sign_in_reply(struct command *command, struct db *db, void *service)
-{
-    const struct sign_in *body = command->input;
-    enum status st = reply(command, db, service);
-
-    crypto_wipe((char *)body->password.p, body->password.n);
-    return st;
 }
 
 const struct command_handler access_sign_in = {
