@@ -34,8 +34,8 @@ struct audit_log_entry {
     struct uuid conversation_id, contact_id; /* nil = null */
 };
 
-/* The parameters of a statement that appends entries, $1 first: each is an array with one element an
-   entry. sql/append_entries.sql is the pattern. */
+/* The parameters of a statement that appends entries, $1 first: each is an array with one element
+   an entry. sql/append_entries.sql is the pattern. */
 enum audit_log_column {
     AUDIT_LOG_ORGANIZATION_ID, /* uuid[] */
     AUDIT_LOG_CREATED_MS,      /* bigint[]: the Unix milliseconds in the request id */

@@ -1,8 +1,8 @@
 /*
  * ascii - classes of characters and hexadecimal digits.
  *
- * What     Only the characters of ASCII belong to a class, whatever the locale says; bytes from 0x80 on
- *          belong to none.
+ * What     Only the characters of ASCII belong to a class, whatever the locale says; bytes from
+ *          0x80 on belong to none.
  * Threads  Any; pure functions.
  */
 #ifndef COMMON_BASE_ASCII_H

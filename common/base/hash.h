@@ -1,8 +1,9 @@
 /*
  * hash - spreads keys that clients choose over the buckets of a table.
  *
- * What     Not for secrets, and not to be stored: with another seed it is another function. The seed is
- *          random and a program's own, so a client cannot find keys that fall into one bucket.
+ * What     Not for secrets, and not to be stored: with another seed it is another function. The
+ *          seed is random and a program's own, so a client cannot find keys that fall into one
+ *          bucket.
  * Threads  Any.
  */
 #ifndef COMMON_BASE_HASH_H

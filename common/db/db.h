@@ -97,8 +97,8 @@ enum status db_failure(const struct db *db);
 /* How many statements the batch has so far: the next one's index. */
 size_t db_added(const struct db *db);
 
-/* What is added from now on is spare: when the results of the batch hold more than `bytes`, one that
-   is not small is thrown away as it comes. 0 = it is not spare, as in the beginning. */
+/* What is added from now on is spare: when the results of the batch hold more than `bytes`, one
+   that is not small is thrown away as it comes. 0 = it is not spare, as in the beginning. */
 void db_add_spare(struct db *db, size_t bytes);
 #define DB_SMALL (64 * 1024)
 /* How many bytes were thrown away; 0 = the result is there. */

@@ -60,7 +60,28 @@ struct handler {
     struct admin *admin;
 };
 
-/* -- answers --------------------------------------------------------------------------------- */
+/* -- what h2o keeps ---------------------------------------------------------------------------- */
+
+enum { KEPT_MAX = 16 }; /* h2o 2.2.5's own bound, for each kind */
+
+/* There is no call for it: take each block out of the store and hand it to free() instead of h2o.
+ */
+void recycle_release(void)
+{
+    for (int i = 0; i < KEPT_MAX; i++) {
+        h2o_mem_pool_t pool;
+        h2o_mem_init_pool(&pool);
+        (void)h2o_mem_alloc_pool(&pool, 1);
+        free(pool.chunks);
+
+        h2o_buffer_t *input;
+        h2o_buffer_init(&input, &h2o_socket_buffer_prototype);
+        (void)h2o_buffer_reserve(&input, 1);
+        free(input);
+    }
+}
+
+/* -- answers ----------------------------------------------------------------------------------- */
 
 static const char *reason_of(int status)
 {
@@ -152,7 +173,7 @@ static int on_request(h2o_handler_t *self, h2o_req_t *req)
     return 0;
 }
 
-/* -- connections ----------------------------------------------------------------------------- */
+/* -- connections ------------------------------------------------------------------------------- */
 
 static void on_acceptable(h2o_socket_t *listener, const char *error);
 
@@ -217,7 +238,7 @@ static void on_acceptable(h2o_socket_t *listener, const char *error)
     h2o_accept(&admin->accept, sock);
 }
 
-/* -- the thread ------------------------------------------------------------------------------ */
+/* -- the thread -------------------------------------------------------------------------------- */
 
 static void on_stop(h2o_socket_t *sock, const char *error)
 {
@@ -352,23 +373,4 @@ void admin_stop(struct admin *admin)
     pthread_join(admin->thread, NULL);
     close(admin->stop_fd);
     free(admin);
-}
-
-enum { KEPT_MAX = 16 }; /* h2o 2.2.5's own bound, for each kind */
-
-/* There is no call for it: take each block out of the store and hand it to free() instead of h2o.
- */
-void recycle_release(void)
-{
-    for (int i = 0; i < KEPT_MAX; i++) {
-        h2o_mem_pool_t pool;
-        h2o_mem_init_pool(&pool);
-        (void)h2o_mem_alloc_pool(&pool, 1);
-        free(pool.chunks);
-
-        h2o_buffer_t *input;
-        h2o_buffer_init(&input, &h2o_socket_buffer_prototype);
-        (void)h2o_buffer_reserve(&input, 1);
-        free(input);
-    }
 }

@@ -19,6 +19,8 @@
 
 #include "common/base/status.h"
 
+/* -- the listener ------------------------------------------------------------------------------ */
+
 struct admin;
 
 struct admin_options {
@@ -32,16 +34,11 @@ struct admin_options {
 MUST_CHECK enum status admin_start(const struct admin_options *options, struct admin **out);
 void admin_stop(struct admin *admin); /* joins its thread; NULL is fine */
 
-/*
- * recycle - gives back what h2o keeps for reuse in a thread.
- *
- * What     h2o keeps up to 16 freed blocks of each kind for the next use on the same thread, and
- *          loses them when the thread ends. Call this last on a thread that ran h2o and ends before
- *          the process does.
- * Threads  Each for itself.
- * Fails    Never.
- */
+/* -- what h2o keeps ---------------------------------------------------------------------------- */
 
+/* h2o keeps up to 16 freed blocks of each kind for the next use on the same thread, and loses them
+   when the thread ends. This gives them back: call it last on a thread that ran h2o and ends before
+   the process does. */
 void recycle_release(void);
 
 #endif

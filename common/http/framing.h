@@ -10,7 +10,13 @@
  *          request without that body; h2o passes it to the handler at once, and the handler learns
  *          by framing_take() what was wrong. The connection must be closed after the answer, for
  *          where the next request starts is anybody's guess.
- * Threads  Any; what framing_take() reports belongs to the calling thread.
+ *          Its decoder of the chunked transfer coding (RFC 9112, 7.1) is strict: sizes of one to
+ *          eight hexadecimal digits and nothing around them, lines that end in CR LF, extensions of
+ *          at most 100 bytes a chunk and trailers, both of no consequence.
+ * Owns     Nothing. The state of a chunked body is kept in libh2o's own struct, zeroed at its
+ *          start.
+ * Threads  Any; what framing_take() reports belongs to the calling thread. One thread at a time for
+ *          a decoder.
  */
 #ifndef COMMON_HTTP_FRAMING_H
 #define COMMON_HTTP_FRAMING_H
@@ -19,6 +25,8 @@
 #include <sys/types.h>
 
 #include "common/http/phr.h"
+
+/* -- requests ---------------------------------------------------------------------------------- */
 
 #define FRAMING_BODY_MAX   65536 /* bytes of a request's body */
 #define FRAMING_HEADER_MAX 16384 /* bytes of request line and headers together */
@@ -41,14 +49,7 @@ enum framing_fault framing_take(void);
 int framing_status(enum framing_fault fault);          /* HTTP status */
 const char *framing_message(enum framing_fault fault); /* one sentence for the client */
 
-/*
- * chunked - a strict decoder of the chunked transfer coding (RFC 9112, 7.1).
- *
- * What     Sizes of one to eight hexadecimal digits and nothing around them, lines that end in CR
- *          LF, extensions of at most 100 bytes a chunk and trailers, both of no consequence.
- * Owns     Nothing. The state of a body is kept in libh2o's own struct, zeroed at its start.
- * Threads  One thread at a time for a decoder.
- */
+/* -- the chunked transfer coding --------------------------------------------------------------- */
 
 #define CHUNKED_MALFORMED  (-1)
 #define CHUNKED_INCOMPLETE (-2)

@@ -376,6 +376,8 @@ SSL_CTX *listener_tls(const char *cert_file, const char *key_file)
     return tls;
 }
 
+/* -- lingering close --------------------------------------------------------------------------- */
+
 #define TIMEOUT_MS 2000
 #define BYTES_MAX  (4 * 1024 * 1024)
 

@@ -7,7 +7,12 @@
  *          (a /24, an IPv6 /48) a quarter; one more is closed at once. When all are open, further
  *          ones wait in the kernel's queue for one that is idle: of those of the network that has
  *          most the one that has been idle for longest is shut.
- * Owns     The listening sockets, and the list of the open connections.
+ *          Closing a socket that has unread bytes makes the kernel reset the connection, which can
+ *          destroy the response on its way. So a connection whose request was not read to its end
+ *          gets a lingering close: a duplicate of the socket outlives h2o's, ends our side, reads
+ *          what still comes and throws it away, until the client closes, a limit of bytes or two
+ *          seconds.
+ * Owns     The listening sockets, the list of the open connections, and the duplicates.
  * Threads  The loop's.
  * Fails    ST_UNAVAILABLE when the port cannot be bound (logged).
  */
@@ -20,6 +25,8 @@
 
 #include "common/base/ip.h"
 #include "common/base/status.h"
+
+/* -- open connections -------------------------------------------------------------------------- */
 
 #define CLIENTS_BUCKETS 1024
 
@@ -34,6 +41,15 @@ struct clients {
     struct listener *first_listener;
 };
 
+void clients_init(struct clients *clients, size_t max, const struct networks *trusted);
+/* A request of the connection has begun, or is done with. */
+void client_busy(h2o_socket_t *sock);
+void client_rests(h2o_socket_t *sock);
+/* Every connection is shut down; h2o then closes them in the loop's next steps. */
+void clients_shut_down(struct clients *clients);
+
+/* -- listeners --------------------------------------------------------------------------------- */
+
 struct listener {
     struct listener *next;
     struct clients *clients;
@@ -42,13 +58,6 @@ struct listener {
     h2o_socket_t *sock; /* from then on */
     bool paused;
 };
-
-void clients_init(struct clients *clients, size_t max, const struct networks *trusted);
-/* A request of the connection has begun, or is done with. */
-void client_busy(h2o_socket_t *sock);
-void client_rests(h2o_socket_t *sock);
-/* Every connection is shut down; h2o then closes them in the loop's next steps. */
-void clients_shut_down(struct clients *clients);
 
 struct listener_options {
     const char *address; /* numeric */
@@ -70,17 +79,7 @@ void listener_resume(struct listener *listener);
 /* TLS 1.2 and 1.3, HTTP/1.1 only. NULL (logged) when the files are no good. */
 SSL_CTX *listener_tls(const char *cert_file, const char *key_file);
 
-/*
- * lingering_close - closes a connection whose request was not read to its end, without losing the
- * response.
- *
- * What     Closing a socket that has unread bytes makes the kernel reset the connection, which can
- *          destroy the response on its way. So a duplicate of the socket outlives h2o's: it ends
- *          our side, reads what still comes and throws it away, until the client closes, a limit of
- *          bytes or two seconds.
- * Owns     The duplicates. lingering_close_end_all() ends them early.
- * Threads  The loop's.
- */
+/* -- lingering close --------------------------------------------------------------------------- */
 
 #define LINGERING_CLOSES_MAX 256 /* at once; further connections are just closed */
 
@@ -92,6 +91,7 @@ struct lingering_closes {
 };
 
 void lingering_close_init(struct lingering_closes *lingering, h2o_loop_t *loop);
+/* Ends them early. */
 void lingering_close_end_all(struct lingering_closes *lingering);
 
 /* Call before h2o closes `sock`, when it will not read from it any more. */

@@ -1,9 +1,9 @@
 /*
  * attribute_key - which custom attributes a conversation may have (contract 2.3).
  *
- * What     A key begins with a letter and consists of letters, digits, '_', '-' and '.', 64 at most;
- *          the prefix service_, in whatever case, is reserved. What may be written may be searched:
- *          both sides ask here.
+ * What     A key begins with a letter and consists of letters, digits, '_', '-' and '.', 64 at
+ *          most; the prefix service_, in whatever case, is reserved. What may be written may be
+ *          searched: both sides ask here.
  * Threads  Any; pure.
  */
 #ifndef COMMON_MODEL_ATTRIBUTE_KEY_H

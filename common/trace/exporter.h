@@ -1,6 +1,6 @@
 /*
- * exporter - writes spans as OTLP has them, in its JSON encoding, and sends them to a collector. The
- * only user of libcurl in common.
+ * exporter - writes spans as OTLP has them, in its JSON encoding, and sends them to a collector.
+ * The only user of libcurl in common.
  *
  * What     POST to ENDPOINT/v1/traces over a connection that is kept. Proxies of the environment
  *          are ignored, redirects are not followed.

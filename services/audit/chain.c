@@ -10,6 +10,8 @@
 #include "common/crypto/crypto.h"
 #include "common/json/json.h"
 
+/* -- entries as readers see them --------------------------------------------------------------- */
+
 void entry_write(const struct db_rows *rows, size_t row, struct buf *out)
 {
     buf_char(out, '{');
@@ -26,6 +28,136 @@ void entry_write(const struct db_rows *rows, size_t row, struct buf *out)
     json_add_integer(out, "created_at", db_value_int(rows, row, ENTRY_CREATED_US) / 1000000);
     buf_char(out, '}');
 }
+
+/* -- keys -------------------------------------------------------------------------------------- */
+
+static bool read_previous(struct str list, struct audit_keys *out)
+{
+    while (list.n > 0) {
+        struct str hex = str_trim_ows(str_cut(&list, ','));
+
+        if (out->n == AUDIT_KEYS_MAX || !signing_public_read(hex, &out->known[out->n]))
+            return false;
+        out->n++;
+    }
+    return true;
+}
+
+bool audit_keys_read(const char *secret, const char *previous, struct audit_keys *out)
+{
+    char hex[2 * SIGNING_PUBLIC_BYTES + 1];
+
+    *out = (struct audit_keys){.own = signing_key_new(secret)};
+    if (out->own == NULL) {
+        LOG(LOG_ERROR, "AUDIT_SIGNING_KEY must be at least 32 characters long");
+        return false;
+    }
+    out->known[out->n++] = *signing_key_public(out->own);
+    if (!read_previous(str_of(previous), out)) {
+        LOG(LOG_ERROR, "AUDIT_PUBLIC_KEYS must be up to 15 keys of 64 hex digits, between commas");
+        return false;
+    }
+    hex_write(out->known[0].bytes, SIGNING_PUBLIC_BYTES, hex);
+    LOG(LOG_INFO, "the audit log is sealed with this key", log_str("key_id", out->known[0].id),
+        log_str("public_key", hex));
+    return true;
+}
+
+const struct signing_public *audit_keys_find(const struct audit_keys *keys, struct str id)
+{
+    for (size_t i = 0; i < keys->n; i++)
+        if (str_equal(str_of(keys->known[i].id), id))
+            return &keys->known[i];
+    return NULL;
+}
+
+/* -- what is hashed ---------------------------------------------------------------------------- */
+
+/* No field that a service writes holds a line feed, so two entries never give the same text; and
+   with its "=" an empty text is another thing than none. */
+void chain_hash_entry(const struct str fields[CHAIN_FIELDS], struct arena *arena,
+                      uint8_t hash[SHA256_BYTES])
+{
+    struct buf text;
+
+    buf_init(&text, arena, 512);
+    buf_add(&text, STR("audit-entry-v1\n"));
+    for (int i = 0; i < CHAIN_FIELDS; i++) {
+        if (fields[i].p != NULL) {
+            buf_char(&text, '=');
+            buf_add(&text, fields[i]);
+        }
+        buf_char(&text, '\n');
+    }
+    crypto_sha256(buf_str(&text), hash);
+}
+
+static void add_hex(struct buf *text, const uint8_t hash[SHA256_BYTES])
+{
+    char hex[2 * SHA256_BYTES + 1];
+
+    hex_write(hash, SHA256_BYTES, hex);
+    buf_add(text, str_of(hex));
+    buf_char(text, '\n');
+}
+
+static void add_uuid(struct buf *text, const struct uuid *id)
+{
+    char line[UUID_TEXT + 1];
+
+    uuid_format(id, line);
+    buf_add(text, str_of(line));
+    buf_char(text, '\n');
+}
+
+_Static_assert(sizeof(struct chain_item) == 16 + SHA256_BYTES, "items are hashed as they lie");
+
+void chain_hash_block(const struct chain_block *block, struct arena *arena,
+                      uint8_t hash[SHA256_BYTES])
+{
+    struct str contents = {(const char *)block->items, block->n * sizeof(*block->items)};
+    uint8_t contents_hash[SHA256_BYTES];
+    struct buf text;
+
+    crypto_sha256(contents, contents_hash);
+    buf_init(&text, arena, 512);
+    buf_add(&text, block->n_marks == 0 ? STR("audit-block-v1\n") : STR("audit-block-v2\n"));
+    add_uuid(&text, &block->organization_id);
+    buf_printf(&text, "%" PRId64 "\n", block->number);
+    add_hex(&text, block->previous_hash);
+    buf_printf(&text, "%" PRId64 "\n%zu\n%" PRIu64 "\n", block->entries, block->n, block->last_xid);
+    add_uuid(&text, &block->items[block->n - 1].request_id);
+    buf_printf(&text, "%" PRIu64 "\n%" PRId64 "\n", block->made_xid, block->made_us);
+    add_hex(&text, contents_hash);
+    buf_add(&text, block->key_id);
+    buf_char(&text, '\n');
+    for (size_t i = 0; i < block->n_marks; i++)
+        buf_printf(&text, "%" PRId64 " %" PRId64 "\n", block->marks[i].place,
+                   block->marks[i].created_us);
+    crypto_sha256(buf_str(&text), hash);
+}
+
+struct str chain_head_text(const struct uuid *organization_id, int64_t number, int64_t entries,
+                           const uint8_t block_hash[SHA256_BYTES], struct arena *arena)
+{
+    struct buf text;
+
+    buf_init(&text, arena, 192);
+    buf_add(&text, STR("audit-head-v1\n"));
+    add_uuid(&text, organization_id);
+    buf_printf(&text, "%" PRId64 "\n%" PRId64 "\n", number, entries);
+    add_hex(&text, block_hash);
+    return buf_str(&text);
+}
+
+bool chain_is_plausible(const struct uuid *request_id, int64_t created_us, int64_t since_us,
+                        int64_t now_us)
+{
+    return request_id->b[6] >> 4 == 7 && created_us == uuid_v7_ms(request_id) * 1000 &&
+           created_us >= since_us - CHAIN_CLOCK_US && created_us <= now_us + CHAIN_CLOCK_US;
+}
+
+/* -- the next blocks of chains ----------------------------------------------------------------- */
 
 int block_compare_places(const struct block_place *a, const struct block_place *b)
 {
@@ -132,128 +264,4 @@ size_t blocks_make(const struct block_entry *entries, size_t n, const struct blo
         make_block(sorted + begin, end - begin, &head, stamp, arena, &(*out)[n_blocks++]);
     }
     return n_blocks;
-}
-
-/* No field that a service writes holds a line feed, so two entries never give the same text; and
-   with its "=" an empty text is another thing than none. */
-void chain_hash_entry(const struct str fields[CHAIN_FIELDS], struct arena *arena,
-                      uint8_t hash[SHA256_BYTES])
-{
-    struct buf text;
-
-    buf_init(&text, arena, 512);
-    buf_add(&text, STR("audit-entry-v1\n"));
-    for (int i = 0; i < CHAIN_FIELDS; i++) {
-        if (fields[i].p != NULL) {
-            buf_char(&text, '=');
-            buf_add(&text, fields[i]);
-        }
-        buf_char(&text, '\n');
-    }
-    crypto_sha256(buf_str(&text), hash);
-}
-
-static void add_hex(struct buf *text, const uint8_t hash[SHA256_BYTES])
-{
-    char hex[2 * SHA256_BYTES + 1];
-
-    hex_write(hash, SHA256_BYTES, hex);
-    buf_add(text, str_of(hex));
-    buf_char(text, '\n');
-}
-
-static void add_uuid(struct buf *text, const struct uuid *id)
-{
-    char line[UUID_TEXT + 1];
-
-    uuid_format(id, line);
-    buf_add(text, str_of(line));
-    buf_char(text, '\n');
-}
-
-_Static_assert(sizeof(struct chain_item) == 16 + SHA256_BYTES, "items are hashed as they lie");
-
-void chain_hash_block(const struct chain_block *block, struct arena *arena,
-                      uint8_t hash[SHA256_BYTES])
-{
-    struct str contents = {(const char *)block->items, block->n * sizeof(*block->items)};
-    uint8_t contents_hash[SHA256_BYTES];
-    struct buf text;
-
-    crypto_sha256(contents, contents_hash);
-    buf_init(&text, arena, 512);
-    buf_add(&text, block->n_marks == 0 ? STR("audit-block-v1\n") : STR("audit-block-v2\n"));
-    add_uuid(&text, &block->organization_id);
-    buf_printf(&text, "%" PRId64 "\n", block->number);
-    add_hex(&text, block->previous_hash);
-    buf_printf(&text, "%" PRId64 "\n%zu\n%" PRIu64 "\n", block->entries, block->n, block->last_xid);
-    add_uuid(&text, &block->items[block->n - 1].request_id);
-    buf_printf(&text, "%" PRIu64 "\n%" PRId64 "\n", block->made_xid, block->made_us);
-    add_hex(&text, contents_hash);
-    buf_add(&text, block->key_id);
-    buf_char(&text, '\n');
-    for (size_t i = 0; i < block->n_marks; i++)
-        buf_printf(&text, "%" PRId64 " %" PRId64 "\n", block->marks[i].place,
-                   block->marks[i].created_us);
-    crypto_sha256(buf_str(&text), hash);
-}
-
-struct str chain_head_text(const struct uuid *organization_id, int64_t number, int64_t entries,
-                           const uint8_t block_hash[SHA256_BYTES], struct arena *arena)
-{
-    struct buf text;
-
-    buf_init(&text, arena, 192);
-    buf_add(&text, STR("audit-head-v1\n"));
-    add_uuid(&text, organization_id);
-    buf_printf(&text, "%" PRId64 "\n%" PRId64 "\n", number, entries);
-    add_hex(&text, block_hash);
-    return buf_str(&text);
-}
-
-bool chain_is_plausible(const struct uuid *request_id, int64_t created_us, int64_t since_us,
-                        int64_t now_us)
-{
-    return request_id->b[6] >> 4 == 7 && created_us == uuid_v7_ms(request_id) * 1000 &&
-           created_us >= since_us - CHAIN_CLOCK_US && created_us <= now_us + CHAIN_CLOCK_US;
-}
-
-static bool read_previous(struct str list, struct audit_keys *out)
-{
-    while (list.n > 0) {
-        struct str hex = str_trim_ows(str_cut(&list, ','));
-
-        if (out->n == AUDIT_KEYS_MAX || !signing_public_read(hex, &out->known[out->n]))
-            return false;
-        out->n++;
-    }
-    return true;
-}
-
-bool audit_keys_read(const char *secret, const char *previous, struct audit_keys *out)
-{
-    char hex[2 * SIGNING_PUBLIC_BYTES + 1];
-
-    *out = (struct audit_keys){.own = signing_key_new(secret)};
-    if (out->own == NULL) {
-        LOG(LOG_ERROR, "AUDIT_SIGNING_KEY must be at least 32 characters long");
-        return false;
-    }
-    out->known[out->n++] = *signing_key_public(out->own);
-    if (!read_previous(str_of(previous), out)) {
-        LOG(LOG_ERROR, "AUDIT_PUBLIC_KEYS must be up to 15 keys of 64 hex digits, between commas");
-        return false;
-    }
-    hex_write(out->known[0].bytes, SIGNING_PUBLIC_BYTES, hex);
-    LOG(LOG_INFO, "the audit log is sealed with this key", log_str("key_id", out->known[0].id),
-        log_str("public_key", hex));
-    return true;
-}
-
-const struct signing_public *audit_keys_find(const struct audit_keys *keys, struct str id)
-{
-    for (size_t i = 0; i < keys->n; i++)
-        if (str_equal(str_of(keys->known[i].id), id))
-            return &keys->known[i];
-    return NULL;
 }

@@ -1,7 +1,10 @@
 /*
- * entry - an entry of the audit log as its readers see it.
+ * chain - the audit log as it is sealed: its entries, what is hashed of them and how, the keys that
+ * sign, and the blocks that follow in a chain.
  *
- * Threads  Any; pure.
+ * What     docs/audit.md describes the same for others, who verify without us.
+ * Owns     What is made lives in the arena.
+ * Threads  Any; pure. Keys are read-only after start, but for signing, which is the sealer's.
  */
 #ifndef SERVICES_AUDIT_CHAIN_H
 #define SERVICES_AUDIT_CHAIN_H
@@ -12,6 +15,8 @@
 #include "common/crypto/crypto.h"
 #include "common/crypto/signing.h"
 #include "common/db/db.h"
+
+/* -- entries as readers see them --------------------------------------------------------------- */
 
 /* The columns of a statement that lists entries. */
 enum entry_column {
@@ -30,14 +35,11 @@ enum entry_column {
 /* Appends the audit_log object. */
 void entry_write(const struct db_rows *rows, size_t row, struct buf *out);
 
-/*
- * keys - the key that signs blocks, and those that have signed before or will.
- *
- * Threads  Read-only after start, but for signing, which is the sealer's.
- */
+/* -- keys -------------------------------------------------------------------------------------- */
 
 #define AUDIT_KEYS_MAX 16
 
+/* The key that signs blocks, and those that have signed before or will. */
 struct audit_keys {
     struct signing_key *own;
     struct signing_public known[AUDIT_KEYS_MAX]; /* the own one first */
@@ -49,13 +51,9 @@ MUST_CHECK bool audit_keys_read(const char *secret, const char *previous, struct
 /* NULL: it is not a known one. */
 const struct signing_public *audit_keys_find(const struct audit_keys *keys, struct str id);
 
-/*
- * chain - what is hashed, and how: entries, blocks of entries, the heads of chains.
- *
- * What     docs/audit.md describes the same for others, who verify without us. All that is hashed
- *          is text, one line for each field, except for the contents of a block.
- * Threads  Any; pure.
- */
+/* -- what is hashed ---------------------------------------------------------------------------- */
+
+/* All of it is text, one line for each field, except for the contents of a block. */
 
 /* An entry's fields as the database writes them, in the order in which they are hashed. */
 enum chain_field {
@@ -120,12 +118,7 @@ struct str chain_head_text(const struct uuid *organization_id, int64_t number, i
 bool chain_is_plausible(const struct uuid *request_id, int64_t created_us, int64_t since_us,
                         int64_t now_us);
 
-/*
- * block - makes the next blocks of chains from the entries that one step of sealing has read.
- *
- * Owns     Nothing: everything lives in the arena.
- * Threads  Any; pure.
- */
+/* -- the next blocks of chains ----------------------------------------------------------------- */
 
 /* In the order of sealing, over all organizations. */
 struct block_place {
@@ -165,8 +158,9 @@ struct block_made {
     uint8_t hash[SHA256_BYTES];
 };
 
-/* Makes the blocks of entries that are given in the order of sealing; returns how many. `heads`
-   are those that exist already, sorted by organization. */
+/* Makes the blocks of the entries that one step of sealing has read, which are given in the order
+   of sealing; returns how many. `heads` are those that exist already, sorted by
+   organization. */
 size_t blocks_make(const struct block_entry *entries, size_t n, const struct block_head *heads,
                    size_t n_heads, const struct block_stamp *stamp, struct arena *arena,
                    struct block_made **out);

@@ -329,6 +329,8 @@ void arguments_release(struct arguments *arguments)
     arguments->body = NULL;
 }
 
+/* -- help -------------------------------------------------------------------------------------- */
+
 static void print_argument(FILE *to, const struct argument *argument)
 {
     const char *option = argument->option != NULL ? argument->option : "";

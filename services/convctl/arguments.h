@@ -1,5 +1,5 @@
 /*
- * arguments - from a command line to a request.
+ * arguments - from a command line to a request; and what --help prints.
  *
  * What     Options and positions may come in any order; "--name=X" is "--name X"; behind "--"
  *          everything is a position. --nats URL may stand anywhere. An option that may be repeated
@@ -33,11 +33,7 @@ MUST_CHECK enum status arguments_read(int argc, const char *const *argv, struct 
                                       char error[256]);
 void arguments_release(struct arguments *arguments);
 
-/*
- * help - what --help prints, made from the table of calls.
- */
-
-/* `group` NULL = all of them. */
+/* What --help prints, made from the table of calls; `group` NULL = all of them. */
 void help_print(FILE *to, const char *group);
 
 #endif

@@ -5,6 +5,68 @@
 #include "common/base/text.h"
 #include "common/model/attribute_key.h"
 
+/* -- custom attributes ------------------------------------------------------------------------- */
+
+#define INVALID "parameter_invalid"
+
+enum { NAMED_MAX = 200 /* bytes of a path that a message quotes: a key may fill a body */ };
+
+static const char *value_error(const json_t *value)
+{
+    const struct str text = json_text(value);
+
+    if (json_is_object(value) || json_is_array(value))
+        return "must be a string, a number, true, false or null";
+    if (text.p != NULL && text_has_nul(text))
+        return "must not contain U+0000";
+    if (text.p != NULL && text_length(text) > ATTRIBUTE_TEXT_MAX)
+        return "must be at most 500 characters long";
+    return NULL;
+}
+
+/* The message names the path as well, because the contract says so (7). */
+static void refuse(struct errors *errors, const char *path, const char *problem)
+{
+    const size_t n = strlen(path);
+    size_t named = n;
+
+    if (n > NAMED_MAX) {
+        named = NAMED_MAX;
+        while (((unsigned char)path[named] & 0xC0) == 0x80) /* amid a character */
+            named--;
+    }
+    errors_add(errors, INVALID, path, "%.*s%s %s", (int)named, path, named < n ? "..." : "",
+               problem);
+}
+
+void attributes_read(json_t *value, const char *path, void *slot, struct errors *errors)
+{
+    struct attributes *attributes = slot;
+    const char *key;
+    json_t *member;
+
+    if (!json_is_object(value)) {
+        refuse(errors, path, "must be an object");
+        return;
+    }
+    attributes->given = true;
+    json_object_foreach(value, key, member)
+    {
+        const char *problem = attribute_key_error(str_of(key));
+
+        if (problem == NULL)
+            problem = value_error(member);
+        if (problem != NULL)
+            refuse(errors, fields_path(errors->arena, path, key), problem);
+        if (!json_is_null(member) && ++attributes->n_values == ATTRIBUTES_MAX + 1)
+            errors_add(errors, INVALID, path, ATTRIBUTES_TOO_MANY);
+        if (errors->n == ERRORS_MAX)
+            return;
+    }
+}
+
+/* -- bodies ------------------------------------------------------------------------------------ */
+
 enum {
     ID_MAX = 255,
     NAME_LIMIT = 255,
@@ -107,62 +169,4 @@ bool update_body_read(struct str body, struct update_body *out, struct errors *e
 {
     *out = (struct update_body){0};
     return fields_read_body(body, update_fields, out, errors);
-}
-
-#define INVALID "parameter_invalid"
-
-enum { NAMED_MAX = 200 /* bytes of a path that a message quotes: a key may fill a body */ };
-
-static const char *value_error(const json_t *value)
-{
-    const struct str text = json_text(value);
-
-    if (json_is_object(value) || json_is_array(value))
-        return "must be a string, a number, true, false or null";
-    if (text.p != NULL && text_has_nul(text))
-        return "must not contain U+0000";
-    if (text.p != NULL && text_length(text) > ATTRIBUTE_TEXT_MAX)
-        return "must be at most 500 characters long";
-    return NULL;
-}
-
-/* The message names the path as well, because the contract says so (7). */
-static void refuse(struct errors *errors, const char *path, const char *problem)
-{
-    const size_t n = strlen(path);
-    size_t named = n;
-
-    if (n > NAMED_MAX) {
-        named = NAMED_MAX;
-        while (((unsigned char)path[named] & 0xC0) == 0x80) /* amid a character */
-            named--;
-    }
-    errors_add(errors, INVALID, path, "%.*s%s %s", (int)named, path, named < n ? "..." : "",
-               problem);
-}
-
-void attributes_read(json_t *value, const char *path, void *slot, struct errors *errors)
-{
-    struct attributes *attributes = slot;
-    const char *key;
-    json_t *member;
-
-    if (!json_is_object(value)) {
-        refuse(errors, path, "must be an object");
-        return;
-    }
-    attributes->given = true;
-    json_object_foreach(value, key, member)
-    {
-        const char *problem = attribute_key_error(str_of(key));
-
-        if (problem == NULL)
-            problem = value_error(member);
-        if (problem != NULL)
-            refuse(errors, fields_path(errors->arena, path, key), problem);
-        if (!json_is_null(member) && ++attributes->n_values == ATTRIBUTES_MAX + 1)
-            errors_add(errors, INVALID, path, ATTRIBUTES_TOO_MANY);
-        if (errors->n == ERRORS_MAX)
-            return;
-    }
 }

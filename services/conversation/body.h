@@ -1,6 +1,8 @@
 /*
  * body - what the API's callers send to create and to change a conversation (contract 4.2, 4.4).
  *
+ * What     Checks it. The custom attributes that are stored (contract 2.3) are made by PostgreSQL
+ *          from the caller's own bytes, so that numbers keep every digit.
  * Owns     Texts are copied into the arena of `errors`.
  * Threads  Any; pure.
  * Fails    False: `errors` say why.
@@ -10,13 +12,7 @@
 
 #include "common/json/fields.h"
 
-/*
- * attributes - the rules of custom attributes (contract 2.3).
- *
- * What     Checks what a caller sends. What is stored is made by PostgreSQL from the caller's own
- *          bytes, so that numbers keep every digit.
- * Threads  Any; pure.
- */
+/* -- custom attributes ------------------------------------------------------------------------- */
 
 #define ATTRIBUTES_MAX 20 /* stored on one conversation */
 
@@ -30,6 +26,8 @@ void attributes_read(json_t *value, const char *path, void *slot, struct errors 
 
 /* What a caller is told whose change would make them too many. */
 #define ATTRIBUTES_TOO_MANY "custom_attributes must not have more than 20 keys"
+
+/* -- bodies ------------------------------------------------------------------------------------ */
 
 /* The customer. STR_NONE where nothing was sent; either external_id or id is there. */
 struct body_from {

@@ -1,3 +1,97 @@
+#include "services/conversation/create.h"
+
+#include "common/db/params.h"
+#include "conversation_sql.h"
+#include "proto/subject.h"
+#include "services/conversation/conversation.h"
+#include "services/conversation/conversation_reply.h"
+
+/* -- requests that share a statement ----------------------------------------------------------- */
+
+/* Absent equals absent. */
+static bool is_same(struct str a, struct str b)
+{
+    return (a.p == NULL) == (b.p == NULL) && str_equal(a, b);
+}
+
+/* Both are given, and equal. */
+static bool is_shared(struct str a, struct str b)
+{
+    return a.p != NULL && b.p != NULL && str_equal(a, b);
+}
+
+static bool names_same_contact(const struct body_from *a, const struct body_from *b)
+{
+    return is_same(a->external_id, b->external_id) && is_same(a->id, b->id);
+}
+
+static bool is_same_profile(const struct body_from *a, const struct body_from *b)
+{
+    return is_same(a->name, b->name) && is_same(a->email, b->email) && is_same(a->phone, b->phone);
+}
+
+static bool may_share(const struct create_request *a, const struct create_request *b)
+{
+    const struct body_from *x = &a->body.from, *y = &b->body.from;
+
+    if (!str_equal(a->organization_id, b->organization_id))
+        return true;
+    if (str_equal(a->body.external_id, b->body.external_id))
+        return false;
+    if (names_same_contact(x, y))
+        return is_same_profile(x, y);
+    /* An id and an external id may name the same contact: it is unknown before the lookup. */
+    return (x->id.p == NULL) == (y->id.p == NULL) && !is_shared(x->email, y->email) &&
+           !is_shared(x->phone, y->phone);
+}
+
+/* Whether `request` can join `group`; a contact that is there already is noted in *same. */
+static bool may_join(struct create_request *const *group, size_t n,
+                     const struct create_request *request, const struct create_request **same)
+{
+    *same = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (!may_share(group[i], request))
+            return false;
+        if (str_equal(group[i]->organization_id, request->organization_id) &&
+            names_same_contact(&group[i]->body.from, &request->body.from))
+            *same = group[i];
+    }
+    return true;
+}
+
+size_t create_group(struct create_request *const *requests, size_t n)
+{
+    const struct create_request *same;
+    size_t i = 1;
+
+    while (i < n && may_join(requests, i, requests[i], &same)) {
+        if (same != NULL)
+            requests[i]->new_contact_id = same->new_contact_id;
+        i++;
+    }
+    return i;
+}
+
+/* -- what becomes of a request ----------------------------------------------------------------- */
+
+enum create_result create_decide(const struct create_found *found)
+{
+    if (found->is_created)
+        return CREATE_MADE;
+    if (found->exists && found->is_erased)
+        return CREATE_CUSTOMER_UNAVAILABLE;
+    if (found->names_contact_by_id && !found->contact_is_known)
+        return CREATE_CONTACT_UNKNOWN;
+    if (found->exists && (found->is_deleted || !found->is_same_contact))
+        return CREATE_EXTERNAL_ID_TAKEN;
+    if (found->exists)
+        return CREATE_REPLAYED;
+    if (found->email_is_taken || found->phone_is_taken)
+        return CREATE_PROFILE_TAKEN;
+    return CREATE_RACED;
+}
+
 /*
  * conversation.create - make an empty conversation for a customer, once for each external id.
  *
@@ -6,14 +100,6 @@
  * Event    conversation.created, through the outbox
  * Retry    safe: the external id finds what the first attempt made
  */
-
-#include "services/conversation/create.h"
-
-#include "common/db/params.h"
-#include "conversation_sql.h"
-#include "proto/subject.h"
-#include "services/conversation/conversation.h"
-#include "services/conversation/conversation_reply.h"
 
 /* The columns of sql/create_conversations.sql. */
 enum create_column {
@@ -294,85 +380,3 @@ const struct command_handler conversation_create = {
     .reply = create_reply,
     .query_together = create_query,
 };
-
-/* Absent equals absent. */
-static bool is_same(struct str a, struct str b)
-{
-    return (a.p == NULL) == (b.p == NULL) && str_equal(a, b);
-}
-
-/* Both are given, and equal. */
-static bool is_shared(struct str a, struct str b)
-{
-    return a.p != NULL && b.p != NULL && str_equal(a, b);
-}
-
-static bool names_same_contact(const struct body_from *a, const struct body_from *b)
-{
-    return is_same(a->external_id, b->external_id) && is_same(a->id, b->id);
-}
-
-static bool is_same_profile(const struct body_from *a, const struct body_from *b)
-{
-    return is_same(a->name, b->name) && is_same(a->email, b->email) && is_same(a->phone, b->phone);
-}
-
-static bool may_share(const struct create_request *a, const struct create_request *b)
-{
-    const struct body_from *x = &a->body.from, *y = &b->body.from;
-
-    if (!str_equal(a->organization_id, b->organization_id))
-        return true;
-    if (str_equal(a->body.external_id, b->body.external_id))
-        return false;
-    if (names_same_contact(x, y))
-        return is_same_profile(x, y);
-    /* An id and an external id may name the same contact: it is unknown before the lookup. */
-    return (x->id.p == NULL) == (y->id.p == NULL) && !is_shared(x->email, y->email) &&
-           !is_shared(x->phone, y->phone);
-}
-
-/* Whether `request` can join `group`; a contact that is there already is noted in *same. */
-static bool may_join(struct create_request *const *group, size_t n,
-                     const struct create_request *request, const struct create_request **same)
-{
-    *same = NULL;
-    for (size_t i = 0; i < n; i++) {
-        if (!may_share(group[i], request))
-            return false;
-        if (str_equal(group[i]->organization_id, request->organization_id) &&
-            names_same_contact(&group[i]->body.from, &request->body.from))
-            *same = group[i];
-    }
-    return true;
-}
-
-size_t create_group(struct create_request *const *requests, size_t n)
-{
-    const struct create_request *same;
-    size_t i = 1;
-
-    while (i < n && may_join(requests, i, requests[i], &same)) {
-        if (same != NULL)
-            requests[i]->new_contact_id = same->new_contact_id;
-        i++;
-    }
-    return i;
-}
-
-enum create_result create_decide(const struct create_found *found)
-{
-    if (found->is_created)
-        return CREATE_MADE;
-    if (found->exists && found->is_erased)
-        return CREATE_CUSTOMER_UNAVAILABLE;
-    if (found->names_contact_by_id && !found->contact_is_known)
-        return CREATE_CONTACT_UNKNOWN;
-    if (found->exists && (found->is_deleted || !found->is_same_contact))
-        return CREATE_EXTERNAL_ID_TAKEN;
-    if (found->exists)
-        return CREATE_REPLAYED;
-    if (found->email_is_taken || found->phone_is_taken)
-        return CREATE_PROFILE_TAKEN;
-    return CREATE_RACED;
-}

@@ -1,9 +1,14 @@
 /*
- * create_groups - which requests to create can share one statement.
+ * create - the rules of creating a conversation: which requests can share one statement, and what
+ * becomes of one, given what was found.
  *
  * What     The requests of one statement do not see each other's effects, so none of them may
  *          depend on another: no two have the same external id, and no two write the same contact,
  *          email or phone. Two for one contact go together if they bring the same profile.
+ *          What becomes of each follows the retry rules of contract 4.2 in their order: an erased
+ *          customer, an unknown contact, a source id that is taken, a replay, a profile of another
+ *          contact. The statement (sql/create_conversations.sql) writes by the same rules; what it
+ *          wrote is part of what was found.
  * Threads  Any; pure.
  */
 #ifndef SERVICES_CONVERSATION_CREATE_H
@@ -12,6 +17,8 @@
 #include <stdbool.h>
 
 #include "services/conversation/body.h"
+
+/* -- requests that share a statement ----------------------------------------------------------- */
 
 struct create_request {
     struct str organization_id;
@@ -27,15 +34,7 @@ struct create_request {
    name the same contact the same new id for it. */
 size_t create_group(struct create_request *const *requests, size_t n);
 
-/*
- * create_rules - what becomes of a request to create a conversation, given what was found.
- *
- * What     The retry rules of contract 4.2 in their order: an erased customer, an unknown contact,
- *          a source id that is taken, a replay, a profile of another contact. The
- *          statement (sql/create_conversations.sql) writes by the same rules; what it wrote is part
- *          of what was found.
- * Threads  Any; pure.
- */
+/* -- what becomes of a request ----------------------------------------------------------------- */
 
 struct create_found {
     bool names_contact_by_id; /* from.id rather than from.external_id */

@@ -1,12 +1,3 @@
-/*
- * conversation.set-status - move a conversation to another status.
- *
- * Answer   ok: the conversation, also when it stood there already; or what is wrong with the body;
- *          not_found, conflict (there is no such move)
- * Event    ai.handoff on entering human_takeover, through the outbox
- * Retry    safe: being there already is no error and no event
- */
-
 #include "services/conversation/status.h"
 
 #include "common/db/params.h"
@@ -15,6 +6,53 @@
 #include "proto/subject.h"
 #include "services/conversation/conversation.h"
 #include "services/conversation/conversation_reply.h"
+
+static const struct move {
+    const char *from, *to;
+} moves[] = {
+    {"active", "waiting"},        {"active", "human_takeover"},  {"active", "resolved"},
+    {"waiting", "active"},        {"waiting", "human_takeover"}, {"waiting", "resolved"},
+    {"human_takeover", "active"}, {"human_takeover", "waiting"}, {"human_takeover", "resolved"},
+    {"resolved", "active"},       {"resolved", "archived"},      {"archived", "resolved"},
+};
+
+bool conversation_status_is_same(struct str a, struct str b)
+{
+    return str_equal(conversation_status_shown(a), conversation_status_shown(b));
+}
+
+bool conversation_status_may_become(struct str from, struct str to)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(moves); i++) {
+        if (str_equal(conversation_status_shown(from), str_of(moves[i].from)) &&
+            str_equal(to, str_of(moves[i].to)))
+            return true;
+    }
+    return false;
+}
+
+struct str conversation_status_sources(struct arena *arena, struct str to)
+{
+    struct buf list;
+
+    array_open(&list, arena, 64);
+    for (size_t i = 0; i < CONVERSATION_STORED_STATUSES; i++) {
+        const struct str stored = str_of(conversation_stored_statuses[i]);
+
+        if (conversation_status_may_become(stored, to))
+            array_add_plain(&list, stored);
+    }
+    return array_close(&list);
+}
+
+/*
+ * conversation.set-status - move a conversation to another status.
+ *
+ * Answer   ok: the conversation, also when it stood there already; or what is wrong with the body;
+ *          not_found, conflict (there is no such move)
+ * Event    ai.handoff on entering human_takeover, through the outbox
+ * Retry    safe: being there already is no error and no event
+ */
 
 /* The columns of sql/set_status.sql. */
 enum set_status_column {
@@ -96,41 +134,3 @@ const struct command_handler conversation_set_status = {
     .query = set_status_query,
     .reply = set_status_reply,
 };
-
-static const struct move {
-    const char *from, *to;
-} moves[] = {
-    {"active", "waiting"},        {"active", "human_takeover"},  {"active", "resolved"},
-    {"waiting", "active"},        {"waiting", "human_takeover"}, {"waiting", "resolved"},
-    {"human_takeover", "active"}, {"human_takeover", "waiting"}, {"human_takeover", "resolved"},
-    {"resolved", "active"},       {"resolved", "archived"},      {"archived", "resolved"},
-};
-
-bool conversation_status_is_same(struct str a, struct str b)
-{
-    return str_equal(conversation_status_shown(a), conversation_status_shown(b));
-}
-
-bool conversation_status_may_become(struct str from, struct str to)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(moves); i++) {
-        if (str_equal(conversation_status_shown(from), str_of(moves[i].from)) &&
-            str_equal(to, str_of(moves[i].to)))
-            return true;
-    }
-    return false;
-}
-
-struct str conversation_status_sources(struct arena *arena, struct str to)
-{
-    struct buf list;
-
-    array_open(&list, arena, 64);
-    for (size_t i = 0; i < CONVERSATION_STORED_STATUSES; i++) {
-        const struct str stored = str_of(conversation_stored_statuses[i]);
-
-        if (conversation_status_may_become(stored, to))
-            array_add_plain(&list, stored);
-    }
-    return array_close(&list);
-}

@@ -8,6 +8,190 @@
 #include "common/model/attribute_key.h"
 #include "common/model/conversation_status.h"
 
+/* -- numbers as they were spelled -------------------------------------------------------------- */
+
+static bool starts_number(char c)
+{
+    return c == '-' || ascii_is_digit(c);
+}
+
+static bool is_in_number(char c)
+{
+    return starts_number(c) || c == '+' || c == '.' || c == 'e' || c == 'E';
+}
+
+/* The next number at or behind *at, which moves behind it; STR_NONE when there is none. The text is
+   valid JSON, so a digit outside a string can only be a number's. */
+static struct str next_number(struct str text, size_t *at)
+{
+    bool in_string = false;
+    size_t i = *at, start;
+
+    for (; i < text.n && (in_string || !starts_number(text.p[i])); i++) {
+        if (text.p[i] == '"')
+            in_string = !in_string;
+        else if (text.p[i] == '\\')
+            i++;
+    }
+    for (start = i; i < text.n && is_in_number(text.p[i]); i++)
+        ;
+    *at = i;
+    return i > start ? (struct str){text.p + start, i - start} : STR_NONE;
+}
+
+static size_t count_numbers(struct str text)
+{
+    size_t n = 0, at = 0;
+
+    while (next_number(text, &at).p != NULL)
+        n++;
+    return n;
+}
+
+/* jansson keeps members in the order of the document. json_read() bounds the depth. Of more than
+   `n` numbers the first `n` are kept, and all are counted. */
+static void add_numbers(json_t *value, size_t n, struct number_texts *out)
+{
+    const char *key;
+    json_t *inner;
+    size_t i;
+
+    if (json_is_number(value)) {
+        if (out->n < n)
+            out->at[out->n].number = value;
+        out->n++;
+    } else if (json_is_array(value)) {
+        json_array_foreach(value, i, inner) add_numbers(inner, n, out);
+    } else if (json_is_object(value)) {
+        json_object_foreach(value, key, inner) add_numbers(inner, n, out);
+    }
+}
+
+bool number_texts_read(struct str text, json_t *root, struct arena *arena, struct number_texts *out)
+{
+    const size_t n = count_numbers(text);
+    size_t at = 0;
+
+    *out = (struct number_texts){.at = ARENA_ARRAY(arena, struct number_text, n)};
+    for (size_t i = 0; i < n; i++)
+        out->at[i].text = next_number(text, &at);
+    add_numbers(root, n, out);
+    return out->n == n;
+}
+
+struct str number_texts_find(const struct number_texts *numbers, const json_t *number)
+{
+    size_t i = 0;
+
+    while (i < numbers->n && numbers->at[i].number != number)
+        i++;
+    must(i < numbers->n);
+    return numbers->at[i].text;
+}
+
+/* -- what can be searched ---------------------------------------------------------------------- */
+
+static const char *const operators[] = {
+    [OPERATOR_EQUAL] = "=",    [OPERATOR_NOT_EQUAL] = "!=", [OPERATOR_IN] = "IN",
+    [OPERATOR_NOT_IN] = "NIN", [OPERATOR_ABOVE] = ">",      [OPERATOR_BELOW] = "<",
+};
+enum { OPERATORS = ARRAY_SIZE(operators) };
+
+/* Operators of the interface that search follows, which it leaves out. */
+static const char *const left_out[] = {"~", "!~", "^", "$", "OR", "AND"};
+
+#define EQUAL    (1u << OPERATOR_EQUAL)
+#define EQUALITY (EQUAL | 1u << OPERATOR_NOT_EQUAL)
+#define SETS     (EQUALITY | 1u << OPERATOR_IN | 1u << OPERATOR_NOT_IN)
+#define ORDER    (EQUALITY | 1u << OPERATOR_ABOVE | 1u << OPERATOR_BELOW)
+#define ANY      ((1u << OPERATORS) - 1)
+
+static const struct search_field searchables[] = {
+    {"contact.external_id", FILTER_CONTACT_EXTERNAL_ID, EQUAL, VALUE_IDENTIFIER},
+    {"contact.id", FILTER_CONTACT_ID, EQUAL, VALUE_TEXT},
+    {"contact_ids", FILTER_CONTACT_ID, EQUAL, VALUE_TEXT},
+    {SEARCH_FIELD_ATTRIBUTES "{key}", FILTER_ATTRIBUTE, EQUALITY, VALUE_ATTRIBUTE},
+    {"external_id", FILTER_EXTERNAL_ID, SETS, VALUE_IDENTIFIER},
+    {"channel", FILTER_CHANNEL, SETS, VALUE_TEXT},
+    {"source.type", FILTER_CHANNEL, SETS, VALUE_TEXT},
+    {"state", FILTER_STATE, EQUALITY, VALUE_STATE},
+    {"status", FILTER_STATUS, SETS, VALUE_STATUS},
+    {"created_at", FILTER_CREATED_AT, ORDER, VALUE_SECONDS},
+    {"updated_at", FILTER_UPDATED_AT, ORDER, VALUE_SECONDS},
+};
+enum { SEARCHABLES = ARRAY_SIZE(searchables) };
+
+const struct search_field *search_field_find(struct str name)
+{
+    const struct str attributes = STR(SEARCH_FIELD_ATTRIBUTES);
+
+    for (size_t i = 0; name.p != NULL && i < SEARCHABLES; i++) {
+        const struct search_field *s = &searchables[i];
+
+        if (s->field == FILTER_ATTRIBUTE
+                ? str_starts(name, attributes) &&
+                      attribute_key_error(str_skip(name, attributes.n)) == NULL
+                : str_equal(name, str_of(s->name)))
+            return s;
+    }
+    return NULL;
+}
+
+bool search_field_allows(const struct search_field *searchable, enum filter_operator op)
+{
+    const unsigned allowed = searchable != NULL ? searchable->operators : ANY;
+
+    return (allowed & 1u << op) != 0;
+}
+
+bool search_operator_find(struct str text, enum filter_operator *out)
+{
+    for (int i = 0; text.p != NULL && i < OPERATORS; i++) {
+        if (str_equal(text, str_of(operators[i]))) {
+            *out = (enum filter_operator)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *search_fields_text(struct arena *arena)
+{
+    struct buf list;
+
+    buf_init(&list, arena, 256);
+    for (size_t i = 0; i < SEARCHABLES; i++)
+        buf_printf(&list, "%s%s", i == 0 ? "" : ", ", searchables[i].name);
+    return arena_cstr(arena, buf_str(&list));
+}
+
+const char *search_operators_text(const struct search_field *searchable, struct arena *arena)
+{
+    struct buf list;
+
+    buf_init(&list, arena, 32);
+    for (int i = 0; i < OPERATORS; i++) {
+        if (search_field_allows(searchable, (enum filter_operator)i))
+            buf_printf(&list, "%s%s", list.n == 0 ? "" : ", ", operators[i]);
+    }
+    return arena_cstr(arena, buf_str(&list));
+}
+
+const char *search_operator_name(struct str text)
+{
+    enum filter_operator op;
+
+    if (search_operator_find(text, &op))
+        return operators[op];
+    for (size_t i = 0; i < ARRAY_SIZE(left_out); i++) {
+        if (str_equal(text, str_of(left_out[i])))
+            return left_out[i];
+    }
+    return "this operator";
+}
+
+/* -- a filter ---------------------------------------------------------------------------------- */
+
 #define INVALID "parameter_invalid"
 
 #define IDENTIFIER_MAX 255
@@ -19,9 +203,6 @@ struct filter_reading {
     struct filter *filter;
     bool names_contact;
 };
-
-/* -- a filter's field
- * ----------------------------------------------------------------------------------- */
 
 /* A string without U+0000, of whatever length. */
 static bool is_text(const json_t *value, const char *path, struct errors *errors)
@@ -57,8 +238,6 @@ static void read_field(json_t *value, const char *path, void *slot, struct error
             arena_str(errors->arena, str_skip(name, sizeof(SEARCH_FIELD_ATTRIBUTES) - 1));
 }
 
-/* -- operator -------------------------------------------------------------------------------- */
-
 static const struct search_field *field_of(const struct filter_reading *reading)
 {
     return search_field_find(json_member_text(reading->object, "field"));
@@ -77,8 +256,6 @@ static void read_operator(json_t *value, const char *path, void *slot, struct er
         errors_add(errors, "invalid_operator", path, "%s is not supported here; use one of: %s",
                    search_operator_name(text), search_operators_text(searchable, errors->arena));
 }
-
-/* -- value ----------------------------------------------------------------------------------- */
 
 static void read_choice(const json_t *value, const char *const *choices, const char *path,
                         struct str *out, struct errors *errors)
@@ -222,182 +399,4 @@ void filter_read(json_t *value, const char *path, const struct number_texts *num
     *filter = (struct filter){0};
     fields_read(value, path, members, &reading, errors);
     *names_contact = reading.names_contact;
-}
-
-static const char *const operators[] = {
-    [OPERATOR_EQUAL] = "=",    [OPERATOR_NOT_EQUAL] = "!=", [OPERATOR_IN] = "IN",
-    [OPERATOR_NOT_IN] = "NIN", [OPERATOR_ABOVE] = ">",      [OPERATOR_BELOW] = "<",
-};
-enum { OPERATORS = ARRAY_SIZE(operators) };
-
-/* Operators of the interface that search follows, which it leaves out. */
-static const char *const left_out[] = {"~", "!~", "^", "$", "OR", "AND"};
-
-#define EQUAL    (1u << OPERATOR_EQUAL)
-#define EQUALITY (EQUAL | 1u << OPERATOR_NOT_EQUAL)
-#define SETS     (EQUALITY | 1u << OPERATOR_IN | 1u << OPERATOR_NOT_IN)
-#define ORDER    (EQUALITY | 1u << OPERATOR_ABOVE | 1u << OPERATOR_BELOW)
-#define ANY      ((1u << OPERATORS) - 1)
-
-static const struct search_field searchables[] = {
-    {"contact.external_id", FILTER_CONTACT_EXTERNAL_ID, EQUAL, VALUE_IDENTIFIER},
-    {"contact.id", FILTER_CONTACT_ID, EQUAL, VALUE_TEXT},
-    {"contact_ids", FILTER_CONTACT_ID, EQUAL, VALUE_TEXT},
-    {SEARCH_FIELD_ATTRIBUTES "{key}", FILTER_ATTRIBUTE, EQUALITY, VALUE_ATTRIBUTE},
-    {"external_id", FILTER_EXTERNAL_ID, SETS, VALUE_IDENTIFIER},
-    {"channel", FILTER_CHANNEL, SETS, VALUE_TEXT},
-    {"source.type", FILTER_CHANNEL, SETS, VALUE_TEXT},
-    {"state", FILTER_STATE, EQUALITY, VALUE_STATE},
-    {"status", FILTER_STATUS, SETS, VALUE_STATUS},
-    {"created_at", FILTER_CREATED_AT, ORDER, VALUE_SECONDS},
-    {"updated_at", FILTER_UPDATED_AT, ORDER, VALUE_SECONDS},
-};
-enum { SEARCHABLES = ARRAY_SIZE(searchables) };
-
-const struct search_field *search_field_find(struct str name)
-{
-    const struct str attributes = STR(SEARCH_FIELD_ATTRIBUTES);
-
-    for (size_t i = 0; name.p != NULL && i < SEARCHABLES; i++) {
-        const struct search_field *s = &searchables[i];
-
-        if (s->field == FILTER_ATTRIBUTE
-                ? str_starts(name, attributes) &&
-                      attribute_key_error(str_skip(name, attributes.n)) == NULL
-                : str_equal(name, str_of(s->name)))
-            return s;
-    }
-    return NULL;
-}
-
-bool search_field_allows(const struct search_field *searchable, enum filter_operator op)
-{
-    const unsigned allowed = searchable != NULL ? searchable->operators : ANY;
-
-    return (allowed & 1u << op) != 0;
-}
-
-bool search_operator_find(struct str text, enum filter_operator *out)
-{
-    for (int i = 0; text.p != NULL && i < OPERATORS; i++) {
-        if (str_equal(text, str_of(operators[i]))) {
-            *out = (enum filter_operator)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-const char *search_fields_text(struct arena *arena)
-{
-    struct buf list;
-
-    buf_init(&list, arena, 256);
-    for (size_t i = 0; i < SEARCHABLES; i++)
-        buf_printf(&list, "%s%s", i == 0 ? "" : ", ", searchables[i].name);
-    return arena_cstr(arena, buf_str(&list));
-}
-
-const char *search_operators_text(const struct search_field *searchable, struct arena *arena)
-{
-    struct buf list;
-
-    buf_init(&list, arena, 32);
-    for (int i = 0; i < OPERATORS; i++) {
-        if (search_field_allows(searchable, (enum filter_operator)i))
-            buf_printf(&list, "%s%s", list.n == 0 ? "" : ", ", operators[i]);
-    }
-    return arena_cstr(arena, buf_str(&list));
-}
-
-const char *search_operator_name(struct str text)
-{
-    enum filter_operator op;
-
-    if (search_operator_find(text, &op))
-        return operators[op];
-    for (size_t i = 0; i < ARRAY_SIZE(left_out); i++) {
-        if (str_equal(text, str_of(left_out[i])))
-            return left_out[i];
-    }
-    return "this operator";
-}
-
-static bool starts_number(char c)
-{
-    return c == '-' || ascii_is_digit(c);
-}
-
-static bool is_in_number(char c)
-{
-    return starts_number(c) || c == '+' || c == '.' || c == 'e' || c == 'E';
-}
-
-/* The next number at or behind *at, which moves behind it; STR_NONE when there is none. The text is
-   valid JSON, so a digit outside a string can only be a number's. */
-static struct str next_number(struct str text, size_t *at)
-{
-    bool in_string = false;
-    size_t i = *at, start;
-
-    for (; i < text.n && (in_string || !starts_number(text.p[i])); i++) {
-        if (text.p[i] == '"')
-            in_string = !in_string;
-        else if (text.p[i] == '\\')
-            i++;
-    }
-    for (start = i; i < text.n && is_in_number(text.p[i]); i++)
-        ;
-    *at = i;
-    return i > start ? (struct str){text.p + start, i - start} : STR_NONE;
-}
-
-static size_t count_numbers(struct str text)
-{
-    size_t n = 0, at = 0;
-
-    while (next_number(text, &at).p != NULL)
-        n++;
-    return n;
-}
-
-/* jansson keeps members in the order of the document. json_read() bounds the depth. Of more than
-   `n` numbers the first `n` are kept, and all are counted. */
-static void add_numbers(json_t *value, size_t n, struct number_texts *out)
-{
-    const char *key;
-    json_t *inner;
-    size_t i;
-
-    if (json_is_number(value)) {
-        if (out->n < n)
-            out->at[out->n].number = value;
-        out->n++;
-    } else if (json_is_array(value)) {
-        json_array_foreach(value, i, inner) add_numbers(inner, n, out);
-    } else if (json_is_object(value)) {
-        json_object_foreach(value, key, inner) add_numbers(inner, n, out);
-    }
-}
-
-bool number_texts_read(struct str text, json_t *root, struct arena *arena, struct number_texts *out)
-{
-    const size_t n = count_numbers(text);
-    size_t at = 0;
-
-    *out = (struct number_texts){.at = ARENA_ARRAY(arena, struct number_text, n)};
-    for (size_t i = 0; i < n; i++)
-        out->at[i].text = next_number(text, &at);
-    add_numbers(root, n, out);
-    return out->n == n;
-}
-
-struct str number_texts_find(const struct number_texts *numbers, const json_t *number)
-{
-    size_t i = 0;
-
-    while (i < numbers->n && numbers->at[i].number != number)
-        i++;
-    must(i < numbers->n);
-    return numbers->at[i].text;
 }

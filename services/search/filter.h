@@ -1,8 +1,11 @@
 /*
  * filter - one filter of a search: {"field", "operator", "value"}, checked against the fields that
- * can be searched.
+ * can be searched (contract 4.5).
  *
- * Owns     What is read is copied into the arena of the errors.
+ * What     A tree keeps a decimal as a double, which is not what the client sent: so each number of
+ *          the tree is put beside its text, in what the tree was read from.
+ * Owns     What is read is copied into the arena of the errors. A list of numbers lives in the
+ *          arena; its texts point into what was read, its numbers into the tree.
  * Threads  Any; pure.
  */
 #ifndef SERVICES_SEARCH_FILTER_H
@@ -12,14 +15,7 @@
 #include "common/json/fields.h"
 #include "common/json/json.h"
 
-/*
- * number_text - the numbers of a JSON text as they were spelled.
- *
- * What     A tree keeps a decimal as a double, which is not what the client sent. Here each number
- *          of the tree is put beside its text, in what the tree was read from.
- * Owns     The list lives in the arena; texts point into what was read, numbers into the tree.
- * Threads  Any; pure.
- */
+/* -- numbers as they were spelled -------------------------------------------------------------- */
 
 struct number_text {
     const json_t *number;
@@ -38,13 +34,10 @@ MUST_CHECK bool number_texts_read(struct str text, json_t *root, struct arena *a
 /* The text of a number of that tree. */
 struct str number_texts_find(const struct number_texts *numbers, const json_t *number);
 
-/*
- * search_fields - what can be searched: the table of contract 4.5.
- *
- * What     Which fields there are, by which operators, for which kind of value. Aliases are
- *          resolved: contact_ids is contact.id, source.type is channel.
- * Threads  Any; pure.
- */
+/* -- what can be searched ---------------------------------------------------------------------- */
+
+/* Which fields there are, by which operators, for which kind of value. Aliases are resolved:
+   contact_ids is contact.id, source.type is channel. */
 
 #define SEARCH_FIELD_ATTRIBUTES "custom_attributes." /* the key follows */
 
@@ -96,6 +89,8 @@ bool search_operator_find(struct str text, enum filter_operator *out);
 const char *search_fields_text(struct arena *arena);
 const char *search_operators_text(const struct search_field *searchable, struct arena *arena);
 const char *search_operator_name(struct str text);
+
+/* -- a filter ---------------------------------------------------------------------------------- */
 
 #define FILTER_VALUES_MAX 100
 

@@ -304,6 +304,8 @@ void predicates_make(const struct search_query *query, struct arena *arena, stru
     merge_attributes(out, &gathered, arena);
 }
 
+/* -- the statement ----------------------------------------------------------------------------- */
+
 static struct str integer(struct arena *arena, int64_t value)
 {
     return str_of(arena_printf(arena, "%" PRId64, value));

@@ -1,9 +1,10 @@
 /*
- * predicates - all filters of a query, merged by field.
+ * predicates - all filters of a query, merged by field, and the statement that answers it.
  *
- * What     A filter that is there twice counts once. Filters on the same
- *          field are merged, statuses into one set and times into one interval,
- *          in the form in which the statement takes them.
+ * What     A filter that is there twice counts once. Filters on the same field are merged, statuses
+ *          into one set and times into one interval, in the form in which the statement takes them.
+ *          A fixed statement with bound parameters serves every query; one that filters by nothing
+ *          but created_at gets a statement that can count on the index alone.
  * Owns     Everything is in the arena.
  * Threads  Any; pure.
  */
@@ -15,6 +16,8 @@
 #include "common/model/conversation_json.h"
 #include "search_sql.h"
 #include "services/search/search_query.h"
+
+/* -- predicates -------------------------------------------------------------------------------- */
 
 /* Unix seconds. A time that is sent is brought between these, which a timestamptz can hold with
    room to spare, so that none can make the database fail; nothing stored is near them. */
@@ -46,14 +49,7 @@ struct predicates {
 
 void predicates_make(const struct search_query *query, struct arena *arena, struct predicates *out);
 
-/*
- * search_statement - the statement that answers a query, and its parameters.
- *
- * What     A fixed statement with bound parameters serves every query; one that filters by nothing
- *          but created_at gets a statement that can count on the index alone.
- * Owns     Parameters live in the arena.
- * Threads  Any; pure.
- */
+/* -- the statement ----------------------------------------------------------------------------- */
 
 /* As they are numbered in sql/search_filtered.sql; search_contact.sql has the first ones of them.
  */

@@ -182,6 +182,8 @@ struct str search_query_binding(const struct search_query *query,
     return buf_str(&buf);
 }
 
+/* -- page tokens ------------------------------------------------------------------------------- */
+
 /* How it is laid out inside a cursor; numbers are big-endian. */
 struct page_token_bytes {
     uint64_t created_us;

@@ -1,12 +1,14 @@
 /*
- * search_query - the body of a search, checked.
+ * search_query - the body of a search, checked, and where a page of it begins.
  *
  * What     {"query": filter or {"operator": "AND", "value": [filter...]}, "pagination"?:
  *          {"per_page"?, "starting_after"?}} becomes a struct, or a list of errors in the order
  *          of the document. There is exactly one filter that names the contact; it stands apart
  *          from the others.
+ *          A page token says where a page begins, and has a form as a cursor. That carries the
+ *          total of its search where it took long to count; elsewhere each page counts again.
  * Owns     Everything is in the arena of the errors; nothing points into the body.
- * Threads  Any; pure.
+ * Threads  Any; pure, the time is an argument.
  */
 #ifndef SERVICES_SEARCH_SEARCH_QUERY_H
 #define SERVICES_SEARCH_SEARCH_QUERY_H
@@ -15,6 +17,8 @@
 #include "common/crypto/cursor.h"
 #include "common/json/fields.h"
 #include "services/search/filter.h"
+
+/* -- the query --------------------------------------------------------------------------------- */
 
 #define SEARCH_QUERY_FILTERS_MAX      50 /* that of the contact included */
 #define SEARCH_QUERY_PER_PAGE_DEFAULT 50
@@ -36,14 +40,7 @@ MUST_CHECK bool search_query_read(struct str body, struct search_query *out, str
 struct str search_query_binding(const struct search_query *query,
                                 const struct uuid *organization_id, struct arena *arena);
 
-/*
- * page_token - where a page of a search begins, and its form as a cursor.
- *
- * What     A cursor carries the total of its search where that took long to count; elsewhere each
- *          page counts again.
- * Threads  Any; pure, the time is an argument.
- * Fails    page_token_read() is false for whatever is not a live cursor of ours for that search.
- */
+/* -- page tokens ------------------------------------------------------------------------------- */
 
 /* The page holds what is behind this conversation: older, or as old with a lesser id. */
 struct page_token {
@@ -57,6 +54,7 @@ struct page_token {
 /* `binding` is what search_query_binding() gives. */
 void page_token_write(const struct page_token *token, const struct cursor_keys *keys,
                       struct str binding, int64_t now_us, char text[CURSOR_TEXT_MAX + 1]);
+/* False for whatever is not a live cursor of ours for that search. */
 MUST_CHECK bool page_token_read(struct str text, const struct cursor_keys *keys, struct str binding,
                                 int64_t now_us, struct page_token *out);
 

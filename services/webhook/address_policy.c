@@ -6,44 +6,7 @@
 #include "common/base/ip.h"
 #include "common/base/log.h"
 
-static bool is_ip(const struct sockaddr *address)
-{
-    return address != NULL && (address->sa_family == AF_INET || address->sa_family == AF_INET6);
-}
-
-void address_policy_refresh(struct address_policy *policy)
-{
-    struct ifaddrs *all;
-    size_t n = 0;
-
-    if (getifaddrs(&all) != 0)
-        return;
-    for (const struct ifaddrs *one = all; one != NULL && n < ADDRESS_POLICY_OWN_MAX;
-         one = one->ifa_next) {
-        if (is_ip(one->ifa_addr))
-            policy->own[n++] = address_of(one->ifa_addr);
-    }
-    freeifaddrs(all);
-    policy->n_own = n;
-}
-
-static bool is_own(const struct address_policy *policy, const struct address *address)
-{
-    for (size_t i = 0; i < policy->n_own; i++) {
-        if (address_equal(&policy->own[i], address))
-            return true;
-    }
-    return false;
-}
-
-bool address_policy_allows(const struct address_policy *policy, const struct address *address)
-{
-    if (address_is_never_allowed(address))
-        return false;
-    if (networks_hold(policy->allowed, address))
-        return true;
-    return address_is_public(address) && !is_own(policy, address);
-}
+/* -- ranges ------------------------------------------------------------------------------------ */
 
 /* IPv4, from IANA's registry of special purposes; those that are reachable but have no particular
    owner (AS112, AMT, relay anycast) are refused as well. */
@@ -107,7 +70,7 @@ bool address_is_public(const struct address *address)
     return holds("2000::/3", address) && !is_in(special_v6, ARRAY_SIZE(special_v6), address);
 }
 
-/* -- addresses inside addresses --------------------------------------------------------------- */
+/* -- addresses inside addresses ---------------------------------------------------------------- */
 
 static struct address v4_of(const uint8_t b[4], uint8_t flip)
 {
@@ -143,4 +106,45 @@ bool address_is_never_allowed(const struct address *address)
             return true;
     }
     return false;
+}
+
+/* -- the policy -------------------------------------------------------------------------------- */
+
+static bool is_ip(const struct sockaddr *address)
+{
+    return address != NULL && (address->sa_family == AF_INET || address->sa_family == AF_INET6);
+}
+
+void address_policy_refresh(struct address_policy *policy)
+{
+    struct ifaddrs *all;
+    size_t n = 0;
+
+    if (getifaddrs(&all) != 0)
+        return;
+    for (const struct ifaddrs *one = all; one != NULL && n < ADDRESS_POLICY_OWN_MAX;
+         one = one->ifa_next) {
+        if (is_ip(one->ifa_addr))
+            policy->own[n++] = address_of(one->ifa_addr);
+    }
+    freeifaddrs(all);
+    policy->n_own = n;
+}
+
+static bool is_own(const struct address_policy *policy, const struct address *address)
+{
+    for (size_t i = 0; i < policy->n_own; i++) {
+        if (address_equal(&policy->own[i], address))
+            return true;
+    }
+    return false;
+}
+
+bool address_policy_allows(const struct address_policy *policy, const struct address *address)
+{
+    if (address_is_never_allowed(address))
+        return false;
+    if (networks_hold(policy->allowed, address))
+        return true;
+    return address_is_public(address) && !is_own(policy, address);
 }

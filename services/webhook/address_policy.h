@@ -2,15 +2,27 @@
  * address_policy - decides which addresses a delivery may connect to.
  *
  * What     Public addresses that are not this machine's own, and what the operator allows besides;
- *          never what address_policy_is_refused refuses always.
+ *          never those that address_is_never_allowed() refuses always. A table has what is not the
+ *          public internet (RFC 6890 and its registries), another one what stays refused whatever
+ *          the operator allows: link-local addresses and the metadata services of clouds, also
+ *          where they hide in an address that translates to IPv4 (mapped, NAT64, 6to4, Teredo).
  * Owns     Nothing.
- * Threads  address_policy_refresh() by one thread; address_policy_allows() is pure.
+ * Threads  address_policy_refresh() by one thread; the others are pure.
  * Fails    When the machine's own addresses cannot be read, those known before stay.
  */
 #ifndef SERVICES_WEBHOOK_ADDRESS_POLICY_H
 #define SERVICES_WEBHOOK_ADDRESS_POLICY_H
 
 #include "common/base/ip.h"
+
+/* -- ranges ------------------------------------------------------------------------------------ */
+
+/* Global unicast, and no special purpose is known for it. */
+bool address_is_public(const struct address *address);
+/* Refused even where the operator allows its neighbourhood. */
+bool address_is_never_allowed(const struct address *address);
+
+/* -- the policy -------------------------------------------------------------------------------- */
 
 #define ADDRESS_POLICY_OWN_MAX 256
 
@@ -23,20 +35,5 @@ struct address_policy {
 /* Learns the addresses that this machine has now. */
 void address_policy_refresh(struct address_policy *policy);
 bool address_policy_allows(const struct address_policy *policy, const struct address *address);
-
-/*
- * address_ranges - which addresses deliveries may go to.
- *
- * What     A table of what is not the public internet (RFC 6890 and its registries), and one of
- *          addresses that stay refused whatever the operator allows: link-local ones and the
- *          metadata services of clouds, also where they hide in an address that translates to IPv4
- *          (mapped, NAT64, 6to4, Teredo).
- * Threads  Any; pure.
- */
-
-/* Global unicast, and no special purpose is known for it. */
-bool address_is_public(const struct address *address);
-/* Refused even where the operator allows its neighbourhood. */
-bool address_is_never_allowed(const struct address *address);
 
 #endif

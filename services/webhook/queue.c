@@ -322,6 +322,8 @@ enum status store_transact(struct store *store, const struct store_request *requ
     return ST_OK;
 }
 
+/* -- the thread -------------------------------------------------------------------------------- */
+
 struct store_thread {
     struct store_thread_options options;
     struct store *store;

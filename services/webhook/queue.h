@@ -1,21 +1,29 @@
 /*
- * store - the sender's side of the tables: all that it has to do, in one transaction.
+ * queue - the sender's side of the tables: all that it has to do, in one transaction; and a thread
+ * that waits for the database, so that the sender does not.
  *
- * What     Completes attempts that have ended, prolongs the claims of others and releases what else
- *          this process holds, recovers what a lost worker held, fans events out and claims what
- *          can be sent now; in this order, so that slots that became free are claimed at
- *          once.
- * Owns     store_new() gives what store_free() takes back. Claims live until the next transaction.
- * Threads  One thread at a time.
- * Fails    store_transact(): as db_commit(). Nothing is claimed then as far as the caller is
- *          concerned; attempts that were to be completed can be handed in again, as often as need
- *          be.
+ * What     A transaction completes attempts that have ended, prolongs the claims of others and
+ *          releases what else this process holds, recovers what a lost worker held, fans events out
+ *          and claims what can be sent now; in this order, so that slots that became free are
+ *          claimed at once.
+ *          On the thread there is one transaction at a time: begun, and some time later ended.
+ *          However long the database takes, the sender goes on reading answers meanwhile.
+ * Owns     store_new() gives what store_free() takes back, store_thread_new() what
+ *          store_thread_free() does. Claims live until the next transaction; what a request points
+ *          to belongs to the transaction until it has ended.
+ * Threads  A store is used by one thread at a time. A store_thread is the sender's; wake() is
+ *          called from its own.
+ * Fails    NULL (logged): the database's URL cannot be parsed. A transaction fails as db_commit();
+ *          nothing is claimed then as far as the caller is concerned; attempts that were to be
+ *          completed can be handed in again, as often as need be.
  */
 #ifndef SERVICES_WEBHOOK_QUEUE_H
 #define SERVICES_WEBHOOK_QUEUE_H
 
 #include "common/base/status.h"
 #include "services/webhook/attempt.h"
+
+/* -- transactions ------------------------------------------------------------------------------ */
 
 struct store;
 
@@ -56,7 +64,6 @@ struct store_result {
     bool has_more_events, has_more_resends;
 };
 
-/* NULL (logged): the URL cannot be parsed. */
 struct store *store_new(const struct store_options *options);
 void store_free(struct store *store);
 /* Keeps the link up, waiting at most a moment. */
@@ -64,16 +71,7 @@ bool store_is_up(struct store *store);
 MUST_CHECK enum status store_transact(struct store *store, const struct store_request *request,
                                       struct store_result *out);
 
-/*
- * store_thread - waits for the database, so that the sender does not.
- *
- * What     One transaction (above) at a time: begun, and some time later ended. However long the
- *          database takes, the sender goes on reading answers meanwhile.
- * Owns     store_thread_new() gives what store_thread_free() takes back. What a request points to
- *          belongs to the transaction until it has ended; claims live until the next one begins.
- * Threads  The sender's; wake() is called from its own.
- * Fails    NULL (logged): the database's URL cannot be parsed. A transaction that fails says so.
- */
+/* -- the thread -------------------------------------------------------------------------------- */
 
 struct store_thread_options {
     const char *database_url, *name;

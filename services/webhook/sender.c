@@ -14,6 +14,57 @@
 #include "services/webhook/attempts.h"
 #include "services/webhook/queue.h"
 
+/* -- when it begins its next transaction ------------------------------------------------------- */
+
+enum {
+    REST_US = 4 * 1000,       /* at least */
+    REST_IDLE_US = 20 * 1000, /* the same, when nothing waits */
+    REST_MAX_US = 50 * 1000,  /* a machine that is short of time must not fall behind */
+    RETRY_US = 100 * 1000,
+};
+
+bool schedule_polls(const struct schedule *schedule, int64_t now_us)
+{
+    return now_us >= schedule->poll_due_us;
+}
+
+bool schedule_is_due(const struct schedule *schedule, int64_t now_us, bool has_work)
+{
+    return schedule_polls(schedule, now_us) || (has_work && now_us >= schedule->work_due_us);
+}
+
+int schedule_timeout_ms(const struct schedule *schedule, int64_t now_us, bool has_work)
+{
+    const int64_t due_us = has_work && schedule->work_due_us < schedule->poll_due_us
+                               ? schedule->work_due_us
+                               : schedule->poll_due_us;
+
+    return due_us > now_us ? (int)((due_us - now_us + 999) / 1000) : 0;
+}
+
+void schedule_begin(struct schedule *schedule, int64_t now_us)
+{
+    if (schedule_polls(schedule, now_us))
+        schedule->poll_due_us = now_us + schedule->poll_us;
+}
+
+void schedule_rest(struct schedule *schedule, int64_t now_us, int64_t took_us, bool is_idle)
+{
+    const int64_t min_us = is_idle ? REST_IDLE_US : REST_US;
+    int64_t rest_us = is_idle ? 2 * took_us : took_us;
+
+    if (rest_us < min_us)
+        rest_us = min_us;
+    schedule->work_due_us = now_us + (rest_us < REST_MAX_US ? rest_us : REST_MAX_US);
+}
+
+void schedule_retry(struct schedule *schedule, int64_t now_us)
+{
+    schedule->work_due_us = schedule->poll_due_us = now_us + RETRY_US;
+}
+
+/* -- the sender -------------------------------------------------------------------------------- */
+
 enum {
     POLL_MAX_US = 1000 * 1000,
     STOP_US = 9500 * 1000,
@@ -321,51 +372,4 @@ void sender_stop(struct sender *sender)
     attempts_wake(sender->attempts);
     must(pthread_join(sender->thread, NULL) == 0);
     release(sender);
-}
-
-enum {
-    REST_US = 4 * 1000,       /* at least */
-    REST_IDLE_US = 20 * 1000, /* the same, when nothing waits */
-    REST_MAX_US = 50 * 1000,  /* a machine that is short of time must not fall behind */
-    RETRY_US = 100 * 1000,
-};
-
-bool schedule_polls(const struct schedule *schedule, int64_t now_us)
-{
-    return now_us >= schedule->poll_due_us;
-}
-
-bool schedule_is_due(const struct schedule *schedule, int64_t now_us, bool has_work)
-{
-    return schedule_polls(schedule, now_us) || (has_work && now_us >= schedule->work_due_us);
-}
-
-int schedule_timeout_ms(const struct schedule *schedule, int64_t now_us, bool has_work)
-{
-    const int64_t due_us = has_work && schedule->work_due_us < schedule->poll_due_us
-                               ? schedule->work_due_us
-                               : schedule->poll_due_us;
-
-    return due_us > now_us ? (int)((due_us - now_us + 999) / 1000) : 0;
-}
-
-void schedule_begin(struct schedule *schedule, int64_t now_us)
-{
-    if (schedule_polls(schedule, now_us))
-        schedule->poll_due_us = now_us + schedule->poll_us;
-}
-
-void schedule_rest(struct schedule *schedule, int64_t now_us, int64_t took_us, bool is_idle)
-{
-    const int64_t min_us = is_idle ? REST_IDLE_US : REST_US;
-    int64_t rest_us = is_idle ? 2 * took_us : took_us;
-
-    if (rest_us < min_us)
-        rest_us = min_us;
-    schedule->work_due_us = now_us + (rest_us < REST_MAX_US ? rest_us : REST_MAX_US);
-}
-
-void schedule_retry(struct schedule *schedule, int64_t now_us)
-{
-    schedule->work_due_us = schedule->poll_due_us = now_us + RETRY_US;
 }

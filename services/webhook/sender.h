@@ -1,11 +1,11 @@
 /*
  * sender - brings events to where they are wanted: a thread beside the actors.
  *
- * What     Transactions (queue.h) when there is something to complete, when a notice comes
- *          and once a second (below); all the time it minds look-ups and transfers
- *          (attempts.h). It never waits for a receiver, a name server or the database.
+ * What     Transactions (queue.h) when there is something to complete, when a notice comes and once
+ *          a second; all the time it minds look-ups and transfers (attempts.h). It never waits for
+ *          a receiver, a name server or the database.
  * Owns     sender_start() gives what sender_stop() takes back.
- * Threads  Its own; sender_is_ready() from any.
+ * Threads  Its own; sender_is_ready() from any. A schedule is pure, and of one thread at a time.
  * Fails    NULL (logged): an option is unusable.
  */
 #ifndef SERVICES_WEBHOOK_SENDER_H
@@ -15,6 +15,8 @@
 #include <stdint.h>
 
 #include "services/webhook/webhook.h"
+
+/* -- the sender -------------------------------------------------------------------------------- */
 
 #define SENDER_SLOTS_MAX 1024
 
@@ -35,15 +37,11 @@ bool sender_is_ready(struct sender *sender, char reason[128]);
 /* Claims no more, lets what is under way end and completes it: 10 seconds at most. */
 void sender_stop(struct sender *sender);
 
-/*
- * schedule - when the sender begins its next transaction.
- *
- * What     When there is something to do: after a rest as long as the transaction before took, or
- *          longer, as requests that wait for an answer have the database first. Without a notice:
- *          every `poll_us`. All times as of clock_mono_us().
- * Threads  One thread at a time; pure.
- */
+/* -- when it begins its next transaction ------------------------------------------------------- */
 
+/* When there is something to do: after a rest as long as the transaction before took, or longer, as
+   requests that wait for an answer have the database first. Without a notice: every `poll_us`. All
+   times as of clock_mono_us(). */
 struct schedule {
     int64_t poll_us;
     int64_t work_due_us; /* when there is something to do */

@@ -7,6 +7,8 @@
 #include "common/crypto/crypto.h"
 #include "common/json/json.h"
 
+/* -- payloads ---------------------------------------------------------------------------------- */
+
 struct str payload_write(struct arena *arena, struct str id, struct str type, int64_t created_at,
                          struct str data)
 {
@@ -39,6 +41,8 @@ void payload_sign(struct arena *arena, struct str secret, int64_t timestamp, str
     memcpy(signature, "v1=", sizeof("v1="));
     hex_write(mac, sizeof(mac), signature + 3);
 }
+
+/* -- secrets ----------------------------------------------------------------------------------- */
 
 #define PREFIX "whsec_"
 

@@ -1,7 +1,11 @@
 /*
- * payload - the bytes of an event as receivers get them, and their signature.
+ * signing - the bytes of an event as receivers get them, their signature, and the secret that it is
+ * made with.
  *
- * Threads  Any; pure.
+ * What     A secret is "whsec_" and 64 hex digits, the key of the HMAC as it stands. Sealed, for
+ *          storage, it is bound to its organization and endpoint: it opens for no other one.
+ * Owns     Texts live in the arena; the caller wipes an opened secret.
+ * Threads  Any; pure, but for the random numbers.
  */
 #ifndef SERVICES_WEBHOOK_SIGNING_H
 #define SERVICES_WEBHOOK_SIGNING_H
@@ -12,6 +16,8 @@
 #include "common/crypto/seal.h"
 #include "services/webhook/attempt.h"
 
+/* -- payloads ---------------------------------------------------------------------------------- */
+
 /* {"id":"evt_...","type":...,"created_at":...,"data":{...}}: `id` is 32 hex digits, `data` is JSON.
  */
 struct str payload_write(struct arena *arena, struct str id, struct str type, int64_t created_at,
@@ -21,14 +27,7 @@ struct str payload_write(struct arena *arena, struct str id, struct str type, in
 void payload_sign(struct arena *arena, struct str secret, int64_t timestamp, struct str body,
                   char signature[ATTEMPT_SIGNATURE + 1]);
 
-/*
- * secret - what an endpoint's deliveries are signed with: made, sealed for storage, opened.
- *
- * What     "whsec_" and 64 hex digits, the key of the HMAC as it stands. Sealed, it is bound to its
- *          organization and endpoint: it opens for no other one.
- * Owns     Texts live in the arena; the caller wipes an opened secret.
- * Threads  Any; pure, but for the random numbers.
- */
+/* -- secrets ----------------------------------------------------------------------------------- */
 
 #define ENDPOINT_SECRET_TEXT 70
 

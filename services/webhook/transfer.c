@@ -12,12 +12,100 @@
 #include "common/base/ip.h"
 #include "common/base/log.h"
 
+/* -- the CA bundle ----------------------------------------------------------------------------- */
+
+#define SYSTEM_FILE "/etc/ssl/certs/ca-certificates.crt"
+
+static bool append(const char *file, int to)
+{
+    char bytes[8192];
+    FILE *from = fopen(file, "re");
+    bool is_fine = from != NULL;
+    size_t n;
+
+    while (is_fine && (n = fread(bytes, 1, sizeof(bytes), from)) > 0)
+        is_fine = write(to, bytes, n) == (ssize_t)n;
+    is_fine = is_fine && !ferror(from) && write(to, "\n", 1) == 1;
+    if (from != NULL)
+        fclose(from);
+    return is_fine;
+}
+
+int ca_bundle_open(const char *file, char path[CA_BUNDLE_PATH])
+{
+    const int fd = memfd_create("ca-bundle", MFD_CLOEXEC);
+
+    must(fd >= 0);
+    if (!append(SYSTEM_FILE, fd))
+        LOG(LOG_WARNING, "the system has no CA certificates", log_str("file", SYSTEM_FILE));
+    if (file != NULL && !append(file, fd)) {
+        LOG(LOG_ERROR, "WEBHOOK_CA_FILE cannot be read", log_str("file", file));
+        close(fd);
+        return -1;
+    }
+    snprintf(path, CA_BUNDLE_PATH, "/proc/self/fd/%d", fd);
+    return fd;
+}
+
+void ca_bundle_close(int fd)
+{
+    close(fd);
+}
+
+/* -- what libcurl's result means --------------------------------------------------------------- */
+
+static enum failure classify_status(int status)
+{
+    if (status >= 200 && status < 300)
+        return FAILURE_NONE;
+    if (status >= 300 && status < 400)
+        return FAILURE_HTTP_3XX;
+    if (status >= 400 && status < 500)
+        return FAILURE_HTTP_4XX;
+    return status >= 500 && status < 600 ? FAILURE_HTTP_5XX : FAILURE_HTTP_OTHER;
+}
+
+enum failure transfer_failure(CURLcode code, const struct attempt *attempt)
+{
+    switch (code) {
+    case CURLE_OK:
+        return classify_status(attempt->http_status);
+    case CURLE_OPERATION_TIMEDOUT:
+        return FAILURE_TIMEOUT;
+    case CURLE_COULDNT_CONNECT:
+        return FAILURE_CONNECT;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_ISSUER_ERROR:
+        return FAILURE_TLS;
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_PARTIAL_FILE:
+        return attempt->tls_us >= 0 ? FAILURE_CLOSED : FAILURE_TLS;
+    case CURLE_OUT_OF_MEMORY:
+        /* It calls a header line too long so; without memory we would not be here. */
+        return attempt->tls_us >= 0 ? FAILURE_PROTOCOL : FAILURE_INTERNAL;
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+    case CURLE_BAD_CONTENT_ENCODING:
+        return FAILURE_PROTOCOL;
+    default:
+        LOG(LOG_WARNING, "a delivery failed for an unknown reason", log_int("curl", code));
+        return FAILURE_INTERNAL;
+    }
+}
+
 enum { HEADERS_MAX = 16 * 1024, HEADER_TEXT = 160 };
 
 /* A setting that libcurl does not take is a mistake of ours: sending without it is no choice. */
 #define SET(easy, option, value) must(curl_easy_setopt((easy), (option), (value)) == CURLE_OK)
 
-/* -- what libcurl calls ----------------------------------------------------------------------- */
+/* -- what libcurl calls ------------------------------------------------------------------------ */
 
 /* The second look, at the very address that is about to be used. */
 static curl_socket_t on_open_socket(void *closure, curlsocktype purpose, struct curl_sockaddr *to)
@@ -57,7 +145,7 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *closure)
     return transfer->is_cut ? 0 : n;
 }
 
-/* -- the request ------------------------------------------------------------------------------ */
+/* -- what libcurl is told ---------------------------------------------------------------------- */
 
 static void add_header(struct transfer *transfer, const char *name, struct str value)
 {
@@ -164,7 +252,7 @@ void transfer_set_up(struct transfer *transfer, struct attempt *attempt, const c
     set_request(transfer);
 }
 
-/* -- the end ---------------------------------------------------------------------------------- */
+/* -- what came of it --------------------------------------------------------------------------- */
 
 /* libcurl counts from its own start and says 0 for a phase that was not reached. */
 static void read_phases(struct transfer *transfer)
@@ -203,7 +291,7 @@ void transfer_classify(struct transfer *transfer, CURLcode code)
     attempt_end(transfer->attempt, classify(transfer, code));
 }
 
-/* -- opening and closing ---------------------------------------------------------------------- */
+/* -- one request, from its start to its end ---------------------------------------------------- */
 
 struct transfer *transfer_new(void)
 {
@@ -240,7 +328,7 @@ struct deliver {
     struct transfer *idle; /* handles that can be used again */
 };
 
-/* -- beginning and ending --------------------------------------------------------------------- */
+/* -- all of them: beginning and ending --------------------------------------------------------- */
 
 static struct transfer *idle_transfer(struct deliver *deliver)
 {
@@ -297,7 +385,7 @@ void deliver_step(struct deliver *deliver)
     }
 }
 
-/* -- waiting ---------------------------------------------------------------------------------- */
+/* -- all of them: waiting ---------------------------------------------------------------------- */
 
 void deliver_wait(struct deliver *deliver, struct pollfd *fds, size_t n, int timeout_ms)
 {
@@ -322,7 +410,7 @@ void deliver_wake(struct deliver *deliver)
     curl_multi_wakeup(deliver->multi);
 }
 
-/* -- opening and closing ----------------------------------------------------------------------- */
+/* -- all of them, from start to end ------------------------------------------------------------ */
 
 struct deliver *deliver_new(const struct deliver_options *options)
 {
@@ -354,88 +442,4 @@ void deliver_free(struct deliver *deliver)
     curl_global_cleanup();
     ca_bundle_close(deliver->ca_fd);
     free(deliver);
-}
-
-static enum failure classify_status(int status)
-{
-    if (status >= 200 && status < 300)
-        return FAILURE_NONE;
-    if (status >= 300 && status < 400)
-        return FAILURE_HTTP_3XX;
-    if (status >= 400 && status < 500)
-        return FAILURE_HTTP_4XX;
-    return status >= 500 && status < 600 ? FAILURE_HTTP_5XX : FAILURE_HTTP_OTHER;
-}
-
-enum failure transfer_failure(CURLcode code, const struct attempt *attempt)
-{
-    switch (code) {
-    case CURLE_OK:
-        return classify_status(attempt->http_status);
-    case CURLE_OPERATION_TIMEDOUT:
-        return FAILURE_TIMEOUT;
-    case CURLE_COULDNT_CONNECT:
-        return FAILURE_CONNECT;
-    case CURLE_SSL_CONNECT_ERROR:
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_CIPHER:
-    case CURLE_SSL_ISSUER_ERROR:
-        return FAILURE_TLS;
-    case CURLE_GOT_NOTHING:
-    case CURLE_SEND_ERROR:
-    case CURLE_RECV_ERROR:
-    case CURLE_PARTIAL_FILE:
-        return attempt->tls_us >= 0 ? FAILURE_CLOSED : FAILURE_TLS;
-    case CURLE_OUT_OF_MEMORY:
-        /* It calls a header line too long so; without memory we would not be here. */
-        return attempt->tls_us >= 0 ? FAILURE_PROTOCOL : FAILURE_INTERNAL;
-    case CURLE_WEIRD_SERVER_REPLY:
-    case CURLE_UNSUPPORTED_PROTOCOL:
-    case CURLE_HTTP2:
-    case CURLE_HTTP2_STREAM:
-    case CURLE_BAD_CONTENT_ENCODING:
-        return FAILURE_PROTOCOL;
-    default:
-        LOG(LOG_WARNING, "a delivery failed for an unknown reason", log_int("curl", code));
-        return FAILURE_INTERNAL;
-    }
-}
-
-#define SYSTEM_FILE "/etc/ssl/certs/ca-certificates.crt"
-
-static bool append(const char *file, int to)
-{
-    char bytes[8192];
-    FILE *from = fopen(file, "re");
-    bool is_fine = from != NULL;
-    size_t n;
-
-    while (is_fine && (n = fread(bytes, 1, sizeof(bytes), from)) > 0)
-        is_fine = write(to, bytes, n) == (ssize_t)n;
-    is_fine = is_fine && !ferror(from) && write(to, "\n", 1) == 1;
-    if (from != NULL)
-        fclose(from);
-    return is_fine;
-}
-
-int ca_bundle_open(const char *file, char path[CA_BUNDLE_PATH])
-{
-    const int fd = memfd_create("ca-bundle", MFD_CLOEXEC);
-
-    must(fd >= 0);
-    if (!append(SYSTEM_FILE, fd))
-        LOG(LOG_WARNING, "the system has no CA certificates", log_str("file", SYSTEM_FILE));
-    if (file != NULL && !append(file, fd)) {
-        LOG(LOG_ERROR, "WEBHOOK_CA_FILE cannot be read", log_str("file", file));
-        close(fd);
-        return -1;
-    }
-    snprintf(path, CA_BUNDLE_PATH, "/proc/self/fd/%d", fd);
-    return fd;
-}
-
-void ca_bundle_close(int fd)
-{
-    close(fd);
 }

@@ -1,12 +1,18 @@
 /*
- * transfer - one request in libcurl's hands: what it is told, what it may do, what came of it.
+ * transfer - HTTPS requests on their way out, by libcurl, all of them at once.
  *
- * What     The connection goes to the address that was checked and to no other; the certificate
- *          must be good for the host of the URL. HTTP/2 or 1.1; no redirects, no proxy whatever the
- *          environment says, no compression, no name look-ups. A response is read to 4 KB, then the
- *          connection is closed; its headers may have 16 KB.
- * Owns     transfer_new() gives what transfer_free() takes back. The attempt stays the caller's.
- * Threads  The sender's.
+ * What     One POST for one attempt, on its own connection: nothing that is kept alive can fail at
+ *          a moment that makes it unclear whether the receiver has seen the request. The connection
+ *          goes to the address that was checked and to no other; the certificate must be good for
+ *          the host of the URL, by the system's CA certificates and the operator's, which are in
+ *          one file in memory. HTTP/2 or 1.1; no redirects, no proxy whatever the environment says,
+ *          no compression, no name look-ups. A response is read to 4 KB, then the connection is
+ *          closed; its headers may have 16 KB.
+ * Owns     transfer_new() gives what transfer_free() takes back, deliver_new() what deliver_free()
+ *          does. Attempts stay the caller's; one that is under way ends with attempt_end() within
+ *          its time.
+ * Threads  The sender's, apart from deliver_wake().
+ * Fails    deliver_new(): NULL (logged) when the CA bundle cannot be read.
  */
 #ifndef SERVICES_WEBHOOK_TRANSFER_H
 #define SERVICES_WEBHOOK_TRANSFER_H
@@ -15,6 +21,22 @@
 #include <poll.h>
 
 #include "services/webhook/attempt.h"
+
+/* -- the CA bundle ----------------------------------------------------------------------------- */
+
+#define CA_BUNDLE_PATH 32
+
+/* A descriptor, to be closed; `path` leads to the file as long. `file` NULL = the system's
+   certificates only. -1 (logged): the operator's file cannot be read. */
+int ca_bundle_open(const char *file, char path[CA_BUNDLE_PATH]);
+void ca_bundle_close(int fd);
+
+/* -- what libcurl's result means for an attempt ------------------------------------------------ */
+
+/* The attempt's status and phases have been read. Logs a result that is unforeseen. */
+enum failure transfer_failure(CURLcode code, const struct attempt *attempt);
+
+/* -- one request ------------------------------------------------------------------------------- */
 
 struct transfer {
     struct attempt *attempt;
@@ -38,16 +60,7 @@ void transfer_classify(struct transfer *transfer, CURLcode code);
 /* Ready to be set up for another one. */
 void transfer_clear(struct transfer *transfer);
 
-/*
- * deliver - HTTPS requests on their way out, all of them at once.
- *
- * What     One POST for one attempt (transfer.h), on its own connection: nothing that is kept alive
- *          can fail at a moment that makes it unclear whether the receiver has seen the request.
- * Owns     deliver_new() gives what deliver_free() takes back. Attempts stay the caller's; one that
- *          is under way ends with attempt_end() within its time.
- * Threads  The sender's, apart from deliver_wake().
- * Fails    NULL (logged): the CA bundle cannot be read.
- */
+/* -- all of them ------------------------------------------------------------------------------- */
 
 struct deliver;
 
@@ -70,29 +83,5 @@ void deliver_step(struct deliver *deliver);
 /* Sleeps until a transfer or one of `fds` is ready, it is woken, or the time is over. */
 void deliver_wait(struct deliver *deliver, struct pollfd *fds, size_t n, int timeout_ms);
 void deliver_wake(struct deliver *deliver); /* from any thread */
-
-/*
- * transfer_failure - what libcurl's result means for an attempt.
- *
- * Threads  Any; pure, but for a line in the log when a result is unforeseen.
- */
-
-/* The attempt's status and phases have been read. */
-enum failure transfer_failure(CURLcode code, const struct attempt *attempt);
-
-/*
- * ca_bundle - the CA certificates that receivers' certificates are checked against: the system's
- * and the operator's, in one file in memory.
- *
- * Owns     ca_bundle_open() gives a descriptor that ca_bundle_close() closes; `path` leads
- *          to it as long.
- * Threads  Once, at the start.
- * Fails    -1 (logged): the operator's file cannot be read.
- */
-
-#define CA_BUNDLE_PATH 32
-
-int ca_bundle_open(const char *file, char path[CA_BUNDLE_PATH]); /* NULL = the system's only */
-void ca_bundle_close(int fd);
 
 #endif
