@@ -5,7 +5,7 @@
 
 #include "common/base/ascii.h"
 #include "common/base/clock.h"
-#include "common/crypto/token.h"
+#include "common/crypto/crypto.h"
 #include "proto/subject.h"
 
 #define PING "/api/v1/ping"
