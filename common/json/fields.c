@@ -170,18 +170,9 @@ static void read_bool(const json_t *value, const char *path, struct field_bool *
         errors_add(errors, INVALID, path, "must be true or false");
 }
 
-static void read_field(const struct field *field, json_t *value, const char *path, void *into,
-                       struct errors *errors)
+void field_read_value(const struct field *field, json_t *value, const char *path, void *slot,
+                      struct errors *errors)
 {
-    void *const slot = (char *)into + field->offset;
-
-    if (json_is_null(value)) {
-        if (!field->nullable)
-            errors_add(errors, INVALID, path, "must not be null");
-        else if (field->kind == FIELD_INT)
-            *(struct field_int *)slot = (struct field_int){.is_null = true};
-        return;
-    }
     switch (field->kind) {
     case FIELD_TEXT:
     case FIELD_FILLED:
@@ -204,6 +195,19 @@ static void read_field(const struct field *field, json_t *value, const char *pat
         field->read(value, path, slot, errors);
         return;
     }
+}
+
+static void read_field(const struct field *field, json_t *value, const char *path, void *into,
+                       struct errors *errors)
+{
+    void *const slot = (char *)into + field->offset;
+
+    if (!json_is_null(value))
+        field_read_value(field, value, path, slot, errors);
+    else if (!field->nullable)
+        errors_add(errors, INVALID, path, "must not be null");
+    else if (field->kind == FIELD_INT)
+        *(struct field_int *)slot = (struct field_int){.is_null = true};
 }
 
 /* The position of a name in the table; n when it is not there. */

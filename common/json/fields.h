@@ -108,6 +108,11 @@ void fields_read(json_t *object, const char *path, const struct field *fields, v
 MUST_CHECK bool fields_read_body(struct str body, const struct field *fields, void *into,
                                  struct errors *errors);
 
+/* Checks one value that stands at `path`, such as an element of an array, by a field's kind and
+   bounds, and writes what it means to `slot`. */
+void field_read_value(const struct field *field, json_t *value, const char *path, void *slot,
+                      struct errors *errors);
+
 /* "path.name", or "name" at the root. */
 const char *fields_path(struct arena *arena, const char *path, const char *name);
 

@@ -257,46 +257,6 @@ static void read_operator(json_t *value, const char *path, void *slot, struct er
                    search_operator_name(text), search_operators_text(searchable, errors->arena));
 }
 
-static void read_choice(const json_t *value, const char *const *choices, const char *path,
-                        struct str *out, struct errors *errors)
-{
-    const struct str text = json_text(value);
-    struct buf list;
-
-    buf_init(&list, errors->arena, 64);
-    for (size_t i = 0; choices[i] != NULL; i++) {
-        if (text.p != NULL && str_equal(text, str_of(choices[i]))) {
-            *out = str_of(choices[i]);
-            return;
-        }
-        buf_printf(&list, "%s%s", i == 0 ? "" : ", ", choices[i]);
-    }
-    errors_add(errors, INVALID, path, "must be one of: %.*s", STR_ARG(buf_str(&list)));
-}
-
-static void read_text(const json_t *value, const char *path, struct str *out, struct errors *errors)
-{
-    if (is_text(value, path, errors))
-        *out = arena_str(errors->arena, json_text(value));
-}
-
-static void read_identifier(const json_t *value, const char *path, struct str *out,
-                            struct errors *errors)
-{
-    const struct str text = json_text(value);
-    size_t length;
-
-    if (!is_text(value, path, errors))
-        return;
-    length = text_length(text);
-    if (length < 1 || length > IDENTIFIER_MAX)
-        errors_add(errors, INVALID, path, "must be 1 to %d characters long", IDENTIFIER_MAX);
-    else if (text_has_outer_space(text))
-        errors_add(errors, INVALID, path, "must not begin or end with white space");
-    else
-        *out = arena_str(errors->arena, text);
-}
-
 /* As JSON text; a number as it was spelled, for a double may not be what was sent. */
 static void read_attribute(const json_t *value, const struct number_texts *numbers,
                            const char *path, struct str *out, struct errors *errors)
@@ -319,32 +279,27 @@ static void read_attribute(const json_t *value, const struct number_texts *numbe
     }
 }
 
-static void read_scalar(const json_t *value, enum value_kind kind,
-                        const struct filter_reading *reading, const char *path, struct str *out,
-                        struct errors *errors)
+/* One value; an attribute is read otherwise. */
+static const struct field scalars[] = {
+    [VALUE_TEXT] = {.kind = FIELD_TEXT, .max = INT32_MAX},
+    [VALUE_IDENTIFIER] = {.kind = FIELD_IDENTIFIER, .min = 1, .max = IDENTIFIER_MAX},
+    [VALUE_STATE] = {.kind = FIELD_CHOICE, .choices = conversation_state_names},
+    [VALUE_STATUS] = {.kind = FIELD_CHOICE, .choices = conversation_status_names},
+};
+
+static void read_scalar(json_t *value, enum value_kind kind, const struct filter_reading *reading,
+                        const char *path, struct str *out, struct errors *errors)
 {
-    switch (kind) {
-    case VALUE_IDENTIFIER:
-        read_identifier(value, path, out, errors);
-        return;
-    case VALUE_STATE:
-        read_choice(value, conversation_state_names, path, out, errors);
-        return;
-    case VALUE_STATUS:
-        read_choice(value, conversation_status_names, path, out, errors);
-        return;
-    case VALUE_ATTRIBUTE:
+    if (kind == VALUE_ATTRIBUTE) {
         read_attribute(value, reading->numbers, path, out, errors);
         return;
-    case VALUE_TEXT:
-    case VALUE_SECONDS: /* never: a time has no list */
-        read_text(value, path, out, errors);
-        return;
     }
+    must(kind < ARRAY_SIZE(scalars)); /* a time has no list */
+    field_read_value(&scalars[kind], value, path, out, errors);
 }
 
-static void read_list(const json_t *value, enum value_kind kind,
-                      const struct filter_reading *reading, const char *path, struct errors *errors)
+static void read_list(json_t *value, enum value_kind kind, const struct filter_reading *reading,
+                      const char *path, struct errors *errors)
 {
     struct filter *filter = reading->filter;
     const size_t n = json_array_size(value); /* 0 when it is no array */
