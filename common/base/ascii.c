@@ -19,7 +19,12 @@ bool ascii_is_digit(char c)
 
 bool ascii_is_letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return ascii_is_lower(ascii_lower(c));
+}
+
+bool ascii_is_lower(char c)
+{
+    return c >= 'a' && c <= 'z';
 }
 
 bool ascii_is_alphanumeric(char c)
@@ -30,6 +35,11 @@ bool ascii_is_alphanumeric(char c)
 char ascii_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+char ascii_upper(char c)
+{
+    return ascii_is_lower(c) ? (char)(c & ~0x20) : c;
 }
 
 int hex_value(char c)

@@ -16,9 +16,11 @@
 
 bool ascii_is_digit(char c);
 bool ascii_is_letter(char c);
+bool ascii_is_lower(char c); /* a letter in lower case */
 bool ascii_is_alphanumeric(char c);
-/* A letter in lower case; everything else as it is. */
+/* A letter in the other case; everything else as it is. */
 char ascii_lower(char c);
+char ascii_upper(char c);
 
 /* The value of a hexadecimal digit, of either case; -1 for what is none. */
 int hex_value(char c);

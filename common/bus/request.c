@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/bus/bus_internal.h"
@@ -139,8 +140,7 @@ void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, bus_awaited_fn is_aw
     must(getrandom(id, sizeof(id), 0) == sizeof(id));
     int n = snprintf(bus->inbox.prefix, sizeof(bus->inbox.prefix), "%s.", bus->inbox_prefix);
     must(n > 0 && (size_t)n + 2 * sizeof(id) + 1 < sizeof(bus->inbox.prefix));
-    for (size_t i = 0; i < sizeof(id); i++)
-        n += snprintf(bus->inbox.prefix + n, 3, "%02x", id[i]);
+    hex_write(id, sizeof(id), bus->inbox.prefix + n);
     bus->inbox.on_reply = on_reply;
     bus->inbox.is_awaited = is_awaited;
     bus->inbox.closure = closure;

@@ -15,10 +15,10 @@
  *
  * Exit: 0, 1 a password cannot be read or used, 2 wrong usage.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/base/version.h"
 #include "proto/permission.h"
 
@@ -35,7 +35,7 @@ static void print_variable(const char *name)
 {
     fputs("$NATS_", stdout);
     for (; *name != '\0'; name++)
-        putchar(*name == '-' ? '_' : toupper((unsigned char)*name));
+        putchar(*name == '-' ? '_' : ascii_upper(*name));
     fputs("_PASSWORD", stdout);
 }
 
@@ -43,7 +43,7 @@ static void print_variable(const char *name)
 static bool is_plain(const char *password)
 {
     for (const char *p = password; *p != '\0'; p++)
-        if (!isgraph((unsigned char)*p) || *p == '"' || *p == '\\')
+        if (*p <= ' ' || *p >= 0x7f || *p == '"' || *p == '\\')
             return false;
     return *password != '\0';
 }

@@ -7,6 +7,7 @@
  */
 
 #include "services/access/passwords.h"
+#include "common/base/ascii.h"
 #include "proto/subject.h"
 
 #include <stdint.h>
@@ -45,7 +46,7 @@ static char plain(char c)
 
     if (at != NULL)
         return to[at - from];
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    return ascii_lower(c);
 }
 
 static bool is_run(unsigned char a, unsigned char b)
@@ -128,7 +129,7 @@ static size_t weigh_what_is_left(struct str text, struct str email)
     while (at < text.n) {
         size_t n = word_at(text, at, email);
         char c = text.p[at];
-        bool is_plain = (c >= '0' && c <= '9') || (c > 0 && strchr(" !.,-_#*?", c) != NULL);
+        bool is_plain = ascii_is_digit(c) || (c > 0 && strchr(" !.,-_#*?", c) != NULL);
 
         if (n == 0)
             weight += is_plain ? 1 : 2;

@@ -1,3 +1,4 @@
+#include "common/base/ascii.h"
 #include "common/base/text.h"
 #include "common/db/params.h"
 #include "common/model/conversation_status.h"
@@ -33,7 +34,7 @@ static void read_channel(json_t *value, const char *path, void *slot, struct err
     for (size_t i = 0; is_channel && i < text.n; i++) {
         const char c = text.p[i];
 
-        is_channel = (c >= 'a' && c <= 'z') || (i > 0 && ((c >= '0' && c <= '9') || c == '_'));
+        is_channel = ascii_is_lower(c) || (i > 0 && (ascii_is_digit(c) || c == '_'));
     }
     if (is_channel)
         *(struct str *)slot = arena_str(errors->arena, text);

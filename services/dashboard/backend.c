@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/text.h"
@@ -20,8 +21,7 @@
 
 static bool is_of_id(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-           c == '_';
+    return ascii_is_alphanumeric(c) || c == '-' || c == '_';
 }
 
 bool path_matches(struct str path, const char *pattern, struct str *id)
@@ -136,7 +136,7 @@ static void blame(struct str name, char field[64])
 
     for (size_t i = 0; i < name.n && n < 63; i++) {
         char c = name.p[i];
-        bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        bool is_plain = ascii_is_alphanumeric(c);
 
         field[n++] = is_plain ? c : '_';
     }

@@ -32,8 +32,7 @@ bool cookie_is_token(struct str text)
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i];
 
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-              c == '-' || c == '_'))
+        if (!(ascii_is_alphanumeric(c) || c == '-' || c == '_'))
             return false;
     }
     return true;

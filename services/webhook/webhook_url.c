@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "common/base/ascii.h"
+
 enum { PORT_DIGITS_MAX = 5, PORT_HTTPS = 443, PORT_HTTPS_OTHER = 8443, PORT_MIN = 1024 };
 
 #define LABEL_MAX 63
@@ -12,16 +14,6 @@ static const struct str inner_names[] = {
     STR("localdomain"), STR("intranet"), STR("private"),  STR("corp"),      STR("home"),
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* What RFC 3986 lets stand in a URL, the fragment's sign apart. */
 static bool is_url_text(struct str text)
 {
@@ -30,7 +22,7 @@ static bool is_url_text(struct str text)
     for (size_t i = 0; i < text.n; i++) {
         const char c = text.p[i];
 
-        if (!is_letter(c) && !is_digit(c) && (c == '\0' || strchr(others, c) == NULL))
+        if (!ascii_is_alphanumeric(c) && (c == '\0' || strchr(others, c) == NULL))
             return false;
     }
     return true;
@@ -41,7 +33,7 @@ static bool is_label(struct str label)
     if (label.n == 0 || label.n > LABEL_MAX || label.p[0] == '-' || label.p[label.n - 1] == '-')
         return false;
     for (size_t i = 0; i < label.n; i++) {
-        if (!is_letter(label.p[i]) && !is_digit(label.p[i]) && label.p[i] != '-')
+        if (!ascii_is_alphanumeric(label.p[i]) && label.p[i] != '-')
             return false;
     }
     return true;
@@ -52,9 +44,9 @@ static bool is_numeric(struct str label)
 {
     size_t i = 0;
 
-    if (label.n >= 2 && label.p[0] == '0' && (label.p[1] | 0x20) == 'x')
+    if (label.n >= 2 && label.p[0] == '0' && ascii_lower(label.p[1]) == 'x')
         return true;
-    while (i < label.n && is_digit(label.p[i]))
+    while (i < label.n && ascii_is_digit(label.p[i]))
         i++;
     return i == label.n;
 }

@@ -23,17 +23,27 @@ Test(ascii, has_ten_digits_and_two_times_26_letters)
     cr_assert_str_eq(members_of(ascii_is_digit), "0123456789");
     cr_assert_str_eq(members_of(ascii_is_letter),
                      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+    cr_assert_str_eq(members_of(ascii_is_lower), "abcdefghijklmnopqrstuvwxyz");
     cr_assert_str_eq(members_of(ascii_is_alphanumeric),
                      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
 }
 
-Test(ascii, has_a_lower_case_for_capitals_only)
+Test(ascii, has_another_case_for_letters_only)
 {
-    for (int byte = 0; byte < 256; byte++) {
-        const char *capital = strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZ", byte);
-        char expected = byte != 0 && capital != NULL ? (char)(byte - 'A' + 'a') : (char)byte;
+    static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    static const char small[] = "abcdefghijklmnopqrstuvwxyz";
 
-        cr_assert_eq(ascii_lower((char)byte), expected, "byte %d", byte);
+    for (size_t i = 0; i < sizeof(small) - 1; i++) {
+        cr_assert_eq(ascii_lower(capitals[i]), small[i]);
+        cr_assert_eq(ascii_lower(small[i]), small[i]);
+        cr_assert_eq(ascii_upper(small[i]), capitals[i]);
+        cr_assert_eq(ascii_upper(capitals[i]), capitals[i]);
+    }
+    for (int byte = 0; byte < 256; byte++) {
+        if (ascii_is_letter((char)byte))
+            continue;
+        cr_assert_eq(ascii_lower((char)byte), (char)byte);
+        cr_assert_eq(ascii_upper((char)byte), (char)byte);
     }
 }
 
