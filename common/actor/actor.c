@@ -254,7 +254,7 @@ static void do_upkeep(struct actor *actor)
     actor->idle_due_us = now + IDLE_US;
     if (actor->service == actor->metrics->service)
         end_hung_sessions(actor);
-    if (actor->service->on_idle && db_is_up(actor->db))
+    if (actor->service->on_idle != NULL && db_is_up(actor->db))
         actor->service->on_idle(actor->db, &actor->arena, actor->service->self);
     arena_clear(&actor->arena);
 }
@@ -338,7 +338,7 @@ static bool open_database(struct actor *actor)
         zeroed(n + AUDIT_SINK_STATEMENTS + ACTOR_SQL_COUNT, sizeof(*actor->statements));
     for (size_t i = 0; i < n; i++)
         actor->statements[i] = service->statements[i];
-    if (service->audit_sink) {
+    if (service->audit_sink != NULL) {
         actor->audit_statements.entries = enlist(actor, service->audit_sink->entries, &n);
         actor->audit_statements.changes = enlist(actor, service->audit_sink->changes, &n);
     }
@@ -360,7 +360,7 @@ static bool open_database(struct actor *actor)
         .lock_ms = LOCK_TIMEOUT_MS,
         .statement_ms = service->statement_ms,
     });
-    if (!actor->db)
+    if (actor->db == NULL)
         LOG(LOG_ERROR, "DATABASE_URL cannot be parsed");
     return actor->db != NULL;
 }

@@ -74,7 +74,7 @@ static void defer(struct actor *actor, struct batch_item *item)
    has answered and recorded it. Whatever the command did was rolled back with its entry. */
 static bool is_recorded_already(const struct actor *actor)
 {
-    return actor->service->audit_sink &&
+    return actor->service->audit_sink != NULL &&
            strcmp(db_last_sqlstate(actor->db), UNIQUE_VIOLATION) == 0 &&
            db_last_statement(actor->db) == actor->audit_statements.entries;
 }

@@ -166,7 +166,7 @@ void batch_item_parse(struct actor *actor, struct batch_item *item)
 
 void batch_item_query(struct actor *actor, struct batch_item *item)
 {
-    if (item->status == ST_OK && item->command.handler->query)
+    if (item->status == ST_OK && item->command.handler->query != NULL)
         item->command.handler->query(&item->command, actor->db, actor->service->self);
 }
 
@@ -175,7 +175,7 @@ void batch_item_reply(struct actor *actor, struct batch_item *item)
     struct command *command = &item->command;
 
     watchdog_kick();
-    if (item->status == ST_OK && command->handler->reply)
+    if (item->status == ST_OK && command->handler->reply != NULL)
         item->status = command->handler->reply(command, actor->db, actor->service->self);
     if (item->status == ST_OK && command->reply.n > REPLY_MAX) {
         LOG(LOG_ERROR, "reply is too large for the bus",
@@ -203,7 +203,7 @@ static bool names_organization(const struct batch_item *item)
     const struct command *command = &item->command;
 
     return item->status == ST_OK && command->handler->operation == OP_NONE &&
-           command->handler->query && !uuid_is_nil(&command->caller.organization_id);
+           command->handler->query != NULL && !uuid_is_nil(&command->caller.organization_id);
 }
 
 static db_param organizations_of(struct batch_item *const *items, size_t n, struct arena *arena)

@@ -29,7 +29,7 @@ void arena_init(struct arena *arena, size_t cap_bytes)
 
 static void wipe(struct arena *arena)
 {
-    for (struct arena_chunk *chunk = arena->head; chunk; chunk = chunk->older) {
+    for (struct arena_chunk *chunk = arena->head; chunk != NULL; chunk = chunk->older) {
         ASAN_UNPOISON_MEMORY_REGION(chunk->data, chunk->used);
         explicit_bzero(chunk->data, chunk->used);
     }
@@ -42,12 +42,12 @@ void arena_clear(struct arena *arena)
 
     if (arena->wipes)
         wipe(arena);
-    while (chunk && chunk->older) {
+    while (chunk != NULL && chunk->older != NULL) {
         arena->head = chunk->older;
         free(chunk);
         chunk = arena->head;
     }
-    if (chunk) {
+    if (chunk != NULL) {
         chunk->used = 0;
         ASAN_POISON_MEMORY_REGION(chunk->data, chunk->capacity);
     }
@@ -65,7 +65,7 @@ void arena_release(struct arena *arena)
 static void add_chunk(struct arena *arena, size_t n)
 {
     size_t capacity =
-        arena->head ? arena->head->capacity * 2 : CHUNK_MIN - sizeof(struct arena_chunk);
+        arena->head != NULL ? arena->head->capacity * 2 : CHUNK_MIN - sizeof(struct arena_chunk);
     struct arena_chunk *chunk;
 
     if (capacity > CHUNK_MAX)
@@ -86,7 +86,7 @@ void *arena_alloc(struct arena *arena, size_t n)
 
     must(n <= arena->cap && arena->cap - n >= arena->used);
     step = (n + ALIGN - 1) / ALIGN * ALIGN;
-    if (!arena->head || arena->head->capacity - arena->head->used < step)
+    if (arena->head == NULL || arena->head->capacity - arena->head->used < step)
         add_chunk(arena, step);
     p = arena->head->data + arena->head->used;
     arena->head->used += step;
@@ -106,7 +106,7 @@ void *arena_alloc_array(struct arena *arena, size_t size, size_t n)
 
 struct str arena_str(struct arena *arena, struct str s)
 {
-    return s.p ? (struct str){arena_cstr(arena, s), s.n} : STR_NONE;
+    return s.p != NULL ? (struct str){arena_cstr(arena, s), s.n} : STR_NONE;
 }
 
 char *arena_cstr(struct arena *arena, struct str s)

@@ -52,7 +52,7 @@ static char *read_file(const char *path)
     }
     if (n > FILE_MAX)
         errno = EFBIG;
-    else if (got == 0 && memchr(content, '\0', n))
+    else if (got == 0 && memchr(content, '\0', n) != NULL)
         errno = EILSEQ;
     else if (got == 0)
         value = copy(content, n - (n > 0 && content[n - 1] == '\n'));
@@ -66,7 +66,7 @@ static const char *variable(const char *name)
 {
     const char *value = getenv(name);
 
-    return value && *value ? value : NULL;
+    return value != NULL && *value ? value : NULL;
 }
 
 static enum status find(const struct setting *setting, struct given *given, char error[256])
@@ -76,19 +76,19 @@ static enum status find(const struct setting *setting, struct given *given, char
 
     snprintf(given->name, sizeof(given->name), "%s_FILE", setting->name);
     path = variable(given->name);
-    if (direct && path)
+    if (direct != NULL && path != NULL)
         return refuse(error, setting->name, "is given twice, with and without _FILE");
-    if (path) {
+    if (path != NULL) {
         given->value = read_file(path);
-        if (given->value)
+        if (given->value != NULL)
             return ST_OK;
         snprintf(why, sizeof(why), "cannot be read: %s", strerrordesc_np(errno));
         return refuse(error, given->name, why);
     }
     snprintf(given->name, sizeof(given->name), "%s", setting->name);
-    if (!direct)
+    if (direct == NULL)
         direct = setting->fallback;
-    if (!direct)
+    if (direct == NULL)
         return refuse(error, setting->name, "is required");
     given->value = copy(direct, strlen(direct));
     return ST_OK;
@@ -199,7 +199,7 @@ void config_describe(const struct setting *settings, size_t n, const char *progr
         const struct setting *setting = &settings[i];
 
         printf("| `%s` | ", setting->name);
-        if (!setting->fallback)
+        if (setting->fallback == NULL)
             printf("required");
         else if (*setting->fallback)
             printf("`%s`", setting->fallback);

@@ -99,7 +99,7 @@ static bool add_value(struct line *line, const struct log_field *field)
 {
     switch (field->kind) {
     case LOG_FIELD_STR:
-        return field->s.p ? add_string(line, field->s) : add(line, STR("null"));
+        return field->s.p != NULL ? add_string(line, field->s) : add(line, STR("null"));
     case LOG_FIELD_INT:
         return add_int(line, field->i);
     case LOG_FIELD_BOOL:
@@ -139,9 +139,10 @@ static void format(struct line *line, enum log_level level, const char *message,
     line->n = 0;
     add_time(line);
     add_field(line, &(struct log_field){.key = "level", .s = str_of(level_names[level])});
-    add_field(line, &(struct log_field){
-                        .key = "service",
-                        .s = str_of(service_name ? service_name : program_invocation_short_name)});
+    add_field(line, &(struct log_field){.key = "service",
+                                        .s = str_of(service_name != NULL
+                                                        ? service_name
+                                                        : program_invocation_short_name)});
     add_field(line, &(struct log_field){.key = "message", .s = str_of(message)});
     for (size_t i = 0; i < n; i++)
         add_field(line, &fields[i]);

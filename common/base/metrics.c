@@ -50,7 +50,7 @@ static struct metric *first, *last;
 /* Nothing follows a name that was left: its series would not stand together. */
 static bool name_is_closed(const char *name)
 {
-    for (const struct metric *m = first; m && m != last; m = m->next)
+    for (const struct metric *m = first; m != NULL && m != last; m = m->next)
         if (strcmp(m->name, name) == 0)
             return strcmp(last->name, name) != 0;
     return false;
@@ -72,12 +72,12 @@ static struct metric *add_metric(const char *type, const char *name, const char 
     must(metric != NULL);
     *metric = (struct metric){
         .name = strdup(name),
-        .labels = strdup(labels ? labels : ""),
+        .labels = strdup(labels != NULL ? labels : ""),
         .help = help,
         .type = type,
     };
-    must(metric->name && metric->labels);
-    if (last)
+    must(metric->name != NULL && metric->labels != NULL);
+    if (last != NULL)
         last->next = metric;
     else
         first = metric;
@@ -209,9 +209,9 @@ static int64_t resident_bytes(void)
     struct str sizes;
     uint64_t pages = 0;
 
-    if (!file)
+    if (file == NULL)
         return 0;
-    if (!fgets(line, sizeof(line), file))
+    if (fgets(line, sizeof(line), file) == NULL)
         line[0] = '\0';
     fclose(file);
     sizes = str_of(line);
@@ -261,11 +261,11 @@ void metrics_render(struct buf *out)
 {
     const char *name = "";
 
-    for (const struct metric *m = first; m; m = m->next) {
+    for (const struct metric *m = first; m != NULL; m = m->next) {
         if (strcmp(m->name, name) != 0)
             buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, m->type);
         name = m->name;
-        if (m->scale)
+        if (m->scale != NULL)
             render_histogram(out, m);
         else
             render_value(out, m, "", atomic_load_explicit(&m->value, memory_order_relaxed), 1);

@@ -6,7 +6,7 @@
 
 struct str str_of(const char *c_string)
 {
-    return c_string ? (struct str){c_string, strlen(c_string)} : STR_NONE;
+    return c_string != NULL ? (struct str){c_string, strlen(c_string)} : STR_NONE;
 }
 
 bool str_equal(struct str a, struct str b)
@@ -32,7 +32,7 @@ bool str_starts(struct str s, struct str prefix)
 
 struct str str_skip(struct str s, size_t n)
 {
-    if (!s.p)
+    if (s.p == NULL)
         return s;
     if (n > s.n)
         n = s.n;
@@ -58,7 +58,7 @@ struct str str_cut(struct str *rest, char sep)
     struct str head = *rest;
     const char *at = head.n > 0 ? memchr(head.p, sep, head.n) : NULL;
 
-    if (!at) {
+    if (at == NULL) {
         *rest = STR_NONE;
         return head;
     }

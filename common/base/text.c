@@ -137,7 +137,7 @@ struct str text_lower(struct arena *arena, struct str s)
     char *out;
     size_t n = 0, taken;
 
-    if (!s.p)
+    if (s.p == NULL)
         return s;
     pthread_once(&once, open_unicode);
     /* A lower-case letter may need a byte more than its capital, never twice as many. */

@@ -212,7 +212,7 @@ size_t db_dropped(const struct db *db, size_t index)
 
 const struct db_rows *db_result(const struct db *db, size_t index)
 {
-    must(index < db->pipeline.n_collected && db->pipeline.entries[index].result);
+    must(index < db->pipeline.n_collected && db->pipeline.entries[index].result != NULL);
     return (const struct db_rows *)db->pipeline.entries[index].result;
 }
 
@@ -266,14 +266,14 @@ enum status sqlstate_status(const char *sqlstate)
 {
     const struct meaning *meaning = meaning_of(sqlstate);
 
-    return meaning ? meaning->status : ST_INTERNAL;
+    return meaning != NULL ? meaning->status : ST_INTERNAL;
 }
 
 bool sqlstate_ends_link(const char *sqlstate)
 {
     const struct meaning *meaning = meaning_of(sqlstate);
 
-    return meaning && meaning->ends_link;
+    return meaning != NULL && meaning->ends_link;
 }
 
 /* -- rows -------------------------------------------------------------------------------------- */
@@ -323,5 +323,5 @@ int64_t db_value_int(const struct db_rows *rows, size_t row, int column)
 {
     struct str value = db_value(rows, row, column);
 
-    return value.p ? strtoll(value.p, NULL, 10) : 0;
+    return value.p != NULL ? strtoll(value.p, NULL, 10) : 0;
 }

@@ -35,7 +35,7 @@ static void on_notice(void *closure, const PGresult *notice)
     struct db_link *link = closure;
     const char *sqlstate = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
 
-    if (sqlstate && sqlstate_ends_link(sqlstate))
+    if (sqlstate != NULL && sqlstate_ends_link(sqlstate))
         link->is_dead = true;
 }
 
@@ -237,14 +237,14 @@ enum status db_link_wait(struct db_link *link, int64_t until_us)
     short events = unsent == 1 ? POLLIN | POLLOUT : POLLIN;
     int64_t slice_us = until_us;
 
-    if (link->options.on_wait && link->phase == LINK_UP)
+    if (link->options.on_wait != NULL && link->phase == LINK_UP)
         slice_us = clock_mono_us() + WAIT_SLICE_US;
     if (slice_us > until_us)
         slice_us = until_us;
     if (PQsocket(link->conn) >= 0 && wait_for(PQsocket(link->conn), events, slice_us) == 0) {
         if (clock_mono_us() >= until_us)
             return ST_UNAVAILABLE;
-        if (link->options.on_wait)
+        if (link->options.on_wait != NULL)
             link->options.on_wait(link->options.closure);
         return ST_OK;
     }

@@ -84,10 +84,10 @@ static bool copy_params(struct pipeline *pipeline, const db_param *params, size_
     for (size_t i = 0; i < n; i++) {
         const bool is_binary = (binary >> i & 1) != 0;
 
-        if (!is_binary && params[i].n > 0 && memchr(params[i].p, '\0', params[i].n))
+        if (!is_binary && params[i].n > 0 && memchr(params[i].p, '\0', params[i].n) != NULL)
             return false;
         must(params[i].n <= INT_MAX);
-        pipeline->values[i] = params[i].p ? to : NULL;
+        pipeline->values[i] = params[i].p != NULL ? to : NULL;
         pipeline->lengths[i] = (int)params[i].n;
         pipeline->formats[i] = is_binary;
         if (params[i].p != NULL && params[i].n > 0)
@@ -129,7 +129,7 @@ static bool is_plain_error(const PGresult *result)
 {
     const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
 
-    return severity && strcmp(severity, "ERROR") == 0;
+    return severity != NULL && strcmp(severity, "ERROR") == 0;
 }
 
 /* The server's own error about a statement of the batch, or, with -1, about the commit. Its text
@@ -191,8 +191,8 @@ static bool take(struct pipeline *pipeline, PGresult *result)
     if (kind == PGRES_PIPELINE_ABORTED) {
         pipeline_fail(pipeline, ST_UNAVAILABLE); /* if not already, it failed before this batch */
     } else {
-        is_usable = sqlstate && !sqlstate_ends_link(sqlstate);
-        if (sqlstate)
+        is_usable = sqlstate != NULL && !sqlstate_ends_link(sqlstate);
+        if (sqlstate != NULL)
             note_error(pipeline, entry->statement, result);
     }
     PQclear(result);
@@ -206,9 +206,9 @@ bool pipeline_collect(struct pipeline *pipeline)
     while (pipeline->n_collected < pipeline->n) {
         if (db_link_next(pipeline->link, pipeline->until_us, &result) != ST_OK)
             return false;
-        if (result && !take(pipeline, result))
+        if (result != NULL && !take(pipeline, result))
             return false;
-        if (result)
+        if (result != NULL)
             continue;
         /* The end of a statement; without a result only after an error. */
         if (pipeline->failed == ST_OK && !has_result(&pipeline->entries[pipeline->n_collected]))
@@ -228,7 +228,7 @@ bool pipeline_await_sync(struct pipeline *pipeline)
 
         if (db_link_next(pipeline->link, pipeline->until_us, &result) != ST_OK)
             return false;
-        kind = result ? PQresultStatus(result) : PGRES_EMPTY_QUERY;
+        kind = result != NULL ? PQresultStatus(result) : PGRES_EMPTY_QUERY;
         if (kind == PGRES_FATAL_ERROR && is_plain_error(result))
             note_error(pipeline, -1, result);
         else if (kind == PGRES_FATAL_ERROR || pipeline->link->is_dead)

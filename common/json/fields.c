@@ -29,7 +29,7 @@ void errors_add(struct errors *errors, const char *code, const char *field, cons
     *error = (struct error){
         .code = code,
         .message = arena_vprintf(errors->arena, message, args),
-        .field = field ? arena_cstr(errors->arena, str_of(field)) : NULL,
+        .field = field != NULL ? arena_cstr(errors->arena, str_of(field)) : NULL,
     };
     va_end(args);
 }
@@ -45,7 +45,7 @@ void errors_write(const struct errors *errors, struct buf *out)
         json_add_string(out, str_of(error->code));
         json_add_key(out, "message");
         json_add_string(out, str_of(error->message));
-        if (error->field) {
+        if (error->field != NULL) {
             json_add_key(out, "field");
             json_add_string(out, str_of(error->field));
         }

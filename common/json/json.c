@@ -161,14 +161,14 @@ bool json_read(struct str text, json_t **out, char *error)
     json_error_t parse_error;
     json_t *value;
 
-    if (!text.p)
+    if (text.p == NULL)
         text = STR("");
     if (!within_bounds(text, error))
         return false;
     value = parse(text, &parse_error);
-    if (!value && json_error_code(&parse_error) == json_error_numeric_overflow)
+    if (value == NULL && json_error_code(&parse_error) == json_error_numeric_overflow)
         value = parse_large_integers(text, &parse_error);
-    if (!value) {
+    if (value == NULL) {
         must(json_error_code(&parse_error) != json_error_out_of_memory);
         return explain(text, (size_t)parse_error.position, reason_of(&parse_error), error);
     }
@@ -225,7 +225,7 @@ void json_add_string(struct buf *buf, struct str text)
 {
     size_t start = 0; /* of the run of bytes that need no escape */
 
-    if (!text.p) {
+    if (text.p == NULL) {
         buf_add(buf, STR("null"));
         return;
     }

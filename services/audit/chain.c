@@ -194,7 +194,7 @@ static struct block_head head_of(const struct uuid *organization_id, const struc
 {
     const struct block_head *head = block_find_head(organization_id, heads, n);
 
-    return head ? *head : (struct block_head){.organization_id = *organization_id};
+    return head != NULL ? *head : (struct block_head){.organization_id = *organization_id};
 }
 
 static void add_marks(const struct block_entry *const *entries, size_t n, struct arena *arena,

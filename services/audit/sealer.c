@@ -219,7 +219,7 @@ static bool open_links(struct sealer *self, const struct process *process)
         .name = process->name,
         .tls = process->bus_tls,
     });
-    return self->db && self->bus;
+    return self->db != NULL && self->bus != NULL;
 }
 
 enum status sealer_start(const struct process *process, const struct audit_keys *keys,
