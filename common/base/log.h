@@ -3,11 +3,11 @@
  *
  *     LOG(LOG_WARNING, "database link lost", log_str("service", name), log_int("retry_ms", 200));
  *
- * What     time (RFC 3339, UTC, milliseconds), level, service, message, then the fields. Strings
- *          are escaped and cut at 1,000 bytes. A line has at most 4,096 bytes and is in one
+ * What     time (RFC 3339, UTC, milliseconds), level, service, instance, message, then the fields.
+ *          Strings are escaped and cut at 1,000 bytes. A line has at most 4,096 bytes and is in one
  *          write(2), so lines never mix; fields that do not fit are left out. A program that runs
- *          for long has a thread for it (log_writer.h), and logging never blocks; others
- *          write themselves.
+ *          for long has a thread for it (log_writer.h), and logging never blocks; others write
+ *          themselves.
  * Threads  Any.
  * Fails    Never; a line that cannot be written is dropped and counted.
  * Secrets  The caller keeps tokens, secrets and bodies out. A failure is logged once, where it
@@ -40,8 +40,9 @@ struct log_field log_bool(const char *key, bool value);
 /* From debug, info, warning or error; false: it is not one of them. */
 bool log_level_parse(const char *text, enum log_level *out);
 
-/* Once, before threads start. `service` is kept, not copied. */
-void log_open(const char *service, enum log_level min);
+/* Once, before threads start. `service` and `instance` are kept, not copied; `instance` says which
+   of its replicas this is, NULL: it has none. */
+void log_open(const char *service, const char *instance, enum log_level min);
 void log_write(enum log_level level, const char *message, const struct log_field *fields, size_t n);
 uint64_t log_dropped(void); /* lines that could not be written so far */
 

@@ -1,5 +1,6 @@
 /*
- * client - the client's address, as seen behind trusted proxies, and whether it came by HTTPS.
+ * client_address - the client's address, as seen behind trusted proxies, and whether it came by
+ * HTTPS.
  *
  * What     What a proxy says counts only when the proxy is trusted. X-Forwarded-For is walked from
  *          the right: each hop that is trusted vouches for the one before it. The walk ends at the

@@ -45,8 +45,8 @@ struct edge_request {
 struct edge_request *edge_request_begin(h2o_req_t *req, size_t size,
                                         void (*on_end)(struct edge_request *request));
 
-/* Reads the headers, and from them whose request it is: the client's address, from the peer and what
-   trusted proxies say (client_address.h), and the trace, which may begin here. */
+/* Reads the headers, and from them whose request it is: the client's address, from the peer and
+   what trusted proxies say (client_address.h), and the trace, which may begin here. */
 void edge_request_read(struct edge_request *request, struct request_headers *headers);
 /* Call when the response is known; does nothing when its span is not recorded. */
 void edge_request_end_span(struct edge_request *request, int status);

@@ -95,7 +95,7 @@ static bool read_settings(void)
     char error[256] = "LOG_LEVEL must be debug, info, warning or error";
     const bool is_sound = load_settings(error) && log_level_parse(config.log_level, &level);
 
-    log_open(program->name, level);
+    log_open(program->name, config.instance, level);
     if (!is_sound)
         LOG(LOG_ERROR, error);
     process.logs_all = level == LOG_DEBUG;

@@ -13,7 +13,7 @@ static bool is_page(struct str path)
 {
     struct str id;
 
-    for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(pages); i++)
         if (path_matches(path, pages[i], &id))
             return true;
     return false;

@@ -2,7 +2,8 @@
  * dashboard - the event loop of the dashboard, and what it remembers of who asks.
  *
  * What     An edge (common/http/edge.h) and what is the dashboard's own: the shares of sessions and
- *          organizations, the door, who came without a valid session, and the exports that run. The program has one.
+ *          organizations, the door, who came without a valid session, and the exports that run. The
+ *          program has one.
  * Owns     All of it, until the process ends.
  * Threads  The loop's.
  */
