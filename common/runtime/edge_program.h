@@ -33,6 +33,6 @@ struct edge_program {
     struct edge *(*new_loop)(void); /* zeroed; never freed */
 };
 
-int edge_program_main(int argc, char **argv, const struct edge_program *program);
+int edge_program_main(int argc, char **argv, const struct edge_program *self);
 
 #endif

@@ -58,6 +58,6 @@ struct program {
         void *closure); /* nobody calls is_ready any more: waits and frees; NULL = none */
 };
 
-int program_main(int argc, char **argv, const struct program *program);
+int program_main(int argc, char **argv, const struct program *self);
 
 #endif
