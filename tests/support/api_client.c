@@ -34,11 +34,6 @@ char *format(const char *pattern, ...)
 /* -- organizations ------------------------------------------------------------------------------
  */
 
-void api_open(void)
-{
-    stack_share();
-}
-
 static void copy_member(const json_t *object, const char *name, char *out, size_t capacity)
 {
     const char *text = json_string_value(json_object_get(object, name));

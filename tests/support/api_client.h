@@ -18,9 +18,6 @@ struct org {
     char read_key[64], read_key_id[37];
 };
 
-/* Opens a suite's tests: shares the stack. */
-void api_open(void);
-
 /* An organization that no other test knows, on a plan with API access, with a key of each kind. */
 void org_new(struct org *org);
 void org_new_key(const struct org *org, const char *scope, char token[64], char id[37]);

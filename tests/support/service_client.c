@@ -45,7 +45,7 @@ struct service_client *service_connection;
 
 void service_connection_open(void)
 {
-    api_open();
+    stack_share();
     service_connection = service_client_open();
 }
 

@@ -33,12 +33,22 @@ const char *stack_setting(const char *name)
     return value;
 }
 
-int stack_gateway_port(void)
+static int port_in(const char *url_setting)
 {
-    const char *colon = strrchr(stack_setting("BASE_URL"), ':');
+    const char *colon = strrchr(stack_setting(url_setting), ':');
 
     cr_assert_not_null(colon);
     return atoi(colon + 1);
+}
+
+int stack_gateway_port(void)
+{
+    return port_in("BASE_URL");
+}
+
+int stack_dashboard_port(void)
+{
+    return port_in("DASHBOARD_URL");
 }
 
 static void take_lock(int kind)

@@ -18,6 +18,7 @@
 
 const char *stack_setting(const char *name); /* an environment variable that must be there */
 int stack_gateway_port(void);
+int stack_dashboard_port(void);
 
 void stack_share(void);
 void stack_have_alone(void);

@@ -8,7 +8,7 @@
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(auth, .init = api_open);
+TestSuite(auth, .init = stack_share);
 
 static struct client_response *ping_with(const char *header, const char *header_2)
 {

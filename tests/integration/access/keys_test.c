@@ -9,7 +9,7 @@
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
-TestSuite(keys, .init = api_open);
+TestSuite(keys, .init = stack_share);
 
 #define LOOKUPS "conversations_gateway_key_lookups_total"
 

@@ -9,7 +9,7 @@
 #include "tests/support/service_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(operators, .init = api_open);
+TestSuite(operators, .init = stack_share);
 
 enum { ROUNDS = 50 };
 

@@ -8,7 +8,7 @@
 #include "proto/subject.h"
 #include "tests/support/api_client.h"
 
-TestSuite(policy, .init = api_open);
+TestSuite(policy, .init = stack_share);
 
 static bool is_denied(void *closure)
 {

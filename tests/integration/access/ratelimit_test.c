@@ -6,7 +6,7 @@
 
 #include "tests/support/api_client.h"
 
-TestSuite(ratelimit, .init = api_open);
+TestSuite(ratelimit, .init = stack_share);
 
 static void org_with_limit(struct org *org, const char *limit)
 {

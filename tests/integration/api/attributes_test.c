@@ -7,7 +7,7 @@
 #include "common/base/str.h"
 #include "tests/support/api_client.h"
 
-TestSuite(attributes, .init = api_open);
+TestSuite(attributes, .init = stack_share);
 
 #define A50  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define A64  A50 "aaaaaaaaaaaaaa"

@@ -7,7 +7,7 @@
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(channels, .init = api_open);
+TestSuite(channels, .init = stack_share);
 
 /* Opens one and returns its id. */
 static const char *opened(const struct org *org, const char *channel)

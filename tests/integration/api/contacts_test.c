@@ -6,7 +6,7 @@
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(contacts, .init = api_open);
+TestSuite(contacts, .init = stack_share);
 
 /* A create of conversation `e` whose `from` has these members. */
 static struct client_response *create(const struct org *org, const char *e, const char *members)

@@ -7,7 +7,7 @@
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(create_fields, .init = api_open);
+TestSuite(create_fields, .init = stack_share);
 
 static int64_t count_of(const char *table, const struct org *org)
 {

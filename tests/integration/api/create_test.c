@@ -7,7 +7,7 @@
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(create, .init = api_open);
+TestSuite(create, .init = stack_share);
 
 static void expect_created(const struct client_response *response)
 {

@@ -9,7 +9,7 @@
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(errors, .init = api_open);
+TestSuite(errors, .init = stack_share);
 
 enum key { NO_KEY, BAD_KEY, READ_KEY, FULL_KEY };
 

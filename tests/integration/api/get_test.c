@@ -6,7 +6,7 @@
 
 #include "tests/support/api_client.h"
 
-TestSuite(get, .init = api_open);
+TestSuite(get, .init = stack_share);
 
 #define CONVERSATION                                                                               \
     "type id external_id created_at updated_at last_message_at channel source state open status "  \

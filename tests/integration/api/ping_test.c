@@ -5,7 +5,7 @@
 
 #include "tests/support/api_client.h"
 
-TestSuite(ping, .init = api_open);
+TestSuite(ping, .init = stack_share);
 
 Test(ping, tells_organization_scope_and_time)
 {

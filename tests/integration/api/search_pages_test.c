@@ -8,7 +8,7 @@
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(search_pages, .init = api_open);
+TestSuite(search_pages, .init = stack_share);
 
 #define CONTACT "{\"field\":\"contact.external_id\",\"operator\":\"=\",\"value\":\"u\"}"
 #define OPEN    "{\"field\":\"state\",\"operator\":\"=\",\"value\":\"open\"}"

@@ -6,7 +6,7 @@
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(search, .init = api_open);
+TestSuite(search, .init = stack_share);
 
 #define FILTER(name, op, value)                                                                    \
     "{\"field\":\"" name "\",\"operator\":\"" op "\",\"value\":" value "}"

@@ -7,7 +7,7 @@
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(update, .init = api_open);
+TestSuite(update, .init = stack_share);
 
 static const char *moved_at(const char *id)
 {

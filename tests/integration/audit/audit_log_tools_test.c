@@ -8,7 +8,7 @@
 #include "tests/support/sealed_log.h"
 #include "tests/support/sql.h"
 
-TestSuite(audit_log_tools, .init = api_open);
+TestSuite(audit_log_tools, .init = stack_share);
 
 /* -- export ----------------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
-TestSuite(audit, .init = api_open);
+TestSuite(audit, .init = stack_share);
 
 #define ENTRY                                                                                      \
     "type id request_id api_key_id operation http_status outcome denial_reason conversation_id "   \

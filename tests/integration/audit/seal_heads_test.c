@@ -11,7 +11,7 @@
 #include "tests/support/sealed_log.h"
 #include "tests/support/sql.h"
 
-TestSuite(seal_heads, .init = api_open);
+TestSuite(seal_heads, .init = stack_share);
 
 /* What verifying finds with that head; NULL: nothing. */
 static const char *kind_with(const struct sealed_log *sealed, const char *number, const char *hash)

@@ -8,7 +8,7 @@
 #include "tests/support/sealed_log.h"
 #include "tests/support/sql.h"
 
-TestSuite(seal, .init = api_open);
+TestSuite(seal, .init = stack_share);
 
 #define ENTRY " WHERE organization_id = $1::uuid AND request_id = $2::uuid RETURNING 1"
 

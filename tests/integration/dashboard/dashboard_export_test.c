@@ -9,7 +9,7 @@
 #include "tests/support/http_connection.h"
 #include "tests/support/sql.h"
 
-TestSuite(dashboard_export, .init = api_open);
+TestSuite(dashboard_export, .init = stack_share);
 
 enum { ENTRIES = 1003 }; /* more than a step of an export has */
 
@@ -111,8 +111,7 @@ Test(dashboard_export, ends_with_the_connection_where_there_are_no_chunks)
     request = format("GET /data/audit/export.ndjson HTTP/1.0\r\nHost: a\r\n"
                      "Cookie: session=%s\r\nConnection: keep-alive\r\n\r\n",
                      session.token);
-    cr_assert(
-        http_connection_open(&connection, atoi(strrchr(stack_setting("DASHBOARD_URL"), ':') + 1)));
+    cr_assert(http_connection_open(&connection, stack_dashboard_port()));
     connection.is_private = true;
     cr_assert(http_connection_send(&connection, request, strlen(request)));
     cr_assert(http_connection_receive(&connection, &response, 30000));
@@ -169,8 +168,7 @@ static void begin_export(struct http_connection *connection)
     char front[1024];
     int capacity = 65536;
 
-    cr_assert(
-        http_connection_open(connection, atoi(strrchr(stack_setting("DASHBOARD_URL"), ':') + 1)));
+    cr_assert(http_connection_open(connection, stack_dashboard_port()));
     cr_assert_eq(setsockopt(connection->fd, SOL_SOCKET, SO_RCVBUF, &capacity, sizeof(capacity)), 0);
     cr_assert(http_connection_send(connection, request, strlen(request)));
     cr_assert_gt(recv(connection->fd, front, sizeof(front), MSG_WAITALL), 0);

@@ -15,7 +15,7 @@
 #include "tests/support/large_pages.h"
 #include "tests/support/replica.h"
 
-TestSuite(dashboard_limits, .init = api_open);
+TestSuite(dashboard_limits, .init = stack_share);
 
 #define LIMITED "conversations_dashboard_requests_limited_total"
 

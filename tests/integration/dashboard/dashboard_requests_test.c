@@ -8,7 +8,7 @@
 #include "tests/support/dashboard_client.h"
 #include "tests/support/http_connection.h"
 
-TestSuite(dashboard_requests, .init = api_open);
+TestSuite(dashboard_requests, .init = stack_share);
 
 #define KEYS "/data/keys"
 #define KEY  "{\"name\":\"k\",\"scope\":\"read\"}"
@@ -368,8 +368,7 @@ Test(dashboard_requests, with_unsound_framing_end_the_connection)
         struct http_connection connection;
         char value[256];
 
-        cr_assert(http_connection_open(&connection,
-                                       atoi(strrchr(stack_setting("DASHBOARD_URL"), ':') + 1)));
+        cr_assert(http_connection_open(&connection, stack_dashboard_port()));
         connection.is_private = true;
         cr_assert(http_connection_send(&connection, unsound[i], strlen(unsound[i])));
         cr_assert(http_connection_receive(&connection, &response, 5000), "%s", unsound[i]);

@@ -8,7 +8,7 @@
 #include "tests/support/dashboard_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(dashboard_roles, .init = api_open);
+TestSuite(dashboard_roles, .init = stack_share);
 
 static struct org org, other;
 static struct dashboard_session session;

@@ -9,7 +9,7 @@
 #include "tests/support/dashboard_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(dashboard_sessions, .init = api_open);
+TestSuite(dashboard_sessions, .init = stack_share);
 
 #define PROXY "127.0.0.2" /* whose X-Forwarded-... are believed */
 

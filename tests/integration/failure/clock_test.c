@@ -12,7 +12,7 @@
 #include "tests/support/nats_server.h"
 #include "tests/support/replica.h"
 
-TestSuite(clock, .init = api_open);
+TestSuite(clock, .init = stack_share);
 
 enum { WITHIN_MS = 30000, TURN_MS = 5, FAR_MS = 10000 };
 

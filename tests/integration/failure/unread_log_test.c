@@ -9,7 +9,7 @@
 #include "tests/support/http_connection.h"
 #include "tests/support/replica.h"
 
-TestSuite(unread_log, .init = api_open);
+TestSuite(unread_log, .init = stack_share);
 
 enum { REQUESTS = 10000, TOGETHER = 20 };
 

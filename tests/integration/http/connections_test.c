@@ -11,7 +11,7 @@
 #include "tests/support/api_client.h"
 #include "tests/support/replica.h"
 
-TestSuite(connections, .init = api_open);
+TestSuite(connections, .init = stack_share);
 
 #define METRIC "conversations_gateway_connections_"
 

@@ -14,7 +14,7 @@
 #include "tests/support/api_client.h"
 #include "tests/support/port.h"
 
-TestSuite(front, .init = api_open);
+TestSuite(front, .init = stack_share);
 
 enum { WAITS_MS = 30000, OF_SOURCE = 5, OF_NETWORK = 20, LINKS_MAX = 64 };
 

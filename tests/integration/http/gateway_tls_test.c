@@ -6,7 +6,7 @@
 #include "common/base/str.h"
 #include "tests/support/api_client.h"
 
-TestSuite(gateway_tls, .init = api_open);
+TestSuite(gateway_tls, .init = stack_share);
 
 /* What a client is ready for. */
 struct tls_offer {

@@ -15,7 +15,7 @@
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
-TestSuite(proxies, .init = api_open);
+TestSuite(proxies, .init = stack_share);
 
 #define PROXY    "127.0.0.2"
 #define STRANGER "127.0.0.1"
@@ -34,7 +34,7 @@ static struct org org;
 
 static void open_with(const char *setting, const char *value, const char *ip, const char *ip_2)
 {
-    api_open();
+    stack_share();
     org_new(&org);
     json_decref(
         convctl("policy", "set", "--org", org.id, setting, value, "--ip", ip, "--ip", ip_2, NULL));
@@ -288,7 +288,7 @@ static const char *with_key(const char *pattern)
     return text;
 }
 
-Test(proxies, a_key_is_taken_from_one_header_in_one_form, .init = api_open)
+Test(proxies, a_key_is_taken_from_one_header_in_one_form, .init = stack_share)
 {
     static const struct {
         const char *headers[3]; /* @ is the key */
@@ -329,7 +329,7 @@ Test(proxies, a_key_is_taken_from_one_header_in_one_form, .init = api_open)
 
 /* -- what an operator may list ----------------------------------------------------------------- */
 
-Test(proxies, a_listed_address_is_kept_in_its_canonical_spelling_and_once, .init = api_open)
+Test(proxies, a_listed_address_is_kept_in_its_canonical_spelling_and_once, .init = stack_share)
 {
     static const struct {
         const char *given, *kept; /* NULL: refused */

@@ -10,7 +10,7 @@
 #include "tests/support/http_connection.h"
 #include "tests/support/sql.h"
 
-TestSuite(raw_connection, .init = api_open);
+TestSuite(raw_connection, .init = stack_share);
 
 enum { TIMEOUT_MS = 30000 };
 

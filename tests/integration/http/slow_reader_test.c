@@ -11,7 +11,7 @@
 #include "tests/support/large_pages.h"
 #include "tests/support/replica.h"
 
-TestSuite(slow_reader, .init = api_open);
+TestSuite(slow_reader, .init = stack_share);
 
 /* A page is 4 MB: together they are more than a loop holds for its clients. */
 enum {

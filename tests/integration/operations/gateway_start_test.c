@@ -6,7 +6,7 @@
 #include "tests/support/nats_server.h"
 #include "tests/support/replica.h"
 
-TestSuite(gateway_start, .init = api_open);
+TestSuite(gateway_start, .init = stack_share);
 
 enum { KILLS = 3, WITHIN_MS = 30000 };
 

@@ -12,7 +12,7 @@
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
-TestSuite(metrics, .init = api_open);
+TestSuite(metrics, .init = stack_share);
 
 #define NAME_LIMIT 80
 

@@ -4,7 +4,7 @@
 
 #include "tests/support/api_client.h"
 
-TestSuite(replicas, .init = api_open);
+TestSuite(replicas, .init = stack_share);
 
 enum { GATEWAYS = 2 };
 

@@ -11,7 +11,7 @@
 #include "tests/support/never_free.h"
 #include "tests/support/replica.h"
 
-TestSuite(tracing, .init = api_open);
+TestSuite(tracing, .init = stack_share);
 
 #define CALLER "00f067aa0ba902b7"
 /* Commands go to the stack's process or to ours: one in a million times none of these to ours. */

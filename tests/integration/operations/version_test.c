@@ -13,7 +13,7 @@
 #include "tests/support/replica.h"
 #include "tests/support/stack.h"
 
-TestSuite(version, .init = api_open);
+TestSuite(version, .init = stack_share);
 
 #define VERSION stack_version_of("convctl")
 

@@ -13,7 +13,7 @@
 #include "tests/support/nats_client.h"
 #include "tests/support/nats_server.h"
 
-TestSuite(bus_users, .init = api_open);
+TestSuite(bus_users, .init = stack_share);
 
 /* As it is printed for a server that finds the passwords elsewhere. */
 static const char *print_config(const char *option)

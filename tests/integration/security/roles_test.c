@@ -11,7 +11,7 @@
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-TestSuite(roles, .init = api_open);
+TestSuite(roles, .init = stack_share);
 
 static const char *const services[] = {"access", "audit", "conversation", "search", "webhook"};
 enum { N_SERVICES = ARRAY_SIZE(services) };

@@ -7,7 +7,7 @@
 #include "tests/support/measure.h"
 #include "tests/support/webhooks.h"
 
-TestSuite(webhook_answers, .init = api_open);
+TestSuite(webhook_answers, .init = stack_share);
 
 static const json_t *send(struct receiver *receiver, const char *path)
 {

@@ -9,7 +9,7 @@
 #include "tests/support/sql.h"
 #include "tests/support/webhooks.h"
 
-TestSuite(webhook_deliver, .init = api_open);
+TestSuite(webhook_deliver, .init = stack_share);
 
 enum { SOON_MS = 30000 };
 

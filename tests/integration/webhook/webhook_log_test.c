@@ -6,7 +6,7 @@
 #include "tests/support/sql.h"
 #include "tests/support/webhooks.h"
 
-TestSuite(webhook_log, .init = api_open);
+TestSuite(webhook_log, .init = stack_share);
 
 enum { SOON_MS = 30000 };
 
