@@ -281,7 +281,10 @@ bool fields_read_body(struct str body, const struct field *fields, void *into,
 enum outcome fields_outcome(const struct errors *errors)
 {
     enum outcome outcome = OUTCOME_SERVER_ERROR;
+    bool is_known;
 
-    must(errors->n > 0 && outcome_of(str_of(errors->at[0].code), &outcome));
+    must(errors->n > 0);
+    is_known = outcome_of(str_of(errors->at[0].code), &outcome);
+    must(is_known);
     return outcome;
 }

@@ -113,8 +113,9 @@ struct post *post_open(const struct trace_settings *settings, char error[256])
 {
     struct post *post = calloc(1, sizeof(*post));
     const char *wrong = NULL;
+    CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
 
-    must(post != NULL && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
+    must(post != NULL && code == CURLE_OK);
     post->multi = curl_multi_init();
     post->easy = curl_easy_init();
     must(post->multi != NULL && post->easy != NULL);
@@ -134,8 +135,11 @@ struct post *post_open(const struct trace_settings *settings, char error[256])
 
 void post_close(struct post *post)
 {
+    CURLMcode code;
+
     curl_easy_cleanup(post->easy);
-    must(curl_multi_cleanup(post->multi) == CURLM_OK);
+    code = curl_multi_cleanup(post->multi);
+    must(code == CURLM_OK);
     curl_slist_free_all(post->headers);
     curl_global_cleanup();
     free(post);
@@ -154,13 +158,16 @@ static bool perform(struct post *post)
     int64_t until_us = clock_mono_us() + TIMEOUT_US;
     const CURLMsg *message = NULL;
     int running = 0, left = 0;
+    CURLMcode code;
 
     while (!is_over(post, until_us)) {
-        must(curl_multi_perform(post->multi, &running) == CURLM_OK);
+        code = curl_multi_perform(post->multi, &running);
+        must(code == CURLM_OK);
         message = curl_multi_info_read(post->multi, &left);
         if (message != NULL)
             break;
-        must(curl_multi_poll(post->multi, NULL, 0, POLL_MS, NULL) == CURLM_OK);
+        code = curl_multi_poll(post->multi, NULL, 0, POLL_MS, NULL);
+        must(code == CURLM_OK);
     }
     if (message == NULL)
         snprintf(post->why, sizeof(post->why), "no answer in time");
@@ -170,16 +177,19 @@ static bool perform(struct post *post)
 int post_send(struct post *post, struct str body, char error[256])
 {
     long status = 0;
+    CURLMcode code;
 
     post->why[0] = '\0';
     SET(post->easy, CURLOPT_POSTFIELDSIZE, (long)body.n);
     SET(post->easy, CURLOPT_POSTFIELDS, body.p);
-    must(curl_multi_add_handle(post->multi, post->easy) == CURLM_OK);
+    code = curl_multi_add_handle(post->multi, post->easy);
+    must(code == CURLM_OK);
     if (perform(post))
-        must(curl_easy_getinfo(post->easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK);
+        curl_easy_getinfo(post->easy, CURLINFO_RESPONSE_CODE, &status);
     else
         snprintf(error, 256, "%.255s", post->why);
-    must(curl_multi_remove_handle(post->multi, post->easy) == CURLM_OK);
+    code = curl_multi_remove_handle(post->multi, post->easy);
+    must(code == CURLM_OK);
     return (int)status;
 }
 

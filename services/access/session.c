@@ -239,8 +239,9 @@ enum status session_open(struct command *command, struct db *db, const struct se
                               "The password was just changed, or the user was removed");
     if (!operator_write(command, db_value(rows, 0, 1), "session", token))
         return ST_INTERNAL;
-    must(uuid_parse(of->organization_id, &command->caller.organization_id) &&
-         uuid_parse(of->user_id, &command->caller.user_id));
+    if (!uuid_parse(of->organization_id, &command->caller.organization_id) ||
+        !uuid_parse(of->user_id, &command->caller.user_id))
+        return ST_INTERNAL;
     command->caller.user_email = of->email;
     command->caller.address = of->address;
     command->change_target = str_of(arena_cstr(command->arena, params.at[3]));

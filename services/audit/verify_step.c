@@ -163,9 +163,11 @@ static struct str time_text(int64_t us, struct arena *arena)
     const time_t second = us / 1000000;
     char text[AT_MAX], fraction[16];
     struct tm tm;
+    size_t length;
 
-    must(gmtime_r(&second, &tm) != NULL);
-    must(strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) > 0);
+    gmtime_r(&second, &tm);
+    length = strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm);
+    must(length > 0);
     snprintf(fraction, sizeof(fraction), ".%06d", (int)(us % 1000000));
     for (size_t n = strlen(fraction); n > 0 && (fraction[n - 1] == '0' || n == 1); n--)
         fraction[n - 1] = '\0';

@@ -68,6 +68,7 @@ static void hear(void *closure, struct str body)
     json_t *list = closure, *stats, *line;
     char error[160];
     size_t at = 0;
+    int failed;
 
     if (!json_read(body, &stats, error))
         return;
@@ -77,7 +78,8 @@ static void hear(void *closure, struct str body)
         return;
     while (at < json_array_size(list) && is_before(json_array_get(list, at), line))
         at++;
-    must(json_array_insert_new(list, at, line) == 0);
+    failed = json_array_insert_new(list, at, line);
+    must(!failed);
 }
 
 enum status list_services(const struct bus_client_request *request, struct arena *arena,

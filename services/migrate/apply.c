@@ -97,7 +97,16 @@ static enum status query(struct db_admin *admin, enum migrate_sql statement,
 
 /* -- the version table ------------------------------------------------------------------------- */
 
-/* Its rows, in one block of memory; untouched when the query failed. */
+static void free_applied(struct applied *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free((char *)list[i].service);
+        free((char *)list[i].checksum);
+    }
+    free(list);
+}
+
+/* Its rows, in one block of memory; untouched when it fails. */
 static enum status read_applied(struct db_admin *admin, struct applied **out, size_t *n)
 {
     struct applied *list;
@@ -110,23 +119,18 @@ static enum status read_applied(struct db_admin *admin, struct applied **out, si
     list = calloc(*n + 1, sizeof(*list));
     must(list != NULL);
     for (size_t i = 0; i < *n; i++) {
+        if (!str_to_u64(str_of(db_admin_value(admin, i, 1)), INT_MAX, &number)) {
+            LOG(LOG_ERROR, "a row of the version table has no number of a migration");
+            free_applied(list, i);
+            return ST_INTERNAL;
+        }
         list[i].service = strdup(db_admin_value(admin, i, 0));
-        must(str_to_u64(str_of(db_admin_value(admin, i, 1)), INT_MAX, &number));
         list[i].number = (int)number;
         list[i].checksum = strdup(db_admin_value(admin, i, 2));
         must(list[i].service != NULL && list[i].checksum != NULL);
     }
     *out = list;
     return ST_OK;
-}
-
-static void free_applied(struct applied *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        free((char *)list[i].service);
-        free((char *)list[i].checksum);
-    }
-    free(list);
 }
 
 /* -- roles ------------------------------------------------------------------------------------- */

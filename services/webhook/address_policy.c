@@ -49,8 +49,9 @@ static const char *const never[] = {
 static bool holds(const char *block, const struct address *address)
 {
     struct network network;
+    bool is_network = network_parse(str_of(block), &network);
 
-    must(network_parse(str_of(block), &network));
+    must(is_network);
     return network_holds(&network, address);
 }
 

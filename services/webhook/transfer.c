@@ -297,7 +297,9 @@ struct transfer *transfer_new(void)
 {
     struct transfer *transfer = calloc(1, sizeof(*transfer));
 
-    must(transfer != NULL && (transfer->easy = curl_easy_init()) != NULL);
+    must(transfer != NULL);
+    transfer->easy = curl_easy_init();
+    must(transfer->easy != NULL);
     return transfer;
 }
 
@@ -343,10 +345,12 @@ static struct transfer *idle_transfer(struct deliver *deliver)
 void deliver_begin(struct deliver *deliver, struct attempt *attempt)
 {
     struct transfer *transfer = idle_transfer(deliver);
+    CURLMcode code;
 
     attempt->transfer = transfer;
     transfer_set_up(transfer, attempt, deliver->ca_path);
-    must(curl_multi_add_handle(deliver->multi, transfer->easy) == CURLM_OK);
+    code = curl_multi_add_handle(deliver->multi, transfer->easy);
+    must(code == CURLM_OK);
 }
 
 void deliver_release(struct deliver *deliver, struct attempt *attempt)
@@ -373,14 +377,17 @@ void deliver_step(struct deliver *deliver)
 {
     CURLMsg *message;
     int running, left;
+    CURLMcode code = curl_multi_perform(deliver->multi, &running);
 
-    must(curl_multi_perform(deliver->multi, &running) == CURLM_OK);
+    must(code == CURLM_OK);
     while ((message = curl_multi_info_read(deliver->multi, &left)) != NULL) {
         struct transfer *transfer;
+        CURLcode found;
 
         if (message->msg != CURLMSG_DONE)
             continue;
-        must(curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer) == CURLE_OK);
+        found = curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+        must(found == CURLE_OK);
         finish(deliver, transfer, message->data.result);
     }
 }
@@ -390,6 +397,7 @@ void deliver_step(struct deliver *deliver)
 void deliver_wait(struct deliver *deliver, struct pollfd *fds, size_t n, int timeout_ms)
 {
     struct curl_waitfd waited[FDS_MAX];
+    CURLMcode code;
 
     must(n <= FDS_MAX);
     /* The flags have libcurl's names and the same meaning. */
@@ -399,7 +407,8 @@ void deliver_wait(struct deliver *deliver, struct pollfd *fds, size_t n, int tim
             .events = (short)((fds[i].events & POLLIN ? CURL_WAIT_POLLIN : 0) |
                               (fds[i].events & POLLOUT ? CURL_WAIT_POLLOUT : 0)),
         };
-    must(curl_multi_poll(deliver->multi, waited, (unsigned)n, timeout_ms, NULL) == CURLM_OK);
+    code = curl_multi_poll(deliver->multi, waited, (unsigned)n, timeout_ms, NULL);
+    must(code == CURLM_OK);
     for (size_t i = 0; i < n; i++)
         fds[i].revents = (short)((waited[i].revents & CURL_WAIT_POLLIN ? POLLIN : 0) |
                                  (waited[i].revents & CURL_WAIT_POLLOUT ? POLLOUT : 0));
@@ -415,8 +424,9 @@ void deliver_wake(struct deliver *deliver)
 struct deliver *deliver_new(const struct deliver_options *options)
 {
     struct deliver *deliver = calloc(1, sizeof(*deliver));
+    CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
 
-    must(deliver != NULL && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
+    must(deliver != NULL && code == CURLE_OK);
     deliver->options = *options;
     deliver->ca_fd = ca_bundle_open(options->ca_file, deliver->ca_path);
     if (deliver->ca_fd < 0) {
