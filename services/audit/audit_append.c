@@ -1,11 +1,11 @@
 #include "services/audit/audit_append.h"
-#include "proto/subject.h"
 
 #include "audit_log_sql.h"
 #include "audit_sql.h"
 #include "common/bus/bus.h"
 #include "proto/headers.h"
 #include "proto/outcome.h"
+#include "proto/subject.h"
 #include "services/audit/audit.h"
 
 /*

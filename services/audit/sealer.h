@@ -17,8 +17,8 @@
 #include "services/audit/chain.h"
 
 /* Keeps what it is given. ST_REFUSED (logged): the bus or the database cannot be used so. */
-MUST_CHECK enum status sealer_start(const struct process *process,
-                                    const struct audit_keys *keys, int64_t retention_months);
+MUST_CHECK enum status sealer_start(const struct process *process, const struct audit_keys *keys,
+                                    int64_t retention_months);
 void sealer_stop(void);
 
 #endif

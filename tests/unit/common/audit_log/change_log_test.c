@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/audit_log/audit_log.h"
 #include "common/base/clock.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/sample_service.h"
