@@ -1,5 +1,6 @@
 /*
- * request_headers - what our programs read of the headers of a request, in one pass.
+ * request_headers - what our programs read of the headers of a request, in one pass, and the media types
+ *                   that a client takes and sends.
  *
  * What     Of a header that is to come once: its last line, and how many came. Of one that may be a
  *          list: all its lines, in the order of the request. All other headers are passed over.
@@ -10,6 +11,8 @@
 #define COMMON_HTTP_REQUEST_HEADERS_H
 
 #include <h2o.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "common/base/str.h"
 
@@ -38,5 +41,14 @@ void request_headers_read(const h2o_headers_t *headers, struct request_headers *
 
 /* STR_NONE unless it came exactly once. */
 struct str request_header_once(const struct request_header *header);
+
+/* -- media types ------------------------------------------------------------------------------- */
+
+/* Whether the Accept headers, `n` of them, take application/json: none at all takes everything, and
+   of several ranges that fit the most specific decides. */
+bool media_accepts_json(const struct str *values, size_t n);
+
+/* Whether a Content-Type is application/json; parameters may follow. STR_NONE is not. */
+bool media_is_json(struct str value);
 
 #endif

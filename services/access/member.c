@@ -6,7 +6,7 @@
 #include "proto/subject.h"
 #include "services/access/access.h"
 #include "services/access/access_command.h"
-#include "services/access/password_attempts.h"
+#include "services/access/passwords.h"
 #include "services/access/session.h"
 
 /*

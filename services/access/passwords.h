@@ -1,21 +1,82 @@
 /*
- * passwords - which passwords may be chosen.
+ * passwords - which passwords may be chosen, and how often one may be tried in a minute, at whatever
+ *             replica.
  *
- * What     As NIST SP 800-63B (revision 4) and OWASP's Authentication Cheat Sheet ask for where the
- *          password is the only factor: 15 characters at least, of any kind, and none that is
- *          easily guessed: the same few characters, runs of the keyboard or the alphabet, and what
- *          is left of common words, the user's own email and this service's name when those are
- *          taken away. The words are those that lead every published count of leaked passwords, and
- *          the names of seasons and months. Passwords that were chosen before stay good.
- * Threads  Any; pure.
+ * What     Wrong attempts are counted by what they tried and by where they came from. The counts
+ *          are read in the round trip that finds the user, and an attempt that was wrong is counted
+ *          in the transaction in which it was made: no row is locked while a password is hashed,
+ *          and as many attempts more may get through as there are threads that hash at the same
+ *          time.
+ * Owns     Nothing; texts live in the arena.
+ * Threads  The actor's; what is about a choice alone is pure.
  */
 #ifndef SERVICES_ACCESS_PASSWORDS_H
 #define SERVICES_ACCESS_PASSWORDS_H
 
 #include <stdbool.h>
 
+#include "common/actor/command.h"
+#include "common/base/ip.h"
 #include "common/base/str.h"
+#include "common/db/db.h"
 
+/* -- attempts ---------------------------------------------------------------------------------- */
+
+#define PASSWORD_ATTEMPTS_OF_EMAIL   10
+#define PASSWORD_ATTEMPTS_OF_ADDRESS 30
+#define PASSWORD_ATTEMPTS_OF_SITE    60  /* an IPv6 /56, as a home has it */
+#define PASSWORD_ATTEMPTS_OF_NETWORK 120 /* a /24, an IPv6 /48 */
+
+enum password_attempt_kind {
+    /* of an email, or of a user who changes the password, from wherever */
+    PASSWORD_ATTEMPT_SUBJECT,
+    PASSWORD_ATTEMPT_PLACE,   /* of an email from one network */
+    PASSWORD_ATTEMPT_ADDRESS, /* of an address and of the networks around it */
+};
+
+struct password_attempts {
+    int64_t now_s;
+    size_t n, index; /* of the statement that reads */
+    struct password_attempt {
+        enum password_attempt_kind kind;
+        struct str counted; /* SHA-256 in hex */
+        int64_t max;
+    } at[5];
+};
+
+/* What is counted. The address is well-formed. */
+void password_attempts_of_email(struct password_attempts *attempts, struct arena *arena,
+                                struct str email);
+void password_attempts_of_user(struct password_attempts *attempts, struct arena *arena,
+                               struct str user_id);
+void password_attempts_of_place(struct password_attempts *attempts, struct arena *arena,
+                                struct str email, struct str network);
+void password_attempts_of_address(struct password_attempts *attempts, struct arena *arena,
+                                  struct str address);
+
+/* The network that is remembered at a sign-in: a /24 or a /48. */
+struct str password_attempts_network(struct arena *arena, struct str address);
+
+/* Queues the reading. */
+void password_attempts_ask(struct password_attempts *attempts, struct arena *arena, struct db *db);
+/* Whether there were as many as there may be. */
+bool password_attempts_are_full(const struct password_attempts *attempts, struct db *db,
+                                enum password_attempt_kind kind);
+/* ST_REFUSED: tells to come back when the minute is over. */
+enum status password_attempts_refuse(const struct password_attempts *attempts,
+                                     struct command *command);
+/* Queues the counting of one that was wrong. */
+void password_attempts_note(const struct password_attempts *attempts, struct arena *arena,
+                            struct db *db);
+
+/* -- passwords --------------------------------------------------------------------------------- */
+
+/* Which passwords may be chosen. As NIST SP 800-63B (revision 4) and OWASP's Authentication Cheat Sheet
+   ask for where the password is the only factor: 15 characters at least, of any kind, and none that is
+   easily guessed: the same few characters, runs of the keyboard or the alphabet, and what is left of
+   common words, the user's own email and this service's name when those are taken away. The words are
+   those that lead every published count of leaked passwords, and the names of seasons and months.
+   Passwords that were chosen before stay good. */
 #define PASSWORD_MIN 15
 #define PASSWORD_MAX 1024
 

@@ -13,7 +13,7 @@
 #include "common/trace/trace.h"
 #include "services/access/access.h"
 #include "services/access/access_command.h"
-#include "services/access/password_attempts.h"
+#include "services/access/passwords.h"
 
 /*
  * session-check, session-list, session-end, session-end-all - sessions of the dashboard's users.

@@ -52,4 +52,14 @@ MUST_CHECK enum status bus_client_send_once(const struct bus_client_request *req
 MUST_CHECK enum status bus_client_classify(struct str outcome, struct str body, struct arena *arena,
                                            struct str *answer, struct convctl_failure *failure);
 
+/* -- the list of services ---------------------------------------------------------------------- */
+
+/* Which processes of the services are alive, by NATS's service discovery. */
+#define LIST_SERVICES_SUBJECT "$SRV.STATS"
+
+/* An array of our services, {name, instance, id, version, started, requests, errors}, by name and
+   instance. */
+MUST_CHECK enum status list_services(const struct bus_client_request *request, struct arena *arena,
+                                     struct str *answer, struct convctl_failure *failure);
+
 #endif

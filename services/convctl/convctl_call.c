@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "proto/subject.h"
-#include "services/convctl/list_services.h"
+#include "services/convctl/bus_client.h"
 
 #define EVENTS "ticket.created|ticket.resolved|ai.handoff"
 #define PLANS  "free|starter|growth|enterprise"

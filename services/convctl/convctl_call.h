@@ -46,7 +46,7 @@ enum convctl_kind {
     CONVCTL_READS_PAGES,
     CONVCTL_READS_MEMBERS, /* pages, each in the object's member `members` */
     CONVCTL_READS_PART,
-    CONVCTL_READS_SERVICES, /* see list_services.h */
+    CONVCTL_READS_SERVICES, /* see bus_client.h */
 };
 
 #define CONVCTL_ARGUMENTS_MAX 6

@@ -13,7 +13,6 @@
 #include "common/json/json.h"
 #include "services/convctl/arguments.h"
 #include "services/convctl/bus_client.h"
-#include "services/convctl/list_services.h"
 #include "services/convctl/paginate.h"
 
 enum { EXIT_REFUSED = 1, EXIT_USAGE = 2 };

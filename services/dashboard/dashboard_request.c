@@ -6,7 +6,7 @@
 #include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/http/media.h"
+#include "common/http/request_headers.h"
 #include "proto/subject.h"
 #include "services/dashboard/dashboard_metrics.h"
 #include "services/dashboard/dashboard_response.h"

@@ -2,7 +2,7 @@
 
 #include "common/base/clock.h"
 #include "common/crypto/crypto.h"
-#include "common/http/media.h"
+#include "common/http/request_headers.h"
 #include "services/gateway/api_auth.h"
 #include "services/gateway/api_command.h"
 #include "services/gateway/api_response.h"

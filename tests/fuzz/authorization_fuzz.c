@@ -4,7 +4,7 @@
 
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
-#include "common/http/media.h"
+#include "common/http/request_headers.h"
 #include "services/gateway/api_auth.h"
 #include "services/gateway/api_route.h"
 

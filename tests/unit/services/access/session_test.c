@@ -1,4 +1,4 @@
-#include "services/access/password_attempts.h"
+#include "services/access/passwords.h"
 #include "services/access/session.h"
 #include "tests/unit/services/access/parse_fixture.h"
 

@@ -5,6 +5,7 @@
 #ifndef TESTS_UNIT_SERVICES_AUDIT_TAMPER_WAYS_H
 #define TESTS_UNIT_SERVICES_AUDIT_TAMPER_WAYS_H
 
+#include "common/base/str.h"
 #include "tests/unit/services/audit/tamper_fixture.h"
 
 static const char *const organizations[] = {ORG, OTHER};

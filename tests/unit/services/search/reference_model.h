@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/str.h"
+
 #define MODEL_SECOND 1700000000
 
 enum {
