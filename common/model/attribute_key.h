@@ -1,5 +1,5 @@
 /*
- * attribute_key - which custom attributes a conversation may have (contract 2.3).
+ * attribute_key - which custom attributes a conversation may have (docs/api.md, "Custom attributes").
  *
  * What     A key begins with a letter and consists of letters, digits, '_', '-' and '.', 64 at
  *          most; the prefix service_, in whatever case, is reserved. What may be written may be

@@ -1,5 +1,5 @@
 /*
- * conversation_json - the one writer of the conversation resource (contract 2.1 and 2.2).
+ * conversation_json - the one writer of the conversation resource (Conversation in proto/openapi.yaml).
  *
  * What     Turns a row with the columns of CONVERSATION_COLUMNS into the JSON that clients see. An
  *          allowlist: what is not written here cannot leave. A status is shown as

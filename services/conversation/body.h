@@ -1,7 +1,7 @@
 /*
- * body - what the API's callers send to create and to change a conversation (contract 4.2, 4.4).
+ * body - what the API's callers send to create and to change a conversation.
  *
- * What     Checks it. The custom attributes that are stored (contract 2.3) are made by PostgreSQL
+ * What     Checks it. The custom attributes that are stored are made by PostgreSQL
  *          from the caller's own bytes, so that numbers keep every digit.
  * Owns     Texts are copied into the arena of `errors`.
  * Threads  Any; pure.

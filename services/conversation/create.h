@@ -5,7 +5,7 @@
  * What     The requests of one statement do not see each other's effects, so none of them may
  *          depend on another: no two have the same external id, and no two write the same contact,
  *          email or phone. Two for one contact go together if they bring the same profile.
- *          What becomes of each follows the retry rules of contract 4.2 in their order: an erased
+ *          What becomes of each follows the retry rules of docs/api.md in their order: an erased
  *          customer, an unknown contact, a source id that is taken, a replay, a profile of another
  *          contact. The statement (sql/create_conversations.sql) writes by the same rules; what it
  *          wrote is part of what was found.

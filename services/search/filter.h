@@ -1,6 +1,6 @@
 /*
  * filter - one filter of a search: {"field", "operator", "value"}, checked against the fields that
- * can be searched (contract 4.5).
+ * can be searched (docs/api.md, "Search").
  *
  * What     A tree keeps a decimal as a double, which is not what the client sent: so each number of
  *          the tree is put beside its text, in what the tree was read from.

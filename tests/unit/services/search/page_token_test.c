@@ -1,4 +1,4 @@
-/* Cursors of a search: the rules of contract 4.5 that no database is needed for. */
+/* Cursors of a search: the rules that no database is needed for. */
 #include "services/search/search_query.h"
 
 #include "tests/unit/services/search/query_fixture.h"

@@ -126,7 +126,7 @@ static inline void model_fill(void)
     }
 }
 
-/* Operators of a field: as contract 4.5 has them. */
+/* Operators of a field: as docs/api.md has them. */
 static inline struct model_filter model_draw_filter(void)
 {
     struct model_filter filter = {.field = (enum model_field)model_draw(MODEL_FIELDS),
