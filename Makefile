@@ -281,10 +281,10 @@ ALL_C := $(sort $(shell find common proto services deploy tests -name node_modul
 ALL_H := $(sort $(shell find common proto services deploy tests -name node_modules -prune -o -name '*.h' -print))
 # LINT=all looks at all of them, ONLY=PATTERN at those whose path matches; else it is what has changed
 # against main.
-ifeq ($(LINT),all)
-LINTED = $(ALL_C) $(ALL_H)
-else ifneq ($(ONLY),)
+ifneq ($(ONLY),)
 LINTED := $(shell printf '%s\n' $(ALL_C) $(ALL_H) | $(wanted))
+else ifeq ($(LINT),all)
+LINTED = $(ALL_C) $(ALL_H)
 else
 LINTED = $(CHANGED)
 endif

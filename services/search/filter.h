@@ -41,25 +41,27 @@ struct str number_texts_find(const struct number_texts *numbers, const json_t *n
 
 #define SEARCH_FIELD_ATTRIBUTES "custom_attributes." /* the key follows */
 
+/* Cursors are signed over the numbers of fields and operators, and are good for a week, in replicas of
+   the next version too: what is new gets a new number, and none is given away. */
 enum filter_field {
-    FILTER_CONTACT_ID,
-    FILTER_CONTACT_EXTERNAL_ID,
-    FILTER_ATTRIBUTE,
-    FILTER_EXTERNAL_ID,
-    FILTER_CHANNEL,
-    FILTER_STATE,
-    FILTER_STATUS,
-    FILTER_CREATED_AT,
-    FILTER_UPDATED_AT,
+    FILTER_CONTACT_ID = 0,
+    FILTER_CONTACT_EXTERNAL_ID = 1,
+    FILTER_ATTRIBUTE = 2,
+    FILTER_EXTERNAL_ID = 3,
+    FILTER_CHANNEL = 4,
+    FILTER_STATE = 5,
+    FILTER_STATUS = 6,
+    FILTER_CREATED_AT = 7,
+    FILTER_UPDATED_AT = 8,
 };
 
 enum filter_operator {
-    OPERATOR_EQUAL,
-    OPERATOR_NOT_EQUAL,
-    OPERATOR_IN,
-    OPERATOR_NOT_IN,
-    OPERATOR_ABOVE,
-    OPERATOR_BELOW,
+    OPERATOR_EQUAL = 0,
+    OPERATOR_NOT_EQUAL = 1,
+    OPERATOR_IN = 2,
+    OPERATOR_NOT_IN = 3,
+    OPERATOR_ABOVE = 4,
+    OPERATOR_BELOW = 5,
 };
 
 enum value_kind {

@@ -223,6 +223,17 @@ Test(check_drift, finds_an_outcome_that_no_test_expects_and_a_result_without_an_
            "services/access/access_command.c: lacks worn_out of the comments of its statements");
 }
 
+Test(check_drift, finds_a_filter_field_or_an_operator_that_is_not_described)
+{
+    edit("services/search/filter.c",
+         "s/\\{\"state\", FILTER_STATE, EQUALITY/{\"mood\", FILTER_STATE, SETS/");
+    edit("docs/api.md", "s/^(\\| `status` \\| `=` `!=` `IN`) `NIN`/\\1/");
+    EXPECT("check-contract", "docs/api.md, Search: lacks mood of services/search/filter.c",
+           "docs/api.md, Search: has state",
+           "docs/api.md, Search, status: lacks NIN of services/search/filter.c",
+           "proto/openapi.yaml, filters: lacks mood", "proto/openapi.yaml, filters: has state");
+}
+
 Test(check_drift, finds_what_else_is_in_one_table_alone)
 {
     add_line("proto/change.def", "CHANGE(CHANGE_TEA_MAKE, \"tea.make\", \"\", \"\")");

@@ -384,6 +384,15 @@ static struct str binding_of(const char *body)
     return search_query_binding(&query, &here, &arena);
 }
 
+/* A cursor of the version before is good for a week: what it is signed over stays. */
+Test(search_query, is_bound_to_the_same_bytes_in_every_version)
+{
+    const struct str binding = binding_of(WITH("updated_at", "<", "1700000000"));
+
+    cr_assert(memmem(binding.p, binding.n, "8 5 1700000000 0 0:", 19) != NULL, "%.*s",
+              STR_ARG(binding));
+}
+
 Test(search_query, binds_a_cursor_to_what_is_asked_and_not_to_how_it_is_written)
 {
     const struct str plain = binding_of(WITH("status", "=", "\"active\""));
