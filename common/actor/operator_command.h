@@ -69,7 +69,7 @@ enum status operator_refuse(struct command *command, struct str name,
                             const struct operator_results *results);
 
 /* Writes the database's object or array as the reply; `name` not NULL: the object, with the secret as
-   its last member. False: it is none. */
+   its last member. False: it is not JSON of that kind. */
 MUST_CHECK bool operator_write(struct command *command, struct str object, const char *name,
                                struct str secret);
 

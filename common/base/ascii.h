@@ -22,7 +22,7 @@ bool ascii_is_alphanumeric(char c);
 char ascii_lower(char c);
 char ascii_upper(char c);
 
-/* The value of a hexadecimal digit, of either case; -1 for what is none. */
+/* The value of a hexadecimal digit, of either case; -1 for any other character. */
 int hex_value(char c);
 /* The digit, in lower case, of a value from 0 to 15. */
 char hex_digit(unsigned value);

@@ -29,7 +29,7 @@ struct metric *metric_histogram_count(const char *name, const char *labels, cons
 
 void metric_add(struct metric *metric, int64_t n);
 void metric_set(struct metric *metric, int64_t value);
-/* Microseconds, or a count; below zero is none. */
+/* Microseconds, or a count; a negative value is ignored. */
 void metric_observe(struct metric *metric, int64_t value);
 
 int64_t metric_read(const struct metric *metric); /* of a histogram: the sum of what it saw */

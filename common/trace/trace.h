@@ -91,7 +91,7 @@ struct trace_settings {
 #define TRACE_SETTINGS(of, member)                                                                 \
     TRACE_SETTING(of, member.endpoint, "OTEL_EXPORTER_OTLP_ENDPOINT", "", false,                   \
                   "Where spans are sent by OTLP/HTTP, such as http://collector:4318; empty = "     \
-                  "there are none"),                                                               \
+                  "not at all"),                                                                   \
         TRACE_SETTING(of, member.headers, "OTEL_EXPORTER_OTLP_HEADERS", "", true,                  \
                       "Headers sent with them: name=value, separated by commas, values encoded "   \
                       "as in URLs"),                                                               \

@@ -20,7 +20,7 @@ struct dashboard *dashboard_of(const struct dashboard_request *request)
 
 /* -- who asks -------------------------------------------------------------------------------- */
 
-/* What members see of a list of endpoints; STR_NONE when it is none. */
+/* What members see of a list of endpoints; STR_NONE when it is not one. */
 static struct str hide_urls(struct dashboard_request *request, struct str body)
 {
     char *text = endpoints_without_paths(body);

@@ -62,7 +62,7 @@ static void query_page(struct command *command, struct db *db, void *service)
     state->found = db_add(db, (int)statement.sql, statement.params, statement.n);
 }
 
-/* The place behind that row. False: its id is none. */
+/* The place behind that row. False: its id is malformed. */
 static bool token_behind(const struct search_state *state, const struct db_rows *rows, size_t last,
                          struct page_token *out)
 {

@@ -87,7 +87,7 @@ static void add_text(struct buf *out, const char *name, struct str text)
     json_add_string(out, text);
 }
 
-/* A negative number is none. */
+/* A negative number counts as none. */
 static void add_number(struct buf *out, const char *name, int64_t number)
 {
     json_add_key(out, name);
