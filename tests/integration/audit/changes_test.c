@@ -254,7 +254,7 @@ Test(changes, are_listed_page_by_page_newest_first)
         const json_t *change;
         size_t i;
 
-        page = next;
+        page = never_free(next);
         json_array_foreach(json_object_get(page, "changes"), i, change)
         {
             cr_assert_lt(n, 5);
