@@ -23,6 +23,19 @@ struct operator_query *operator_query_for(struct command *command, int statement
     return query;
 }
 
+void operator_param_id(struct operator_query *query, struct arena *arena, struct str text)
+{
+    struct uuid id = {0};
+
+    (void)uuid_parse(text, &id); /* on failure the id stays nil */
+    params_add_id(&query->params, arena, &id);
+}
+
+const struct field operator_list_fields[] = {
+    {.name = "before", .kind = FIELD_UUID, .offset = offsetof(struct operator_list, before)},
+    FIELDS_END,
+};
+
 void operator_query(struct command *command, struct db *db, void *service)
 {
     struct operator_query *query = command->state;

@@ -43,6 +43,16 @@ struct operator_query {
 struct operator_query *operator_query_of(struct command *command, int statement);
 struct operator_query *operator_query_for(struct command *command, int statement);
 
+/* An id as a caller wrote it. Ids are case-sensitive: one in capitals names nothing, as does the nil
+   UUID, which stands in for it. */
+void operator_param_id(struct operator_query *query, struct arena *arena, struct str text);
+
+/* The body of a list: where it goes on. */
+struct operator_list {
+    struct str before; /* an id */
+};
+extern const struct field operator_list_fields[];
+
 /* The hook. */
 void operator_query(struct command *command, struct db *db, void *service);
 

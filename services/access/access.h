@@ -75,12 +75,6 @@ void access_lock(struct operator_query *query);
 uint64_t access_order_of_grants(const struct uuid *organization_id);
 enum status access_refuse_role(struct command *command);
 
-/* The body of a list: where it goes on. */
-struct access_list {
-    struct str before; /* an id */
-};
-extern const struct field access_list_fields[];
-
 /* Forgets what is over: windows, attempts, sessions, usage. */
 void access_upkeep(struct db *db, struct arena *arena, void *service);
 

@@ -124,11 +124,6 @@ void access_lock(struct operator_query *query)
     query->n_lock_params = 1;
 }
 
-const struct field access_list_fields[] = {
-    {.name = "before", .kind = FIELD_UUID, .offset = offsetof(struct access_list, before)},
-    FIELDS_END,
-};
-
 static enum status reply(struct command *command, struct db *db, enum outcome no_row,
                          const char *message)
 {

@@ -100,7 +100,7 @@ const struct command_handler access_key_create = {
 
 static enum status key_list_parse(struct command *command, void *service)
 {
-    const struct access_list *body = command->input;
+    const struct operator_list *body = command->input;
 
     params_add(&access_for_organization(command, SQL_LIST_KEYS)->params, body->before);
     return ST_OK;
@@ -109,8 +109,8 @@ static enum status key_list_parse(struct command *command, void *service)
 const struct command_handler access_key_list = {
     .subject = SUBJECT_ACCESS_KEY_LIST,
     .needs_organization = true,
-    .fields = access_list_fields,
-    .input_size = sizeof(struct access_list),
+    .fields = operator_list_fields,
+    .input_size = sizeof(struct operator_list),
     .may_be_empty = true,
     .parse = key_list_parse,
     .query = operator_query,
@@ -149,10 +149,8 @@ static enum status key_rotate_parse(struct command *command, void *service)
     struct operator_query *query = access_for_organization(command, SQL_ROTATE_KEY);
     const struct uuid successor = uuid_v7(clock_us());
     const struct key_rotate *body = command->input;
-    struct uuid id = {0};
 
-    uuid_parse(body->id, &id); /* as when revoking, below */
-    params_add_id(&query->params, command->arena, &id);
+    operator_param_id(query, command->arena, body->id);
     params_add_id(&query->params, command->arena, &successor);
     command_note(command, "successor", query->params.at[query->params.n - 1]);
     params_add_int(&query->params, command->arena, seconds_of(body->overlap));
@@ -189,11 +187,8 @@ static enum status key_revoke_parse(struct command *command, void *service)
 {
     struct operator_query *query = access_for_organization(command, SQL_REVOKE_KEY);
     const struct key_revoke *body = command->input;
-    struct uuid id = {0};
 
-    /* Ids are case-sensitive: one in capitals names nothing, and the nil UUID finds nothing. */
-    uuid_parse(body->id, &id);
-    params_add_id(&query->params, command->arena, &id);
+    operator_param_id(query, command->arena, body->id);
     return ST_OK;
 }
 

@@ -49,7 +49,7 @@ static struct operator_query *query_for(struct command *command, enum access_sql
 
 static enum status member_list_parse(struct command *command, void *service)
 {
-    const struct access_list *body = command->input;
+    const struct operator_list *body = command->input;
 
     params_add(&access_for_organization(command, SQL_LIST_MEMBERS)->params, body->before);
     return ST_OK;
@@ -58,8 +58,8 @@ static enum status member_list_parse(struct command *command, void *service)
 const struct command_handler access_member_list = {
     .subject = SUBJECT_ACCESS_MEMBER_LIST,
     .needs_organization = true,
-    .fields = access_list_fields,
-    .input_size = sizeof(struct access_list),
+    .fields = operator_list_fields,
+    .input_size = sizeof(struct operator_list),
     .may_be_empty = true,
     .parse = member_list_parse,
     .query = operator_query,

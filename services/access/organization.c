@@ -75,7 +75,7 @@ const struct command_handler access_org_get = {
 
 static enum status org_list_parse(struct command *command, void *service)
 {
-    const struct access_list *body = command->input;
+    const struct operator_list *body = command->input;
 
     params_add(&operator_query_of(command, SQL_LIST_ORGANIZATIONS)->params, body->before);
     return ST_OK;
@@ -83,8 +83,8 @@ static enum status org_list_parse(struct command *command, void *service)
 
 const struct command_handler access_org_list = {
     .subject = SUBJECT_ACCESS_ORG_LIST,
-    .fields = access_list_fields,
-    .input_size = sizeof(struct access_list),
+    .fields = operator_list_fields,
+    .input_size = sizeof(struct operator_list),
     .may_be_empty = true,
     .parse = org_list_parse,
     .query = operator_query,

@@ -68,7 +68,7 @@ static struct operator_query *query_for(struct command *command, enum webhook_sq
     const struct delivery_body *body = command->input;
     struct operator_query *query = operator_query_for(command, (int)statement);
 
-    webhook_param_id(query, command->arena, body->id);
+    operator_param_id(query, command->arena, body->id);
     return query;
 }
 
@@ -195,9 +195,8 @@ static enum status statistics_parse(struct command *command, void *service)
 {
     struct operator_query *query = operator_query_for(command, SQL_READ_STATISTICS);
     const struct statistics *body = command->input;
-    int64_t step;
+    const int64_t step = body->step.value;
 
-    step = body->step.value;
     if (step != MINUTE && step != QUARTER && step != HOUR)
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "step",
                               "must be %d, %d or %d seconds", MINUTE, QUARTER, HOUR);

@@ -9,11 +9,11 @@
  */
 
 #include "services/webhook/endpoint.h"
-#include "proto/subject.h"
 
 #include "common/base/clock.h"
 #include "common/db/params.h"
 #include "common/json/fields.h"
+#include "proto/subject.h"
 #include "services/webhook/address_policy.h"
 #include "services/webhook/webhook.h"
 #include "services/webhook/webhook_url.h"
@@ -132,19 +132,10 @@ const struct command_handler webhook_endpoint_create = {
     .reply = webhook_reply,
 };
 
-struct endpoint_list {
-    struct str before;
-};
-
-static const struct field list_fields[] = {
-    {.name = "before", .kind = FIELD_UUID, .offset = offsetof(struct endpoint_list, before)},
-    FIELDS_END,
-};
-
 static enum status endpoint_list_parse(struct command *command, void *service)
 {
     struct operator_query *query = operator_query_for(command, SQL_LIST_ENDPOINTS);
-    const struct endpoint_list *body = command->input;
+    const struct operator_list *body = command->input;
 
     params_add(&query->params, body->before);
     return ST_OK;
@@ -153,8 +144,8 @@ static enum status endpoint_list_parse(struct command *command, void *service)
 const struct command_handler webhook_endpoint_list = {
     .subject = SUBJECT_WEBHOOK_ENDPOINT_LIST,
     .needs_organization = true,
-    .fields = list_fields,
-    .input_size = sizeof(struct endpoint_list),
+    .fields = operator_list_fields,
+    .input_size = sizeof(struct operator_list),
     .may_be_empty = true,
     .parse = endpoint_list_parse,
     .query = operator_query,
@@ -192,7 +183,7 @@ static enum status parse_one(struct command *command, enum webhook_sql statement
     struct operator_query *query = operator_query_for(command, (int)statement);
 
     webhook_use_queue(command, query);
-    webhook_param_id(query, command->arena, body->id);
+    operator_param_id(query, command->arena, body->id);
     if (body->enabled.given)
         params_add_bool(&query->params, body->enabled.value);
     return ST_OK;

@@ -60,9 +60,6 @@ enum status webhook_reply_work(struct command *command, struct db *db, void *ser
 /* -- for the parse hooks -------------------------------------------------------------------------
  */
 
-/* An id as a caller wrote it: one in capitals names nothing, and the nil UUID finds nothing. */
-void webhook_param_id(struct operator_query *query, struct arena *arena, struct str text);
-
 /* The statement works on the queue, and so takes its lock. It is run behind those of its batch that
    do not: the queue is not blocked by them. */
 void webhook_use_queue(struct command *command, struct operator_query *query);

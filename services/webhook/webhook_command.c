@@ -2,9 +2,6 @@
  * The steps that all commands share: from a parsed command to its statement, and from the row that
  * comes back to the reply.
  */
-#include "common/base/log.h"
-#include "common/json/json.h"
-#include "proto/headers.h"
 #include "proto/subject.h"
 #include "services/webhook/webhook.h"
 
@@ -14,15 +11,6 @@ static const struct operator_result results[] = {
     {STR("disabled"), OUTCOME_CONFLICT, NULL, "The endpoint is disabled; enable it first"},
     {STR("gone"), OUTCOME_CONFLICT, NULL, "The endpoint has been deleted"},
 };
-
-void webhook_param_id(struct operator_query *query, struct arena *arena, struct str text)
-{
-    struct uuid id = {0};
-
-    if (!uuid_parse(text, &id))
-        id = (struct uuid){0};
-    params_add_id(&query->params, arena, &id);
-}
 
 void webhook_use_queue(struct command *command, struct operator_query *query)
 {
