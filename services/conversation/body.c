@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/base/text.h"
-#include "common/model/attribute_key.h"
+#include "common/model/conversation_model.h"
 
 /* -- custom attributes ------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 
 #include "common/actor/actor.h"
 #include "common/json/fields.h"
-#include "common/model/conversation_json.h"
+#include "common/model/conversation_model.h"
 
 /* An id as a parameter: its canonical text. */
 struct str conversation_id_param(struct command *command, const struct uuid *id);

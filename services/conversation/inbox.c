@@ -1,6 +1,6 @@
 #include "common/base/text.h"
 #include "common/json/json.h"
-#include "common/model/conversation_status.h"
+#include "common/model/conversation_model.h"
 #include "conversation_sql.h"
 #include "proto/subject.h"
 #include "services/conversation/conversation.h"

@@ -1,7 +1,7 @@
 #include "services/conversation/status.h"
 
 #include "common/db/params.h"
-#include "common/model/conversation_status.h"
+#include "common/model/conversation_model.h"
 #include "conversation_sql.h"
 #include "proto/subject.h"
 #include "services/conversation/conversation.h"

@@ -5,8 +5,7 @@
 #include "common/base/log.h"
 #include "common/base/text.h"
 #include "common/json/fields.h"
-#include "common/model/attribute_key.h"
-#include "common/model/conversation_status.h"
+#include "common/model/conversation_model.h"
 
 /* -- numbers as they were spelled -------------------------------------------------------------- */
 

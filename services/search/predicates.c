@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "common/db/params.h"
-#include "common/model/conversation_status.h"
+#include "common/model/conversation_model.h"
 
 #define STATUS_ANY ((1u << CONVERSATION_STORED_STATUSES) - 1)
 

@@ -13,7 +13,7 @@
 
 #include "common/base/buf.h"
 #include "common/db/db.h"
-#include "common/model/conversation_json.h"
+#include "common/model/conversation_model.h"
 #include "search_sql.h"
 #include "services/search/search_query.h"
 
@@ -81,7 +81,7 @@ enum statement_param {
 
 /* What comes back. The first row has the total and, unless no contact is meant, the contact; the
    last one has what it all took, in microseconds; each between them has a conversation, with the
-   columns of common/model/conversation_json.h up to the contact's but its times in Unix
+   columns of common/model/conversation_model.h up to the contact's but its times in Unix
    microseconds. */
 enum statement_column {
     STATEMENT_TOTAL,

@@ -106,7 +106,7 @@ WITH asked AS NOT MATERIALIZED (
 )
 SELECT deleted_at IS NOT NULL, erased_at IS NOT NULL, contact_id, email_owner, phone_owner,
        floor(date_part('epoch', made_at))::bigint, made_attributes,
-       -- what exists already, in the order of common/model/conversation_json.h
+       -- what exists already, in the order of common/model/conversation_model.h
        id, external_id, floor(date_part('epoch', created_at))::bigint,
        floor(date_part('epoch', updated_at))::bigint,
        floor(date_part('epoch', last_message_at))::bigint,

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "common/model/conversation_status.h"
+#include "common/model/conversation_model.h"
 
 /* What each status may become, row by row. */
 static const struct {

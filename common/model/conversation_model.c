@@ -1,7 +1,67 @@
-#include "common/model/conversation_json.h"
+#include "common/model/conversation_model.h"
 
+#include "common/base/ascii.h"
 #include "common/json/json.h"
-#include "common/model/conversation_status.h"
+
+/* -- statuses ---------------------------------------------------------------------------------- */
+
+#define SETTABLE "active", "waiting", "human_takeover", "resolved", "archived"
+#define LEGACY   "closed"
+
+const char *const conversation_status_names[] = {SETTABLE, NULL};
+const char *const conversation_stored_statuses[CONVERSATION_STORED_STATUSES] = {SETTABLE, LEGACY};
+const char *const conversation_state_names[] = {"open", "closed", NULL};
+
+struct str conversation_status_shown(struct str stored)
+{
+    return str_equal(stored, STR(LEGACY)) ? STR("resolved") : stored;
+}
+
+bool conversation_status_is_open(struct str status)
+{
+    return str_equal(status, STR("active")) || str_equal(status, STR("waiting")) ||
+           str_equal(status, STR("human_takeover"));
+}
+
+struct str conversation_state(struct str status)
+{
+    return conversation_status_is_open(status) ? STR("open") : STR("closed");
+}
+
+/* -- custom attributes ------------------------------------------------------------------------- */
+
+static bool has_key_characters(struct str key)
+{
+    if (key.n == 0 || !ascii_is_letter(key.p[0]))
+        return false;
+    for (size_t i = 1; i < key.n; i++) {
+        const char c = key.p[i];
+
+        if (!ascii_is_alphanumeric(c) && c != '_' && c != '-' && c != '.')
+            return false;
+    }
+    return true;
+}
+
+static bool is_reserved(struct str key)
+{
+    const struct str prefix = STR("service_");
+
+    return key.n >= prefix.n && str_equal_nocase((struct str){key.p, prefix.n}, prefix);
+}
+
+const char *attribute_key_error(struct str key)
+{
+    if (!has_key_characters(key))
+        return "must begin with a letter and consist of letters, digits, '_', '-' and '.'";
+    if (key.n > ATTRIBUTE_KEY_MAX)
+        return "must be a key of at most 64 characters";
+    if (is_reserved(key))
+        return "must not use the reserved prefix service_";
+    return NULL;
+}
+
+/* -- JSON -------------------------------------------------------------------------------------- */
 
 /* `before` is what stands between the value before and this one. A page of a search has thousands
    of values: what is the same in all of them is copied and not put together. */

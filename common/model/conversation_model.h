@@ -1,0 +1,85 @@
+/*
+ * conversation_model - what a conversation is to every service: its statuses, the keys of its custom
+ *                      attributes, and its JSON.
+ *
+ * Threads  Any; pure.
+ */
+#ifndef COMMON_MODEL_CONVERSATION_MODEL_H
+#define COMMON_MODEL_CONVERSATION_MODEL_H
+
+#include <stdbool.h>
+
+#include "common/base/buf.h"
+#include "common/db/db.h"
+
+/* -- statuses ---------------------------------------------------------------------------------- */
+
+/* Active, waiting and human_takeover are open, the others closed. `closed` is a legacy status: it
+   may be stored, but nothing becomes it, and clients see it as `resolved`. */
+
+/* The statuses that can be set and that clients see; ends with NULL. */
+extern const char *const conversation_status_names[];
+
+/* What may be stored: these, and the legacy one. */
+#define CONVERSATION_STORED_STATUSES 6
+extern const char *const conversation_stored_statuses[CONVERSATION_STORED_STATUSES];
+
+/* "open" and "closed"; ends with NULL. */
+extern const char *const conversation_state_names[];
+
+/* A stored status as clients see it. */
+struct str conversation_status_shown(struct str stored);
+bool conversation_status_is_open(struct str status);
+/* "open" or "closed". */
+struct str conversation_state(struct str status);
+
+/* -- custom attributes (docs/api.md, "Custom attributes") -------------------------------------- */
+
+#define ATTRIBUTE_KEY_MAX  64
+#define ATTRIBUTE_TEXT_MAX 500 /* code points of a value that is a string */
+
+/* What is wrong with a key, in words that follow its name; NULL = nothing. A key begins with a
+   letter and consists of letters, digits, '_', '-' and '.'; the prefix service_, in whatever case,
+   is reserved. What may be written may be searched: both sides ask here. */
+const char *attribute_key_error(struct str key);
+
+/* -- JSON (Conversation in proto/openapi.yaml) ------------------------------------------------- */
+
+/* The only writer of what clients see, an allowlist: what is not written here cannot leave. A row
+   without contact (none, or erased) has `contact` null and an empty list. */
+
+/* The order of columns in every statement that reads conversations:
+     0 id  1 external_id  2 created_at  3 updated_at  4 last_message_at (Unix seconds)  5 channel
+     6 status  7 custom_attributes (JSON text)  8 message_count
+     9 contact id (NULL: none)  10 contact external_id  11 name  12 email  13 phone */
+enum conversation_column {
+    CONVERSATION_ID,
+    CONVERSATION_EXTERNAL_ID,
+    CONVERSATION_CREATED_AT,
+    CONVERSATION_UPDATED_AT,
+    CONVERSATION_LAST_MESSAGE_AT,
+    CONVERSATION_CHANNEL,
+    CONVERSATION_STATUS,
+    CONVERSATION_CUSTOM_ATTRIBUTES,
+    CONVERSATION_MESSAGE_COUNT,
+    CONVERSATION_CONTACT_ID,
+    CONVERSATION_CONTACT_EXTERNAL_ID,
+    CONVERSATION_CONTACT_NAME,
+    CONVERSATION_CONTACT_EMAIL,
+    CONVERSATION_CONTACT_PHONE,
+    CONVERSATION_COLUMNS
+};
+
+/* `first` is the position of CONVERSATION_ID in the row. */
+void conversation_write(struct buf *out, const struct db_rows *rows, size_t row, int first);
+
+/* The same from values in the order of enum conversation_column. */
+void conversation_write_values(struct buf *out, const struct str values[CONVERSATION_COLUMNS]);
+
+/* For a page of one contact's conversations: its part of each, `contact` and `contacts`, written
+   once from a row that has the contact's columns, and then each conversation with it. */
+void conversation_write_contact(struct buf *out, const struct str values[CONVERSATION_COLUMNS]);
+void conversation_write_with(struct buf *out, const struct str values[CONVERSATION_COLUMNS],
+                             struct str contact);
+
+#endif
