@@ -1,5 +1,5 @@
 /*
- * str - a slice of bytes: pointer and length, not owned, not NUL-terminated.
+ * str - a slice of bytes: pointer and length, not owned, not NUL-terminated; and a hash of keys.
  *
  * Owns     Nothing. The bytes live as long as whatever they were cut from.
  * Threads  Plain values.
@@ -45,5 +45,10 @@ struct str str_cut(struct str *rest, char sep);
 
 /* Decimal digits only, no sign, no blanks, at most `max`; false leaves *out untouched. */
 bool str_to_u64(struct str s, uint64_t max, uint64_t *out);
+
+/* Spreads keys of 16 bytes that clients choose (an address, the start of a digest) over the buckets of
+   a table. Not for secrets, and not to be stored: with another seed it is another function. The seed
+   is random and a program's own, so a client cannot find keys that fall into one bucket. */
+uint64_t hash_key(const uint8_t key[16], uint64_t seed);
 
 #endif

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
-#include "common/base/hash.h"
 #include "common/base/log.h"
+#include "common/base/str.h"
 #include "common/crypto/crypto.h"
 #include "common/http/edge_metrics.h"
 

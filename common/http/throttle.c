@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "common/base/hash.h"
 #include "common/base/log.h"
+#include "common/base/str.h"
 
 #define SETS      8192 /* a power of two */
 #define WAYS      4

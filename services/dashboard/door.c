@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/base/clock.h"
-#include "common/base/hash.h"
 #include "common/base/log.h"
+#include "common/base/str.h"
 
 /* -- shares ---------------------------------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/hash.h"
 #include "common/base/log.h"
+#include "common/base/str.h"
 #include "common/crypto/crypto.h"
 
 /* -- what access answers --------------------------------------------------------------------- */
