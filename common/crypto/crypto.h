@@ -1,6 +1,6 @@
 /*
- * crypto - hashes, random bytes and comparisons; passwords and tokens. The only user of OpenSSL's
- *          EVP, TLS set-up apart.
+ * crypto - hashes, random bytes and comparisons; passwords, tokens and sealed secrets. The only user
+ *          of OpenSSL's EVP, TLS set-up apart.
  *
  * Threads  Any.
  * Fails    The primitives cannot fail on a sane machine; when OpenSSL says otherwise the process
@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/status.h"
 #include "common/base/str.h"
 
 #define SHA256_BYTES 32
@@ -59,5 +60,28 @@ enum token_kind {
 void token_make(enum token_kind kind, char text[TOKEN_TEXT + 1]);
 enum token_kind token_classify(struct str token);
 void token_hash(struct str token, uint8_t hash[SHA256_BYTES]);
+
+/* -- sealed secrets ---------------------------------------------------------------------------- */
+
+/* Secrets that are kept where others may look: AES-256-GCM. A sealed secret is nonce 12 | ciphertext |
+   tag 16. The context says whose it is (which organization, which endpoint): what was sealed for one
+   place opens in no other. Callers bring the storage and wipe what they opened. */
+#define CRYPTO_KEY_BYTES     32
+#define CRYPTO_SEAL_OVERHEAD 28
+
+struct crypto_key {
+    uint8_t b[CRYPTO_KEY_BYTES];
+};
+
+/* From 64 hex digits in lower case. */
+MUST_CHECK bool crypto_key_read(struct str text, struct crypto_key *out);
+
+/* Writes secret.n + CRYPTO_SEAL_OVERHEAD bytes. */
+void crypto_seal(const struct crypto_key *key, struct str context, struct str secret,
+                 uint8_t *sealed);
+/* Writes n - CRYPTO_SEAL_OVERHEAD bytes; false for what was altered, moved or sealed with another
+   key. */
+MUST_CHECK bool crypto_unseal(const struct crypto_key *key, struct str context,
+                              const uint8_t *sealed, size_t n, char *secret);
 
 #endif

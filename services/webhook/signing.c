@@ -46,7 +46,7 @@ void payload_sign(struct arena *arena, struct str secret, int64_t timestamp, str
 
 #define PREFIX "whsec_"
 
-enum { RANDOM = 32, SEALED = ENDPOINT_SECRET_TEXT + SEAL_OVERHEAD };
+enum { RANDOM = 32, SEALED = ENDPOINT_SECRET_TEXT + CRYPTO_SEAL_OVERHEAD };
 
 _Static_assert(ENDPOINT_SECRET_TEXT == sizeof(PREFIX) - 1 + 2 * RANDOM, "its form");
 
@@ -62,8 +62,8 @@ static struct str bytes_of(const struct context *context)
 bool secret_keys_read(struct str current, struct str previous, struct secret_keys *out)
 {
     out->n = previous.n > 0 ? 2 : 1;
-    return seal_key_read(current, &out->at[0]) &&
-           (previous.n == 0 || seal_key_read(previous, &out->at[1]));
+    return crypto_key_read(current, &out->at[0]) &&
+           (previous.n == 0 || crypto_key_read(previous, &out->at[1]));
 }
 
 struct str secret_new(struct arena *arena)
@@ -87,7 +87,7 @@ struct str secret_seal(const struct secret_keys *keys, struct arena *arena,
     char *text = arena_alloc(arena, 2 * SEALED + 1);
     uint8_t bytes[SEALED];
 
-    seal(&keys->at[0], bytes_of(&context), secret, bytes);
+    crypto_seal(&keys->at[0], bytes_of(&context), secret, bytes);
     hex_write(bytes, sizeof(bytes), text);
     return str_of(text);
 }
@@ -102,7 +102,7 @@ bool secret_open(const struct secret_keys *keys, const struct uuid *organization
     if (!hex_read(sealed_hex, sealed, sizeof(sealed)))
         return false;
     for (int i = 0; i < keys->n; i++) {
-        if (seal_open(&keys->at[i], bytes_of(&context), sealed, sizeof(sealed), secret))
+        if (crypto_unseal(&keys->at[i], bytes_of(&context), sealed, sizeof(sealed), secret))
             return true;
     }
     return false;

@@ -13,7 +13,7 @@
 #include "common/base/arena.h"
 #include "common/base/buf.h"
 #include "common/base/uuid.h"
-#include "common/crypto/seal.h"
+#include "common/crypto/crypto.h"
 #include "services/webhook/attempt.h"
 
 /* -- payloads ---------------------------------------------------------------------------------- */
@@ -33,7 +33,7 @@ void payload_sign(struct arena *arena, struct str secret, int64_t timestamp, str
 
 /* The first one seals; the second one, if any, opens as well. */
 struct secret_keys {
-    struct seal_key at[2];
+    struct crypto_key at[2];
     int n;
 };
 

@@ -230,3 +230,67 @@ Test(token, its_hash_is_sha256_of_its_text)
     crypto_sha256(STR(LIVE), b);
     cr_assert(crypto_equal(a, b, sizeof(a)));
 }
+
+enum { N = 11 };
+
+static const struct str secret = {"whsec_abcde", N};
+static const struct crypto_key key = {{1, 2, 3}}, other_key = {{1, 2, 4}};
+
+Test(crypto, seal_opens_what_it_sealed)
+{
+    uint8_t sealed[N + CRYPTO_SEAL_OVERHEAD];
+    char opened[N];
+
+    crypto_seal(&key, STR("here"), secret, sealed);
+    cr_assert(crypto_unseal(&key, STR("here"), sealed, sizeof(sealed), opened));
+    cr_assert_arr_eq(opened, secret.p, N);
+}
+
+Test(crypto, seal_opens_nowhere_else_and_with_no_other_key)
+{
+    uint8_t sealed[N + CRYPTO_SEAL_OVERHEAD];
+    char opened[N];
+
+    crypto_seal(&key, STR("here"), secret, sealed);
+    cr_assert_not(crypto_unseal(&key, STR("there"), sealed, sizeof(sealed), opened));
+    cr_assert_not(crypto_unseal(&other_key, STR("here"), sealed, sizeof(sealed), opened));
+}
+
+Test(crypto, seal_opens_nothing_that_was_altered)
+{
+    uint8_t sealed[N + CRYPTO_SEAL_OVERHEAD];
+    char opened[N];
+
+    crypto_seal(&key, STR("here"), secret, sealed);
+    for (size_t i = 0; i < sizeof(sealed); i++) {
+        sealed[i] ^= 1;
+        cr_expect_not(crypto_unseal(&key, STR("here"), sealed, sizeof(sealed), opened), "byte %zu",
+                      i);
+        sealed[i] ^= 1;
+    }
+    cr_assert_not(crypto_unseal(&key, STR("here"), sealed, sizeof(sealed) - 1, opened));
+    cr_assert_not(crypto_unseal(&key, STR("here"), sealed, CRYPTO_SEAL_OVERHEAD - 1, opened));
+    cr_assert(crypto_unseal(&key, STR("here"), sealed, sizeof(sealed), opened));
+}
+
+Test(crypto, seal_never_seals_twice_alike)
+{
+    uint8_t one[N + CRYPTO_SEAL_OVERHEAD], other[N + CRYPTO_SEAL_OVERHEAD];
+
+    crypto_seal(&key, STR("here"), secret, one);
+    crypto_seal(&key, STR("here"), secret, other);
+    cr_assert_neq(memcmp(one, other, sizeof(one)), 0);
+}
+
+Test(crypto, seal_reads_keys_of_64_digits_only)
+{
+    struct crypto_key read;
+
+    cr_assert(crypto_key_read(
+        STR("00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"), &read));
+    cr_assert_eq(read.b[31], 0xff);
+    cr_assert_not(crypto_key_read(STR("0011"), &read));
+    cr_assert_not(crypto_key_read(STR(""), &read));
+    cr_assert_not(crypto_key_read(
+        STR("zz112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"), &read));
+}
