@@ -1,11 +1,69 @@
 #include "proto/subject.h"
 
-#define BUS_USER(symbol, name)
+#include "common/base/str.h"
+
 #define MAILBOX(symbol, subject, user)              const char SUBJECT_##symbol[] = subject;
 #define COMMAND(symbol, subject, senders)           const char SUBJECT_##symbol[] = subject;
 #define NOTICE(symbol, subject, senders, listeners) const char SUBJECT_##symbol[] = subject;
 #include "proto/subject.def"
-#undef BUS_USER
-#undef MAILBOX
-#undef COMMAND
-#undef NOTICE
+
+/* The words that subject.def uses for users, as sets of one. */
+enum {
+#define BUS_USER(symbol, name) symbol = 1 << BUS_USER_##symbol,
+#include "proto/subject.def"
+};
+
+const struct bus_permission bus_permissions[] = {
+#define MAILBOX(symbol, subject, user)              {subject, BUS_MAILBOX, 0, user},
+#define COMMAND(symbol, subject, senders)           {subject, BUS_COMMAND, senders, 0},
+#define NOTICE(symbol, subject, senders, listeners) {subject, BUS_NOTICE, senders, listeners},
+#include "proto/subject.def"
+};
+
+const size_t n_bus_permissions = ARRAY_SIZE(bus_permissions);
+
+static const struct {
+    const char *name, *inbox;
+} users[BUS_USER_COUNT] = {
+#define BUS_USER(symbol, name) {name, "_INBOX." name},
+#include "proto/subject.def"
+};
+
+const char *bus_user_name(enum bus_user user)
+{
+    return users[user].name;
+}
+
+const char *bus_user_inbox(enum bus_user user)
+{
+    return users[user].inbox;
+}
+
+bool bus_user_asks(enum bus_user user)
+{
+    for (size_t i = 0; i < n_bus_permissions; i++)
+        if (bus_permissions[i].kind == BUS_COMMAND && bus_permissions[i].senders >> user & 1)
+            return true;
+    return false;
+}
+
+const char *const bus_discovery_verbs[BUS_DISCOVERY_VERBS] = {"$SRV.PING", "$SRV.INFO",
+                                                              "$SRV.STATS"};
+
+bool bus_user_discovers(enum bus_user user)
+{
+    return user == BUS_USER_OPERATOR;
+}
+
+bool bus_user_checks_clock(enum bus_user user)
+{
+    return user == BUS_USER_GATEWAY || user == BUS_USER_DASHBOARD;
+}
+
+bool bus_user_answers(enum bus_user user)
+{
+    for (size_t i = 0; i < n_bus_permissions; i++)
+        if (bus_permissions[i].kind == BUS_MAILBOX && bus_permissions[i].listeners >> user & 1)
+            return true;
+    return false;
+}

@@ -1,19 +1,53 @@
 /*
- * subject - every subject on the bus, as SUBJECT_NAME; the table is subject.def.
+ * subject - every subject on the bus, as SUBJECT_NAME, and who may do what there, as nats-server
+ *           enforces it; the table is subject.def.
  *
- * Threads  Any; constants.
+ * What     nats-config prints the server's configuration from this table; tests hold the server to
+ *          it. The administrator is not in it: that user may do everything.
+ * Threads  Any; constant tables.
  */
 #ifndef PROTO_SUBJECT_H
 #define PROTO_SUBJECT_H
 
-#define BUS_USER(symbol, name)
+#include <stdbool.h>
+#include <stddef.h>
+
 #define MAILBOX(symbol, subject, user)              extern const char SUBJECT_##symbol[];
 #define COMMAND(symbol, subject, senders)           extern const char SUBJECT_##symbol[];
 #define NOTICE(symbol, subject, senders, listeners) extern const char SUBJECT_##symbol[];
 #include "proto/subject.def"
-#undef BUS_USER
-#undef MAILBOX
-#undef COMMAND
-#undef NOTICE
+
+enum bus_user {
+#define BUS_USER(symbol, name) BUS_USER_##symbol,
+#include "proto/subject.def"
+    BUS_USER_COUNT
+};
+
+enum bus_kind { BUS_MAILBOX, BUS_COMMAND, BUS_NOTICE };
+
+struct bus_permission {
+    const char *subject;
+    enum bus_kind kind;
+    unsigned senders;   /* may publish: a bit 1 << BUS_USER_... each */
+    unsigned listeners; /* may subscribe; to a mailbox only in the queue group with its name */
+};
+
+extern const struct bus_permission bus_permissions[];
+extern const size_t n_bus_permissions;
+
+const char *bus_user_name(enum bus_user user);
+const char *bus_user_inbox(enum bus_user user); /* its bus_options.inbox_prefix */
+bool bus_user_asks(enum bus_user user);         /* sends commands: has an inbox */
+/* Has a mailbox: replies to what comes there, and is found by service discovery. */
+bool bus_user_answers(enum bus_user user);
+bool bus_user_discovers(enum bus_user user); /* asks $SRV.VERB, .NAME and .NAME.ID at will */
+
+/* Asks the access service alone whether it is there, for the time that its answer carries. */
+bool bus_user_checks_clock(enum bus_user user);
+#define BUS_CLOCK_SUBJECT "$SRV.PING.access"
+#define BUS_CLOCK_HEADER  "Time" /* Unix milliseconds; in every answer to service discovery */
+
+#define BUS_DISCOVERY_VERBS 3
+extern const char *const bus_discovery_verbs[BUS_DISCOVERY_VERBS]; /* "$SRV.PING" and so on */
 
 #endif

@@ -11,7 +11,7 @@
 #include "common/base/version.h"
 #include "common/bus/bus.h"
 #include "common/json/json.h"
-#include "proto/permission.h"
+#include "proto/subject.h"
 
 /* -- what the replies say -------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include "common/base/watchdog.h"
 #include "common/http/admin.h"
 #include "common/http/edge_metrics.h"
-#include "proto/permission.h"
+#include "proto/subject.h"
 
 #define SEND_MS           10000
 #define SEND_BUDGET_BYTES ((size_t)64 * 1024 * 1024)

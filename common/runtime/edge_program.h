@@ -16,7 +16,7 @@
 
 #include "common/http/edge.h"
 #include "common/runtime/program.h"
-#include "proto/permission.h"
+#include "proto/subject.h"
 
 struct edge_program {
     const char *name;

@@ -20,7 +20,7 @@
 
 #include "common/base/ascii.h"
 #include "common/base/version.h"
-#include "proto/permission.h"
+#include "proto/subject.h"
 
 enum { PASSWORD_MAX = 256, PATH_LIMIT = 4096 };
 

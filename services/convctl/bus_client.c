@@ -11,7 +11,7 @@
 #include "common/json/json.h"
 #include "proto/headers.h"
 #include "proto/outcome.h"
-#include "proto/permission.h"
+#include "proto/subject.h"
 
 #define TIMEOUT_MS  5000
 #define QUIET_MS    500 /* after which no more replies are expected */

@@ -7,7 +7,7 @@
 
 #include "common/base/clock.h"
 #include "common/bus/bus.h"
-#include "proto/permission.h"
+#include "proto/subject.h"
 #include "tests/support/api_client.h"
 #include "tests/support/never_free.h"
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
-#include "proto/permission.h"
 #include "proto/subject.h"
 #include "tests/support/api_client.h"
 #include "tests/support/nats_client.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "common/base/str.h"
-#include "proto/permission.h"
 #include "proto/subject.h"
 #include "tests/support/api_client.h"
 #include "tests/support/nats_client.h"
