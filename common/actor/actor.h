@@ -39,7 +39,7 @@
 #include "common/actor/command.h"
 #include "common/db/db.h"
 #include "common/json/fields.h"
-#include "proto/change.h"
+#include "proto/outcome.h"
 
 /* One command of a service: what the actor does for it, step by step. Constant. */
 struct command_handler {

@@ -12,7 +12,6 @@
 #include "common/base/status.h"
 #include "common/base/uuid.h"
 #include "common/json/fields.h"
-#include "proto/operation.h"
 #include "proto/outcome.h"
 
 struct bus_message;

@@ -6,7 +6,7 @@
 #include "common/db/params.h"
 #include "common/json/fields.h"
 #include "common/json/json.h"
-#include "proto/usage.h"
+#include "proto/outcome.h"
 #include "services/access/access.h"
 
 int64_t percentile_us(const int64_t counts[USAGE_BUCKETS], int percent)

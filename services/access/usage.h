@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "proto/usage.h"
+#include "proto/outcome.h"
 
 /* Microseconds, between the ends of the bucket that it falls into in proportion; in the last
    bucket, which has no end, where that begins. `percent` of 1 to 100; -1 when nothing was counted.

@@ -16,7 +16,7 @@
 #include "common/base/arena.h"
 #include "common/base/uuid.h"
 #include "common/json/fields.h"
-#include "proto/operation.h"
+#include "proto/outcome.h"
 
 #define AUDIT_PER_PAGE_DEFAULT 50
 #define AUDIT_PER_PAGE_MAX     100

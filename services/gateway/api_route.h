@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "common/base/str.h"
-#include "proto/operation.h"
+#include "proto/outcome.h"
 
 /* What is sent to a service as the id: an overlong one is cut, and so is invalid. */
 #define API_ROUTE_RESOURCE_MAX 64

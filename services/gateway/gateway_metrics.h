@@ -8,7 +8,7 @@
 #define SERVICES_GATEWAY_GATEWAY_METRICS_H
 
 #include "common/base/metrics.h"
-#include "proto/operation.h"
+#include "proto/outcome.h"
 
 struct gateway_metrics {
     struct metric *key_hits, *key_misses, *lookups, *lookups_failed, *lookups_withheld;

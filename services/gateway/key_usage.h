@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/usage.h"
+#include "proto/outcome.h"
 
 struct gateway;
 struct key;

@@ -42,3 +42,25 @@ Test(outcome, what_is_uncertain_is_a_500_and_not_on_record)
     cr_assert_not(outcome_is_audited(OUTCOME_BUSY));
     cr_assert(outcome_is_audited(OUTCOME_NOT_FOUND));
 }
+
+Test(outcome, every_name_of_an_operation_finds_it)
+{
+    for (int i = OP_NONE + 1; i < OPERATION_COUNT; i++) {
+        enum operation back = OP_NONE;
+
+        cr_assert(operation_of(str_of(operation_name((enum operation)i)), &back));
+        cr_assert_eq((int)back, i);
+    }
+}
+
+Test(outcome, nothing_else_is_an_operation)
+{
+    enum operation out = OP_PING;
+
+    cr_assert_not(operation_of(STR(""), &out));
+    cr_assert_not(operation_of(STR_NONE, &out));
+    cr_assert_not(operation_of(STR("Ping"), &out));
+    cr_assert_not(operation_of(STR("conversation.creat"), &out));
+    cr_assert_not(operation_of(STR("ping\0"), &out));
+    cr_assert_eq(out, OP_PING);
+}
