@@ -1,10 +1,10 @@
 /*
  * fake_front - the gateway's requests without a bus and without sockets.
  *
- * What     Stands in for common/http/calls.c, common/http/edge_request.c, common/bus, the clock and
- *          the two functions of h2o that send. Calls are kept until a test answers them, and responses
- *          until it looks at them. As with the real ones, a call never ends from within its start,
- *          and ends once unless it is cancelled.
+ * What     Stands in for common/http/calls.c, common/http/listener.c, common/bus, the clock, and of
+ *          h2o for a connection, its timers and the two functions that send. Calls are kept until a
+ *          test answers them, and responses until it looks at them. As with the real ones, a call
+ *          never ends from within its start, and ends once unless it is cancelled.
  * Owns     Everything between fake_open() and fake_close(), which sees that each message and each
  *          key was given back.
  * Threads  One.
