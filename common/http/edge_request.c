@@ -5,8 +5,11 @@
 
 #include "common/base/clock.h"
 #include "common/http/edge_metrics.h"
+#include "proto/headers.h"
 
 #define ARENA_MAX ((size_t)256 * 1024)
+
+/* -- beginning and end ----------------------------------------------------------------------- */
 
 static h2o_socket_t *socket_of(const struct edge_request *request)
 {
@@ -76,6 +79,8 @@ struct edge_request *edge_request_begin(h2o_req_t *req, size_t size,
     return request;
 }
 
+/* -- whose it is ----------------------------------------------------------------------------- */
+
 static void set_client(struct edge_request *request, const struct request_headers *headers)
 {
     const struct networks *trusted = request->edge->options->trusted;
@@ -108,19 +113,7 @@ void edge_request_read(struct edge_request *request, struct request_headers *hea
     begin_trace(request, str_trim_ows(request_header_once(&headers->traceparent)));
 }
 
-void edge_request_end_span(struct edge_request *request, int status)
-{
-    struct span *span = &request->span;
-
-    if (!span->context.is_sampled)
-        return;
-    span->end_us = clock_us();
-    span->start_us = span->end_us - (clock_mono_us() - request->started_us);
-    span->http_status = status;
-    span->has_failed = status >= 500;
-    (void)uuid_parse(str_of(request->id), &span->request_id);
-    span_end(span);
-}
+/* -- its time -------------------------------------------------------------------------------- */
 
 void edge_request_limit(struct edge_request *request, enum edge_request_limit limit,
                         void (*on_late)(struct edge_request *request))
@@ -146,6 +139,8 @@ int64_t edge_request_until_us(const struct edge_request *request, enum edge_requ
     return request->limited_us + ms * 1000;
 }
 
+/* -- its calls ------------------------------------------------------------------------------- */
+
 void edge_request_cancel_call(struct edge_request *request)
 {
     if (request->called)
@@ -159,6 +154,39 @@ enum status edge_request_call(struct edge_request *request, const struct call_re
 
     request->called |= st == ST_OK;
     return st;
+}
+
+enum outcome call_outcome(enum call_end end, struct bus_message *message, struct str *body)
+{
+    enum outcome outcome = OUTCOME_UNCERTAIN;
+
+    *body = STR_NONE;
+    if (end == CALL_NOBODY)
+        return OUTCOME_UNAVAILABLE;
+    if (end != CALL_REPLIED || !outcome_of(bus_message_header(message, HEADER_OUTCOME), &outcome))
+        return OUTCOME_UNCERTAIN;
+    /* An older service, in the middle of an upgrade: it did nothing. */
+    if (outcome == OUTCOME_UNKNOWN_COMMAND)
+        return OUTCOME_UNAVAILABLE;
+    *body = bus_message_body(message);
+    /* A success without its resource cannot be trusted. */
+    return outcome_code(outcome) == NULL && body->n == 0 ? OUTCOME_UNCERTAIN : outcome;
+}
+
+/* -- its response ---------------------------------------------------------------------------- */
+
+void edge_request_end_span(struct edge_request *request, int status)
+{
+    struct span *span = &request->span;
+
+    if (!span->context.is_sampled)
+        return;
+    span->end_us = clock_us();
+    span->start_us = span->end_us - (clock_mono_us() - request->started_us);
+    span->http_status = status;
+    span->has_failed = status >= 500;
+    (void)uuid_parse(str_of(request->id), &span->request_id);
+    span_end(span);
 }
 
 void edge_request_sending(struct edge_request *request)

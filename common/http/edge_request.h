@@ -18,6 +18,7 @@
 #include "common/http/framing.h"
 #include "common/http/request_headers.h"
 #include "common/trace/trace.h"
+#include "proto/outcome.h"
 
 struct edge_request {
     struct edge *edge;
@@ -48,8 +49,8 @@ struct edge_request *edge_request_begin(h2o_req_t *req, size_t size,
 /* Reads the headers, and from them whose request it is: the client's address, from the peer and
    what trusted proxies say (client_address.h), and the trace, which may begin here. */
 void edge_request_read(struct edge_request *request, struct request_headers *headers);
-/* Call when the response is known; does nothing when its span is not recorded. */
-void edge_request_end_span(struct edge_request *request, int status);
+
+/* -- its time -------------------------------------------------------------------------------- */
 
 /* `on_late` runs when the command's time is over; set the other limit then, if it goes on. A
    response that is about to be sent ends it. */
@@ -61,13 +62,24 @@ void edge_request_restart_limit(struct edge_request *request);
 /* The deadline of a call whose reply has to be here before the limit; by
    clock_mono_us(). */
 int64_t edge_request_until_us(const struct edge_request *request, enum edge_request_limit limit);
-/* Cancels the call that is in flight, if there is one. */
-void edge_request_cancel_call(struct edge_request *request);
+
+/* -- its calls ------------------------------------------------------------------------------- */
 
 /* Starts a call, which is cancelled if the request ends first. One at a time. */
 MUST_CHECK enum status edge_request_call(struct edge_request *request,
                                          const struct call_request *call);
+/* Cancels the call that is in flight, if there is one. */
+void edge_request_cancel_call(struct edge_request *request);
 
+/* How a command ended. OUTCOME_UNCERTAIN where it may have been carried out and nobody says how.
+   *body, which points into the message, is what the service answered, or STR_NONE where the words
+   are to be our own. Pure. */
+enum outcome call_outcome(enum call_end end, struct bus_message *message, struct str *body);
+
+/* -- its response ---------------------------------------------------------------------------- */
+
+/* Call when the response is known; does nothing when its span is not recorded. */
+void edge_request_end_span(struct edge_request *request, int status);
 /* Call when the response is about to be sent, and again whenever a part of it has been taken. */
 void edge_request_sending(struct edge_request *request);
 /* The same, of a response that is sent as a whole and occupies `n` bytes until it has been taken:

@@ -11,7 +11,6 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/text.h"
-#include "common/http/call_outcome.h"
 #include "proto/headers.h"
 #include "proto/subject.h"
 #include "services/dashboard/dashboard_request.h"

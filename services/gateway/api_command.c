@@ -4,7 +4,6 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/http/call_outcome.h"
 #include "proto/headers.h"
 #include "proto/subject.h"
 #include "services/gateway/api_request.h"

@@ -1,4 +1,4 @@
-#include "common/http/call_outcome.h"
+#include "common/http/edge_request.h"
 
 #include <criterion/criterion.h>
 
