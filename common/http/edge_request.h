@@ -12,8 +12,8 @@
 #define COMMON_HTTP_EDGE_REQUEST_H
 
 #include "common/base/arena.h"
+#include "common/base/ip.h"
 #include "common/base/uuid.h"
-#include "common/http/client_address.h"
 #include "common/http/edge.h"
 #include "common/http/framing.h"
 #include "common/http/request_headers.h"
@@ -47,8 +47,24 @@ struct edge_request *edge_request_begin(h2o_req_t *req, size_t size,
                                         void (*on_end)(struct edge_request *request));
 
 /* Reads the headers, and from them whose request it is: the client's address, from the peer and
-   what trusted proxies say (client_address.h), and the trace, which may begin here. */
+   what trusted proxies say, and the trace, which may begin here. */
 void edge_request_read(struct edge_request *request, struct request_headers *headers);
+
+/* -- the client's address: pure -------------------------------------------------------------- */
+
+#define CLIENT_HOPS_MAX 32
+
+/* What a proxy says counts only when the proxy is trusted. X-Forwarded-For, `n` lines in the order
+   of the request, is walked from the right: each hop that is trusted vouches for the one before it.
+   The walk ends at the first address that is not trusted, at something that is no address (the
+   trusted hop before it is then the best that is known), or after CLIENT_HOPS_MAX hops. */
+struct address client_address(const struct address *peer, const struct networks *trusted,
+                              const struct str *forwarded_for, size_t n);
+
+/* `own_tls`: our own listener terminated TLS. `forwarded_proto`: the last line of the header, of
+   which the last element counts, or STR_NONE. */
+bool client_is_https(bool own_tls, const struct address *peer, const struct networks *trusted,
+                     struct str forwarded_proto);
 
 /* -- its time -------------------------------------------------------------------------------- */
 
