@@ -22,10 +22,8 @@
 
 #include "common/http/calls.h"
 #include "common/http/clock_check.h"
+#include "common/http/edge_request.h"
 #include "common/http/listener.h"
-#include "common/http/send_budget.h"
-
-struct edge;
 
 /* What a program does besides; each may be NULL. */
 struct edge_hooks {
@@ -34,16 +32,6 @@ struct edge_hooks {
     void (*on_bus_settled)(struct edge *edge); /* often: calls can start or had better not wait */
     void (*on_close)(struct edge *edge); /* all requests are done with, the bus is still there */
 };
-
-/* What a program does for a request has a time, however many steps it is: until what was asked for
-   is done, and then until that is recorded. Both together end within COMMAND_TIMEOUT_MS and a
-   second. */
-enum edge_request_limit {
-    EDGE_REQUEST_LIMIT_COMMAND,
-    EDGE_REQUEST_LIMIT_RECORD,
-    EDGE_REQUEST_LIMITS
-};
-#define EDGE_REQUEST_RECORD_MS 500
 
 /* Constant after the start. */
 struct edge_options {

@@ -4,10 +4,47 @@
 #include <sys/socket.h>
 
 #include "common/base/clock.h"
+#include "common/http/edge.h"
 #include "common/http/edge_metrics.h"
 #include "proto/headers.h"
 
 #define ARENA_MAX ((size_t)256 * 1024)
+
+/* -- the send budget ------------------------------------------------------------------------- */
+
+void send_budget_init(struct send_budget *send_budget, size_t max)
+{
+    *send_budget = (struct send_budget){.max = max};
+    h2o_linklist_init_anchor(&send_budget->entries);
+}
+
+void send_budget_add(struct send_budget *send_budget, struct send_budget_entry *entry, size_t n)
+{
+    if (n < SEND_BUDGET_SMALLEST)
+        return;
+    entry->n = n;
+    send_budget->n += n;
+    h2o_linklist_insert(&send_budget->entries, &entry->link);
+}
+
+void send_budget_remove(struct send_budget *send_budget, struct send_budget_entry *entry)
+{
+    if (!h2o_linklist_is_linked(&entry->link))
+        return;
+    send_budget->n -= entry->n;
+    h2o_linklist_unlink(&entry->link);
+}
+
+struct send_budget_entry *send_budget_excess(struct send_budget *send_budget)
+{
+    struct send_budget_entry *oldest;
+
+    if (send_budget->n <= send_budget->max)
+        return NULL;
+    oldest = H2O_STRUCT_FROM_MEMBER(struct send_budget_entry, link, send_budget->entries.next);
+    send_budget_remove(send_budget, oldest);
+    return oldest;
+}
 
 /* -- beginning and end ----------------------------------------------------------------------- */
 

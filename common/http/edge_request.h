@@ -1,12 +1,14 @@
 /*
  * edge_request - one HTTP request from its arrival to its end, in any program.
  *
- * What     Its id, its time limits, the client's address, and the one call on the bus that it
- *          awaits. A client that does not read the response is cut off after a while: h2o would
- *          wait for ever.
+ * What     Its id, its client's address, its time limits, the one call on the bus that it awaits and
+ *          how that ended, and the memory that its response occupies until the client has taken it.
+ *          A client that does not read the response is cut off after a while: h2o would wait for
+ *          ever.
  * Owns     Itself, as the first member of a program's own struct: that lives in the request's pool
- *          and is disposed of with it, whatever it waits for.
- * Threads  The loop's.
+ *          and is disposed of with it, whatever it waits for. Slices point into the request, the
+ *          body of a reply into its message.
+ * Threads  The loop's. What takes no request is pure, apart from the send budget of a loop.
  */
 #ifndef COMMON_HTTP_EDGE_REQUEST_H
 #define COMMON_HTTP_EDGE_REQUEST_H
@@ -14,11 +16,53 @@
 #include "common/base/arena.h"
 #include "common/base/ip.h"
 #include "common/base/uuid.h"
-#include "common/http/edge.h"
+#include "common/http/calls.h"
 #include "common/http/framing.h"
 #include "common/http/request_headers.h"
 #include "common/trace/trace.h"
 #include "proto/outcome.h"
+
+/* -- the send budget ------------------------------------------------------------------------- */
+
+/* Bounds the memory that large responses occupy until their clients have taken them. One budget for
+   each event loop. A client that reads nothing is cut off after some seconds, and within these a few
+   of them could be owed more than there is memory. Above the budget the responses that have waited
+   longest are given up first. Small responses, which sockets take at once, are not counted. */
+
+#define SEND_BUDGET_SMALLEST ((size_t)64 * 1024)
+
+/* A part of what waits, zeroed before its first use. */
+struct send_budget_entry {
+    h2o_linklist_t link;
+    size_t n; /* bytes */
+};
+
+struct send_budget {
+    h2o_linklist_t entries; /* oldest first */
+    size_t n, max;          /* bytes */
+};
+
+void send_budget_init(struct send_budget *send_budget, size_t max);
+/* The response is about to be sent. */
+void send_budget_add(struct send_budget *send_budget, struct send_budget_entry *entry, size_t n);
+/* The response was taken or given up; an entry that was never added is fine. */
+void send_budget_remove(struct send_budget *send_budget, struct send_budget_entry *entry);
+/* One that is to be given up, removed already; NULL: all are within the budget. */
+struct send_budget_entry *send_budget_excess(struct send_budget *send_budget);
+
+/* -- the request ----------------------------------------------------------------------------- */
+
+struct edge;
+
+/* What a program does for a request has a time, however many steps it is: until what was asked for
+   is done, and then until that is recorded. Both together end within COMMAND_TIMEOUT_MS and a
+   second. */
+enum edge_request_limit {
+    EDGE_REQUEST_LIMIT_COMMAND,
+    EDGE_REQUEST_LIMIT_RECORD,
+    EDGE_REQUEST_LIMITS
+};
+#define EDGE_REQUEST_RECORD_MS 500
 
 struct edge_request {
     struct edge *edge;
@@ -50,7 +94,7 @@ struct edge_request *edge_request_begin(h2o_req_t *req, size_t size,
    what trusted proxies say, and the trace, which may begin here. */
 void edge_request_read(struct edge_request *request, struct request_headers *headers);
 
-/* -- the client's address: pure -------------------------------------------------------------- */
+/* -- the client's address -------------------------------------------------------------------- */
 
 #define CLIENT_HOPS_MAX 32
 
@@ -89,7 +133,7 @@ void edge_request_cancel_call(struct edge_request *request);
 
 /* How a command ended. OUTCOME_UNCERTAIN where it may have been carried out and nobody says how.
    *body, which points into the message, is what the service answered, or STR_NONE where the words
-   are to be our own. Pure. */
+   are to be our own. */
 enum outcome call_outcome(enum call_end end, struct bus_message *message, struct str *body);
 
 /* -- its response ---------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/http/edge.h"
 #include "common/json/json.h"
 
 #define NUMBER_CAPACITY 24
