@@ -1,6 +1,6 @@
-#include <criterion/criterion.h>
+#include "common/http/edge.h"
 
-#include "common/http/clock_check.h"
+#include <criterion/criterion.h>
 
 Test(clock_check, says_nothing_before_an_answer)
 {
