@@ -6,7 +6,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/http/edge_metrics.h"
+#include "common/http/edge_request.h"
 #include "proto/headers.h"
 
 struct call {

@@ -7,7 +7,6 @@
 #include "common/base/log.h"
 #include "common/base/watchdog.h"
 #include "common/http/admin.h"
-#include "common/http/edge_metrics.h"
 #include "proto/subject.h"
 
 #define SEND_MS           10000

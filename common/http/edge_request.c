@@ -1,11 +1,11 @@
 #include "common/http/edge_request.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "common/base/clock.h"
 #include "common/http/edge.h"
-#include "common/http/edge_metrics.h"
 #include "proto/headers.h"
 
 #define ARENA_MAX ((size_t)256 * 1024)
@@ -319,4 +319,46 @@ void edge_request_sending_whole(struct edge_request *request, size_t n)
         h2o_timeout_unlink(&slowest->send_timer);
         cut_off(slowest);
     }
+}
+
+/* -- metrics --------------------------------------------------------------------------------- */
+
+#define NAME_CAPACITY 96
+
+struct edge_metrics edge_metrics;
+
+static struct metric *open_one(struct metric *(*kind)(const char *, const char *, const char *),
+                               const char *prefix, const char *name, const char *help)
+{
+    char full[NAME_CAPACITY];
+
+    snprintf(full, sizeof(full), "%s%s", prefix, name);
+    return kind(full, NULL, help);
+}
+
+void edge_metrics_open(const char *prefix)
+{
+    bus_metrics_open();
+    edge_metrics = (struct edge_metrics){
+        .in_flight = open_one(metric_gauge, prefix, "requests_in_flight", "Requests in flight"),
+        .connections = open_one(metric_gauge, prefix, "connections", "Open client connections"),
+        .connections_refused = open_one(metric_counter, prefix, "connections_refused_total",
+                                        "Connections rejected because their address has too many"),
+        .connections_shed = open_one(metric_counter, prefix, "connections_shed_total",
+                                     "Idle connections closed to make room for others"),
+        .loops_ready = open_one(metric_gauge, prefix, "bus_up",
+                                "Event loops whose bus connection is up and responds"),
+        .framing_faults = open_one(metric_counter, prefix, "framing_faults_total",
+                                   "Requests with invalid framing or of excessive size"),
+        .late_replies = open_one(metric_counter, prefix, "late_replies_total",
+                                 "Late replies, whose request had ended"),
+        .heartbeats_missed = open_one(metric_counter, prefix, "pulses_missed_total",
+                                      "Timer ticks without a heartbeat from the bus"),
+        .clock_apart = open_one(metric_gauge, prefix, "clock_apart_seconds",
+                                "Seconds between our clock and that of access, rounded up"),
+        .clock_checks = open_one(metric_counter, prefix, "clock_checks_total",
+                                 "Replies of access that carried its time"),
+        .slow_readers = open_one(metric_counter, prefix, "slow_readers_total",
+                                 "Connections closed because the client did not read the response"),
+    };
 }

@@ -15,6 +15,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/ip.h"
+#include "common/base/metrics.h"
 #include "common/base/uuid.h"
 #include "common/http/calls.h"
 #include "common/http/framing.h"
@@ -145,5 +146,31 @@ void edge_request_sending(struct edge_request *request);
 /* The same, of a response that is sent as a whole and occupies `n` bytes until it has been taken:
    above the send budget, the client that has read nothing for longest is cut off. */
 void edge_request_sending_whole(struct edge_request *request, size_t n);
+
+/* -- metrics --------------------------------------------------------------------------------- */
+
+/* What every program at the edge counts, in one set for the process that is never freed. Gauges are
+   of this moment, all else is counted since the start; times are in seconds. */
+struct edge_metrics {
+    /* of requests and connections */
+    struct metric *in_flight;           /* gauge: requests that are not done with */
+    struct metric *connections;         /* gauge: open ones of clients */
+    struct metric *connections_refused; /* closed at once: their address or network has too many */
+    struct metric *connections_shed;    /* idle ones, closed to make room */
+    struct metric *slow_readers;        /* connections whose client did not read the response */
+    struct metric *framing_faults;      /* requests that were not sound, or too large */
+    /* of the bus */
+    struct metric *loops_ready;       /* gauge: loops that listen and whose bus answers */
+    struct metric *heartbeats_missed; /* ticks of a loop's timer without the heartbeat */
+    struct metric *late_replies;      /* their call had ended, or its request was gone */
+    struct metric *clock_apart;       /* gauge: seconds that our clock is ahead; negative: behind */
+    struct metric *clock_checks;      /* replies that carried the services' time */
+};
+
+extern struct edge_metrics edge_metrics;
+
+/* Call once, before threads start; any thread may update them then. `prefix` begins their names,
+   such as "conversations_gateway_". */
+void edge_metrics_open(const char *prefix);
 
 #endif

@@ -12,7 +12,7 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/crypto/crypto.h"
-#include "common/http/edge_metrics.h"
+#include "common/http/edge_request.h"
 
 #define BACKLOG    4096
 #define ACCEPT_MAX 64 /* in one step of the loop */

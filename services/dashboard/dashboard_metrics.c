@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "common/base/clock.h"
-#include "common/http/edge_metrics.h"
+#include "common/http/edge_request.h"
 
 #define PREFIX "conversations_dashboard_"
 

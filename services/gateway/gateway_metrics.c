@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "common/http/edge_metrics.h"
+#include "common/http/edge_request.h"
 
 #define PREFIX "conversations_gateway_"
 

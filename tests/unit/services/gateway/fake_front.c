@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/base/clock.h"
-#include "common/http/edge_metrics.h"
 #include "proto/headers.h"
 #include "services/gateway/gateway_metrics.h"
 

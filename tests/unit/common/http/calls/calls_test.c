@@ -11,7 +11,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/metrics.h"
-#include "common/http/edge_metrics.h"
+#include "common/http/edge_request.h"
 #include "proto/headers.h"
 
 /* -- the bus --------------------------------------------------------------------------------- */
@@ -57,6 +57,16 @@ enum status bus_request(struct bus *self, const char *subject, uint64_t handle,
             self->deadline_ms = strtoll(headers[i].value, NULL, 10);
     }
     return ST_OK;
+}
+
+struct str bus_message_header(struct bus_message *message, const char *name)
+{
+    return STR_NONE;
+}
+
+struct str bus_message_body(const struct bus_message *message)
+{
+    return STR_NONE;
 }
 
 void bus_message_free(struct bus_message *message)
