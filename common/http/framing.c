@@ -9,7 +9,6 @@
 #include "common/base/ascii.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
-#include "common/http/phr.h"
 
 /* -- the chunked transfer coding --------------------------------------------------------------- */
 

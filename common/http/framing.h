@@ -24,7 +24,43 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "common/http/phr.h"
+/* -- the parsers of libh2o --------------------------------------------------------------------- */
+
+/* The functions of picohttpparser that libh2o 2.2.5 exports and calls, and their structs as its
+   binary interface has them: the development package does not install the header. They own nothing:
+   what they find points into the caller's bytes. Any thread. They return -1 for what is malformed
+   and -2 for what is incomplete. */
+
+struct phr_header {
+    const char *name; /* no NUL ends it, nor the value; NULL: the continuation of the line before */
+    size_t name_len;  /* bytes */
+    const char *value;
+    size_t value_len; /* bytes */
+};
+
+/* State between two reads of a body, in memory of h2o, which zeroes it and sets consume_trailer.
+   Only a decoder reads it; what is said here is what ours keeps there. */
+struct phr_chunked_decoder {
+    size_t bytes_left_in_chunk; /* lower 32 bits; above them the bytes of the body decoded so far */
+    char consume_trailer; /* not 0: the trailer belongs to the body; ours takes it so always */
+    char _hex_count;      /* digits of a chunk's size, then bytes of its extensions */
+    char _state;          /* what the next byte is part of */
+};
+
+/* Returns the bytes of request line and headers, of the `n` at `p`. `n_seen` of them were there at
+   the call before. *n_headers: how many there is room for, then how many were found. *minor_version
+   is the x of HTTP/1.x. */
+int phr_parse_request(const char *p, size_t n, const char **method, size_t *method_n,
+                      const char **target, size_t *target_n, int *minor_version,
+                      struct phr_header *headers, size_t *n_headers, size_t n_seen);
+
+/* The same for headers alone. */
+int phr_parse_headers(const char *p, size_t n, struct phr_header *headers, size_t *n_headers,
+                      size_t n_seen);
+
+/* Decodes in place; *n, the bytes at `p`, becomes the number of bytes decoded. Returns how many
+   bytes follow the body. */
+ssize_t phr_decode_chunked(struct phr_chunked_decoder *decoder, char *p, size_t *n);
 
 /* -- requests ---------------------------------------------------------------------------------- */
 

@@ -5,7 +5,6 @@
 
 #include "common/base/log.h"
 #include "common/http/framing.h"
-#include "common/http/phr.h"
 
 #define HEADERS_MAX 100
 

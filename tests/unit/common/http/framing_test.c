@@ -5,7 +5,6 @@
 
 #include "common/base/str.h"
 #include "common/http/framing.h"
-#include "common/http/phr.h"
 
 #define GET  "GET /api/v1/ping HTTP/1.1\r\n"
 #define POST "POST /x HTTP/1.1\r\n"
