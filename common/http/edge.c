@@ -323,13 +323,13 @@ static bool open_listeners(struct edge *edge)
     struct listener_options listener = {
         .address = options->address, .port = options->port, .shared = options->shared};
 
-    if (listener_open(&edge->plain, &edge->clients, &edge->context, &listener) != ST_OK)
+    if (listener_open(&edge->plain, &edge->connections, &edge->context, &listener) != ST_OK)
         return false;
     if (options->tls == NULL)
         return true;
     listener.port = options->tls_port;
     listener.tls = options->tls;
-    return listener_open(&edge->secure, &edge->clients, &edge->context, &listener) == ST_OK;
+    return listener_open(&edge->secure, &edge->connections, &edge->context, &listener) == ST_OK;
 }
 
 static bool open_all(struct edge *edge)
@@ -340,7 +340,7 @@ static bool open_all(struct edge *edge)
     must(loop != NULL);
     h2o_context_init(&edge->context, loop, options->http);
     h2o_multithread_register_receiver(edge->context.queue, &edge->inbox, on_posts);
-    clients_init(&edge->clients, options->connections_max, options->trusted);
+    connections_init(&edge->connections, options->connections_max, options->trusted);
     lingering_close_init(&edge->lingering, loop);
     h2o_timeout_init(loop, &edge->send_timeout, SEND_MS);
     h2o_timeout_init(loop, &edge->limit_timeouts[EDGE_REQUEST_LIMIT_COMMAND],
@@ -386,11 +386,11 @@ static void drain(struct edge *edge)
     listener_close(&edge->plain);
     listener_close(&edge->secure);
     h2o_context_request_shutdown(&edge->context);
-    run_while(edge, &edge->clients.n, FAREWELL_MS);
+    run_while(edge, &edge->connections.n, FAREWELL_MS);
     run_while(edge, &edge->requests, STOP_MS);
     LOG(LOG_INFO, "stopped", log_int("cut_off", (int64_t)edge->requests));
-    clients_shut_down(&edge->clients);
-    run_while(edge, &edge->clients.n, FAREWELL_MS);
+    connections_shut_down(&edge->connections);
+    run_while(edge, &edge->connections.n, FAREWELL_MS);
     lingering_close_end_all(&edge->lingering);
     if (edge->options->hooks.on_close != NULL)
         edge->options->hooks.on_close(edge);

@@ -87,7 +87,7 @@ struct edge {
     bool is_open;
     h2o_context_t context; /* h2o's: how a request finds its loop */
     struct listener plain, secure;
-    struct clients clients;
+    struct connections connections;
     struct lingering_closes lingering;
 
     struct bus *bus;

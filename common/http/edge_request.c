@@ -66,7 +66,7 @@ static void on_dispose(void *self)
     if (request->fault != FRAMING_SOUND)
         lingering_close_begin(&request->edge->lingering, socket_of(request));
     arena_release(&request->arena);
-    client_rests(socket_of(request));
+    connection_rests(socket_of(request));
     request->edge->requests--;
     metric_add(edge_metrics.in_flight, -1);
 }
@@ -111,7 +111,7 @@ struct edge_request *edge_request_begin(h2o_req_t *req, size_t size,
         req->http1_is_persistent = 0;
     }
     request->edge->requests++;
-    client_busy(socket_of(request));
+    connection_busy(socket_of(request));
     metric_add(edge_metrics.in_flight, 1);
     return request;
 }

@@ -33,9 +33,9 @@ struct peer_count {
     size_t n;
 };
 
-struct client {
+struct connection {
     h2o_linklist_t link, idle_link;
-    struct clients *clients;
+    struct connections *all;
     struct peer_count *near, *wide; /* NULL: a trusted proxy */
     h2o_socket_t *sock;
     size_t requests;
@@ -43,35 +43,37 @@ struct client {
     int64_t idle_us; /* monotonic: since when */
 };
 
-void clients_init(struct clients *clients, size_t max, const struct networks *trusted)
+void connections_init(struct connections *connections, size_t max, const struct networks *trusted)
 {
-    *clients = (struct clients){
+    *connections = (struct connections){
         .max = max,
         .max_of_one = max >= ADDRESSES_MIN ? max / ADDRESSES_MIN : 1,
         .max_of_network = max >= NETWORKS_MIN ? max / NETWORKS_MIN : 1,
         .trusted = trusted,
     };
-    crypto_random(&clients->seed, sizeof(clients->seed));
-    h2o_linklist_init_anchor(&clients->all);
-    h2o_linklist_init_anchor(&clients->idle);
+    crypto_random(&connections->seed, sizeof(connections->seed));
+    h2o_linklist_init_anchor(&connections->all);
+    h2o_linklist_init_anchor(&connections->idle);
 }
 
-void clients_shut_down(struct clients *clients)
+void connections_shut_down(struct connections *connections)
 {
-    for (h2o_linklist_t *node = clients->all.next; node != &clients->all; node = node->next) {
-        struct client *client = H2O_STRUCT_FROM_MEMBER(struct client, link, node);
+    for (h2o_linklist_t *node = connections->all.next; node != &connections->all;
+         node = node->next) {
+        struct connection *connection = H2O_STRUCT_FROM_MEMBER(struct connection, link, node);
 
-        (void)shutdown(h2o_socket_get_fd(client->sock), SHUT_RDWR);
+        (void)shutdown(h2o_socket_get_fd(connection->sock), SHUT_RDWR);
     }
 }
 
 /* -- who has how many ------------------------------------------------------------------------ */
 
 /* The place of the pointer to it; that of a NULL pointer when there is none. */
-static struct peer_count **find_count(struct clients *clients, const struct network *network)
+static struct peer_count **find_count(struct connections *connections,
+                                      const struct network *network)
 {
-    const uint64_t hash = hash_key(network->base.b, clients->seed ^ network->bits);
-    struct peer_count **at = &clients->counts[hash % CLIENTS_BUCKETS];
+    const uint64_t hash = hash_key(network->base.b, connections->seed ^ network->bits);
+    struct peer_count **at = &connections->counts[hash % CONNECTIONS_BUCKETS];
 
     while (*at != NULL && !network_equal(&(*at)->network, network))
         at = &(*at)->next;
@@ -79,9 +81,10 @@ static struct peer_count **find_count(struct clients *clients, const struct netw
 }
 
 /* NULL: it has as many connections as it may have. */
-static struct peer_count *count_one(struct clients *clients, struct network network, size_t max)
+static struct peer_count *count_one(struct connections *connections, struct network network,
+                                    size_t max)
 {
-    struct peer_count **at = find_count(clients, &network);
+    struct peer_count **at = find_count(connections, &network);
 
     if (*at == NULL) {
         *at = calloc(1, sizeof(**at));
@@ -94,20 +97,20 @@ static struct peer_count *count_one(struct clients *clients, struct network netw
     return *at;
 }
 
-static void count_out(struct clients *clients, struct peer_count *count)
+static void count_out(struct connections *connections, struct peer_count *count)
 {
     struct peer_count **at;
 
     if (count == NULL || --count->n > 0)
         return;
-    at = find_count(clients, &count->network);
+    at = find_count(connections, &count->network);
     *at = count->next;
     free(count);
 }
 
 /* Both are NULL for a trusted proxy. False: the address, or the network around it, has as many
    connections as it may have. */
-static bool count_in(struct clients *clients, h2o_socket_t *sock, struct peer_count **near,
+static bool count_in(struct connections *connections, h2o_socket_t *sock, struct peer_count **near,
                      struct peer_count **wide)
 {
     struct sockaddr_storage storage = {.ss_family = AF_UNSPEC};
@@ -116,104 +119,105 @@ static bool count_in(struct clients *clients, h2o_socket_t *sock, struct peer_co
     *near = *wide = NULL;
     (void)h2o_socket_getpeername(sock, (struct sockaddr *)&storage);
     address = address_of((const struct sockaddr *)&storage);
-    if (networks_hold(clients->trusted, &address))
+    if (networks_hold(connections->trusted, &address))
         return true;
-    *near = count_one(clients, network_near(&address), clients->max_of_one);
+    *near = count_one(connections, network_near(&address), connections->max_of_one);
     if (*near == NULL)
         return false;
-    *wide = count_one(clients, network_wide(&address), clients->max_of_network);
+    *wide = count_one(connections, network_wide(&address), connections->max_of_network);
     if (*wide == NULL)
-        count_out(clients, *near);
+        count_out(connections, *near);
     return *wide != NULL;
 }
 
 /* -- one connection -------------------------------------------------------------------------- */
 
-static void rest(struct client *client)
+static void rest(struct connection *connection)
 {
-    client->idle_us = clock_mono_us();
-    h2o_linklist_insert(&client->clients->idle, &client->idle_link);
+    connection->idle_us = clock_mono_us();
+    h2o_linklist_insert(&connection->all->idle, &connection->idle_link);
 }
 
-void client_busy(h2o_socket_t *sock)
+void connection_busy(h2o_socket_t *sock)
 {
-    struct client *client = sock->on_close.data;
+    struct connection *connection = sock->on_close.data;
 
-    if (client->requests++ == 0)
-        h2o_linklist_unlink(&client->idle_link);
+    if (connection->requests++ == 0)
+        h2o_linklist_unlink(&connection->idle_link);
     /* It asked as it was shut, and ends with its answer: no other client waits for that. */
-    client->clients->n_leaving -= client->leaves;
-    client->leaves = false;
+    connection->all->n_leaving -= connection->leaves;
+    connection->leaves = false;
 }
 
-void client_rests(h2o_socket_t *sock)
+void connection_rests(h2o_socket_t *sock)
 {
-    struct client *client = sock->on_close.data;
+    struct connection *connection = sock->on_close.data;
 
-    if (--client->requests == 0)
-        rest(client);
+    if (--connection->requests == 0)
+        rest(connection);
 }
 
 static void on_closed(void *data)
 {
-    struct client *client = data;
-    struct clients *clients = client->clients;
+    struct connection *connection = data;
+    struct connections *connections = connection->all;
 
-    h2o_linklist_unlink(&client->link);
-    if (h2o_linklist_is_linked(&client->idle_link))
-        h2o_linklist_unlink(&client->idle_link);
-    count_out(clients, client->near);
-    count_out(clients, client->wide);
-    clients->n_leaving -= client->leaves;
-    free(client);
-    clients->n--;
+    h2o_linklist_unlink(&connection->link);
+    if (h2o_linklist_is_linked(&connection->idle_link))
+        h2o_linklist_unlink(&connection->idle_link);
+    count_out(connections, connection->near);
+    count_out(connections, connection->wide);
+    connections->n_leaving -= connection->leaves;
+    free(connection);
+    connections->n--;
     metric_add(edge_metrics.connections, -1);
-    for (struct listener *l = clients->first_listener; l != NULL; l = l->next)
+    for (struct listener *l = connections->first_listener; l != NULL; l = l->next)
         listener_resume(l);
 }
 
 static void adopt(struct listener *listener, h2o_socket_t *sock)
 {
     struct peer_count *near, *wide;
-    struct client *client;
+    struct connection *connection;
 
-    if (!count_in(listener->clients, sock, &near, &wide)) {
+    if (!count_in(listener->connections, sock, &near, &wide)) {
         metric_add(edge_metrics.connections_refused, 1);
         h2o_socket_close(sock);
         return;
     }
-    client = calloc(1, sizeof(*client));
-    must(client != NULL);
-    client->clients = listener->clients;
-    client->near = near;
-    client->wide = wide;
-    client->sock = sock;
-    h2o_linklist_insert(&listener->clients->all, &client->link);
-    rest(client);
-    listener->clients->n++;
+    connection = calloc(1, sizeof(*connection));
+    must(connection != NULL);
+    connection->all = listener->connections;
+    connection->near = near;
+    connection->wide = wide;
+    connection->sock = sock;
+    h2o_linklist_insert(&listener->connections->all, &connection->link);
+    rest(connection);
+    listener->connections->n++;
     metric_add(edge_metrics.connections, 1);
     sock->on_close.cb = on_closed;
-    sock->on_close.data = client;
+    sock->on_close.data = connection;
     h2o_accept(&listener->accept, sock);
 }
 
 /* Of the network that has most connections the one that has been idle for longest; NULL: none has
    been for long enough. */
-static struct client *find_spare(struct clients *clients)
+static struct connection *find_spare(struct connections *connections)
 {
     const int64_t since_us = clock_mono_us() - IDLE_MIN_US;
-    struct client *spare = NULL;
+    struct connection *spare = NULL;
     size_t max = 0;
 
-    for (h2o_linklist_t *node = clients->idle.next; node != &clients->idle; node = node->next) {
-        struct client *client = H2O_STRUCT_FROM_MEMBER(struct client, idle_link, node);
-        const size_t n = client->wide != NULL ? client->wide->n : 1;
+    for (h2o_linklist_t *node = connections->idle.next; node != &connections->idle;
+         node = node->next) {
+        struct connection *connection = H2O_STRUCT_FROM_MEMBER(struct connection, idle_link, node);
+        const size_t n = connection->wide != NULL ? connection->wide->n : 1;
 
-        if (client->idle_us > since_us)
+        if (connection->idle_us > since_us)
             break;
         if (n > max) {
             max = n;
-            spare = client;
+            spare = connection;
         }
     }
     return spare;
@@ -221,25 +225,25 @@ static struct client *find_spare(struct clients *clients)
 
 /* Shuts a connection that is idle. Its end, in the loop's next step, lets the next one in; until
    then no other is shut. */
-static void make_room(struct clients *clients)
+static void make_room(struct connections *connections)
 {
-    struct client *client = clients->n_leaving == 0 ? find_spare(clients) : NULL;
+    struct connection *connection = connections->n_leaving == 0 ? find_spare(connections) : NULL;
 
-    if (client == NULL)
+    if (connection == NULL)
         return;
-    h2o_linklist_unlink(&client->idle_link);
-    client->requests++; /* it is no longer idle, and is not counted down */
-    client->leaves = true;
-    clients->n_leaving++;
+    h2o_linklist_unlink(&connection->idle_link);
+    connection->requests++; /* it is no longer idle, and is not counted down */
+    connection->leaves = true;
+    connections->n_leaving++;
     metric_add(edge_metrics.connections_shed, 1);
-    (void)shutdown(h2o_socket_get_fd(client->sock), SHUT_RDWR);
+    (void)shutdown(h2o_socket_get_fd(connection->sock), SHUT_RDWR);
 }
 
 /* -- accepting ------------------------------------------------------------------------------- */
 
-static bool is_full(const struct clients *clients)
+static bool is_full(const struct connections *connections)
 {
-    return clients->n >= clients->max;
+    return connections->n >= connections->max;
 }
 
 static void pause_accepting(struct listener *listener)
@@ -252,12 +256,12 @@ static void on_acceptable(h2o_socket_t *sock, const char *err)
 {
     struct listener *listener = sock->data;
 
-    if (is_full(listener->clients)) {
-        make_room(listener->clients);
+    if (is_full(listener->connections)) {
+        make_room(listener->connections);
         pause_accepting(listener);
         return;
     }
-    for (int i = 0; i < ACCEPT_MAX && !is_full(listener->clients); i++) {
+    for (int i = 0; i < ACCEPT_MAX && !is_full(listener->connections); i++) {
         h2o_socket_t *accepted;
 
         errno = 0;
@@ -276,8 +280,8 @@ void listener_resume(struct listener *listener)
 {
     if (!listener->paused || listener->sock == NULL)
         return;
-    if (is_full(listener->clients)) {
-        make_room(listener->clients);
+    if (is_full(listener->connections)) {
+        make_room(listener->connections);
         return;
     }
     listener->paused = false;
@@ -301,7 +305,7 @@ static int open_socket(const struct addrinfo *where, int shared)
     return -1;
 }
 
-enum status listener_open(struct listener *listener, struct clients *clients,
+enum status listener_open(struct listener *listener, struct connections *connections,
                           h2o_context_t *context, const struct listener_options *options)
 {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC,
@@ -321,17 +325,18 @@ enum status listener_open(struct listener *listener, struct clients *clients,
             log_int("port", options->port), log_str("error", strerror(errno)));
         return ST_UNAVAILABLE;
     }
-    *listener = (struct listener){.next = clients->first_listener, .clients = clients, .fd = fd};
+    *listener = (struct listener){
+        .next = connections->first_listener, .connections = connections, .fd = fd};
     listener->accept.ctx = context;
     listener->accept.hosts = context->globalconf->hosts;
     listener->accept.ssl_ctx = options->tls;
-    clients->first_listener = listener;
+    connections->first_listener = listener;
     return ST_OK;
 }
 
 bool listener_listen(struct listener *listener)
 {
-    if (listener->clients == NULL || listener->fd < 0)
+    if (listener->connections == NULL || listener->fd < 0)
         return true;
     if (listen(listener->fd, BACKLOG) != 0)
         return false;
@@ -345,7 +350,7 @@ bool listener_listen(struct listener *listener)
 
 void listener_close(struct listener *listener)
 {
-    if (listener->clients != NULL && listener->fd >= 0)
+    if (listener->connections != NULL && listener->fd >= 0)
         close(listener->fd);
     listener->fd = -1;
     if (listener->sock == NULL)

@@ -28,31 +28,31 @@
 
 /* -- open connections -------------------------------------------------------------------------- */
 
-#define CLIENTS_BUCKETS 1024
+#define CONNECTIONS_BUCKETS 1024
 
 struct peer_count; /* an address or a network with connections, and how many */
 
-struct clients {
+struct connections {
     h2o_linklist_t all, idle; /* idle: without a request under way, longest first */
     size_t n, n_leaving, max, max_of_one, max_of_network;
     const struct networks *trusted;
-    struct peer_count *counts[CLIENTS_BUCKETS];
+    struct peer_count *counts[CONNECTIONS_BUCKETS];
     uint64_t seed;
     struct listener *first_listener;
 };
 
-void clients_init(struct clients *clients, size_t max, const struct networks *trusted);
+void connections_init(struct connections *connections, size_t max, const struct networks *trusted);
 /* A request of the connection has begun, or is done with. */
-void client_busy(h2o_socket_t *sock);
-void client_rests(h2o_socket_t *sock);
+void connection_busy(h2o_socket_t *sock);
+void connection_rests(h2o_socket_t *sock);
 /* Every connection is shut down; h2o then closes them in the loop's next steps. */
-void clients_shut_down(struct clients *clients);
+void connections_shut_down(struct connections *connections);
 
 /* -- listeners --------------------------------------------------------------------------------- */
 
 struct listener {
     struct listener *next;
-    struct clients *clients;
+    struct connections *connections;
     h2o_accept_ctx_t accept;
     int fd;             /* bound; -1 once it listens or is closed */
     h2o_socket_t *sock; /* from then on */
@@ -66,7 +66,7 @@ struct listener_options {
     SSL_CTX *tls; /* NULL = plain */
 };
 
-MUST_CHECK enum status listener_open(struct listener *listener, struct clients *clients,
+MUST_CHECK enum status listener_open(struct listener *listener, struct connections *connections,
                                      h2o_context_t *context,
                                      const struct listener_options *options);
 /* Accepts connections from now on; what was never opened, listens already or is closed is fine.

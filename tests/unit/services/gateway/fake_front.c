@@ -197,11 +197,11 @@ void fake_invalidate(const char *organization_id)
 
 /* -- common/http/listener.h ------------------------------------------------------------------ */
 
-void client_busy(h2o_socket_t *sock)
+void connection_busy(h2o_socket_t *sock)
 {
 }
 
-void client_rests(h2o_socket_t *sock)
+void connection_rests(h2o_socket_t *sock)
 {
 }
 
