@@ -139,7 +139,7 @@ static void add_contact(struct call_headers *headers, const struct api_request *
         add_text(headers, &request->http.req->pool, HEADER_CONTACT, contact);
 }
 
-void api_record_run(struct api_request *request)
+void api_command_record(struct api_request *request)
 {
     struct call_headers headers = {.n = 0};
     struct uuid conversation;
@@ -160,7 +160,7 @@ void api_record_run(struct api_request *request)
         respond_unrecorded(request);
 }
 
-void api_record_late(struct api_request *request)
+void api_command_record_late(struct api_request *request)
 {
     edge_request_cancel_call(&request->http);
     respond_unrecorded(request);

@@ -15,7 +15,7 @@ struct api_request;
 void api_command_run(struct api_request *request);
 void api_command_late(struct api_request *request);
 
-void api_record_run(struct api_request *request);
-void api_record_late(struct api_request *request);
+void api_command_record(struct api_request *request);
+void api_command_record_late(struct api_request *request);
 
 #endif

@@ -304,7 +304,7 @@ static const struct {
     [STAGE_QUOTA] = {TO(STAGE_CHECK) | TO(STAGE_RECORD), run_quota, late_quota},
     [STAGE_CHECK] = {TO(STAGE_COMMAND) | TO(STAGE_RECORD), run_check, NULL},
     [STAGE_COMMAND] = {TO(STAGE_RECORD) | TO(STAGE_RESPONDED), api_command_run, api_command_late},
-    [STAGE_RECORD] = {TO(STAGE_RESPONDED), api_record_run, api_record_late},
+    [STAGE_RECORD] = {TO(STAGE_RESPONDED), api_command_record, api_command_record_late},
     [STAGE_RESPONDED] = {0, run_responded, NULL},
 };
 
