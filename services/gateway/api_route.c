@@ -4,7 +4,7 @@
 
 #include "proto/subject.h"
 
-struct endpoint {
+struct route {
     const char *path; /* behind /api/v1; with_id: what is before the id */
     bool with_id;
     const char *method;
@@ -14,7 +14,7 @@ struct endpoint {
 };
 
 /* A path that is named comes before one with an id at its place. */
-static const struct endpoint endpoints[] = {
+static const struct route routes[] = {
     {.path = "/ping", .method = "GET", .operation = OP_PING},
     {.path = "/conversations",
      .method = "POST",
@@ -46,15 +46,15 @@ static const struct endpoint endpoints[] = {
      .takes_query = true},
 };
 
-static const struct endpoint *const endpoints_end = endpoints + ARRAY_SIZE(endpoints);
+static const struct route *const routes_end = routes + ARRAY_SIZE(routes);
 
 /* The id is STR_NONE where the path has none. */
-static bool matches(const struct endpoint *endpoint, struct str path, struct str *id)
+static bool matches(const struct route *route, struct str path, struct str *id)
 {
-    struct str fixed = str_of(endpoint->path);
+    struct str fixed = str_of(route->path);
 
     *id = STR_NONE;
-    if (!endpoint->with_id)
+    if (!route->with_id)
         return str_equal(path, fixed);
     if (!str_starts(path, fixed))
         return false;
@@ -67,37 +67,37 @@ static bool matches(const struct endpoint *endpoint, struct str path, struct str
 }
 
 /* The methods of the path that `first` is the first row of. */
-static const char *allowed(const struct endpoint *first)
+static const char *allowed(const struct route *first)
 {
     return first->with_id ? "GET, PUT" : first->method;
 }
 
-static struct api_route route_to(const struct endpoint *endpoint, struct str id)
+static struct api_route route_to(const struct route *route, struct str id)
 {
     return (struct api_route){
         .end = API_ROUTE_FOUND,
-        .operation = endpoint->operation,
-        .subject = endpoint->subject,
-        .writes = endpoint->writes,
-        .has_body = endpoint->has_body,
-        .takes_query = endpoint->takes_query,
+        .operation = route->operation,
+        .subject = route->subject,
+        .writes = route->writes,
+        .has_body = route->has_body,
+        .takes_query = route->takes_query,
         .resource_id = id,
     };
 }
 
 static struct api_route find(struct str method, struct str path)
 {
-    const struct endpoint *first = NULL;
+    const struct route *first = NULL;
     struct str id, first_id = STR_NONE;
 
-    for (const struct endpoint *e = endpoints; e < endpoints_end; e++) {
+    for (const struct route *route = routes; route < routes_end; route++) {
         /* Rows of one path stand together; the first path that fits is the path. */
-        if (!matches(e, path, &id) || (first != NULL && e->with_id != first->with_id))
+        if (!matches(route, path, &id) || (first != NULL && route->with_id != first->with_id))
             continue;
-        if (str_equal(method, str_of(e->method)))
-            return route_to(e, id);
+        if (str_equal(method, str_of(route->method)))
+            return route_to(route, id);
         if (first == NULL) {
-            first = e;
+            first = route;
             first_id = id;
         }
     }
