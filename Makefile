@@ -47,8 +47,10 @@ COMMON_OBJ  = $(COMMON_SRC:%.c=$(OUT)/%.o)
 # One program a folder under services/ that has a main.c.
 PROGRAMS := $(patsubst services/%/main.c,%,$(sort $(wildcard services/*/main.c)))
 BINARIES  = $(PROGRAMS:%=$(OUT)/bin/%)
-# Folders with an sql/ subfolder get a registry NAME_sql.[ch] made from it.
+# Folders with an sql/ subfolder get a registry NAME_sql.[ch] made from it, and from headers that have
+# columns which several statements share.
 SQL_DIRS := $(sort $(patsubst %/sql/,%,$(dir $(wildcard services/*/sql/*.sql common/*/sql/*.sql))))
+COLUMN_HEADERS := $(shell grep -lE '^enum [a-z_]+_column \{' common/*/*.h services/*/*.h)
 SQL_HEADERS := $(foreach d,$(SQL_DIRS),$(OUT)/gen/$(notdir $(d))_sql.h)
 
 .PHONY: build programs
@@ -80,10 +82,10 @@ compile_commands.json: FORCE
 	$(Q)cmp -s $(OUT)/$@ $@ || cp $(OUT)/$@ $@
 
 define sql_registry
-$(OUT)/gen/$(notdir $(1))_sql.h $(OUT)/gen/$(notdir $(1))_sql.c &: $(wildcard $(1)/sql/*.sql) tools/embed-sql $(1)/sql
+$(OUT)/gen/$(notdir $(1))_sql.h $(OUT)/gen/$(notdir $(1))_sql.c &: $(wildcard $(1)/sql/*.sql) $(filter common/% $(1)/%,$(COLUMN_HEADERS)) tools/embed-sql $(1)/sql
 	$$(Q)mkdir -p $(OUT)/gen
 	@echo "SQL  $(1)"
-	$$(Q)tools/embed-sql $(notdir $(1)) $(OUT)/gen $$(filter %.sql,$$^)
+	$$(Q)tools/embed-sql $(notdir $(1)) $(OUT)/gen $$(filter %.sql %.h,$$^)
 $(OUT)/gen/$(notdir $(1))_sql.o: $(OUT)/gen/$(notdir $(1))_sql.c $(OUT)/flags
 	$$(Q)$$(CC) $$(CFLAGS) -c -o $$@ $$<
 endef

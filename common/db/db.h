@@ -15,7 +15,8 @@
  *          What is queued behind the last db_run() goes out with the commit: one round trip.
  *
  *          Statements come from a registry: one .sql file each, embedded at build time and prepared
- *          on every new connection before it is used, so drift from the schema shows at start.
+ *          on every new connection before it is used, so drift from the schema shows at start. Where
+ *          one returns other columns than its file names, the connection is not used.
  * Owns     Results belong to the batch and live until the next db_open_batch().
  * Threads  One thread owns a db.
  * Fails    db_run()     ST_OK, ST_RETRY (serialization, deadlock, unique violation, a lock that was
@@ -45,6 +46,8 @@ struct db_rows;
 struct db_statement {
     const char *name; /* of the .sql file, without its ending */
     const char *text;
+    const char *
+        columns; /* what it returns: their names, with a space between two; NULL, "": not checked */
 };
 
 struct db_options {
@@ -107,8 +110,8 @@ size_t db_dropped(const struct db *db, size_t index);
 const struct db_rows *db_result(const struct db *db, size_t index);
 size_t db_rows_count(const struct db_rows *rows);
 size_t db_rows_affected(const struct db_rows *rows);
-/* A value by row and column position; STR_NONE for SQL NULL, and in a row that is not there
-   (logged). Lives as long as the result. */
+/* A value by row and by the column's place, which NAME_sql.h has; STR_NONE for SQL NULL, and in a row
+   that is not there (logged). Lives as long as the result. */
 struct str db_value(const struct db_rows *rows, size_t row, int column);
 bool db_value_bool(const struct db_rows *rows, size_t row, int column);
 int64_t db_value_int(const struct db_rows *rows, size_t row, int column);

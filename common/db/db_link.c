@@ -53,19 +53,29 @@ static void close_conn(struct db_link *link)
     link->is_dead = false;
 }
 
-/* An attempt to connect has failed. */
+static bool may_complain(struct db_link *link)
+{
+    const int64_t now = clock_mono_us();
+
+    if (now < link->next_complaint_us)
+        return false;
+    link->next_complaint_us = now + COMPLAINT_SPACING_US;
+    return true;
+}
+
+static void end_attempt(struct db_link *link)
+{
+    link->next_attempt_us = clock_mono_us() + ATTEMPT_SPACING_US;
+    close_conn(link);
+}
+
 static void fail_attempt(struct db_link *link, const char *statement, const char *sqlstate,
                          const char *message)
 {
-    int64_t now = clock_mono_us();
-
-    if (now >= link->next_complaint_us) {
+    if (may_complain(link))
         LOG(LOG_WARNING, "database is unreachable; retrying", log_str("statement", statement),
             log_str("sqlstate", sqlstate), log_slice("reason", first_line(message)));
-        link->next_complaint_us = now + COMPLAINT_SPACING_US;
-    }
-    link->next_attempt_us = now + ATTEMPT_SPACING_US;
-    close_conn(link);
+    end_attempt(link);
 }
 
 void db_link_drop(struct db_link *link, const char *why)
@@ -142,13 +152,31 @@ static int wait_for(int fd, short events, int64_t until_us)
     return n < 0 ? 1 : n;
 }
 
+bool db_columns_are(const PGresult *result, const char *columns, char why[256])
+{
+    const char *next = columns != NULL ? columns : "";
+
+    for (int i = 0;; i++) {
+        const char *name = i < PQnfields(result) ? PQfname(result, i) : "";
+        const size_t n = strcspn(next, " ");
+
+        if (strlen(name) != n || strncmp(name, next, n) != 0) {
+            snprintf(why, 256, "column %d is \"%s\", not \"%.*s\"", i + 1, name, (int)n, next);
+            return false;
+        }
+        if (n == 0)
+            return true;
+        next += n + strspn(next + n, " ");
+    }
+}
+
 static bool send_registry(struct db_link *link)
 {
-    const struct db_options *options = &link->options;
+    const struct db_statement *statement = link->options.statements;
 
-    for (size_t i = 0; i < options->n_statements; i++)
-        if (!PQsendPrepare(link->conn, options->statements[i].name, options->statements[i].text, 0,
-                           NULL))
+    for (size_t i = 0; i < link->options.n_statements; i++, statement++)
+        if (!PQsendPrepare(link->conn, statement->name, statement->text, 0, NULL) ||
+            !PQsendDescribePrepared(link->conn, statement->name))
             return false;
     return PQsendPrepare(link->conn, LINK_ROLLBACK, "ROLLBACK", 0, NULL) &&
            PQpipelineSync(link->conn);
@@ -158,7 +186,7 @@ static void begin_preparing(struct db_link *link)
 {
     PQsetNoticeReceiver(link->conn, on_notice, link);
     link->phase = LINK_PREPARING;
-    link->n_prepared = 0;
+    link->n_described = 0;
     if (PQsetnonblocking(link->conn, 1) != 0 || !PQenterPipelineMode(link->conn) ||
         !send_registry(link))
         fail_attempt(link, NULL, NULL, PQerrorMessage(link->conn));
@@ -177,10 +205,29 @@ static void step_connecting(struct db_link *link, int64_t until_us)
         begin_preparing(link);
 }
 
-static void step_preparing(struct db_link *link, int64_t until_us)
+/* A reply about a statement: that it is prepared, or what it returns. */
+static void check_described(struct db_link *link, const PGresult *result)
 {
     const struct db_options *options = &link->options;
-    const char *statement = LINK_ROLLBACK;
+    const size_t i = link->n_described / 2;
+    const char *name = i < options->n_statements ? options->statements[i].name : LINK_ROLLBACK;
+    char why[256];
+
+    if (PQresultStatus(result) != PGRES_COMMAND_OK) {
+        fail_attempt(link, name, PQresultErrorField(result, PG_DIAG_SQLSTATE),
+                     PQresultErrorMessage(result));
+    } else if (link->n_described % 2 == 1 && options->statements[i].columns != NULL &&
+               options->statements[i].columns[0] != '\0' &&
+               !db_columns_are(result, options->statements[i].columns, why)) {
+        if (may_complain(link))
+            LOG(LOG_ERROR, "a statement returns other columns than its file names; retrying",
+                log_str("statement", name), log_str("reason", why));
+        end_attempt(link);
+    }
+}
+
+static void step_preparing(struct db_link *link, int64_t until_us)
+{
     PGresult *result = NULL;
     enum status st = db_link_next(link, until_us, &result);
 
@@ -190,18 +237,15 @@ static void step_preparing(struct db_link *link, int64_t until_us)
         return;
     }
     if (result == NULL) {
-        link->n_prepared++;
+        link->n_described++;
         return;
     }
     if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
         link->phase = LINK_UP;
         link->next_complaint_us = 0;
-        LOG(LOG_INFO, "database connection is up", log_str("name", options->name));
-    } else if (PQresultStatus(result) != PGRES_COMMAND_OK) {
-        if (link->n_prepared < options->n_statements)
-            statement = options->statements[link->n_prepared].name;
-        fail_attempt(link, statement, PQresultErrorField(result, PG_DIAG_SQLSTATE),
-                     PQresultErrorMessage(result));
+        LOG(LOG_INFO, "database connection is up", log_str("name", link->options.name));
+    } else {
+        check_described(link, result);
     }
     PQclear(result);
 }

@@ -29,7 +29,7 @@ struct db_link {
     PGconn *conn; /* NULL when down */
     enum link_phase phase;
     PostgresPollingStatusType polling; /* what libpq waits for while connecting */
-    size_t n_prepared;
+    size_t n_described; /* replies so far: each statement is prepared and then described */
     bool is_dead; /* the socket has ended; what was read before is still there to be looked at */
     /* All by clock_mono_us(). */
     int64_t attempt_ends_us, next_attempt_us, next_complaint_us;
@@ -48,6 +48,10 @@ enum status db_link_next(struct db_link *link, int64_t until_us, PGresult **out)
 
 /* Between batches: whether the server has neither closed the link nor announced it. */
 bool db_link_is_alive(struct db_link *link);
+
+/* Whether the result has those columns (struct db_statement) and no others. False: `why` says where
+   they begin to differ. */
+bool db_columns_are(const PGresult *result, const char *columns, char why[256]);
 
 /* Closes it. The reason goes to the log when the link was up. */
 void db_link_drop(struct db_link *link, const char *why);

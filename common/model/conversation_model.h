@@ -48,21 +48,18 @@ const char *attribute_key_error(struct str key);
 /* The only writer of what clients see, an allowlist: what is not written here cannot leave. A row
    without contact (none, or erased) has `contact` null and an empty list. */
 
-/* The order of columns in every statement that reads conversations:
-     0 id  1 external_id  2 created_at  3 updated_at  4 last_message_at (Unix seconds)  5 channel
-     6 status  7 custom_attributes (JSON text)  8 message_count
-     9 contact id (NULL: none)  10 contact external_id  11 name  12 email  13 phone */
+/* `conversation.*` in the columns of every statement that reads conversations. */
 enum conversation_column {
     CONVERSATION_ID,
     CONVERSATION_EXTERNAL_ID,
-    CONVERSATION_CREATED_AT,
+    CONVERSATION_CREATED_AT, /* this and the next two: Unix seconds */
     CONVERSATION_UPDATED_AT,
     CONVERSATION_LAST_MESSAGE_AT,
     CONVERSATION_CHANNEL,
     CONVERSATION_STATUS,
-    CONVERSATION_CUSTOM_ATTRIBUTES,
+    CONVERSATION_CUSTOM_ATTRIBUTES, /* JSON text */
     CONVERSATION_MESSAGE_COUNT,
-    CONVERSATION_CONTACT_ID,
+    CONVERSATION_CONTACT_ID, /* NULL: none */
     CONVERSATION_CONTACT_EXTERNAL_ID,
     CONVERSATION_CONTACT_NAME,
     CONVERSATION_CONTACT_EMAIL,

@@ -15,11 +15,7 @@
  * Retry    makes another conversation each time
  */
 
-enum {
-    CHANNEL_MAX = 32,
-    OPEN_EMAIL_OWNER = 0, /* of sql/open_conversation.sql */
-    OPEN_CONVERSATION = 1,
-};
+enum { CHANNEL_MAX = 32 };
 
 struct open {
     struct str channel, contact_external_id, contact_email, status;
@@ -132,14 +128,14 @@ static enum status open_reply(struct command *command, struct db *db, void *serv
 
     if (db_rows_count(rows) != 1)
         return ST_INTERNAL;
-    if (db_value(rows, 0, OPEN_CONVERSATION + CONVERSATION_ID).p != NULL)
-        return conversation_reply_row(command, rows, 0, OPEN_CONVERSATION);
+    if (db_value(rows, 0, OPEN_CONVERSATION_CONVERSATION + CONVERSATION_ID).p != NULL)
+        return conversation_reply_row(command, rows, 0, OPEN_CONVERSATION_CONVERSATION);
     command->notice = NULL;
-    if (db_value(rows, 0, OPEN_EMAIL_OWNER).p == NULL)
+    if (db_value(rows, 0, OPEN_CONVERSATION_EMAIL_OWNER).p == NULL)
         return ST_RETRY;
     return command_refuse(command, OUTCOME_PROFILE_CONFLICT, "contact_email",
                           "belongs to another contact, %.*s",
-                          STR_ARG(db_value(rows, 0, OPEN_EMAIL_OWNER)));
+                          STR_ARG(db_value(rows, 0, OPEN_CONVERSATION_EMAIL_OWNER)));
 }
 
 const struct command_handler conversation_open = {
@@ -160,11 +156,7 @@ const struct command_handler conversation_open = {
  * Retry    appends another message each time
  */
 
-enum {
-    MESSAGE_MAX = 20000,
-    APPEND_IS_LOCKED = 0, /* of sql/append_message.sql */
-    APPEND_CONVERSATION = 1,
-};
+enum { MESSAGE_MAX = 20000 };
 
 struct append {
     struct str id, body;
@@ -207,11 +199,11 @@ static enum status append_reply(struct command *command, struct db *db, void *se
 
     if (db_rows_count(rows) != 1)
         return ST_INTERNAL;
-    if (db_value_bool(rows, 0, APPEND_IS_LOCKED))
+    if (db_value_bool(rows, 0, APPEND_MESSAGE_IS_LOCKED))
         return ST_RETRY;
-    if (db_value(rows, 0, APPEND_CONVERSATION + CONVERSATION_ID).p == NULL)
+    if (db_value(rows, 0, APPEND_MESSAGE_CONVERSATION + CONVERSATION_ID).p == NULL)
         return conversation_refuse_absent(command);
-    return conversation_reply_row(command, rows, 0, APPEND_CONVERSATION);
+    return conversation_reply_row(command, rows, 0, APPEND_MESSAGE_CONVERSATION);
 }
 
 const struct command_handler conversation_append = {

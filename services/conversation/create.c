@@ -101,18 +101,6 @@ enum create_result create_decide(const struct create_found *found)
  * Retry    safe: the external id finds what the first attempt made
  */
 
-/* The columns of sql/create_conversations.sql. */
-enum create_column {
-    COLUMN_IS_DELETED,
-    COLUMN_IS_ERASED,
-    COLUMN_CONTACT_ID, /* of the conversation that exists */
-    COLUMN_EMAIL_OWNER,
-    COLUMN_PHONE_OWNER,
-    COLUMN_MADE_AT, /* NULL: not made */
-    COLUMN_MADE_ATTRIBUTES,
-    COLUMN_CONVERSATION, /* the one that exists; its contact is the one that was named */
-};
-
 /* Its parameters; those of sql/claim.sql are among them. */
 enum create_param {
     PARAM_ORGANIZATION,
@@ -254,24 +242,26 @@ static struct str value(const struct create_row *result, int column)
 /* The same contact: the statement has looked up the one that is named. */
 static bool is_same_contact(const struct create_row *result, struct str named_id)
 {
-    return named_id.p != NULL && str_equal(value(result, COLUMN_CONTACT_ID), named_id);
+    return named_id.p != NULL &&
+           str_equal(value(result, CREATE_CONVERSATIONS_ITS_CONTACT_ID), named_id);
 }
 
 static struct create_found found_of(const struct create_request *create,
                                     const struct create_row *result)
 {
-    const struct str named_id = value(result, COLUMN_CONVERSATION + CONVERSATION_CONTACT_ID);
+    const struct str named_id =
+        value(result, CREATE_CONVERSATIONS_CONVERSATION + CONVERSATION_CONTACT_ID);
 
     return (struct create_found){
         .names_contact_by_id = create->body.from.id.p != NULL,
         .contact_is_known = named_id.p != NULL,
-        .exists = value(result, COLUMN_CONVERSATION + CONVERSATION_ID).p != NULL,
-        .is_deleted = db_value_bool(result->rows, result->row, COLUMN_IS_DELETED),
-        .is_erased = db_value_bool(result->rows, result->row, COLUMN_IS_ERASED),
+        .exists = value(result, CREATE_CONVERSATIONS_CONVERSATION + CONVERSATION_ID).p != NULL,
+        .is_deleted = db_value_bool(result->rows, result->row, CREATE_CONVERSATIONS_IS_DELETED),
+        .is_erased = db_value_bool(result->rows, result->row, CREATE_CONVERSATIONS_IS_ERASED),
         .is_same_contact = is_same_contact(result, named_id),
-        .email_is_taken = value(result, COLUMN_EMAIL_OWNER).p != NULL,
-        .phone_is_taken = value(result, COLUMN_PHONE_OWNER).p != NULL,
-        .is_created = value(result, COLUMN_MADE_AT).p != NULL,
+        .email_is_taken = value(result, CREATE_CONVERSATIONS_EMAIL_OWNER).p != NULL,
+        .phone_is_taken = value(result, CREATE_CONVERSATIONS_PHONE_OWNER).p != NULL,
+        .is_created = value(result, CREATE_CONVERSATIONS_MADE_AT).p != NULL,
     };
 }
 
@@ -289,13 +279,13 @@ static enum status reply_made(struct command *command, const struct create_reque
     struct str values[CONVERSATION_COLUMNS];
 
     for (int i = 0; i < CONVERSATION_COLUMNS; i++)
-        values[i] = value(result, COLUMN_CONVERSATION + i);
+        values[i] = value(result, CREATE_CONVERSATIONS_CONVERSATION + i);
     values[CONVERSATION_ID] = create->new_conversation_id;
-    values[CONVERSATION_CREATED_AT] = value(result, COLUMN_MADE_AT);
+    values[CONVERSATION_CREATED_AT] = value(result, CREATE_CONVERSATIONS_MADE_AT);
     values[CONVERSATION_UPDATED_AT] = values[CONVERSATION_CREATED_AT];
     values[CONVERSATION_CHANNEL] = STR("api");
     values[CONVERSATION_STATUS] = STR("active");
-    values[CONVERSATION_CUSTOM_ATTRIBUTES] = value(result, COLUMN_MADE_ATTRIBUTES);
+    values[CONVERSATION_CUSTOM_ATTRIBUTES] = value(result, CREATE_CONVERSATIONS_MADE_ATTRIBUTES);
     values[CONVERSATION_MESSAGE_COUNT] = STR("0");
     if (values[CONVERSATION_CONTACT_ID].p == NULL)
         values[CONVERSATION_CONTACT_ID] = create->new_contact_id;
@@ -315,8 +305,8 @@ static enum status refuse_profile(struct command *command, const struct create_r
         int column;
         const char *field;
     } profile[] = {
-        {COLUMN_EMAIL_OWNER, "from.email"},
-        {COLUMN_PHONE_OWNER, "from.phone"},
+        {CREATE_CONVERSATIONS_EMAIL_OWNER, "from.email"},
+        {CREATE_CONVERSATIONS_PHONE_OWNER, "from.phone"},
     };
 
     for (size_t i = 0; i < 2; i++) {
@@ -333,9 +323,9 @@ static enum status refuse_profile(struct command *command, const struct create_r
 static void note_found(struct command *command, const struct create_row *result)
 {
     conversation_note_id(&command->conversation_id,
-                         value(result, COLUMN_CONVERSATION + CONVERSATION_ID));
-    conversation_note_id(&command->contact_id,
-                         value(result, COLUMN_CONVERSATION + CONVERSATION_CONTACT_ID));
+                         value(result, CREATE_CONVERSATIONS_CONVERSATION + CONVERSATION_ID));
+    conversation_note_id(&command->contact_id, value(result, CREATE_CONVERSATIONS_CONVERSATION +
+                                                                 CONVERSATION_CONTACT_ID));
 }
 
 static enum status create_reply(struct command *command, struct db *db, void *service)
@@ -354,7 +344,8 @@ static enum status create_reply(struct command *command, struct db *db, void *se
         return reply_made(command, create, result);
     case CREATE_REPLAYED:
         command->outcome = OUTCOME_REPLAYED;
-        return conversation_reply_row(command, result->rows, result->row, COLUMN_CONVERSATION);
+        return conversation_reply_row(command, result->rows, result->row,
+                                      CREATE_CONVERSATIONS_CONVERSATION);
     case CREATE_CUSTOMER_UNAVAILABLE:
         return command_refuse(command, OUTCOME_CUSTOMER_UNAVAILABLE, NULL,
                               "The customer of this conversation has been erased");

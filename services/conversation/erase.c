@@ -23,13 +23,6 @@ static void reply_done(struct command *command, struct str id, const char *what)
  * Retry    a second time it is not found
  */
 
-/* The columns of sql/delete_conversation.sql. */
-enum delete_column {
-    DELETE_IS_LOCKED,
-    DELETE_IS_DELETED,
-    DELETE_CONTACT_ID,
-};
-
 struct delete_request {
     struct str id;
     size_t result;
@@ -68,11 +61,11 @@ static enum status delete_reply(struct command *command, struct db *db, void *se
 
     if (db_rows_count(rows) != 1)
         return ST_INTERNAL;
-    if (db_value_bool(rows, 0, DELETE_IS_LOCKED))
+    if (db_value_bool(rows, 0, DELETE_CONVERSATION_IS_LOCKED))
         return ST_RETRY;
-    if (!db_value_bool(rows, 0, DELETE_IS_DELETED))
+    if (!db_value_bool(rows, 0, DELETE_CONVERSATION_IS_DELETED))
         return conversation_refuse_absent(command);
-    conversation_note_id(&command->contact_id, db_value(rows, 0, DELETE_CONTACT_ID));
+    conversation_note_id(&command->contact_id, db_value(rows, 0, DELETE_CONVERSATION_CONTACT_ID));
     reply_done(command, request->id, "deleted");
     return ST_OK;
 }
@@ -95,12 +88,6 @@ const struct command_handler conversation_delete = {
  * Answer   ok: {"id", "erased": true}; or what is wrong with the body; not_found
  * Retry    safe: erasing again changes nothing
  */
-
-/* The columns of sql/erase_contact.sql. */
-enum erase_column {
-    ERASE_IS_LOCKED,
-    ERASE_WAS_ERASED, /* NULL: it was not found */
-};
 
 struct erase_request {
     struct str id;
@@ -144,11 +131,11 @@ static enum status erase_contact_reply(struct command *command, struct db *db, v
 
     if (db_rows_count(rows) != 1)
         return ST_INTERNAL;
-    if (db_value_bool(rows, 0, ERASE_IS_LOCKED))
+    if (db_value_bool(rows, 0, ERASE_CONTACT_IS_LOCKED))
         return ST_RETRY;
-    if (db_value(rows, 0, ERASE_WAS_ERASED).p == NULL)
+    if (db_value(rows, 0, ERASE_CONTACT_WAS_ERASED).p == NULL)
         return refuse_unknown(command);
-    command->is_no_change = db_value_bool(rows, 0, ERASE_WAS_ERASED);
+    command->is_no_change = db_value_bool(rows, 0, ERASE_CONTACT_WAS_ERASED);
     reply_done(command, request->id, "erased");
     return ST_OK;
 }

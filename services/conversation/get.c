@@ -47,9 +47,9 @@ static enum status get_reply(struct command *command, struct db *db, void *servi
 
     if (db_rows_count(rows) <= result->row)
         return ST_INTERNAL;
-    if (db_value(rows, result->row, CONVERSATION_ID).p == NULL)
+    if (db_value(rows, result->row, READ_CONVERSATIONS_CONVERSATION + CONVERSATION_ID).p == NULL)
         return conversation_refuse_absent(command);
-    return conversation_reply_row(command, rows, result->row, 0);
+    return conversation_reply_row(command, rows, result->row, READ_CONVERSATIONS_CONVERSATION);
 }
 
 const struct command_handler conversation_get = {

@@ -24,12 +24,6 @@ enum {
     PAGE_BYTES = 1024 * 1024,
 };
 
-/* The columns of sql/inbox.sql behind those of a conversation. */
-enum inbox_column {
-    INBOX_MATCHES = CONVERSATION_COLUMNS,
-    INBOX_IS_LAST,
-};
-
 struct inbox {
     struct str channel, status, contact, starting_after;
     struct field_int per_page;
@@ -136,9 +130,9 @@ static enum status inbox_reply(struct command *command, struct db *db, void *ser
             }
             if (shown++ > 0)
                 buf_char(out, ',');
-            conversation_write(out, rows, row, 0);
+            conversation_write(out, rows, row, INBOX_CONVERSATION);
         }
-        last = db_value(rows, row, CONVERSATION_ID);
+        last = db_value(rows, row, INBOX_CONVERSATION + CONVERSATION_ID);
         if (db_value_bool(rows, row, INBOX_IS_LAST))
             next = last;
     }
@@ -168,12 +162,6 @@ const struct command_handler conversation_inbox = {
  */
 
 #define MESSAGES_MAX "100"
-
-/* The columns of sql/view.sql behind those of a conversation. */
-enum view_column {
-    VIEW_IS_ERASED = CONVERSATION_COLUMNS,
-    VIEW_MESSAGES,
-};
 
 struct view {
     struct str id;
@@ -213,7 +201,7 @@ static enum status view_reply(struct command *command, struct db *db, void *serv
         return conversation_refuse_absent(command);
     buf_init(out, command->arena, 2048 + db_value(rows, 0, VIEW_MESSAGES).n);
     buf_add(out, STR("{\"conversation\":"));
-    conversation_write(out, rows, 0, 0);
+    conversation_write(out, rows, 0, VIEW_CONVERSATION);
     json_add_key(out, "messages");
     buf_add(out, db_value(rows, 0, VIEW_MESSAGES));
     json_add_key(out, "erased");

@@ -54,14 +54,6 @@ struct str conversation_status_sources(struct arena *arena, struct str to)
  * Retry    safe: being there already is no error and no event
  */
 
-/* The columns of sql/set_status.sql. */
-enum set_status_column {
-    COLUMN_IS_LOCKED,
-    COLUMN_WAS, /* NULL: it was not found */
-    COLUMN_IS_MOVED,
-    COLUMN_CONVERSATION,
-};
-
 struct set_status {
     struct str id, status;
     size_t result;
@@ -104,13 +96,13 @@ static enum status set_status_reply(struct command *command, struct db *db, void
 
     if (db_rows_count(rows) != 1)
         return ST_INTERNAL;
-    if (db_value_bool(rows, 0, COLUMN_IS_LOCKED))
+    if (db_value_bool(rows, 0, SET_STATUS_IS_LOCKED))
         return ST_RETRY;
-    was = db_value(rows, 0, COLUMN_WAS);
+    was = db_value(rows, 0, SET_STATUS_WAS);
     if (was.p == NULL)
         return conversation_refuse_absent(command);
     command_note(command, "was", was);
-    if (db_value_bool(rows, 0, COLUMN_IS_MOVED)) {
+    if (db_value_bool(rows, 0, SET_STATUS_IS_MOVED)) {
         if (str_equal(set->status, STR("human_takeover")))
             command->notice = SUBJECT_NOTICE_EVENTS;
     } else if (conversation_status_is_same(was, set->status)) {
@@ -120,7 +112,7 @@ static enum status set_status_reply(struct command *command, struct db *db, void
                               "cannot change from %.*s to %.*s", STR_ARG(was),
                               STR_ARG(set->status));
     }
-    return conversation_reply_row(command, rows, 0, COLUMN_CONVERSATION);
+    return conversation_reply_row(command, rows, 0, SET_STATUS_CONVERSATION);
 }
 
 const struct command_handler conversation_set_status = {

@@ -10,13 +10,6 @@
 #include "services/conversation/conversation.h"
 #include "services/conversation/conversation_reply.h"
 
-/* The columns of sql/update_attributes.sql. */
-enum update_column {
-    COLUMN_IS_LOCKED,
-    COLUMN_N_KEYS, /* that it has now, or would have; NULL: it was not found */
-    COLUMN_CONVERSATION,
-};
-
 static enum status update_parse(struct command *command, void *service)
 {
     const bool is_id = uuid_parse(command->resource_id, &command->conversation_id);
@@ -49,11 +42,11 @@ static enum status update_reply(struct command *command, struct db *db, void *se
 
     if (db_rows_count(rows) != 1)
         return ST_INTERNAL;
-    if (db_value(rows, 0, COLUMN_CONVERSATION + CONVERSATION_ID).p != NULL)
-        return conversation_reply_row(command, rows, 0, COLUMN_CONVERSATION);
-    if (db_value_bool(rows, 0, COLUMN_IS_LOCKED))
+    if (db_value(rows, 0, UPDATE_ATTRIBUTES_CONVERSATION + CONVERSATION_ID).p != NULL)
+        return conversation_reply_row(command, rows, 0, UPDATE_ATTRIBUTES_CONVERSATION);
+    if (db_value_bool(rows, 0, UPDATE_ATTRIBUTES_IS_LOCKED))
         return ST_RETRY;
-    if (db_value(rows, 0, COLUMN_N_KEYS).p == NULL)
+    if (db_value(rows, 0, UPDATE_ATTRIBUTES_N_KEYS).p == NULL)
         return conversation_refuse_absent(command);
     return command_refuse(command, OUTCOME_PARAMETER_INVALID, "custom_attributes",
                           ATTRIBUTES_TOO_MANY);

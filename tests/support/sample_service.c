@@ -37,15 +37,19 @@ enum { PUT, PUT_ALL, WAIT_LONG, BLOCK, COUNT, FILL, STATEMENTS };
     " ELSE true END"
 
 static const struct db_statement statements[STATEMENTS] = {
-    {"put", "INSERT INTO sample (id) SELECT id FROM (VALUES ($1::text)) AS t (id) WHERE " DOES},
+    {"put", "INSERT INTO sample (id) SELECT id FROM (VALUES ($1::text)) AS t (id) WHERE " DOES,
+     NULL},
     {"put_all",
      "INSERT INTO sample (id) SELECT id FROM unnest($1::text[]) WITH ORDINALITY AS t (id, n)"
-     " WHERE " DOES " ORDER BY n"},
-    {"wait_long_for_locks", "SELECT set_config('lock_timeout', '0', true),"
-                            " set_config('statement_timeout', '0', true)"},
-    {"block", "SELECT pg_advisory_xact_lock(1)"},
-    {"count", "SELECT count(*) FROM sample"},
-    {"fill", "SELECT repeat('x', $1::int)"},
+     " WHERE " DOES " ORDER BY n",
+     NULL},
+    {"wait_long_for_locks",
+     "SELECT set_config('lock_timeout', '0', true) AS lock, set_config('statement_timeout', '0', "
+     "true) AS statement",
+     "lock statement"},
+    {"block", "SELECT pg_advisory_xact_lock(1) AS nothing", "nothing"},
+    {"count", "SELECT count(*) FROM sample", "count"},
+    {"fill", "SELECT repeat('x', $1::int) AS text", "text"},
 };
 
 static int tries; /* of the command that loses races; one actor, one thread */

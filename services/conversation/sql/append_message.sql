@@ -2,6 +2,7 @@
 -- whether it is there and another transaction is changing it, so that this is to be run again.
 --
 --   1 organization  2 id of the conversation  3 id of the message  4 body
+-- columns: is_locked conversation.*
 WITH held AS MATERIALIZED (
   SELECT id
     FROM conversation.conversations
@@ -22,12 +23,13 @@ WITH held AS MATERIALIZED (
 )
 SELECT v.id IS NULL AND EXISTS (
          SELECT FROM conversation.conversations
-          WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL),
-       v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint,
-       floor(date_part('epoch', v.updated_at))::bigint,
-       floor(date_part('epoch', v.last_message_at))::bigint,
+          WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL) AS is_locked,
+       v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint AS created_at,
+       floor(date_part('epoch', v.updated_at))::bigint AS updated_at,
+       floor(date_part('epoch', v.last_message_at))::bigint AS last_message_at,
        v.channel, v.status, v.custom_attributes, v.message_count,
-       k.id, k.external_id, k.name, k.email, k.phone
+       k.id AS contact_id, k.external_id AS contact_external_id, k.name AS contact_name,
+       k.email AS contact_email, k.phone AS contact_phone
   FROM (SELECT) AS always
   LEFT JOIN changed v ON true
   LEFT JOIN conversation.contacts k

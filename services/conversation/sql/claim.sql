@@ -17,7 +17,9 @@
 --
 -- A key is two numbers, one of organization and kind and one of the text. Nothing else in the
 -- database takes advisory locks of two numbers. Two texts with one number cost the second a retry.
+-- columns: claims
 SELECT set_config('conversation.claims', coalesce(array_agg(claimed ORDER BY n), '{}')::text, true)
+         AS claims
   FROM (
     SELECT n,
            CASE WHEN NOT pg_try_advisory_xact_lock(whose, hashtext(external_id)) THEN 0

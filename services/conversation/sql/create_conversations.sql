@@ -16,6 +16,8 @@
 -- brings no other profile: as if it had been erased a moment later.
 --
 -- OFFSET 0 keeps look-ups apart: joined, they may be planned by organization alone.
+-- columns: is_deleted is_erased its_contact_id email_owner phone_owner
+-- columns: made_at made_attributes conversation.*
 WITH asked AS NOT MATERIALIZED (
   SELECT *
     FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[],
@@ -104,13 +106,15 @@ WITH asked AS NOT MATERIALIZED (
     FROM outcome
    WHERE made_id IS NOT NULL
 )
-SELECT deleted_at IS NOT NULL, erased_at IS NOT NULL, contact_id, email_owner, phone_owner,
-       floor(date_part('epoch', made_at))::bigint, made_attributes,
-       -- what exists already, in the order of common/model/conversation_model.h
-       id, external_id, floor(date_part('epoch', created_at))::bigint,
-       floor(date_part('epoch', updated_at))::bigint,
-       floor(date_part('epoch', last_message_at))::bigint,
+SELECT deleted_at IS NOT NULL AS is_deleted, erased_at IS NOT NULL AS is_erased,
+       contact_id AS its_contact_id, email_owner, phone_owner,
+       floor(date_part('epoch', made_at))::bigint AS made_at, made_attributes,
+       -- what exists already, with the contact that is named
+       id, external_id, floor(date_part('epoch', created_at))::bigint AS created_at,
+       floor(date_part('epoch', updated_at))::bigint AS updated_at,
+       floor(date_part('epoch', last_message_at))::bigint AS last_message_at,
        channel, status, custom_attributes, message_count,
-       named_id, named_external_id, named_name, named_email, named_phone
+       named_id AS contact_id, named_external_id AS contact_external_id,
+       named_name AS contact_name, named_email AS contact_email, named_phone AS contact_phone
   FROM outcome
  ORDER BY n

@@ -3,6 +3,7 @@
 -- transaction is changing it, so that this is to be run again. Its messages: delete_messages.sql.
 --
 --   1 organization  2 id
+-- columns: is_locked is_deleted contact_id
 WITH held AS MATERIALIZED (
   SELECT id
     FROM conversation.conversations
@@ -16,7 +17,7 @@ WITH held AS MATERIALIZED (
 )
 SELECT v.id IS NULL AND EXISTS (
          SELECT FROM conversation.conversations
-          WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL),
-       v.id IS NOT NULL, v.contact_id
+          WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL) AS is_locked,
+       v.id IS NOT NULL AS is_deleted, v.contact_id
   FROM (SELECT) AS always
   LEFT JOIN deleted v ON true

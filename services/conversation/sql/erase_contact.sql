@@ -4,6 +4,7 @@
 -- error and keeps the time of the first.
 --
 --   1 organization  2 id
+-- columns: is_locked was_erased
 WITH found AS MATERIALIZED (
   SELECT id, erased_at FROM conversation.contacts
    WHERE organization_id = $1::uuid AND id = $2::uuid
@@ -15,7 +16,7 @@ WITH found AS MATERIALIZED (
    WHERE organization_id = $1 AND id = (SELECT id FROM found)
 )
 SELECT found.id IS NULL AND EXISTS (
-         SELECT FROM conversation.contacts WHERE organization_id = $1 AND id = $2),
-       CASE WHEN found.id IS NOT NULL THEN found.erased_at IS NOT NULL END
+         SELECT FROM conversation.contacts WHERE organization_id = $1 AND id = $2) AS is_locked,
+       CASE WHEN found.id IS NOT NULL THEN found.erased_at IS NOT NULL END AS was_erased
   FROM (SELECT) AS always
   LEFT JOIN found ON true

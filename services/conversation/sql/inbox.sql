@@ -10,6 +10,7 @@
 -- Ids are UUIDv7: an index that ends with them gives the newest first. One of the four ways is gone,
 -- the others end before they begin. Filters that the way's index does not hold may match seldom:
 -- hence the bound. By the primary key deleted conversations are looked at as well.
+-- columns: conversation.* matches is_last
 WITH contact AS MATERIALIZED (
   (SELECT id FROM conversation.contacts
     WHERE organization_id = $1::uuid AND id = $7::uuid AND erased_at IS NULL
@@ -58,12 +59,13 @@ WITH contact AS MATERIALIZED (
    WHERE matches OR place = $4
    LIMIT $3::bigint
 )
-SELECT v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint,
-       floor(date_part('epoch', v.updated_at))::bigint,
-       floor(date_part('epoch', v.last_message_at))::bigint,
+SELECT v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint AS created_at,
+       floor(date_part('epoch', v.updated_at))::bigint AS updated_at,
+       floor(date_part('epoch', v.last_message_at))::bigint AS last_message_at,
        v.channel, v.status, v.custom_attributes, v.message_count,
-       k.id, k.external_id, k.name, k.email, k.phone,
-       v.matches, v.place = $4
+       k.id AS contact_id, k.external_id AS contact_external_id, k.name AS contact_name,
+       k.email AS contact_email, k.phone AS contact_phone,
+       v.matches, v.place = $4 AS is_last
   FROM page AS v
   LEFT JOIN LATERAL (
     SELECT id, external_id, name, email, phone

@@ -11,6 +11,7 @@
 --
 -- What it inserts it has claimed (claim.sql, right before), and a contact that gets the email it
 -- locks here, or leaves all as it is: see create_conversations.sql.
+-- columns: email_owner conversation.*
 WITH found AS MATERIALIZED (
   SELECT k.id, k.external_id, k.name, k.email, k.phone,
          2 * (k.id IS NULL AND num_nonnulls($4, $5) > 0)::int
@@ -55,8 +56,10 @@ WITH found AS MATERIALIZED (
    WHERE $9::boolean
 )
 SELECT found.email_owner,
-       made.id, NULL, floor(date_part('epoch', made.created_at))::bigint,
-       floor(date_part('epoch', made.created_at))::bigint, NULL, $2, $3, '{}', 0,
-       made.contact_id, coalesce(found.external_id, $4), found.name, coalesce($5, found.email),
-       found.phone
+       made.id, NULL AS external_id, floor(date_part('epoch', made.created_at))::bigint AS created_at,
+       floor(date_part('epoch', made.created_at))::bigint AS updated_at, NULL AS last_message_at,
+       $2 AS channel, $3 AS status, '{}' AS custom_attributes, 0 AS message_count,
+       made.contact_id, coalesce(found.external_id, $4) AS contact_external_id,
+       found.name AS contact_name, coalesce($5, found.email) AS contact_email,
+       found.phone AS contact_phone
   FROM found LEFT JOIN made ON true

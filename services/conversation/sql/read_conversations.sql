@@ -5,11 +5,13 @@
 --   1 organization  2 id
 --
 -- OFFSET 0 keeps look-ups apart: joined, they may be planned by organization alone.
-SELECT v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint,
-       floor(date_part('epoch', v.updated_at))::bigint,
-       floor(date_part('epoch', v.last_message_at))::bigint,
+-- columns: conversation.*
+SELECT v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint AS created_at,
+       floor(date_part('epoch', v.updated_at))::bigint AS updated_at,
+       floor(date_part('epoch', v.last_message_at))::bigint AS last_message_at,
        v.channel, v.status, v.custom_attributes, v.message_count,
-       k.id, k.external_id, k.name, k.email, k.phone
+       k.id AS contact_id, k.external_id AS contact_external_id, k.name AS contact_name,
+       k.email AS contact_email, k.phone AS contact_phone
   FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS asked (organization_id, id, n)
   LEFT JOIN LATERAL (
     SELECT *

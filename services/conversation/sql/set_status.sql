@@ -5,6 +5,7 @@
 --   1 organization  2 id  3 status  4 array of statuses it may come from  5 id of the event
 --
 -- The lock comes first, so that what is checked is what is changed.
+-- columns: is_locked was is_moved conversation.*
 WITH held AS MATERIALIZED (
   SELECT id, external_id, contact_id, created_at, updated_at, last_message_at, channel, status,
          custom_attributes, message_count
@@ -26,13 +27,14 @@ WITH held AS MATERIALIZED (
 )
 SELECT v.id IS NULL AND EXISTS (
          SELECT FROM conversation.conversations
-          WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL),
-       v.status, changed.id IS NOT NULL,
-       v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint,
-       floor(date_part('epoch', coalesce(changed.updated_at, v.updated_at)))::bigint,
-       floor(date_part('epoch', v.last_message_at))::bigint,
-       v.channel, coalesce(changed.status, v.status), v.custom_attributes, v.message_count,
-       k.id, k.external_id, k.name, k.email, k.phone
+          WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL) AS is_locked,
+       v.status AS was, changed.id IS NOT NULL AS is_moved,
+       v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint AS created_at,
+       floor(date_part('epoch', coalesce(changed.updated_at, v.updated_at)))::bigint AS updated_at,
+       floor(date_part('epoch', v.last_message_at))::bigint AS last_message_at,
+       v.channel, coalesce(changed.status, v.status) AS status, v.custom_attributes, v.message_count,
+       k.id AS contact_id, k.external_id AS contact_external_id, k.name AS contact_name,
+       k.email AS contact_email, k.phone AS contact_phone
   FROM (SELECT) AS always
   LEFT JOIN held v ON true
   LEFT JOIN changed ON true

@@ -6,6 +6,7 @@
 --   1 organization  2 id  3 JSON object with custom_attributes  4 most keys
 --
 -- The lock comes first, so that what is merged and checked is what is changed.
+-- columns: is_locked n_keys conversation.*
 WITH held AS MATERIALIZED (
   SELECT id, jsonb_strip_nulls(custom_attributes || ($3::jsonb -> 'custom_attributes')) AS merged
     FROM conversation.conversations
@@ -24,13 +25,14 @@ WITH held AS MATERIALIZED (
 )
 SELECT checked.id IS NULL AND EXISTS (
          SELECT FROM conversation.conversations
-          WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL),
+          WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL) AS is_locked,
        checked.n_keys,
-       v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint,
-       floor(date_part('epoch', v.updated_at))::bigint,
-       floor(date_part('epoch', v.last_message_at))::bigint,
+       v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint AS created_at,
+       floor(date_part('epoch', v.updated_at))::bigint AS updated_at,
+       floor(date_part('epoch', v.last_message_at))::bigint AS last_message_at,
        v.channel, v.status, v.custom_attributes, v.message_count,
-       k.id, k.external_id, k.name, k.email, k.phone
+       k.id AS contact_id, k.external_id AS contact_external_id, k.name AS contact_name,
+       k.email AS contact_email, k.phone AS contact_phone
   FROM (SELECT) AS always
   LEFT JOIN checked ON true
   LEFT JOIN changed v ON true

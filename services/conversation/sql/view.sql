@@ -2,12 +2,14 @@
 -- more of them than fit into one message; no row when it is absent or deleted.
 --   1 organization  2 id  3 how many messages
 -- -> the columns of a conversation; whether its contact was erased; JSON array
-SELECT v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint,
-       floor(date_part('epoch', v.updated_at))::bigint,
-       floor(date_part('epoch', v.last_message_at))::bigint,
+-- columns: conversation.* is_erased messages
+SELECT v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint AS created_at,
+       floor(date_part('epoch', v.updated_at))::bigint AS updated_at,
+       floor(date_part('epoch', v.last_message_at))::bigint AS last_message_at,
        v.channel, v.status, v.custom_attributes, v.message_count,
-       CASE WHEN k.erased_at IS NULL THEN k.id END, k.external_id, k.name, k.email, k.phone,
-       k.erased_at IS NOT NULL, m.items
+       CASE WHEN k.erased_at IS NULL THEN k.id END AS contact_id,
+       k.external_id AS contact_external_id, k.name AS contact_name, k.email AS contact_email,
+       k.phone AS contact_phone, k.erased_at IS NOT NULL AS is_erased, m.items AS messages
   FROM conversation.conversations v
   LEFT JOIN LATERAL (
     SELECT id, external_id, name, email, phone, erased_at

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,17 +20,22 @@ enum { TIMEOUT_US = 30 * 1000 * 1000 };
 enum { INSERT, INSERT_DEFERRED, COUNT, ECHO, SLEEP, INSERT_SLOW_COMMIT, VANISHED, IDS, FILL };
 
 static const struct db_statement statements[] = {
-    {"insert", "INSERT INTO item (id) VALUES ($1::int)"},
-    {"insert_deferred", "INSERT INTO deferred (id) VALUES ($1::int)"},
-    {"count", "SELECT count(*) FROM item"},
-    {"echo", "SELECT $1::text, $2::text, true, 42"},
-    {"sleep", "SELECT pg_sleep($1::float8)"},
-    {"insert_slow_commit", "INSERT INTO slow (id) VALUES ($1::int)"},
-    {"vanished", "SELECT regexp_replace(current_setting('tcp_user_timeout'), 'ms$', '')::int,"
-                 " 1000 * (current_setting('tcp_keepalives_idle')::int"
-                 " + current_setting('tcp_keepalives_interval')::int)"},
-    {"ids", "SELECT $1::text, array_to_string($2::uuid[], ' ', 'none'), $3::text, $4::uuid[]"},
-    {"fill", "SELECT repeat('x', $1::int)"},
+    {"insert", "INSERT INTO item (id) VALUES ($1::int)", NULL},
+    {"insert_deferred", "INSERT INTO deferred (id) VALUES ($1::int)", NULL},
+    {"count", "SELECT count(*) FROM item", "count"},
+    {"echo", "SELECT $1::text AS a, $2::text AS b, true AS c, 42 AS d", "a b c d"},
+    {"sleep", "SELECT pg_sleep($1::float8)", "pg_sleep"},
+    {"insert_slow_commit", "INSERT INTO slow (id) VALUES ($1::int)", NULL},
+    {"vanished",
+     "SELECT regexp_replace(current_setting('tcp_user_timeout'), 'ms$', '')::int AS timeout,"
+     " 1000 * (current_setting('tcp_keepalives_idle')::int"
+     " + current_setting('tcp_keepalives_interval')::int) AS probes",
+     "timeout probes"},
+    {"ids",
+     "SELECT $1::text AS a, array_to_string($2::uuid[], ' ', 'none') AS b, $3::text AS c, "
+     "$4::uuid[] AS d",
+     "a b c d"},
+    {"fill", "SELECT repeat('x', $1::int) AS text", "text"},
 };
 
 static const char schema[] =
@@ -505,6 +511,38 @@ Test(db, does_not_wait_for_a_server_that_never_answers)
     cr_assert_lt(took_us, (clock_mono_us() - start_us) / 2);
     db_free(deaf);
     close(listener);
+}
+
+/* What is logged of a database whose second statement returns `a` and `b`, and names these. */
+static void assert_columns_refused(const char *named, const char *expected)
+{
+    const struct db_statement others[] = {{"fits", "SELECT 1 AS a", "a"},
+                                          {"pair", "SELECT 1 AS a, 2 AS b", named}};
+    struct db *other = db_new(&(struct db_options){
+        .url = url, .name = "db_test", .statements = others, .n_statements = 2});
+    const int kept = dup(STDERR_FILENO), log = memfd_create("log", 0);
+    char text[4096] = "";
+
+    cr_assert_geq(dup2(log, STDERR_FILENO), 0);
+    cr_expect_eq(db_connect(other, 1000), ST_UNAVAILABLE);
+    cr_assert_geq(dup2(kept, STDERR_FILENO), 0);
+    cr_assert_gt(pread(log, text, sizeof(text) - 1, 0), 0);
+    cr_expect_not(db_is_up(other));
+    cr_expect_not_null(strstr(text, "\"level\":\"error\""), "%s", text);
+    cr_expect_not_null(strstr(text, "\"statement\":\"pair\""), "%s", text);
+    cr_expect_not_null(strstr(text, expected), "%s, not %s", text, expected);
+    close(log);
+    close(kept);
+    db_free(other);
+}
+
+Test(db, refuses_a_statement_that_returns_other_columns_than_it_names)
+{
+    assert_columns_refused("a c", "column 2 is \\\"b\\\", not \\\"c\\\"");
+    assert_columns_refused("b a", "column 1 is \\\"a\\\", not \\\"b\\\"");
+    assert_columns_refused("a", "column 2 is \\\"b\\\", not \\\"\\\"");
+    assert_columns_refused("a b c", "column 3 is \\\"\\\", not \\\"c\\\"");
+    assert_columns_refused("a bb", "column 2 is \\\"b\\\", not \\\"bb\\\"");
 }
 
 /* A caller who never waits long gets there all the same: an attempt goes on from call to call. */
