@@ -1,16 +1,19 @@
 /*
- * body - what the API's callers send to create and to change a conversation.
+ * body - what clients of the API send to create and to change a conversation, and what the handlers of
+ *        this service have in common when they ask the database and reply.
  *
- * What     Checks it. The custom attributes that are stored are made by PostgreSQL
- *          from the caller's own bytes, so that numbers keep every digit.
- * Owns     Texts are copied into the arena of `errors`.
- * Threads  Any; pure.
+ * What     Checks what was sent. The custom attributes that are stored are made by PostgreSQL
+ *          from the client's own bytes, so that numbers keep every digit.
+ * Owns     Texts are copied into the arena of `errors`; replies live in the command's arena.
+ * Threads  Any; pure. What takes a command is the actor's.
  * Fails    False: `errors` say why.
  */
 #ifndef SERVICES_CONVERSATION_BODY_H
 #define SERVICES_CONVERSATION_BODY_H
 
+#include "common/actor/actor.h"
 #include "common/json/fields.h"
+#include "common/model/conversation_model.h"
 
 /* -- custom attributes ------------------------------------------------------------------------- */
 
@@ -50,5 +53,26 @@ struct update_body {
 
 MUST_CHECK bool create_body_read(struct str body, struct create_body *out, struct errors *errors);
 MUST_CHECK bool update_body_read(struct str body, struct update_body *out, struct errors *errors);
+
+/* -- parameters and replies -------------------------------------------------------------------- */
+
+/* An id as a parameter: its canonical text. */
+struct str conversation_id_param(struct command *command, const struct uuid *id);
+/* A new id, as a parameter. */
+struct str conversation_new_id_param(struct command *command);
+/* The organization, which is the first parameter of every statement. */
+struct str conversation_organization_param(struct command *command);
+
+/* Refuses: there is no such conversation, or it belongs to another organization. */
+enum status conversation_refuse_absent(struct command *command);
+
+/* Answers with a conversation and names it in the audit log. */
+enum status conversation_reply(struct command *command,
+                               const struct str values[CONVERSATION_COLUMNS]);
+enum status conversation_reply_row(struct command *command, const struct db_rows *rows, size_t row,
+                                   int first);
+
+/* Takes the text of an id for the audit log; STR_NONE is nil. */
+void conversation_note_id(struct uuid *out, struct str text);
 
 #endif

@@ -3,8 +3,8 @@
 #include "common/db/params.h"
 #include "conversation_sql.h"
 #include "proto/subject.h"
+#include "services/conversation/body.h"
 #include "services/conversation/conversation.h"
-#include "services/conversation/conversation_reply.h"
 
 /* -- requests that share a statement ----------------------------------------------------------- */
 

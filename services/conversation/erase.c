@@ -1,8 +1,8 @@
 #include "common/json/json.h"
 #include "conversation_sql.h"
 #include "proto/subject.h"
+#include "services/conversation/body.h"
 #include "services/conversation/conversation.h"
-#include "services/conversation/conversation_reply.h"
 
 /* {"id": ..., `what`: true} */
 static void reply_done(struct command *command, struct str id, const char *what)

@@ -6,8 +6,8 @@
 #include "common/db/params.h"
 #include "conversation_sql.h"
 #include "proto/subject.h"
+#include "services/conversation/body.h"
 #include "services/conversation/conversation.h"
-#include "services/conversation/conversation_reply.h"
 
 /* Where the answer to one command is. */
 struct result_row {

@@ -4,8 +4,8 @@
 #include "common/model/conversation_model.h"
 #include "conversation_sql.h"
 #include "proto/subject.h"
+#include "services/conversation/body.h"
 #include "services/conversation/conversation.h"
-#include "services/conversation/conversation_reply.h"
 
 static const struct move {
     const char *from, *to;

@@ -8,7 +8,6 @@
 #include "proto/subject.h"
 #include "services/conversation/body.h"
 #include "services/conversation/conversation.h"
-#include "services/conversation/conversation_reply.h"
 
 static enum status update_parse(struct command *command, void *service)
 {
