@@ -41,4 +41,14 @@ extern const struct command_handler conversation_erase_contact;
 extern const struct command_handler conversation_inbox;
 extern const struct command_handler conversation_view;
 
+/* Which way a status may go (set_status.c): any open status to any other open one and to `resolved`;
+   `resolved` to `archived` or `active`; `archived` to `resolved`. The legacy `closed` counts as
+   `resolved`. */
+bool conversation_status_may_become(struct str from, struct str to);
+/* They read as the same status. */
+bool conversation_status_is_same(struct str a, struct str b);
+/* Every status, the legacy one included, that may become `to`, as the text of an array:
+   {active,waiting}. */
+struct str conversation_status_sources(struct arena *arena, struct str to);
+
 #endif

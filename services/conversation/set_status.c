@@ -1,5 +1,11 @@
-#include "services/conversation/status.h"
-
+/*
+ * conversation.set-status - move a conversation to another status.
+ *
+ * Answer   ok: the conversation, also when it stood there already; or what is wrong with the body;
+ *          not_found, conflict (there is no such move)
+ * Event    ai.handoff on entering human_takeover, through the outbox
+ * Retry    safe: being there already is no error and no event
+ */
 #include "common/db/params.h"
 #include "common/model/conversation_model.h"
 #include "conversation_sql.h"
@@ -44,15 +50,6 @@ struct str conversation_status_sources(struct arena *arena, struct str to)
     }
     return array_close(&list);
 }
-
-/*
- * conversation.set-status - move a conversation to another status.
- *
- * Answer   ok: the conversation, also when it stood there already; or what is wrong with the body;
- *          not_found, conflict (there is no such move)
- * Event    ai.handoff on entering human_takeover, through the outbox
- * Retry    safe: being there already is no error and no event
- */
 
 struct set_status {
     struct str id, status;

@@ -1,4 +1,4 @@
-#include "services/conversation/status.h"
+#include "services/conversation/conversation.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static bool is_allowed(size_t row, const char *to)
     return false;
 }
 
-Test(status_rules, allow_the_moves_of_the_table_and_no_others)
+Test(set_status, rules_allow_the_moves_of_the_table_and_no_others)
 {
     for (size_t row = 0; row < ARRAY_SIZE(allowed); row++) {
         for (size_t i = 0; conversation_status_names[i] != NULL; i++)
@@ -39,7 +39,7 @@ Test(status_rules, allow_the_moves_of_the_table_and_no_others)
     }
 }
 
-Test(status_rules, list_where_a_status_can_come_from)
+Test(set_status, rules_list_where_a_status_can_come_from)
 {
     struct arena arena;
 
@@ -52,7 +52,7 @@ Test(status_rules, list_where_a_status_can_come_from)
     arena_release(&arena);
 }
 
-Test(status_rules, read_the_legacy_status_as_resolved)
+Test(set_status, rules_read_the_legacy_status_as_resolved)
 {
     cr_assert(conversation_status_is_same(STR("closed"), STR("resolved")));
     cr_assert(conversation_status_is_same(STR("active"), STR("active")));
