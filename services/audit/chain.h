@@ -1,6 +1,6 @@
 /*
  * chain - the audit log as it is sealed: its entries, what is hashed of them and how, the keys that
- * sign, and the blocks that follow in a chain.
+ * sign, the blocks that follow in a chain, and the notes of what retention has dropped.
  *
  * What     docs/audit.md describes the same for others, who verify without us.
  * Owns     What is made lives in the arena.
@@ -31,6 +31,9 @@ enum entry_column {
     ENTRY_CREATED_US, /* Unix microseconds */
     ENTRY_COLUMNS
 };
+
+/* Unix microseconds as audit.us() writes them; anything else leaves *us as it is. */
+bool chain_read_us(struct str text, int64_t *us);
 
 /* Appends the audit_log object. */
 void entry_write(const struct db_rows *rows, size_t row, struct buf *out);
@@ -170,5 +173,47 @@ const struct block_head *block_find_head(const struct uuid *organization_id,
                                          const struct block_head *heads, size_t n);
 
 int block_compare_places(const struct block_place *a, const struct block_place *b);
+
+/* -- retention notes --------------------------------------------------------------------------- */
+
+/* What retention has dropped, one note a month, each signed: up to when entries were dropped, and up to
+   when the signed note before it had. One that is not signed is older than the notes, or forged:
+   nothing here can tell. docs/audit.md has what is signed. */
+
+/* They come one a month: what is beyond so many is not looked at. */
+#define NOTES_MAX 600
+
+struct note {
+    int64_t until_us; /* every entry from before has been dropped */
+    int64_t since_us; /* what the signed note before it reached to; 0 = it is the first */
+    int64_t months, dropped_us;
+    struct str dropped_by, key_id;
+    uint8_t signature[SIGNING_SIGNATURE_BYTES];
+    bool is_signed;
+    bool is_malformed;
+    bool is_old; /* retention can have dropped so much */
+};
+
+enum note_kind {
+    NOTE_OURS,
+    NOTE_UNSIGNED,
+    NOTE_UNKNOWN, /* signed with a key that is not known */
+    NOTE_FORGED,
+};
+
+enum note_kind note_kind(const struct note *note, const struct audit_keys *keys,
+                         struct arena *arena);
+/* Fills in key and signature. */
+void note_sign(struct note *note, const struct audit_keys *keys, struct arena *arena);
+
+/* The rows of list_notes.sql, the latest note first. */
+const struct note *notes_read(const struct db_rows *rows, struct arena *arena, size_t *n);
+/* Entries from before that time have been dropped, as far as notes can be believed; 0 = none. */
+int64_t notes_reach(const struct note *notes, size_t n, const struct audit_keys *keys,
+                    struct arena *arena);
+/* What a new note follows, which reaches to `until_us`: the end of the last signed one, or 0. False:
+   the key of that one is not known. As with blocks, it may be another replica's, which goes on. */
+MUST_CHECK bool notes_last(const struct note *notes, size_t n, int64_t until_us,
+                           const struct audit_keys *keys, struct arena *arena, int64_t *since_us);
 
 #endif

@@ -55,7 +55,7 @@ static struct str message_of(const struct published_head *head, struct arena *ar
     int64_t made_us = 0;
     struct buf out;
 
-    (void)verify_read_us(head->of[MADE_US], &made_us);
+    (void)chain_read_us(head->of[MADE_US], &made_us);
     buf_init(&out, arena, 512);
     buf_char(&out, '{');
     json_add_text(&out, "organization_id", head->of[ORGANIZATION_ID]);

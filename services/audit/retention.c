@@ -67,7 +67,7 @@ static enum status find(const struct retention_job *job, struct db *db, struct a
     found = db_add(db, SQL_FIND_DROPPABLE, months.at, months.n);
     listed = db_add(db, SQL_LIST_NOTES, max.at, max.n);
     st = db_run(db);
-    if (st != ST_OK || !verify_read_us(db_value(db_result(db, found), 0, 1), &out->until_us))
+    if (st != ST_OK || !chain_read_us(db_value(db_result(db, found), 0, 1), &out->until_us))
         return st;
     notes = notes_read(db_result(db, listed), arena, &n);
     *knows_last = notes_last(notes, n, out->until_us, job->keys, arena, &out->since_us);

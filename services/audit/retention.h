@@ -7,7 +7,7 @@
 #ifndef SERVICES_AUDIT_RETENTION_H
 #define SERVICES_AUDIT_RETENTION_H
 
-#include "services/audit/note.h"
+#include "services/audit/chain.h"
 
 struct retention_job {
     const struct audit_keys *keys;

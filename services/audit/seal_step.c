@@ -46,7 +46,7 @@ static bool read_entry(const struct db_rows *rows, size_t row, struct arena *are
     if (!str_to_u64(fields[CHAIN_XID], UINT64_MAX, &out->place.xid) ||
         !uuid_parse(fields[CHAIN_ORGANIZATION_ID], &out->place.organization_id) ||
         !uuid_parse(fields[CHAIN_REQUEST_ID], &out->place.request_id) ||
-        !verify_read_us(fields[CHAIN_CREATED_US], &out->created_us) ||
+        !chain_read_us(fields[CHAIN_CREATED_US], &out->created_us) ||
         out->created_us < -NOTED_US_MAX || out->created_us > NOTED_US_MAX)
         return false;
     chain_hash_entry(fields, arena, out->hash);
@@ -205,7 +205,7 @@ static int64_t oldest_of(const struct step *step, const struct db_rows *waiting)
 
     if (step->sealing->is_behind && step->n > 0)
         us = step->entries[step->n - 1].created_us;
-    else if (db_rows_count(waiting) == 0 || !verify_read_us(db_value(waiting, 0, 0), &us))
+    else if (db_rows_count(waiting) == 0 || !chain_read_us(db_value(waiting, 0, 0), &us))
         return 0;
     return us > now_us ? now_us : us < min_us && us < now_us - CHAIN_CLOCK_US ? min_us : us;
 }
@@ -381,7 +381,7 @@ static enum status seal(struct step *step)
     if (st != ST_OK || sealing->lacks_key)
         return st;
     if (!str_to_u64(db_value(db_result(db, when), 0, 0), UINT64_MAX, &stamp.made_xid) ||
-        !verify_read_us(db_value(db_result(db, when), 0, 1), &stamp.made_us))
+        !chain_read_us(db_value(db_result(db, when), 0, 1), &stamp.made_us))
         return ST_INTERNAL;
     leave_out_stuck(step, heads, n_heads);
     if (step->n == 0)

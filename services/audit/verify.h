@@ -11,7 +11,6 @@
 #define SERVICES_AUDIT_VERIFY_H
 
 #include "services/audit/chain.h"
-#include "services/audit/note.h"
 
 /* -- what was found --------------------------------------------------------------------------- */
 

@@ -7,20 +7,6 @@ static bool read_hash(struct str hex, uint8_t hash[SHA256_BYTES])
     return hex_read(hex, hash, SHA256_BYTES);
 }
 
-/* A time that an int64_t holds, with room to reckon. */
-#define US_MAX (INT64_C(1) << 60)
-
-bool verify_read_us(struct str text, int64_t *us)
-{
-    const bool is_negative = text.n > 0 && text.p[0] == '-';
-    uint64_t value;
-
-    if (!str_to_u64(str_skip(text, is_negative ? 1 : 0), US_MAX, &value))
-        return false;
-    *us = is_negative ? -(int64_t)value : (int64_t)value;
-    return true;
-}
-
 /* Ids between commas and hashes without anything between: the same number of both. */
 static bool read_items(struct str ids, struct str hashes, struct arena *arena,
                        struct chain_block *out)
@@ -56,7 +42,7 @@ static bool read_marks(struct str places, struct str times, struct arena *arena,
         uint64_t place;
 
         if (!str_to_u64(str_cut(&places, ','), out->n, &place) || (int64_t)place <= last ||
-            !verify_read_us(str_cut(&times, ','), &mark->created_us))
+            !chain_read_us(str_cut(&times, ','), &mark->created_us))
             return false;
         mark->place = last = (int64_t)place;
     }
@@ -75,7 +61,7 @@ bool verify_read_block(const struct db_rows *rows, size_t row, struct arena *are
                                  }};
     return sealed->number > 0 && sealed->number <= BLOCK_NUMBER_MAX && sealed->entries > 0 &&
            sealed->entries <= BLOCK_NUMBER_MAX && sealed->key_id.n <= CHAIN_KEY_ID_MAX &&
-           verify_read_us(db_value(rows, row, VERIFY_MADE_US), &sealed->made_us) &&
+           chain_read_us(db_value(rows, row, VERIFY_MADE_US), &sealed->made_us) &&
            str_to_u64(db_value(rows, row, VERIFY_LAST_XID), UINT64_MAX, &sealed->last_xid) &&
            str_to_u64(db_value(rows, row, VERIFY_MADE_XID), UINT64_MAX, &sealed->made_xid) &&
            uuid_parse(db_value(rows, row, VERIFY_LAST_REQUEST_ID), &out->last_request_id) &&
@@ -149,6 +135,6 @@ struct verify_covered verify_read_covered(const struct db_rows *rows, size_t row
     covered.is_unreadable =
         !uuid_parse(db_value(rows, row, REQUEST_ID), &entry->place.request_id) ||
         !str_to_u64(db_value(rows, row, XID), UINT64_MAX, &entry->place.xid) ||
-        !verify_read_us(db_value(rows, row, CREATED_US), &entry->created_us);
+        !chain_read_us(db_value(rows, row, CREATED_US), &entry->created_us);
     return covered;
 }

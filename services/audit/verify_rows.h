@@ -30,8 +30,6 @@ enum verify_block_column {
     VERIFY_BLOCK_COLUMNS
 };
 
-/* Unix microseconds as audit.us() writes them; anything else leaves *us as it is. */
-bool verify_read_us(struct str text, int64_t *us);
 /* But for its organization, its entries, and what is known of its hash. */
 MUST_CHECK bool verify_read_block(const struct db_rows *rows, size_t row, struct arena *arena,
                                   struct verify_block *out);

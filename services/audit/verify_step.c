@@ -380,7 +380,7 @@ static void add_head(struct buf *out, const struct db_rows *rows, const struct a
         buf_add(out, STR("null"));
         return;
     }
-    (void)verify_read_us(db_value(rows, 0, 3), &made_us);
+    (void)chain_read_us(db_value(rows, 0, 3), &made_us);
     buf_char(out, '{');
     json_add_integer(out, "number", db_value_int(rows, 0, 0));
     json_add_integer(out, "entries", db_value_int(rows, 0, 1));
