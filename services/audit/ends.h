@@ -13,7 +13,7 @@
 
 #include "common/db/db.h"
 #include "services/audit/chain.h"
-#include "services/audit/verify_rows.h"
+#include "services/audit/verify.h"
 
 /* How far everything is sealed: the greatest place of any block. All zero = nothing is. */
 struct ends_place {

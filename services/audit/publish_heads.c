@@ -10,7 +10,7 @@
 #include "common/json/json.h"
 #include "proto/headers.h"
 #include "proto/subject.h"
-#include "services/audit/verify_rows.h"
+#include "services/audit/chain.h"
 
 enum { HEADS_MAX = 500, BACK_MAX = 1000, TIMEOUT_US = 10 * 1000 * 1000 };
 

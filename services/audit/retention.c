@@ -21,7 +21,7 @@
 #include "common/json/fields.h"
 #include "common/json/json.h"
 #include "services/audit/audit.h"
-#include "services/audit/verify_rows.h"
+#include "services/audit/chain.h"
 
 enum { HOUR_S = 3600, MINUTE_S = 60, TIMEOUT_US = 30 * 1000 * 1000, ROWS_MAX = 1000 };
 

@@ -7,7 +7,7 @@
 #include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/db/params.h"
-#include "services/audit/verify_rows.h"
+#include "services/audit/chain.h"
 
 enum { ENTRIES_MAX = 5000, TIMEOUT_US = 20 * 1000 * 1000, BACK_MAX = 100 * 1000 };
 

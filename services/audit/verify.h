@@ -5,14 +5,15 @@
  *          that it names is there and unchanged. Then along the entries: every one that must be in
  *          a block is, once. What is found is counted by kind, the first of each kind is named, and
  *          the walk goes on.
- * Threads  Any; pure.
+ * Threads  Any; pure. What reads rows is the db's.
  */
 #ifndef SERVICES_AUDIT_VERIFY_H
 #define SERVICES_AUDIT_VERIFY_H
 
+#include "common/db/db.h"
 #include "services/audit/chain.h"
 
-/* -- what was found --------------------------------------------------------------------------- */
+/* -- what was found ---------------------------------------------------------------------------- */
 
 enum verify_kind {
     VERIFY_CHANGED,       /* the entry differs from what was sealed */
@@ -47,7 +48,7 @@ bool verify_is_fine(const struct verify_report *report);
 void verify_find(struct verify_report *report, enum verify_kind kind, const struct uuid *request_id,
                  int64_t block, const char *detail);
 
-/* -- along the chain -------------------------------------------------------------------------- */
+/* -- along the chain --------------------------------------------------------------------------- */
 
 /* How far the chain has been walked. */
 struct verify_chain {
@@ -106,7 +107,7 @@ void verify_notes(const struct note *notes, size_t n, const struct audit_keys *k
 void verify_given_head(const struct verify_chain *chain, int64_t head_number,
                        struct verify_report *report);
 
-/* -- along the entries ------------------------------------------------------------------------ */
+/* -- along the entries ------------------------------------------------------------------------- */
 
 /* An entry and the block that names it, or else the one in whose reach it lies. */
 struct verify_covered {
@@ -137,5 +138,31 @@ bool verify_covered(const struct verify_covered *covered, const struct verify_se
    retention has dropped nothing meanwhile. */
 void verify_count(const struct verify_chain *chain, int64_t met, bool is_settled,
                   struct verify_report *report);
+
+/* -- blocks from rows of the database ---------------------------------------------------------- */
+
+/* The columns of a statement that reads whole blocks. */
+enum verify_block_column {
+    VERIFY_NUMBER,
+    VERIFY_PREVIOUS_HASH,
+    VERIFY_ENTRIES,
+    VERIFY_LAST_XID,
+    VERIFY_LAST_REQUEST_ID,
+    VERIFY_MADE_XID,
+    VERIFY_MADE_US,
+    VERIFY_KEY_ID,
+    VERIFY_BLOCK_HASH,
+    VERIFY_SIGNATURE,
+    VERIFY_REQUEST_IDS,
+    VERIFY_ENTRY_HASHES,
+    VERIFY_IMPLAUSIBLE_PLACES,
+    VERIFY_IMPLAUSIBLE_US,
+    VERIFY_BLOCK_COLUMNS
+};
+
+/* But for its organization, its entries, and what is known of its hash. What is read lives in the arena.
+   False: we cannot have written the row. */
+MUST_CHECK bool verify_read_block(const struct db_rows *rows, size_t row, struct arena *arena,
+                                  struct verify_block *out);
 
 #endif

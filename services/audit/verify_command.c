@@ -9,11 +9,12 @@
 #include <inttypes.h>
 
 #include "audit_sql.h"
+#include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "proto/subject.h"
 #include "services/audit/audit.h"
 #include "services/audit/ends.h"
-#include "services/audit/verify_rows.h"
+#include "services/audit/verify.h"
 #include "services/audit/verify_step.h"
 
 /* What one step looks at; a step holds up the commands behind it. */
@@ -114,6 +115,41 @@ static void verify_query(struct command *command, struct db *db, void *service)
 
 /* -- looking along the chain ------------------------------------------------------------------ */
 
+/* The hash that stands behind a row of list_blocks.sql, if there is one; malformed ones are none that
+   a block can have. */
+static const uint8_t *read_published(const struct db_rows *rows, size_t row, struct arena *arena)
+{
+    struct str published = db_value(rows, row, VERIFY_BLOCK_COLUMNS);
+    uint8_t *hash = arena_alloc(arena, SHA256_BYTES);
+
+    if (published.p == NULL)
+        return NULL;
+    (void)hex_read(published, hash, SHA256_BYTES);
+    return hash;
+}
+
+/* The rows of list_block_entries.sql from *row that belong to the block: *row moves behind them. */
+static const struct verify_entry *read_entries(const struct db_rows *rows, size_t *row,
+                                               int64_t block, size_t n, struct arena *arena)
+{
+    struct verify_entry *entries = ARENA_ARRAY(arena, struct verify_entry, n);
+
+    for (size_t i = 0; *row < db_rows_count(rows) && db_value_int(rows, *row, 0) <= block;
+         (*row)++) {
+        struct str fields[CHAIN_FIELDS];
+
+        if (db_value_int(rows, *row, 0) < block || i == n)
+            continue;
+        for (int field = 0; field < CHAIN_FIELDS; field++)
+            fields[field] = db_value(rows, *row, 1 + field);
+        entries[i].is_there = fields[CHAIN_REQUEST_ID].p != NULL;
+        if (entries[i].is_there)
+            chain_hash_entry(fields, arena, entries[i].hash);
+        i++;
+    }
+    return entries;
+}
+
 static void look_at_block(struct verify_step *verify, struct command *command, struct db *db,
                           const struct audit_keys *keys, int64_t dropped_us, size_t i,
                           size_t *entry)
@@ -126,9 +162,9 @@ static void look_at_block(struct verify_step *verify, struct command *command, s
         return;
     }
     block.sealed.organization_id = command->caller.organization_id;
-    block.published_hash = verify_read_published(blocks, i, command->arena);
-    block.entries = verify_read_entries(db_result(db, verify->second), entry, block.sealed.number,
-                                        block.sealed.n, command->arena);
+    block.published_hash = read_published(blocks, i, command->arena);
+    block.entries = read_entries(db_result(db, verify->second), entry, block.sealed.number,
+                                 block.sealed.n, command->arena);
     if (verify->head_number == block.sealed.number)
         block.kept_hash = verify->head_hash;
     verify_block(&verify->chain, &block, keys, dropped_us, command->arena, &verify->report);
@@ -201,18 +237,51 @@ static bool is_settled(const struct verify_step *verify, struct command *command
     return notes_reach(notes, n, keys, command->arena) == verify->dropped_us;
 }
 
+/* The columns of list_covered_entries.sql. */
+enum covered_column {
+    REQUEST_ID,
+    XID,
+    CREATED_US,
+    CREATED_AT, /* as the database writes it: the next step goes on there */
+    BLOCK,
+    IS_SEALED,
+    IS_MARKED,
+    IS_KNOWN,
+    IS_AHEAD,
+};
+
+/* But for its organization. */
+static struct verify_covered read_covered(const struct db_rows *rows, size_t row)
+{
+    struct verify_covered covered = {
+        .entry.is_implausible = db_value_bool(rows, row, IS_MARKED),
+        .block = db_value_int(rows, row, BLOCK),
+        .is_sealed = db_value_bool(rows, row, IS_SEALED),
+        .is_known = db_value_bool(rows, row, IS_KNOWN),
+        .is_ahead = db_value_bool(rows, row, IS_AHEAD),
+    };
+    struct block_entry *entry = &covered.entry;
+
+    covered.is_unreadable =
+        !uuid_parse(db_value(rows, row, REQUEST_ID), &entry->place.request_id) ||
+        !str_to_u64(db_value(rows, row, XID), UINT64_MAX, &entry->place.xid) ||
+        !chain_read_us(db_value(rows, row, CREATED_US), &entry->created_us);
+    return covered;
+}
+
 static bool is_as_last(const struct verify_step *verify, const struct db_rows *rows, size_t row)
 {
     struct uuid id;
 
-    return verify->has_begun && uuid_parse(db_value(rows, row, 0), &id) &&
-           uuid_equal(&id, &verify->after) && str_equal(db_value(rows, row, 3), verify->at);
+    return verify->has_begun && uuid_parse(db_value(rows, row, REQUEST_ID), &id) &&
+           uuid_equal(&id, &verify->after) &&
+           str_equal(db_value(rows, row, CREATED_AT), verify->at);
 }
 
 static void look_at_entry(struct verify_step *verify, struct command *command,
                           const struct db_rows *rows, size_t row, const struct verify_seal *seal)
 {
-    struct verify_covered covered = verify_read_covered(rows, row);
+    struct verify_covered covered = read_covered(rows, row);
 
     covered.entry.place.organization_id = command->caller.organization_id;
     verify->entries++;
@@ -226,7 +295,7 @@ static void look_at_entry(struct verify_step *verify, struct command *command,
     }
     verify->after = covered.entry.place.request_id;
     verify->after_us = covered.entry.created_us;
-    verify->at = arena_str(command->arena, db_value(rows, row, 3));
+    verify->at = arena_str(command->arena, db_value(rows, row, CREATED_AT));
     verify->has_begun = true;
 }
 

@@ -10,7 +10,7 @@
 #include "common/json/fields.h"
 #include "common/json/json.h"
 #include "services/audit/list.h"
-#include "services/audit/verify_rows.h"
+#include "services/audit/verify.h"
 
 #define COUNT_MAX BLOCK_NUMBER_MAX
 
