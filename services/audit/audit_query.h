@@ -1,6 +1,6 @@
 /*
  * audit_query - what GET /audit is asked for, read strictly: from the query string, or from the
- * body of v1.audit.entries.
+ * body of v1.audit.entries; and where a page of a list of this service begins.
  *
  * What     per_page (1 to 100, default 50), starting_after, and the filters operation, outcome,
  *          api_key_id, conversation_id, created_at_after and created_at_before (Unix seconds, both
@@ -8,15 +8,14 @@
  *          percent-decoded, `+` is a space. In a body they are members: texts, or numbers for
  *          what is one. Anything else is an error that names the parameter.
  * Owns     Decoded values live in the arena.
- * Threads  Any; pure.
+ * Threads  Any; pure but for the clock, by which cursors expire.
  */
 #ifndef SERVICES_AUDIT_AUDIT_QUERY_H
 #define SERVICES_AUDIT_AUDIT_QUERY_H
 
-#include "common/base/arena.h"
-#include "common/base/uuid.h"
+#include "common/actor/command.h"
+#include "common/crypto/cursor.h"
 #include "common/json/fields.h"
-#include "proto/outcome.h"
 
 #define AUDIT_PER_PAGE_DEFAULT 50
 #define AUDIT_PER_PAGE_MAX     100
@@ -44,5 +43,31 @@ bool audit_query_read_body(struct str body, struct arena *arena, struct audit_qu
 /* What a cursor of this list is bound to: organization, filters and page size. */
 struct str audit_query_binding(const struct audit_query *query, const struct uuid *organization_id,
                                struct arena *arena);
+
+/* -- pages ------------------------------------------------------------------------------------- */
+
+/* Where a page of a list begins and the next one does: behind the row of an id. */
+
+/* The last row of a page. */
+struct page_place {
+    struct uuid id;
+    int64_t us; /* its time, which need not be the one in its id */
+};
+
+/* As operators type it and convctl shows it: the id; with `@` and Unix microseconds, where its time is
+   not the one in its id. */
+#define PAGE_TEXT_MAX (UUID_TEXT + 1 + 18)
+MUST_CHECK bool page_read_text(struct str text, struct page_place *out);
+/* Appends that time as the member `from_us`, if it is not the one in the id. */
+void page_write_us(const struct page_place *place, struct buf *out);
+
+/* False: `cursor` is not ours for that binding, or has expired. */
+bool page_read(const struct cursor_keys *keys, struct str binding, struct str cursor,
+               struct page_place *behind);
+/* Refuses such a cursor. */
+enum status page_refuse(struct command *command);
+/* Appends the member `pages`. `last` is what the next page begins behind; NULL = none. */
+void page_write(const struct cursor_keys *keys, struct str binding, int per_page,
+                const struct page_place *last, struct buf *out);
 
 #endif

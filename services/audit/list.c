@@ -8,111 +8,37 @@
  *          fewer than it could, or none, and still say where the next one begins
  */
 /*
+ * audit.export - the next entries of an organization's audit log, oldest first.
+ *
+ * Answer   ok: {"entries": [audit_log...], "position": the body of the next step}; no position at
+ *          the end. Or parameter_invalid
+ * Place    behind the entry with the id `from`, whose time is in it unless it says so
+ */
+/*
  * audit.changes - one page of the log of changes, newest first.
  *
  * Answer   ok: {"changes": [{id, created_at, who, user_id, change, target, detail, address}...],
  *          "pages"}; or parameter_invalid, invalid_cursor
  */
-
-#include "services/audit/list.h"
-#include "proto/subject.h"
-
 #include <inttypes.h>
-#include <string.h>
 
 #include "audit_sql.h"
-#include "common/base/clock.h"
-#include "common/json/fields.h"
 #include "common/json/json.h"
+#include "proto/subject.h"
 #include "services/audit/audit.h"
 #include "services/audit/audit_query.h"
-#include "services/audit/chain.h"
 
-/* A position is an id; with its time behind it, where that is not the one in the id. */
-enum { ID_BYTES = sizeof(struct uuid), PLACE_BYTES = ID_BYTES + sizeof(int64_t) };
-
-static int64_t own_us(const struct uuid *id)
-{
-    return uuid_v7_ms(id) * 1000;
-}
-
-/* The last microsecond that an entry can have: before the year 10900. */
-#define US_MAX (INT64_C(281803795199) * 1000000 + 999999)
-
-bool page_read_text(struct str text, struct page_place *out)
-{
-    const struct str id = str_cut(&text, '@');
-    uint64_t us;
-
-    if (!uuid_parse(id, &out->id))
-        return false;
-    out->us = own_us(&out->id);
-    if (text.n == 0)
-        return true;
-    if (!str_to_u64(text, US_MAX, &us))
-        return false;
-    out->us = (int64_t)us;
-    return true;
-}
-
-void page_write_us(const struct page_place *place, struct buf *out)
-{
-    if (place->us != own_us(&place->id) && place->us >= 0 && place->us <= US_MAX)
-        json_add_integer(out, "from_us", place->us);
-}
-
-bool page_read(const struct cursor_keys *keys, struct str binding, struct str cursor,
-               struct page_place *behind)
-{
-    uint8_t position[CURSOR_POSITION_MAX];
-    size_t n;
-
-    if (!cursor_read(keys, binding, cursor, clock_us(), position, &n) ||
-        (n != ID_BYTES && n != PLACE_BYTES))
-        return false;
-    memcpy(&behind->id, position, ID_BYTES);
-    behind->us = own_us(&behind->id);
-    if (n == PLACE_BYTES)
-        memcpy(&behind->us, position + ID_BYTES, sizeof(behind->us));
-    return true;
-}
-
-enum status page_refuse(struct command *command)
-{
-    return command_refuse(command, OUTCOME_INVALID_CURSOR, "starting_after",
-                          "is not a cursor of this list, or has expired");
-}
-
-void page_write(const struct cursor_keys *keys, struct str binding, int per_page,
-                const struct page_place *last, struct buf *out)
-{
-    uint8_t position[PLACE_BYTES];
-    char text[CURSOR_TEXT_MAX + 1];
-
-    json_add_key(out, "pages");
-    buf_char(out, '{');
-    json_add_text(out, "type", STR("pages"));
-    json_add_integer(out, "per_page", per_page);
-    if (last != NULL) {
-        const bool has_own_time = last->us == own_us(&last->id);
-
-        memcpy(position, &last->id, ID_BYTES);
-        memcpy(position + ID_BYTES, &last->us, sizeof(last->us));
-        cursor_make(keys, binding,
-                    (struct str){(const char *)position, has_own_time ? ID_BYTES : PLACE_BYTES},
-                    clock_us(), text);
-        json_add_key(out, "next");
-        buf_char(out, '{');
-        json_add_text(out, "starting_after", str_of(text));
-        buf_char(out, '}');
-    }
-    buf_char(out, '}');
-}
+/* -- audit.list, audit.entries ----------------------------------------------------------------- */
 
 enum { LOOKED_AT_MAX = 1000 };
 
 /* Looking at so many costs as much as a get. */
 enum { ENTRIES_A_UNIT = 25 };
+
+static struct str number(struct arena *arena, int64_t value)
+{
+    return str_of(arena_printf(arena, "%" PRId64, value));
+}
 
 enum list_column { IS_MATCH = ENTRY_COLUMNS, IS_LIMIT, LOOKED_AT };
 
@@ -167,15 +93,15 @@ static void list_query(struct command *command, struct db *db, void *service)
     uuid_format(&list->behind.id, behind);
     const db_param params[] = {
         str_of(organization),
-        str_of(arena_printf(arena, "%" PRId64, list->behind.us)),
+        number(arena, list->behind.us),
         str_of(behind),
-        str_of(arena_printf(arena, "%" PRId64, (query->after_s + 1) * 1000000)),
-        str_of(arena_printf(arena, "%d", query->per_page + 1)),
+        number(arena, (query->after_s + 1) * 1000000),
+        number(arena, query->per_page + 1),
         query->operation,
         query->outcome,
         query->api_key_id,
         query->conversation_id,
-        str_of(arena_printf(arena, "%d", LOOKED_AT_MAX)),
+        number(arena, LOOKED_AT_MAX),
     };
     list->page = db_add(db, SQL_LIST_ENTRIES, params, ARRAY_SIZE(params));
 }
@@ -186,6 +112,18 @@ static struct page_place place_of(const struct db_rows *rows, size_t row)
 
     (void)uuid_parse(db_value(rows, row, ENTRY_REQUEST_ID), &place.id);
     return place;
+}
+
+/* The first n rows. */
+static void write_entries(struct buf *out, const struct db_rows *rows, size_t n)
+{
+    buf_char(out, '[');
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0)
+            buf_char(out, ',');
+        entry_write(rows, i, out);
+    }
+    buf_char(out, ']');
 }
 
 static uint32_t cost_of(const struct db_rows *rows)
@@ -214,13 +152,8 @@ static enum status list_reply(struct command *command, struct db *db, void *serv
         last = place_of(rows, shown - 1);
     if (shown > 0 && !db_value_bool(rows, shown - 1, IS_MATCH))
         shown--;
-    buf_add(out, STR("{\"type\":\"audit_log.list\",\"audit_logs\":["));
-    for (size_t i = 0; i < shown; i++) {
-        if (i > 0)
-            buf_char(out, ',');
-        entry_write(rows, i, out);
-    }
-    buf_char(out, ']');
+    buf_add(out, STR("{\"type\":\"audit_log.list\",\"audit_logs\":"));
+    write_entries(out, rows, shown);
     page_write(&self->keys, list->binding, list->query.per_page, has_more ? &last : NULL, out);
     buf_char(out, '}');
     return ST_OK;
@@ -242,7 +175,121 @@ const struct command_handler audit_list = {
     .reply = list_reply,
 };
 
-enum { PER_PAGE_DEFAULT = 50, PER_PAGE_MAX = 100 };
+/* -- audit.export ------------------------------------------------------------------------------ */
+
+enum { ENTRIES_A_STEP = 1000 };
+
+/* Reading so many costs as much as a get. */
+enum { EXPORTED_A_UNIT = 8 };
+
+struct export_body {
+    struct field_int after, before; /* Unix seconds, both strict */
+    struct str from;
+    struct field_int from_us; /* its time, where that is not the one in its id */
+};
+
+static const struct field export_fields[] = {
+    {.name = "after",
+     .kind = FIELD_INT,
+     .max = AUDIT_SECONDS_MAX,
+     .offset = offsetof(struct export_body, after)},
+    {.name = "before",
+     .kind = FIELD_INT,
+     .max = AUDIT_SECONDS_MAX,
+     .offset = offsetof(struct export_body, before)},
+    {.name = "from",
+     .kind = FIELD_TEXT,
+     .min = 1,
+     .max = PAGE_TEXT_MAX,
+     .offset = offsetof(struct export_body, from)},
+    {.name = "from_us",
+     .kind = FIELD_INT,
+     .max = AUDIT_SECONDS_MAX * 1000000,
+     .offset = offsetof(struct export_body, from_us)},
+    FIELDS_END,
+};
+
+struct audit_export {
+    struct export_body body; /* first: what the fields are read into */
+    struct page_place from;
+    size_t page; /* index of the statement */
+};
+
+static enum status export_parse(struct command *command, void *service)
+{
+    struct audit_export *export = command->input;
+
+    if (export->body.from.p != NULL && !page_read_text(export->body.from, &export->from))
+        return command_refuse(command, OUTCOME_PARAMETER_INVALID, "from",
+                              "must be the position of an entry");
+    return ST_OK;
+}
+
+static void export_query(struct command *command, struct db *db, void *service)
+{
+    struct audit_export *export = command->input;
+    const struct export_body *body = &export->body;
+    const int64_t after_us = body->after.given ? (body->after.value + 1) * 1000000 : 0;
+    const int64_t from_us = body->from_us.given ? body->from_us.value : export->from.us;
+    char organization[UUID_TEXT + 1], from[UUID_TEXT + 1];
+
+    uuid_format(&command->caller.organization_id, organization);
+    uuid_format(&export->from.id, from);
+    /* Behind no entry in particular: the nil id sorts before all of its millisecond. */
+    const db_param params[] = {
+        str_of(organization),
+        number(command->arena, from_us > after_us ? from_us : after_us),
+        from_us >= after_us ? str_of(from) : STR("00000000-0000-0000-0000-000000000000"),
+        number(command->arena,
+               (body->before.given ? body->before.value : AUDIT_SECONDS_MAX + 1) * 1000000),
+        number(command->arena, ENTRIES_A_STEP),
+    };
+    export->page = db_add(db, SQL_LIST_ENTRIES_FORWARD, params, ARRAY_SIZE(params));
+}
+
+/* Behind the last row. */
+static void add_position(struct buf *out, const struct export_body *body,
+                         const struct db_rows *rows, size_t last)
+{
+    const struct page_place place = place_of(rows, last);
+
+    json_add_key(out, "position");
+    buf_char(out, '{');
+    json_add_text(out, "from", db_value(rows, last, ENTRY_REQUEST_ID));
+    page_write_us(&place, out);
+    if (body->before.given)
+        json_add_integer(out, "before", body->before.value);
+    buf_char(out, '}');
+}
+
+static enum status export_reply(struct command *command, struct db *db, void *service)
+{
+    const struct audit_export *export = command->input;
+    const struct db_rows *rows = db_result(db, export->page);
+    struct buf *out = &command->reply;
+    size_t n = db_rows_count(rows);
+
+    command->cost += (uint32_t)n / EXPORTED_A_UNIT;
+    buf_add(out, STR("{\"entries\":"));
+    write_entries(out, rows, n);
+    if (n == ENTRIES_A_STEP)
+        add_position(out, &export->body, rows, n - 1);
+    buf_char(out, '}');
+    return ST_OK;
+}
+
+const struct command_handler audit_export = {
+    .subject = SUBJECT_AUDIT_EXPORT,
+    .needs_organization = true,
+    .fields = export_fields,
+    .input_size = sizeof(struct audit_export),
+    .may_be_empty = true,
+    .parse = export_parse,
+    .query = export_query,
+    .reply = export_reply,
+};
+
+/* -- audit.changes ----------------------------------------------------------------------------- */
 
 /* Of a page, and of a row of it without its detail. */
 enum { BYTES_MAX = 256 * 1024, ROW_BYTES = 1024 };
@@ -257,11 +304,11 @@ struct changes {
     size_t page; /* index of the statement */
 };
 
-static const struct field fields[] = {
+static const struct field changes_fields[] = {
     {.name = "per_page",
      .kind = FIELD_INT,
      .min = 1,
-     .max = PER_PAGE_MAX,
+     .max = AUDIT_PER_PAGE_MAX,
      .offset = offsetof(struct changes, per_page)},
     {.name = "starting_after",
      .kind = FIELD_TEXT,
@@ -278,7 +325,7 @@ static enum status changes_parse(struct command *command, void *service)
     char organization[UUID_TEXT + 1];
 
     if (!changes->per_page.given)
-        changes->per_page.value = PER_PAGE_DEFAULT;
+        changes->per_page.value = AUDIT_PER_PAGE_DEFAULT;
     uuid_format(&command->caller.organization_id, organization);
     changes->binding = str_of(arena_printf(command->arena, "audit.changes\n%s\n%" PRId64 "\n",
                                            organization, changes->per_page.value));
@@ -298,7 +345,7 @@ static void changes_query(struct command *command, struct db *db, void *service)
     const db_param params[] = {
         str_of(organization),
         changes->starting_after.p != NULL ? str_of(behind) : STR_NONE,
-        str_of(arena_printf(command->arena, "%" PRId64, changes->per_page.value + 1)),
+        number(command->arena, changes->per_page.value + 1),
     };
     changes->page = db_add(db, SQL_LIST_CHANGES, params, 3);
 }
@@ -360,7 +407,7 @@ static enum status changes_reply(struct command *command, struct db *db, void *s
 const struct command_handler audit_changes = {
     .subject = SUBJECT_AUDIT_CHANGES,
     .needs_organization = true,
-    .fields = fields,
+    .fields = changes_fields,
     .input_size = sizeof(struct changes),
     .may_be_empty = true,
     .parse = changes_parse,

@@ -9,7 +9,7 @@
 #include "common/base/log.h"
 #include "common/json/fields.h"
 #include "common/json/json.h"
-#include "services/audit/list.h"
+#include "services/audit/audit_query.h"
 #include "services/audit/verify.h"
 
 #define COUNT_MAX BLOCK_NUMBER_MAX
