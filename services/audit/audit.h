@@ -2,8 +2,12 @@
  * audit - the service that keeps the audit log: it takes the entries of what ended in the gateway
  * and serves GET /audit and the log of changes.
  *
- * Threads  struct audit is shared by the actors and read-only after start, except for what
- *          audit_upkeep() keeps, which only the first actor's thread touches.
+ * Owns     main.c has the only struct audit; handlers and upkeep get it as `service`. What a command
+ *          needs lives in its arena.
+ * Threads  Handlers run on the actors' threads. struct audit is read-only once the service has
+ *          started, except for its last members: only the first actor's thread runs audit_upkeep().
+ * Fails    A statement that fails is the actor's to answer for (common/actor/actor.h); upkeep is
+ *          tried again later.
  */
 #ifndef SERVICES_AUDIT_AUDIT_H
 #define SERVICES_AUDIT_AUDIT_H
@@ -18,13 +22,15 @@
 #define RETENTION_MONTHS_MAX 1200
 
 struct audit {
-    struct cursor_keys keys;
-    struct audit_keys signing;
-    int64_t retention_months; /* 0 = for ever */
+    struct cursor_keys keys;   /* sign the cursors of its lists */
+    struct audit_keys signing; /* sign and check blocks and notes */
+    int64_t retention_months; /* how long entries are kept, unless an organization keeps its own for
+                                  longer; 0 = for ever */
 
-    /* audit_upkeep()'s own. */
-    int64_t partitions_due_us, unpartitioned_due_us; /* clock_mono_us() */
-    struct metric *unpartitioned;
+    /* Of audit_upkeep(): when it next makes partitions, and when it next counts entries that are in
+       none of them; both in microseconds of clock_mono_us(). */
+    int64_t partitions_due_us, unpartitioned_due_us;
+    struct metric *unpartitioned; /* the gauge of that count */
 };
 
 extern const struct command_handler audit_append;
@@ -38,7 +44,21 @@ extern const struct command_handler audit_set_retention;
 /* One INSERT a batch, for the entries handed in with append and those of the lists themselves. */
 extern const struct audit_sink audit_service_sink;
 
-/* Months made ahead, and the default partition watched. */
+/* What the gateway reports of a request that it answered by itself, as sent. */
+struct audit_append_fields {
+    struct str operation;   /* HEADER_OPERATION */
+    struct str http_status; /* HEADER_STATUS */
+    struct str code;        /* HEADER_CODE; STR_NONE = none */
+    struct str resource_id; /* HEADER_RESOURCE; STR_NONE = none */
+    struct str contact_id;  /* HEADER_CONTACT; STR_NONE = none */
+};
+
+/* NULL, or the name of the header that is missing or malformed; *out is then untouched. */
+const char *audit_append_read(const struct caller *caller, const struct audit_append_fields *fields,
+                              struct audit_log_entry *out);
+
+/* Makes the partitions of coming months, and counts what is in the default one. audit_upkeep_open() is
+   called once, before the actors start. */
 void audit_upkeep_open(struct audit *audit);
 void audit_upkeep(struct db *db, struct arena *arena, void *service);
 

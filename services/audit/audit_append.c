@@ -1,4 +1,4 @@
-#include "services/audit/audit_append.h"
+#include "services/audit/audit.h"
 
 #include "audit_log_sql.h"
 #include "audit_sql.h"
@@ -6,7 +6,6 @@
 #include "proto/headers.h"
 #include "proto/outcome.h"
 #include "proto/subject.h"
-#include "services/audit/audit.h"
 
 /*
  * audit.append - one entry for a request that ended in the gateway.

@@ -22,12 +22,13 @@
 #define AUDIT_SECONDS_MAX      253402300799 /* the end of the year 9999 */
 
 struct audit_query {
-    int per_page;
-    struct str starting_after; /* as sent; STR_NONE = the first page */
-    struct str operation;      /* STR_NONE = any, as in the next three */
-    struct str outcome;
-    struct str api_key_id; /* a canonical UUID */
+    int per_page;              /* entries of a page, 1 to AUDIT_PER_PAGE_MAX */
+    struct str starting_after; /* the cursor as sent, not yet checked; STR_NONE = the first page */
+    struct str operation;  /* a name of proto/operation.def; STR_NONE = any, as in the next three */
+    struct str outcome;    /* allowed, denied, rejected or error */
+    struct str api_key_id; /* a UUID in lower case, as the next one */
     struct str conversation_id;
+    /* Unix seconds. */
     int64_t after_s;  /* entries of later seconds only; -1 = from the beginning */
     int64_t before_s; /* entries of earlier seconds only; AUDIT_SECONDS_MAX + 1 = to the end */
 };

@@ -1,4 +1,4 @@
-#include "services/audit/audit_append.h"
+#include "services/audit/audit.h"
 
 #include <criterion/criterion.h>
 
