@@ -16,7 +16,7 @@ CREATE TABLE webhook.endpoints (
   url             text        NOT NULL,
   events          text[]      NOT NULL CHECK (cardinality(events) > 0),
   signing         boolean     NOT NULL,
-  secret          bytea       NOT NULL, -- sealed: common/crypto/crypto.h
+  secret          bytea       NOT NULL, -- sealed: common/crypto/seal.h
   enabled         boolean     NOT NULL DEFAULT true,
   created_at      timestamptz NOT NULL DEFAULT now(),
   updated_at      timestamptz NOT NULL DEFAULT now(),
