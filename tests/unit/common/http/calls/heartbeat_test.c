@@ -1,6 +1,6 @@
-#include <criterion/criterion.h>
+#include "common/http/calls.h"
 
-#include "common/http/heartbeat.h"
+#include <criterion/criterion.h>
 
 Test(heartbeat, is_silent_until_the_bus_has_answered_on_this_link)
 {
