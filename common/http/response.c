@@ -1,5 +1,6 @@
 #include "common/http/response.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/clock.h"
@@ -9,42 +10,63 @@
 #define NUMBER_CAPACITY 24
 #define HEADERS_USUAL   11 /* what programs add to those of their form, and what each response has */
 
+/* -- statuses -------------------------------------------------------------------------------- */
+
+/* Every status that our programs answer with, the one that stands for any other at the end. */
+static const struct {
+    int status;
+    const char *reason;
+} statuses[RESPONSE_STATUSES] = {
+    {200, "OK"},
+    {201, "Created"},
+    {304, "Not Modified"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {406, "Not Acceptable"},
+    {409, "Conflict"},
+    {413, "Content Too Large"},
+    {415, "Unsupported Media Type"},
+    {417, "Expectation Failed"},
+    {429, "Too Many Requests"},
+    {503, "Service Unavailable"},
+    {500, "Internal Server Error"},
+};
+
+static size_t index_of(int status)
+{
+    size_t i = 0;
+
+    while (i < RESPONSE_STATUSES - 1 && statuses[i].status != status)
+        i++;
+    return i;
+}
+
 const char *reason_of(int status)
 {
-    switch (status) {
-    case 200:
-        return "OK";
-    case 201:
-        return "Created";
-    case 304:
-        return "Not Modified";
-    case 400:
-        return "Bad Request";
-    case 401:
-        return "Unauthorized";
-    case 403:
-        return "Forbidden";
-    case 404:
-        return "Not Found";
-    case 405:
-        return "Method Not Allowed";
-    case 406:
-        return "Not Acceptable";
-    case 409:
-        return "Conflict";
-    case 413:
-        return "Content Too Large";
-    case 415:
-        return "Unsupported Media Type";
-    case 417:
-        return "Expectation Failed";
-    case 429:
-        return "Too Many Requests";
-    case 503:
-        return "Service Unavailable";
-    default:
-        return "Internal Server Error";
+    return statuses[index_of(status)].reason;
+}
+
+void response_counts_open(struct response_counts *counts, const char *name, const char *labels,
+                          int never)
+{
+    char all[96];
+
+    for (size_t i = 0; i < RESPONSE_STATUSES; i++) {
+        if (statuses[i].status == never)
+            continue;
+        snprintf(all, sizeof(all), "%sstatus=\"%d\"", labels, statuses[i].status);
+        counts->by_status[i] = metric_counter(name, all, "Requests answered");
     }
+}
+
+void response_counts_add(const struct response_counts *counts, int status)
+{
+    struct metric *of_status = counts->by_status[index_of(status)];
+
+    metric_add(of_status != NULL ? of_status : counts->by_status[RESPONSE_STATUSES - 1], 1);
 }
 
 /* -- headers --------------------------------------------------------------------------------- */

@@ -1,11 +1,11 @@
 /*
- * response - how a response of our HTTP programs is put together, sent and logged.
+ * response - how a response of our HTTP programs is put together, sent, logged and counted.
  *
  * What     Begin, add what the program has to add, send. A body that goes with a status from 400 on
  *          is what stands under "errors" of an `error.list`, the same in the API and in the
  *          dashboard. The response to a HEAD has no body.
  * Owns     Nothing; all texts must live as long as the request.
- * Threads  The loop's.
+ * Threads  The loop's, where nothing else is said.
  */
 #ifndef COMMON_HTTP_RESPONSE_H
 #define COMMON_HTTP_RESPONSE_H
@@ -52,8 +52,24 @@ void response_stream(struct edge_request *http, h2o_generator_t *generator);
 void response_log(const struct edge_request *http, int status, const struct log_field *own,
                   size_t n);
 
+/* -- statuses -------------------------------------------------------------------------------- */
+
+#define RESPONSE_STATUSES 16
+
 /* The reason phrase of a status, of those that our programs answer with; an unknown one is a
    500. */
 const char *reason_of(int status);
+
+/* How many responses of one kind there were, by status. */
+struct response_counts {
+    struct metric *by_status[RESPONSE_STATUSES];
+};
+
+/* Call before threads start, with *counts zeroed. `labels`: those before the status, each with a
+   comma behind it, or "". `never`: a status that the program does not answer with. */
+void response_counts_open(struct response_counts *counts, const char *name, const char *labels,
+                          int never);
+/* Call for each response, from any thread. A status without a count is a 500. */
+void response_counts_add(const struct response_counts *counts, int status);
 
 #endif

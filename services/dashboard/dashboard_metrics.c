@@ -1,20 +1,14 @@
 #include "services/dashboard/dashboard_metrics.h"
 
-#include <stdio.h>
-
 #include "common/base/clock.h"
-#include "common/http/edge_request.h"
+#include "common/http/response.h"
 
 #define PREFIX "conversations_dashboard_"
 
 struct dashboard_metrics dashboard_metrics;
 
-/* Every status that leaves the dashboard; anything else is counted under the last. */
-static const int statuses[] = {200, 201, 304, 400, 401, 403, 404, 405,
-                               409, 413, 415, 417, 429, 503, 500};
-#define N_STATUSES ARRAY_SIZE(statuses)
-
-static struct metric *responses[N_STATUSES], *duration;
+static struct response_counts responses;
+static struct metric *duration;
 
 static struct metric *open_limited(const char *label)
 {
@@ -25,13 +19,8 @@ static struct metric *open_limited(const char *label)
 
 void dashboard_metrics_open(void)
 {
-    char label[32];
-
     edge_metrics_open(PREFIX);
-    for (size_t i = 0; i < N_STATUSES; i++) {
-        snprintf(label, sizeof(label), "status=\"%d\"", statuses[i]);
-        responses[i] = metric_counter(PREFIX "requests_total", label, "Requests answered");
-    }
+    response_counts_open(&responses, PREFIX "requests_total", "", 406);
     duration = metric_histogram_seconds(PREFIX "request_seconds", NULL,
                                         "From the complete request to the start of its response");
     dashboard_metrics.sign_ins = metric_counter(PREFIX "sign_ins_total", NULL, "Sessions started");
@@ -55,10 +44,6 @@ void dashboard_metrics_open(void)
 
 void dashboard_metrics_response(const struct edge_request *http, int status)
 {
-    size_t i = 0;
-
-    while (i < N_STATUSES - 1 && statuses[i] != status)
-        i++;
-    metric_add(responses[i], 1);
+    response_counts_add(&responses, status);
     metric_observe(duration, clock_mono_us() - http->started_us);
 }
