@@ -7,7 +7,6 @@
 #include "proto/headers.h"
 #include "proto/subject.h"
 #include "services/gateway/api_request.h"
-#include "services/gateway/gateway_metrics.h"
 
 /* -- calls ----------------------------------------------------------------------------------- */
 

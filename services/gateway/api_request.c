@@ -6,7 +6,6 @@
 #include "services/gateway/api_auth.h"
 #include "services/gateway/api_command.h"
 #include "services/gateway/api_response.h"
-#include "services/gateway/gateway_metrics.h"
 
 /* -- moves ----------------------------------------------------------------------------------- */
 

@@ -1,16 +1,18 @@
 /*
- * gateway - one event loop of the gateway, and what it remembers.
+ * gateway - one event loop of the gateway and what it remembers; its metrics.
  *
  * What     An edge (common/http/edge.h) and what is the gateway's own: the keys it has met, who
  *          failed to authenticate, and the notices of access.
  * Owns     All of it, until the process ends.
- * Threads  The loop's.
+ * Threads  The loop's; metrics belong to the process: gateway_metrics_open() once, before threads
+ *          start, updating from any.
  */
 #ifndef SERVICES_GATEWAY_GATEWAY_H
 #define SERVICES_GATEWAY_GATEWAY_H
 
 #include "common/http/edge.h"
 #include "common/http/throttle.h"
+#include "proto/outcome.h"
 #include "services/gateway/key_cache.h"
 #include "services/gateway/key_lookup.h"
 
@@ -29,5 +31,26 @@ struct gateway {
     h2o_timeout_t usage_timeout;
     h2o_timeout_entry_t usage_timer;
 };
+
+/* -- metrics --------------------------------------------------------------------------------- */
+
+/* Counted since the start. */
+struct gateway_metrics {
+    struct metric *key_hits, *key_misses;        /* requests whose key was known here, or not */
+    struct metric *lookups, *lookups_failed;     /* failed: without a reply */
+    struct metric *lookups_withheld;             /* by the lookup budget */
+    struct metric *leases, *leases_failed;       /* failed: the window is counted here */
+    struct metric *auth_failures;                /* requests without a valid key */
+    struct metric *auth_throttled;               /* refused since their address failed too often */
+    struct metric *parked;                       /* stages that waited for a silent bus */
+    struct metric *unrecorded;                   /* responses whose audit entry is not confirmed */
+    struct metric *usage_kept, *usage_uncertain; /* reports to be sent again; that may be lost */
+};
+
+extern struct gateway_metrics gateway_metrics;
+
+void gateway_metrics_open(void);
+/* A response has been sent, `took_us` microseconds after its request began. */
+void gateway_metrics_count(enum operation operation, int status, int64_t took_us);
 
 #endif

@@ -14,7 +14,6 @@
 #include "proto/outcome.h"
 #include "proto/subject.h"
 #include "services/gateway/gateway.h"
-#include "services/gateway/gateway_metrics.h"
 
 #define WITHHELD_TELL_US 1000000
 #define BODY_MAX         1024

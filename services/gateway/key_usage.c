@@ -13,7 +13,6 @@
 #include "proto/outcome.h"
 #include "proto/subject.h"
 #include "services/gateway/gateway.h"
-#include "services/gateway/gateway_metrics.h"
 
 enum { KEYS_MAX = 250, REPORTS_MAX = 8, REPORT_MAX = 1024 * 1024 };
 

@@ -8,7 +8,6 @@
 #include "common/runtime/edge_program.h"
 #include "proto/subject.h"
 #include "services/gateway/api_request.h"
-#include "services/gateway/gateway_metrics.h"
 #include "services/gateway/key_lookup.h"
 
 /* Fail fast: API clients retry. */

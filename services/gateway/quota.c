@@ -9,7 +9,6 @@
 #include "proto/outcome.h"
 #include "proto/subject.h"
 #include "services/gateway/gateway.h"
-#include "services/gateway/gateway_metrics.h"
 
 /* -- counting -------------------------------------------------------------------------------- */
 

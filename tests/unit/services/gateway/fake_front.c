@@ -7,7 +7,6 @@
 
 #include "common/base/clock.h"
 #include "proto/headers.h"
-#include "services/gateway/gateway_metrics.h"
 
 /* The beginning of a window of quotas. */
 #define NOW_US ((int64_t)1700000000 * 1000000)

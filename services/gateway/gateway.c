@@ -1,4 +1,4 @@
-#include "services/gateway/gateway_metrics.h"
+#include "services/gateway/gateway.h"
 
 #include <stdio.h>
 
