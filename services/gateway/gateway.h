@@ -1,5 +1,5 @@
 /*
- * gateway - one event loop of the gateway and what it remembers; its metrics.
+ * gateway - one event loop of the gateway and what it remembers; its calls to access; its metrics.
  *
  * What     An edge (common/http/edge.h) and what is the gateway's own: the keys it has met, who
  *          failed to authenticate, and the notices of access.
@@ -31,6 +31,10 @@ struct gateway {
     h2o_timeout_t usage_timeout;
     h2o_timeout_entry_t usage_timer;
 };
+
+/* A call to access for the gateway itself: `call`, less its timeout and its request id, which is a
+   new one. */
+MUST_CHECK enum status gateway_call(struct gateway *gateway, struct call_request *call);
 
 /* -- metrics --------------------------------------------------------------------------------- */
 

@@ -154,21 +154,14 @@ static struct str body_of(const struct key *key, struct arena *arena)
 
 static enum status start(struct gateway *gateway, struct key *key)
 {
-    char id[UUID_TEXT + 1];
-    struct uuid request_id = uuid_v7(clock_us());
+    struct call_request call = {
+        .subject = SUBJECT_ACCESS_AUTHENTICATE, .on_end = on_end, .owner = key};
     struct arena arena;
-    struct call_request request = {.subject = SUBJECT_ACCESS_AUTHENTICATE,
-                                   .headers = {.at = {{HEADER_REQUEST_ID, id}}, .n = 1},
-                                   .timeout = CALL_TIMEOUT_SHORT,
-                                   .on_end = on_end,
-                                   .owner = key};
-    uint64_t handle;
     enum status st;
 
-    uuid_format(&request_id, id);
     arena_init(&arena, BODY_MAX);
-    request.body = body_of(key, &arena);
-    st = calls_start(&gateway->edge.calls, &request, &handle);
+    call.body = body_of(key, &arena);
+    st = gateway_call(gateway, &call);
     arena_release(&arena);
     return st;
 }

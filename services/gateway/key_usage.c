@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/base/buf.h"
-#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/json/json.h"
 #include "proto/headers.h"
@@ -200,20 +199,12 @@ static struct str body_of(struct usage_report *report)
 static void send_first(struct gateway *gateway)
 {
     struct key_usage *usage = &gateway->usage;
-    char id[UUID_TEXT + 1];
-    struct uuid request_id = uuid_v7(clock_us());
-    struct call_request request = {.subject = SUBJECT_ACCESS_USED,
-                                   .headers = {.at = {{HEADER_REQUEST_ID, id}}, .n = 1},
-                                   .timeout = CALL_TIMEOUT_SHORT,
-                                   .on_end = on_end,
-                                   .owner = gateway};
-    uint64_t handle;
+    struct call_request call = {.subject = SUBJECT_ACCESS_USED, .on_end = on_end, .owner = gateway};
 
     if (usage->asking || usage->first == NULL)
         return;
-    uuid_format(&request_id, id);
-    request.body = body_of(usage->first);
-    usage->asking = calls_start(&gateway->edge.calls, &request, &handle) == ST_OK;
+    call.body = body_of(usage->first);
+    usage->asking = gateway_call(gateway, &call) == ST_OK;
 }
 
 void key_usage_report(struct gateway *gateway)

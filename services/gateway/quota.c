@@ -3,7 +3,6 @@
 #include "services/gateway/quota.h"
 
 #include "common/base/buf.h"
-#include "common/base/clock.h"
 #include "common/json/json.h"
 #include "proto/headers.h"
 #include "proto/outcome.h"
@@ -154,23 +153,15 @@ static struct str body_of(const struct quota *quota, uint32_t waiting, struct ar
 
 static enum status start(struct gateway *gateway, struct key *key, uint32_t waiting)
 {
-    char id[UUID_TEXT + 1];
-    struct uuid request_id = uuid_v7(clock_us());
+    struct call_request call = {.subject = SUBJECT_ACCESS_QUOTA, .on_end = on_end, .owner = key};
     struct arena arena;
-    struct call_request request = {.subject = SUBJECT_ACCESS_QUOTA,
-                                   .timeout = CALL_TIMEOUT_SHORT,
-                                   .on_end = on_end,
-                                   .owner = key};
-    uint64_t handle;
     enum status st;
 
-    uuid_format(&request_id, id);
-    call_headers_add(&request.headers, HEADER_REQUEST_ID, id);
-    call_headers_add(&request.headers, HEADER_ORGANIZATION, key->record.organization_id);
-    call_headers_add(&request.headers, HEADER_API_KEY, key->record.api_key_id);
+    call_headers_add(&call.headers, HEADER_ORGANIZATION, key->record.organization_id);
+    call_headers_add(&call.headers, HEADER_API_KEY, key->record.api_key_id);
     arena_init(&arena, BODY_MAX);
-    request.body = body_of(&key->quota, waiting, &arena);
-    st = calls_start(&gateway->edge.calls, &request, &handle);
+    call.body = body_of(&key->quota, waiting, &arena);
+    st = gateway_call(gateway, &call);
     arena_release(&arena);
     return st;
 }
