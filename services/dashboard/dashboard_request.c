@@ -11,14 +11,52 @@
 #include "services/dashboard/dashboard_metrics.h"
 #include "services/dashboard/dashboard_response.h"
 #include "services/dashboard/dashboard_session.h"
-#include "services/dashboard/endpoints.h"
 
 struct dashboard *dashboard_of(const struct dashboard_request *request)
 {
     return H2O_STRUCT_FROM_MEMBER(struct dashboard, edge, request->http.edge);
 }
 
-/* -- who asks -------------------------------------------------------------------------------- */
+/* -- endpoints as members see them ----------------------------------------------------------- */
+
+static json_t *host_alone(struct str url)
+{
+    const char *host = url.n > 0 ? memmem(url.p, url.n, "://", 3) : NULL;
+    size_t n = 0;
+
+    if (host != NULL) {
+        n = (size_t)(host - url.p) + 3;
+        while (n < url.n && strchr("/?#", url.p[n]) == NULL)
+            n++;
+    }
+    return json_sprintf("%.*s/…", (int)n, url.p != NULL ? url.p : "");
+}
+
+static bool hide_paths(json_t *endpoints)
+{
+    if (!json_is_array(endpoints))
+        return false;
+    for (size_t i = 0; i < json_array_size(endpoints); i++) {
+        json_t *one = json_array_get(endpoints, i);
+
+        if (json_object_set_new(one, "url", host_alone(json_member_text(one, "url"))) != 0)
+            return false; /* it is no object */
+    }
+    return true;
+}
+
+char *endpoints_without_paths(struct str list)
+{
+    char *text = NULL;
+    json_t *endpoints;
+
+    if (!json_read(list, &endpoints, NULL))
+        return NULL;
+    if (hide_paths(endpoints))
+        text = json_dumps(endpoints, JSON_COMPACT);
+    json_free(endpoints);
+    return text;
+}
 
 /* What members see of a list of endpoints; STR_NONE when it is not one. */
 static struct str hide_urls(struct dashboard_request *request, struct str body)
@@ -32,6 +70,8 @@ static struct str hide_urls(struct dashboard_request *request, struct str body)
     free(text);
     return (struct str){copy.base, copy.len};
 }
+
+/* -- the action ------------------------------------------------------------------------------ */
 
 static void pass_on(void *owner, enum call_end end, struct bus_message *message)
 {
@@ -101,6 +141,8 @@ static void perform(struct dashboard_request *request)
     else if (turn == DOOR_TURNED_AWAY)
         turn_away(request);
 }
+
+/* -- who asks -------------------------------------------------------------------------------- */
 
 enum outcome dashboard_request_learn(struct dashboard_request *request, enum call_end end,
                                      struct bus_message *message)

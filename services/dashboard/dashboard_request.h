@@ -67,4 +67,8 @@ MUST_CHECK bool dashboard_request_check(struct dashboard_request *request, call_
 enum outcome dashboard_request_learn(struct dashboard_request *request, enum call_end end,
                                      struct bus_message *message);
 
+/* A list of webhook endpoints as members see it: of each URL scheme and host, as path and query can
+   hold a secret. Pure; the text is for free(). NULL: what the service sent is no list of objects. */
+char *endpoints_without_paths(struct str list);
+
 #endif

@@ -1,4 +1,4 @@
-#include "services/dashboard/endpoints.h"
+#include "services/dashboard/dashboard_request.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
