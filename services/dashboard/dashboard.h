@@ -1,11 +1,12 @@
 /*
- * dashboard - the event loop of the dashboard, and what it remembers of who asks.
+ * dashboard - the event loop of the dashboard, and what it remembers of who asks; its metrics.
  *
  * What     An edge (common/http/edge.h) and what is the dashboard's own: the shares of sessions and
  *          organizations, the door, who came without a valid session, and the exports that run. The
  *          program has one.
  * Owns     All of it, until the process ends.
- * Threads  The loop's.
+ * Threads  The loop's; metrics belong to the process: dashboard_metrics_open() once, before threads
+ *          start, updating from any.
  */
 #ifndef SERVICES_DASHBOARD_DASHBOARD_H
 #define SERVICES_DASHBOARD_DASHBOARD_H
@@ -23,5 +24,22 @@ struct dashboard {
     struct throttle *strangers; /* addresses that present invalid sessions */
     struct dashboard_exports exports;
 };
+
+/* -- metrics --------------------------------------------------------------------------------- */
+
+/* Counted since the start. */
+struct dashboard_metrics {
+    struct metric *sign_ins, *sign_ins_refused; /* refused: wrong password or too many attempts */
+    struct metric *turned_away;                 /* sign-ins: too many passwords were waiting */
+    struct metric *foreign;                     /* requests that no page of ours has made */
+    struct metric *limited_sessions, *limited_organizations, *limited_strangers; /* 429 */
+    struct metric *exports, *exports_broken; /* of the audit log; broken: by a failure */
+};
+
+extern struct dashboard_metrics dashboard_metrics;
+
+void dashboard_metrics_open(void);
+/* A response with this status begins. */
+void dashboard_metrics_response(const struct edge_request *http, int status);
 
 #endif

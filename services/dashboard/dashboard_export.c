@@ -6,7 +6,6 @@
 
 #include "common/base/log.h"
 #include "proto/subject.h"
-#include "services/dashboard/dashboard_metrics.h"
 #include "services/dashboard/dashboard_request.h"
 #include "services/dashboard/dashboard_response.h"
 

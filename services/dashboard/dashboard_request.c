@@ -8,7 +8,6 @@
 #include "common/base/log.h"
 #include "common/http/request_headers.h"
 #include "proto/subject.h"
-#include "services/dashboard/dashboard_metrics.h"
 #include "services/dashboard/dashboard_response.h"
 #include "services/dashboard/dashboard_session.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/http/response.h"
-#include "services/dashboard/dashboard_metrics.h"
+#include "services/dashboard/dashboard.h"
 
 /* -- texts ----------------------------------------------------------------------------------- */
 

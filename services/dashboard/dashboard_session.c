@@ -11,7 +11,6 @@
 #include "common/base/uuid.h"
 #include "proto/subject.h"
 #include "services/dashboard/dashboard.h"
-#include "services/dashboard/dashboard_metrics.h"
 #include "services/dashboard/dashboard_request.h"
 #include "services/dashboard/dashboard_response.h"
 

@@ -8,7 +8,6 @@
 #include "common/crypto/crypto.h"
 #include "common/json/json.h"
 #include "common/runtime/edge_program.h"
-#include "services/dashboard/dashboard_metrics.h"
 #include "services/dashboard/dashboard_request.h"
 
 /* People rather wait a moment than read that something failed. */

@@ -1,4 +1,4 @@
-#include "services/dashboard/dashboard_metrics.h"
+#include "services/dashboard/dashboard.h"
 
 #include "common/base/clock.h"
 #include "common/http/response.h"
