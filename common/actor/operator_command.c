@@ -3,9 +3,6 @@
 #include "common/base/log.h"
 #include "common/json/json.h"
 
-/* The columns of every statement. */
-enum operator_column { COLUMN_RESULT, COLUMN_REPLY, COLUMN_SCOPE };
-
 struct operator_query *operator_query_of(struct command *command, int statement)
 {
     struct operator_query *query = ARENA_NEW(command->arena, struct operator_query);
@@ -88,13 +85,14 @@ enum status operator_reply(struct command *command, struct db *db,
 
     if (db_rows_count(rows) == 0)
         return command_refuse(command, results->no_row, NULL, "%s", results->no_row_message);
-    result = db_value(rows, 0, COLUMN_RESULT);
+    result = db_value(rows, 0, OPERATOR_RESULT);
     command->is_no_change = str_equal(result, STR("same"));
     if (!str_equal(result, STR("ok")) && !command->is_no_change)
         return operator_refuse(command, result, results);
-    if (query->secret_of_reader.n > 0 && str_equal(db_value(rows, 0, COLUMN_SCOPE), STR("read")))
+    if (query->secret_of_reader.n > 0 &&
+        str_equal(db_value(rows, 0, query->scope_column), STR("read")))
         secret = query->secret_of_reader;
-    return operator_write(command, db_value(rows, 0, COLUMN_REPLY), query->secret_name, secret)
+    return operator_write(command, db_value(rows, 0, OPERATOR_REPLY), query->secret_name, secret)
                ? ST_OK
                : fail(command, result);
 }

@@ -23,6 +23,9 @@
 #include "common/actor/actor.h"
 #include "common/db/params.h"
 
+/* `operator.*`: with these the columns of every such statement begin. */
+enum operator_column { OPERATOR_RESULT, OPERATOR_REPLY, OPERATOR_COLUMNS };
+
 /* A parsed command: what to query, and what the rows alone do not hold. */
 struct operator_query {
     int statement;
@@ -35,8 +38,9 @@ struct operator_query {
     /* Shown to the caller this once, as the reply's last member; never sent to the database. */
     const char *secret_name;
     struct str secret;
-    struct str secret_of_reader; /* instead of it, where the row's third column says read */
-    size_t index;                /* of the statement in the batch */
+    struct str secret_of_reader; /* instead of it, where the row has `read` in this column */
+    int scope_column;
+    size_t index; /* of the statement in the batch */
 };
 
 /* A query, kept in command->state; the second has the organization as its first parameter. */

@@ -158,6 +158,7 @@ static enum status key_rotate_parse(struct command *command, void *service)
     query->secret = ask_for_token(query, command->arena, true);
     params_add(&query->params, last_of(query->secret));
     query->secret_of_reader = ask_for_token(query, command->arena, false);
+    query->scope_column = ROTATE_KEY_SCOPE;
     params_add(&query->params, last_of(query->secret_of_reader));
     return ST_OK;
 }

@@ -170,8 +170,6 @@ const struct command_handler access_member_remove = {
 
 #define USER_AGENT_MAX 4096
 
-enum { ORGANIZATION_ID, USER_ID, EMAIL, INVITED_BY, INVITED_FROM };
-
 struct invitation {
     struct str token, password, address, user_agent;
     struct str token_hash; /* in hex */
@@ -227,8 +225,8 @@ static bool is_same_address(struct str a, struct str b)
 static void note_inviter(struct command *command, const struct invitation *body,
                          const struct db_rows *rows)
 {
-    command_note(command, "invited_by", db_value(rows, 0, INVITED_BY));
-    if (is_same_address(db_value(rows, 0, INVITED_FROM), body->address))
+    command_note(command, "invited_by", db_value(rows, 0, FIND_INVITATION_INVITED_BY));
+    if (is_same_address(db_value(rows, 0, FIND_INVITATION_INVITED_FROM), body->address))
         command_note(command, "warning", STR("accepted at the address of who invited"));
 }
 
@@ -244,12 +242,12 @@ static enum status accept(struct command *command, struct db *db, const struct i
         password_attempts_note(&body->attempts, command->arena, db);
         return refuse(command);
     }
-    if (password_is_easy(body->password, db_value(rows, 0, EMAIL)))
+    if (password_is_easy(body->password, db_value(rows, 0, FIND_INVITATION_EMAIL)))
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "password", PASSWORD_EASY);
     note_inviter(command, body, rows);
     crypto_password_hash(body->password, hash);
-    params[0] = db_value(rows, 0, ORGANIZATION_ID);
-    params[1] = db_value(rows, 0, USER_ID);
+    params[0] = db_value(rows, 0, FIND_INVITATION_ORGANIZATION_ID);
+    params[1] = db_value(rows, 0, FIND_INVITATION_USER_ID);
     params[2] = body->token_hash;
     params[3] = str_of(hash);
     accepted = db_add(db, SQL_ACCEPT_INVITATION, params, 4);
@@ -262,7 +260,7 @@ static enum status accept(struct command *command, struct db *db, const struct i
                         &(struct session_of){
                             .organization_id = params[0],
                             .user_id = params[1],
-                            .email = db_value(rows, 0, EMAIL),
+                            .email = db_value(rows, 0, FIND_INVITATION_EMAIL),
                             .password_hash = params[3],
                             .address = body->address,
                             .network = password_attempts_network(command->arena, body->address),

@@ -121,7 +121,8 @@ bool password_attempts_are_full(const struct password_attempts *attempts, struct
 {
     for (size_t i = 0; i < attempts->n; i++)
         if (attempts->at[i].kind == kind &&
-            db_value_int(db_result(db, attempts->index), i, 0) >= attempts->at[i].max)
+            db_value_int(db_result(db, attempts->index), i, READ_ATTEMPTS_ATTEMPTS) >=
+                attempts->at[i].max)
             return true;
     return false;
 }
@@ -268,8 +269,6 @@ bool password_is_easy(struct str password, struct str email)
            weigh_what_is_left(password, email) < LEFT_MIN;
 }
 
-enum { PASSWORD_HASH, EMAIL };
-
 struct change_password {
     struct str user_id, password, new_password, keep;
     struct str organization_id;
@@ -328,7 +327,8 @@ static enum status change(struct command *command, struct db *db,
     if (db_rows_count(db_result(db, changed)) == 0)
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "password",
                               "has just been changed");
-    buf_add(&command->reply, db_value(db_result(db, ended), 0, 1));
+    buf_add(&command->reply,
+            db_value(db_result(db, ended), 0, END_SESSIONS_OPERATOR + OPERATOR_REPLY));
     return ST_OK;
 }
 
@@ -342,9 +342,9 @@ static enum status password_reply(struct command *command, struct db *db, void *
         return password_attempts_refuse(&body->attempts, command);
     if (db_rows_count(rows) == 0)
         return command_refuse(command, OUTCOME_NOT_FOUND, NULL, "There is no such user");
-    if (password_is_easy(body->new_password, db_value(rows, 0, EMAIL)))
+    if (password_is_easy(body->new_password, db_value(rows, 0, READ_PASSWORD_EMAIL)))
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "new_password", PASSWORD_EASY);
-    hash = arena_cstr(command->arena, db_value(rows, 0, PASSWORD_HASH));
+    hash = arena_cstr(command->arena, db_value(rows, 0, READ_PASSWORD_PASSWORD_HASH));
     if (crypto_password_matches(body->password, hash))
         return change(command, db, body, str_of(hash));
     password_attempts_note(&body->attempts, command->arena, db);

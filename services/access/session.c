@@ -23,8 +23,6 @@
  * Retry    all are idempotent
  */
 
-enum { ENDED_ORGANIZATION_ID = 2, ENDED_USER_ID, ENDED_USER_EMAIL }; /* of end_token */
-
 struct session {
     struct str token_hash, user_id, id;
 };
@@ -133,9 +131,9 @@ static enum status session_end_reply(struct command *command, struct db *db, voi
     struct caller *caller = &command->caller;
 
     if (query->statement == SQL_END_TOKEN &&
-        uuid_parse(db_value(rows, 0, ENDED_ORGANIZATION_ID), &caller->organization_id)) {
-        (void)uuid_parse(db_value(rows, 0, ENDED_USER_ID), &caller->user_id);
-        caller->user_email = db_value(rows, 0, ENDED_USER_EMAIL);
+        uuid_parse(db_value(rows, 0, END_TOKEN_ORGANIZATION_ID), &caller->organization_id)) {
+        (void)uuid_parse(db_value(rows, 0, END_TOKEN_USER_ID), &caller->user_id);
+        caller->user_email = db_value(rows, 0, END_TOKEN_EMAIL);
     }
     return access_reply(command, db, service);
 }
@@ -237,7 +235,8 @@ enum status session_open(struct command *command, struct db *db, const struct se
     if (db_rows_count(rows) == 0)
         return command_refuse(command, OUTCOME_UNAUTHORIZED, NULL,
                               "The password was just changed, or the user was removed");
-    if (!operator_write(command, db_value(rows, 0, 1), "session", token))
+    if (!operator_write(command, db_value(rows, 0, CREATE_SESSION_OPERATOR + OPERATOR_REPLY),
+                        "session", token))
         return ST_INTERNAL;
     if (!uuid_parse(of->organization_id, &command->caller.organization_id) ||
         !uuid_parse(of->user_id, &command->caller.user_id))
@@ -250,8 +249,6 @@ enum status session_open(struct command *command, struct db *db, const struct se
 
 #define USERS_MAX      5 /* as many as the statement finds */
 #define USER_AGENT_MAX 4096
-
-enum { ORGANIZATION_ID, ORGANIZATION_NAME, USER_ID, PASSWORD_HASH, IS_KNOWN };
 
 struct sign_in {
     struct str email, password, organization_id, address, user_agent;
@@ -299,7 +296,7 @@ static size_t count_open(const struct sign_in *body, struct db *db)
         password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_PLACE))
         return 0;
     while (n < db_rows_count(rows) && n < USERS_MAX &&
-           (db_value_bool(rows, n, IS_KNOWN) ||
+           (db_value_bool(rows, n, FIND_USERS_IS_KNOWN) ||
             !password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_SUBJECT)))
         n++;
     return n;
@@ -325,8 +322,8 @@ static size_t match(const struct sign_in *body, const struct db_rows *rows, size
         (void)crypto_password_matches(body->password, no_hash);
     for (size_t row = 0; row < n_open; row++) {
         watchdog_kick(); /* each takes long */
-        if (crypto_password_matches(body->password,
-                                    arena_cstr(arena, db_value(rows, row, PASSWORD_HASH))))
+        if (crypto_password_matches(
+                body->password, arena_cstr(arena, db_value(rows, row, FIND_USERS_PASSWORD_HASH))))
             fits[n++] = row;
     }
     return n;
@@ -341,9 +338,9 @@ static enum status reply_choice(struct command *command, const struct db_rows *r
     for (size_t i = 0; i < n; i++) {
         buf_add(reply, i > 0 ? STR(",{") : STR("{"));
         json_add_key(reply, "id");
-        json_add_string(reply, db_value(rows, fits[i], ORGANIZATION_ID));
+        json_add_string(reply, db_value(rows, fits[i], FIND_USERS_ORGANIZATION_ID));
         json_add_key(reply, "name");
-        json_add_string(reply, db_value(rows, fits[i], ORGANIZATION_NAME));
+        json_add_string(reply, db_value(rows, fits[i], FIND_USERS_ORGANIZATION_NAME));
         buf_char(reply, '}');
     }
     buf_add(reply, STR("]}"));
@@ -376,10 +373,10 @@ static enum status open_for(struct command *command, struct db *db, const struct
 {
     const struct db_rows *rows = db_result(db, body->found);
     const struct session_of of = {
-        .organization_id = db_value(rows, row, ORGANIZATION_ID),
-        .user_id = db_value(rows, row, USER_ID),
+        .organization_id = db_value(rows, row, FIND_USERS_ORGANIZATION_ID),
+        .user_id = db_value(rows, row, FIND_USERS_USER_ID),
         .email = body->email,
-        .password_hash = db_value(rows, row, PASSWORD_HASH),
+        .password_hash = db_value(rows, row, FIND_USERS_PASSWORD_HASH),
         .address = body->address,
         .network = body->network,
         .user_agent = body->user_agent,

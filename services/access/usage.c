@@ -179,7 +179,8 @@ const struct command_handler access_report_usage = {
 #define MINUTE_S        60
 #define SECONDS_MAX     (INT32_MAX * INT64_C(2))
 
-enum { AT, OUTCOMES, LATENCY = OUTCOMES + USAGE_OUTCOMES };
+_Static_assert(READ_USAGE_LATENCY_1 - READ_USAGE_ALLOWED == USAGE_OUTCOMES, "a column for each");
+_Static_assert(READ_USAGE_LATENCY_13 - READ_USAGE_LATENCY_1 + 1 == USAGE_BUCKETS, "likewise");
 
 struct read_usage {
     struct field_int since, until, step;
@@ -268,9 +269,9 @@ static void write_point(struct buf *out, int64_t minute, const struct db_rows *r
     buf_printf(out, "{\"at\":%" PRId64, minute * MINUTE_S);
     for (int i = 0; i < USAGE_OUTCOMES; i++)
         buf_printf(out, ",\"%s\":%" PRId64, usage_outcome_name((enum usage_outcome)i),
-                   is_there ? db_value_int(rows, row, OUTCOMES + i) : 0);
+                   is_there ? db_value_int(rows, row, READ_USAGE_ALLOWED + i) : 0);
     for (int i = 0; i < USAGE_BUCKETS && is_there; i++)
-        counts[i] = db_value_int(rows, row, LATENCY + i);
+        counts[i] = db_value_int(rows, row, READ_USAGE_LATENCY_1 + i);
     write_percentiles(out, counts);
     buf_char(out, '}');
 }
@@ -287,7 +288,7 @@ static enum status read_usage_reply(struct command *command, struct db *db, void
         return command_refuse(command, OUTCOME_NOT_FOUND, NULL, "There is no such organization");
     buf_printf(out, "{\"step\":%" PRId64 ",\"points\":[", usage->step.value);
     for (int64_t at = usage->first; at < usage->end; at += usage->step_minutes) {
-        bool is_there = row < db_rows_count(rows) && db_value_int(rows, row, AT) == at;
+        bool is_there = row < db_rows_count(rows) && db_value_int(rows, row, READ_USAGE_AT) == at;
 
         if (at > usage->first)
             buf_char(out, ',');
@@ -295,7 +296,7 @@ static enum status read_usage_reply(struct command *command, struct db *db, void
         row += is_there;
     }
     buf_add(out, STR("],\"keys\":"));
-    buf_add(out, db_value(keys, 0, 1));
+    buf_add(out, db_value(keys, 0, READ_USAGE_OF_KEYS_OPERATOR + OPERATOR_REPLY));
     buf_char(out, '}');
     return ST_OK;
 }

@@ -1,7 +1,8 @@
 -- Whose key this is, and what its organization allows.
 -- $1 SHA-256 of the token in hex, $2 limit where the organization has not set one
 -- -> result, JSON; no row: unknown, revoked or expired
-SELECT 'ok', row_to_json(answer)
+-- columns: operator.*
+SELECT 'ok' AS result, row_to_json(answer) AS reply
 FROM (
     SELECT k.organization_id,
            k.api_key_id,

@@ -1,6 +1,7 @@
 -- Another role, or none: then the user is gone, and sessions with it. Runs behind lock_organization.
 -- $1 organization, $2 user, $3 role or null, $4 role of who asks, or null: an operator
 -- -> result (ok, same, insufficient_role, last_owner), JSON; no row: no such user
+-- columns: operator.*
 WITH member AS (
     SELECT CASE
                WHEN (u.role = 'owner' OR $3 = 'owner') AND $4 <> 'owner' THEN 'insufficient_role'
@@ -28,5 +29,5 @@ WITH member AS (
 )
 SELECT result,
        coalesce((SELECT row_to_json(changed) FROM changed),
-                (SELECT row_to_json(removed) FROM removed))
+                (SELECT row_to_json(removed) FROM removed)) AS reply
 FROM member

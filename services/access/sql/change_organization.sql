@@ -1,5 +1,6 @@
 -- $1 organization, $2 plan or null, $3 rate limit or null, $4 whether it goes back to the default
 -- -> result (ok, same), JSON; no row: no such organization
+-- columns: operator.*
 WITH found AS (
     SELECT plan, rate_limit
     FROM access.organizations
@@ -18,6 +19,6 @@ WITH found AS (
 SELECT CASE WHEN (changed.plan, changed.rate_limit)
                      IS NOT DISTINCT FROM (found.plan, found.rate_limit) THEN 'same'
             ELSE 'ok'
-       END,
-       row_to_json(changed)
+       END AS result,
+       row_to_json(changed) AS reply
 FROM found, changed

@@ -2,6 +2,7 @@
 -- $1 organization; what to change, or null: $2 HTTPS required, $3 list is on, $4 list; $5 address of
 -- an editor who has not agreed to be shut out, or null
 -- -> result (ok, same, empty_allowlist, would_lock_out), JSON; no row: no such organization
+-- columns: operator.*
 WITH found AS (
     SELECT require_https, ip_allowlist_enabled, ip_allowlist
     FROM access.organizations
@@ -31,5 +32,5 @@ WITH found AS (
     WHERE o.organization_id = $1::uuid AND checked.result = 'ok'
 )
 SELECT result,
-       CASE WHEN result IN ('ok', 'same') THEN (SELECT row_to_json(wanted) FROM wanted) END
+       CASE WHEN result IN ('ok', 'same') THEN (SELECT row_to_json(wanted) FROM wanted) END AS reply
 FROM checked

@@ -1,6 +1,7 @@
 -- Whose session this is, and as what role, at this moment. That it was seen is noted once a minute,
 -- and not at all when another transaction does.
 -- $1 token's hash in hex -> result, JSON; no row: there is no such session, or it has ended
+-- columns: operator.*
 WITH found AS (
     SELECT organization_id, session_id, user_id, created_at, last_seen_at
     FROM access.sessions
@@ -23,7 +24,7 @@ WITH found AS (
     FROM due
     WHERE u.organization_id = due.organization_id AND u.user_id = due.user_id
 )
-SELECT 'ok', row_to_json(answer)
+SELECT 'ok' AS result, row_to_json(answer) AS reply
 FROM (
     SELECT found.session_id AS id,
            floor(extract(epoch FROM found.created_at))::bigint AS created_at,

@@ -1,5 +1,6 @@
 -- $1 only those on this plan, or null: all of them -> result, JSON
-SELECT 'ok', row_to_json(counted)
+-- columns: operator.*
+SELECT 'ok' AS result, row_to_json(counted) AS reply
 FROM (
     SELECT count(*) AS count
     FROM access.organizations

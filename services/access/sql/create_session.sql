@@ -4,6 +4,7 @@
 -- from which the user signed in.
 -- $1 organization, $2 user, $3 hash that the password matched, $4 session, $5 token's hash in hex,
 -- $6 address, $7 user agent, $8 network -> result, JSON; no row: not any more
+-- columns: operator.*
 WITH subject AS (
     SELECT organization_id, user_id, email, role
     FROM access.users
@@ -40,7 +41,7 @@ WITH subject AS (
     FROM subject
     WHERE u.organization_id = subject.organization_id AND u.user_id = subject.user_id
 )
-SELECT 'ok', row_to_json(answer)
+SELECT 'ok' AS result, row_to_json(answer) AS reply
 FROM (
     SELECT floor(extract(epoch FROM access.session_ends_at(made.created_at, made.last_seen_at)))
                ::bigint AS expires_at,

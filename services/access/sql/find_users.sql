@@ -3,7 +3,9 @@
 -- were there last. The others have to name theirs.
 -- $1 email in lower case, $2 organization or null, $3 network
 -- -> organization, its name, user, password's hash, whether the user signed in from there before
-SELECT u.organization_id, o.name, u.user_id, u.password_hash, n.network IS NOT NULL
+-- columns: organization_id organization_name user_id password_hash is_known
+SELECT u.organization_id, o.name AS organization_name, u.user_id, u.password_hash,
+       n.network IS NOT NULL AS is_known
 FROM access.users u
 JOIN access.organizations o ON o.organization_id = u.organization_id
 LEFT JOIN access.sign_in_networks n

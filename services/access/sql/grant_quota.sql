@@ -5,6 +5,7 @@
 -- batches take these locks in one order everywhere, and cannot deadlock over the rows.
 -- $1 lock, $2 organization, $3 key, $4 period, $5 wanted, $6 key's limit, $7 organization's limit
 -- -> result, JSON
+-- columns: operator.*
 WITH turn AS MATERIALIZED (
     SELECT pg_advisory_xact_lock($1::bigint)
 ), of_key AS (
@@ -26,7 +27,7 @@ WITH turn AS MATERIALIZED (
         used = q.used + greatest(0, least(excluded.granted, $7::bigint - q.used))
     RETURNING granted, used
 )
-SELECT 'ok', row_to_json(answer)
+SELECT 'ok' AS result, row_to_json(answer) AS reply
 FROM (
     SELECT of_organization.granted,
            greatest(0, $6::bigint - of_key.used) AS key_left,

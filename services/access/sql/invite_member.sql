@@ -2,6 +2,7 @@
 -- $1 organization, $2 user, $3 email in lower case, $4 role, $5 invitation's hash in hex, $6 role of
 -- who invites, or null: an operator; $7 user who does, $8 address, or null
 -- -> result (ok, email_taken, insufficient_role), JSON; no row: no such organization
+-- columns: operator.*
 WITH invited AS (
     INSERT INTO access.users AS u (organization_id, user_id, email, role, invitation_hash,
                                    invitation_expires_at, invited_by, invited_from)
@@ -26,11 +27,11 @@ SELECT CASE
                           AND u.password_hash IS NULL AND u.role = 'owner')
                AND $6 <> 'owner' THEN 'insufficient_role'
            ELSE 'email_taken'
-       END,
+       END AS result,
        (SELECT row_to_json(answer)
         FROM (SELECT invited.user_id AS id, invited.email, invited.role,
                      floor(extract(epoch FROM invited.invitation_expires_at))::bigint
-                         AS expires_at) AS answer)
+                         AS expires_at) AS answer) AS reply
 FROM access.organizations o
 LEFT JOIN invited ON invited.organization_id = o.organization_id
 WHERE o.organization_id = $1::uuid

@@ -2,6 +2,7 @@
 -- the order of time.
 -- $1 organization, $2 those before this key or null -> result, JSON array; no row: no such
 -- organization
+-- columns: operator.*
 WITH keys AS (
     SELECT api_key_id AS id, name, scope, prefix, last_four,
            floor(extract(epoch FROM created_at))::bigint AS created_at,
@@ -14,6 +15,7 @@ WITH keys AS (
     ORDER BY api_key_id DESC
     LIMIT 200
 )
-SELECT 'ok', (SELECT coalesce(json_agg(row_to_json(keys) ORDER BY id DESC), '[]') FROM keys)
+SELECT 'ok' AS result,
+       (SELECT coalesce(json_agg(row_to_json(keys) ORDER BY id DESC), '[]') FROM keys) AS reply
 FROM access.organizations
 WHERE organization_id = $1::uuid

@@ -1,6 +1,7 @@
 -- The newest two hundred, 450 KB at the most: a batch of such lists is in memory at once. Invited are
 -- those who have not chosen a password yet. Ids are in the order of time.
 -- $1 organization, $2 those before this user or null -> result, JSON; no row: no such organization
+-- columns: operator.*
 WITH members AS (
     SELECT user_id AS id, email, role,
            floor(extract(epoch FROM created_at))::bigint AS created_at,
@@ -14,9 +15,9 @@ WITH members AS (
     ORDER BY user_id DESC
     LIMIT 200
 )
-SELECT 'ok',
+SELECT 'ok' AS result,
        (SELECT json_build_object('members',
                                  coalesce(json_agg(row_to_json(members) ORDER BY id DESC), '[]'))
-        FROM members)
+        FROM members) AS reply
 FROM access.organizations
 WHERE organization_id = $1::uuid

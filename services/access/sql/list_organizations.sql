@@ -1,7 +1,8 @@
 -- The newest two hundred, 340 KB at the most: a batch of such lists is in memory at once. Ids are in the
 -- order of time.
 -- $1 those before this organization or null -> result, JSON array
-SELECT 'ok', coalesce(json_agg(row_to_json(o) ORDER BY id DESC), '[]')
+-- columns: operator.*
+SELECT 'ok' AS result, coalesce(json_agg(row_to_json(o) ORDER BY id DESC), '[]') AS reply
 FROM (
     SELECT organization_id AS id, name, plan, rate_limit,
            floor(extract(epoch FROM created_at))::bigint AS created_at

@@ -1,6 +1,7 @@
 -- A user's sessions, latest use first; at most a hundred.
 -- $1 organization, $2 user, $3 hash of the asking session's token in hex -> result, JSON
-SELECT 'ok', json_build_object('sessions', coalesce(json_agg(item), '[]'::json))
+-- columns: operator.*
+SELECT 'ok' AS result, json_build_object('sessions', coalesce(json_agg(item), '[]'::json)) AS reply
 FROM (
     SELECT session_id AS id,
            floor(extract(epoch FROM created_at))::bigint AS created_at,

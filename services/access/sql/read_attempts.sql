@@ -1,6 +1,7 @@
 -- How many attempts were wrong in a minute.
 -- $1 SHA-256 of each thing that is counted, in hex, $2 minute -> a number for each, in their order
-SELECT coalesce(a.attempts, 0)
+-- columns: attempts
+SELECT coalesce(a.attempts, 0) AS attempts
 FROM unnest($1::text[]) WITH ORDINALITY AS given (hex, place)
 LEFT JOIN access.attempts a ON a.counted = decode(given.hex, 'hex') AND a.minute = $2::bigint
 ORDER BY given.place

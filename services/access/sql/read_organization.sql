@@ -1,5 +1,6 @@
 -- $1 organization -> result, JSON
-SELECT 'ok', row_to_json(o)
+-- columns: operator.*
+SELECT 'ok' AS result, row_to_json(o) AS reply
 FROM (
     SELECT organization_id AS id, name, plan, rate_limit,
            floor(extract(epoch FROM created_at))::bigint AS created_at

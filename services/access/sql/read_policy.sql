@@ -1,5 +1,6 @@
 -- $1 organization -> result, JSON
-SELECT 'ok', row_to_json(policy)
+-- columns: operator.*
+SELECT 'ok' AS result, row_to_json(policy) AS reply
 FROM (
     SELECT require_https, ip_allowlist_enabled, ip_allowlist
     FROM access.organizations

@@ -2,6 +2,7 @@
 -- $1 organization, $2 first minute, $3 the minute behind the last, $4 minutes in a step,
 -- $5 minutes in a row that is read: 1 or 15, $6 limit where the organization has not set one
 -- -> result, JSON array; no row: no such organization
+-- columns: operator.*
 WITH busiest AS (
     SELECT api_key_id, sum(allowed + denied + rejected + error + limited) AS n
     FROM access.usage_by($5::integer)
@@ -23,13 +24,13 @@ WITH busiest AS (
     LEFT JOIN steps USING (api_key_id, step)
     GROUP BY busiest.api_key_id, busiest.n
 )
-SELECT 'ok',
+SELECT 'ok' AS result,
        (SELECT coalesce(json_agg(json_build_object(
                    'id', k.api_key_id, 'name', k.name,
                    'limit_per_minute', coalesce(o.rate_limit, $6::bigint) * 6,
                    'points', points.points) ORDER BY points.n DESC, k.api_key_id), '[]'::json)
         FROM points
         JOIN access.api_keys k ON k.organization_id = $1::uuid
-                              AND k.api_key_id = points.api_key_id)
+                              AND k.api_key_id = points.api_key_id) AS reply
 FROM access.organizations o
 WHERE o.organization_id = $1::uuid

@@ -1,5 +1,6 @@
 -- Revoking again changes nothing.
 -- $1 organization, $2 key -> result (ok, same), JSON; no row: no such key
+-- columns: operator.*
 WITH found AS (
     SELECT revoked_at
     FROM access.api_keys
@@ -15,5 +16,6 @@ WITH found AS (
               floor(extract(epoch FROM expires_at))::bigint AS expires_at,
               floor(extract(epoch FROM k.revoked_at))::bigint AS revoked_at
 )
-SELECT CASE WHEN found.revoked_at IS NULL THEN 'ok' ELSE 'same' END, row_to_json(revoked)
+SELECT CASE WHEN found.revoked_at IS NULL THEN 'ok' ELSE 'same' END AS result,
+       row_to_json(revoked) AS reply
 FROM found, revoked

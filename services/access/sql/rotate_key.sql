@@ -3,6 +3,7 @@
 -- $1 organization, $2 old key, $3 successor, $4 seconds that both are good for; of the successor's
 -- token: $5 hash and $6 last four if it may write, $7 hash and $8 last four if it may only read
 -- -> result (ok, key_ended), JSON, scope; no row: no such key
+-- columns: operator.* scope
 WITH old AS (
     SELECT name, scope, prefix,
            CASE WHEN replaced_at IS NULL THEN expires_at - date_trunc('second', created_at)
@@ -32,7 +33,7 @@ WITH old AS (
               floor(extract(epoch FROM created_at))::bigint AS created_at,
               floor(extract(epoch FROM expires_at))::bigint AS expires_at
 )
-SELECT 'ok', row_to_json(answer), answer.scope
+SELECT 'ok' AS result, row_to_json(answer) AS reply, answer.scope
 FROM (SELECT created.*, (SELECT row_to_json(ended) FROM ended) AS replaces FROM created) answer
 UNION ALL
 SELECT 'key_ended', NULL, NULL

@@ -90,6 +90,16 @@ static void make_key(const char *expires_in)
              "\"id\":\"" KEY "\""));
 }
 
+/* operator_reply() reads them there. */
+Test(statements, have_the_result_and_the_reply_first)
+{
+    for (size_t i = 0; i < ACCESS_SQL_COUNT; i++) {
+        const char *at = strstr(access_sql[i].columns, "result reply");
+
+        cr_expect(at == NULL || at == access_sql[i].columns, "%s", access_sql[i].name);
+    }
+}
+
 Test(statements, know_a_key_until_it_is_revoked, .init = start, .fini = stop)
 {
     make_key(NULL);
