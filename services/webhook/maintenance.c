@@ -11,7 +11,6 @@
  */
 
 enum { EVERY_S = 3600, AGAIN_S = 60, BUSY_S = 5, TIMEOUT_S = 10, STEP = 2000 };
-enum { MADE, DROPPED, UNPARTITIONED, BUSY };
 
 static int64_t in_seconds(int64_t seconds)
 {
@@ -35,10 +34,10 @@ static void keep_partitions(struct db *db, struct webhook *self)
         return;
     }
     rows = db_result(db, 0);
-    made = db_value_int(rows, 0, MADE);
-    dropped = db_value_int(rows, 0, DROPPED);
-    metric_set(self->unpartitioned, db_value_int(rows, 0, UNPARTITIONED));
-    if (db_value_bool(rows, 0, BUSY)) {
+    made = db_value_int(rows, 0, KEEP_PARTITIONS_MADE);
+    dropped = db_value_int(rows, 0, KEEP_PARTITIONS_DROPPED);
+    metric_set(self->unpartitioned, db_value_int(rows, 0, KEEP_PARTITIONS_STRAY));
+    if (db_value_bool(rows, 0, KEEP_PARTITIONS_BUSY)) {
         self->upkeep.partitions_due_us = in_seconds(BUSY_S);
     } else if (made > 0 || dropped > 0) {
         LOG(LOG_INFO, "maintained the log's partitions", log_int("made", made),
@@ -61,7 +60,7 @@ static enum status expire_queue(struct db *db, const struct webhook *self,
     st = db_commit(db);
     if (st != ST_OK)
         return st;
-    *expired = db_value_int(db_result(db, queue), 0, 0);
+    *expired = db_value_int(db_result(db, queue), 0, EXPIRE_QUEUE_EXPIRED);
     metric_add(self->expired, *expired);
     if (*expired > 0)
         LOG(LOG_WARNING, "expired deliveries were skipped", log_int("skipped", *expired));
@@ -80,11 +79,11 @@ static enum status tidy(struct db *db, struct arena *arena, const struct webhook
     st = db_once(db, SQL_DROP_EVENTS, &step, TIMEOUT_S * INT64_C(1000000));
     if (st != ST_OK)
         return st;
-    events = db_value_int(db_result(db, 0), 0, 0);
+    events = db_value_int(db_result(db, 0), 0, DROP_EVENTS_DROPPED);
     st = db_once(db, SQL_DROP_STATISTICS, &step, TIMEOUT_S * INT64_C(1000000));
     if (st != ST_OK)
         return st;
-    statistics = db_value_int(db_result(db, 0), 0, 0);
+    statistics = db_value_int(db_result(db, 0), 0, DROP_STATISTICS_DROPPED);
     st = expire_queue(db, self, &step, &expired);
     if (st == ST_OK)
         *has_more = events == STEP || statistics == STEP || expired == STEP;
@@ -118,7 +117,8 @@ void webhook_upkeep(struct db *db, struct arena *arena, void *service)
  */
 
 enum { STATS_EVERY_S = 10, STATS_TIMEOUT_US = 5 * 1000 * 1000 };
-enum { OUTBOX_AGE, HEALTHY };
+_Static_assert(READ_OUTBOX_STATS_FAILING - READ_OUTBOX_STATS_HEALTHY + 1 == WEBHOOK_HEALTHS,
+               "a column for each");
 
 void webhook_outbox_stats_open(struct webhook *self)
 {
@@ -147,9 +147,9 @@ void webhook_outbox_stats(struct db *db, struct webhook *self)
         return;
     }
     rows = db_result(db, 0);
-    metric_set(self->outbox_age, db_value_int(rows, 0, OUTBOX_AGE));
+    metric_set(self->outbox_age, db_value_int(rows, 0, READ_OUTBOX_STATS_AGE));
     for (int i = 0; i < WEBHOOK_HEALTHS; i++)
-        metric_set(self->endpoints[i], db_value_int(rows, 0, HEALTHY + i));
+        metric_set(self->endpoints[i], db_value_int(rows, 0, READ_OUTBOX_STATS_HEALTHY + i));
 }
 
 /*
@@ -161,7 +161,6 @@ void webhook_outbox_stats(struct db *db, struct webhook *self)
  */
 
 enum { REKEY_STEP = 200, REKEY_TIMEOUT_US = 5 * 1000 * 1000 };
-enum { ORGANIZATION, ENDPOINT, SECRET };
 
 /* Rows end with the next batch. */
 struct endpoint_secret {
@@ -177,10 +176,11 @@ static struct endpoint_secret *copy_rows(const struct db_rows *rows, struct aren
     *n = (size_t)db_rows_count(rows);
     secrets = ARENA_ARRAY(arena, struct endpoint_secret, *n + 1);
     for (size_t i = 0; i < *n; i++) {
-        if (!uuid_parse(db_value(rows, i, ORGANIZATION), &secrets[i].organization_id) ||
-            !uuid_parse(db_value(rows, i, ENDPOINT), &secrets[i].endpoint_id))
+        if (!uuid_parse(db_value(rows, i, LIST_SECRETS_ORGANIZATION_ID),
+                        &secrets[i].organization_id) ||
+            !uuid_parse(db_value(rows, i, LIST_SECRETS_ID), &secrets[i].endpoint_id))
             return NULL;
-        secrets[i].sealed = arena_str(arena, db_value(rows, i, SECRET));
+        secrets[i].sealed = arena_str(arena, db_value(rows, i, LIST_SECRETS_SECRET));
     }
     return secrets;
 }

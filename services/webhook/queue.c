@@ -150,21 +150,6 @@ static size_t add_complete(struct store *store, const struct store_request *requ
 
 /* -- what is claimed -------------------------------------------------------------------------- */
 
-enum claim_column {
-    COLUMN_ORGANIZATION,
-    COLUMN_ENDPOINT,
-    COLUMN_ID,
-    COLUMN_FENCE,
-    COLUMN_EVENT,
-    COLUMN_TYPE,
-    COLUMN_CREATED_AT,
-    COLUMN_DATA,
-    COLUMN_URL,
-    COLUMN_SIGNS,
-    COLUMN_SECRET,
-    COLUMN_WAITED,
-};
-
 static struct str number(struct store *store, int value)
 {
     return str_of(arena_printf(&store->arena, "%d", value));
@@ -200,18 +185,18 @@ static void read_claims(struct store *store, const struct db_rows *rows, struct 
 
     for (size_t i = 0; i < n; i++) {
         claims[i] = (struct delivery_claim){
-            .organization_id = db_value(rows, i, COLUMN_ORGANIZATION),
-            .endpoint_id = db_value(rows, i, COLUMN_ENDPOINT),
-            .id = db_value(rows, i, COLUMN_ID),
-            .fence = db_value(rows, i, COLUMN_FENCE),
-            .event_id = db_value(rows, i, COLUMN_EVENT),
-            .event_type = db_value(rows, i, COLUMN_TYPE),
-            .data = db_value(rows, i, COLUMN_DATA),
-            .url = db_value(rows, i, COLUMN_URL),
-            .created_at = db_value_int(rows, i, COLUMN_CREATED_AT),
-            .signs = db_value_bool(rows, i, COLUMN_SIGNS),
-            .sealed_secret = db_value(rows, i, COLUMN_SECRET),
-            .waited_us = db_value_int(rows, i, COLUMN_WAITED),
+            .organization_id = db_value(rows, i, CLAIM_ORGANIZATION_ID),
+            .endpoint_id = db_value(rows, i, CLAIM_ENDPOINT_ID),
+            .id = db_value(rows, i, CLAIM_ID),
+            .fence = db_value(rows, i, CLAIM_FENCE),
+            .event_id = db_value(rows, i, CLAIM_EVENT_ID),
+            .event_type = db_value(rows, i, CLAIM_EVENT_TYPE),
+            .data = db_value(rows, i, CLAIM_DATA),
+            .url = db_value(rows, i, CLAIM_URL),
+            .created_at = db_value_int(rows, i, CLAIM_CREATED_AT),
+            .signs = db_value_bool(rows, i, CLAIM_SIGNING),
+            .sealed_secret = db_value(rows, i, CLAIM_SECRET),
+            .waited_us = db_value_int(rows, i, CLAIM_WAITED_US),
         };
     }
     out->claims = claims;
@@ -219,15 +204,6 @@ static void read_claims(struct store *store, const struct db_rows *rows, struct 
 }
 
 /* -- what is fanned out ------------------------------------------------------------------------ */
-
-enum fan_out_column {
-    COLUMN_EVENTS,
-    COLUMN_FANNED,
-    COLUMN_SKIPPED, /* as many columns as enum store_skip has */
-    COLUMN_UNRECORDED = COLUMN_SKIPPED + STORE_SKIPS,
-    COLUMN_HAS_MORE,
-    COLUMN_SERVED,
-};
 
 static size_t add_fan_out(struct store *store)
 {
@@ -245,18 +221,18 @@ static void remember(char last[UUID_TEXT + 1], struct str organization)
         memcpy(last, organization.p, UUID_TEXT);
 }
 
+_Static_assert(FAN_OUT_UNRECORDED - FAN_OUT_DISABLED == STORE_SKIPS, "a column for each");
+
 static void read_fan_out(struct store *store, const struct db_rows *rows, struct store_result *out)
 {
-    out->n_events = db_value_int(rows, 0, COLUMN_EVENTS);
-    out->n_fanned = db_value_int(rows, 0, COLUMN_FANNED);
+    out->n_events = db_value_int(rows, 0, FAN_OUT_EVENTS);
+    out->n_fanned = db_value_int(rows, 0, FAN_OUT_FANNED);
     for (int i = 0; i < STORE_SKIPS; i++)
-        out->n_skipped[i] = db_value_int(rows, 0, COLUMN_SKIPPED + i);
-    out->n_unrecorded = db_value_int(rows, 0, COLUMN_UNRECORDED);
-    out->has_more_events = db_value_bool(rows, 0, COLUMN_HAS_MORE);
-    remember(store->served, db_value(rows, 0, COLUMN_SERVED));
+        out->n_skipped[i] = db_value_int(rows, 0, FAN_OUT_DISABLED + i);
+    out->n_unrecorded = db_value_int(rows, 0, FAN_OUT_UNRECORDED);
+    out->has_more_events = db_value_bool(rows, 0, FAN_OUT_HAS_MORE);
+    remember(store->served, db_value(rows, 0, FAN_OUT_SERVED));
 }
-
-enum resends_column { COLUMN_TAKEN, COLUMN_LAST };
 
 static size_t add_resends(struct store *store)
 {
@@ -272,8 +248,8 @@ static size_t add_resends(struct store *store)
 
 static void read_resends(struct store *store, const struct db_rows *rows, struct store_result *out)
 {
-    out->has_more_resends = db_value_int(rows, 0, COLUMN_TAKEN) == RESENDS_MAX;
-    remember(store->resent, db_value(rows, 0, COLUMN_LAST));
+    out->has_more_resends = db_value_int(rows, 0, QUEUE_RESENDS_TAKEN) == RESENDS_MAX;
+    remember(store->resent, db_value(rows, 0, QUEUE_RESENDS_SERVED));
 }
 
 /* -- the transaction --------------------------------------------------------------------------- */
@@ -305,12 +281,12 @@ enum status store_transact(struct store *store, const struct store_request *requ
     if (st != ST_OK)
         return st;
     if (complete > 0)
-        result.n_completed = db_value_int(db_result(db, complete), 0, 0);
+        result.n_completed = db_value_int(db_result(db, complete), 0, COMPLETE_COMPLETED);
     if (release > 0)
-        result.n_released = db_value_int(db_result(db, release), 0, 0);
+        result.n_released = db_value_int(db_result(db, release), 0, RELEASE_RELEASED);
     if (recover > 0) {
-        result.n_interrupted = db_value_int(db_result(db, recover), 0, 0);
-        result.n_quarantined = db_value_int(db_result(db, recover), 0, 1);
+        result.n_interrupted = db_value_int(db_result(db, recover), 0, RECOVER_INTERRUPTED);
+        result.n_quarantined = db_value_int(db_result(db, recover), 0, RECOVER_QUARANTINED);
     }
     if (fan_out > 0)
         read_fan_out(store, db_result(db, fan_out), &result);

@@ -12,6 +12,8 @@
 --
 -- The data is NULL where the event has been dropped while its delivery waited. Texts are cut where no
 -- service of ours writes as much: the sender then sends nothing.
+-- columns: organization_id endpoint_id id fence event_id event_type created_at data url signing
+-- columns: secret waited_us
 WITH busy AS MATERIALIZED (
   SELECT organization_id, endpoint_id, count(*)::integer AS n
     FROM webhook.queue
@@ -95,10 +97,12 @@ WITH busy AS MATERIALIZED (
    WHERE ctid = ANY (ARRAY(SELECT ctid FROM left_over WHERE n > 0 AND n_waiting > n))
 )
 SELECT c.organization_id, c.endpoint_id, c.id, c.fence,
-       replace(c.event_id::text, '-', ''), c.event_type, floor(extract(epoch FROM v.created_at))::bigint,
-       left(v.data::text, 65537), left(e.url, 2049), e.signing,
-       encode(substring(e.secret FROM 1 FOR 256), 'hex'),
+       replace(c.event_id::text, '-', '') AS event_id, c.event_type,
+       floor(extract(epoch FROM v.created_at))::bigint AS created_at,
+       left(v.data::text, 65537) AS data, left(e.url, 2049) AS url, e.signing,
+       encode(substring(e.secret FROM 1 FOR 256), 'hex') AS secret,
        floor(extract(epoch FROM clock_timestamp() - webhook.time_of(c.id)) * 1000000)::bigint
+         AS waited_us
   FROM claimed c
  CROSS JOIN LATERAL (
    SELECT url, signing, secret FROM webhook.endpoints

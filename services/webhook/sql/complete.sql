@@ -3,7 +3,7 @@
 -- touched where they lie (ctid), see fan_out.sql.
 --
 --   1 JSON array of objects, in the order in which the attempts ended
--- -> how many were completed
+-- columns: completed
 WITH told AS MATERIALIZED (
   SELECT *
     FROM ROWS FROM (jsonb_to_recordset($1::jsonb)
@@ -79,4 +79,4 @@ WITH told AS MATERIALIZED (
             WHERE s.ctid = e.ctid)
    WHERE ctid = ANY (ARRAY(SELECT ctid FROM summed WHERE ctid IS NOT NULL))
 )
-SELECT count(*) FROM completed
+SELECT count(*) AS completed FROM completed

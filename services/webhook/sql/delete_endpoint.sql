@@ -1,5 +1,6 @@
 -- Removes an endpoint with its secret; its log stays. What waits is put on record as skipped.
 -- $1 organization, $2 endpoint -> result, JSON; no row: no such endpoint
+-- columns: operator.*
 WITH gone AS (
   DELETE FROM webhook.endpoints
    WHERE organization_id = $1::uuid AND id = $2::uuid
@@ -15,4 +16,4 @@ WITH gone AS (
          'skipped', 'endpoint_deleted', clock_timestamp()
     FROM dropped
 )
-SELECT 'ok', json_build_object('id', id, 'deleted', true) FROM gone
+SELECT 'ok' AS result, json_build_object('id', id, 'deleted', true) AS reply FROM gone

@@ -1,4 +1,5 @@
--- Deletes minutes that are 8 days old.   $1 how many at most -> how many were deleted
+-- Deletes minutes that are 8 days old.   $1 how many at most
+-- columns: dropped
 WITH dropped AS (
   DELETE FROM webhook.statistics
    WHERE ctid = ANY (ARRAY(SELECT ctid FROM webhook.statistics
@@ -7,4 +8,4 @@ WITH dropped AS (
                             LIMIT $1::integer))
   RETURNING 1
 )
-SELECT count(*) FROM dropped
+SELECT count(*) AS dropped FROM dropped

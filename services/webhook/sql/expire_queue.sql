@@ -1,6 +1,7 @@
 -- What has waited for a day will not be sent any more: it is put on record as skipped. Endpoints that
 -- nothing waits for are not looked at.
--- $1 how many at most -> how many
+-- $1 how many at most
+-- columns: expired
 WITH oldest AS MATERIALIZED (
   SELECT webhook.id_at(now() - interval '1 day') AS id
 ), old AS (
@@ -24,4 +25,4 @@ WITH oldest AS MATERIALIZED (
          previous_id, 'skipped', 'expired', clock_timestamp()
     FROM (SELECT *, webhook.id_at(clock_timestamp()) AS new_id FROM old OFFSET 0) AS o
 )
-SELECT count(*) FROM old
+SELECT count(*) AS expired FROM old

@@ -16,6 +16,7 @@
 --   5 deliveries an organization may be given in a minute
 -- -> events taken; deliveries made of them; of these skipped: disabled, expired, over the budget; and
 --    not on record; whether others may be waiting; the organization that had its turn last or null
+-- columns: events fanned disabled expired over_budget unrecorded has_more served
 WITH RECURSIVE ahead AS (
   (SELECT organization_id AS id, 1 AS nth FROM webhook.events
     WHERE NOT dispatched AND organization_id > $4::uuid ORDER BY organization_id LIMIT 1)
@@ -148,17 +149,17 @@ WITH RECURSIVE ahead AS (
   UPDATE webhook.endpoints SET has_work = true
    WHERE ctid = ANY (ARRAY(SELECT DISTINCT ctid FROM made WHERE reason IS NULL AND NOT has_work))
 )
-SELECT (SELECT count(*) FROM taken), m.n, m.disabled, m.expired, m.over_budget, m.unrecorded,
+SELECT (SELECT count(*) FROM taken) AS events, m.fanned, m.disabled, m.expired, m.over_budget, m.unrecorded,
        (SELECT count(*) FROM waiting) > (SELECT count(*) FROM taken)
          OR EXISTS (SELECT FROM waiting WHERE nth = $2)
-         OR (SELECT count(*) FROM organizations) = $3,
+         OR (SELECT count(*) FROM organizations) = $3 AS has_more,
        -- Where all that were looked at have had a turn and more may stand behind them, the last of
        -- them; else the one that had the last one.
        (SELECT organization_id FROM taken
          ORDER BY CASE WHEN (SELECT count(*) FROM taken WHERE nth = 1) = $3 THEN place END DESC,
                   turn DESC
-         LIMIT 1)
-  FROM (SELECT count(*) AS n, count(*) FILTER (WHERE reason = 'endpoint_disabled') AS disabled,
+         LIMIT 1) AS served
+  FROM (SELECT count(*) AS fanned, count(*) FILTER (WHERE reason = 'endpoint_disabled') AS disabled,
                count(*) FILTER (WHERE reason = 'expired') AS expired,
                count(*) FILTER (WHERE reason = 'over_budget') AS over_budget,
                count(*) FILTER (WHERE reason IS NOT NULL AND NOT has_room) AS unrecorded

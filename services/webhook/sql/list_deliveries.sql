@@ -4,6 +4,7 @@
 -- endpoint outlives it.
 -- $1 organization, $2 endpoint, $3 how many, $4 those before this delivery or null
 -- -> result, JSON array; no row: no such endpoint
+-- columns: operator.*
 WITH bound AS MATERIALIZED (
   SELECT id,
          CASE WHEN $4 IS NULL THEN 'infinity'::timestamptz ELSE webhook.time_of(id) END
@@ -35,7 +36,7 @@ WITH bound AS MATERIALIZED (
     FROM measured
    WHERE total < 460000
 )
-SELECT 'ok', '[' || coalesce(items, '') || ']'
+SELECT 'ok' AS result, '[' || coalesce(items, '') || ']' AS reply
   FROM joined
  WHERE items IS NOT NULL OR $4 IS NOT NULL
     OR EXISTS (SELECT FROM webhook.endpoints WHERE organization_id = $1 AND id = $2)

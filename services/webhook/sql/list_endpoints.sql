@@ -1,6 +1,7 @@
 -- A page of the newest: 100 at most, and 300 KB, since many pages are made at once. Ids are in the
 -- order of time.
 -- $1 organization, $2 those before this endpoint or null -> result, JSON array
+-- columns: operator.*
 WITH listed AS (
   SELECT e AS endpoint, e.id,
          sum(800 + octet_length(e.url)) OVER (ORDER BY e.id DESC ROWS UNBOUNDED PRECEDING) AS total
@@ -11,7 +12,8 @@ WITH listed AS (
            ORDER BY id DESC
            LIMIT 100) AS e
 )
-SELECT 'ok', '[' || coalesce(string_agg(webhook.shown(ROW((endpoint).*)::webhook.endpoints)::text, ','
-                                        ORDER BY id DESC), '') || ']'
+SELECT 'ok' AS result,
+       '[' || coalesce(string_agg(webhook.shown(ROW((endpoint).*)::webhook.endpoints)::text, ','
+                                  ORDER BY id DESC), '') || ']' AS reply
   FROM listed
  WHERE total < 300000

@@ -5,6 +5,7 @@
 --   1 how many at most  2 organizations to be looked at  3 the one that had its turn last
 --   4 deliveries an organization may be given in a minute
 -- -> how many were taken, the organization that had its turn last or null
+-- columns: taken served
 WITH RECURSIVE ahead AS (
   (SELECT organization_id AS id, 1 AS nth FROM webhook.resends
     WHERE organization_id > $3::uuid ORDER BY organization_id LIMIT 1)
@@ -88,8 +89,8 @@ WITH RECURSIVE ahead AS (
   UPDATE webhook.endpoints SET has_work = true
    WHERE ctid = ANY (ARRAY(SELECT DISTINCT endpoint FROM made WHERE enabled))
 )
-SELECT (SELECT count(*) FROM taken),
+SELECT (SELECT count(*) FROM taken) AS taken,
        (SELECT organization_id FROM taken
          ORDER BY CASE WHEN (SELECT count(*) FROM taken WHERE nth = 1) = $2 THEN place END DESC,
                   nth DESC, place DESC
-         LIMIT 1)
+         LIMIT 1) AS served

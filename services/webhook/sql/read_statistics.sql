@@ -1,6 +1,7 @@
 -- How many attempts succeeded and failed in each step of a time, and how many deliveries were skipped
 -- before they were queued; steps begin at multiples of theirs.
 -- $1 organization, $2 since and $3 until (Unix seconds), $4 step in seconds -> result, JSON
+-- columns: operator.*
 WITH counted AS (
   SELECT date_part('epoch', minute)::bigint / $4::bigint * $4 AS at,
          sum(delivered) AS delivered, sum(failed) AS failed, sum(skipped) AS skipped
@@ -9,9 +10,9 @@ WITH counted AS (
      AND minute < to_timestamp($3::bigint)
    GROUP BY 1
 )
-SELECT 'ok',
+SELECT 'ok' AS result,
        json_build_object('step', $4, 'points', json_agg(
          json_build_object('at', at, 'delivered', coalesce(delivered, 0),
-                           'failed', coalesce(failed, 0), 'skipped', coalesce(skipped, 0)) ORDER BY at))
+                           'failed', coalesce(failed, 0), 'skipped', coalesce(skipped, 0)) ORDER BY at)) AS reply
   FROM generate_series($2 / $4 * $4, $3 - 1, $4) AS at
   LEFT JOIN counted USING (at)

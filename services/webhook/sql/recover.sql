@@ -1,8 +1,7 @@
 -- Claims whose worker has not come back: the attempt is put on record as interrupted and is made
 -- again, with a new id for the same event, where the endpoint still wants it. What has cost a
 -- worker three times in a row is quarantined.
---
--- -> interrupted, of them quarantined
+-- columns: interrupted quarantined
 WITH lost AS (
   DELETE FROM webhook.queue
    WHERE lease_until < clock_timestamp()
@@ -34,4 +33,4 @@ WITH lost AS (
             FROM lost GROUP BY organization_id, endpoint_id) AS l
    WHERE e.organization_id = l.organization_id AND e.id = l.endpoint_id
 )
-SELECT count(*), count(*) FILTER (WHERE crashes >= 3) FROM lost
+SELECT count(*) AS interrupted, count(*) FILTER (WHERE crashes >= 3) AS quarantined FROM lost

@@ -1,7 +1,8 @@
 -- Releases what this process has claimed and is not attempting: the answer to the claim was lost,
 -- or came too late. Nothing was sent, so it waits as before. Where the endpoint wants nothing any
 -- more, the claim runs out.
--- $1 worker, $2 fences of what is under way -> how many
+-- $1 worker, $2 fences of what is under way
+-- columns: released
 WITH released AS (
   UPDATE webhook.queue q
      SET claimed_at = NULL, lease_until = NULL, fence = NULL, worker = NULL
@@ -14,4 +15,4 @@ WITH released AS (
     FROM (SELECT DISTINCT organization_id, endpoint_id FROM released) AS h
    WHERE e.organization_id = h.organization_id AND e.id = h.endpoint_id
 )
-SELECT count(*) FROM released
+SELECT count(*) AS released FROM released

@@ -2,6 +2,7 @@
 -- $1 organization, $2 delivery
 -- -> result (ok, disabled, gone: the endpoint is deleted), JSON of the new delivery;
 --    no row: no such delivery
+-- columns: operator.*
 WITH found AS MATERIALIZED (
   SELECT d.id, d.endpoint_id, d.event_id, d.event_type, e.enabled, webhook.id_at(clock_timestamp()) AS new_id
     FROM webhook.deliveries d
@@ -23,6 +24,6 @@ WITH found AS MATERIALIZED (
     FROM found f
    WHERE e.organization_id = $1 AND e.id = f.endpoint_id AND f.enabled
 )
-SELECT CASE WHEN enabled THEN 'ok' WHEN enabled IS NULL THEN 'gone' ELSE 'disabled' END,
-       (SELECT webhook.shown(ROW(queued.*)::webhook.queue) FROM queued)
+SELECT CASE WHEN enabled THEN 'ok' WHEN enabled IS NULL THEN 'gone' ELSE 'disabled' END AS result,
+       (SELECT webhook.shown(ROW(queued.*)::webhook.queue) FROM queued) AS reply
   FROM found

@@ -9,6 +9,7 @@
 --
 -- $1 organization, $2 endpoint, $3 since, Unix seconds, $4 how many at most, $5 deliveries to be looked at
 -- -> result (ok, same, disabled), JSON; no row: no such endpoint
+-- columns: operator.*
 WITH endpoint AS MATERIALIZED (
   SELECT id, enabled FROM webhook.endpoints WHERE organization_id = $1::uuid AND id = $2::uuid
 ), seen AS MATERIALIZED (
@@ -59,9 +60,9 @@ WITH endpoint AS MATERIALIZED (
 SELECT CASE WHEN NOT enabled THEN 'disabled'
             WHEN EXISTS (SELECT FROM queued) THEN 'ok'
             ELSE 'same'
-       END,
+       END AS result,
        json_build_object('id', endpoint.id, 'resent', (SELECT count(*) FROM queued),
                          'left', CASE WHEN next.at IS NULL THEN 0 ELSE 1 END,
-                         'since', coalesce(floor(extract(epoch FROM next.at))::bigint, $3))
+                         'since', coalesce(floor(extract(epoch FROM next.at))::bigint, $3)) AS reply
   FROM endpoint
  CROSS JOIN next

@@ -1,6 +1,7 @@
 -- Makes an event for one endpoint alone and queues it.
 -- $1 organization, $2 endpoint, $3 event -> result (ok, disabled), JSON of the delivery; no row: no
 -- such endpoint
+-- columns: operator.*
 WITH endpoint AS MATERIALIZED (
   SELECT id, enabled, webhook.id_at(clock_timestamp()) AS new_id
     FROM webhook.endpoints
@@ -21,6 +22,6 @@ WITH endpoint AS MATERIALIZED (
   UPDATE webhook.endpoints SET has_work = true
    WHERE organization_id = $1 AND id = $2 AND enabled
 )
-SELECT CASE WHEN enabled THEN 'ok' ELSE 'disabled' END,
-       (SELECT webhook.shown(ROW(queued.*)::webhook.queue) FROM queued)
+SELECT CASE WHEN enabled THEN 'ok' ELSE 'disabled' END AS result,
+       (SELECT webhook.shown(ROW(queued.*)::webhook.queue) FROM queued) AS reply
   FROM endpoint

@@ -1,5 +1,6 @@
 -- Enables or disables an endpoint. What waits for one that is disabled is put on record as skipped.
 -- $1 organization, $2 endpoint, $3 enabled -> result (ok, same), JSON; no row: no such endpoint
+-- columns: operator.*
 WITH found AS (
   SELECT enabled FROM webhook.endpoints
    WHERE organization_id = $1::uuid AND id = $2::uuid
@@ -21,6 +22,6 @@ WITH found AS (
          'skipped', 'endpoint_disabled', clock_timestamp()
     FROM dropped
 )
-SELECT CASE WHEN found.enabled = $3 THEN 'same' ELSE 'ok' END,
-       webhook.shown(ROW(changed.*)::webhook.endpoints)
+SELECT CASE WHEN found.enabled = $3 THEN 'same' ELSE 'ok' END AS result,
+       webhook.shown(ROW(changed.*)::webhook.endpoints) AS reply
   FROM found, changed

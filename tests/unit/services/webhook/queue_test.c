@@ -11,6 +11,16 @@ static void queue_one(void)
     cr_assert_eq(queued_of(ORG), 1);
 }
 
+/* operator_reply() reads them there. */
+Test(queue, stands_beside_statements_with_the_result_and_the_reply_first)
+{
+    for (size_t i = 0; i < WEBHOOK_SQL_COUNT; i++) {
+        const char *at = strstr(webhook_sql[i].columns, "result reply");
+
+        cr_expect(at == NULL || at == webhook_sql[i].columns, "%s", webhook_sql[i].name);
+    }
+}
+
 Test(queue, loses_in_steps_what_has_waited_for_a_day)
 {
     make_endpoint(ORG, ENDPOINT);
