@@ -2,7 +2,6 @@
 
 #include "services/dashboard/backend.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

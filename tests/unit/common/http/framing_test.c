@@ -1,6 +1,4 @@
 #include <criterion/criterion.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/base/str.h"

@@ -3,7 +3,6 @@
 #include "common/http/calls.h"
 
 #include <criterion/criterion.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
