@@ -8,6 +8,72 @@
 #define ORG_A "01a1f97f-474a-73ab-af28-5392c02457f0"
 #define ORG_B "01a1f97f-477b-7639-b538-176800431171"
 
+/* -- what access answers --------------------------------------------------------------------- */
+
+#define KEY "01a1f97f-477b-7639-b538-176800431171"
+
+static const char good[] =
+    "{\"organization_id\":\"" ORG_A "\",\"api_key_id\":\"" KEY "\",\"scope\":\"full\","
+    "\"expires_at\":null,\"plan_has_api\":true,\"require_https\":false,"
+    "\"ip_allowlist_enabled\":true,\"ip_allowlist\":[\"1.2.3.4\",\"2001:db8::1\"],"
+    "\"key_limit\":1667,\"organization_limit\":4167}";
+
+/* `good` with one piece replaced. */
+static bool reads_with(const char *piece, const char *other)
+{
+    char text[sizeof(good) + 100];
+    const char *at = strstr(good, piece);
+    struct key_record record = {0};
+    bool reads;
+
+    cr_assert_not_null(at, "%s", piece);
+    snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, other, at + strlen(piece));
+    reads = key_record_read(str_of(text), &record);
+    key_record_release(&record);
+    return reads;
+}
+
+Test(key_record, is_read_from_what_access_answers)
+{
+    struct key_record record;
+    struct address listed, other;
+
+    cr_assert(key_record_read(str_of(good), &record));
+    cr_expect_str_eq(record.organization_id, ORG_A);
+    cr_expect_str_eq(record.api_key_id, KEY);
+    cr_expect(record.may_write && record.plan_has_api && !record.require_https);
+    cr_expect_eq(record.expires_at, INT64_MAX);
+    cr_expect_eq(record.limits.key, 1667);
+    cr_expect_eq(record.limits.organization, 4167);
+    cr_assert(address_parse(STR("::ffff:1.2.3.4"), &listed));
+    cr_assert(address_parse(STR("1.2.3.5"), &other));
+    cr_expect(key_record_lists(&record, &listed));
+    cr_expect_not(key_record_lists(&record, &other));
+    key_record_release(&record);
+}
+
+Test(key_record, may_have_an_end_and_an_empty_list)
+{
+    cr_expect(reads_with("null", "1795187230"));
+    cr_expect(reads_with("[\"1.2.3.4\",\"2001:db8::1\"]", "[]"));
+    cr_expect(reads_with("full", "read"));
+}
+
+Test(key_record, is_refused_when_anything_is_not_as_promised)
+{
+    cr_expect_not(reads_with(ORG_A, "x"));
+    cr_expect_not(reads_with("api_key_id", "key_id"));
+    cr_expect_not(reads_with("full", "admin"));
+    cr_expect_not(reads_with("null", "\"never\""));
+    cr_expect_not(reads_with("\"plan_has_api\":true", "\"plan_has_api\":1"));
+    cr_expect_not(reads_with("1.2.3.4", "1.2.3.4/32"));
+    cr_expect_not(reads_with("1667", "-1"));
+    cr_expect_not(reads_with("4167", "99999999999"));
+    cr_expect_not(reads_with("}", ""));
+}
+
+/* -- the cache ------------------------------------------------------------------------------- */
+
 static struct key_cache *cache;
 
 static void set_up(void)
@@ -176,4 +242,217 @@ Test(key_cache, finds_keys_as_fast_whoever_has_chosen_them)
     const int64_t any_us = find_many(UINT64_C(0x9e3779b97f4a7c15)), chosen_us = find_many(1 << 14);
 
     cr_assert_lt(chosen_us, 20 * any_us, "%ld us, others %ld us", (long)chosen_us, (long)any_us);
+}
+
+/* -- keys ------------------------------------------------------------------------------------ */
+
+#define MS  INT64_C(1000)
+#define NOW 1000
+
+#define ORG       "01920000-0000-7000-8000-000000000001"
+#define OTHER_ORG "01920000-0000-7000-8000-000000000002"
+
+static struct key key;
+
+/* Asked at 0 of the monotonic clock, and confirmed. */
+static void confirm(void)
+{
+    struct key_record record = {.expires_at = INT64_MAX};
+
+    key = (struct key){.asked_us = 0};
+    key_confirm(&key, &record);
+}
+
+static enum key_result check(int64_t mono_ms)
+{
+    return key_check(&key, mono_ms * MS, NOW, true);
+}
+
+static enum key_result check_without_bus(int64_t mono_ms)
+{
+    return key_check(&key, mono_ms * MS, NOW, false);
+}
+
+TestSuite(key, .init = confirm);
+
+Test(key, is_asked_about_when_it_is_new)
+{
+    key = (struct key){0};
+    cr_expect_eq(check(0), KEY_ASK);
+}
+
+Test(key, is_good_then_refreshed_then_waited_for)
+{
+    cr_expect_eq(check(2999), KEY_GOOD);
+    cr_expect_eq(check(3000), KEY_GOOD_ASK);
+    cr_expect_eq(check(4999), KEY_GOOD_ASK);
+    cr_expect_eq(check(5000), KEY_ASK);
+}
+
+Test(key, is_not_asked_about_twice_at_a_time)
+{
+    key.asking = true;
+    cr_expect_eq(check(3000), KEY_GOOD);
+    cr_expect_eq(check(5000), KEY_ASK);
+}
+
+Test(key, ends_when_it_expires)
+{
+    key.record.expires_at = NOW + 1;
+    cr_expect_eq(check(0), KEY_GOOD);
+    key.record.expires_at = NOW;
+    cr_expect_eq(check(0), KEY_BAD);
+}
+
+Test(key, stays_refused_for_five_seconds)
+{
+    key_refuse(&key);
+    cr_expect_eq(check(4999), KEY_BAD);
+    cr_expect_eq(check(5000), KEY_ASK);
+}
+
+Test(key, does_without_access_for_a_minute)
+{
+    key_unreachable(&key, 5000 * MS);
+    cr_expect_eq(check(5000), KEY_GOOD);
+    cr_expect_eq(check(6000), KEY_GOOD_ASK);
+    cr_expect_eq(check(59999), KEY_GOOD_ASK);
+    key_unreachable(&key, 60000 * MS);
+    cr_expect_eq(check(60000), KEY_OUT_OF_REACH);
+    cr_expect_eq(check(61000), KEY_ASK);
+}
+
+Test(key, that_is_unknown_is_never_good_without_access)
+{
+    key = (struct key){0};
+    key_unreachable(&key, 0);
+    cr_expect_eq(check(0), KEY_OUT_OF_REACH);
+    cr_expect_eq(check(1000), KEY_ASK);
+}
+
+Test(key, does_without_the_bus_for_a_minute_and_asks_when_it_is_back)
+{
+    cr_expect_eq(check_without_bus(3000), KEY_GOOD);
+    cr_expect_eq(check_without_bus(5000), KEY_GOOD);
+    cr_expect_eq(check(5000), KEY_ASK);
+    cr_expect_eq(check_without_bus(59999), KEY_GOOD);
+    cr_expect_eq(check_without_bus(60000), KEY_OUT_OF_REACH);
+    key.record.expires_at = NOW;
+    cr_expect_eq(check_without_bus(5000), KEY_BAD);
+}
+
+Test(key, that_is_unknown_is_asked_about_as_soon_as_the_bus_is_there)
+{
+    key = (struct key){0};
+    cr_expect_eq(check_without_bus(0), KEY_OUT_OF_REACH);
+    cr_expect_eq(check(0), KEY_ASK);
+}
+
+Test(key, is_waited_for_when_access_is_in_reach_again)
+{
+    key_unreachable(&key, 29500 * MS);
+    cr_expect_eq(check(30000), KEY_GOOD);
+    key_reachable(&key);
+    cr_expect_eq(check(30000), KEY_ASK);
+}
+
+Test(key, is_not_relied_on_after_a_notice)
+{
+    key_doubt(&key, STR(ORG));
+    cr_expect_eq(check(1), KEY_ASK);
+    key_unreachable(&key, 1 * MS);
+    cr_expect_eq(check(2), KEY_OUT_OF_REACH);
+}
+
+Test(key, remembers_of_whom_a_notice_overtook_its_look_up)
+{
+    struct key_record own = {.organization_id = ORG};
+
+    key_doubt(&key, STR(ORG));
+    cr_expect_not(key_is_overtaken(&key, &own), "it came before");
+    key.asking = true;
+    key_doubt(&key, STR(ORG));
+    cr_expect(key_is_overtaken(&key, &own));
+}
+
+/* Or who changes much, and often, would keep everybody else waiting. */
+Test(key, may_be_confirmed_after_notices_about_another_organization)
+{
+    struct key_record own = {.organization_id = ORG};
+
+    key.asking = true;
+    key_doubt(&key, STR(OTHER_ORG));
+    key_doubt(&key, STR(OTHER_ORG));
+    cr_expect_not(key_is_overtaken(&key, &own));
+    cr_expect(key_is_overtaken(&key, NULL), "whose key a refused one was meanwhile is not known");
+    key_doubt(&key, STR(ORG));
+    cr_expect(key_is_overtaken(&key, &own));
+    key_doubt(&key, STR(OTHER_ORG));
+    cr_expect(key_is_overtaken(&key, &own));
+}
+
+/* -- familiar networks ----------------------------------------------------------------------- */
+
+#define HOUR_US (3600LL * 1000000)
+
+static struct familiar *familiar;
+
+static struct address named(const char *text)
+{
+    struct address address = {{0}};
+
+    cr_assert(address_parse(str_of(text), &address));
+    return address;
+}
+
+static void familiar_set_up(void)
+{
+    familiar = familiar_new(12345);
+}
+
+static void familiar_tear_down(void)
+{
+    familiar_free(familiar);
+}
+
+TestSuite(familiar, .init = familiar_set_up, .fini = familiar_tear_down);
+
+Test(familiar, knows_the_network_of_a_good_key_for_an_hour)
+{
+    struct address a = named("192.0.2.1"), b = named("192.0.2.200"), c = named("192.0.3.1");
+
+    cr_expect_not(familiar_holds(familiar, &a, HOUR_US));
+    familiar_note(familiar, &a, HOUR_US);
+    cr_expect(familiar_holds(familiar, &b, HOUR_US));
+    cr_expect_not(familiar_holds(familiar, &c, HOUR_US));
+    cr_expect(familiar_holds(familiar, &b, 2 * HOUR_US - 1));
+    cr_expect_not(familiar_holds(familiar, &b, 2 * HOUR_US));
+}
+
+Test(familiar, takes_an_ipv6_network_of_48_bits_as_one)
+{
+    struct address a = named("2001:db8:1:2::3"), b = named("2001:db8:1:ffff::"),
+                   c = named("2001:db8:2::");
+
+    familiar_note(familiar, &a, HOUR_US);
+    cr_expect(familiar_holds(familiar, &b, HOUR_US));
+    cr_expect_not(familiar_holds(familiar, &c, HOUR_US));
+}
+
+Test(familiar, keeps_those_who_come_back_when_there_are_too_many)
+{
+    struct address regular = named("2001:db8::1");
+    int64_t now_us = HOUR_US;
+
+    for (uint32_t i = 0; i < 100000; i++) {
+        struct address other = named("2001::1");
+
+        other.b[3] = (uint8_t)i;
+        other.b[4] = (uint8_t)(i >> 8);
+        other.b[5] = (uint8_t)(i >> 16);
+        other.b[2] = 0xff;
+        familiar_note(familiar, &other, now_us++);
+        familiar_note(familiar, &regular, now_us++);
+    }
+    cr_expect(familiar_holds(familiar, &regular, now_us));
 }
