@@ -115,7 +115,8 @@ static void on_commit(const struct db_rows *rows, struct command *const *command
 
         if (!entry_of(commands[i], &entry))
             continue;
-        if (row < db_rows_count(rows) && uuid_parse(db_value(rows, row, 0), &made) &&
+        if (row < db_rows_count(rows) &&
+            uuid_parse(db_value(rows, row, RECORD_ENTRIES_REQUEST_ID), &made) &&
             uuid_equal(&made, &entry.request_id))
             row++;
         else

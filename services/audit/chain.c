@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit_sql.h"
 #include "common/base/ascii.h"
 #include "common/base/buf.h"
 #include "common/base/log.h"
@@ -89,14 +90,14 @@ const struct signing_public *audit_keys_find(const struct audit_keys *keys, stru
 
 /* No field that a service writes holds a line feed, so two entries never give the same text; and
    with its "=" an empty text is another thing than none. */
-void chain_hash_entry(const struct str fields[CHAIN_FIELDS], struct arena *arena,
+void chain_hash_entry(const struct str fields[CHAIN_COLUMNS], struct arena *arena,
                       uint8_t hash[SHA256_BYTES])
 {
     struct buf text;
 
     buf_init(&text, arena, 512);
     buf_add(&text, STR("audit-entry-v1\n"));
-    for (int i = 0; i < CHAIN_FIELDS; i++) {
+    for (int i = 0; i < CHAIN_COLUMNS; i++) {
         if (fields[i].p != NULL) {
             buf_char(&text, '=');
             buf_add(&text, fields[i]);
@@ -321,8 +322,6 @@ enum note_kind note_kind(const struct note *note, const struct audit_keys *keys,
     return signing_is_by(by, note_text(note, arena), note->signature) ? NOTE_OURS : NOTE_FORGED;
 }
 
-enum note_column { UNTIL, SINCE, MONTHS, DROPPED_AT, DROPPED_BY, KEY_ID, SIGNATURE, IS_OLD };
-
 static bool is_line(struct str text, size_t max)
 {
     return text.n > 0 && text.n <= max && memchr(text.p, '\n', text.n) == NULL;
@@ -330,14 +329,15 @@ static bool is_line(struct str text, size_t max)
 
 static bool read_signed_note(const struct db_rows *rows, size_t row, struct note *out)
 {
-    const struct str since = db_value(rows, row, SINCE);
+    const struct str since = db_value(rows, row, LIST_NOTES_SINCE_US);
 
-    out->months = db_value_int(rows, row, MONTHS);
-    return chain_read_us(db_value(rows, row, UNTIL), &out->until_us) &&
+    out->months = db_value_int(rows, row, LIST_NOTES_MONTHS);
+    return chain_read_us(db_value(rows, row, LIST_NOTES_UNTIL_US), &out->until_us) &&
            (since.p == NULL || chain_read_us(since, &out->since_us)) &&
-           chain_read_us(db_value(rows, row, DROPPED_AT), &out->dropped_us) &&
+           chain_read_us(db_value(rows, row, LIST_NOTES_DROPPED_US), &out->dropped_us) &&
            is_line(out->dropped_by, BY_MAX) && is_line(out->key_id, CHAIN_KEY_ID_MAX) &&
-           hex_read(db_value(rows, row, SIGNATURE), out->signature, sizeof(out->signature));
+           hex_read(db_value(rows, row, LIST_NOTES_SIGNATURE), out->signature,
+                    sizeof(out->signature));
 }
 
 const struct note *notes_read(const struct db_rows *rows, struct arena *arena, size_t *n)
@@ -350,14 +350,15 @@ const struct note *notes_read(const struct db_rows *rows, struct arena *arena, s
         struct note *note = &notes[i];
 
         *note = (struct note){
-            .dropped_by = arena_str(arena, db_value(rows, i, DROPPED_BY)),
-            .key_id = arena_str(arena, db_value(rows, i, KEY_ID)),
-            .is_signed = db_value(rows, i, SIGNATURE).p != NULL,
-            .is_old = db_value_bool(rows, i, IS_OLD),
+            .dropped_by = arena_str(arena, db_value(rows, i, LIST_NOTES_DROPPED_BY)),
+            .key_id = arena_str(arena, db_value(rows, i, LIST_NOTES_KEY_ID)),
+            .is_signed = db_value(rows, i, LIST_NOTES_SIGNATURE).p != NULL,
+            .is_old = db_value_bool(rows, i, LIST_NOTES_IS_OLD),
         };
-        note->is_malformed = note->is_signed
-                                 ? !read_signed_note(rows, i, note)
-                                 : !chain_read_us(db_value(rows, i, UNTIL), &note->until_us);
+        note->is_malformed =
+            note->is_signed
+                ? !read_signed_note(rows, i, note)
+                : !chain_read_us(db_value(rows, i, LIST_NOTES_UNTIL_US), &note->until_us);
     }
     return notes;
 }

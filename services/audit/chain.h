@@ -18,7 +18,7 @@
 
 /* -- entries as readers see them --------------------------------------------------------------- */
 
-/* The columns of a statement that lists entries. */
+/* `entry.*`: the first columns of a statement that lists entries. */
 enum entry_column {
     ENTRY_REQUEST_ID,
     ENTRY_API_KEY_ID,
@@ -58,8 +58,8 @@ const struct signing_public *audit_keys_find(const struct audit_keys *keys, stru
 
 /* All of it is text, one line for each field, except for the contents of a block. */
 
-/* An entry's fields as the database writes them, in the order in which they are hashed. */
-enum chain_field {
+/* `chain.*`: an entry's fields as the database writes them, in the order in which they are hashed. */
+enum chain_column {
     CHAIN_ORGANIZATION_ID,
     CHAIN_REQUEST_ID,
     CHAIN_CREATED_US, /* Unix microseconds */
@@ -71,11 +71,11 @@ enum chain_field {
     CHAIN_CONVERSATION_ID,
     CHAIN_CONTACT_ID,
     CHAIN_XID,
-    CHAIN_FIELDS
+    CHAIN_COLUMNS
 };
 
 /* STR_NONE is SQL NULL. */
-void chain_hash_entry(const struct str fields[CHAIN_FIELDS], struct arena *arena,
+void chain_hash_entry(const struct str fields[CHAIN_COLUMNS], struct arena *arena,
                       uint8_t hash[SHA256_BYTES]);
 
 #define CHAIN_KEY_ID_MAX 64
@@ -145,6 +145,18 @@ struct block_head {
     struct uuid organization_id;
     int64_t number, entries;
     uint8_t hash[SHA256_BYTES];
+};
+
+/* `head.*`: the last block of a chain, as statements read it. */
+enum head_column {
+    HEAD_NUMBER,
+    HEAD_ENTRIES,
+    HEAD_BLOCK_HASH,
+    HEAD_MADE_US,
+    HEAD_KEY_ID,
+    HEAD_SIGNATURE,
+    HEAD_LAST_XID,
+    HEAD_COLUMNS
 };
 
 /* Numbers are told in JSON, where they are exact up to there. */

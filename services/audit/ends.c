@@ -41,15 +41,11 @@ static struct str decimal(struct arena *arena, int64_t number)
     return str_of(arena_printf(arena, "%" PRId64, number));
 }
 
-/* The columns of read_head.sql; in read_heads.sql and list_places.sql they stand behind an
-   organization. */
-enum head_column { NUMBER, ENTRIES, HASH, MADE_AT, KEY_ID, SIGNATURE, LAST_XID };
-
 /* -- one block -------------------------------------------------------------------------------- */
 
 static bool has_block(const struct db_rows *rows)
 {
-    return db_rows_count(rows) > 0 && db_value(rows, 0, ENDS_ORGANIZATION_ID).p != NULL;
+    return db_rows_count(rows) > 0 && db_value(rows, 0, READ_PLACE_ORGANIZATION_ID).p != NULL;
 }
 
 enum ends_kind ends_read_place(const struct db_rows *rows, const struct audit_keys *keys,
@@ -61,7 +57,7 @@ enum ends_kind ends_read_place(const struct db_rows *rows, const struct audit_ke
     if (!has_block(rows))
         return ENDS_OURS;
     if (!verify_read_block(rows, 0, arena, &block) ||
-        !uuid_parse(db_value(rows, 0, ENDS_ORGANIZATION_ID), &block.sealed.organization_id) ||
+        !uuid_parse(db_value(rows, 0, READ_PLACE_ORGANIZATION_ID), &block.sealed.organization_id) ||
         !verify_is_whole(&block, arena))
         return ENDS_FOREIGN;
     if (audit_keys_find(keys, block.sealed.key_id) == NULL)
@@ -89,8 +85,8 @@ size_t ends_ask_place(struct db *db, const struct db_rows *below)
     if (below == NULL)
         return ask_below(db, STR_NONE, STR_NONE, STR_NONE, STR_NONE);
     return ask_below(db, db_value(below, 0, VERIFY_LAST_XID),
-                     db_value(below, 0, ENDS_ORGANIZATION_ID), db_value(below, 0, VERIFY_NUMBER),
-                     STR_NONE);
+                     db_value(below, 0, READ_PLACE_ORGANIZATION_ID),
+                     db_value(below, 0, VERIFY_NUMBER), STR_NONE);
 }
 
 /* Reads the block of a row of heads as a whole: as read_place.sql has it, in *whole. */
@@ -111,14 +107,15 @@ static enum ends_kind check_signature(const struct db_rows *rows, size_t row, in
                                       const struct audit_keys *keys, struct arena *arena,
                                       struct block_head *out)
 {
-    const struct signing_public *by = audit_keys_find(keys, db_value(rows, row, first + KEY_ID));
+    const struct signing_public *by =
+        audit_keys_find(keys, db_value(rows, row, first + HEAD_KEY_ID));
     uint8_t signature[SIGNING_SIGNATURE_BYTES];
 
     out->organization_id = *organization_id;
-    out->number = db_value_int(rows, row, first + NUMBER);
-    out->entries = db_value_int(rows, row, first + ENTRIES);
-    if (!hex_read(db_value(rows, row, first + HASH), out->hash, sizeof(out->hash)) ||
-        !hex_read(db_value(rows, row, first + SIGNATURE), signature, sizeof(signature)) ||
+    out->number = db_value_int(rows, row, first + HEAD_NUMBER);
+    out->entries = db_value_int(rows, row, first + HEAD_ENTRIES);
+    if (!hex_read(db_value(rows, row, first + HEAD_BLOCK_HASH), out->hash, sizeof(out->hash)) ||
+        !hex_read(db_value(rows, row, first + HEAD_SIGNATURE), signature, sizeof(signature)) ||
         out->entries < 0 || out->entries > BLOCK_NUMBER_MAX || out->number < 1 ||
         out->number > BLOCK_NUMBER_MAX)
         return ENDS_FOREIGN;
@@ -157,13 +154,13 @@ static bool is_candidate(struct way *way, const struct db_rows *rows, size_t row
     struct uuid organization_id = {{0}};
     struct block_head head;
 
-    way->xid = arena_str(way->arena, db_value(rows, row, 1 + LAST_XID));
-    way->organization = arena_str(way->arena, db_value(rows, row, 0));
-    way->number = arena_str(way->arena, db_value(rows, row, 1 + NUMBER));
+    way->xid = arena_str(way->arena, db_value(rows, row, LIST_PLACES_HEAD + HEAD_LAST_XID));
+    way->organization = arena_str(way->arena, db_value(rows, row, LIST_PLACES_ORGANIZATION_ID));
+    way->number = arena_str(way->arena, db_value(rows, row, LIST_PLACES_HEAD + HEAD_NUMBER));
     pay(way, 1);
     (void)uuid_parse(way->organization, &organization_id);
-    if (check_signature(rows, row, 1, &organization_id, way->search->keys, way->arena, &head) !=
-        ENDS_FOREIGN)
+    if (check_signature(rows, row, LIST_PLACES_HEAD, &organization_id, way->search->keys,
+                        way->arena, &head) != ENDS_FOREIGN)
         return true;
     note(way->foreign, &organization_id, head.number);
     return false;
@@ -212,7 +209,8 @@ static enum status go_down(struct way *way, const struct db_rows **rows)
         way->is_at_end = is_below_known(way);
         if (may_be && !way->is_at_end)
             return read_whole(way->db, way->xid, way->organization,
-                              db_value_int(way->places, row, 1 + NUMBER), way->arena, rows);
+                              db_value_int(way->places, row, LIST_PLACES_HEAD + HEAD_NUMBER),
+                              way->arena, rows);
     }
     return ST_OK;
 }
@@ -227,7 +225,7 @@ static void pass_by(struct way *way, const struct db_rows *rows, enum ends_kind 
 
     pay(way, WHOLE_COST + bytes / WHOLE_BYTES_A_HEAD);
     way->xid = arena_str(way->arena, db_value(rows, 0, VERIFY_LAST_XID));
-    way->organization = arena_str(way->arena, db_value(rows, 0, ENDS_ORGANIZATION_ID));
+    way->organization = arena_str(way->arena, db_value(rows, 0, READ_PLACE_ORGANIZATION_ID));
     way->number = arena_str(way->arena, db_value(rows, 0, VERIFY_NUMBER));
     (void)uuid_parse(way->organization, &organization_id);
     way->is_at_end |= is_below_known(way);
@@ -317,11 +315,11 @@ enum status ends_find_since(struct db *db, uint64_t made_before, const struct au
                 *known = place;
             break;
         }
-        (void)uuid_parse(db_value(rows, 0, ENDS_ORGANIZATION_ID), &organization_id);
+        (void)uuid_parse(db_value(rows, 0, READ_PLACE_ORGANIZATION_ID), &organization_id);
         note(foreign, &organization_id, db_value_int(rows, 0, VERIFY_NUMBER));
         asked = ask_below(db, db_value(rows, 0, VERIFY_LAST_XID),
-                          db_value(rows, 0, ENDS_ORGANIZATION_ID), db_value(rows, 0, VERIFY_NUMBER),
-                          before);
+                          db_value(rows, 0, READ_PLACE_ORGANIZATION_ID),
+                          db_value(rows, 0, VERIFY_NUMBER), before);
     }
     return ST_OK;
 }
@@ -370,9 +368,9 @@ static enum status read_head(struct look *look, const struct db_rows *rows, size
     enum status st;
 
     *kind = ENDS_FOREIGN;
-    out->number = db_value_int(rows, row, first + NUMBER);
-    out->entries = db_value_int(rows, row, first + ENTRIES);
-    if (hex_read(db_value(rows, row, first + HASH), out->hash, sizeof(out->hash)) &&
+    out->number = db_value_int(rows, row, first + HEAD_NUMBER);
+    out->entries = db_value_int(rows, row, first + HEAD_ENTRIES);
+    if (hex_read(db_value(rows, row, first + HEAD_BLOCK_HASH), out->hash, sizeof(out->hash)) &&
         look->known != NULL && is_known(look->known, out)) {
         *kind = ENDS_OURS;
         return ST_OK;
@@ -381,7 +379,7 @@ static enum status read_head(struct look *look, const struct db_rows *rows, size
     if (*kind != ENDS_UNKNOWN)
         return ST_OK;
     uuid_format(&organization_id, organization);
-    st = read_whole(look->db, db_value(rows, row, first + LAST_XID), str_of(organization),
+    st = read_whole(look->db, db_value(rows, row, first + HEAD_LAST_XID), str_of(organization),
                     out->number, look->arena, &whole);
     if (st == ST_OK)
         *kind = ends_read_place(whole, look->keys, look->arena, &place);
@@ -408,7 +406,7 @@ static enum status walk_back(struct look *look, int64_t number, struct block_hea
         *rows = db_result(look->db, asked);
         if (db_rows_count(*rows) == 0)
             break;
-        st = read_head(look, *rows, 0, 0, out, kind);
+        st = read_head(look, *rows, 0, READ_HEAD_HEAD, out, kind);
         if (st != ST_OK || *kind != ENDS_FOREIGN)
             return st;
         note(look->foreign, &out->organization_id, out->number);
@@ -471,10 +469,10 @@ enum status ends_find_heads(struct db *db, const struct db_rows *rows,
         enum ends_kind kind;
         enum status st;
 
-        if (!uuid_parse(db_value(rows, i, 0), &head->organization_id))
+        if (!uuid_parse(db_value(rows, i, READ_HEADS_ORGANIZATION_ID), &head->organization_id))
             continue;
         ++*n;
-        st = read_head(&look, rows, i, 1, head, &kind);
+        st = read_head(&look, rows, i, READ_HEADS_HEAD, head, &kind);
         if (st == ST_OK && kind == ENDS_FOREIGN)
             st = go_back(&look, head, &kind);
         if (st != ST_OK)

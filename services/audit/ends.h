@@ -32,13 +32,6 @@ struct ends_foreign {
     int64_t unknown_number;
 };
 
-/* The columns of read_place.sql behind those of a block. */
-enum ends_place_column {
-    ENDS_ORGANIZATION_ID = VERIFY_BLOCK_COLUMNS,
-    ENDS_HORIZON,
-    ENDS_IS_AHEAD,
-};
-
 enum ends_kind {
     ENDS_OURS,
     ENDS_FOREIGN,

@@ -40,7 +40,8 @@ static struct str number(struct arena *arena, int64_t value)
     return str_of(arena_printf(arena, "%" PRId64, value));
 }
 
-enum list_column { IS_MATCH = ENTRY_COLUMNS, IS_LIMIT, LOOKED_AT };
+_Static_assert(LIST_ENTRIES_ENTRY == 0 && LIST_ENTRIES_FORWARD_ENTRY == 0,
+               "entry_write() and place_of() read them there");
 
 struct audit_list {
     struct audit_query query;
@@ -129,7 +130,7 @@ static void write_entries(struct buf *out, const struct db_rows *rows, size_t n)
 static uint32_t cost_of(const struct db_rows *rows)
 {
     const size_t found = db_rows_count(rows);
-    const int64_t looked_at = found > 0 ? db_value_int(rows, found - 1, LOOKED_AT) : 0;
+    const int64_t looked_at = found > 0 ? db_value_int(rows, found - 1, LIST_ENTRIES_LOOKED_AT) : 0;
 
     return 1 + (uint32_t)(looked_at / ENTRIES_A_UNIT);
 }
@@ -140,9 +141,10 @@ static enum status list_reply(struct command *command, struct db *db, void *serv
     const struct audit_list *list = command->state;
     const struct db_rows *rows = db_result(db, list->page);
     const size_t found = db_rows_count(rows), max = (size_t)list->query.per_page;
-    const bool is_limited = found > 0 && db_value_bool(rows, found - 1, IS_LIMIT);
+    const bool is_limited = found > 0 && db_value_bool(rows, found - 1, LIST_ENTRIES_IS_LIMIT);
     /* A row too many only says whether there is a next page. */
-    const bool has_more = is_limited || (found > max && db_value_bool(rows, found - 1, IS_MATCH));
+    const bool has_more =
+        is_limited || (found > max && db_value_bool(rows, found - 1, LIST_ENTRIES_IS_MATCH));
     size_t shown = found > max ? max : found;
     struct page_place last = {.us = 0};
     struct buf *out = &command->reply;
@@ -150,7 +152,7 @@ static enum status list_reply(struct command *command, struct db *db, void *serv
     command->cost = cost_of(rows);
     if (has_more)
         last = place_of(rows, shown - 1);
-    if (shown > 0 && !db_value_bool(rows, shown - 1, IS_MATCH))
+    if (shown > 0 && !db_value_bool(rows, shown - 1, LIST_ENTRIES_IS_MATCH))
         shown--;
     buf_add(out, STR("{\"type\":\"audit_log.list\",\"audit_logs\":"));
     write_entries(out, rows, shown);
@@ -294,8 +296,6 @@ const struct command_handler audit_export = {
 /* Of a page, and of a row of it without its detail. */
 enum { BYTES_MAX = 256 * 1024, ROW_BYTES = 1024 };
 
-enum { ID, CREATED_AT, WHO, USER_ID, CHANGE, TARGET, DETAIL, ADDRESS };
-
 struct changes {
     struct field_int per_page;
     struct str starting_after;
@@ -353,15 +353,15 @@ static void changes_query(struct command *command, struct db *db, void *service)
 static void write_change(struct buf *out, const struct db_rows *rows, size_t row)
 {
     buf_char(out, '{');
-    json_add_text(out, "id", db_value(rows, row, ID));
-    json_add_integer(out, "created_at", db_value_int(rows, row, CREATED_AT));
-    json_add_text(out, "who", db_value(rows, row, WHO));
-    json_add_text(out, "user_id", db_value(rows, row, USER_ID));
-    json_add_text(out, "change", db_value(rows, row, CHANGE));
-    json_add_text(out, "target", db_value(rows, row, TARGET));
+    json_add_text(out, "id", db_value(rows, row, LIST_CHANGES_ID));
+    json_add_integer(out, "created_at", db_value_int(rows, row, LIST_CHANGES_CREATED_AT));
+    json_add_text(out, "who", db_value(rows, row, LIST_CHANGES_WHO));
+    json_add_text(out, "user_id", db_value(rows, row, LIST_CHANGES_USER_ID));
+    json_add_text(out, "change", db_value(rows, row, LIST_CHANGES_CHANGE));
+    json_add_text(out, "target", db_value(rows, row, LIST_CHANGES_TARGET));
     json_add_key(out, "detail");
-    buf_add(out, db_value(rows, row, DETAIL));
-    json_add_text(out, "address", db_value(rows, row, ADDRESS));
+    buf_add(out, db_value(rows, row, LIST_CHANGES_DETAIL));
+    json_add_text(out, "address", db_value(rows, row, LIST_CHANGES_ADDRESS));
     buf_char(out, '}');
 }
 
@@ -372,7 +372,7 @@ static size_t shown_of(const struct db_rows *rows, size_t max)
     size_t n = 0, bytes = 0;
 
     while (n < db_rows_count(rows) && n < max && bytes <= BYTES_MAX) {
-        bytes += ROW_BYTES + db_value(rows, n, DETAIL).n;
+        bytes += ROW_BYTES + db_value(rows, n, LIST_CHANGES_DETAIL).n;
         n++;
     }
     return n;
@@ -388,7 +388,7 @@ static enum status changes_reply(struct command *command, struct db *db, void *s
     struct page_place last = {.us = 0};
     struct buf *out = &command->reply;
 
-    if (shown > 0 && uuid_parse(db_value(rows, shown - 1, ID), &last.id))
+    if (shown > 0 && uuid_parse(db_value(rows, shown - 1, LIST_CHANGES_ID), &last.id))
         last.us = uuid_v7_ms(&last.id) * 1000;
 
     buf_add(out, STR("{\"changes\":["));

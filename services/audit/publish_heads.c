@@ -14,31 +14,17 @@
 
 enum { HEADS_MAX = 500, BACK_MAX = 1000, TIMEOUT_US = 10 * 1000 * 1000 };
 
-/* The columns of list_heads_to_publish.sql; from the second on, those of read_head.sql. */
-enum published_column {
-    ORGANIZATION_ID,
-    NUMBER,
-    ENTRIES,
-    BLOCK_HASH,
-    MADE_US,
-    KEY_ID,
-    SIGNATURE,
-    LAST_XID,
-    PUBLISHED,
-    HEAD_COLUMNS = PUBLISHED
-};
-
 struct published_head {
-    struct str of[HEAD_COLUMNS];
+    struct str organization, of[HEAD_COLUMNS];
 };
 
 static struct published_head read_head(struct str organization, const struct db_rows *rows,
                                        size_t row, int first)
 {
-    struct published_head head = {.of[ORGANIZATION_ID] = organization};
+    struct published_head head = {.organization = organization};
 
-    for (int i = NUMBER; i < HEAD_COLUMNS; i++)
-        head.of[i] = db_value(rows, row, first + i - NUMBER);
+    for (int i = 0; i < HEAD_COLUMNS; i++)
+        head.of[i] = db_value(rows, row, first + i);
     return head;
 }
 
@@ -55,18 +41,18 @@ static struct str message_of(const struct published_head *head, struct arena *ar
     int64_t made_us = 0;
     struct buf out;
 
-    (void)chain_read_us(head->of[MADE_US], &made_us);
+    (void)chain_read_us(head->of[HEAD_MADE_US], &made_us);
     buf_init(&out, arena, 512);
     buf_char(&out, '{');
-    json_add_text(&out, "organization_id", head->of[ORGANIZATION_ID]);
+    json_add_text(&out, "organization_id", head->organization);
     json_add_key(&out, "number");
-    buf_add(&out, head->of[NUMBER]);
+    buf_add(&out, head->of[HEAD_NUMBER]);
     json_add_key(&out, "entries");
-    buf_add(&out, head->of[ENTRIES]);
-    json_add_text(&out, "block_hash", head->of[BLOCK_HASH]);
+    buf_add(&out, head->of[HEAD_ENTRIES]);
+    json_add_text(&out, "block_hash", head->of[HEAD_BLOCK_HASH]);
     json_add_integer(&out, "made_at", made_us / 1000000);
-    json_add_text(&out, "key_id", head->of[KEY_ID]);
-    json_add_text(&out, "signature", head->of[SIGNATURE]);
+    json_add_text(&out, "key_id", head->of[HEAD_KEY_ID]);
+    json_add_text(&out, "signature", head->of[HEAD_SIGNATURE]);
     buf_char(&out, '}');
     return buf_str(&out);
 }
@@ -74,33 +60,33 @@ static struct str message_of(const struct published_head *head, struct arena *ar
 static enum status publish_head(struct bus *bus, const struct published_head *head,
                                 struct arena *arena)
 {
-    const struct bus_header header = {HEADER_ORGANIZATION,
-                                      arena_cstr(arena, head->of[ORGANIZATION_ID])};
+    const struct bus_header header = {HEADER_ORGANIZATION, arena_cstr(arena, head->organization)};
     enum status st =
         bus_publish(bus, SUBJECT_NOTICE_AUDIT_HEAD, NULL, &header, 1, message_of(head, arena));
 
     if (st == ST_OK)
-        LOG(LOG_INFO, "head of an audit chain",
-            log_slice("organization_id", head->of[ORGANIZATION_ID]),
-            log_int("number", integer(head->of[NUMBER])),
-            log_int("entries", integer(head->of[ENTRIES])),
-            log_slice("block_hash", head->of[BLOCK_HASH]), log_slice("key_id", head->of[KEY_ID]),
-            log_slice("signature", head->of[SIGNATURE]));
+        LOG(LOG_INFO, "head of an audit chain", log_slice("organization_id", head->organization),
+            log_int("number", integer(head->of[HEAD_NUMBER])),
+            log_int("entries", integer(head->of[HEAD_ENTRIES])),
+            log_slice("block_hash", head->of[HEAD_BLOCK_HASH]),
+            log_slice("key_id", head->of[HEAD_KEY_ID]),
+            log_slice("signature", head->of[HEAD_SIGNATURE]));
     return st;
 }
 
 /* Those that were published. */
 static void note(struct db *db, const struct published_head *heads, size_t n, struct arena *arena)
 {
-    static const enum published_column noted[] = {ORGANIZATION_ID, NUMBER, LAST_XID, BLOCK_HASH};
-    enum { N = ARRAY_SIZE(noted) };
+    static const enum head_column noted[] = {HEAD_NUMBER, HEAD_LAST_XID, HEAD_BLOCK_HASH};
+    enum { N = 1 + ARRAY_SIZE(noted) };
     struct buf columns[N];
     db_param params[N];
 
     for (int i = 0; i < N; i++) {
         array_open(&columns[i], arena, 256);
         for (size_t k = 0; k < n; k++)
-            array_add_plain(&columns[i], heads[k].of[noted[i]]);
+            array_add_plain(&columns[i],
+                            i == 0 ? heads[k].organization : heads[k].of[noted[i - 1]]);
         params[i] = array_close(&columns[i]);
     }
     db_add(db, SQL_ADD_HEADS, params, N);
@@ -109,14 +95,14 @@ static void note(struct db *db, const struct published_head *heads, size_t n, st
 static bool is_ours(const struct head_publisher *publisher, const struct published_head *head,
                     const struct uuid *organization_id, struct arena *arena)
 {
-    const struct signing_public *by = audit_keys_find(publisher->keys, head->of[KEY_ID]);
+    const struct signing_public *by = audit_keys_find(publisher->keys, head->of[HEAD_KEY_ID]);
     uint8_t hash[SHA256_BYTES], signature[SIGNING_SIGNATURE_BYTES];
 
-    return by != NULL && hex_read(head->of[BLOCK_HASH], hash, sizeof(hash)) &&
-           hex_read(head->of[SIGNATURE], signature, sizeof(signature)) &&
+    return by != NULL && hex_read(head->of[HEAD_BLOCK_HASH], hash, sizeof(hash)) &&
+           hex_read(head->of[HEAD_SIGNATURE], signature, sizeof(signature)) &&
            signing_is_by(by,
-                         chain_head_text(organization_id, integer(head->of[NUMBER]),
-                                         integer(head->of[ENTRIES]), hash, arena),
+                         chain_head_text(organization_id, integer(head->of[HEAD_NUMBER]),
+                                         integer(head->of[HEAD_ENTRIES]), hash, arena),
                          signature);
 }
 
@@ -129,14 +115,14 @@ static enum status find_head(struct head_publisher *publisher, struct db *db,
                              const struct db_rows *rows, size_t row, struct arena *arena,
                              struct published_head *out, enum finding *finding)
 {
-    const struct str organization = db_value(rows, row, ORGANIZATION_ID);
+    const struct str organization = db_value(rows, row, LIST_HEADS_TO_PUBLISH_ORGANIZATION_ID);
     struct uuid organization_id;
     const struct db_rows *own;
     enum ends_kind kind;
     enum status st;
 
     *finding = IS_NONE;
-    *out = read_head(organization, rows, row, NUMBER);
+    *out = read_head(organization, rows, row, LIST_HEADS_TO_PUBLISH_HEAD);
     if (!uuid_parse(organization, &organization_id))
         return ST_OK;
     if (is_ours(publisher, out, &organization_id, arena)) {
@@ -151,8 +137,8 @@ static enum status find_head(struct head_publisher *publisher, struct db *db,
         *finding = IS_LIMIT;
     if (kind != ENDS_OURS)
         return ST_OK;
-    *out = read_head(organization, own, 0, 0);
-    if (integer(out->of[NUMBER]) > db_value_int(rows, row, PUBLISHED))
+    *out = read_head(organization, own, 0, READ_HEAD_HEAD);
+    if (integer(out->of[HEAD_NUMBER]) > db_value_int(rows, row, LIST_HEADS_TO_PUBLISH_PUBLISHED))
         *finding = IS_HEAD;
     return ST_OK;
 }
@@ -188,8 +174,10 @@ static enum status publish_rows(struct head_publisher *publisher, struct db *db,
         if (finding == IS_LIMIT || (finding == IS_HEAD && publish_head(bus, head, arena) != ST_OK))
             break;
         publisher->n += finding == IS_HEAD;
-        (void)str_to_u64(db_value(rows, row, LAST_XID), UINT64_MAX, &behind.xid);
-        (void)uuid_parse(db_value(rows, row, ORGANIZATION_ID), &behind.organization_id);
+        (void)str_to_u64(db_value(rows, row, LIST_HEADS_TO_PUBLISH_HEAD + HEAD_LAST_XID),
+                         UINT64_MAX, &behind.xid);
+        (void)uuid_parse(db_value(rows, row, LIST_HEADS_TO_PUBLISH_ORGANIZATION_ID),
+                         &behind.organization_id);
     }
     publisher->is_behind = found == HEADS_MAX && row == found;
     publisher->behind = publisher->is_behind ? behind : (struct block_place){.xid = 0};
@@ -215,7 +203,7 @@ enum status publish_heads(struct head_publisher *publisher, struct db *db, struc
     if (st != ST_OK)
         return st;
     rows = db_result(db, asked);
-    found = db_value_bool(db_result(db, lock), 0, 0) ? db_rows_count(rows) : 0;
+    found = db_value_bool(db_result(db, lock), 0, LOCK_SEALING_IS_FIRST) ? db_rows_count(rows) : 0;
     heads = ARENA_ARRAY(arena, struct published_head, found + 1);
     st = publish_rows(publisher, db, bus, rows, found, heads, arena);
     if (st != ST_OK)

@@ -67,7 +67,8 @@ static enum status find(const struct retention_job *job, struct db *db, struct a
     found = db_add(db, SQL_FIND_DROPPABLE, months.at, months.n);
     listed = db_add(db, SQL_LIST_NOTES, max.at, max.n);
     st = db_run(db);
-    if (st != ST_OK || !chain_read_us(db_value(db_result(db, found), 0, 1), &out->until_us))
+    if (st != ST_OK ||
+        !chain_read_us(db_value(db_result(db, found), 0, FIND_DROPPABLE_UNTIL_US), &out->until_us))
         return st;
     notes = notes_read(db_result(db, listed), arena, &n);
     *knows_last = notes_last(notes, n, out->until_us, job->keys, arena, &out->since_us);
@@ -117,7 +118,7 @@ static enum status drop_month(const struct retention_job *job, struct db *db, st
     note_sign(&note, job->keys, arena);
     dropped = drop(&note, db, arena);
     st = db_commit(db);
-    partition = st == ST_OK ? db_value(db_result(db, dropped), 0, 0) : STR_NONE;
+    partition = st == ST_OK ? db_value(db_result(db, dropped), 0, DROP_MONTH_PARTITION) : STR_NONE;
     if (partition.p == NULL)
         return st;
     LOG(LOG_WARNING, "deleted a month of the audit log", log_slice("partition", partition));
@@ -127,6 +128,8 @@ static enum status drop_month(const struct retention_job *job, struct db *db, st
 
 /* -- a step ----------------------------------------------------------------------------------- */
 
+_Static_assert((int)DROP_BLOCKS_DROPPED == (int)DROP_CHANGES_DROPPED, "either statement");
+
 static enum status drop_rows(struct db *db, int statement, struct arena *arena, bool *has_more)
 {
     struct params max = {0};
@@ -134,7 +137,7 @@ static enum status drop_rows(struct db *db, int statement, struct arena *arena, 
 
     params_add_int(&max, arena, ROWS_MAX);
     st = db_once(db, statement, &max, TIMEOUT_US);
-    *has_more |= st == ST_OK && db_value_int(db_result(db, 0), 0, 0) > 0;
+    *has_more |= st == ST_OK && db_value_int(db_result(db, 0), 0, DROP_BLOCKS_DROPPED) > 0;
     return st;
 }
 
@@ -195,10 +198,10 @@ static enum status set_retention_reply(struct command *command, struct db *db, v
     const struct db_rows *rows = db_result(db, body->added);
     struct buf *out = &command->reply;
 
-    command->is_no_change = !db_value_bool(rows, 0, 2);
+    command->is_no_change = !db_value_bool(rows, 0, ADD_MINIMUM_WAS_SHORTER);
     buf_char(out, '{');
-    json_add_text(out, "organization_id", db_value(rows, 0, 0));
-    json_add_integer(out, "minimum_months", db_value_int(rows, 0, 1));
+    json_add_text(out, "organization_id", db_value(rows, 0, ADD_MINIMUM_ORGANIZATION_ID));
+    json_add_integer(out, "minimum_months", db_value_int(rows, 0, ADD_MINIMUM_MONTHS));
     buf_char(out, '}');
     return ST_OK;
 }
@@ -236,7 +239,7 @@ static int64_t next(enum status st, int64_t after_s, const char *what)
 static int64_t keep_partitions(struct db *db)
 {
     enum status st = db_once(db, SQL_KEEP_PARTITIONS, &nothing, UPKEEP_TIMEOUT_US);
-    int64_t made = st == ST_OK ? db_value_int(db_result(db, 0), 0, 0) : 0;
+    int64_t made = st == ST_OK ? db_value_int(db_result(db, 0), 0, KEEP_PARTITIONS_MADE) : 0;
 
     if (made > 0)
         LOG(LOG_INFO, "created partitions of the audit log ahead", log_int("made", made));
@@ -246,7 +249,8 @@ static int64_t keep_partitions(struct db *db)
 static int64_t count_unpartitioned(const struct audit *self, struct db *db)
 {
     enum status st = db_once(db, SQL_COUNT_UNPARTITIONED, &nothing, UPKEEP_TIMEOUT_US);
-    int64_t unpartitioned = st == ST_OK ? db_value_int(db_result(db, 0), 0, 0) : 0;
+    int64_t unpartitioned =
+        st == ST_OK ? db_value_int(db_result(db, 0), 0, COUNT_UNPARTITIONED_STRAYS) : 0;
 
     if (st == ST_OK)
         metric_set(self->unpartitioned, unpartitioned);

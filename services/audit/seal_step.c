@@ -38,10 +38,10 @@ static size_t list_unsealed(const struct seal_step *sealing, struct db *db,
 static bool read_entry(const struct db_rows *rows, size_t row, struct arena *arena,
                        struct block_entry *out)
 {
-    struct str fields[CHAIN_FIELDS];
+    struct str fields[CHAIN_COLUMNS];
 
-    for (int i = 0; i < CHAIN_FIELDS; i++)
-        fields[i] = db_value(rows, row, i);
+    for (int i = 0; i < CHAIN_COLUMNS; i++)
+        fields[i] = db_value(rows, row, LIST_UNSEALED_CHAIN + i);
     *out = (struct block_entry){0};
     if (!str_to_u64(fields[CHAIN_XID], UINT64_MAX, &out->place.xid) ||
         !uuid_parse(fields[CHAIN_ORGANIZATION_ID], &out->place.organization_id) ||
@@ -205,7 +205,8 @@ static int64_t oldest_of(const struct step *step, const struct db_rows *waiting)
 
     if (step->sealing->is_behind && step->n > 0)
         us = step->entries[step->n - 1].created_us;
-    else if (db_rows_count(waiting) == 0 || !chain_read_us(db_value(waiting, 0, 0), &us))
+    else if (db_rows_count(waiting) == 0 ||
+             !chain_read_us(db_value(waiting, 0, READ_WAITING_CREATED_US), &us))
         return 0;
     return us > now_us ? now_us : us < min_us && us < now_us - CHAIN_CLOCK_US ? min_us : us;
 }
@@ -267,12 +268,12 @@ static enum status look(struct step *step)
 
     if (st != ST_OK)
         return st;
-    sealing->was_first = db_value_bool(db_result(db, lock), 0, 0);
+    sealing->was_first = db_value_bool(db_result(db, lock), 0, LOCK_SEALING_IS_FIRST);
     if (!sealing->was_first)
         return ST_OK;
     rows = db_result(db, where);
-    step->horizon = db_value(rows, 0, ENDS_HORIZON);
-    if (db_value_bool(rows, 0, ENDS_IS_AHEAD))
+    step->horizon = db_value(rows, 0, READ_PLACE_HORIZON);
+    if (db_value_bool(rows, 0, READ_PLACE_IS_AHEAD))
         st = look_ahead(step);
     if (st == ST_OK && !seal_step_has_stopped(sealing))
         st = find_place(step, rows);
@@ -380,8 +381,9 @@ static enum status seal(struct step *step)
     sealing->lacks_key = sealing->foreign.has_unknown;
     if (st != ST_OK || sealing->lacks_key)
         return st;
-    if (!str_to_u64(db_value(db_result(db, when), 0, 0), UINT64_MAX, &stamp.made_xid) ||
-        !chain_read_us(db_value(db_result(db, when), 0, 1), &stamp.made_us))
+    if (!str_to_u64(db_value(db_result(db, when), 0, READ_STAMP_MADE_XID), UINT64_MAX,
+                    &stamp.made_xid) ||
+        !chain_read_us(db_value(db_result(db, when), 0, READ_STAMP_MADE_US), &stamp.made_us))
         return ST_INTERNAL;
     leave_out_stuck(step, heads, n_heads);
     if (step->n == 0)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "audit_sql.h"
 #include "common/base/ascii.h"
 
 const char *verify_kind_name(enum verify_kind kind)
@@ -402,6 +403,8 @@ static bool read_marks(struct str places, struct str times, struct arena *arena,
     }
     return places.n == 0 && times.n == 0;
 }
+
+_Static_assert(LIST_BLOCKS_VERIFY == 0 && READ_PLACE_VERIFY == 0, "read there");
 
 bool verify_read_block(const struct db_rows *rows, size_t row, struct arena *arena,
                        struct verify_block *out)

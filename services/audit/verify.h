@@ -141,8 +141,8 @@ void verify_count(const struct verify_chain *chain, int64_t met, bool is_settled
 
 /* -- blocks from rows of the database ---------------------------------------------------------- */
 
-/* The columns of a statement that reads whole blocks. */
-enum verify_block_column {
+/* `verify.*`: the first columns of a statement that reads whole blocks. */
+enum verify_column {
     VERIFY_NUMBER,
     VERIFY_PREVIOUS_HASH,
     VERIFY_ENTRIES,
@@ -157,7 +157,7 @@ enum verify_block_column {
     VERIFY_ENTRY_HASHES,
     VERIFY_IMPLAUSIBLE_PLACES,
     VERIFY_IMPLAUSIBLE_US,
-    VERIFY_BLOCK_COLUMNS
+    VERIFY_COLUMNS
 };
 
 /* But for its organization, its entries, and what is known of its hash. What is read lives in the arena.

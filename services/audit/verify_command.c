@@ -119,7 +119,7 @@ static void verify_query(struct command *command, struct db *db, void *service)
    a block can have. */
 static const uint8_t *read_published(const struct db_rows *rows, size_t row, struct arena *arena)
 {
-    struct str published = db_value(rows, row, VERIFY_BLOCK_COLUMNS);
+    struct str published = db_value(rows, row, LIST_BLOCKS_PUBLISHED_HASH);
     uint8_t *hash = arena_alloc(arena, SHA256_BYTES);
 
     if (published.p == NULL)
@@ -134,14 +134,15 @@ static const struct verify_entry *read_entries(const struct db_rows *rows, size_
 {
     struct verify_entry *entries = ARENA_ARRAY(arena, struct verify_entry, n);
 
-    for (size_t i = 0; *row < db_rows_count(rows) && db_value_int(rows, *row, 0) <= block;
+    for (size_t i = 0;
+         *row < db_rows_count(rows) && db_value_int(rows, *row, LIST_BLOCK_ENTRIES_NUMBER) <= block;
          (*row)++) {
-        struct str fields[CHAIN_FIELDS];
+        struct str fields[CHAIN_COLUMNS];
 
-        if (db_value_int(rows, *row, 0) < block || i == n)
+        if (db_value_int(rows, *row, LIST_BLOCK_ENTRIES_NUMBER) < block || i == n)
             continue;
-        for (int field = 0; field < CHAIN_FIELDS; field++)
-            fields[field] = db_value(rows, *row, 1 + field);
+        for (int field = 0; field < CHAIN_COLUMNS; field++)
+            fields[field] = db_value(rows, *row, LIST_BLOCK_ENTRIES_CHAIN + field);
         entries[i].is_there = fields[CHAIN_REQUEST_ID].p != NULL;
         if (entries[i].is_there)
             chain_hash_entry(fields, arena, entries[i].hash);
@@ -185,10 +186,11 @@ static void look_along_chain(struct verify_step *verify, struct command *command
         look_at_block(verify, command, db, keys, dropped_us, i, &entry);
     if (n > 0)
         return;
-    if (db_value_bool(ends, 0, 1))
+    if (db_value_bool(ends, 0, READ_ENDS_HAS_STRANGE))
         verify_find(&verify->report, VERIFY_REWRITTEN, NULL, 0,
                     "there are blocks with impossible numbers");
-    verify_end(&verify->chain, db_value_int(ends, 0, 0), verify->head_number, &verify->report);
+    verify_end(&verify->chain, db_value_int(ends, 0, READ_ENDS_PUBLISHED), verify->head_number,
+               &verify->report);
     verify_notes(notes, n_notes, keys, command->arena, &verify->report);
     verify->is_along_entries = true;
 }
@@ -237,35 +239,23 @@ static bool is_settled(const struct verify_step *verify, struct command *command
     return notes_reach(notes, n, keys, command->arena) == verify->dropped_us;
 }
 
-/* The columns of list_covered_entries.sql. */
-enum covered_column {
-    REQUEST_ID,
-    XID,
-    CREATED_US,
-    CREATED_AT, /* as the database writes it: the next step goes on there */
-    BLOCK,
-    IS_SEALED,
-    IS_MARKED,
-    IS_KNOWN,
-    IS_AHEAD,
-};
-
 /* But for its organization. */
 static struct verify_covered read_covered(const struct db_rows *rows, size_t row)
 {
     struct verify_covered covered = {
-        .entry.is_implausible = db_value_bool(rows, row, IS_MARKED),
-        .block = db_value_int(rows, row, BLOCK),
-        .is_sealed = db_value_bool(rows, row, IS_SEALED),
-        .is_known = db_value_bool(rows, row, IS_KNOWN),
-        .is_ahead = db_value_bool(rows, row, IS_AHEAD),
+        .entry.is_implausible = db_value_bool(rows, row, LIST_COVERED_ENTRIES_IS_MARKED),
+        .block = db_value_int(rows, row, LIST_COVERED_ENTRIES_NUMBER),
+        .is_sealed = db_value_bool(rows, row, LIST_COVERED_ENTRIES_IS_SEALED),
+        .is_known = db_value_bool(rows, row, LIST_COVERED_ENTRIES_IS_KNOWN),
+        .is_ahead = db_value_bool(rows, row, LIST_COVERED_ENTRIES_IS_AHEAD),
     };
     struct block_entry *entry = &covered.entry;
 
     covered.is_unreadable =
-        !uuid_parse(db_value(rows, row, REQUEST_ID), &entry->place.request_id) ||
-        !str_to_u64(db_value(rows, row, XID), UINT64_MAX, &entry->place.xid) ||
-        !chain_read_us(db_value(rows, row, CREATED_US), &entry->created_us);
+        !uuid_parse(db_value(rows, row, LIST_COVERED_ENTRIES_REQUEST_ID),
+                    &entry->place.request_id) ||
+        !str_to_u64(db_value(rows, row, LIST_COVERED_ENTRIES_XID), UINT64_MAX, &entry->place.xid) ||
+        !chain_read_us(db_value(rows, row, LIST_COVERED_ENTRIES_CREATED_US), &entry->created_us);
     return covered;
 }
 
@@ -273,9 +263,10 @@ static bool is_as_last(const struct verify_step *verify, const struct db_rows *r
 {
     struct uuid id;
 
-    return verify->has_begun && uuid_parse(db_value(rows, row, REQUEST_ID), &id) &&
+    return verify->has_begun &&
+           uuid_parse(db_value(rows, row, LIST_COVERED_ENTRIES_REQUEST_ID), &id) &&
            uuid_equal(&id, &verify->after) &&
-           str_equal(db_value(rows, row, CREATED_AT), verify->at);
+           str_equal(db_value(rows, row, LIST_COVERED_ENTRIES_AT), verify->at);
 }
 
 static void look_at_entry(struct verify_step *verify, struct command *command,
@@ -295,7 +286,7 @@ static void look_at_entry(struct verify_step *verify, struct command *command,
     }
     verify->after = covered.entry.place.request_id;
     verify->after_us = covered.entry.created_us;
-    verify->at = arena_str(command->arena, db_value(rows, row, CREATED_AT));
+    verify->at = arena_str(command->arena, db_value(rows, row, LIST_COVERED_ENTRIES_AT));
     verify->has_begun = true;
 }
 
@@ -310,7 +301,7 @@ static enum status look_along_entries(struct verify_step *verify, struct command
 
     if (st != ST_OK)
         return st;
-    if (db_value_bool(db_result(db, verify->fourth), 0, 0))
+    if (db_value_bool(db_result(db, verify->fourth), 0, HAS_NAMELESS_IS_THERE))
         verify_find(&verify->report, VERIFY_INSERTED, NULL, 0, "the entry cannot be sealed");
     rows = db_result(db, verify->second);
     n = db_rows_count(rows);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "audit_sql.h"
 #include "common/base/ascii.h"
 #include "common/base/log.h"
 #include "common/json/fields.h"
@@ -380,18 +381,18 @@ static void add_head(struct buf *out, const struct db_rows *rows, const struct a
         buf_add(out, STR("null"));
         return;
     }
-    (void)chain_read_us(db_value(rows, 0, 3), &made_us);
+    (void)chain_read_us(db_value(rows, 0, READ_HEAD_HEAD + HEAD_MADE_US), &made_us);
     buf_char(out, '{');
-    json_add_integer(out, "number", db_value_int(rows, 0, 0));
-    json_add_integer(out, "entries", db_value_int(rows, 0, 1));
-    json_add_text(out, "block_hash", db_value(rows, 0, 2));
+    json_add_integer(out, "number", db_value_int(rows, 0, READ_HEAD_HEAD + HEAD_NUMBER));
+    json_add_integer(out, "entries", db_value_int(rows, 0, READ_HEAD_HEAD + HEAD_ENTRIES));
+    json_add_text(out, "block_hash", db_value(rows, 0, READ_HEAD_HEAD + HEAD_BLOCK_HASH));
     json_add_integer(out, "made_at", made_us / 1000000);
-    json_add_text(out, "key_id", db_value(rows, 0, 4));
-    by = audit_keys_find(keys, db_value(rows, 0, 4));
+    json_add_text(out, "key_id", db_value(rows, 0, READ_HEAD_HEAD + HEAD_KEY_ID));
+    by = audit_keys_find(keys, db_value(rows, 0, READ_HEAD_HEAD + HEAD_KEY_ID));
     if (by != NULL)
         hex_write(by->bytes, sizeof(by->bytes), hex);
     json_add_text(out, "public_key", by != NULL ? str_of(hex) : STR_NONE);
-    json_add_text(out, "signature", db_value(rows, 0, 5));
+    json_add_text(out, "signature", db_value(rows, 0, READ_HEAD_HEAD + HEAD_SIGNATURE));
     buf_char(out, '}');
 }
 

@@ -1,6 +1,7 @@
 -- Lengthens how long an organization's entries are kept; returns how long that is now, and whether it
 -- was shorter before.
 --   $1 organization   $2 months
+-- columns: organization_id months was_shorter
 WITH before AS (
   SELECT coalesce(max(months), 0) AS months
     FROM audit.minimums
@@ -12,5 +13,5 @@ WITH before AS (
    WHERE $2 > months
       ON CONFLICT DO NOTHING
 )
-SELECT $1 AS organization_id, greatest($2, months) AS months, $2 > months
+SELECT $1 AS organization_id, greatest($2, months) AS months, $2 > months AS was_shorter
   FROM before

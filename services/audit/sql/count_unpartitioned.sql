@@ -1,2 +1,3 @@
 -- How many entries lie in the default partition, counted to a thousand.
-SELECT audit.count_strays()
+-- columns: strays
+SELECT audit.count_strays() AS strays

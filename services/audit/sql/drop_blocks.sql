@@ -1,2 +1,3 @@
 -- Deletes blocks of months that have been dropped; returns how many.   $1 at most
-SELECT audit.drop_blocks($1::integer)
+-- columns: dropped
+SELECT audit.drop_blocks($1::integer) AS dropped

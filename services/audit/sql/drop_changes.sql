@@ -1,2 +1,3 @@
--- $1 how many at most -> how many were deleted
-SELECT audit.drop_changes($1::integer)
+-- $1 how many at most
+-- columns: dropped
+SELECT audit.drop_changes($1::integer) AS dropped

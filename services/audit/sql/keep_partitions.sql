@@ -1,2 +1,3 @@
 -- Makes the audit log's partitions ahead; returns how many were missing.
-SELECT audit.keep_partitions()
+-- columns: made
+SELECT audit.keep_partitions() AS made

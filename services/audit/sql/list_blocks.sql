@@ -1,10 +1,11 @@
--- The next blocks of a chain, with as many entries as one step takes: columns as enum
--- verify_block_column, then what was published of them. list_block_entries.sql takes the same ones.
+-- The next blocks of a chain, with as many entries as one step takes, then what was
+-- published of them. list_block_entries.sql takes the same ones.
 --   $1 organization   $2 behind this number   $3 entries, about
 -- Blocks are looked up one by one and in order (LIMIT 1), which leaves the planner one index only: a
 -- join would read all of a chain for each step. How many entries they have is told by the size of
 -- their ids, which does not read them. What is longer than it can be in a block of ours is
 -- not read: it makes the block malformed.
+-- columns: verify.* published_hash
 WITH next AS (
   SELECT number, before, first
     FROM (SELECT number,
@@ -33,7 +34,7 @@ SELECT block.number,
             THEN encode(block.entry_hashes, 'hex') END AS entry_hashes,
        CASE WHEN cardinality(block.implausible) <= 1000
              AND coalesce(array_ndims(block.implausible), 1) = 1
-            THEN array_to_string(block.implausible, ',') ELSE '-' END AS implausible,
+            THEN array_to_string(block.implausible, ',') ELSE '-' END AS implausible_places,
        CASE WHEN cardinality(block.implausible_times) <= 1000
              AND coalesce(array_ndims(block.implausible_times), 1) = 1
             THEN (SELECT string_agg(audit.us(at), ',' ORDER BY nth)

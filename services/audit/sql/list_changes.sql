@@ -1,7 +1,8 @@
--- One page of the log of changes, newest first; columns as in list.c.
+-- One page of the log of changes, newest first.
 --   $1 organization   $2 the page is behind this id; NULL = it is the first   $3 rows at most
-SELECT id, floor(extract(epoch FROM created_at))::bigint, who, user_id, change, target, detail,
-       address
+-- columns: id created_at who user_id change target detail address
+SELECT id, floor(extract(epoch FROM created_at))::bigint AS created_at, who, user_id, change, target,
+       detail, address
   FROM audit.changes
  WHERE organization_id = $1::uuid
    AND id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')

@@ -5,6 +5,7 @@
 --   $4 rows at most
 -- Where the block in whose reach an entry lies does not name it, the next few may: a foreign block
 -- can have come between.
+-- columns: request_id xid created_us at number is_sealed is_marked is_known is_ahead
 WITH page AS MATERIALIZED (
   SELECT entry.request_id, entry.xid, entry.created_at,
          (SELECT block.number

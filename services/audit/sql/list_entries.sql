@@ -1,5 +1,4 @@
--- One page of an organization's audit log, newest first, from behind a place in it; columns as enum
--- list_column.
+-- One page of an organization's audit log, newest first, from behind a place in it.
 --   $1 organization   $2 $3 the place: Unix microseconds and request id
 --   $4 not older than this, Unix microseconds   $5 rows at most
 --   $6 operation   $7 outcome   $8 API key   $9 conversation: NULL = any
@@ -9,6 +8,7 @@
 -- not, and says how many there were: with is_limit it was the $10th, and where the page is not full by
 -- then, the next one begins there.
 -- The first comparison with created_at says nothing new; it lets months that come later be skipped.
+-- columns: entry.* is_match is_limit looked_at
 SELECT request_id, api_key_id, audit.brief(operation) AS operation, http_status,
        audit.brief(outcome) AS outcome, audit.brief(denial_reason) AS denial_reason,
        conversation_id, contact_id, (extract(epoch FROM created_at) * 1000000)::bigint AS created_us,

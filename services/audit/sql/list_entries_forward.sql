@@ -1,8 +1,8 @@
--- The next entries of an organization's audit log, oldest first, from behind a place in it; columns as
--- enum entry_column.
+-- The next entries of an organization's audit log, oldest first, from behind a place in it.
 --   $1 organization   $2 $3 the place: Unix microseconds and request id
 --   $4 older than this, Unix microseconds   $5 rows at most
 -- The first comparison with created_at says nothing new; it lets earlier months be skipped.
+-- columns: entry.*
 SELECT request_id,
        api_key_id,
        audit.brief(operation) AS operation,

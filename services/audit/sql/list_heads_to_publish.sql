@@ -1,9 +1,9 @@
 -- The last blocks of chains that have grown since their heads were published, in the order of
--- sealing: the organization, the columns of read_head.sql but for its last, and the number of the
--- last head that was published.
+-- sealing, and the number of the last head that was published.
 --   $1 rows at most   $2 $3 behind this place: transaction and organization
 -- Blocks are asked for in the order of their index, which leaves the planner no other. What is
 -- beyond the horizon is not of this cluster.
+-- columns: organization_id head.* published
 WITH grown AS (
   SELECT DISTINCT organization_id
     FROM (SELECT organization_id

@@ -1,6 +1,7 @@
--- What has been dropped, the latest first; columns as enum note_column. A month is kept for three at
+-- What has been dropped, the latest first. A month is kept for three at
 -- least: an unsigned note of less is not ours, however old.
 --   $1 rows at most
+-- columns: until_us since_us months dropped_us dropped_by key_id signature is_old
 SELECT audit.us(until) AS until_us,
        audit.us(since) AS since_us,
        months,

@@ -1,6 +1,6 @@
--- The next blocks downwards in the order of sealing, of all organizations: the organization, then the
--- columns of read_head.sql but for its last.
+-- The next blocks downwards in the order of sealing, of all organizations.
 --   $1 $2 $3 below this place: transaction, organization, number   $4 rows at most
+-- columns: organization_id head.*
 SELECT organization_id,
        number,
        entries,

@@ -1,5 +1,6 @@
--- Settled entries behind a place, in the order of sealing; columns as enum chain_field.
+-- Settled entries behind a place, in the order of sealing.
 --   $1 $2 $3 the place: transaction, organization, request   $4 the horizon   $5 rows at most
+-- columns: chain.*
 SELECT organization_id,
        request_id,
        audit.us(created_at) AS created_us,

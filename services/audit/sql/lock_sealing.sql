@@ -1,2 +1,3 @@
 -- Only one process seals at a time; the others look again later. Held until the transaction ends.
-SELECT pg_try_advisory_xact_lock(hashtextextended('audit.seal', 0))
+-- columns: is_first
+SELECT pg_try_advisory_xact_lock(hashtextextended('audit.seal', 0)) AS is_first

@@ -1,6 +1,7 @@
 -- The last head of a chain that is known to have been published, and whether there are blocks with
 -- numbers that none of ours can have.
 --   $1 organization
+-- columns: published has_strange
 SELECT coalesce((SELECT max(number) FROM audit.heads
                   WHERE organization_id = $1::uuid AND number <= 9007199254740992), 0)
          AS published,

@@ -1,5 +1,5 @@
--- The last block of each of these organizations that has one, sorted: the organization, then the
--- columns of read_head.sql but for its last.   $1 organizations
+-- The last block of each of these organizations that has one, sorted.   $1 organizations
+-- columns: organization_id head.*
 SELECT head.organization_id,
        head.number,
        head.entries,

@@ -1,9 +1,9 @@
--- The greatest block in the order of sealing: of what is settled, or below a place. Its columns are
--- enum verify_block_column, then its organization; with the horizon, below which every transaction
+-- The greatest block in the order of sealing: of what is settled, or below a place. With the horizon, below which every transaction
 -- is settled, and whether a block lies beyond it.
 --   $1 $2 $3 below this place: transaction, organization, number; NULL = below the horizon
 --   $4 made before this transaction, of the next 10,000 only; NULL = whenever
 -- What is longer than it can be in a block of ours is not read: it makes the block malformed.
+-- columns: verify.* organization_id horizon is_ahead
 SELECT place.number,
        encode(substr(place.previous_hash, 1, 33), 'hex') AS previous_hash,
        place.entries,
@@ -20,7 +20,7 @@ SELECT place.number,
             THEN encode(place.entry_hashes, 'hex') END AS entry_hashes,
        CASE WHEN cardinality(place.implausible) <= 1000
              AND coalesce(array_ndims(place.implausible), 1) = 1
-            THEN array_to_string(place.implausible, ',') ELSE '-' END AS implausible,
+            THEN array_to_string(place.implausible, ',') ELSE '-' END AS implausible_places,
        CASE WHEN cardinality(place.implausible_times) <= 1000
              AND coalesce(array_ndims(place.implausible_times), 1) = 1
             THEN (SELECT string_agg(audit.us(at), ',' ORDER BY nth)

@@ -19,7 +19,7 @@ static void stop(void)
 
 TestSuite(chain, .init = start, .fini = stop);
 
-static const struct str entry[CHAIN_FIELDS] = {
+static const struct str entry[CHAIN_COLUMNS] = {
     STR("01920000-0000-7000-8000-000000000001"),
     STR("019e0000-0000-7000-8000-00000000000a"),
     STR("1778000000000000"),
@@ -54,8 +54,8 @@ Test(chain, tells_every_change_of_a_field_apart)
     uint8_t before[SHA256_BYTES], after[SHA256_BYTES];
 
     chain_hash_entry(entry, &arena, before);
-    for (int i = 0; i < CHAIN_FIELDS; i++) {
-        struct str changed[CHAIN_FIELDS];
+    for (int i = 0; i < CHAIN_COLUMNS; i++) {
+        struct str changed[CHAIN_COLUMNS];
 
         memcpy(changed, entry, sizeof(entry));
         changed[i] = entry[i].p == NULL ? STR("") : STR("another");
