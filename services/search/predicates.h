@@ -80,16 +80,16 @@ enum statement_param {
 };
 
 /* What comes back. The first row has the total and, unless no contact is meant, the contact; the
-   last one has what it all took, in microseconds; each between them has a conversation, with the
-   columns of common/model/conversation_model.h up to the contact's but its times in Unix
-   microseconds. */
-enum statement_column {
-    STATEMENT_TOTAL,
+   last one has what it all took, in microseconds; each between them has a conversation, its
+   times in Unix microseconds. */
+enum {
+    STATEMENT_CONVERSATION = SEARCH_CONTACT_CONVERSATION,
+    STATEMENT_TOTAL = SEARCH_CONTACT_TOTAL,
     STATEMENT_TOOK_US = STATEMENT_TOTAL,
-    STATEMENT_CONTACT, /* its id, external id, name, email and phone */
-    STATEMENT_CONVERSATION = STATEMENT_CONTACT + CONVERSATION_COLUMNS - CONVERSATION_CONTACT_ID,
-    STATEMENT_CREATED_US = STATEMENT_CONVERSATION + CONVERSATION_CREATED_AT
 };
+_Static_assert((int)SEARCH_FILTERED_CONVERSATION == (int)SEARCH_CONTACT_CONVERSATION &&
+                   (int)SEARCH_FILTERED_TOTAL == (int)SEARCH_CONTACT_TOTAL,
+               "either statement");
 
 struct search_statement {
     enum search_sql sql;

@@ -67,7 +67,7 @@ static bool token_behind(const struct search_state *state, const struct db_rows 
                          struct page_token *out)
 {
     *out = (struct page_token){
-        .created_us = db_value_int(rows, last, STATEMENT_CREATED_US),
+        .created_us = db_value_int(rows, last, STATEMENT_CONVERSATION + CONVERSATION_CREATED_AT),
         .page = state->behind.page + 1,
         .has_total = state->behind.has_total || db_value_int(rows, 0, STATEMENT_TOTAL) > COUNT_MAX,
     };
@@ -124,7 +124,7 @@ static struct str contact_of(const struct db_rows *rows, struct arena *arena)
     struct buf contact;
 
     for (int i = CONVERSATION_CONTACT_ID; i < CONVERSATION_COLUMNS; i++)
-        values[i] = db_value(rows, 0, STATEMENT_CONTACT + i - CONVERSATION_CONTACT_ID);
+        values[i] = db_value(rows, 0, STATEMENT_CONVERSATION + i);
     buf_init(&contact, arena, REST_CAPACITY);
     conversation_write_contact(&contact, values);
     return buf_str(&contact);
@@ -180,7 +180,7 @@ static enum status search_reply(struct command *command, struct db *db, void *se
     if (n < FRAME_ROWS)
         return ST_INTERNAL;
     command->cost = cost_of(rows);
-    contact_id = db_value(rows, 0, STATEMENT_CONTACT);
+    contact_id = db_value(rows, 0, STATEMENT_CONVERSATION + CONVERSATION_CONTACT_ID);
     if ((contact_id.p != NULL && !uuid_parse(contact_id, &command->contact_id)) ||
         (!is_last && !token_behind(state, rows, shown, &next)))
         return ST_INTERNAL;

@@ -4,7 +4,7 @@
 --    4 created at this second or later  5 and before this one
 --    6 7 the page is behind this place: created_at in Unix microseconds, and id  8 rows at most
 --    9 how many there are in all, where that need not be counted (NULL: count)
--- What comes back: enum statement_column in predicates.h. The first row has the total and the contact.
+-- The first row has the total and the contact, the last one what it all took; see predicates.h.
 --
 -- The place is the only upper bound of the page. A second one, such as the count has, could become
 -- the start of the walk along the index, and a deep page is far from there. What is counted is
@@ -13,6 +13,7 @@
 -- The two parts come one after the other, each in its own order, because they are appended without
 -- workers (a CTE keeps them away). To sort them once more cost a tenth of the statement; a test
 -- fails when a page comes in another order.
+-- columns: conversation.* total
 WITH contact AS MATERIALIZED (
   (SELECT id, external_id, name, email, phone
      FROM conversation.contacts
@@ -39,20 +40,22 @@ WITH contact AS MATERIALIZED (
    ORDER BY created_at DESC, id DESC
    LIMIT $8::bigint
 )
-SELECT coalesce($9::bigint, (SELECT n FROM total)), contact.id, contact.external_id, contact.name,
-       contact.email, contact.phone,
-       NULL AS conversation_id, NULL, NULL AS created_us, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT NULL AS id, NULL AS external_id, NULL AS created_at, NULL AS updated_at,
+       NULL AS last_message_at, NULL AS channel, NULL AS status, NULL AS custom_attributes,
+       NULL AS message_count, contact.id AS contact_id, contact.external_id AS contact_external_id,
+       contact.name AS contact_name, contact.email AS contact_email, contact.phone AS contact_phone,
+       coalesce($9::bigint, (SELECT n FROM total)) AS total
   FROM (SELECT) AS always
   LEFT JOIN contact ON true
  UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL, NULL,
-       id, external_id,
+SELECT id, external_id,
        (date_part('epoch', created_at) * 1000000)::bigint,
        (date_part('epoch', updated_at) * 1000000)::bigint,
        (date_part('epoch', last_message_at) * 1000000)::bigint,
-       channel, status, custom_attributes, message_count
+       channel, status, custom_attributes, message_count,
+       NULL, NULL, NULL, NULL, NULL, NULL
   FROM page
  UNION ALL
-SELECT (date_part('epoch', clock_timestamp() - statement_timestamp()) * 1000000)::bigint,
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
        NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+       (date_part('epoch', clock_timestamp() - statement_timestamp()) * 1000000)::bigint

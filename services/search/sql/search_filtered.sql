@@ -11,6 +11,7 @@
 -- Large attributes are stored apart from their row, and each operator would fetch and unpack them
 -- again. Where there are several, `||` with nothing does so once a row; OFFSET 0 keeps it from being put
 -- in the places of what it gives. What may be a long list is held against a hash table.
+-- columns: conversation.* total
 WITH contact AS MATERIALIZED (
   (SELECT id, external_id, name, email, phone
      FROM conversation.contacts
@@ -49,21 +50,23 @@ WITH contact AS MATERIALIZED (
    ORDER BY created_at DESC, id DESC
    LIMIT $8::bigint
 )
-SELECT coalesce($9::bigint, (SELECT n FROM total)), contact.id, contact.external_id, contact.name,
-       contact.email, contact.phone,
-       NULL AS conversation_id, NULL, NULL AS created_us, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT NULL AS id, NULL AS external_id, NULL AS created_at, NULL AS updated_at,
+       NULL AS last_message_at, NULL AS channel, NULL AS status, NULL AS custom_attributes,
+       NULL AS message_count, contact.id AS contact_id, contact.external_id AS contact_external_id,
+       contact.name AS contact_name, contact.email AS contact_email, contact.phone AS contact_phone,
+       coalesce($9::bigint, (SELECT n FROM total)) AS total
   FROM (SELECT) AS always
   LEFT JOIN contact ON true
  UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL, NULL,
-       id, external_id,
+SELECT id, external_id,
        (date_part('epoch', created_at) * 1000000)::bigint,
        (date_part('epoch', updated_at) * 1000000)::bigint,
        (date_part('epoch', last_message_at) * 1000000)::bigint,
-       channel, status, custom_attributes, message_count
+       channel, status, custom_attributes, message_count,
+       NULL, NULL, NULL, NULL, NULL, NULL
   FROM page
  UNION ALL
-SELECT (date_part('epoch', clock_timestamp() - statement_timestamp()) * 1000000)::bigint,
+SELECT NULL, NULL, -9223372036854775808, NULL, NULL, NULL, NULL, NULL, NULL,
        NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, -9223372036854775808, NULL, NULL, NULL, NULL, NULL, NULL
- ORDER BY created_us DESC NULLS FIRST, conversation_id DESC
+       (date_part('epoch', clock_timestamp() - statement_timestamp()) * 1000000)::bigint
+ ORDER BY created_at DESC NULLS FIRST, id DESC

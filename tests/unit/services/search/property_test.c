@@ -194,7 +194,8 @@ static void assert_row(const struct one *one, const struct db_rows *rows, size_t
 
     cr_assert(str_equal(id, str_of(arena_printf(&arena, ROW_ID, expected->number))),
               "%s: row %zu is %.*s, not %d", one->body, i, STR_ARG(id), expected->number);
-    cr_assert_eq(db_value_int(rows, i + 1, STATEMENT_CREATED_US), expected->created_us);
+    cr_assert_eq(db_value_int(rows, i + 1, STATEMENT_CONVERSATION + CONVERSATION_CREATED_AT),
+                 expected->created_us);
     cr_assert_eq(db_value_int(rows, i + 1, STATEMENT_CONVERSATION + CONVERSATION_UPDATED_AT),
                  expected->updated_us);
 }
@@ -208,8 +209,8 @@ static void assert_found(const struct one *one)
     if (n > (size_t)one->per_page + 1)
         n = (size_t)one->per_page + 1;
     cr_assert_eq(total, one->n, "%s: %d in all, not %d", one->body, (int)total, one->n);
-    cr_assert_eq(db_value(rows, 0, STATEMENT_CONTACT).p != NULL, one->contact >= 0, "%s",
-                 one->body);
+    cr_assert_eq(db_value(rows, 0, STATEMENT_CONVERSATION + CONVERSATION_CONTACT_ID).p != NULL,
+                 one->contact >= 0, "%s", one->body);
     cr_assert_eq(db_rows_count(rows), n + 2, "%s: %zu rows, not %zu", one->body,
                  db_rows_count(rows) - 2, n);
     for (size_t i = 0; i < n; i++)
