@@ -14,6 +14,7 @@
 #include "access_sql.h"
 #include "common/actor/operator_command.h"
 #include "common/crypto/crypto.h"
+#include "common/json/fields.h"
 
 #define ACCESS_RATE_LIMIT_MAX 1000000 /* requests in one window of one key */
 
@@ -24,7 +25,7 @@ struct access {
     char no_password_hash[CRYPTO_PASSWORD_TEXT]; /* of an unknown password */
 };
 
-/* -- the commands ----------------------------------------------------------------------------- */
+/* -- the commands ------------------------------------------------------------------------------ */
 
 extern const struct command_handler access_authenticate;
 extern const struct command_handler access_quota;
@@ -54,7 +55,7 @@ extern const struct command_handler access_session_end_all;
 extern const struct command_handler access_sign_in;
 extern const struct command_handler access_password;
 
-/* -- query and reply ------------------------------------------------------------------------- */
+/* -- query and reply --------------------------------------------------------------------------- */
 
 enum status access_reply(struct command *command, struct db *db, void *service);
 /* The same; and gateways are told to forget what they know of the organization, if it changed. */
@@ -63,7 +64,7 @@ enum status access_reply_change(struct command *command, struct db *db, void *se
 enum status access_authenticate_reply(struct command *command, struct db *db, void *service);
 enum status access_session_check_reply(struct command *command, struct db *db, void *service);
 
-/* -- for the parse hooks --------------------------------------------------------------------- */
+/* -- for the parse hooks ----------------------------------------------------------------------- */
 
 /* A new query with the organization as its first parameter, in its place in the order of locks. */
 struct operator_query *access_for_organization(struct command *command, enum access_sql statement);
@@ -74,6 +75,37 @@ void access_lock(struct operator_query *query);
    locks: before all that access_for_organization() makes. */
 uint64_t access_order_of_grants(const struct uuid *organization_id);
 enum status access_refuse_role(struct command *command);
+
+/* -- members of a body that several commands have ---------------------------------------------- */
+
+/* For fields of the kind FIELD_CUSTOM. Pure. */
+
+/* Each writes a struct str. */
+void input_email(json_t *value, const char *path, void *slot, struct errors *errors);
+void input_hash(json_t *value, const char *path, void *slot, struct errors *errors);
+void input_address(json_t *value, const char *path, void *slot, struct errors *errors);
+
+/* Ids are case-sensitive: one in capitals is well-formed and names nothing, as the nil UUID does.
+ */
+struct str input_exact_id(struct str id);
+
+#define INPUT(type, member, reader, must_be)                                                       \
+    {                                                                                              \
+        .name = #member, .kind = FIELD_CUSTOM, .required = (must_be), .read = (reader),            \
+        .offset = offsetof(struct type, member)                                                    \
+    }
+#define INPUT_ID(type, member, must_be)                                                            \
+    {                                                                                              \
+        .name = #member, .kind = FIELD_UUID, .required = (must_be),                                \
+        .offset = offsetof(struct type, member)                                                    \
+    }
+#define INPUT_TEXT(type, member, from, to)                                                         \
+    {                                                                                              \
+        .name = #member, .kind = FIELD_TEXT, .required = true, .min = (from), .max = (to),         \
+        .offset = offsetof(struct type, member)                                                    \
+    }
+
+/* -- upkeep ------------------------------------------------------------------------------------ */
 
 /* Forgets what is over: windows, attempts, sessions, usage. */
 void access_upkeep(struct db *db, struct arena *arena, void *service);

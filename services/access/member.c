@@ -5,7 +5,6 @@
 #include "common/json/fields.h"
 #include "proto/subject.h"
 #include "services/access/access.h"
-#include "services/access/access_command.h"
 #include "services/access/passwords.h"
 #include "services/access/session.h"
 

@@ -4,7 +4,6 @@
 #include "common/json/fields.h"
 #include "proto/subject.h"
 #include "services/access/access.h"
-#include "services/access/access_command.h"
 
 /*
  * org-create, org-get, org-list, org-count, org-set - organizations, their plan and their limits.

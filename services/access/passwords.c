@@ -18,7 +18,7 @@
 #include "common/crypto/crypto.h"
 #include "common/db/params.h"
 #include "proto/subject.h"
-#include "services/access/access_command.h"
+#include "services/access/access.h"
 #include "services/access/session.h"
 
 static void add(struct password_attempts *attempts, struct arena *arena,

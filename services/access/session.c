@@ -12,7 +12,6 @@
 #include "common/json/json.h"
 #include "common/trace/trace.h"
 #include "services/access/access.h"
-#include "services/access/access_command.h"
 #include "services/access/passwords.h"
 
 /*
