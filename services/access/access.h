@@ -15,6 +15,7 @@
 #include "common/actor/operator_command.h"
 #include "common/crypto/crypto.h"
 #include "common/json/fields.h"
+#include "proto/outcome.h"
 
 #define ACCESS_RATE_LIMIT_MAX 1000000 /* requests in one window of one key */
 
@@ -104,6 +105,14 @@ struct str input_exact_id(struct str id);
         .name = #member, .kind = FIELD_TEXT, .required = true, .min = (from), .max = (to),         \
         .offset = offsetof(struct type, member)                                                    \
     }
+
+/* -- usage ------------------------------------------------------------------------------------- */
+
+/* How long the slowest of a share of requests took, as far as the buckets of proto/usage.def tell:
+   microseconds, between the ends of the bucket that it falls into in proportion; in the last
+   bucket, which has no end, where that begins. `percent` of 1 to 100; -1 when nothing was counted.
+ */
+int64_t percentile_us(const int64_t counts[USAGE_BUCKETS], int percent);
 
 /* -- upkeep ------------------------------------------------------------------------------------ */
 

@@ -1,5 +1,5 @@
-#include "services/access/usage.h"
 #include "proto/subject.h"
+#include "services/access/access.h"
 
 #include <inttypes.h>
 
@@ -7,7 +7,6 @@
 #include "common/json/fields.h"
 #include "common/json/json.h"
 #include "proto/outcome.h"
-#include "services/access/access.h"
 
 int64_t percentile_us(const int64_t counts[USAGE_BUCKETS], int percent)
 {

@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "services/access/usage.h"
+#include "services/access/access.h"
 #include "tests/unit/services/access/parse_fixture.h"
 
 #define INVALID "parameter_invalid"
