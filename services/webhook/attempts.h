@@ -1,11 +1,14 @@
 /*
- * attempts - those that are under way, each in its slot, and how they get on.
+ * attempts - deliveries under way, each in its slot: what is sent where, what came of it, and how they
+ *            get on.
  *
- * What     A claim becomes an attempt: body and signature are made once, the URL is checked again,
- *          its name is looked up, every address of it is checked, and off it goes to the first one
- *          (dns_lookup.h, address_policy.h, transfer.h). Nothing here waits for a receiver or a name
- *          server.
- * Owns     attempts_new() gives what attempts_free() takes back.
+ * What     A claim becomes an attempt, which lives in its slot until it is completed: body and
+ *          signature are made once, the URL is checked again, its name is looked up, every address
+ *          of it is checked, and off it goes to the first one (dns_lookup.h, address_policy.h,
+ *          transfer.h). So it is handed on: sender (claimed) -> lookup -> transfer -> sender (ended)
+ *          -> queue (completed). Nothing here waits for a receiver or a name server.
+ * Owns     attempts_new() gives what attempts_free() takes back. An attempt owns its arena, which
+ *          holds the texts; its slot keeps both for the next one.
  * Threads  The sender's, apart from attempts_wake().
  * Fails    NULL (logged): an option is unusable. Attempts themselves always end.
  */
@@ -14,13 +17,74 @@
 
 #include <poll.h>
 
-#include "services/webhook/attempt.h"
-#include "services/webhook/queue.h"
-#include "services/webhook/sender_metrics.h"
-#include "services/webhook/webhook.h"
+#include "common/base/arena.h"
+#include "common/base/uuid.h"
+#include "services/webhook/webhook_url.h"
+
+/* -- one attempt ------------------------------------------------------------------------------- */
+
+#define ATTEMPT_LIMIT_MS    8000 /* for everything, from the look-up to the answer's end */
+#define ATTEMPT_EXCERPT_MAX 4096
+#define ATTEMPT_SIGNATURE   67 /* "v1=" and 64 hex digits */
+
+enum failure {
+#define FAILURE(symbol, name) symbol,
+#include "services/webhook/failure.def"
+#undef FAILURE
+    FAILURES
+};
+
+const char *failure_name(enum failure failure);
+
+struct dns_lookup;
+struct transfer;
+
+struct attempt {
+    struct arena arena;
+
+    /* Whose it is: as the database wrote them. */
+    struct str organization_id, endpoint_id, id, fence;
+
+    /* What is sent. */
+    struct str url, event_type, body;
+    char signature[ATTEMPT_SIGNATURE + 1]; /* "" = the endpoint wants none */
+    int64_t timestamp;                     /* Unix seconds: signed */
+    struct webhook_url parsed_url;
+    struct address address; /* the one that is connected to */
+    bool has_address;
+
+    int64_t begun_us; /* clock_mono_us() */
+    int64_t started_ms, finished_ms;
+
+    /* Who has it at the moment; NULL if none. */
+    struct dns_lookup *lookup;
+    struct transfer *transfer;
+
+    /* What came of it. A phase that was not reached took no time: -1. */
+    bool has_ended;
+    enum failure failure;
+    int http_status; /* 0 = no answer */
+    int64_t dns_us, connect_us, tls_us, wait_us, total_us;
+    size_t excerpt_n;
+    char excerpt[ATTEMPT_EXCERPT_MAX];
+};
+
+/* Milliseconds of its time that are left; 0 when it is over. */
+int attempt_left_ms(const struct attempt *attempt);
+/* FAILURE_NONE is a success. */
+void attempt_end(struct attempt *attempt, enum failure failure);
+
+/* Text that does nothing wherever it is shown: what is no UTF-8, control characters and what turns
+   the direction of writing become full stops. At most as long as it was. */
+struct str attempt_inert(struct arena *arena, struct str bytes);
+
+/* -- all of them ------------------------------------------------------------------------------- */
 
 #define ATTEMPTS_FDS_MAX 4
 
+struct delivery_claim; /* queue.h */
+struct sender_metrics; /* sender_metrics.h */
+struct webhook;        /* webhook.h */
 struct attempts;
 
 struct attempts_options {

@@ -21,7 +21,7 @@
 #define SERVICES_WEBHOOK_QUEUE_H
 
 #include "common/base/status.h"
-#include "services/webhook/attempt.h"
+#include "services/webhook/attempts.h"
 
 /* -- transactions ------------------------------------------------------------------------------ */
 

@@ -13,6 +13,7 @@
 #include "proto/subject.h"
 #include "services/webhook/attempts.h"
 #include "services/webhook/queue.h"
+#include "services/webhook/sender_metrics.h"
 
 /* -- when it begins its next transaction ------------------------------------------------------- */
 

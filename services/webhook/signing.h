@@ -14,7 +14,7 @@
 #include "common/base/buf.h"
 #include "common/base/uuid.h"
 #include "common/crypto/crypto.h"
-#include "services/webhook/attempt.h"
+#include "services/webhook/attempts.h"
 
 /* -- payloads ---------------------------------------------------------------------------------- */
 

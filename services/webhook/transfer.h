@@ -20,7 +20,7 @@
 #include <curl/curl.h>
 #include <poll.h>
 
-#include "services/webhook/attempt.h"
+#include "services/webhook/attempts.h"
 
 /* -- the CA bundle ----------------------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
-#include "services/webhook/attempt.h"
+#include "services/webhook/attempts.h"
 
 #include <criterion/criterion.h>
 
-Test(attempt, keeps_an_answer_as_text_that_does_nothing)
+Test(attempts, keeps_an_answer_as_text_that_does_nothing)
 {
     static const struct {
         struct str bytes, text;
