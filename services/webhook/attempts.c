@@ -11,7 +11,7 @@
 #include "services/webhook/address_policy.h"
 #include "services/webhook/dns_lookup.h"
 #include "services/webhook/queue.h"
-#include "services/webhook/sender_metrics.h"
+#include "services/webhook/sender.h"
 #include "services/webhook/signing.h"
 #include "services/webhook/transfer.h"
 #include "services/webhook/webhook.h"

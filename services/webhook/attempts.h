@@ -83,7 +83,7 @@ struct str attempt_inert(struct arena *arena, struct str bytes);
 #define ATTEMPTS_FDS_MAX 4
 
 struct delivery_claim; /* queue.h */
-struct sender_metrics; /* sender_metrics.h */
+struct sender_metrics; /* sender.h */
 struct webhook;        /* webhook.h */
 struct attempts;
 

@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/metrics.h"
+#include "services/webhook/queue.h"
 #include "services/webhook/webhook.h"
 
 /* -- the sender -------------------------------------------------------------------------------- */
@@ -57,5 +59,21 @@ int schedule_timeout_ms(const struct schedule *schedule, int64_t now_us, bool ha
 void schedule_begin(struct schedule *schedule, int64_t now_us);
 void schedule_rest(struct schedule *schedule, int64_t now_us, int64_t took_us, bool is_idle);
 void schedule_retry(struct schedule *schedule, int64_t now_us); /* it failed */
+
+/* -- what it counts ---------------------------------------------------------------------------- */
+
+struct sender_metrics {
+    struct metric *results[FAILURES]; /* FAILURE_NONE: succeeded */
+    struct metric *seconds;           /* of an attempt */
+    struct metric *wait_seconds;      /* from queued to begun */
+    struct metric *transaction_seconds;
+    struct metric *under_way;
+    struct metric *events, *fanned;
+    struct metric *skipped[STORE_SKIPS], *unrecorded;
+    struct metric *interrupted, *quarantined, *overtaken, *failed_transactions;
+};
+
+/* Once, before threads start; any of them may update the metrics. */
+void sender_metrics_init(struct sender_metrics *metrics);
 
 #endif
