@@ -3,16 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/text.h"
 #include "common/crypto/crypto.h"
 #include "common/db/params.h"
+#include "common/json/json.h"
 #include "services/webhook/address_policy.h"
 #include "services/webhook/dns_lookup.h"
 #include "services/webhook/queue.h"
 #include "services/webhook/sender.h"
-#include "services/webhook/signing.h"
 #include "services/webhook/transfer.h"
 #include "services/webhook/webhook.h"
 
@@ -71,6 +72,41 @@ struct str attempt_inert(struct arena *arena, struct str bytes)
         bytes = str_skip(bytes, used > 0 ? used : 1);
     }
     return (struct str){out, n};
+}
+
+/* -- payloads ---------------------------------------------------------------------------------- */
+
+struct str payload_write(struct arena *arena, struct str id, struct str type, int64_t created_at,
+                         struct str data)
+{
+    struct buf out;
+
+    buf_init(&out, arena, data.n + 160);
+    buf_add(&out, STR("{\"id\":\"evt_"));
+    buf_add(&out, id);
+    buf_add(&out, STR("\",\"type\":"));
+    json_add_string(&out, type);
+    buf_add(&out, STR(",\"created_at\":"));
+    buf_int(&out, created_at);
+    buf_add(&out, STR(",\"data\":"));
+    buf_add(&out, data);
+    buf_char(&out, '}');
+    return buf_str(&out);
+}
+
+void payload_sign(struct arena *arena, struct str secret, int64_t timestamp, struct str body,
+                  char signature[ATTEMPT_SIGNATURE + 1])
+{
+    uint8_t mac[SHA256_BYTES];
+    struct buf signed_bytes;
+
+    buf_init(&signed_bytes, arena, body.n + 24);
+    buf_int(&signed_bytes, timestamp);
+    buf_char(&signed_bytes, '.');
+    buf_add(&signed_bytes, body);
+    crypto_hmac_sha256(secret, buf_str(&signed_bytes), mac);
+    memcpy(signature, "v1=", sizeof("v1="));
+    hex_write(mac, sizeof(mac), signature + 3);
 }
 
 /* -- slots ------------------------------------------------------------------------------------- */

@@ -78,6 +78,17 @@ void attempt_end(struct attempt *attempt, enum failure failure);
    the direction of writing become full stops. At most as long as it was. */
 struct str attempt_inert(struct arena *arena, struct str bytes);
 
+/* -- payloads ---------------------------------------------------------------------------------- */
+
+/* {"id":"evt_...","type":...,"created_at":...,"data":{...}}: `id` is 32 hex digits, `data` is JSON.
+ */
+struct str payload_write(struct arena *arena, struct str id, struct str type, int64_t created_at,
+                         struct str data);
+
+/* "v1=" and HMAC-SHA-256, keyed with the whole secret, of timestamp, full stop and body. */
+void payload_sign(struct arena *arena, struct str secret, int64_t timestamp, struct str body,
+                  char signature[ATTEMPT_SIGNATURE + 1]);
+
 /* -- all of them ------------------------------------------------------------------------------- */
 
 #define ATTEMPTS_FDS_MAX 4

@@ -14,7 +14,7 @@
 #include "common/actor/operator_command.h"
 #include "common/base/ip.h"
 #include "common/base/metrics.h"
-#include "services/webhook/signing.h"
+#include "services/webhook/secret.h"
 #include "webhook_sql.h"
 
 #define WEBHOOK_HEALTHS 3 /* healthy, degraded, failing */

@@ -1,6 +1,21 @@
 #include "services/webhook/attempts.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
+
+static struct arena arena;
+
+static void open_arena(void)
+{
+    arena_init(&arena, 1 << 20);
+}
+
+static void close_arena(void)
+{
+    arena_release(&arena);
+}
+
+TestSuite(attempts, .init = open_arena, .fini = close_arena);
 
 Test(attempts, keeps_an_answer_as_text_that_does_nothing)
 {
@@ -18,10 +33,43 @@ Test(attempts, keeps_an_answer_as_text_that_does_nothing)
         {STR("\xc2\x9b"), STR(".")},
         {STR("\r\n"), STR(".\n")},
     };
-    struct arena arena;
 
-    arena_init(&arena, 1 << 20);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         cr_expect(str_equal(attempt_inert(&arena, cases[i].bytes), cases[i].text), "case %zu", i);
-    arena_release(&arena);
+}
+
+/* The vector of docs/webhooks.md: whoever changes it breaks what receivers test against. */
+Test(attempts, payload_signs_as_the_published_vector_says)
+{
+    const struct str secret =
+        STR("whsec_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");
+    const struct str body = payload_write(
+        &arena, STR("01930b6e8c5f7a3e9d2c4b1a0f6e5d4c"), STR("conversation.created"), 1731000000,
+        STR("{\"id\": \"01930b6e-8c5e-7b7a-8f00-3c2d1e0f9a8b\", \"status\": "
+            "\"active\", \"channel\": \"api\"}"));
+    char signature[ATTEMPT_SIGNATURE + 1];
+
+    cr_assert(str_equal(
+        body, STR("{\"id\":\"evt_01930b6e8c5f7a3e9d2c4b1a0f6e5d4c\",\"type\":\"conversation."
+                  "created\",\"created_at\":1731000000,\"data\":{\"id\": "
+                  "\"01930b6e-8c5e-7b7a-8f00-3c2d1e0f9a8b\", \"status\": \"active\", \"channel\": "
+                  "\"api\"}}")));
+    payload_sign(&arena, secret, 1731000001, body, signature);
+    cr_assert_str_eq(signature,
+                     "v1=3936cb91127eb8e8afa06289dcb45e1d6d2864868b3faa3cbee738a4eaa7c7ec");
+}
+
+Test(attempts, payload_signs_every_byte_and_the_time)
+{
+    char one[ATTEMPT_SIGNATURE + 1], other[ATTEMPT_SIGNATURE + 1];
+
+    payload_sign(&arena, STR("whsec_a"), 1, STR("{}"), one);
+    payload_sign(&arena, STR("whsec_a"), 1, STR("{ }"), other);
+    cr_assert_str_neq(one, other);
+    payload_sign(&arena, STR("whsec_a"), 2, STR("{}"), other);
+    cr_assert_str_neq(one, other);
+    payload_sign(&arena, STR("whsec_b"), 1, STR("{}"), other);
+    cr_assert_str_neq(one, other);
+    payload_sign(&arena, STR("whsec_a"), 1, STR("{}"), other);
+    cr_assert_str_eq(one, other);
 }

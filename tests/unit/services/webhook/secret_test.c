@@ -1,4 +1,4 @@
-#include "services/webhook/signing.h"
+#include "services/webhook/secret.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,33 +1,17 @@
 /*
- * signing - the bytes of an event as receivers get them, their signature, and the secret that it is
- * made with.
+ * secret - the secret that signs what an endpoint is sent.
  *
- * What     A secret is "whsec_" and 64 hex digits, the key of the HMAC as it stands. Sealed, for
- *          storage, it is bound to its organization and endpoint: it opens for no other one.
+ * What     "whsec_" and 64 hex digits, the key of the HMAC as it stands. Sealed, for storage, it is
+ *          bound to its organization and endpoint: it opens for no other one.
  * Owns     Texts live in the arena; the caller wipes an opened secret.
  * Threads  Any; pure, but for the random numbers.
  */
-#ifndef SERVICES_WEBHOOK_SIGNING_H
-#define SERVICES_WEBHOOK_SIGNING_H
+#ifndef SERVICES_WEBHOOK_SECRET_H
+#define SERVICES_WEBHOOK_SECRET_H
 
 #include "common/base/arena.h"
-#include "common/base/buf.h"
 #include "common/base/uuid.h"
 #include "common/crypto/crypto.h"
-#include "services/webhook/attempts.h"
-
-/* -- payloads ---------------------------------------------------------------------------------- */
-
-/* {"id":"evt_...","type":...,"created_at":...,"data":{...}}: `id` is 32 hex digits, `data` is JSON.
- */
-struct str payload_write(struct arena *arena, struct str id, struct str type, int64_t created_at,
-                         struct str data);
-
-/* "v1=" and HMAC-SHA-256, keyed with the whole secret, of timestamp, full stop and body. */
-void payload_sign(struct arena *arena, struct str secret, int64_t timestamp, struct str body,
-                  char signature[ATTEMPT_SIGNATURE + 1]);
-
-/* -- secrets ----------------------------------------------------------------------------------- */
 
 #define ENDPOINT_SECRET_TEXT 70
 
