@@ -7,9 +7,6 @@
  * Retry    endpoint-create makes another endpoint each time; one whose answer was lost is of no use
  *          to anybody and can be deleted. The others are idempotent
  */
-
-#include "services/webhook/endpoint.h"
-
 #include "common/base/clock.h"
 #include "common/db/params.h"
 #include "common/json/fields.h"
@@ -17,6 +14,40 @@
 #include "services/webhook/address_policy.h"
 #include "services/webhook/webhook.h"
 #include "services/webhook/webhook_url.h"
+
+/* -- what all commands of the service share ---------------------------------------------------- */
+
+static const struct operator_result results[] = {
+    {STR("too_many"), OUTCOME_CONFLICT, NULL,
+     "The organization has reached its limit of endpoints"},
+    {STR("disabled"), OUTCOME_CONFLICT, NULL, "The endpoint is disabled; enable it first"},
+    {STR("gone"), OUTCOME_CONFLICT, NULL, "The endpoint has been deleted"},
+};
+
+void webhook_use_queue(struct command *command, struct operator_query *query)
+{
+    query->has_lock = true;
+    query->lock_statement = SQL_LOCK_QUEUE;
+    command->lock_order = 1;
+}
+
+enum status webhook_reply(struct command *command, struct db *db, void *service)
+{
+    return operator_reply(
+        command, db,
+        &(struct operator_results){results, ARRAY_SIZE(results), OUTCOME_NOT_FOUND, "Not found"});
+}
+
+enum status webhook_reply_work(struct command *command, struct db *db, void *service)
+{
+    const enum status st = webhook_reply(command, db, service);
+
+    if (st == ST_OK)
+        command->notice = SUBJECT_NOTICE_EVENTS;
+    return st;
+}
+
+/* -- endpoints --------------------------------------------------------------------------------- */
 
 struct endpoint_create {
     struct str url;
@@ -36,15 +67,28 @@ static void read_url(json_t *value, const char *path, void *slot, struct errors 
         *(struct str *)slot = arena_str(errors->arena, url);
 }
 
+#define EVENT_TYPE_NAMES "conversation.created, ticket.created, ticket.resolved or ai.handoff"
+
+/* What an endpoint can ask for. */
+static const struct str event_types[] = {
+    STR("conversation.created"),
+    STR("ticket.created"),
+    STR("ticket.resolved"),
+    STR("ai.handoff"),
+};
+enum { EVENT_TYPES = ARRAY_SIZE(event_types) };
+
 static bool add_event(struct buf *list, struct str name, bool seen[EVENT_TYPES])
 {
-    enum event_type type;
+    size_t i = 0;
 
-    if (!event_type_of(name, &type))
+    while (i < EVENT_TYPES && !str_equal(event_types[i], name))
+        i++;
+    if (i == EVENT_TYPES)
         return false;
-    if (!seen[type])
+    if (!seen[i])
         array_add_plain(list, name);
-    seen[type] = true;
+    seen[i] = true;
     return true;
 }
 
@@ -177,21 +221,19 @@ static const struct field delete_fields[] = {
     FIELDS_END,
 };
 
-static enum status parse_one(struct command *command, enum webhook_sql statement)
+/* Of both: `enabled` is required of endpoint-set, and endpoint-delete has no such member. */
+static enum status endpoint_change_parse(struct command *command, void *service)
 {
     const struct endpoint_set *body = command->input;
-    struct operator_query *query = operator_query_for(command, (int)statement);
+    const bool sets = body->enabled.given;
+    struct operator_query *query =
+        operator_query_for(command, sets ? SQL_SET_ENDPOINT : SQL_DELETE_ENDPOINT);
 
     webhook_use_queue(command, query);
     operator_param_id(query, command->arena, body->id);
-    if (body->enabled.given)
+    if (sets)
         params_add_bool(&query->params, body->enabled.value);
     return ST_OK;
-}
-
-static enum status endpoint_set_parse(struct command *command, void *service)
-{
-    return parse_one(command, SQL_SET_ENDPOINT);
 }
 
 const struct command_handler webhook_endpoint_set = {
@@ -201,15 +243,10 @@ const struct command_handler webhook_endpoint_set = {
     .needs_organization = true,
     .fields = set_fields,
     .input_size = sizeof(struct endpoint_set),
-    .parse = endpoint_set_parse,
+    .parse = endpoint_change_parse,
     .query = operator_query,
     .reply = webhook_reply,
 };
-
-static enum status endpoint_delete_parse(struct command *command, void *service)
-{
-    return parse_one(command, SQL_DELETE_ENDPOINT);
-}
 
 const struct command_handler webhook_endpoint_delete = {
     .subject = SUBJECT_WEBHOOK_ENDPOINT_DELETE,
@@ -218,25 +255,7 @@ const struct command_handler webhook_endpoint_delete = {
     .needs_organization = true,
     .fields = delete_fields,
     .input_size = sizeof(struct endpoint_set),
-    .parse = endpoint_delete_parse,
+    .parse = endpoint_change_parse,
     .query = operator_query,
     .reply = webhook_reply,
 };
-
-static const struct str names[EVENT_TYPES] = {
-    [EVENT_CONVERSATION_CREATED] = STR("conversation.created"),
-    [EVENT_TICKET_CREATED] = STR("ticket.created"),
-    [EVENT_TICKET_RESOLVED] = STR("ticket.resolved"),
-    [EVENT_AI_HANDOFF] = STR("ai.handoff"),
-};
-
-bool event_type_of(struct str name, enum event_type *out)
-{
-    for (int i = 0; i < EVENT_TYPES; i++) {
-        if (str_equal(names[i], name)) {
-            *out = (enum event_type)i;
-            return true;
-        }
-    }
-    return false;
-}

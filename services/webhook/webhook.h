@@ -37,7 +37,7 @@ struct webhook {
     } rekey;
 };
 
-/* -- the commands ----------------------------------------------------------------------------- */
+/* -- the commands ------------------------------------------------------------------------------ */
 
 extern const struct command_handler webhook_endpoint_create;
 extern const struct command_handler webhook_endpoint_list;
@@ -50,15 +50,13 @@ extern const struct command_handler webhook_test;
 extern const struct command_handler webhook_publish;
 extern const struct command_handler webhook_statistics;
 
-/* -- query and reply -----------------------------------------------------------------------------
- */
+/* -- query and reply --------------------------------------------------------------------------- */
 
 enum status webhook_reply(struct command *command, struct db *db, void *service);
 /* The same; and the sender is told that there is something to do. */
 enum status webhook_reply_work(struct command *command, struct db *db, void *service);
 
-/* -- for the parse hooks -------------------------------------------------------------------------
- */
+/* -- for the parse hooks ----------------------------------------------------------------------- */
 
 /* The statement works on the queue, and so takes its lock. It is run behind those of its batch that
    do not: the queue is not blocked by them. */
