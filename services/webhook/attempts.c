@@ -121,7 +121,7 @@ enum {
 struct attempts {
     struct attempts_options options;
     struct dns_lookups *lookups;
-    struct deliver *deliver;
+    struct transfers *transfers;
     struct address_policy policy;
     int64_t refresh_due_us; /* clock_mono_us() */
 
@@ -175,7 +175,7 @@ static void send_to(struct attempts *attempts, struct attempt *attempt,
     }
     attempt->address = addresses[0];
     attempt->has_address = true;
-    deliver_begin(attempts->deliver, attempt);
+    transfers_begin(attempts->transfers, attempt);
 }
 
 /* What a look-up carries with it. */
@@ -354,21 +354,21 @@ void attempts_wait(struct attempts *attempts, struct pollfd *fds, size_t n, int 
     must(n <= ATTEMPTS_FDS_MAX);
     memcpy(all, fds, n * sizeof(*fds));
     n_lookups = dns_lookups_fds(attempts->lookups, all + n);
-    deliver_wait(attempts->deliver, all, n + n_lookups,
-                 dns_lookups_timeout_ms(attempts->lookups, timeout_ms));
+    transfers_wait(attempts->transfers, all, n + n_lookups,
+                   dns_lookups_timeout_ms(attempts->lookups, timeout_ms));
     memcpy(fds, all, n * sizeof(*fds));
     if (clock_mono_us() >= attempts->refresh_due_us) {
         address_policy_refresh(&attempts->policy);
         attempts->refresh_due_us = clock_mono_us() + REFRESH_US;
     }
     dns_lookups_process(attempts->lookups, all + n, n_lookups);
-    deliver_step(attempts->deliver);
+    transfers_step(attempts->transfers);
     end_late_lookups(attempts);
 }
 
 void attempts_wake(struct attempts *attempts)
 {
-    deliver_wake(attempts->deliver);
+    transfers_wake(attempts->transfers);
 }
 
 static void *zeroed(size_t n, size_t size)
@@ -395,12 +395,12 @@ struct attempts *attempts_new(const struct attempts_options *options)
         attempts->vacant[attempts->n_vacant++] = &attempts->all[i];
     }
     attempts->lookups = dns_lookups_new(options->dns_servers);
-    attempts->deliver = deliver_new(&(struct deliver_options){
+    attempts->transfers = transfers_new(&(struct transfers_options){
         .ca_file = options->ca_file,
         .on_end = on_end,
         .closure = attempts,
     });
-    if (attempts->lookups != NULL && attempts->deliver != NULL)
+    if (attempts->lookups != NULL && attempts->transfers != NULL)
         return attempts;
     attempts_free(attempts);
     return NULL;
@@ -411,7 +411,7 @@ static void abandon(struct attempts *attempts, struct attempt *attempt)
     if (attempt->lookup != NULL)
         dns_lookup_abandon(attempt->lookup);
     if (attempt->transfer != NULL)
-        deliver_release(attempts->deliver, attempt);
+        transfers_release(attempts->transfers, attempt);
 }
 
 void attempts_free(struct attempts *attempts)
@@ -421,7 +421,7 @@ void attempts_free(struct attempts *attempts)
     for (int i = 0; i < attempts->options.slots; i++)
         abandon(attempts, &attempts->all[i]);
     dns_lookups_free(attempts->lookups);
-    deliver_free(attempts->deliver);
+    transfers_free(attempts->transfers);
     for (int i = 0; i < attempts->options.slots; i++)
         arena_release(&attempts->all[i].arena);
     arena_release(&attempts->scratch);

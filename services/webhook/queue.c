@@ -27,7 +27,7 @@ enum {
     RESENDS_MAX = 500, /* of a transaction */
 };
 
-struct store {
+struct queue {
     struct db *db;
     struct arena arena;         /* of one transaction */
     char worker[UUID_TEXT + 1]; /* whose claims are ours */
@@ -37,46 +37,46 @@ struct store {
     int budget;
 };
 
-struct store *store_new(const struct store_options *options)
+struct queue *queue_new(const struct queue_options *options)
 {
-    struct store *store = calloc(1, sizeof(*store));
+    struct queue *queue = calloc(1, sizeof(*queue));
     const struct uuid worker = uuid_v7(clock_us());
 
-    must(store != NULL);
-    store->claim_ms = options->claim_ms;
-    store->timeout_ms = options->claim_ms * 3 / 5;
-    store->budget = options->budget;
-    uuid_format(&worker, store->worker);
-    uuid_format(&(struct uuid){0}, store->served);
-    uuid_format(&(struct uuid){0}, store->resent);
-    arena_init(&store->arena, ARENA_MAX);
-    store->db = db_new(&(struct db_options){
+    must(queue != NULL);
+    queue->claim_ms = options->claim_ms;
+    queue->timeout_ms = options->claim_ms * 3 / 5;
+    queue->budget = options->budget;
+    uuid_format(&worker, queue->worker);
+    uuid_format(&(struct uuid){0}, queue->served);
+    uuid_format(&(struct uuid){0}, queue->resent);
+    arena_init(&queue->arena, ARENA_MAX);
+    queue->db = db_new(&(struct db_options){
         .url = options->database_url,
         .name = options->name,
         .statements = webhook_sql,
         .n_statements = WEBHOOK_SQL_COUNT,
     });
-    if (store->db == NULL) {
+    if (queue->db == NULL) {
         LOG(LOG_ERROR, "DATABASE_URL cannot be parsed");
-        store_free(store);
+        queue_free(queue);
         return NULL;
     }
-    return store;
+    return queue;
 }
 
-void store_free(struct store *store)
+void queue_free(struct queue *queue)
 {
-    if (store == NULL)
+    if (queue == NULL)
         return;
-    db_free(store->db);
-    arena_release(&store->arena);
-    free(store);
+    db_free(queue->db);
+    arena_release(&queue->arena);
+    free(queue);
 }
 
-bool store_is_up(struct store *store)
+bool queue_is_up(struct queue *queue)
 {
-    db_check(store->db);
-    return db_connect(store->db, CONNECT_MS) == ST_OK;
+    db_check(queue->db);
+    return db_connect(queue->db, CONNECT_MS) == ST_OK;
 }
 
 /* -- what ended ------------------------------------------------------------------------------- */
@@ -131,57 +131,57 @@ static void write_ended(struct arena *arena, struct buf *out, const struct attem
     buf_char(out, '}');
 }
 
-static size_t add_complete(struct store *store, const struct store_request *request)
+static size_t add_complete(struct queue *queue, const struct queue_request *request)
 {
     struct str param;
     struct buf out;
 
-    buf_init(&out, &store->arena, 512 * request->n_ended);
+    buf_init(&out, &queue->arena, 512 * request->n_ended);
     buf_char(&out, '[');
     for (size_t i = 0; i < request->n_ended; i++) {
         if (i > 0)
             buf_char(&out, ',');
-        write_ended(&store->arena, &out, request->ended[i]);
+        write_ended(&queue->arena, &out, request->ended[i]);
     }
     buf_char(&out, ']');
     param = buf_str(&out);
-    return db_add(store->db, SQL_COMPLETE, &param, 1);
+    return db_add(queue->db, SQL_COMPLETE, &param, 1);
 }
 
 /* -- what is claimed -------------------------------------------------------------------------- */
 
-static struct str number(struct store *store, int value)
+static struct str number(struct queue *queue, int value)
 {
-    return str_of(arena_printf(&store->arena, "%d", value));
+    return str_of(arena_printf(&queue->arena, "%d", value));
 }
 
-static size_t add_claim(struct store *store, const struct store_request *request)
+static size_t add_claim(struct queue *queue, const struct queue_request *request)
 {
     const db_param params[] = {
-        number(store, request->slots),
-        number(store, request->slots_proven),
-        number(store, request->slots_other),
-        number(store, store->claim_ms),
-        str_of(store->worker),
+        number(queue, request->slots),
+        number(queue, request->slots_proven),
+        number(queue, request->slots_other),
+        number(queue, queue->claim_ms),
+        str_of(queue->worker),
     };
 
-    return db_add(store->db, SQL_CLAIM, params, ARRAY_SIZE(params));
+    return db_add(queue->db, SQL_CLAIM, params, ARRAY_SIZE(params));
 }
 
 /* Those that are under way, and no others. */
-static size_t keep_claims(struct store *store, struct str under_way)
+static size_t keep_claims(struct queue *queue, struct str under_way)
 {
-    const db_param kept[] = {under_way, number(store, store->claim_ms)};
-    const db_param others[] = {str_of(store->worker), under_way};
+    const db_param kept[] = {under_way, number(queue, queue->claim_ms)};
+    const db_param others[] = {str_of(queue->worker), under_way};
 
-    db_add(store->db, SQL_RENEW, kept, 2);
-    return db_add(store->db, SQL_RELEASE, others, 2);
+    db_add(queue->db, SQL_RENEW, kept, 2);
+    return db_add(queue->db, SQL_RELEASE, others, 2);
 }
 
-static void read_claims(struct store *store, const struct db_rows *rows, struct store_result *out)
+static void read_claims(struct queue *queue, const struct db_rows *rows, struct queue_result *out)
 {
     const size_t n = db_rows_count(rows);
-    struct delivery_claim *claims = ARENA_ARRAY(&store->arena, struct delivery_claim, n + 1);
+    struct delivery_claim *claims = ARENA_ARRAY(&queue->arena, struct delivery_claim, n + 1);
 
     for (size_t i = 0; i < n; i++) {
         claims[i] = (struct delivery_claim){
@@ -205,14 +205,14 @@ static void read_claims(struct store *store, const struct db_rows *rows, struct 
 
 /* -- what is fanned out ------------------------------------------------------------------------ */
 
-static size_t add_fan_out(struct store *store)
+static size_t add_fan_out(struct queue *queue)
 {
     const db_param params[] = {
-        number(store, FANNED_AIM), number(store, EVENTS_MAX),    number(store, ORGANIZATIONS_MAX),
-        str_of(store->served),     number(store, store->budget),
+        number(queue, FANNED_AIM), number(queue, EVENTS_MAX),    number(queue, ORGANIZATIONS_MAX),
+        str_of(queue->served),     number(queue, queue->budget),
     };
 
-    return db_add(store->db, SQL_FAN_OUT, params, ARRAY_SIZE(params));
+    return db_add(queue->db, SQL_FAN_OUT, params, ARRAY_SIZE(params));
 }
 
 static void remember(char last[UUID_TEXT + 1], struct str organization)
@@ -221,62 +221,62 @@ static void remember(char last[UUID_TEXT + 1], struct str organization)
         memcpy(last, organization.p, UUID_TEXT);
 }
 
-_Static_assert(FAN_OUT_UNRECORDED - FAN_OUT_DISABLED == STORE_SKIPS, "a column for each");
+_Static_assert(FAN_OUT_UNRECORDED - FAN_OUT_DISABLED == QUEUE_SKIPS, "a column for each");
 
-static void read_fan_out(struct store *store, const struct db_rows *rows, struct store_result *out)
+static void read_fan_out(struct queue *queue, const struct db_rows *rows, struct queue_result *out)
 {
     out->n_events = db_value_int(rows, 0, FAN_OUT_EVENTS);
     out->n_fanned = db_value_int(rows, 0, FAN_OUT_FANNED);
-    for (int i = 0; i < STORE_SKIPS; i++)
+    for (int i = 0; i < QUEUE_SKIPS; i++)
         out->n_skipped[i] = db_value_int(rows, 0, FAN_OUT_DISABLED + i);
     out->n_unrecorded = db_value_int(rows, 0, FAN_OUT_UNRECORDED);
     out->has_more_events = db_value_bool(rows, 0, FAN_OUT_HAS_MORE);
-    remember(store->served, db_value(rows, 0, FAN_OUT_SERVED));
+    remember(queue->served, db_value(rows, 0, FAN_OUT_SERVED));
 }
 
-static size_t add_resends(struct store *store)
+static size_t add_resends(struct queue *queue)
 {
     const db_param params[] = {
-        number(store, RESENDS_MAX),
-        number(store, ORGANIZATIONS_MAX),
-        str_of(store->resent),
-        number(store, store->budget),
+        number(queue, RESENDS_MAX),
+        number(queue, ORGANIZATIONS_MAX),
+        str_of(queue->resent),
+        number(queue, queue->budget),
     };
 
-    return db_add(store->db, SQL_QUEUE_RESENDS, params, ARRAY_SIZE(params));
+    return db_add(queue->db, SQL_QUEUE_RESENDS, params, ARRAY_SIZE(params));
 }
 
-static void read_resends(struct store *store, const struct db_rows *rows, struct store_result *out)
+static void read_resends(struct queue *queue, const struct db_rows *rows, struct queue_result *out)
 {
     out->has_more_resends = db_value_int(rows, 0, QUEUE_RESENDS_TAKEN) == RESENDS_MAX;
-    remember(store->resent, db_value(rows, 0, QUEUE_RESENDS_SERVED));
+    remember(queue->resent, db_value(rows, 0, QUEUE_RESENDS_SERVED));
 }
 
 /* -- the transaction --------------------------------------------------------------------------- */
 
-enum status store_transact(struct store *store, const struct store_request *request,
-                           struct store_result *out)
+enum status queue_transact(struct queue *queue, const struct queue_request *request,
+                           struct queue_result *out)
 {
-    struct store_result result = {0};
+    struct queue_result result = {0};
     size_t complete = 0, release = 0, recover = 0, fan_out = 0, resends = 0, claim = 0;
-    struct db *db = store->db;
+    struct db *db = queue->db;
     enum status st;
 
-    arena_clear(&store->arena);
-    db_open_batch(db, clock_us() + store->timeout_ms * INT64_C(1000));
+    arena_clear(&queue->arena);
+    db_open_batch(db, clock_us() + queue->timeout_ms * INT64_C(1000));
     db_add(db, SQL_LOCK_QUEUE, NULL, 0);
     if (request->n_ended > 0)
-        complete = add_complete(store, request);
+        complete = add_complete(queue, request);
     if (request->under_way.p != NULL)
-        release = keep_claims(store, request->under_way);
+        release = keep_claims(queue, request->under_way);
     if (request->recovers)
         recover = db_add(db, SQL_RECOVER, NULL, 0);
     if (request->fans_out)
-        fan_out = add_fan_out(store);
+        fan_out = add_fan_out(queue);
     if (request->resends)
-        resends = add_resends(store);
+        resends = add_resends(queue);
     if (request->slots > 0)
-        claim = add_claim(store, request);
+        claim = add_claim(queue, request);
     st = db_commit(db);
     if (st != ST_OK)
         return st;
@@ -289,20 +289,20 @@ enum status store_transact(struct store *store, const struct store_request *requ
         result.n_quarantined = db_value_int(db_result(db, recover), 0, RECOVER_QUARANTINED);
     }
     if (fan_out > 0)
-        read_fan_out(store, db_result(db, fan_out), &result);
+        read_fan_out(queue, db_result(db, fan_out), &result);
     if (resends > 0)
-        read_resends(store, db_result(db, resends), &result);
+        read_resends(queue, db_result(db, resends), &result);
     if (claim > 0)
-        read_claims(store, db_result(db, claim), &result);
+        read_claims(queue, db_result(db, claim), &result);
     *out = result;
     return ST_OK;
 }
 
 /* -- the thread -------------------------------------------------------------------------------- */
 
-struct store_thread {
-    struct store_thread_options options;
-    struct store *store;
+struct queue_thread {
+    struct queue_thread_options options;
+    struct queue *queue;
     pthread_t thread;
 
     pthread_mutex_t lock;
@@ -310,21 +310,21 @@ struct store_thread {
     /* Under the lock; the transaction itself is the thread's while it is under way. */
     enum { NONE, UNDER_WAY, ENDED } state;
     bool is_stopping;
-    struct store_transaction transaction;
+    struct queue_transaction transaction;
 };
 
-static void take(struct store_thread *self)
+static void take(struct queue_thread *self)
 {
-    struct store_transaction *transaction = &self->transaction;
+    struct queue_transaction *transaction = &self->transaction;
     const int64_t began_us = clock_mono_us();
 
-    transaction->st = store_is_up(self->store)
-                          ? store_transact(self->store, &transaction->request, &transaction->result)
+    transaction->st = queue_is_up(self->queue)
+                          ? queue_transact(self->queue, &transaction->request, &transaction->result)
                           : ST_UNAVAILABLE;
     transaction->took_us = clock_mono_us() - began_us;
 }
 
-static void wait_a_slice(struct store_thread *self)
+static void wait_a_slice(struct queue_thread *self)
 {
     const int64_t until_us = clock_mono_us() + WATCHDOG_SLICE_MS * 1000;
     const struct timespec until = {.tv_sec = until_us / 1000000,
@@ -336,9 +336,9 @@ static void wait_a_slice(struct store_thread *self)
 
 static void *run(void *closure)
 {
-    struct store_thread *self = closure;
+    struct queue_thread *self = closure;
 
-    watchdog_begin("store");
+    watchdog_begin("queue");
     pthread_mutex_lock(&self->lock);
     while (!self->is_stopping) {
         if (self->state != UNDER_WAY) {
@@ -356,17 +356,17 @@ static void *run(void *closure)
     return NULL;
 }
 
-void store_thread_begin(struct store_thread *self, const struct store_request *request)
+void queue_thread_begin(struct queue_thread *self, const struct queue_request *request)
 {
     pthread_mutex_lock(&self->lock);
     must(self->state == NONE);
-    self->transaction = (struct store_transaction){.request = *request};
+    self->transaction = (struct queue_transaction){.request = *request};
     self->state = UNDER_WAY;
     pthread_cond_signal(&self->changed);
     pthread_mutex_unlock(&self->lock);
 }
 
-bool store_thread_end(struct store_thread *self, struct store_transaction *out)
+bool queue_thread_end(struct queue_thread *self, struct queue_transaction *out)
 {
     bool has_ended;
 
@@ -380,19 +380,19 @@ bool store_thread_end(struct store_thread *self, struct store_transaction *out)
     return has_ended;
 }
 
-struct store_thread *store_thread_new(const struct store_thread_options *options)
+struct queue_thread *queue_thread_new(const struct queue_thread_options *options)
 {
-    struct store_thread *self = calloc(1, sizeof(*self));
+    struct queue_thread *self = calloc(1, sizeof(*self));
 
     must(self != NULL);
     self->options = *options;
-    self->store = store_new(&(struct store_options){
+    self->queue = queue_new(&(struct queue_options){
         .database_url = options->database_url,
         .name = options->name,
         .claim_ms = options->claim_ms,
         .budget = options->budget,
     });
-    if (self->store == NULL) {
+    if (self->queue == NULL) {
         free(self);
         return NULL;
     }
@@ -402,7 +402,7 @@ struct store_thread *store_thread_new(const struct store_thread_options *options
     return self;
 }
 
-void store_thread_free(struct store_thread *self)
+void queue_thread_free(struct queue_thread *self)
 {
     if (self == NULL)
         return;
@@ -413,6 +413,6 @@ void store_thread_free(struct store_thread *self)
     must(pthread_join(self->thread, NULL) == 0);
     pthread_cond_destroy(&self->changed);
     pthread_mutex_destroy(&self->lock);
-    store_free(self->store);
+    queue_free(self->queue);
     free(self);
 }

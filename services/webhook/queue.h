@@ -8,10 +8,10 @@
  *          claimed at once.
  *          On the thread there is one transaction at a time: begun, and some time later ended.
  *          However long the database takes, the sender goes on reading answers meanwhile.
- * Owns     store_new() gives what store_free() takes back, store_thread_new() what
- *          store_thread_free() does. Claims live until the next transaction; what a request points
+ * Owns     queue_new() gives what queue_free() takes back, queue_thread_new() what
+ *          queue_thread_free() does. Claims live until the next transaction; what a request points
  *          to belongs to the transaction until it has ended.
- * Threads  A store is used by one thread at a time. A store_thread is the sender's; wake() is
+ * Threads  A queue is used by one thread at a time. A queue_thread is the sender's; wake() is
  *          called from its own.
  * Fails    NULL (logged): the database's URL cannot be parsed. A transaction fails as db_commit();
  *          nothing is claimed then as far as the caller is concerned; attempts that were to be
@@ -25,15 +25,15 @@
 
 /* -- transactions ------------------------------------------------------------------------------ */
 
-struct store;
+struct queue;
 
-struct store_options {
+struct queue_options {
     const char *database_url, *name;
     int claim_ms; /* a claim expires when it was not prolonged for so long */
     int budget;   /* deliveries that an organization is given in a minute */
 };
 
-struct store_request {
+struct queue_request {
     struct attempt *const *ended;
     size_t n_ended;
     struct str under_way; /* their fences, as PostgreSQL writes an array; STR_NONE = not now */
@@ -54,47 +54,47 @@ struct delivery_claim {
 };
 
 /* Why a delivery is not even queued. */
-enum store_skip { SKIP_DISABLED, SKIP_EXPIRED, SKIP_OVER_BUDGET, STORE_SKIPS };
+enum queue_skip { SKIP_DISABLED, SKIP_EXPIRED, SKIP_OVER_BUDGET, QUEUE_SKIPS };
 
-struct store_result {
+struct queue_result {
     const struct delivery_claim *claims;
     size_t n_claims;
     int64_t n_completed, n_released, n_interrupted, n_quarantined, n_events, n_fanned;
-    int64_t n_skipped[STORE_SKIPS], n_unrecorded; /* of those fanned out */
+    int64_t n_skipped[QUEUE_SKIPS], n_unrecorded; /* of those fanned out */
     bool has_more_events, has_more_resends;
 };
 
-struct store *store_new(const struct store_options *options);
-void store_free(struct store *store);
+struct queue *queue_new(const struct queue_options *options);
+void queue_free(struct queue *queue);
 /* Keeps the link up, waiting at most a moment. */
-bool store_is_up(struct store *store);
-MUST_CHECK enum status store_transact(struct store *store, const struct store_request *request,
-                                      struct store_result *out);
+bool queue_is_up(struct queue *queue);
+MUST_CHECK enum status queue_transact(struct queue *queue, const struct queue_request *request,
+                                      struct queue_result *out);
 
 /* -- the thread -------------------------------------------------------------------------------- */
 
-struct store_thread_options {
+struct queue_thread_options {
     const char *database_url, *name;
     int claim_ms, budget;
     void (*wake)(void *closure); /* a transaction has ended */
     void *closure;
 };
 
-struct store_transaction {
-    struct store_request request;
+struct queue_transaction {
+    struct queue_request request;
     enum status st;
-    struct store_result result; /* ST_OK */
+    struct queue_result result; /* ST_OK */
     int64_t took_us;
 };
 
-struct store_thread;
+struct queue_thread;
 
-struct store_thread *store_thread_new(const struct store_thread_options *options);
-void store_thread_free(struct store_thread *self); /* waits for one that is under way */
+struct queue_thread *queue_thread_new(const struct queue_thread_options *options);
+void queue_thread_free(struct queue_thread *self); /* waits for one that is under way */
 
 /* There must be none under way. */
-void store_thread_begin(struct store_thread *self, const struct store_request *request);
+void queue_thread_begin(struct queue_thread *self, const struct queue_request *request);
 /* False: there is none, or it has not ended yet. */
-bool store_thread_end(struct store_thread *self, struct store_transaction *out);
+bool queue_thread_end(struct queue_thread *self, struct queue_transaction *out);
 
 #endif

@@ -30,13 +30,13 @@ static void init_results(struct sender_metrics *metrics)
 
 static void init_skipped(struct sender_metrics *metrics)
 {
-    static const char *const labels[STORE_SKIPS] = {
+    static const char *const labels[QUEUE_SKIPS] = {
         [SKIP_DISABLED] = "reason=\"endpoint_disabled\"",
         [SKIP_EXPIRED] = "reason=\"expired\"",
         [SKIP_OVER_BUDGET] = "reason=\"over_budget\"",
     };
 
-    for (int i = 0; i < STORE_SKIPS; i++)
+    for (int i = 0; i < QUEUE_SKIPS; i++)
         metrics->skipped[i] = metric_counter("conversations_webhook_skipped_total", labels[i],
                                              "Deliveries skipped instead of queued");
     metrics->unrecorded = metric_counter("conversations_webhook_skipped_unrecorded_total", NULL,
@@ -134,7 +134,7 @@ enum {
 struct sender {
     struct sender_options options;
     struct sender_metrics metrics;
-    struct store_thread *store_thread;
+    struct queue_thread *queue_thread;
     struct attempts *attempts;
     struct bus *bus;
 
@@ -148,18 +148,18 @@ struct sender {
     int64_t claim_us, stale_us; /* a claim that took longer to come is not begun but released */
 
     pthread_t thread;
-    atomic_bool has_rung, is_stopping, store_is_up;
+    atomic_bool has_rung, is_stopping, queue_is_up;
 };
 
 /* -- a transaction ---------------------------------------------------------------------------- */
 
-static void note(struct sender *sender, const struct store_result *result, size_t n_ended)
+static void note(struct sender *sender, const struct queue_result *result, size_t n_ended)
 {
     struct sender_metrics *metrics = &sender->metrics;
 
     metric_add(metrics->events, result->n_events);
     metric_add(metrics->fanned, result->n_fanned);
-    for (int i = 0; i < STORE_SKIPS; i++)
+    for (int i = 0; i < QUEUE_SKIPS; i++)
         metric_add(metrics->skipped[i], result->n_skipped[i]);
     metric_add(metrics->unrecorded, result->n_unrecorded);
     metric_add(metrics->interrupted, result->n_interrupted);
@@ -182,11 +182,11 @@ static bool is_stopping(struct sender *sender)
 }
 
 /* Seven eighths for endpoints that have proven themselves, three quarters for the others. */
-static struct store_request next_request(struct sender *sender, bool polls)
+static struct queue_request next_request(struct sender *sender, bool polls)
 {
     const int all = sender->options.slots;
     const bool takes = !is_stopping(sender);
-    struct store_request request = {
+    struct queue_request request = {
         .under_way = polls ? attempts_fences(sender->attempts) : STR_NONE,
         /* After losing the database ourselves, wait before recovering the claims of other
            senders. */
@@ -216,7 +216,7 @@ static bool has_work(struct sender *sender)
 static void begin_transaction(struct sender *sender)
 {
     const int64_t now_us = clock_mono_us();
-    struct store_request request;
+    struct queue_request request;
 
     if (sender->is_waiting || !schedule_is_due(&sender->schedule, now_us, has_work(sender)))
         return;
@@ -224,14 +224,14 @@ static void begin_transaction(struct sender *sender)
     request = next_request(sender, schedule_polls(&sender->schedule, now_us));
     schedule_begin(&sender->schedule, now_us);
     sender->is_waiting = true;
-    store_thread_begin(sender->store_thread, &request);
+    queue_thread_begin(sender->queue_thread, &request);
 }
 
 static void fail_transaction(struct sender *sender, enum status st)
 {
     const int64_t now_us = clock_mono_us();
 
-    atomic_store(&sender->store_is_up, false);
+    atomic_store(&sender->queue_is_up, false);
     sender->recovers_from_us = INT64_MAX;
     metric_add(sender->metrics.failed_transactions, 1);
     if (sender->failing_since_us == 0)
@@ -247,7 +247,7 @@ static void fail_transaction(struct sender *sender, enum status st)
 
 /* All that was sent failed, or a backlog is being fanned out: no receiver waits for that, while
    others wait for the database. */
-static bool is_idle(const struct store_request *request, bool has_more)
+static bool is_idle(const struct queue_request *request, bool has_more)
 {
     for (size_t i = 0; i < request->n_ended; i++) {
         if (request->ended[i]->failure == FAILURE_NONE)
@@ -256,11 +256,11 @@ static bool is_idle(const struct store_request *request, bool has_more)
     return request->n_ended > 0 || has_more;
 }
 
-static void apply_transaction(struct sender *sender, const struct store_transaction *transaction)
+static void apply_transaction(struct sender *sender, const struct queue_transaction *transaction)
 {
-    const struct store_result *result = &transaction->result;
+    const struct queue_result *result = &transaction->result;
 
-    if (!atomic_exchange(&sender->store_is_up, true))
+    if (!atomic_exchange(&sender->queue_is_up, true))
         sender->recovers_from_us = clock_mono_us() + sender->claim_us;
     sender->failing_since_us = 0;
     sender->has_complained = false;
@@ -276,9 +276,9 @@ static void apply_transaction(struct sender *sender, const struct store_transact
 
 static void end_transaction(struct sender *sender)
 {
-    struct store_transaction transaction;
+    struct queue_transaction transaction;
 
-    if (!sender->is_waiting || !store_thread_end(sender->store_thread, &transaction))
+    if (!sender->is_waiting || !queue_thread_end(sender->queue_thread, &transaction))
         return;
     sender->is_waiting = false;
     metric_observe(sender->metrics.transaction_seconds, transaction.took_us);
@@ -343,7 +343,7 @@ static void on_notice(void *closure, struct bus_message *message)
     attempts_wake(sender->attempts);
 }
 
-/* On the store thread. */
+/* On the queue thread. */
 static void on_transaction(void *closure)
 {
     struct sender *sender = closure;
@@ -366,7 +366,7 @@ static bool open_parts(struct sender *sender)
     });
     if (sender->attempts == NULL)
         return false;
-    sender->store_thread = store_thread_new(&(struct store_thread_options){
+    sender->queue_thread = queue_thread_new(&(struct queue_thread_options){
         .database_url = options->database_url,
         .name = options->name,
         .claim_ms = options->claim_ms,
@@ -374,7 +374,7 @@ static bool open_parts(struct sender *sender)
         .wake = on_transaction,
         .closure = sender,
     });
-    if (sender->store_thread == NULL)
+    if (sender->queue_thread == NULL)
         return false;
     sender->bus = bus_connect(&(struct bus_options){
         .url = options->bus_url,
@@ -389,7 +389,7 @@ static bool open_parts(struct sender *sender)
 static void release(struct sender *sender)
 {
     bus_free(sender->bus);
-    store_thread_free(sender->store_thread);
+    queue_thread_free(sender->queue_thread);
     attempts_free(sender->attempts);
     free(sender);
 }
@@ -416,7 +416,7 @@ struct sender *sender_start(const struct sender_options *options)
 
 bool sender_is_ready(struct sender *sender, char reason[128])
 {
-    if (atomic_load(&sender->store_is_up))
+    if (atomic_load(&sender->queue_is_up))
         return true;
     snprintf(reason, 128, "%s", "the sender's database is unreachable");
     return false;

@@ -69,7 +69,7 @@ struct sender_metrics {
     struct metric *transaction_seconds;
     struct metric *under_way;
     struct metric *events, *fanned;
-    struct metric *skipped[STORE_SKIPS], *unrecorded;
+    struct metric *skipped[QUEUE_SKIPS], *unrecorded;
     struct metric *interrupted, *quarantined, *overtaken, *failed_transactions;
 };
 

@@ -322,8 +322,8 @@ void transfer_free(struct transfer *transfer)
 
 enum { FDS_MAX = 32 };
 
-struct deliver {
-    struct deliver_options options;
+struct transfers {
+    struct transfers_options options;
     CURLM *multi;
     char ca_path[CA_BUNDLE_PATH];
     int ca_fd;
@@ -332,55 +332,55 @@ struct deliver {
 
 /* -- all of them: beginning and ending --------------------------------------------------------- */
 
-static struct transfer *idle_transfer(struct deliver *deliver)
+static struct transfer *idle_transfer(struct transfers *transfers)
 {
-    struct transfer *transfer = deliver->idle;
+    struct transfer *transfer = transfers->idle;
 
     if (transfer == NULL)
         return transfer_new();
-    deliver->idle = transfer->next;
+    transfers->idle = transfer->next;
     return transfer;
 }
 
-void deliver_begin(struct deliver *deliver, struct attempt *attempt)
+void transfers_begin(struct transfers *transfers, struct attempt *attempt)
 {
-    struct transfer *transfer = idle_transfer(deliver);
+    struct transfer *transfer = idle_transfer(transfers);
     CURLMcode code;
 
     attempt->transfer = transfer;
-    transfer_set_up(transfer, attempt, deliver->ca_path);
-    code = curl_multi_add_handle(deliver->multi, transfer->easy);
+    transfer_set_up(transfer, attempt, transfers->ca_path);
+    code = curl_multi_add_handle(transfers->multi, transfer->easy);
     must(code == CURLM_OK);
 }
 
-void deliver_release(struct deliver *deliver, struct attempt *attempt)
+void transfers_release(struct transfers *transfers, struct attempt *attempt)
 {
     struct transfer *transfer = attempt->transfer;
 
     attempt->transfer = NULL;
-    curl_multi_remove_handle(deliver->multi, transfer->easy);
+    curl_multi_remove_handle(transfers->multi, transfer->easy);
     transfer_clear(transfer);
-    transfer->next = deliver->idle;
-    deliver->idle = transfer;
+    transfer->next = transfers->idle;
+    transfers->idle = transfer;
 }
 
-static void finish(struct deliver *deliver, struct transfer *transfer, CURLcode code)
+static void finish(struct transfers *transfers, struct transfer *transfer, CURLcode code)
 {
     struct attempt *attempt = transfer->attempt;
 
     transfer_classify(transfer, code);
-    deliver_release(deliver, attempt);
-    deliver->options.on_end(deliver->options.closure, attempt);
+    transfers_release(transfers, attempt);
+    transfers->options.on_end(transfers->options.closure, attempt);
 }
 
-void deliver_step(struct deliver *deliver)
+void transfers_step(struct transfers *transfers)
 {
     CURLMsg *message;
     int running, left;
-    CURLMcode code = curl_multi_perform(deliver->multi, &running);
+    CURLMcode code = curl_multi_perform(transfers->multi, &running);
 
     must(code == CURLM_OK);
-    while ((message = curl_multi_info_read(deliver->multi, &left)) != NULL) {
+    while ((message = curl_multi_info_read(transfers->multi, &left)) != NULL) {
         struct transfer *transfer;
         CURLcode found;
 
@@ -388,13 +388,13 @@ void deliver_step(struct deliver *deliver)
             continue;
         found = curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
         must(found == CURLE_OK);
-        finish(deliver, transfer, message->data.result);
+        finish(transfers, transfer, message->data.result);
     }
 }
 
 /* -- all of them: waiting ---------------------------------------------------------------------- */
 
-void deliver_wait(struct deliver *deliver, struct pollfd *fds, size_t n, int timeout_ms)
+void transfers_wait(struct transfers *transfers, struct pollfd *fds, size_t n, int timeout_ms)
 {
     struct curl_waitfd waited[FDS_MAX];
     CURLMcode code;
@@ -407,49 +407,49 @@ void deliver_wait(struct deliver *deliver, struct pollfd *fds, size_t n, int tim
             .events = (short)((fds[i].events & POLLIN ? CURL_WAIT_POLLIN : 0) |
                               (fds[i].events & POLLOUT ? CURL_WAIT_POLLOUT : 0)),
         };
-    code = curl_multi_poll(deliver->multi, waited, (unsigned)n, timeout_ms, NULL);
+    code = curl_multi_poll(transfers->multi, waited, (unsigned)n, timeout_ms, NULL);
     must(code == CURLM_OK);
     for (size_t i = 0; i < n; i++)
         fds[i].revents = (short)((waited[i].revents & CURL_WAIT_POLLIN ? POLLIN : 0) |
                                  (waited[i].revents & CURL_WAIT_POLLOUT ? POLLOUT : 0));
 }
 
-void deliver_wake(struct deliver *deliver)
+void transfers_wake(struct transfers *transfers)
 {
-    curl_multi_wakeup(deliver->multi);
+    curl_multi_wakeup(transfers->multi);
 }
 
 /* -- all of them, from start to end ------------------------------------------------------------ */
 
-struct deliver *deliver_new(const struct deliver_options *options)
+struct transfers *transfers_new(const struct transfers_options *options)
 {
-    struct deliver *deliver = calloc(1, sizeof(*deliver));
+    struct transfers *transfers = calloc(1, sizeof(*transfers));
     CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
 
-    must(deliver != NULL && code == CURLE_OK);
-    deliver->options = *options;
-    deliver->ca_fd = ca_bundle_open(options->ca_file, deliver->ca_path);
-    if (deliver->ca_fd < 0) {
-        free(deliver);
+    must(transfers != NULL && code == CURLE_OK);
+    transfers->options = *options;
+    transfers->ca_fd = ca_bundle_open(options->ca_file, transfers->ca_path);
+    if (transfers->ca_fd < 0) {
+        free(transfers);
         return NULL;
     }
-    deliver->multi = curl_multi_init();
-    must(deliver->multi != NULL);
-    return deliver;
+    transfers->multi = curl_multi_init();
+    must(transfers->multi != NULL);
+    return transfers;
 }
 
-void deliver_free(struct deliver *deliver)
+void transfers_free(struct transfers *transfers)
 {
     struct transfer *transfer;
 
-    if (deliver == NULL)
+    if (transfers == NULL)
         return;
-    while ((transfer = deliver->idle) != NULL) {
-        deliver->idle = transfer->next;
+    while ((transfer = transfers->idle) != NULL) {
+        transfers->idle = transfer->next;
         transfer_free(transfer);
     }
-    curl_multi_cleanup(deliver->multi);
+    curl_multi_cleanup(transfers->multi);
     curl_global_cleanup();
-    ca_bundle_close(deliver->ca_fd);
-    free(deliver);
+    ca_bundle_close(transfers->ca_fd);
+    free(transfers);
 }

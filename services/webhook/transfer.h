@@ -8,11 +8,11 @@
  *          one file in memory. HTTP/2 or 1.1; no redirects, no proxy whatever the environment says,
  *          no compression, no name look-ups. A response is read to 4 KB, then the connection is
  *          closed; its headers may have 16 KB.
- * Owns     transfer_new() gives what transfer_free() takes back, deliver_new() what deliver_free()
- *          does. Attempts stay the caller's; one that is under way ends with attempt_end() within
- *          its time.
- * Threads  The sender's, apart from deliver_wake().
- * Fails    deliver_new(): NULL (logged) when the CA bundle cannot be read.
+ * Owns     transfer_new() gives what transfer_free() takes back, transfers_new() what
+ *          transfers_free() does. Attempts stay the caller's; one that is under way ends with
+ *          attempt_end() within its time.
+ * Threads  The sender's, apart from transfers_wake().
+ * Fails    transfers_new(): NULL (logged) when the CA bundle cannot be read.
  */
 #ifndef SERVICES_WEBHOOK_TRANSFER_H
 #define SERVICES_WEBHOOK_TRANSFER_H
@@ -62,26 +62,26 @@ void transfer_clear(struct transfer *transfer);
 
 /* -- all of them ------------------------------------------------------------------------------- */
 
-struct deliver;
+struct transfers;
 
-struct deliver_options {
+struct transfers_options {
     const char *ca_file; /* trusted besides the system's; NULL = none */
     void (*on_end)(void *closure, struct attempt *attempt);
     void *closure;
 };
 
-struct deliver *deliver_new(const struct deliver_options *options);
-void deliver_free(struct deliver *deliver);
+struct transfers *transfers_new(const struct transfers_options *options);
+void transfers_free(struct transfers *transfers);
 
 /* attempt->address is where to. */
-void deliver_begin(struct deliver *deliver, struct attempt *attempt);
+void transfers_begin(struct transfers *transfers, struct attempt *attempt);
 /* Takes the transfer away from the attempt, which may be over or not; on_end is not called. */
-void deliver_release(struct deliver *deliver, struct attempt *attempt);
+void transfers_release(struct transfers *transfers, struct attempt *attempt);
 /* Goes on with all of them; tells those that ended. */
-void deliver_step(struct deliver *deliver);
+void transfers_step(struct transfers *transfers);
 
 /* Sleeps until a transfer or one of `fds` is ready, it is woken, or the time is over. */
-void deliver_wait(struct deliver *deliver, struct pollfd *fds, size_t n, int timeout_ms);
-void deliver_wake(struct deliver *deliver); /* from any thread */
+void transfers_wait(struct transfers *transfers, struct pollfd *fds, size_t n, int timeout_ms);
+void transfers_wake(struct transfers *transfers); /* from any thread */
 
 #endif
