@@ -3,7 +3,8 @@
 #include "common/base/clock.h"
 #include "common/http/response.h"
 
-#define PREFIX "conversations_dashboard_"
+#define PREFIX              "conversations_dashboard_"
+#define COUNTER(name, help) metric_counter(PREFIX name, NULL, help)
 
 struct dashboard_metrics dashboard_metrics;
 
@@ -19,27 +20,25 @@ static struct metric *open_limited(const char *label)
 
 void dashboard_metrics_open(void)
 {
+    struct dashboard_metrics *m = &dashboard_metrics;
+
     edge_metrics_open(PREFIX);
     response_counts_open(&responses, PREFIX "requests_total", "", 406);
     duration = metric_histogram_seconds(PREFIX "request_seconds", NULL,
                                         "From the complete request to the start of its response");
-    dashboard_metrics.sign_ins = metric_counter(PREFIX "sign_ins_total", NULL, "Sessions started");
-    dashboard_metrics.sign_ins_refused =
-        metric_counter(PREFIX "sign_ins_refused_total", NULL,
-                       "Sign-ins refused: wrong password, or too many attempts");
-    dashboard_metrics.turned_away =
-        metric_counter(PREFIX "sign_ins_turned_away_total", NULL,
-                       "Sign-ins refused because too many passwords were waiting to be checked");
-    dashboard_metrics.foreign =
-        metric_counter(PREFIX "foreign_requests_total", NULL,
-                       "Requests refused because they were not sent by a page of the dashboard");
-    dashboard_metrics.limited_sessions = open_limited("by=\"session\"");
-    dashboard_metrics.limited_organizations = open_limited("by=\"organization\"");
-    dashboard_metrics.limited_strangers = open_limited("by=\"address\"");
-    dashboard_metrics.exports =
-        metric_counter(PREFIX "exports_total", NULL, "Exports of the audit log started");
-    dashboard_metrics.exports_broken =
-        metric_counter(PREFIX "exports_broken_total", NULL, "Exports interrupted by a failure");
+    m->sign_ins = COUNTER("sign_ins_total", "Sessions started");
+    m->sign_ins_refused =
+        COUNTER("sign_ins_refused_total", "Sign-ins refused: wrong password, or too many attempts");
+    m->turned_away =
+        COUNTER("sign_ins_turned_away_total",
+                "Sign-ins refused because too many passwords were waiting to be checked");
+    m->foreign = COUNTER("foreign_requests_total",
+                         "Requests refused because they were not sent by a page of the dashboard");
+    m->limited_sessions = open_limited("by=\"session\"");
+    m->limited_organizations = open_limited("by=\"organization\"");
+    m->limited_strangers = open_limited("by=\"address\"");
+    m->exports = COUNTER("exports_total", "Exports of the audit log started");
+    m->exports_broken = COUNTER("exports_broken_total", "Exports interrupted by a failure");
 }
 
 void dashboard_metrics_response(const struct edge_request *http, int status)

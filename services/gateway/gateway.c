@@ -21,7 +21,8 @@ enum status gateway_call(struct gateway *gateway, struct call_request *call)
 
 /* -- metrics --------------------------------------------------------------------------------- */
 
-#define PREFIX "conversations_gateway_"
+#define PREFIX              "conversations_gateway_"
+#define COUNTER(name, help) metric_counter(PREFIX name, NULL, help)
 
 struct gateway_metrics gateway_metrics;
 
@@ -50,36 +51,30 @@ static void open_responses(void)
 
 void gateway_metrics_open(void)
 {
+    struct gateway_metrics *m = &gateway_metrics;
+
     edge_metrics_open(PREFIX);
     open_responses();
-    gateway_metrics.key_hits =
-        metric_counter(PREFIX "key_cache_hits_total", NULL, "Requests with a known key");
-    gateway_metrics.key_misses =
-        metric_counter(PREFIX "key_cache_misses_total", NULL, "Requests with an unknown key");
-    gateway_metrics.lookups = metric_counter(PREFIX "key_lookups_total", NULL, "Key lookups");
-    gateway_metrics.lookups_failed =
-        metric_counter(PREFIX "key_lookups_failed_total", NULL, "Key lookups without a reply");
-    gateway_metrics.lookups_withheld =
-        metric_counter(PREFIX "key_lookups_withheld_total", NULL,
-                       "Key lookups skipped by the unknown-key rate limit");
-    gateway_metrics.leases =
-        metric_counter(PREFIX "quota_leases_total", NULL, "Requests for a quota lease");
-    gateway_metrics.leases_failed =
-        metric_counter(PREFIX "quota_leases_failed_total", NULL,
-                       "Failed quota leases; the window is counted locally");
-    gateway_metrics.auth_failures = metric_counter(PREFIX "authentication_failures_total", NULL,
-                                                   "Requests without a valid key");
-    gateway_metrics.auth_throttled =
-        metric_counter(PREFIX "authentication_throttled_total", NULL,
-                       "Requests refused after too many failed authentications from their address");
-    gateway_metrics.parked =
-        metric_counter(PREFIX "calls_held_total", NULL, "Commands parked while the bus was silent");
-    gateway_metrics.unrecorded = metric_counter(PREFIX "answers_unrecorded_total", NULL,
-                                                "Responses sent without a confirmed audit entry");
-    gateway_metrics.usage_kept = metric_counter(PREFIX "usage_reports_kept_total", NULL,
-                                                "Key usage reports that failed and will be resent");
-    gateway_metrics.usage_uncertain = metric_counter(PREFIX "usage_reports_uncertain_total", NULL,
-                                                     "Key usage reports whose outcome is unknown");
+    m->key_hits = COUNTER("key_cache_hits_total", "Requests with a known key");
+    m->key_misses = COUNTER("key_cache_misses_total", "Requests with an unknown key");
+    m->lookups = COUNTER("key_lookups_total", "Key lookups");
+    m->lookups_failed = COUNTER("key_lookups_failed_total", "Key lookups without a reply");
+    m->lookups_withheld =
+        COUNTER("key_lookups_withheld_total", "Key lookups skipped by the unknown-key rate limit");
+    m->leases = COUNTER("quota_leases_total", "Requests for a quota lease");
+    m->leases_failed =
+        COUNTER("quota_leases_failed_total", "Failed quota leases; the window is counted locally");
+    m->auth_failures = COUNTER("authentication_failures_total", "Requests without a valid key");
+    m->auth_throttled =
+        COUNTER("authentication_throttled_total",
+                "Requests refused after too many failed authentications from their address");
+    m->parked = COUNTER("calls_held_total", "Commands parked while the bus was silent");
+    m->unrecorded =
+        COUNTER("answers_unrecorded_total", "Responses sent without a confirmed audit entry");
+    m->usage_kept =
+        COUNTER("usage_reports_kept_total", "Key usage reports that failed and will be resent");
+    m->usage_uncertain =
+        COUNTER("usage_reports_uncertain_total", "Key usage reports whose outcome is unknown");
 }
 
 void gateway_metrics_count(enum operation operation, int status, int64_t took_us)
