@@ -1,4 +1,4 @@
-#include "services/gateway/api_command.h"
+#include "services/gateway/api_request.h"
 
 #include <stdio.h>
 
@@ -6,7 +6,6 @@
 #include "common/base/log.h"
 #include "proto/headers.h"
 #include "proto/subject.h"
-#include "services/gateway/api_request.h"
 
 /* -- calls ----------------------------------------------------------------------------------- */
 

@@ -4,7 +4,6 @@
 #include "common/crypto/crypto.h"
 #include "common/http/request_headers.h"
 #include "services/gateway/api_auth.h"
-#include "services/gateway/api_command.h"
 #include "services/gateway/api_response.h"
 
 /* -- moves ----------------------------------------------------------------------------------- */

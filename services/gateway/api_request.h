@@ -71,4 +71,15 @@ void api_request_end(struct api_request *request, enum outcome outcome, struct s
 /* True: the stage starts again when it is known whether the bus is there. */
 MUST_CHECK bool api_request_park(struct api_request *request);
 
+/* -- the stages that call services: api_command.c -------------------------------------------- */
+
+/* COMMAND, and RECORD, which appends an entry to the audit log. A stage is run when it is entered
+   and again when it was parked. It moves the request on when the reply is there. What is late is
+   given up: a command that was sent may have been carried out. */
+void api_command_run(struct api_request *request);
+void api_command_late(struct api_request *request);
+
+void api_command_record(struct api_request *request);
+void api_command_record_late(struct api_request *request);
+
 #endif
