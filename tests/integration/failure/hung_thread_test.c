@@ -21,7 +21,7 @@ static const struct {
     const char *program, *thread; /* whose name begins so */
 } cases[] = {{"gateway", "loop"},  {"dashboard", "loop"},    {"access", "access-test"},
              {"audit", "sealer"},  {"webhook", "sender"},    {"conversation", "inbox-test"},
-             {"webhook", "store"}, {"search", "search-test"}};
+             {"webhook", "queue"}, {"search", "search-test"}};
 enum { CASES = ARRAY_SIZE(cases) };
 
 static bool has_name(const struct replica *replica, const char *tid, const char *name)
