@@ -20,11 +20,29 @@ bool heartbeat_tick(struct heartbeat *heartbeat)
 {
     if (heartbeat->awaited) {
         heartbeat->missed++;
-        return heartbeat->missed % HEARTBEAT_RESEND_TICKS == 0;
+        if (heartbeat->missed % HEARTBEAT_RESEND_TICKS != 0)
+            return false;
+    } else {
+        heartbeat->awaited = true;
+        heartbeat->missed = 0;
     }
-    heartbeat->awaited = true;
-    heartbeat->missed = 0;
+    heartbeat->n_sent++;
     return true;
+}
+
+uint64_t heartbeat_handle(const struct heartbeat *heartbeat)
+{
+    return heartbeat->n_sent << CALL_INDEX_BITS | CALLS_TABLE_MAX;
+}
+
+bool heartbeat_has_handle(uint64_t handle)
+{
+    return (handle & CALLS_TABLE_MAX) == CALLS_TABLE_MAX;
+}
+
+bool heartbeat_is_awaited(const struct heartbeat *heartbeat, uint64_t handle)
+{
+    return heartbeat->awaited && handle == heartbeat_handle(heartbeat);
 }
 
 static void begin(struct heartbeat *heartbeat, bool has_answered)
@@ -41,6 +59,7 @@ void heartbeat_received(struct heartbeat *heartbeat)
 
 void heartbeat_not_sent(struct heartbeat *heartbeat)
 {
+    heartbeat->n_sent--;
     if (heartbeat->missed < heartbeat->timeout_ticks)
         begin(heartbeat, heartbeat->has_answered);
 }
@@ -73,23 +92,21 @@ struct call {
     h2o_timeout_entry_t timer;
 };
 
-enum { INDEX_BITS = 16 };
-
 static uint64_t handle_of(const struct call *call)
 {
-    return call->generation << INDEX_BITS | (uint64_t)(call - call->calls->at);
+    return call->generation << CALL_INDEX_BITS | (uint64_t)(call - call->calls->at);
 }
 
 /* NULL: it has ended, or never was. */
 static struct call *find(const struct calls *calls, uint64_t handle)
 {
-    const uint64_t index = handle & ((1U << INDEX_BITS) - 1);
+    const uint64_t index = handle & CALLS_TABLE_MAX;
     struct call *call;
 
     if (index >= calls->max)
         return NULL;
     call = &calls->at[index];
-    return call->is_open && call->generation == handle >> INDEX_BITS ? call : NULL;
+    return call->is_open && call->generation == handle >> CALL_INDEX_BITS ? call : NULL;
 }
 
 /* NULL: the table is full. */

@@ -38,17 +38,23 @@ struct heartbeat {
     bool has_answered;      /* on this link */
     bool awaited;
     unsigned missed; /* ticks since it was sent, that one not counted */
+    uint64_t n_sent;
 };
 
 void heartbeat_init(struct heartbeat *heartbeat, unsigned timeout_ms);
 
-/* To be called at every tick of the timer; true: send a heartbeat now. */
+/* To be called at every tick of the timer; true: send a heartbeat now, with heartbeat_handle(). */
 bool heartbeat_tick(struct heartbeat *heartbeat);
 void heartbeat_received(struct heartbeat *heartbeat);
 /* The heartbeat could not be sent. A bus that is silent stays so. */
 void heartbeat_not_sent(struct heartbeat *heartbeat);
 /* The link went down, and the heartbeat with it, or another one came up. */
 void heartbeat_reset(struct heartbeat *heartbeat);
+/* The latest one's: each has another, and no call has any of them. */
+uint64_t heartbeat_handle(const struct heartbeat *heartbeat);
+bool heartbeat_has_handle(uint64_t handle); /* whether it is that of a heartbeat, or of a call */
+/* Of several that are overdue only the latest is: the others would be listened for for ever. */
+bool heartbeat_is_awaited(const struct heartbeat *heartbeat, uint64_t handle);
 bool heartbeat_is_silent(const struct heartbeat *heartbeat);
 /* Silent for so long that requests should not wait for it. */
 bool heartbeat_is_given_up(const struct heartbeat *heartbeat);
@@ -108,7 +114,9 @@ struct call_request {
     void *owner;
 };
 
-#define CALLS_TABLE_MAX 65535
+/* The last index is no call's: handles with it are those of heartbeats. */
+#define CALL_INDEX_BITS 16
+#define CALLS_TABLE_MAX ((1U << CALL_INDEX_BITS) - 1)
 
 /* `max` calls at a time; `max_ms`: no call has longer. */
 void calls_init(struct calls *calls, h2o_loop_t *loop, struct bus *bus,

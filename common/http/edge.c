@@ -14,7 +14,6 @@
 #define FAREWELL_MS       500
 #define STOP_MS           8000
 #define POLL_MS           100
-#define HEARTBEAT_HANDLE  UINT64_MAX /* no call's: those have an index in their last 16 bits */
 
 /* -- the clock ------------------------------------------------------------------------------- */
 
@@ -143,7 +142,7 @@ static void note_bus(struct edge *edge)
 static void tick_heartbeat(struct edge *edge)
 {
     if (heartbeat_tick(&edge->heartbeat)) {
-        if (bus_send_heartbeat(edge->bus, HEARTBEAT_HANDLE) != ST_OK)
+        if (bus_send_heartbeat(edge->bus, heartbeat_handle(&edge->heartbeat)) != ST_OK)
             heartbeat_not_sent(&edge->heartbeat);
     } else {
         metric_add(edge_metrics.heartbeats_missed, 1);
@@ -214,7 +213,7 @@ static void on_reply(void *closure, uint64_t handle, enum bus_reply_kind kind,
 {
     struct edge *edge = closure;
 
-    if (handle != HEARTBEAT_HANDLE) {
+    if (!heartbeat_has_handle(handle)) {
         calls_on_reply(&edge->calls, handle, kind, message);
         return;
     }
@@ -227,8 +226,7 @@ static bool is_awaited(void *closure, uint64_t handle)
 {
     const struct edge *edge = closure;
 
-    return handle == HEARTBEAT_HANDLE ? edge->heartbeat.awaited
-                                      : calls_is_pending(&edge->calls, handle);
+    return heartbeat_is_awaited(&edge->heartbeat, handle) || calls_is_pending(&edge->calls, handle);
 }
 
 static void on_bus_readable(h2o_socket_t *sock, const char *err)

@@ -120,3 +120,36 @@ Test(heartbeat, does_not_wait_for_one_that_went_down_with_the_link)
     heartbeat_reset(&heartbeat);
     cr_expect(heartbeat_tick(&heartbeat));
 }
+
+Test(heartbeat, has_a_handle_that_no_other_heartbeat_and_no_call_has)
+{
+    struct heartbeat heartbeat;
+    uint64_t first;
+
+    heartbeat_init(&heartbeat, 4 * HEARTBEAT_MS);
+    cr_assert(heartbeat_tick(&heartbeat));
+    first = heartbeat_handle(&heartbeat);
+    cr_expect(heartbeat_is_awaited(&heartbeat, first));
+    cr_expect(heartbeat_has_handle(first));
+    cr_expect_not(heartbeat_has_handle(first ^ 1), "a call's");
+    while (!heartbeat_tick(&heartbeat))
+        ;
+    cr_expect_not(heartbeat_is_awaited(&heartbeat, first));
+    cr_expect(heartbeat_is_awaited(&heartbeat, heartbeat_handle(&heartbeat)));
+    heartbeat_received(&heartbeat);
+    cr_expect_not(heartbeat_is_awaited(&heartbeat, heartbeat_handle(&heartbeat)));
+}
+
+Test(heartbeat, goes_on_to_await_the_one_before_when_one_could_not_be_sent)
+{
+    struct heartbeat heartbeat;
+    uint64_t first;
+
+    heartbeat_init(&heartbeat, 4 * HEARTBEAT_MS);
+    cr_assert(heartbeat_tick(&heartbeat));
+    first = heartbeat_handle(&heartbeat);
+    while (!heartbeat_tick(&heartbeat))
+        ;
+    heartbeat_not_sent(&heartbeat);
+    cr_expect(heartbeat_is_awaited(&heartbeat, first));
+}
