@@ -34,6 +34,24 @@ Test(session, ends_by_its_token_without_an_organization_or_by_its_id_in_one)
     parsed_needs_organization(&access_session_end_all, "{\"user_id\":\"" USER "\"}");
 }
 
+Test(session, commands_with_a_password_or_a_token_wipe_what_they_held)
+{
+    const struct command_handler *const handlers[] = {&access_sign_in, &access_password,
+                                                      &access_invitation, &access_user_create};
+    struct parsed parsed;
+
+    for (size_t i = 0; i < ARRAY_SIZE(handlers); i++) {
+        parsed_init(&parsed, STR("{}"));
+        parsed_run(&parsed, handlers[i]);
+        cr_expect(parsed.arena.wipes, "%s", handlers[i]->subject);
+        arena_release(&parsed.arena);
+    }
+    parsed_init(&parsed, STR("{}"));
+    parsed_run(&parsed, &access_session_check);
+    cr_expect_not(parsed.arena.wipes);
+    arena_release(&parsed.arena);
+}
+
 Test(session, commands_refuse_bodies_that_break_the_contract)
 {
     parsed_refuses(&access_sign_in, "{\"password\":\"x\",\"address\":\"::1\",\"user_agent\":\"\"}",
