@@ -46,6 +46,7 @@ static bool read_input(struct command *command)
     const struct command_handler *handler = command->handler;
     const bool is_empty = handler->may_be_empty && command->body.n == 0;
 
+    must(handler->input_size > 0);
     command->input = arena_alloc(command->arena, handler->input_size);
     return fields_read_body(is_empty ? STR("{}") : command->body, handler->fields, command->input,
                             &command->errors);

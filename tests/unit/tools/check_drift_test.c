@@ -169,6 +169,21 @@ Test(check_drift, finds_a_handler_that_no_service_lists)
            "services/search/main.c: no route for v1.search.conversations");
 }
 
+Test(check_drift, finds_a_body_that_is_read_without_an_end_or_a_size_and_secrets_that_stay)
+{
+    edit("services/access/passwords.c", "/FIELDS_END/d");
+    edit("services/access/passwords.c", "/has_secrets/d");
+    edit("services/access/session.c", "/has_secrets/d");
+    edit("services/access/member.c", "/has_secrets/d");
+    edit("services/webhook/endpoint.c", "/= delete_fields/{n;s/sizeof\\(.*\\)/0/}");
+    EXPECT("check-contract", "services/access/passwords.c: fields does not end with FIELDS_END",
+           "services/access/passwords.c: access_password reads password and does not have",
+           "services/access/session.c: access_sign_in reads password and does not have",
+           "services/access/member.c: access_invitation reads token and does not have has_secrets",
+           "services/access/member.c: access_user_create reads password and does not have",
+           "services/webhook/endpoint.c: webhook_endpoint_delete has fields and no input_size");
+}
+
 Test(check_drift, finds_a_call_that_is_said_to_read_and_does_not_or_that_nobody_tries)
 {
     edit("services/convctl/convctl_call.c",
