@@ -105,7 +105,7 @@ static void prefer_batches(void)
     (void)sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
-static bool start_loops(void)
+static bool start(void *closure)
 {
     size_t n = program->count_loops != NULL ? program->count_loops() : 1;
 
@@ -121,7 +121,7 @@ static bool start_loops(void)
     return true;
 }
 
-static bool start(const struct process *process, void *closure)
+static bool open_program(const struct process *process, void *closure)
 {
     raise_descriptor_limit();
     prefer_batches();
@@ -137,7 +137,7 @@ static bool start(const struct process *process, void *closure)
                                     .trusted = &trusted,
                                     .logs_all = process->logs_all,
                                     .http = &http};
-    return program->open(&options) && start_loops();
+    return program->open(&options);
 }
 
 static bool is_ready(void *closure, char reason[128])
@@ -178,6 +178,7 @@ int edge_program_main(int argc, char **argv, const struct edge_program *self)
         .settings = {{self->settings, self->n_settings, self->config},
                      {settings, ARRAY_SIZE(settings), &config}},
         .check = check,
+        .open = open_program,
         .start = start,
         .is_ready = is_ready,
         .drain = drain,

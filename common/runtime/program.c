@@ -193,10 +193,10 @@ static int run(void)
     process.instance = config.instance;
     process.bus_url = config.bus_url;
     process.bus_tls = &config.bus_tls;
-    if (trace_open(&config.trace, program->name, name) != ST_OK)
-        return EXIT_FAILURE;
-    is_started =
-        program->start(&process, program->closure) && admin_start(&admin_options, &admin) == ST_OK;
+    /* The trace has a thread. */
+    is_started = program->open(&process, program->closure) &&
+                 trace_open(&config.trace, program->name, name) == ST_OK &&
+                 program->start(program->closure) && admin_start(&admin_options, &admin) == ST_OK;
     if (is_started)
         wait_for_end(&ends);
     atomic_store(&is_stopping, true);

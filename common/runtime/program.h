@@ -46,8 +46,11 @@ struct program {
     void *closure;                                          /* for the hooks */
     /* False: the settings do not do (logged). Before anything starts. NULL = they do. */
     bool (*check)(void *closure);
-    /* False: the process is to end (logged); stop() and release() are called all the same. */
-    bool (*start)(const struct process *process, void *closure);
+    /* Metrics, and what threads inherit or find set: no thread is started here. `process` may be
+       kept. False: the process is to end (logged); stop() and release() are called all the same. */
+    bool (*open)(const struct process *process, void *closure);
+    /* The threads. False: as above. */
+    bool (*start)(void *closure);
     /* False: not ready, and `reason` holds why in one short sentence. */
     bool (*is_ready)(void *closure, char reason[128]);
     /* After a signal, when /readyz says already that it is shutting down: serves on as long as it is

@@ -142,7 +142,7 @@ static bool start_mailboxes(struct running *self)
     return true;
 }
 
-static bool start(const struct process *process, void *closure)
+static bool open_service(const struct process *process, void *closure)
 {
     struct running *self = closure;
     const struct service_extra *extra = self->extra;
@@ -152,6 +152,13 @@ static bool start(const struct process *process, void *closure)
     if (extra != NULL && extra->open != NULL && extra->open(self->service, extra->config) != ST_OK)
         return false;
     self->metrics = actor_metrics_new(self->service);
+    return true;
+}
+
+static bool start(void *closure)
+{
+    struct running *self = closure;
+
     return start_beside(self) && start_mailboxes(self);
 }
 
@@ -194,6 +201,7 @@ int service_main(int argc, char **argv, struct service *service, const struct se
         .name = service->name,
         .settings = {[1] = {settings, ARRAY_SIZE(settings), &running.config}},
         .closure = &running,
+        .open = open_service,
         .start = start,
         .is_ready = is_ready,
         .stop = stop,

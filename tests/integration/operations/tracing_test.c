@@ -1,5 +1,7 @@
 /* One trace through the programs: spans at a collector, ids in the logs. */
 #include <criterion/criterion.h>
+#include <dirent.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -275,4 +277,27 @@ Test(tracing, covers_what_the_dashboard_asks_of_services)
     cr_expect_str_eq(span_attribute(inner, "conversations.outcome"), "ok");
     replica_stop(&dashboard);
     replica_stop(&access);
+}
+
+/* Those that a program has set to prefer batches, or have inherited it, are not counted. */
+static size_t count_plain_threads(pid_t pid)
+{
+    DIR *tasks = opendir(format("/proc/%d/task", (int)pid));
+    const struct dirent *task;
+    size_t n = 0;
+
+    cr_assert_not_null(tasks);
+    while ((task = readdir(tasks)) != NULL)
+        if (task->d_name[0] != '.')
+            n += sched_getscheduler((pid_t)strtol(task->d_name, NULL, 10)) == SCHED_OTHER;
+    closedir(tasks);
+    return n;
+}
+
+Test(tracing, has_a_thread_that_finds_set_what_others_do)
+{
+    collector = collector_start(200);
+    start_traced(&gateway, "gateway");
+    cr_expect_eq(count_plain_threads(gateway.pid), count_plain_threads(stack_pid("gateway-0")));
+    replica_stop(&gateway);
 }
