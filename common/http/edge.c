@@ -386,7 +386,7 @@ static void drain(struct edge *edge)
     h2o_context_request_shutdown(&edge->context);
     run_while(edge, &edge->connections.n, FAREWELL_MS);
     run_while(edge, &edge->requests, STOP_MS);
-    LOG(LOG_INFO, "stopped", log_int("cut_off", (int64_t)edge->requests));
+    LOG(LOG_INFO, "loop stopped", log_int("cut_off", (int64_t)edge->requests));
     connections_shut_down(&edge->connections);
     run_while(edge, &edge->connections.n, FAREWELL_MS);
     lingering_close_end_all(&edge->lingering);

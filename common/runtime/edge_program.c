@@ -116,9 +116,15 @@ static bool start(void *closure)
         if (!edge_start(loops[n_loops], &options))
             return false;
     }
-    LOG(LOG_INFO, "serving", log_int("port", options.port), log_int("tls_port", options.tls_port),
-        log_int("threads", (int64_t)n_loops));
     return true;
+}
+
+static size_t describe(void *closure, struct log_field fields[PROGRAM_LOG_MAX])
+{
+    fields[0] = log_int("port", options.port);
+    fields[1] = log_int("tls_port", options.tls_port);
+    fields[2] = log_int("threads", (int64_t)n_loops);
+    return 3;
 }
 
 static bool open_program(const struct process *process, void *closure)
@@ -155,14 +161,6 @@ static bool is_ready(void *closure, char reason[128])
     return true;
 }
 
-static void drain(void *closure, const sigset_t *ends)
-{
-    const int64_t ms = config.shutdown_delay_ms;
-
-    (void)sigtimedwait(ends, NULL,
-                       &(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000});
-}
-
 static void stop(void *closure)
 {
     for (size_t i = 0; i < n_loops; i++)
@@ -181,7 +179,8 @@ int edge_program_main(int argc, char **argv, const struct edge_program *self)
         .open = open_program,
         .start = start,
         .is_ready = is_ready,
-        .drain = drain,
+        .describe = describe,
+        .delay_ms = &config.shutdown_delay_ms,
         .stop = stop,
     };
 

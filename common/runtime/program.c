@@ -1,6 +1,7 @@
 #include "common/runtime/program.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,17 +166,28 @@ static bool is_ready(void *closure, char reason[128])
     return program->is_ready(program->closure, reason);
 }
 
+static void say_started(void)
+{
+    struct log_field fields[1 + PROGRAM_LOG_MAX] = {log_str("name", process.name)};
+    const size_t n = program->describe(program->closure, fields + 1);
+
+    log_write(LOG_INFO, "started", fields, 1 + n);
+}
+
 /* Until a signal asks for the end; all threads have these signals blocked. */
 static void wait_for_end(const sigset_t *ends)
 {
+    const int64_t ms = program->delay_ms != NULL ? *program->delay_ms : 0;
+    const struct timespec delay = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
     int signal_number = 0;
 
-    LOG(LOG_INFO, "started", log_str("name", process.name));
+    say_started();
     must(sigwait(ends, &signal_number) == 0);
-    LOG(LOG_INFO, "stopping", log_str("signal", strsignal(signal_number)));
+    LOG(LOG_INFO, "stopping", log_str("signal", strsignal(signal_number)),
+        log_int(program->delay_ms != NULL ? "delay_ms" : NULL, ms));
     atomic_store(&is_stopping, true);
-    if (program->drain != NULL)
-        program->drain(program->closure, ends);
+    if (ms > 0)
+        (void)sigtimedwait(ends, NULL, &delay);
 }
 
 static int run(void)

@@ -17,9 +17,8 @@
 #ifndef COMMON_RUNTIME_PROGRAM_H
 #define COMMON_RUNTIME_PROGRAM_H
 
-#include <signal.h>
-
 #include "common/base/config.h"
+#include "common/base/log.h"
 #include "common/bus/bus.h"
 
 /* What is known of the process once its settings are read. Lives as long as the process. */
@@ -38,7 +37,7 @@ struct program_settings {
     void *into;
 };
 
-enum { PROGRAM_SETTINGS_MAX = 2 };
+enum { PROGRAM_SETTINGS_MAX = 2, PROGRAM_LOG_MAX = 3 };
 
 struct program {
     const char *name;
@@ -53,9 +52,11 @@ struct program {
     bool (*start)(void *closure);
     /* False: not ready, and `reason` holds why in one short sentence. */
     bool (*is_ready)(void *closure, char reason[128]);
-    /* After a signal, when /readyz says already that it is shutting down: serves on as long as it is
-       to. `ends` are the signals; another one ends this. NULL = not at all. */
-    void (*drain)(void *closure, const sigset_t *ends);
+    /* What the log says of it once it is ready to serve: how many fields there are. */
+    size_t (*describe)(void *closure, struct log_field fields[PROGRAM_LOG_MAX]);
+    /* For so many milliseconds after a signal it serves on, while /readyz says already that it is
+       shutting down; another signal ends this. NULL = not at all. */
+    const int64_t *delay_ms;
     void (*stop)(void *closure); /* stops taking work */
     void (*release)(
         void *closure); /* nobody calls is_ready any more: waits and frees; NULL = none */

@@ -162,6 +162,14 @@ static bool start(void *closure)
     return start_beside(self) && start_mailboxes(self);
 }
 
+static size_t describe(void *closure, struct log_field fields[PROGRAM_LOG_MAX])
+{
+    const struct running *self = closure;
+
+    fields[0] = log_int("actors", self->config.actors);
+    return 1;
+}
+
 static void stop_actors(struct actor *const *actors, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -204,6 +212,7 @@ int service_main(int argc, char **argv, struct service *service, const struct se
         .open = open_service,
         .start = start,
         .is_ready = is_ready,
+        .describe = describe,
         .stop = stop,
         .release = release,
     };
