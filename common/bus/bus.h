@@ -141,7 +141,8 @@ enum bus_reply_kind { BUS_REPLY, BUS_NO_RESPONDERS };
 typedef void (*bus_reply_fn)(void *closure, uint64_t handle, enum bus_reply_kind kind,
                              struct bus_message *message);
 /* Whether the reply to a request is still waited for: asked now and again on the owner's thread, as
-   the bus has no table of requests and no timeout. False: it stops listening for that reply. */
+   the bus has no table of requests and no timeout. False: it stops listening for that reply, which
+   is dropped unseen if it comes still later. */
 typedef bool (*bus_awaited_fn)(void *closure, uint64_t handle);
 
 /* Opens the one inbox of this connection. Once, before the first bus_request(). `is_awaited` may be

@@ -351,7 +351,7 @@ void edge_metrics_open(const char *prefix)
         .framing_faults = open_one(metric_counter, prefix, "framing_faults_total",
                                    "Requests with invalid framing or of excessive size"),
         .late_replies = open_one(metric_counter, prefix, "late_replies_total",
-                                 "Late replies, whose request had ended"),
+                                 "Late replies, up to 2 s after their request had ended"),
         .heartbeats_missed = open_one(metric_counter, prefix, "pulses_missed_total",
                                       "Timer ticks without a heartbeat from the bus"),
         .clock_apart = open_one(metric_gauge, prefix, "clock_apart_seconds",

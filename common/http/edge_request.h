@@ -162,7 +162,7 @@ struct edge_metrics {
     /* of the bus */
     struct metric *loops_ready;       /* gauge: loops that listen and whose bus answers */
     struct metric *heartbeats_missed; /* ticks of a loop's timer without the heartbeat */
-    struct metric *late_replies;      /* their call had ended, or its request was gone */
+    struct metric *late_replies;      /* their call had ended; see bus_awaited_fn for which come */
     struct metric *clock_apart;       /* gauge: seconds that our clock is ahead; negative: behind */
     struct metric *clock_checks;      /* replies that carried the services' time */
 };
