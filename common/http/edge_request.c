@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "common/base/clock.h"
+#include "common/base/log.h"
 #include "common/http/edge.h"
 #include "proto/headers.h"
 
@@ -272,9 +273,11 @@ enum outcome call_outcome(enum call_end end, struct bus_message *message, struct
         return OUTCOME_UNAVAILABLE;
     if (end != CALL_REPLIED || !outcome_of(bus_message_header(message, HEADER_OUTCOME), &outcome))
         return OUTCOME_UNCERTAIN;
-    /* An older service, in the middle of an upgrade: it did nothing. */
-    if (outcome == OUTCOME_UNKNOWN_COMMAND)
+    /* Headers of ours that an actor cannot read: it did nothing, and the fault is here. */
+    if (outcome == OUTCOME_UNKNOWN_COMMAND) {
+        LOG(LOG_WARNING, "a service cannot read the headers of our command");
         return OUTCOME_UNAVAILABLE;
+    }
     *body = bus_message_body(message);
     /* A success without its resource cannot be trusted. */
     return outcome_code(outcome) == NULL && body->n == 0 ? OUTCOME_UNCERTAIN : outcome;
