@@ -319,12 +319,15 @@ static void *zeroed(size_t n, size_t size)
     return p;
 }
 
-/* The number of a statement in the registry, which gets it unless the service has it. */
+/* The number of a statement in the registry, which gets it unless the service has it: one of that
+   name is the same. */
 static int enlist(struct actor *actor, const struct db_statement *statement, size_t *n)
 {
     for (size_t i = 0; i < *n; i++)
-        if (strcmp(actor->statements[i].name, statement->name) == 0)
+        if (strcmp(actor->statements[i].name, statement->name) == 0) {
+            must(strcmp(actor->statements[i].text, statement->text) == 0);
             return (int)i;
+        }
     actor->statements[*n] = *statement;
     return (int)(*n)++;
 }
