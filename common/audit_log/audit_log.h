@@ -3,14 +3,14 @@
  * audit.changes: who changed what, when and how) in the transaction of the work itself.
  *
  * What     The audit sink that services hand to their actors.
- *          For every command whose route has an operation and whose outcome is audited
+ *          For every command whose handler has an operation and whose outcome is audited
  *          (proto/outcome.def) it adds one entry; all entries of a batch go in one INSERT. An
  *          entry's id is the request's id: exactly one entry a request, and a second one for the
  *          same id fails the transaction, so that a command whose answer has been given and
  *          recorded by the gateway is not executed after all.
- *          For every command that succeeded, whose route names a change and that changed something
- *          it adds one row to the log of changes. That takes its target and detail from the request
- *          and the reply as proto/change.def has it, and from what the handler noted
+ *          For every command that succeeded, whose handler names a change and that changed
+ *          something it adds one row to the log of changes. That takes its target and detail from the
+ *          request and the reply as proto/change.def has it, and from what the handler noted
  *          (command_note()). Without User-Email it was an operator, by convctl.
  * Owns     Everything is made in the arena.
  * Threads  The actor's.

@@ -1,6 +1,6 @@
 /*
- * crypto - hashes, random bytes and comparisons; passwords, tokens and sealed secrets. The only user
- *          of OpenSSL's EVP, TLS set-up apart.
+ * crypto - hashes, random bytes and comparisons; passwords, tokens and sealed secrets. With
+ *          signing.h the only user of OpenSSL's EVP.
  *
  * Threads  Any.
  * Fails    The primitives cannot fail on a sane machine; when OpenSSL says otherwise the process

@@ -88,7 +88,7 @@ struct calls {
     struct call *at;
     size_t max;
     uint32_t first_free;
-    unsigned link; /* how many were lost */
+    unsigned link; /* how often it was lost */
     int64_t short_ms;
     h2o_timeout_t timeout; /* of those with CALL_TIMEOUT_SHORT */
 };

@@ -8,7 +8,7 @@
  * Owns     Itself, as the first member of a program's own struct: that lives in the request's pool
  *          and is disposed of with it, whatever it waits for. Slices point into the request, the
  *          body of a reply into its message.
- * Threads  The loop's. What takes no request is pure, apart from the send budget of a loop.
+ * Threads  The loop's, edge_metrics_open() apart. client_address() and client_is_https() are pure.
  */
 #ifndef COMMON_HTTP_EDGE_REQUEST_H
 #define COMMON_HTTP_EDGE_REQUEST_H
