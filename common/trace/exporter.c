@@ -185,7 +185,7 @@ int post_send(struct post *post, struct str body, char error[256])
     code = curl_multi_add_handle(post->multi, post->easy);
     must(code == CURLM_OK);
     if (perform(post))
-        curl_easy_getinfo(post->easy, CURLINFO_RESPONSE_CODE, &status);
+        must(curl_easy_getinfo(post->easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK);
     else
         snprintf(error, 256, "%.255s", post->why);
     code = curl_multi_remove_handle(post->multi, post->easy);
