@@ -145,8 +145,7 @@ typedef void (*bus_reply_fn)(void *closure, uint64_t handle, enum bus_reply_kind
    is dropped unseen if it comes still later. */
 typedef bool (*bus_awaited_fn)(void *closure, uint64_t handle);
 
-/* Opens the one inbox of this connection. Once, before the first bus_request(). `is_awaited` may be
-   NULL: every reply is, for ever. */
+/* Opens the one inbox of this connection. Once, before the first bus_request(). */
 void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, bus_awaited_fn is_awaited,
                     void *closure);
 /* Publishes with its own reply subject; the reply comes with `handle`, at most once, and may come

@@ -136,7 +136,7 @@ void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, bus_awaited_fn is_aw
 {
     uint8_t id[ID_BYTES];
 
-    must(bus->inbox.on_reply == NULL);
+    must(bus->inbox.on_reply == NULL && on_reply != NULL && is_awaited != NULL);
     must(getrandom(id, sizeof(id), 0) == sizeof(id));
     int n = snprintf(bus->inbox.prefix, sizeof(bus->inbox.prefix), "%s.", bus->inbox_prefix);
     must(n > 0 && (size_t)n + 2 * sizeof(id) + 1 < sizeof(bus->inbox.prefix));
@@ -265,8 +265,7 @@ void bus_inbox_sweep(struct bus *bus)
     struct bus_inbox *inbox = &bus->inbox;
     int64_t now_us = clock_mono_us();
 
-    if (inbox->n_silent == 0 || now_us < inbox->sweep_due_us || !bus_can_call(bus) ||
-        inbox->is_awaited == NULL)
+    if (inbox->n_silent == 0 || now_us < inbox->sweep_due_us || !bus_can_call(bus))
         return;
     inbox->sweep_due_us = now_us + SWEEP_US;
     for (size_t i = inbox->n_silent; i-- > 0;) {

@@ -65,6 +65,11 @@ static void ask_for_page(struct bus *bus, const struct org *org, const char *sub
     cr_assert_eq(bus_request(bus, subject, token, headers, 5, str_of(body)), ST_OK);
 }
 
+static bool is_awaited(void *closure, uint64_t token)
+{
+    return true;
+}
+
 struct pages pages_ask(const struct org *org, const char *subject, const char *body, int n,
                        size_t large)
 {
@@ -73,7 +78,7 @@ struct pages pages_ask(const struct org *org, const char *subject, const char *b
     struct bus *const bus = bus_connect(&options);
     struct asked asked = {.large = large};
 
-    bus_open_inbox(bus, on_page, NULL, &asked);
+    bus_open_inbox(bus, on_page, is_awaited, &asked);
     while (!bus_is_up(bus))
         bus_wait(bus, 10);
     for (int i = 0; i < n; i++)

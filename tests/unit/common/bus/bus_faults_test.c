@@ -59,7 +59,7 @@ Test(bus_faults, heals_after_a_kill_and_forgets_what_it_refused)
         .url = server.url, .name = "test", .on_link = on_link, .closure = &link});
     struct bus_mailbox *mailbox = bus_serve(both, "v1.thing.*", "thing");
     bus_listen(both, "v1.notice.x", count_notice, &notices);
-    bus_open_inbox(both, on_reply, NULL, &replies);
+    bus_open_inbox(both, on_reply, is_always_awaited, &replies);
     cr_assert(EVENTUALLY(bus_is_up(both) && atomic_load(&link.ups) == 1));
 
     nats_server_kill(&server);
@@ -252,7 +252,7 @@ Test(bus_faults, counts_what_this_user_may_not_do_and_keeps_to_its_own_inbox)
     nats_server_start(&server);
     bus_metrics_open();
     struct bus *bus = connect_as("a:b", "_INBOX_a");
-    bus_open_inbox(bus, on_reply, NULL, &replies);
+    bus_open_inbox(bus, on_reply, is_always_awaited, &replies);
     cr_assert(EVENTUALLY(bus_is_up(bus)));
     cr_assert_eq(bus_request(bus, "v1.mine.get", 3, NULL, 0, STR("")), ST_OK);
     cr_assert(EVENTUALLY(atomic_load(&replies.n) == 1));

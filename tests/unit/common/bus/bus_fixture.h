@@ -100,6 +100,11 @@ static inline void on_reply(void *closure, uint64_t handle, enum bus_reply_kind 
     atomic_store(&r->n, i + 1);
 }
 
+static inline bool is_always_awaited(void *closure, uint64_t handle)
+{
+    return true;
+}
+
 static inline void count_notice(void *closure, struct bus_message *message)
 {
     if (is(bus_message_body(message), BODY))

@@ -11,7 +11,7 @@ Test(bus_requests, carries_a_request_and_its_reply_with_their_headers)
     struct bus *client = open_end(0), *service = open_end(1);
     struct bus_mailbox *mailbox = bus_serve(service, "v1.thing.*", "thing");
     struct replies replies = {0};
-    bus_open_inbox(client, on_reply, NULL, &replies);
+    bus_open_inbox(client, on_reply, is_always_awaited, &replies);
     cr_assert(EVENTUALLY(bus_is_up(client) && bus_is_up(service)));
     pump(); /* the subscription leaves */
 
@@ -50,7 +50,7 @@ Test(bus_requests, names_the_request_that_has_no_responders)
     struct bus *both = open_end(0);
     struct bus_mailbox *mailbox = bus_serve(both, "v1.thing.*", "thing");
     struct replies replies = {0};
-    bus_open_inbox(both, on_reply, NULL, &replies);
+    bus_open_inbox(both, on_reply, is_always_awaited, &replies);
     cr_assert(EVENTUALLY(bus_is_up(both)));
     cr_assert_eq(bus_request(both, "v1.thing.get", 1, NULL, 0, STR("")), ST_OK);
     cr_assert_eq(bus_request(both, "v1.nobody.get", 2, NULL, 0, STR("")), ST_OK);
@@ -66,7 +66,7 @@ Test(bus_requests, brings_a_heartbeat_back_to_its_inbox)
 {
     struct bus *bus = open_end(0);
     struct replies replies = {0};
-    bus_open_inbox(bus, on_reply, NULL, &replies);
+    bus_open_inbox(bus, on_reply, is_always_awaited, &replies);
     cr_assert(EVENTUALLY(bus_is_up(bus)));
     cr_assert_eq(bus_send_heartbeat(bus, 11), ST_OK);
     cr_assert(EVENTUALLY(atomic_load(&replies.n) == 1));
@@ -99,7 +99,7 @@ Test(bus_requests, listens_for_a_reply_as_long_as_its_owner_awaits_it)
     struct replies others = {0};
     char reply_to[3][128];
     bus_open_inbox(bus, on_reply, is_awaited, &table);
-    bus_open_inbox(other, on_reply, NULL, &others);
+    bus_open_inbox(other, on_reply, is_always_awaited, &others);
     cr_assert(EVENTUALLY(bus_is_up(bus) && bus_is_up(other)));
     for (uint64_t i = 1; i <= 2; i++) {
         struct bus_message *request = NULL;
@@ -135,7 +135,7 @@ Test(bus_requests, tells_an_empty_reply_from_no_responders)
     struct bus_mailbox *mailbox = bus_serve(both, "v1.thing.*", "thing");
     struct bus_message *request = NULL;
     struct replies replies = {0};
-    bus_open_inbox(both, on_reply, NULL, &replies);
+    bus_open_inbox(both, on_reply, is_always_awaited, &replies);
     cr_assert(EVENTUALLY(bus_is_up(both)));
     cr_assert_eq(bus_request(both, "v1.thing.get", 1, NULL, 0, STR("")), ST_OK);
     cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL));
@@ -154,7 +154,7 @@ Test(bus_requests, drops_a_second_reply_rather_than_take_it_for_the_next_request
     struct bus_message *request = NULL;
     struct replies replies = {0};
     char reply_to[2][128];
-    bus_open_inbox(both, on_reply, NULL, &replies);
+    bus_open_inbox(both, on_reply, is_always_awaited, &replies);
     cr_assert(EVENTUALLY(bus_is_up(both)));
     for (int i = 0; i < 2; i++) {
         cr_assert_eq(bus_request(both, "v1.thing.get", (uint64_t)i, NULL, 0, STR("")), ST_OK);

@@ -141,7 +141,7 @@ Test(bus, keeps_what_waits_when_it_stops_serving)
     struct bus *client = open_end(0);
     struct bus_mailbox *mailbox = bus_serve(open_end(1), "v1.thing.*", "thing");
     struct replies replies = {0};
-    bus_open_inbox(client, on_reply, NULL, &replies);
+    bus_open_inbox(client, on_reply, is_always_awaited, &replies);
     cr_assert(EVENTUALLY(bus_is_up(client) && bus_is_up(clients[1])));
     while (bus_waiting(mailbox) == 0) {
         cr_assert_eq(bus_publish(client, "v1.thing.do", NULL, NULL, 0, STR(BODY)), ST_OK);
