@@ -156,7 +156,7 @@ void calls_release(struct calls *calls)
         h2o_timeout_unlink(&calls->at[i].timer);
     h2o_timeout_dispose(calls->loop, &calls->timeout);
     free(calls->at);
-    calls->at = NULL;
+    *calls = (struct calls){.max = 0};
 }
 
 bool calls_can_start(const struct calls *calls)

@@ -121,7 +121,7 @@ struct call_request {
 /* `max` calls at a time; `max_ms`: no call has longer. */
 void calls_init(struct calls *calls, h2o_loop_t *loop, struct bus *bus,
                 const struct heartbeat *heartbeat, size_t max, int64_t max_ms);
-void calls_release(struct calls *calls); /* what is pending is cancelled */
+void calls_release(struct calls *calls); /* what is pending is cancelled; there is none any more */
 
 bool calls_can_start(const struct calls *calls);
 /* They cannot, but may in a moment: edge_hooks.on_bus_settled tells. */
