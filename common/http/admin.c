@@ -17,6 +17,7 @@
 #include "common/base/metrics.h"
 #include "common/base/watchdog.h"
 #include "common/http/framing.h"
+#include "common/http/response.h"
 #include "common/json/json.h"
 
 enum {
@@ -82,20 +83,6 @@ void recycle_release(void)
 }
 
 /* -- answers ----------------------------------------------------------------------------------- */
-
-static const char *reason_of(int status)
-{
-    switch (status) {
-    case 200:
-        return "OK";
-    case 404:
-        return "Not Found";
-    case 503:
-        return "Service Unavailable";
-    default:
-        return "Bad Request";
-    }
-}
 
 static void answer(h2o_req_t *req, int status, const char *type, struct str body)
 {
