@@ -29,8 +29,9 @@ static void write_file(const char *path, const char *text)
     cr_assert(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
-/* Exit status of the check over a tree that holds one file with this line. */
-static int check(const char *path, const char *line)
+/* Exit status of the check over a tree that holds one file with this line; by this table, or by ours
+   where it is NULL. */
+static int check_by(const char *table, const char *path, const char *line)
 {
     static const char *const folders[] = {"common", "proto", "services", "deploy", "tests"};
     char command[160];
@@ -45,11 +46,18 @@ static int check(const char *path, const char *line)
         cr_assert(mkdir(folder, 0700) == 0);
     }
     write_file(path, line);
+    if (table != NULL)
+        write_file("tools/layers.txt", table);
     snprintf(command, sizeof(command), "tools/check-layers %s >%s/out 2>&1", root, root);
     status = shell(command);
     snprintf(command, sizeof(command), "rm -rf %s", root);
     cr_assert(shell(command) == 0);
     return status;
+}
+
+static int check(const char *path, const char *line)
+{
+    return check_by(NULL, path, line);
 }
 
 Test(check_layers, lets_through_what_follows_the_arrows)
@@ -68,6 +76,18 @@ Test(check_layers, refuses_an_arrow_that_points_back)
     cr_assert(check("common/bus/x.h", "  #  include \"common/db/db.h\"\n") == 1);
     cr_assert(check("common/actor/x.c", "#include \"services/a/x.h\"\n") == 1);
     cr_assert(check("common/base/x.c", "#include \"tests/support/x.h\"\n") == 1);
+}
+
+Test(check_layers, refuses_an_arrow_that_nothing_follows)
+{
+    cr_assert(check_by("may common/base\nmay common/json common/base\n", "common/json/x.c",
+                       "#include \"common/base/buf.h\"\n") == 0);
+    cr_assert(check_by("may common/base\nmay common/json common/base\n", "common/json/x.c",
+                       "#include \"common/json/json.h\"\n") == 1);
+    cr_assert(check_by("may SERVICE common proto\n", "services/a/x.c",
+                       "#include \"common/base/buf.h\"\n") == 1);
+    cr_assert(check_by("may SERVICE common\n", "services/a/x.c",
+                       "#include \"common/base/buf.h\"\n") == 0);
 }
 
 Test(check_layers, refuses_a_service_that_knows_another)
