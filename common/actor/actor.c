@@ -242,7 +242,7 @@ static void end_hung_sessions(struct actor *actor)
     metric_add(actor->metrics->hung_sessions, (int64_t)n);
     for (size_t i = 0; i < n; i++)
         LOG(LOG_WARNING, "ended a database session whose program hangs in a transaction",
-            log_slice("session", db_value(rows, i, 0)));
+            log_slice("session", db_value(rows, i, END_HUNG_SESSIONS_SESSION)));
 }
 
 static void do_upkeep(struct actor *actor)

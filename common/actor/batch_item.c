@@ -1,3 +1,4 @@
+#include "actor_sql.h"
 #include "common/actor/actor_internal.h"
 #include "common/base/clock.h"
 #include "common/base/ip.h"
@@ -236,7 +237,7 @@ enum status organizations_look_up(struct actor *actor, struct batch_item *const 
         return st;
     rows = db_result(actor->db, found);
     for (size_t i = 0; i < n_named; i++)
-        if (!db_value_bool(rows, i, 0))
+        if (!db_value_bool(rows, i, FIND_ORGANIZATIONS_IS_THERE))
             named[i]->status = command_refuse(&named[i]->command, OUTCOME_NOT_FOUND, NULL,
                                               "The organization does not exist");
     return ST_OK;

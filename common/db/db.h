@@ -46,8 +46,7 @@ struct db_rows;
 struct db_statement {
     const char *name; /* of the .sql file, without its ending */
     const char *text;
-    const char *
-        columns; /* what it returns: their names, with a space between two; NULL, "": not checked */
+    const char *columns; /* what it returns: their names, with a space between two; NULL = none */
 };
 
 struct db_options {

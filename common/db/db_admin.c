@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "common/db/db.h"
+#include "common/db/db_link.h"
 
 struct db_admin {
     PGconn *link;
@@ -89,11 +89,15 @@ enum status db_admin_script(struct db_admin *admin, const char *text)
     return keep_result(admin, PQexec(admin->link, text));
 }
 
-enum status db_admin_query(struct db_admin *admin, const char *text, const char *const *params,
-                           size_t n)
+enum status db_admin_query(struct db_admin *admin, const struct db_statement *statement,
+                           const char *const *params, size_t n)
 {
-    return keep_result(
-        admin, PQexecParams(admin->link, text, (int)n, NULL, params, NULL, NULL, 0 /* as text */));
+    enum status st = keep_result(admin, PQexecParams(admin->link, statement->text, (int)n, NULL,
+                                                     params, NULL, NULL, 0 /* as text */));
+
+    if (st == ST_OK && !db_columns_are(admin->result, statement->columns, admin->error))
+        return ST_INTERNAL;
+    return st;
 }
 
 size_t db_admin_rows(const struct db_admin *admin)

@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "common/base/status.h"
+#include "common/db/db.h"
 
 struct db_admin;
 
@@ -25,8 +26,9 @@ void db_admin_free(struct db_admin *admin); /* NULL is fine */
 
 /* Runs a script of any number of statements; its rows are dropped. */
 MUST_CHECK enum status db_admin_script(struct db_admin *admin, const char *text);
-/* Runs one statement with bound parameters in text format; a NULL is SQL NULL. */
-MUST_CHECK enum status db_admin_query(struct db_admin *admin, const char *text,
+/* Runs one statement with bound parameters in text format; a NULL is SQL NULL. ST_INTERNAL also when
+   it returns other columns than it names. */
+MUST_CHECK enum status db_admin_query(struct db_admin *admin, const struct db_statement *statement,
                                       const char *const *params, size_t n);
 
 /* The rows of the last query. A SQL NULL is NULL. */

@@ -216,8 +216,7 @@ static void check_described(struct db_link *link, const PGresult *result)
     if (PQresultStatus(result) != PGRES_COMMAND_OK) {
         fail_attempt(link, name, PQresultErrorField(result, PG_DIAG_SQLSTATE),
                      PQresultErrorMessage(result));
-    } else if (link->n_described % 2 == 1 && options->statements[i].columns != NULL &&
-               options->statements[i].columns[0] != '\0' &&
+    } else if (link->n_described % 2 == 1 &&
                !db_columns_are(result, options->statements[i].columns, why)) {
         if (may_complain(link))
             LOG(LOG_ERROR, "a statement returns other columns than its file names; retrying",

@@ -90,7 +90,7 @@ static enum status script(struct db_admin *admin, const char *text, const char *
 static enum status query(struct db_admin *admin, enum migrate_sql statement,
                          const char *const *params, size_t n)
 {
-    enum status st = db_admin_query(admin, migrate_sql[statement].text, params, n);
+    enum status st = db_admin_query(admin, &migrate_sql[statement], params, n);
 
     return st == ST_OK ? ST_OK : failed(admin, st, migrate_sql[statement].name);
 }
@@ -119,14 +119,14 @@ static enum status read_applied(struct db_admin *admin, struct applied **out, si
     list = calloc(*n + 1, sizeof(*list));
     must(list != NULL);
     for (size_t i = 0; i < *n; i++) {
-        if (!str_to_u64(str_of(db_admin_value(admin, i, 1)), INT_MAX, &number)) {
+        if (!str_to_u64(str_of(db_admin_value(admin, i, LIST_APPLIED_NUMBER)), INT_MAX, &number)) {
             LOG(LOG_ERROR, "a row of the version table has no number of a migration");
             free_applied(list, i);
             return ST_INTERNAL;
         }
-        list[i].service = strdup(db_admin_value(admin, i, 0));
+        list[i].service = strdup(db_admin_value(admin, i, LIST_APPLIED_SERVICE));
         list[i].number = (int)number;
-        list[i].checksum = strdup(db_admin_value(admin, i, 2));
+        list[i].checksum = strdup(db_admin_value(admin, i, LIST_APPLIED_CHECKSUM));
         must(list[i].service != NULL && list[i].checksum != NULL);
     }
     *out = list;
@@ -289,18 +289,18 @@ static enum status limit_lock_wait(struct db_admin *admin, const char *wait)
 
 /* -- indexes of partitions --------------------------------------------------------------------- */
 
-enum { INDEX_NAME, INDEX_DROP, INDEX_CREATE, INDEX_ATTACH, INDEX_COLUMNS };
+enum { INDEX_TEXTS = LIST_MISSING_INDEXES_ATTACHMENT + 1 };
 
 /* A row of list_missing_indexes.sql, kept while what it says is run. */
 struct index {
-    char *texts[INDEX_COLUMNS]; /* NULL = nothing to do */
+    char *texts[INDEX_TEXTS]; /* NULL = nothing to do */
 };
 
 static struct index copy_index(const struct db_admin *admin, size_t row)
 {
     struct index index = {{NULL}};
 
-    for (int i = 0; i < INDEX_COLUMNS; i++) {
+    for (int i = 0; i < INDEX_TEXTS; i++) {
         const char *value = db_admin_value(admin, row, i);
 
         index.texts[i] = value != NULL ? strdup(value) : NULL;
@@ -317,7 +317,8 @@ static enum status attach_index(struct db_admin *admin, const struct index *inde
     if (st != ST_OK)
         return st;
     do
-        st = script(admin, index->texts[INDEX_ATTACH], index->texts[INDEX_NAME]);
+        st = script(admin, index->texts[LIST_MISSING_INDEXES_ATTACHMENT],
+                    index->texts[LIST_MISSING_INDEXES_NAME]);
     while (retry_may(&retry, admin, st));
     return st;
 }
@@ -328,17 +329,18 @@ static enum status complete_index(struct db_admin *admin, const struct index *in
     const int64_t start_us = clock_mono_us();
     enum status st = limit_lock_wait(admin, INDEX_LOCK_WAIT);
 
-    for (int i = INDEX_DROP; i <= INDEX_CREATE && st == ST_OK; i++)
+    for (int i = LIST_MISSING_INDEXES_REMOVAL; i <= LIST_MISSING_INDEXES_CREATION && st == ST_OK;
+         i++)
         if (index->texts[i] != NULL)
-            st = script(admin, index->texts[i], index->texts[INDEX_NAME]);
+            st = script(admin, index->texts[i], index->texts[LIST_MISSING_INDEXES_NAME]);
     if (st == ST_OK)
         st = attach_index(admin, index);
     if (st != ST_OK) {
         LOG(LOG_ERROR, "index was not completed; the next run continues it",
-            log_str("index", index->texts[INDEX_NAME]));
+            log_str("index", index->texts[LIST_MISSING_INDEXES_NAME]));
         return st;
     }
-    printf("{\"index\":\"%s\",\"ms\":%" PRId64 "}\n", index->texts[INDEX_NAME],
+    printf("{\"index\":\"%s\",\"ms\":%" PRId64 "}\n", index->texts[LIST_MISSING_INDEXES_NAME],
            (clock_mono_us() - start_us) / 1000);
     fflush(stdout);
     return ST_OK;
@@ -357,7 +359,7 @@ static enum status complete_indexes(struct db_admin *admin)
     for (size_t i = 0; i < n; i++) {
         if (st == ST_OK)
             st = complete_index(admin, &list[i]);
-        for (int j = 0; j < INDEX_COLUMNS; j++)
+        for (int j = 0; j < INDEX_TEXTS; j++)
             free(list[i].texts[j]);
     }
     free(list);
@@ -373,7 +375,7 @@ static enum status lock(struct db_admin *admin, int wait_s)
 
     for (;;) {
         st = query(admin, SQL_LOCK, NULL, 0);
-        if (st != ST_OK || strcmp(db_admin_value(admin, 0, 0), "t") == 0)
+        if (st != ST_OK || strcmp(db_admin_value(admin, 0, LOCK_IS_HELD), "t") == 0)
             return st;
         if (clock_mono_us() >= until_us) {
             LOG(LOG_ERROR, "another program is still migrating this database");
@@ -412,7 +414,7 @@ enum status apply_status(struct db_admin *admin, const struct migration *list, s
     size_t n_applied = 0;
     enum status st = query(admin, SQL_HAS_VERSION_TABLE, NULL, 0);
 
-    if (st == ST_OK && strcmp(db_admin_value(admin, 0, 0), "t") == 0)
+    if (st == ST_OK && strcmp(db_admin_value(admin, 0, HAS_VERSION_TABLE_IS_THERE), "t") == 0)
         st = read_applied(admin, &applied, &n_applied);
     if (st != ST_OK)
         return st;

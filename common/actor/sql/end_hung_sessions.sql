@@ -1,3 +1,4 @@
 -- A row for each session of a service that was ended, because its program has stopped in the middle of
 -- a transaction.
-SELECT migration.end_hung_sessions()
+-- columns: session
+SELECT migration.end_hung_sessions() AS session

@@ -1,2 +1,3 @@
--- -> whether anything was ever applied here
-SELECT to_regclass('migration.applied') IS NOT NULL
+-- Whether anything was ever applied here.
+-- columns: is_there
+SELECT to_regclass('migration.applied') IS NOT NULL AS is_there

@@ -1,2 +1,3 @@
 -- $1 how long any lock may be waited for: '5s'
-SELECT set_config('lock_timeout', $1, false)
+-- columns: timeout
+SELECT set_config('lock_timeout', $1, false) AS timeout

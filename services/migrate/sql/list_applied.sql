@@ -1,2 +1,2 @@
--- -> service, number, checksum
+-- columns: service number checksum
 SELECT service, number, checksum FROM migration.applied ORDER BY service, number

@@ -2,16 +2,17 @@
 -- An interrupted index is built again.
 -- -> the index's name; how to drop what is left of it, null = nothing; how to make it, null = it
 --    stands; how to attach it
+-- columns: name removal creation attachment
 SELECT lacking.name,
        CASE WHEN made.indexrelid IS NOT NULL AND NOT made.indisvalid
-            THEN format('DROP INDEX CONCURRENTLY %s', made.indexrelid::regclass) END,
+            THEN format('DROP INDEX CONCURRENTLY %s', made.indexrelid::regclass) END AS removal,
        CASE WHEN made.indexrelid IS NULL OR NOT made.indisvalid
             THEN regexp_replace(pg_get_indexdef(lacking.parent_index),
                                 '^CREATE INDEX .+? ON ONLY .+? USING ',
                                 format('CREATE INDEX CONCURRENTLY %I ON %s USING ', lacking.name,
-                                       lacking.partition::regclass)) END,
+                                       lacking.partition::regclass)) END AS creation,
        format('ALTER INDEX %s ATTACH PARTITION %I.%I', lacking.parent_index::regclass,
-              lacking.namespace, lacking.name)
+              lacking.namespace, lacking.name) AS attachment
   FROM (SELECT parent.indexrelid AS parent_index, child.inhrelid AS partition,
                child_class.relname, space.nspname AS namespace,
                format('%s_%s', left(child_class.relname, 31), left(index_class.relname, 31)) AS name

@@ -1,4 +1,4 @@
 -- Held until the session ends, so that one program at a time migrates this database. Tried again and
 -- again: waiting for it inside a statement would delay an index that is built concurrently.
--- -> whether it was to be had
-SELECT pg_try_advisory_lock(hashtextextended('conversations: migrate', 0))
+-- columns: is_held
+SELECT pg_try_advisory_lock(hashtextextended('conversations: migrate', 0)) AS is_held

@@ -1,3 +1,5 @@
 -- Names the role for create_role.sql. A DO block takes no parameters: settings carry them there.
 -- $1 role, $2 SCRAM verifier of its password, '' = none given
-SELECT set_config('migrate.role', $1, true), set_config('migrate.verifier', $2, true)
+-- columns: role verifier
+SELECT set_config('migrate.role', $1, true) AS role,
+       set_config('migrate.verifier', $2, true) AS verifier

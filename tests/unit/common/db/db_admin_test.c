@@ -25,11 +25,13 @@ static void stop(void)
 
 Test(db_admin, runs_scripts_and_bound_queries_and_says_why_it_cannot, .init = start, .fini = stop)
 {
+    static const struct db_statement pair = {"pair", "SELECT $1::text AS a, $2::text AS b FROM t",
+                                             "a b"};
     const char *params[] = {"it's", NULL};
 
     cr_assert_eq(db_admin_script(admin, "CREATE TABLE t (a text); INSERT INTO t VALUES ('x')"),
                  ST_OK);
-    cr_assert_eq(db_admin_query(admin, "SELECT $1::text, $2::text FROM t", params, 2), ST_OK);
+    cr_assert_eq(db_admin_query(admin, &pair, params, 2), ST_OK);
     cr_assert_eq(db_admin_rows(admin), 1);
     cr_assert_str_eq(db_admin_value(admin, 0, 0), "it's");
     cr_assert_null(db_admin_value(admin, 0, 1));
@@ -42,10 +44,21 @@ Test(db_admin, runs_scripts_and_bound_queries_and_says_why_it_cannot, .init = st
                  "a script that fails leaves nothing behind");
 }
 
+static const struct db_statement one = {"one", "SELECT 1 AS one", "one"};
+
+Test(db_admin, refuses_other_columns_than_a_statement_names, .init = start, .fini = stop)
+{
+    const struct db_statement other = {"other", one.text, "two"};
+
+    cr_assert_eq(db_admin_query(admin, &one, NULL, 0), ST_OK);
+    cr_assert_eq(db_admin_query(admin, &other, NULL, 0), ST_INTERNAL);
+    cr_assert_str_eq(db_admin_error(admin), "column 1 is \"one\", not \"two\"");
+}
+
 Test(db_admin, tells_a_lost_link_from_a_refused_statement, .init = start, .fini = stop)
 {
     postgres_server_crash(&server);
-    cr_assert_eq(db_admin_query(admin, "SELECT 1", NULL, 0), ST_UNAVAILABLE);
+    cr_assert_eq(db_admin_query(admin, &one, NULL, 0), ST_UNAVAILABLE);
 }
 
 Test(db_admin, makes_a_verifier_that_does_not_show_the_password, .init = start, .fini = stop)

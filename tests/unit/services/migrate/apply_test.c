@@ -178,12 +178,13 @@ Test(apply, waits_for_whoever_migrates_already, .init = start, .fini = stop)
 
 static void await_lock_wait(struct db_admin *admin)
 {
+    static const struct db_statement waiting = {
+        "waiting",
+        "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'one.t'::regclass",
+        "count"};
+
     do
-        cr_assert_eq(db_admin_query(admin,
-                                    "SELECT count(*) FROM pg_locks WHERE NOT granted "
-                                    "AND relation = 'one.t'::regclass",
-                                    NULL, 0),
-                     ST_OK);
+        cr_assert_eq(db_admin_query(admin, &waiting, NULL, 0), ST_OK);
     while (strcmp(db_admin_value(admin, 0, 0), "1") != 0);
 }
 
