@@ -249,6 +249,16 @@ Test(check_drift, finds_a_filter_field_or_an_operator_that_is_not_described)
            "proto/openapi.yaml, filters: lacks mood", "proto/openapi.yaml, filters: has state");
 }
 
+Test(check_drift, finds_a_column_that_is_read_by_a_bare_number)
+{
+    edit("services/webhook/queue.c", "s/0, RECOVER_QUARANTINED\\)/0, 1)/");
+    edit("services/migrate/apply.c", "s/i, LIST_APPLIED_NUMBER\\)/i, 1)/");
+    EXPECT("check-contract",
+           "services/migrate/apply.c: reads a column by a bare number: db_admin_value(admin, i, 1)",
+           "services/webhook/queue.c: reads a column by a bare number: "
+           "db_value_int(db_result(db, recover), 0, 1)");
+}
+
 Test(check_drift, finds_what_else_is_in_one_table_alone)
 {
     add_line("proto/change.def", "CHANGE(CHANGE_TEA_MAKE, \"tea.make\", \"\", \"\")");
