@@ -102,6 +102,7 @@ static void take_from(struct actor *actor, size_t at, int64_t now, int64_t since
         const struct uuid organization = organization_of(message);
         const struct waiting waiting = {.message = message,
                                         .handler = actor->service->handlers[at],
+                                        .metrics = &actor->route_metrics[at],
                                         .bytes = bus_message_body(message).n,
                                         .received_us = now,
                                         .since_us = since,

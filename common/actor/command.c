@@ -162,19 +162,10 @@ static void publish_notice(struct actor *actor, const struct command *command)
     actor->noticed_for = *whose;
 }
 
-static const struct route_metrics *metrics_of(const struct actor *actor,
-                                              const struct command_handler *handler)
+static void count(struct actor *actor, const struct batch_item *item, int64_t took_us)
 {
-    size_t i = 0;
-
-    while (actor->service->handlers[i] != handler)
-        i++;
-    return &actor->route_metrics[i];
-}
-
-static void count(struct actor *actor, const struct command *command, int64_t took_us)
-{
-    const struct route_metrics *metrics = metrics_of(actor, command->handler);
+    const struct route_metrics *metrics = item->waiting.metrics;
+    const struct command *command = &item->command;
 
     metric_add(metrics->outcomes[command->outcome], 1);
     metric_observe(metrics->seconds, took_us);
@@ -212,7 +203,7 @@ void batch_item_send_reply(struct actor *actor, struct batch_item *item)
     }
     publish(actor, &item->waiting, &headers, buf_str(&command->reply));
     publish_notice(actor, command);
-    count(actor, command, took_us);
+    count(actor, item, took_us);
     LOG(outcome_http_status(command->outcome) >= 500 ? LOG_WARNING : LOG_DEBUG, "command",
         log_str("route", command->handler->subject), log_slice("request_id", item->request_id),
         log_trace(item->command.traceparent), log_str("outcome", outcome_name(command->outcome)),

@@ -34,6 +34,7 @@
 struct bus_message;
 struct command_handler;
 struct outbox;
+struct route_metrics;
 
 /* What a unit of cost takes of an actor, about: see command.h. */
 #define FAIR_UNIT_US 20
@@ -45,6 +46,7 @@ struct outbox;
 struct waiting {
     struct bus_message *message;
     const struct command_handler *handler; /* by whose mailbox it came */
+    const struct route_metrics *metrics;   /* what is counted of that handler's commands */
     size_t bytes;                          /* of its body */
     int64_t received_us;                   /* as the command will have it */
     int64_t since_us;                      /* the same moment, monotonic */
