@@ -271,7 +271,7 @@ static void step(struct actor *actor)
        and drops what exceeds that. */
     if (!membership_may_recover(actor) && (!actor->has_unsent || bus_flush(actor->bus)))
         run_waiting(actor);
-    discovery_reply(&actor->discovery, &actor->arena);
+    membership_reply_to_discovery(actor);
     actor->has_unsent = !bus_flush(actor->bus);
     if (actor->outbox != NULL)
         actor_send_replies(actor);

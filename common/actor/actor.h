@@ -30,7 +30,7 @@
  *          ST_RETRY from reply (their statements wrote nothing, and hold no lock that anybody waits
  *          for; run me again). Anything that goes wrong in the database is the actor's business:
  *          unavailable, uncertain or server_error. An actor that has been without its database for
- *          a quarter of a second leaves the queue group to those that have theirs, and joins it
+ *          a second leaves the queue group to those that have theirs, and joins it
  *          again when it has: see membership.c.
  */
 #ifndef COMMON_ACTOR_ACTOR_H

@@ -4,13 +4,13 @@
  *     actor.c          the thread: wait, take in
  *     fair_queue.c     what waits, by organization; flows.c keeps it
  *     slow_lane.c      what is left to the actor of the slow lane, and of whom
- *     membership.c     the link to the database, and membership in the queue group
+ *     membership.c     the link to the database, membership in the queue group, and replies to NATS's
+ *                      service discovery
  *     batch_item.c     a message becomes a command; its hooks are called; operators' commands for
  *                      unknown organizations are refused
  *     command.c        what hooks say of a command; a command that is done with becomes a reply
  *     transaction.c    commands become a transaction
  *     batch.c          what failed is taken out of a batch, what lost a race is put back
- *     discovery.c      replies to requests for the list of services
  *
  * Threads  The actor's, the atomics and the slow lane apart.
  */
@@ -22,11 +22,25 @@
 
 #include "common/actor/actor.h"
 #include "common/actor/actor_metrics.h"
-#include "common/actor/discovery.h"
 #include "common/actor/fair_queue.h"
 #include "common/actor/slow_lane.h"
 #include "common/bus/bus.h"
 #include "common/trace/trace.h"
+
+/* NATS's own service discovery, as stock tools ask for it (`nats micro list`): $SRV.PING, $SRV.INFO and
+   $SRV.STATS, each also as .NAME and .NAME.ID, in the shapes of the micro protocol (ADR-32). One actor
+   answers for its process, beside the others' work; an endpoint is a command. The figures are those of
+   the metrics: an error is a failure of ours (5xx), time runs from a command's arrival to its reply. */
+enum { DISCOVERY_SUBJECTS = 5 }; /* three for all services, one by name, one by id */
+
+struct discovery {
+    const struct actor_metrics *metrics; /* of all mailboxes of the process */
+    const char *instance;                /* "conversation-0" */
+    struct bus *bus;
+    struct bus_mailbox *asked[DISCOVERY_SUBJECTS]; /* NULL: not open */
+    char id[UUID_TEXT + 1];                        /* of this process, until it ends */
+    int64_t started_us;
+};
 
 struct actor {
     struct actor_options options;
@@ -97,6 +111,9 @@ void membership_update_gauges(struct actor *actor);
 /* What was routed here before still comes in. */
 void membership_close_intake(struct actor *actor);
 bool membership_is_drained(const struct actor *actor);
+
+/* Replies to what service discovery has asked since; does nothing before it is open. */
+void membership_reply_to_discovery(struct actor *actor);
 
 /* -- batch_item.c ---------------------------------------------------------------------------- */
 

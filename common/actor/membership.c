@@ -1,6 +1,180 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
 #include "common/actor/actor_internal.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/base/version.h"
+#include "common/json/json.h"
+#include "proto/subject.h"
+
+/* -- service discovery: what the replies say --------------------------------------------------- */
+
+static void add_separator(struct buf *out)
+{
+    if (out->p[out->n - 1] != '[')
+        buf_char(out, ',');
+}
+
+static void add_identity(const struct discovery *discovery, const char *type, struct buf *out)
+{
+    buf_char(out, '{');
+    json_add_key(out, "type");
+    buf_printf(out, "\"io.nats.micro.v1.%s_response\"", type);
+    json_add_text(out, "name", str_of(discovery->metrics->service->name));
+    json_add_text(out, "id", str_of(discovery->id));
+    json_add_text(out, "version", str_of(version_text));
+    json_add_key(out, "metadata");
+    buf_char(out, '{');
+    json_add_text(out, "instance", str_of(discovery->instance));
+    buf_char(out, '}');
+}
+
+/* The object is left open. */
+static void add_endpoint(const struct service *service, const struct command_handler *handler,
+                         struct buf *out)
+{
+    const char *group = service->group != NULL ? service->group : service->name;
+
+    add_separator(out);
+    buf_char(out, '{');
+    json_add_text(out, "name", str_of(strrchr(handler->subject, '.') + 1));
+    json_add_text(out, "subject", str_of(handler->subject));
+    json_add_text(out, "queue_group", str_of(group));
+}
+
+static void add_figures(const struct route_metrics *metrics, struct buf *out)
+{
+    int64_t requests = 0, errors = 0, ns = metric_read(metrics->seconds) * 1000;
+
+    for (int outcome = 0; outcome < OUTCOME_COUNT; outcome++) {
+        int64_t n = metric_read(metrics->outcomes[outcome]);
+
+        requests += n;
+        if (outcome_http_status((enum outcome)outcome) >= 500)
+            errors += n;
+    }
+    json_add_integer(out, "num_requests", requests);
+    json_add_integer(out, "num_errors", errors);
+    json_add_text(out, "last_error", STR(""));
+    json_add_integer(out, "processing_time", ns);
+    json_add_integer(out, "average_processing_time", requests > 0 ? ns / requests : 0);
+}
+
+static void add_endpoints(const struct discovery *discovery, bool with_figures, struct buf *out)
+{
+    const struct actor_metrics *metrics = discovery->metrics;
+
+    json_add_key(out, "endpoints");
+    buf_char(out, '[');
+    for (const struct service *at = metrics->service; at != NULL; at = at->next_in_process) {
+        const struct route_metrics *of = actor_metrics_of(metrics, at);
+
+        for (size_t i = 0; i < at->n_handlers; i++) {
+            add_endpoint(at, at->handlers[i], out);
+            if (with_figures)
+                add_figures(&of[i], out);
+            buf_char(out, '}');
+        }
+    }
+    buf_char(out, ']');
+}
+
+static void write_ping(const struct discovery *discovery, struct buf *out)
+{
+    add_identity(discovery, "ping", out);
+}
+
+static void write_info(const struct discovery *discovery, struct buf *out)
+{
+    add_identity(discovery, "info", out);
+    json_add_key(out, "description");
+    buf_printf(out, "\"The %s service of conversations\"", discovery->metrics->service->name);
+    add_endpoints(discovery, false, out);
+}
+
+static void write_stats(const struct discovery *discovery, struct buf *out)
+{
+    time_t seconds = discovery->started_us / 1000000;
+    char started[32];
+    struct tm tm;
+
+    gmtime_r(&seconds, &tm);
+    strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    add_identity(discovery, "stats", out);
+    json_add_text(out, "started", str_of(started));
+    add_endpoints(discovery, true, out);
+}
+
+static const struct {
+    struct str verb;
+    void (*write)(const struct discovery *discovery, struct buf *out);
+} verbs[] = {{{"PING", 4}, write_ping}, {{"INFO", 4}, write_info}, {{"STATS", 5}, write_stats}};
+
+/* -- service discovery: requests and replies --------------------------------------------------- */
+
+/* From here on it is there for who asks. `instance` is kept. */
+static void open_discovery(struct discovery *discovery, struct bus *bus,
+                           const struct actor_metrics *metrics, const char *instance)
+{
+    const char *name = metrics->service->name;
+    struct uuid id = uuid_v7(clock_us());
+    char subject[128];
+    size_t n = 0;
+
+    *discovery = (struct discovery){
+        .metrics = metrics, .instance = instance, .bus = bus, .started_us = clock_us()};
+    uuid_format(&id, discovery->id);
+    for (; n < BUS_DISCOVERY_VERBS; n++)
+        discovery->asked[n] = bus_serve(bus, bus_discovery_verbs[n], NULL);
+    snprintf(subject, sizeof(subject), "$SRV.*.%s", name);
+    discovery->asked[n++] = bus_serve(bus, subject, NULL);
+    snprintf(subject, sizeof(subject), "$SRV.*.%s.%s", name, discovery->id);
+    discovery->asked[n++] = bus_serve(bus, subject, NULL);
+    must(n == DISCOVERY_SUBJECTS);
+}
+
+static void reply(const struct discovery *discovery, const struct bus_message *message,
+                  struct arena *arena)
+{
+    struct str rest = bus_message_subject(message), reply_to = bus_message_reply_to(message), verb;
+    char now_ms[24];
+    const struct bus_header time = {BUS_CLOCK_HEADER, now_ms};
+    struct buf out;
+
+    snprintf(now_ms, sizeof(now_ms), "%" PRId64, clock_us() / 1000);
+    (void)str_cut(&rest, '.');
+    verb = str_cut(&rest, '.');
+    for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+        if (!str_equal(verb, verbs[i].verb) || reply_to.p == NULL)
+            continue;
+        buf_init(&out, arena, 1024);
+        verbs[i].write(discovery, &out);
+        buf_char(&out, '}');
+        if (bus_publish(discovery->bus, arena_cstr(arena, reply_to), NULL, &time, 1,
+                        buf_str(&out)) != ST_OK)
+            metric_add(discovery->metrics->lost_replies, 1);
+    }
+}
+
+void membership_reply_to_discovery(struct actor *actor)
+{
+    struct discovery *discovery = &actor->discovery;
+
+    for (size_t i = 0; i < DISCOVERY_SUBJECTS && discovery->asked[i] != NULL; i++) {
+        struct bus_message *message;
+
+        while ((message = bus_take(discovery->asked[i])) != NULL) {
+            reply(discovery, message, &actor->arena);
+            bus_message_free(message);
+            arena_clear(&actor->arena);
+        }
+    }
+}
+
+/* -- the database and the queue group ---------------------------------------------------------- */
 
 enum {
     CONNECT_MS = 50, /* how long a step waits for the database: commands wait behind it */
@@ -18,7 +192,7 @@ static void join(struct actor *actor)
         actor->mailboxes[actor->n_mailboxes++] =
             bus_serve(actor->bus, service->handlers[i]->subject, group);
     if (actor->options.is_first && service == actor->metrics->service)
-        discovery_open(&actor->discovery, actor->bus, actor->metrics, actor->options.name);
+        open_discovery(&actor->discovery, actor->bus, actor->metrics, actor->options.name);
     (void)bus_flush(actor->bus);
 }
 
