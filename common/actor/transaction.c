@@ -8,7 +8,7 @@
 /* -- whose statement is it ------------------------------------------------------------------- */
 
 /* The statements of a batch up to `end` belong to a command, to all of a handler, or to all. */
-struct claim {
+struct owner {
     size_t end;
     const struct batch_item *item;
     const struct command_handler *handler;
@@ -18,20 +18,20 @@ struct transaction {
     struct actor *actor;
     struct batch_item **items;
     size_t n;
-    struct claim *claims;
-    size_t n_claims;
+    struct owner *owners;
+    size_t n_owners;
     int64_t asked_us; /* how long it took to have what was asked for */
 };
 
-/* What was added since the last claim. */
-static void claim(struct transaction *transaction, const struct batch_item *item,
-                  const struct command_handler *handler)
+/* What was added since the last one. NULL and NULL: all of the batch own it. */
+static void add_owner(struct transaction *transaction, const struct batch_item *item,
+                      const struct command_handler *handler)
 {
-    transaction->claims[transaction->n_claims++] =
-        (struct claim){.end = db_added(transaction->actor->db), .item = item, .handler = handler};
+    transaction->owners[transaction->n_owners++] =
+        (struct owner){.end = db_added(transaction->actor->db), .item = item, .handler = handler};
 }
 
-static bool owns(const struct claim *owner, const struct batch_item *item)
+static bool owns(const struct owner *owner, const struct batch_item *item)
 {
     if (owner->item != NULL)
         return owner->item == item;
@@ -42,11 +42,11 @@ static bool owns(const struct claim *owner, const struct batch_item *item)
 static void suspect(const struct transaction *transaction)
 {
     const size_t at = db_last_entry(transaction->actor->db);
-    const struct claim *owner = &(struct claim){0};
+    const struct owner *owner = &(struct owner){0};
 
-    for (size_t i = transaction->n_claims; i-- > 0 && at != DB_NO_ENTRY;)
-        if (transaction->claims[i].end > at)
-            owner = &transaction->claims[i];
+    for (size_t i = transaction->n_owners; i-- > 0 && at != DB_NO_ENTRY;)
+        if (transaction->owners[i].end > at)
+            owner = &transaction->owners[i];
     for (size_t i = 0; i < transaction->n; i++)
         transaction->items[i]->is_suspect = owns(owner, transaction->items[i]);
 }
@@ -112,7 +112,7 @@ static void query_together(struct transaction *transaction, const struct command
     }
     if (n_together > 0)
         handler->query_together(together, n_together, actor->db, actor->service->self);
-    claim(transaction, NULL, handler);
+    add_owner(transaction, NULL, handler);
 }
 
 /* What only reads can be run again with the next batch, when this one would hold too much. The first
@@ -132,7 +132,7 @@ static void query(struct transaction *transaction)
         batch_item_query(transaction->actor, item);
         item->entries_end = db_added(db);
         has_read |= only_reads && item->entries_end > item->entries_begin;
-        claim(transaction, item, NULL);
+        add_owner(transaction, item, NULL);
     }
     db_add_spare(db, 0);
     for (size_t i = 0; i < service->n_handlers; i++)
@@ -162,7 +162,7 @@ static enum status reply(struct transaction *transaction, struct batch_item *ite
     } else {
         batch_item_reply(actor, item);
     }
-    claim(transaction, item, NULL);
+    add_owner(transaction, item, NULL);
     st = db_failure(actor->db);
     if (st != ST_OK) {
         suspect(transaction);
@@ -248,7 +248,7 @@ static enum status run(struct transaction *transaction, bool locks_are_short)
     if (locks_are_short)
         limit_lock_waits(actor);
     st = organizations_look_up(actor, transaction->items, transaction->n);
-    claim(transaction, NULL, NULL);
+    add_owner(transaction, NULL, NULL);
     if (st != ST_OK)
         return blame(transaction, st);
     query(transaction);
@@ -265,7 +265,7 @@ static enum status run(struct transaction *transaction, bool locks_are_short)
         }
     }
     records = record(transaction);
-    claim(transaction, NULL, NULL);
+    add_owner(transaction, NULL, NULL);
     st = commit(actor);
     if (st == ST_OK)
         call_on_commit(actor, &records);
@@ -278,8 +278,8 @@ enum status transaction_run(struct actor *actor, struct batch_item **items, size
     struct transaction transaction = {.actor = actor, .items = items, .n = n};
 
     metric_observe(actor->metrics->batch_size, (int64_t)n);
-    transaction.claims =
-        ARENA_ARRAY(&actor->arena, struct claim, 2 * n + actor->service->n_handlers + 2);
+    transaction.owners =
+        ARENA_ARRAY(&actor->arena, struct owner, 2 * n + actor->service->n_handlers + 2);
     parse(actor, items, n);
     qsort(items, n, sizeof(struct batch_item *), by_lock_order);
     db_open_batch(actor->db, latest_deadline(items, n));
