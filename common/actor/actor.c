@@ -273,14 +273,15 @@ static void step(struct actor *actor)
         run_waiting(actor);
     membership_reply_to_discovery(actor);
     actor->has_unsent = !bus_flush(actor->bus);
-    if (actor->outbox != NULL)
+    if (actor->reply_queue != NULL)
         actor_send_replies(actor);
     do_upkeep(actor);
 }
 
 static bool is_replying(const struct actor *actor)
 {
-    return actor->has_unsent || (actor->outbox != NULL && outbox_is_awaited(actor->outbox));
+    return actor->has_unsent ||
+           (actor->reply_queue != NULL && reply_queue_is_awaited(actor->reply_queue));
 }
 
 /* Everything that was routed here before the intake closed is still answered. */
@@ -289,7 +290,7 @@ static void finish(struct actor *actor)
     int64_t until_us = clock_mono_us() + FINISH_US;
 
     membership_close_intake(actor);
-    if (actor->outbox != NULL)
+    if (actor->reply_queue != NULL)
         slow_lane_hurry(actor->slow_lane);
     do
         step(actor);
@@ -387,7 +388,7 @@ static void release(struct actor *actor)
         bus_message_free(left.message);
     if (actor->options.is_slow_lane)
         slow_lane_free(actor->slow_lane);
-    outbox_close(actor->outbox);
+    reply_queue_close(actor->reply_queue);
     bus_free(actor->bus);
     db_free(actor->db);
     arena_release(&actor->arena);
@@ -439,7 +440,7 @@ struct actor *actor_start(const struct actor_options *options)
     if (options->is_slow_lane)
         slow_lane_wakes(actor->slow_lane, actor->bus);
     else if (actor->slow_lane != NULL)
-        actor->outbox = outbox_new(actor->slow_lane, actor->bus);
+        actor->reply_queue = reply_queue_new(actor->slow_lane, actor->bus);
     must(pthread_create(&actor->thread, NULL, run, actor) == 0);
     return actor;
 }

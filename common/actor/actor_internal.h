@@ -63,7 +63,8 @@ struct actor {
     struct fair_queue queue;
     /* Shared by the producers and the consumer, who owns it; NULL: there is none. */
     struct slow_lane *slow_lane;
-    struct outbox *outbox; /* for replies of what it has handed over; NULL: it hands nothing over */
+    /* For replies of what it has handed over; NULL: it hands nothing over. */
+    struct reply_queue *reply_queue;
     int64_t rest_until_us; /* the slow lane's, by clock_mono_us() */
     size_t replied_bytes;  /* of its batch */
     size_t batch_now;      /* how many it takes at once: fewer after what was too much */

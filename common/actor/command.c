@@ -127,8 +127,9 @@ static void publish(struct actor *actor, const struct waiting *waiting,
     if (reply_to.p == NULL)
         return;
     subject = arena_cstr(&actor->arena, reply_to);
-    if (waiting->outbox != NULL) {
-        outbox_put(waiting->outbox, bus_message_new(subject, headers->at, headers->n, body));
+    if (waiting->reply_queue != NULL) {
+        reply_queue_put(waiting->reply_queue,
+                        bus_message_new(subject, headers->at, headers->n, body));
         return;
     }
     st = bus_publish(actor->bus, subject, NULL, headers->at, headers->n, body);
@@ -246,7 +247,7 @@ void batch_item_drop(struct actor *actor, struct batch_item *item)
     fair_queue_charge(&actor->queue, flow, cost, item->command.reply.n, now_us);
     actor->replied_bytes += item->command.reply.n;
     bus_message_free(item->waiting.message);
-    outbox_settle(item->waiting.outbox);
+    reply_queue_settle(item->waiting.reply_queue);
     if (actor->slow_lane != NULL &&
         slow_lane_charge(actor->slow_lane, fair_queue_organization(flow), cost, now_us) &&
         !actor->options.is_slow_lane)
@@ -287,17 +288,17 @@ void actor_reject(struct actor *actor, const struct waiting *waiting)
     metric_add(actor->metrics->busy, 1);
     reply_busy(actor, waiting);
     bus_message_free(waiting->message);
-    outbox_settle(waiting->outbox);
+    reply_queue_settle(waiting->reply_queue);
 }
 
 /* What was put back is tried there as if for the first time. */
 void actor_hand_over(struct actor *actor, const struct uuid *organization, struct waiting waiting)
 {
     waiting.n_tries = 0;
-    waiting.outbox = actor->outbox;
+    waiting.reply_queue = actor->reply_queue;
     if (slow_lane_put(actor->slow_lane, organization, &waiting))
         return;
-    waiting.outbox = NULL;
+    waiting.reply_queue = NULL;
     actor_reject(actor, &waiting);
 }
 
@@ -306,7 +307,7 @@ void actor_send_replies(struct actor *actor)
 {
     struct bus_message *reply;
 
-    while (!actor->has_unsent && (reply = outbox_take(actor->outbox)) != NULL) {
+    while (!actor->has_unsent && (reply = reply_queue_take(actor->reply_queue)) != NULL) {
         const enum status st = bus_send(actor->bus, reply);
 
         if (st != ST_OK) {

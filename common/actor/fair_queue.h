@@ -33,7 +33,7 @@
 
 struct bus_message;
 struct command_handler;
-struct outbox;
+struct reply_queue;
 struct route_metrics;
 
 /* What a unit of cost takes of an actor, about: see command.h. */
@@ -51,7 +51,7 @@ struct waiting {
     int64_t received_us;                   /* as the command will have it */
     int64_t since_us;                      /* the same moment, monotonic */
     int64_t until_us;                      /* its deadline, monotonic; 0 = none is known */
-    struct outbox *outbox; /* by which it is answered; NULL: by the actor that runs it */
+    struct reply_queue *reply_queue; /* by which it is answered; NULL: by the actor that runs it */
     /* Of one that was put back; monotonic. */
     unsigned n_tries;
     int64_t lost_us;   /* when it lost for the first time */

@@ -11,7 +11,7 @@
 enum {
     LEAK_A_SECOND = 1000000 / FAIR_UNIT_US / 10, /* units */
     BURST = 20000 / FAIR_UNIT_US,                /* what a bucket holds: 20 ms of a backend */
-    OUTBOX_MAX = 4096,                           /* more than the lane ever holds */
+    REPLIES_MAX = 4096,                          /* more than the lane ever holds */
     LEVEL_MAX = 10 * LEAK_A_SECOND, /* who has stopped has leaked it when SLOW_US end */
     SETS_BITS = 8,
     SETS = 1 << SETS_BITS,
@@ -33,22 +33,22 @@ struct put {
 
 struct slow_lane {
     struct bus *bus;
-    struct outbox *outboxes;
+    struct reply_queue *reply_queues;
     atomic_bool is_hurried;
     atomic_int_least64_t slow_until_us; /* the latest of all buckets: usually there is none */
-    atomic_size_t n_unsent;             /* in outboxes */
+    atomic_size_t n_unsent;             /* in reply_queues */
     pthread_mutex_t lock;               /* of all below */
     struct bucket buckets[SETS][WAYS];
     struct put *ring;
     size_t max, max_bytes, first, n, bytes;
 };
 
-struct outbox {
+struct reply_queue {
     struct slow_lane *lane;
-    struct outbox *next;  /* of the lane's */
-    pthread_mutex_t lock; /* of all below */
-    struct bus *bus;      /* NULL: it is closed */
-    struct bus_message *ring[OUTBOX_MAX];
+    struct reply_queue *next; /* of the lane's */
+    pthread_mutex_t lock;     /* of all below */
+    struct bus *bus;          /* NULL: it is closed */
+    struct bus_message *ring[REPLIES_MAX];
     size_t first, n;
     size_t n_lent; /* whose replies have room in the ring */
 };
@@ -86,13 +86,13 @@ void slow_lane_free(struct slow_lane *lane)
         return;
     while (slow_lane_take(lane, &organization, &left))
         bus_message_free(left.message);
-    while (lane->outboxes != NULL) {
-        struct outbox *const outbox = lane->outboxes;
+    while (lane->reply_queues != NULL) {
+        struct reply_queue *const reply_queue = lane->reply_queues;
 
-        lane->outboxes = outbox->next;
-        outbox_close(outbox);
-        pthread_mutex_destroy(&outbox->lock);
-        free(outbox);
+        lane->reply_queues = reply_queue->next;
+        reply_queue_close(reply_queue);
+        pthread_mutex_destroy(&reply_queue->lock);
+        free(reply_queue);
     }
     pthread_mutex_destroy(&lane->lock);
     free(lane->ring);
@@ -191,17 +191,17 @@ bool slow_lane_has(struct slow_lane *lane, const struct uuid *organization, int6
 
 /* -- what is handed over --------------------------------------------------------------------- */
 
-static bool lend(struct outbox *outbox)
+static bool lend(struct reply_queue *reply_queue)
 {
     bool has_room;
 
-    if (outbox == NULL)
+    if (reply_queue == NULL)
         return true;
-    pthread_mutex_lock(&outbox->lock);
-    has_room = outbox->n + outbox->n_lent < OUTBOX_MAX;
+    pthread_mutex_lock(&reply_queue->lock);
+    has_room = reply_queue->n + reply_queue->n_lent < REPLIES_MAX;
     if (has_room)
-        outbox->n_lent++;
-    pthread_mutex_unlock(&outbox->lock);
+        reply_queue->n_lent++;
+    pthread_mutex_unlock(&reply_queue->lock);
     return has_room;
 }
 
@@ -210,7 +210,7 @@ bool slow_lane_put(struct slow_lane *lane, const struct uuid *organization,
 {
     bool has_room, was_empty;
 
-    if (!lend(waiting->outbox))
+    if (!lend(waiting->reply_queue))
         return false;
     pthread_mutex_lock(&lane->lock);
     was_empty = lane->n == 0;
@@ -225,7 +225,7 @@ bool slow_lane_put(struct slow_lane *lane, const struct uuid *organization,
     }
     pthread_mutex_unlock(&lane->lock);
     if (!has_room)
-        outbox_settle(waiting->outbox);
+        reply_queue_settle(waiting->reply_queue);
     else if (was_empty && lane->bus != NULL)
         bus_wake(lane->bus);
     return has_room;
@@ -252,80 +252,80 @@ bool slow_lane_take(struct slow_lane *lane, struct uuid *organization, struct wa
 
 /* -- what comes back ------------------------------------------------------------------------- */
 
-struct outbox *outbox_new(struct slow_lane *lane, struct bus *bus)
+struct reply_queue *reply_queue_new(struct slow_lane *lane, struct bus *bus)
 {
-    struct outbox *outbox = zeroed(1, sizeof(*outbox));
+    struct reply_queue *reply_queue = zeroed(1, sizeof(*reply_queue));
 
-    must(pthread_mutex_init(&outbox->lock, NULL) == 0);
-    outbox->lane = lane;
-    outbox->bus = bus;
-    outbox->next = lane->outboxes;
-    lane->outboxes = outbox;
-    return outbox;
+    must(pthread_mutex_init(&reply_queue->lock, NULL) == 0);
+    reply_queue->lane = lane;
+    reply_queue->bus = bus;
+    reply_queue->next = lane->reply_queues;
+    lane->reply_queues = reply_queue;
+    return reply_queue;
 }
 
-void outbox_close(struct outbox *outbox)
+void reply_queue_close(struct reply_queue *reply_queue)
 {
     struct bus_message *left;
 
-    if (outbox == NULL)
+    if (reply_queue == NULL)
         return;
-    pthread_mutex_lock(&outbox->lock);
-    outbox->bus = NULL;
-    pthread_mutex_unlock(&outbox->lock);
-    while ((left = outbox_take(outbox)) != NULL)
+    pthread_mutex_lock(&reply_queue->lock);
+    reply_queue->bus = NULL;
+    pthread_mutex_unlock(&reply_queue->lock);
+    while ((left = reply_queue_take(reply_queue)) != NULL)
         bus_message_free(left);
 }
 
-void outbox_put(struct outbox *outbox, struct bus_message *reply)
+void reply_queue_put(struct reply_queue *reply_queue, struct bus_message *reply)
 {
     if (reply == NULL)
         return;
-    pthread_mutex_lock(&outbox->lock);
-    if (outbox->bus != NULL) {
-        must(outbox->n < OUTBOX_MAX); /* lend() has seen to it */
-        outbox->ring[(outbox->first + outbox->n++) % OUTBOX_MAX] = reply;
-        atomic_fetch_add(&outbox->lane->n_unsent, 1);
+    pthread_mutex_lock(&reply_queue->lock);
+    if (reply_queue->bus != NULL) {
+        must(reply_queue->n < REPLIES_MAX); /* lend() has seen to it */
+        reply_queue->ring[(reply_queue->first + reply_queue->n++) % REPLIES_MAX] = reply;
+        atomic_fetch_add(&reply_queue->lane->n_unsent, 1);
         reply = NULL;
     }
-    pthread_mutex_unlock(&outbox->lock);
+    pthread_mutex_unlock(&reply_queue->lock);
     bus_message_free(reply);
 }
 
-void outbox_settle(struct outbox *outbox)
+void reply_queue_settle(struct reply_queue *reply_queue)
 {
-    if (outbox == NULL)
+    if (reply_queue == NULL)
         return;
-    pthread_mutex_lock(&outbox->lock);
-    must(outbox->n_lent > 0);
-    outbox->n_lent--;
-    if (outbox->bus != NULL)
-        bus_wake(outbox->bus);
-    pthread_mutex_unlock(&outbox->lock);
+    pthread_mutex_lock(&reply_queue->lock);
+    must(reply_queue->n_lent > 0);
+    reply_queue->n_lent--;
+    if (reply_queue->bus != NULL)
+        bus_wake(reply_queue->bus);
+    pthread_mutex_unlock(&reply_queue->lock);
 }
 
-struct bus_message *outbox_take(struct outbox *outbox)
+struct bus_message *reply_queue_take(struct reply_queue *reply_queue)
 {
     struct bus_message *reply = NULL;
 
-    pthread_mutex_lock(&outbox->lock);
-    if (outbox->n > 0) {
-        reply = outbox->ring[outbox->first];
-        outbox->first = (outbox->first + 1) % OUTBOX_MAX;
-        outbox->n--;
-        atomic_fetch_sub(&outbox->lane->n_unsent, 1);
+    pthread_mutex_lock(&reply_queue->lock);
+    if (reply_queue->n > 0) {
+        reply = reply_queue->ring[reply_queue->first];
+        reply_queue->first = (reply_queue->first + 1) % REPLIES_MAX;
+        reply_queue->n--;
+        atomic_fetch_sub(&reply_queue->lane->n_unsent, 1);
     }
-    pthread_mutex_unlock(&outbox->lock);
+    pthread_mutex_unlock(&reply_queue->lock);
     return reply;
 }
 
-bool outbox_is_awaited(struct outbox *outbox)
+bool reply_queue_is_awaited(struct reply_queue *reply_queue)
 {
     bool has_any;
 
-    pthread_mutex_lock(&outbox->lock);
-    has_any = outbox->n > 0 || outbox->n_lent > 0;
-    pthread_mutex_unlock(&outbox->lock);
+    pthread_mutex_lock(&reply_queue->lock);
+    has_any = reply_queue->n > 0 || reply_queue->n_lent > 0;
+    pthread_mutex_unlock(&reply_queue->lock);
     return has_any;
 }
 

@@ -1,75 +1,81 @@
 /*
- * slow_lane - where actors leave the commands of organizations that ask for much. Private to
- * common/actor.
+ * slow_lane - the queue in front of the actor that runs the commands of organizations which send
+ *             expensive ones. Private to common/actor.
  *
- * What     An actor does one thing after the other, so a command that takes long is waited for by all
- *          that come behind it, whosever they are. The actors of a mailbox share a slow lane:
- *          expensive organizations' commands run there, in an actor that subscribes to nothing and
- *          has its own database connection, and delay only each other.
+ * What     An actor runs one batch after the other, so everybody waits for a command that takes long.
+ *          The actors of a mailbox therefore share one more actor, which subscribes to nothing and has
+ *          its own database connection: what expensive organizations ask for is put into its queue,
+ *          and delays only others like it.
  *
- *          Each command's cost is told, wherever it was run. A bucket by organization fills with
- *          those of EXPENSIVE_COST and more, and leaks a tenth of a backend's time. When it
- *          overflows, the organization is slow until SLOW_US later: what it asks for is put into the
- *          lane, cheap or not.
+ *          Which organizations these are: wherever a command was run, its cost is charged here. Those
+ *          of EXPENSIVE_COST and more fill the organization's bucket, which holds 20 ms of a database
+ *          backend and leaks a tenth of a backend's time. When it overflows, the organization is slow
+ *          for SLOW_US: all of its commands, cheap or not, go into the queue.
  *
- *          A message may be answered over the connection by which it came, and no other: the bus
- *          permits that and nothing else. So replies go back to the actor that has handed the
- *          message over, by its outbox. While some wait there, the lane begins nothing.
- * Owns     The messages that were put and not taken, and the replies that were not sent;
- *          slow_lane_free() frees them.
- * Threads  Any.
+ *          A reply leaves over the connection by which its message came; the bus permits no other. So
+ *          each actor that puts messages here has a reply queue: the slow lane's actor puts its
+ *          replies into it, and that actor sends them. While replies wait to be sent, the slow lane
+ *          begins no batch.
+ * Owns     Messages between slow_lane_put() and slow_lane_take(), replies between reply_queue_put()
+ *          and reply_queue_take(), and the reply queues. slow_lane_free() frees them all.
+ * Threads  Any; two mutexes, one of the queue and the buckets, one of each reply queue, are held for
+ *          moments.
+ * Fails    slow_lane_put() is false when the queue or the reply queue is full.
  */
 #ifndef COMMON_ACTOR_SLOW_LANE_H
 #define COMMON_ACTOR_SLOW_LANE_H
 
 #include "common/actor/fair_queue.h"
 
-/* Units of cost, of some 20 microseconds: see command.h. A batch of others is waited for as well,
-   and may take twice as long. */
+/* In units of cost, some 20 microseconds each: see command.h. Half of a batch, for which everybody
+   waits as well. */
 #define EXPENSIVE_COST (BATCH_COST / 2)
-#define SLOW_US        (10 * 1000 * 1000)
+#define SLOW_US        (10 * 1000 * 1000) /* microseconds */
 
 struct bus;
 struct slow_lane;
 
-/* -- there ----------------------------------------------------------------------------------- */
+/* -- messages on their way to the slow lane ---------------------------------------------------- */
 
-/* `max` and `max_bytes` bound what is put and not taken. */
+/* `max` messages and `max_bytes` of their bodies may wait in the queue. */
 struct slow_lane *slow_lane_new(size_t max, size_t max_bytes);
-/* Whose owner is woken when something is put; NULL: none. Once, before anything is. */
+/* The bus whose owner, the slow lane's actor, is woken when something is put into the empty queue; NULL:
+   none. Once, before anything is put. */
 void slow_lane_wakes(struct slow_lane *lane, struct bus *bus);
 void slow_lane_free(struct slow_lane *lane); /* NULL is fine */
 
-/* True: what the organization waits for belongs into the lane. */
+/* Adds a command's cost. True: the organization is slow, and what it waits for belongs into the queue.
+   `now_us` is clock_mono_us(), here and below. */
 bool slow_lane_charge(struct slow_lane *lane, const struct uuid *organization, uint32_t cost,
                       int64_t now_us);
+/* The organization is slow. */
 bool slow_lane_has(struct slow_lane *lane, const struct uuid *organization, int64_t now_us);
 
-/* False: there is no room, and the message stays the caller's. Its outbox counts it as lent until
-   outbox_settle(). */
+/* False: there is no room, and the message stays the caller's. Its reply queue counts it as lent until
+   reply_queue_settle(). */
 bool slow_lane_put(struct slow_lane *lane, const struct uuid *organization,
                    const struct waiting *waiting);
 /* The oldest one; false: there is none. */
 bool slow_lane_take(struct slow_lane *lane, struct uuid *organization, struct waiting *waiting);
 
-/* -- and back -------------------------------------------------------------------------------- */
+/* -- replies on their way back ----------------------------------------------------------------- */
 
 /* Of an actor that hands over; its owner is woken when there is something to send. Before the lane's
    thread starts anything for it; the lane's to free. */
-struct outbox *outbox_new(struct slow_lane *lane, struct bus *bus);
+struct reply_queue *reply_queue_new(struct slow_lane *lane, struct bus *bus);
 /* Nothing is sent any more, and the bus ends. NULL is fine. */
-void outbox_close(struct outbox *outbox);
+void reply_queue_close(struct reply_queue *reply_queue);
 /* Takes the reply; NULL is fine. */
-void outbox_put(struct outbox *outbox, struct bus_message *reply);
+void reply_queue_put(struct reply_queue *reply_queue, struct bus_message *reply);
 /* One that was put is done with, its reply included. */
-void outbox_settle(struct outbox *outbox);
+void reply_queue_settle(struct reply_queue *reply_queue);
 /* The oldest one, which is the caller's; NULL: there is none. */
-struct bus_message *outbox_take(struct outbox *outbox);
+struct bus_message *reply_queue_take(struct reply_queue *reply_queue);
 /* Some reply is still to come or to be sent. */
-bool outbox_is_awaited(struct outbox *outbox);
-/* Of any outbox. */
+bool reply_queue_is_awaited(struct reply_queue *reply_queue);
+/* Some reply is still to be sent, from whichever reply queue. */
 bool slow_lane_has_unsent(const struct slow_lane *lane);
-/* Who hands over is about to end: no time is to be lost from now on. */
+/* An actor that puts messages here is about to end: the slow lane's takes no rests from now on. */
 void slow_lane_hurry(struct slow_lane *lane);
 bool slow_lane_is_hurried(const struct slow_lane *lane);
 
