@@ -88,7 +88,7 @@ static void admit(struct actor *actor, const struct uuid *organization,
     while (fair_queue_add(&actor->queue, organization, waiting, &excess)) {
         const bool is_itself = excess.message == waiting->message;
 
-        actor_reject(actor, &excess);
+        command_reject_message(actor, &excess);
         if (is_itself)
             break;
     }
@@ -109,7 +109,7 @@ static void take_from(struct actor *actor, size_t at, int64_t now, int64_t since
                                         .until_us = message_until_us(message, now, since)};
 
         if (actor->slow_lane != NULL && slow_lane_has(actor->slow_lane, &organization, since))
-            actor_hand_over(actor, &organization, waiting);
+            command_hand_over(actor, &organization, waiting);
         else
             admit(actor, &organization, &waiting);
     }
@@ -164,14 +164,14 @@ static void gather(struct actor *actor)
 static bool begin(struct actor *actor, const struct waiting *from, struct batch_item *item)
 {
     if (!batch_item_read(actor, from, item)) {
-        batch_item_send_reply(actor, item);
+        command_send_reply(actor, item);
     } else if (batch_item_is_expired(item)) {
-        batch_item_expire(actor, item);
+        command_expire(actor, item);
     } else if (actor->has_left || !db_is_up(actor->db)) {
         batch_item_fail(item, OUTCOME_UNAVAILABLE);
-        batch_item_send_reply(actor, item);
+        command_send_reply(actor, item);
     } else if (batch_item_is_hopeless(actor, item)) {
-        batch_item_reject(actor, item);
+        command_reject(actor, item);
     } else {
         return true;
     }
@@ -274,7 +274,7 @@ static void step(struct actor *actor)
     membership_reply_to_discovery(actor);
     actor->has_unsent = !bus_flush(actor->bus);
     if (actor->reply_queue != NULL)
-        actor_send_replies(actor);
+        command_send_slow_replies(actor);
     do_upkeep(actor);
 }
 

@@ -152,17 +152,18 @@ void batch_run(struct actor *actor, struct batch_item **items, size_t n);
 
 /* -- command.c ------------------------------------------------------------------------------- */
 
-void batch_item_send_reply(struct actor *actor, struct batch_item *item);
+void command_send_reply(struct actor *actor, struct batch_item *item);
 /* Drops it without a reply. */
-void batch_item_drop(struct actor *actor, struct batch_item *item);
+void command_drop(struct actor *actor, struct batch_item *item);
 /* Replies that nothing was started: its deadline has passed, or will have. */
-void batch_item_expire(struct actor *actor, struct batch_item *item);
-void batch_item_reject(struct actor *actor, struct batch_item *item);
+void command_expire(struct actor *actor, struct batch_item *item);
+void command_reject(struct actor *actor, struct batch_item *item);
 /* The same of a message that was not taken from the queue, because that is full. */
-void actor_reject(struct actor *actor, const struct waiting *waiting);
+void command_reject_message(struct actor *actor, const struct waiting *waiting);
 /* Puts it into the slow lane, or rejects it when that is full. */
-void actor_hand_over(struct actor *actor, const struct uuid *organization, struct waiting waiting);
+void command_hand_over(struct actor *actor, const struct uuid *organization,
+                       struct waiting waiting);
 /* Sends the replies of the slow lane, as long as the bus' socket takes them. */
-void actor_send_replies(struct actor *actor);
+void command_send_slow_replies(struct actor *actor);
 
 #endif

@@ -25,7 +25,7 @@ enum {
 static void refuse_for_now(struct actor *actor, struct batch_item *item)
 {
     batch_item_fail(item, OUTCOME_UNAVAILABLE);
-    batch_item_send_reply(actor, item);
+    command_send_reply(actor, item);
 }
 
 /* The link was lost, or the server could not serve. What cannot have changed anything of the
@@ -36,7 +36,7 @@ static void reply_lost(struct actor *actor, struct batch_item *item, enum status
         st == ST_UNCERTAIN && item->command.handler->writes && item->status == ST_OK;
 
     batch_item_fail(item, may_have_written ? OUTCOME_UNCERTAIN : OUTCOME_UNAVAILABLE);
-    batch_item_send_reply(actor, item);
+    command_send_reply(actor, item);
 }
 
 /* The first try again is with the next batch, and each one a little later than the one before: who
@@ -84,7 +84,7 @@ static void drop_recorded(struct actor *actor, struct batch_item *item)
     LOG(LOG_INFO, "request was already answered and recorded; not run again",
         log_str("route", item->command.handler->subject), log_slice("request_id", item->request_id),
         log_trace(item->command.traceparent));
-    batch_item_drop(actor, item);
+    command_drop(actor, item);
 }
 
 /* Other commands that need the rows that this one did not get would not get them either. */
@@ -103,7 +103,7 @@ static size_t keep_unexpired(struct actor *actor, struct batch_item **items, siz
 
     for (size_t i = 0; i < n; i++)
         if (batch_item_is_expired(items[i]))
-            batch_item_expire(actor, items[i]);
+            command_expire(actor, items[i]);
         else
             items[kept++] = items[i];
     return kept;
@@ -125,7 +125,7 @@ static void reply_to_settled(struct actor *actor, struct batch_item **items, siz
         else if (items[i]->status == ST_RETRY)
             defer(actor, items[i]);
         else
-            batch_item_send_reply(actor, items[i]);
+            command_send_reply(actor, items[i]);
     bus_push(actor->bus);
 }
 

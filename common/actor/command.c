@@ -191,7 +191,7 @@ static void end_span(struct batch_item *item, const char *outcome, bool has_fail
     span_end(span);
 }
 
-void batch_item_send_reply(struct actor *actor, struct batch_item *item)
+void command_send_reply(struct actor *actor, struct batch_item *item)
 {
     struct command *command = &item->command;
     const struct headers headers = headers_of(actor, command);
@@ -211,7 +211,7 @@ void batch_item_send_reply(struct actor *actor, struct batch_item *item)
         log_int("took_us", took_us));
     end_span(item, outcome_name(command->outcome), outcome_http_status(command->outcome) >= 500,
              took_us);
-    batch_item_drop(actor, item);
+    command_drop(actor, item);
 }
 
 /* What it cost, and what the transactions did that failed because of it. What was not begun has cost
@@ -235,10 +235,10 @@ static void hand_over_all(struct actor *actor, struct flow *flow)
     struct waiting waiting;
 
     while (fair_queue_remove(&actor->queue, flow, &waiting))
-        actor_hand_over(actor, fair_queue_organization(flow), waiting);
+        command_hand_over(actor, fair_queue_organization(flow), waiting);
 }
 
-void batch_item_drop(struct actor *actor, struct batch_item *item)
+void command_drop(struct actor *actor, struct batch_item *item)
 {
     struct flow *const flow = item->waiting.flow;
     const int64_t now_us = clock_mono_us();
@@ -265,7 +265,7 @@ static void reply_busy(struct actor *actor, const struct waiting *waiting)
 }
 
 /* Who asked may still be there, and it is good to know that nothing was done. */
-void batch_item_expire(struct actor *actor, struct batch_item *item)
+void command_expire(struct actor *actor, struct batch_item *item)
 {
     metric_add(actor->metrics->expired, 1);
     end_span(item, "expired", true, clock_mono_us() - item->waiting.since_us);
@@ -273,17 +273,17 @@ void batch_item_expire(struct actor *actor, struct batch_item *item)
         log_str("route", item->command.handler->subject), log_slice("request_id", item->request_id),
         log_trace(item->command.traceparent));
     reply_busy(actor, &item->waiting);
-    batch_item_drop(actor, item);
+    command_drop(actor, item);
 }
 
-void batch_item_reject(struct actor *actor, struct batch_item *item)
+void command_reject(struct actor *actor, struct batch_item *item)
 {
     metric_add(actor->metrics->expired, 1);
     reply_busy(actor, &item->waiting);
-    batch_item_drop(actor, item);
+    command_drop(actor, item);
 }
 
-void actor_reject(struct actor *actor, const struct waiting *waiting)
+void command_reject_message(struct actor *actor, const struct waiting *waiting)
 {
     metric_add(actor->metrics->busy, 1);
     reply_busy(actor, waiting);
@@ -292,18 +292,18 @@ void actor_reject(struct actor *actor, const struct waiting *waiting)
 }
 
 /* What was put back is tried there as if for the first time. */
-void actor_hand_over(struct actor *actor, const struct uuid *organization, struct waiting waiting)
+void command_hand_over(struct actor *actor, const struct uuid *organization, struct waiting waiting)
 {
     waiting.n_tries = 0;
     waiting.reply_queue = actor->reply_queue;
     if (slow_lane_put(actor->slow_lane, organization, &waiting))
         return;
     waiting.reply_queue = NULL;
-    actor_reject(actor, &waiting);
+    command_reject_message(actor, &waiting);
 }
 
 /* As long as some of one waits for the socket, the next is not begun. */
-void actor_send_replies(struct actor *actor)
+void command_send_slow_replies(struct actor *actor)
 {
     struct bus_message *reply;
 
