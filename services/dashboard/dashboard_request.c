@@ -221,11 +221,14 @@ struct str dashboard_token_body(struct dashboard_request *request)
 {
     struct buf buf;
 
+    if (request->token_body.p != NULL)
+        return request->token_body;
     buf_init(&buf, &request->http.arena, 128);
     buf_char(&buf, '{');
     json_add_text(&buf, "token_hash", str_of(request->token_hash));
     buf_char(&buf, '}');
-    return buf_str(&buf);
+    request->token_body = buf_str(&buf);
+    return request->token_body;
 }
 
 bool dashboard_request_check(struct dashboard_request *request, call_fn on_end)

@@ -42,6 +42,7 @@ struct dashboard_request {
     struct str query; /* what follows the question mark, or STR_NONE */
     struct str token; /* the session's, or STR_NONE */
     char token_hash[2 * SHA256_BYTES + 1];
+    struct str token_body; /* see dashboard_token_body(); STR_NONE: not written yet */
     struct share *session_share, *organization_share; /* of what it takes; NULL: not yet */
     struct door_place place;                          /* of what brings a password */
     struct identity who;
@@ -58,7 +59,8 @@ struct dashboard *dashboard_of(const struct dashboard_request *request);
 /* The handler of all requests. */
 int dashboard_request_begin(h2o_handler_t *handler, h2o_req_t *req);
 
-/* The body of a command about the session of the request, {token_hash}. */
+/* The body of a command about the session of the request, {token_hash}. It is written once: an
+   export asks for it before each step, however many there are. */
 struct str dashboard_token_body(struct dashboard_request *request);
 /* Asks whose session it is; on_end is to call dashboard_request_learn(). False: it cannot be asked
    now. */

@@ -2,6 +2,7 @@
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <string.h>
 
 Test(endpoints, are_shown_without_what_follows_the_host)
 {
@@ -42,4 +43,21 @@ Test(endpoints, are_not_shown_at_all_unless_they_are_a_list_of_objects)
 
     for (size_t i = 0; i < ARRAY_SIZE(odd); i++)
         cr_expect_null(endpoints_without_paths(str_of(odd[i])), "%s", odd[i]);
+}
+
+enum { ARENA_MAX = 256 * 1024 }; /* as edge_request_begin() has it */
+
+Test(dashboard_request, of_a_long_export_may_check_its_session_any_number_of_times)
+{
+    struct dashboard_request request = {.token = STR_NONE};
+
+    memset(request.token_hash, 'a', sizeof(request.token_hash) - 1);
+    arena_init(&request.http.arena, ARENA_MAX);
+    for (int step = 0; step < 3000; step++) {
+        struct str body = dashboard_token_body(&request);
+
+        cr_assert(str_starts(body, STR("{\"token_hash\":\"aaaa")));
+        cr_assert_eq(body.n, sizeof("{\"token_hash\":\"\"}") - 1 + sizeof(request.token_hash) - 1);
+    }
+    arena_release(&request.http.arena);
 }
