@@ -115,6 +115,25 @@ Test(run_tests, fails_when_fewer_tests_ran_than_the_sources_hold)
     cr_expect_eq(run_tests(""), 1, "no test ran");
 }
 
+/* Criterion's status is 0 then. */
+Test(run_tests, fails_when_what_a_test_has_run_after_it_fails)
+{
+    make_program("unit/x",
+                 "echo \"[----] tests/a.c:3: Assertion Failed\"; " CRITERION("2", "2", "0"));
+    cr_expect_eq(run_tests(UNIT), 1);
+    expect_said("a.c:3: Assertion Failed");
+    expect_said("ended with 1 failed after a test");
+    expect_said("^2 passed, 1 failed$");
+    make_program("unit/x", "echo '[----] Warning! The test `x::a` exited during its setup or"
+                           " teardown.'; " CRITERION("2", "2", "0"));
+    cr_expect_eq(run_tests(UNIT), 1);
+    expect_said("exited during its setup or teardown");
+    make_program("unit/x",
+                 "echo \"[----] tests/a.c:3: Assertion Failed\"; " CRITERION("2", "1", "1"));
+    cr_expect_eq(run_tests(UNIT), 1);
+    expect_said("^1 passed, 1 failed$");
+}
+
 Test(run_tests, fails_when_a_test_is_skipped_that_has_no_reason_to)
 {
     must_do("mkdir -p $TREE/tests/api && cd $TREE && printf \"import { test } from 'node:test';\\n"
