@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/crypto/crypto.h"
 #include "proto/headers.h"
 #include "proto/subject.h"
@@ -23,12 +24,20 @@ static void set_up(void)
 
 TestSuite(api_request, .init = set_up, .fini = fake_close);
 
-/* A request whose key access knows, and that has its quota. */
-static struct fake_request *get_with_quota(const char *path)
+/* A request whose key access knows. */
+static struct fake_request *get_with_key(const char *path)
 {
     struct fake_request *request = fake_get(path, bearer);
 
     fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "ok", fake_record);
+    return request;
+}
+
+/* And that has its quota. */
+static struct fake_request *get_with_quota(const char *path)
+{
+    struct fake_request *request = get_with_key(path);
+
     fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok", GRANT);
     return request;
 }
@@ -127,9 +136,8 @@ Test(api_request, that_fails_a_check_is_recorded_with_its_refusal)
 
 Test(api_request, over_the_limit_is_recorded_and_told_when_to_come_back)
 {
-    struct fake_request *request = fake_get(PING, bearer);
+    struct fake_request *request = get_with_key(PING);
 
-    fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "ok", fake_record);
     fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok",
                "{\"granted\":0,\"key_left\":0,\"organization_left\":900}");
     fake_pass_ms(3000);
@@ -153,7 +161,7 @@ Test(api_request, that_its_service_could_not_record_is_recorded_before_the_answe
 {
     struct fake_request *request = get_with_quota(CONVERSATION);
 
-    fake_reply_recorded(fake_call(SUBJECT_CONVERSATION_GET), "ok", "{\"a\":1}", "no");
+    fake_reply_unrecorded(fake_call(SUBJECT_CONVERSATION_GET), "ok", "{\"a\":1}", NULL);
     cr_expect_eq(request->status, 0);
     cr_expect(is_recorded_as("200"));
     fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
@@ -215,9 +223,8 @@ Test(api_request, waits_until_it_is_known_whether_a_silent_bus_is_there)
 
 Test(api_request, sends_its_command_when_the_bus_is_there_again)
 {
-    struct fake_request *request = fake_get(CONVERSATION, bearer);
+    struct fake_request *request = get_with_key(CONVERSATION);
 
-    fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "ok", fake_record);
     fake_bus = FAKE_BUS_SILENT;
     fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok", GRANT);
     cr_expect_eq(request->status, 0);
@@ -245,30 +252,51 @@ Test(api_request, that_is_late_before_its_key_is_known_is_not_recorded)
 
 Test(api_request, that_is_late_for_its_quota_is_recorded_as_unavailable)
 {
-    struct fake_request *request = fake_get(PING, bearer);
+    struct fake_request *request = get_with_key(PING);
 
-    fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "ok", fake_record);
     fake_be_late(request);
     cr_expect(is_recorded_as("503"));
+    fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok", GRANT);
     fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
     cr_expect_eq(request->status, 503);
+    cr_expect_eq(fake_count(SUBJECT_AUDIT_APPEND), 1);
+}
+
+Test(api_request, that_is_late_for_its_quota_without_a_bus_has_failed)
+{
+    struct fake_request *request = get_with_key(PING);
+
+    fake_bus = FAKE_BUS_AWAY;
+    fake_be_late(request);
+    cr_expect_eq(request->status, 503);
+    fake_end(fake_call(SUBJECT_ACCESS_QUOTA), CALL_LOST);
 }
 
 Test(api_request, whose_command_is_late_may_have_been_carried_out)
 {
     struct fake_request *request = get_with_quota(CONVERSATION);
+    struct fake_call *call = fake_call(SUBJECT_CONVERSATION_GET);
 
     fake_be_late(request);
-    cr_expect(is_recorded_as("500"));
+    fake_reply(call, "ok", "{}");
+    cr_expect(is_recorded_as("500"), "whatever its reply says");
     fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
+    cr_expect_eq(request->status, 500);
+}
+
+Test(api_request, whose_command_and_entry_are_late_may_have_been_carried_out)
+{
+    struct fake_request *request = get_with_quota(CONVERSATION);
+
+    fake_be_late(request);
+    fake_be_late(request);
     cr_expect_eq(request->status, 500);
 }
 
 Test(api_request, whose_command_was_never_sent_has_done_nothing)
 {
-    struct fake_request *request = fake_get(CONVERSATION, bearer);
+    struct fake_request *request = get_with_key(CONVERSATION);
 
-    fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "ok", fake_record);
     fake_bus = FAKE_BUS_SILENT;
     fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok", GRANT);
     fake_bus = FAKE_BUS_ANSWERS;
@@ -280,12 +308,55 @@ Test(api_request, whose_command_was_never_sent_has_done_nothing)
 Test(api_request, has_the_rest_of_its_time_to_be_recorded)
 {
     struct fake_request *request = get_with_quota(PING);
+    struct fake_call *call = fake_call(SUBJECT_AUDIT_APPEND);
 
+    fake_be_late(request);
+    cr_expect_eq(request->status, 0);
+    cr_expect_eq(request->late_us - clock_mono_us(), EDGE_REQUEST_RECORD_MS * 1000);
+    fake_be_late(request);
+    cr_expect_eq(request->status, 503);
+    fake_reply(call, "ok", "");
+    cr_expect_eq(request->status, 503, "it is answered once");
+}
+
+Test(api_request, that_is_late_while_it_is_not_known_whether_the_bus_is_there_has_failed)
+{
+    struct fake_request *request;
+
+    fake_bus = FAKE_BUS_SILENT;
+    request = fake_get(PING, bearer);
+    fake_be_late(request);
+    cr_expect_eq(request->status, 503);
+    fake_bus = FAKE_BUS_ANSWERS;
+    wait_list_resume(&gateway.parked);
+    cr_expect_eq(fake_count(NULL), 0);
+}
+
+Test(api_request, is_recorded_when_the_bus_is_there_again)
+{
+    struct fake_request *request = get_with_key("/api/v1/nothing");
+
+    fake_bus = FAKE_BUS_SILENT;
+    fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok", GRANT);
+    cr_expect_eq(request->status, 0);
+    fake_bus = FAKE_BUS_ANSWERS;
+    wait_list_resume(&gateway.parked);
+    cr_expect(is_recorded_as("404"));
+}
+
+Test(api_request, that_cannot_be_recorded_in_time_has_failed)
+{
+    struct fake_request *request = get_with_key("/api/v1/nothing");
+
+    fake_bus = FAKE_BUS_SILENT;
+    fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok", GRANT);
     fake_be_late(request);
     cr_expect_eq(request->status, 0);
     fake_be_late(request);
     cr_expect_eq(request->status, 503);
 }
+
+/* -- its client leaves ----------------------------------------------------------------------- */
 
 Test(api_request, whose_client_leaves_waits_for_nothing)
 {

@@ -19,7 +19,8 @@ enum fake_bus fake_bus;
 static struct fake_call made[CALLS_MAX];
 static size_t n_calls, n_messages;
 static struct fake_request *requests[REQUESTS_MAX];
-static size_t n_requests;
+static uint8_t key_hashes[REQUESTS_MAX][SHA256_BYTES]; /* of those that have used a key */
+static size_t n_requests, n_key_hashes;
 static struct sockaddr_in client;
 static const struct networks nobody;
 static struct edge_options options = {.command_timeout_ms = COMMAND_MS, .trusted = &nobody};
@@ -46,7 +47,7 @@ void fake_pass_ms(int64_t ms)
 /* -- common/bus ------------------------------------------------------------------------------ */
 
 struct bus_message {
-    const char *outcome, *recorded, *organization_id, *body;
+    const char *outcome, *recorded, *contact, *body;
 };
 
 static struct bus_message *new_message(struct bus_message like)
@@ -70,7 +71,7 @@ struct str bus_message_header(struct bus_message *message, const char *name)
         return str_of(message->outcome);
     if (strcmp(name, HEADER_RECORDED) == 0)
         return str_of(message->recorded);
-    return strcmp(name, HEADER_ORGANIZATION) == 0 ? str_of(message->organization_id) : STR_NONE;
+    return strcmp(name, HEADER_CONTACT) == 0 ? str_of(message->contact) : STR_NONE;
 }
 
 void bus_message_free(struct bus_message *message)
@@ -164,24 +165,25 @@ struct str fake_header(const struct fake_call *call, const char *name)
     return STR_NONE;
 }
 
-static void end_call(struct fake_call *call, enum call_end end, struct bus_message *message)
+static void end_call(struct fake_call *call, enum call_end end, const struct bus_message *message)
 {
-    cr_assert_not(call->is_over, "%s is over", call->subject);
+    if (call->is_over)
+        return;
     call->is_over = true;
-    call->on_end(call->owner, end, message);
+    call->on_end(call->owner, end, message != NULL ? new_message(*message) : NULL);
 }
 
-void fake_reply_recorded(struct fake_call *call, const char *outcome, const char *body,
-                         const char *recorded)
+void fake_reply_unrecorded(struct fake_call *call, const char *outcome, const char *body,
+                           const char *contact)
 {
-    end_call(
-        call, CALL_REPLIED,
-        new_message((struct bus_message){.outcome = outcome, .recorded = recorded, .body = body}));
+    end_call(call, CALL_REPLIED,
+             &(struct bus_message){
+                 .outcome = outcome, .recorded = "no", .contact = contact, .body = body});
 }
 
 void fake_reply(struct fake_call *call, const char *outcome, const char *body)
 {
-    fake_reply_recorded(call, outcome, body, NULL);
+    end_call(call, CALL_REPLIED, &(struct bus_message){.outcome = outcome, .body = body});
 }
 
 void fake_end(struct fake_call *call, enum call_end end)
@@ -230,14 +232,21 @@ static h2o_conn_t conn = {.ctx = &gateway.edge.context, .callbacks = &callbacks}
 void h2o_timeout_link(h2o_loop_t *loop, h2o_timeout_t *timeout, h2o_timeout_entry_t *entry)
 {
     struct edge_request *http = H2O_STRUCT_FROM_MEMBER(struct edge_request, limit_timer, entry);
+    struct fake_request *request;
 
-    if (timeout != &gateway.edge.send_timeout)
-        ((struct fake_request *)http->req)->api =
-            H2O_STRUCT_FROM_MEMBER(struct api_request, http, http);
+    if (timeout == &gateway.edge.send_timeout)
+        return;
+    request = (struct fake_request *)http->req;
+    cr_assert_eq(request->late_us, 0, "a timer is linked twice");
+    request->api = H2O_STRUCT_FROM_MEMBER(struct api_request, http, http);
+    request->late_us = now_us + (int64_t)timeout->timeout * 1000;
 }
 
 void h2o_timeout_unlink(h2o_timeout_entry_t *entry)
 {
+    for (size_t i = 0; i < n_requests; i++)
+        if (requests[i]->api != NULL && entry == &requests[i]->api->http.limit_timer)
+            requests[i]->late_us = 0;
 }
 
 void h2o_start_response(h2o_req_t *req, h2o_generator_t *generator)
@@ -290,6 +299,8 @@ struct fake_request *fake_get(const char *path, const char *authorization)
         h2o_add_header_by_str(&req->pool, &req->headers, H2O_STRLIT("authorization"), 1, NULL,
                               authorization, strlen(authorization));
     (void)api_request_begin(NULL, req);
+    if (request->api->key != NULL)
+        memcpy(key_hashes[n_key_hashes++], request->api->key->hash, SHA256_BYTES);
     return request;
 }
 
@@ -311,6 +322,10 @@ struct str fake_response_header(const struct fake_request *request, const char *
 
 void fake_be_late(struct fake_request *request)
 {
+    cr_assert_neq(request->late_us, 0, "its time has no end");
+    if (now_us < request->late_us)
+        now_us = request->late_us;
+    request->late_us = 0;
     request->api->http.limit_timer.cb(&request->api->http.limit_timer);
 }
 
@@ -327,6 +342,8 @@ void fake_open(void)
     now_us = NOW_US;
     gateway_metrics_open();
     gateway.edge.options = &options;
+    gateway.edge.limit_timeouts[EDGE_REQUEST_LIMIT_COMMAND].timeout = COMMAND_MS;
+    gateway.edge.limit_timeouts[EDGE_REQUEST_LIMIT_RECORD].timeout = EDGE_REQUEST_RECORD_MS;
     send_budget_init(&gateway.edge.send_budget, SIZE_MAX);
     gateway.keys = key_cache_new(100, 100);
     gateway.throttle = throttle_new(3, 1);
@@ -334,6 +351,17 @@ void fake_open(void)
     h2o_linklist_init_anchor(&gateway.parked);
     key_usage_init(&gateway.usage);
     fake_client("192.0.2.1");
+}
+
+/* One that was forgotten meanwhile, which only one without users is, is made again. */
+static void expect_keys_given_back(void)
+{
+    for (size_t i = 0; i < n_key_hashes; i++) {
+        struct key *key = key_cache_get(gateway.keys, key_hashes[i]);
+
+        cr_expect_eq(key->users, 1, "a key was not given back %u times", key->users - 1);
+        key_cache_put(gateway.keys, key);
+    }
 }
 
 void fake_close(void)
@@ -344,9 +372,9 @@ void fake_close(void)
         free(requests[i]);
     }
     for (size_t i = 0; i < n_calls; i++)
-        if (!made[i].is_over)
-            fake_end(&made[i], CALL_LOST);
+        fake_end(&made[i], CALL_LOST);
     key_usage_finish(&gateway);
+    expect_keys_given_back();
     key_cache_free(gateway.keys);
     throttle_free(gateway.throttle);
     familiar_free(gateway.familiar);

@@ -52,10 +52,11 @@ struct fake_call *fake_call(const char *subject);
 /* STR_NONE: it has no such header. */
 struct str fake_header(const struct fake_call *call, const char *name);
 
-/* End it. `recorded` is the header of that name; NULL: none. */
+/* End it; nothing happens to one that is over, as when a reply comes too late. Unrecorded: by a
+   service that could not write its entry; `contact` is whom it found, NULL: nobody. */
 void fake_reply(struct fake_call *call, const char *outcome, const char *body);
-void fake_reply_recorded(struct fake_call *call, const char *outcome, const char *body,
-                         const char *recorded);
+void fake_reply_unrecorded(struct fake_call *call, const char *outcome, const char *body,
+                           const char *contact);
 void fake_end(struct fake_call *call, enum call_end end);
 
 /* A notice of access about an organization. */
@@ -77,7 +78,8 @@ extern const char fake_record_read[], fake_record_other[];
 struct fake_request {
     h2o_req_t req; /* first: the two are one */
     struct api_request *api;
-    int status; /* 0: no response yet */
+    int status;      /* 0: no response yet */
+    int64_t late_us; /* when its timer ends its time; 0: it has none */
     char body[1024];
 };
 
@@ -87,7 +89,7 @@ struct fake_request *fake_get(const char *path, const char *authorization);
 void fake_client(const char *address);
 /* The value of a header of the response, STR_NONE: it has none. */
 struct str fake_response_header(const struct fake_request *request, const char *name);
-/* The time of the request is over. */
+/* Time passes until that of the request is over. */
 void fake_be_late(struct fake_request *request);
 /* Its client has gone. */
 void fake_leave(struct fake_request *request);
