@@ -366,3 +366,56 @@ Test(api_request, whose_client_leaves_waits_for_nothing)
     fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "ok", fake_record);
     cr_expect_eq(fake_count(NULL), 1);
 }
+
+Test(api_request, whose_client_leaves_waits_for_no_quota)
+{
+    struct fake_request *request = get_with_key(PING);
+
+    fake_leave(request);
+    fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok", GRANT);
+    cr_expect_eq(fake_count(SUBJECT_AUDIT_APPEND), 0);
+}
+
+Test(api_request, whose_client_leaves_waits_for_no_reply)
+{
+    struct fake_request *request = get_with_quota(CONVERSATION);
+    struct fake_call *call = fake_call(SUBJECT_CONVERSATION_GET);
+
+    fake_leave(request);
+    fake_reply(call, "ok", "{}");
+    cr_expect_eq(fake_count(SUBJECT_AUDIT_APPEND), 0);
+}
+
+Test(api_request, whose_client_leaves_waits_for_no_entry)
+{
+    struct fake_request *request = get_with_quota(PING);
+    struct fake_call *call = fake_call(SUBJECT_AUDIT_APPEND);
+
+    fake_leave(request);
+    fake_reply(call, "ok", "");
+    cr_expect_eq(request->status, 0);
+}
+
+Test(api_request, whose_client_leaves_sends_no_command_when_the_bus_is_there_again)
+{
+    struct fake_request *request = get_with_key(CONVERSATION);
+
+    fake_bus = FAKE_BUS_SILENT;
+    fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok", GRANT);
+    fake_leave(request);
+    fake_bus = FAKE_BUS_ANSWERS;
+    wait_list_resume(&gateway.parked);
+    cr_expect_eq(fake_count(SUBJECT_CONVERSATION_GET), 0);
+}
+
+Test(api_request, whose_client_leaves_asks_for_no_key_when_the_bus_is_there_again)
+{
+    struct fake_request *request;
+
+    fake_bus = FAKE_BUS_SILENT;
+    request = fake_get(PING, bearer);
+    fake_leave(request);
+    fake_bus = FAKE_BUS_ANSWERS;
+    wait_list_resume(&gateway.parked);
+    cr_expect_eq(fake_count(NULL), 0);
+}
