@@ -111,6 +111,24 @@ Test(api_request, from_an_address_that_failed_too_often_is_told_to_wait)
     cr_expect_eq(fake_get(PING, bearer)->status, 0, "another may ask");
 }
 
+Test(api_request, beyond_those_that_are_served_at_a_time_is_shed)
+{
+    struct fake_request *request;
+
+    gateway.edge.requests = API_REQUESTS_MAX;
+    request = fake_get(PING, bearer);
+    cr_expect_eq(request->status, 503);
+    cr_expect(tells(request, "service_unavailable"));
+    cr_expect_eq(fake_count(NULL), 0);
+}
+
+Test(api_request, of_a_good_key_makes_its_network_familiar)
+{
+    const struct fake_request *request = get_with_key(PING);
+
+    cr_expect(familiar_holds(gateway.familiar, &request->api->http.client, clock_mono_us()));
+}
+
 /* -- the order of stages --------------------------------------------------------------------- */
 
 Test(api_request, is_answered_once_its_entry_is_committed)
@@ -130,6 +148,8 @@ Test(api_request, that_fails_a_check_is_recorded_with_its_refusal)
     struct fake_request *request = get_with_quota("/api/v1/nothing");
 
     cr_expect(is_recorded_as("404"));
+    cr_expect(
+        str_equal(fake_header(fake_call(SUBJECT_AUDIT_APPEND), HEADER_CODE), STR("not_found")));
     fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
     cr_expect_eq(request->status, 404);
 }
@@ -153,17 +173,37 @@ Test(api_request, that_its_service_has_recorded_is_answered_at_once)
 
     fake_reply(fake_call(SUBJECT_CONVERSATION_GET), "ok", "{\"a\":1}");
     cr_expect_eq(request->status, 200);
+    cr_expect_eq(request->api->key->tally.outcomes[USAGE_ALLOWED], 1);
     cr_expect_str_eq(request->body, "{\"a\":1}");
     cr_expect_eq(fake_count(SUBJECT_AUDIT_APPEND), 0);
+}
+
+Test(api_request, says_in_its_command_what_its_key_may_do)
+{
+    (void)get_with_quota(CONVERSATION);
+    cr_expect(
+        str_equal(fake_header(fake_call(SUBJECT_CONVERSATION_GET), HEADER_SCOPE), STR("full")));
+}
+
+Test(api_request, says_in_its_command_that_its_key_may_only_read)
+{
+    (void)fake_get(CONVERSATION, bearer);
+    fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "ok", fake_record_read);
+    fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok", GRANT);
+    cr_expect(
+        str_equal(fake_header(fake_call(SUBJECT_CONVERSATION_GET), HEADER_SCOPE), STR("read")));
 }
 
 Test(api_request, that_its_service_could_not_record_is_recorded_before_the_answer)
 {
     struct fake_request *request = get_with_quota(CONVERSATION);
 
-    fake_reply_unrecorded(fake_call(SUBJECT_CONVERSATION_GET), "ok", "{\"a\":1}", NULL);
+    fake_reply_unrecorded(fake_call(SUBJECT_CONVERSATION_GET), "ok", "{\"a\":1}", FAKE_CONTACT);
     cr_expect_eq(request->status, 0);
     cr_expect(is_recorded_as("200"));
+    cr_expect(
+        str_equal(fake_header(fake_call(SUBJECT_AUDIT_APPEND), HEADER_CONTACT), STR(FAKE_CONTACT)));
+    cr_expect_null(fake_header(fake_call(SUBJECT_AUDIT_APPEND), HEADER_CODE).p);
     fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
     cr_expect_str_eq(request->body, "{\"a\":1}");
 }

@@ -67,6 +67,7 @@ void fake_invalidate(const char *organization_id);
 #define FAKE_ORGANIZATION "0190a000-0000-7000-8000-00000000000a"
 #define FAKE_API_KEY      "0190a000-0000-7000-8000-00000000000b"
 #define FAKE_OTHER        "0190a000-0000-7000-8000-00000000000c"
+#define FAKE_CONTACT      "0190a000-0000-7000-8000-00000000000d"
 
 /* What access says of a good key of FAKE_ORGANIZATION. */
 extern const char fake_record[];
