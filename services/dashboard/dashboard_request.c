@@ -291,7 +291,7 @@ static void note_foreign(const struct dashboard_request *request, enum outcome o
     metric_add(dashboard_metrics.foreign, 1);
     LOG(LOG_INFO, "request refused: not sent by a page of the dashboard",
         log_str("request_id", request->http.id), log_trace(str_of(request->http.traceparent)),
-        log_str("outcome", outcome_name(outcome)), log_str("client", client));
+        log_str("reason", outcome_code(outcome)), log_str("client", client));
 }
 
 static void read_token(struct dashboard_request *request)

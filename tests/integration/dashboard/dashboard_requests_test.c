@@ -125,6 +125,33 @@ Test(dashboard_requests, of_other_sites_are_refused)
     EXPECT_ALL(foreign);
 }
 
+static bool is_logged(void *request_id)
+{
+    FILE *log = fopen(format("%s/log/dashboard-0.log", stack_setting("RUN_DIR")), "re");
+    char line[8192];
+    bool found = false;
+
+    cr_assert_not_null(log);
+    while (!found && fgets(line, sizeof(line), log) != NULL)
+        found = strstr(line, "not sent by a page of the dashboard") != NULL &&
+                strstr(line, request_id) != NULL &&
+                strstr(line, "\"reason\":\"forbidden_origin\"") != NULL;
+    fclose(log);
+    return found;
+}
+
+Test(dashboard_requests, of_other_sites_are_logged_with_the_reason)
+{
+    struct client_response *response;
+
+    open_session();
+    response = dashboard_client_send(&(struct dashboard_client_request){
+        .method = "POST", .path = KEYS, .body = KEY, .session = &session, .origin = "null"});
+    expect_error(response, FOREIGN, NULL);
+    cr_assert_neq(response->request_id[0], '\0');
+    cr_assert(stack_wait(is_logged, response->request_id, 30000));
+}
+
 /* -- without the session's token --------------------------------------------------------------- */
 
 #define NO_TOKEN 403, "invalid_csrf_token"
