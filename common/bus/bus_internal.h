@@ -5,6 +5,9 @@
  * link.c     dialing, adopting, letting go, and the callbacks by which nats.c tells of the link
  * mailbox.c  subscriptions and the messages that come from them
  * request.c  publishing; requests and their replies; requests that block
+ *
+ * Threads  The owner's, but for the dialer, which makes one connection and ends, and those of nats.c,
+ *          on which its callbacks run. What these write is atomic, or under `link_lock`.
  */
 #ifndef COMMON_BUS_BUS_INTERNAL_H
 #define COMMON_BUS_BUS_INTERNAL_H

@@ -3,6 +3,7 @@
  *
  * Owns     Values stay where they are; what has to be written out first lives in the arena.
  * Threads  One thread at a time.
+ * Fails    Only db_once(), as db_commit() does. More than PARAMS_MAX parameters are a mistake of ours.
  */
 #ifndef COMMON_DB_PARAMS_H
 #define COMMON_DB_PARAMS_H

@@ -6,6 +6,7 @@
  *          dashboard. The response to a HEAD has no body.
  * Owns     Nothing; all texts must live as long as the request.
  * Threads  The loop's, where nothing else is said.
+ * Fails    Never: a client that is gone, or does not read, ends the request (edge_request.h).
  */
 #ifndef COMMON_HTTP_RESPONSE_H
 #define COMMON_HTTP_RESPONSE_H

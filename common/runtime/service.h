@@ -9,6 +9,7 @@
  * What     A program (program.h) of actors: DATABASE_URL and ACTORS are its settings, besides the
  *          service's. After a signal the actors stop taking commands and finish those that wait.
  * Threads  As program.h.
+ * Fails    As program.h; open() and start() of the service's own say by their status that they did.
  */
 #ifndef COMMON_RUNTIME_SERVICE_H
 #define COMMON_RUNTIME_SERVICE_H
