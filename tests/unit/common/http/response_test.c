@@ -1,16 +1,52 @@
 #include "common/http/response.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "common/http/edge.h"
+
+static struct edge_options options;
+static struct edge edge;
+static h2o_pathconf_t path; /* without filters */
 static h2o_req_t req;
 static struct edge_request http;
 
+/* Where h2o hands over what it sends: the end of its chain of filters. */
+static char sent[2 * SEND_BUDGET_SMALLEST];
+static h2o_send_state_t state;
+
+static void on_send(h2o_ostream_t *self, h2o_req_t *from, h2o_iovec_t *parts, size_t n,
+                    h2o_send_state_t state_)
+{
+    size_t length = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        cr_assert_lt(length + parts[i].len, sizeof(sent));
+        memcpy(sent + length, parts[i].base, parts[i].len);
+        length += parts[i].len;
+    }
+    sent[length] = '\0';
+    state = state_;
+}
+
+static h2o_ostream_t end_of_filters = {.do_send = on_send};
+
 static void set_up(void)
 {
-    req = (h2o_req_t){.version = 0x101};
+    edge = (struct edge){.options = &options, .context = {.loop = h2o_evloop_create()}};
+    h2o_timeout_init(edge.context.loop, &edge.send_timeout, 1000);
+    send_budget_init(&edge.send_budget, 4 * SEND_BUDGET_SMALLEST);
+    req = (h2o_req_t){.version = 0x101,
+                      .pathconf = &path,
+                      .res = {.content_length = SIZE_MAX},
+                      .http1_is_persistent = 1,
+                      ._ostr_top = &end_of_filters};
+    req.input.method = h2o_iovec_init(H2O_STRLIT("GET"));
     h2o_mem_init_pool(&req.pool);
-    http = (struct edge_request){.req = &req, .id = "0190a000-0000-7000-8000-000000000001"};
+    http = (struct edge_request){
+        .edge = &edge, .req = &req, .id = "0190a000-0000-7000-8000-000000000001"};
     arena_init(&http.arena, 4096);
 }
 
@@ -18,6 +54,9 @@ static void tear_down(void)
 {
     arena_release(&http.arena);
     h2o_mem_clear_pool(&req.pool);
+    h2o_timeout_unlink(&http.send_timer);
+    h2o_timeout_dispose(edge.context.loop, &edge.send_timeout);
+    h2o_evloop_destroy(edge.context.loop);
 }
 
 TestSuite(response, .init = set_up, .fini = tear_down);
@@ -81,4 +120,110 @@ Test(response, has_a_reason_for_each_status)
 {
     cr_expect_str_eq(reason_of(404), "Not Found");
     cr_expect_str_eq(reason_of(999), "Internal Server Error");
+}
+
+/* -- sending --------------------------------------------------------------------------------- */
+
+static void send_with(int status, const char *body)
+{
+    const struct response_form form = {.is_capitalized = true};
+
+    strcpy(sent, "nothing");
+    response_begin(&http, &form, status, "application/json", "no-store");
+    response_send(&http, str_of(body));
+    cr_expect_eq(state, H2O_SEND_STATE_FINAL);
+    cr_expect(h2o_timeout_is_linked(&http.send_timer), "a client that does not read is cut off");
+}
+
+Test(response, is_sent_with_its_length)
+{
+    send_with(200, "{\"a\":1}");
+    cr_expect_str_eq(sent, "{\"a\":1}");
+    cr_expect_eq(req.res.content_length, 7);
+}
+
+Test(response, has_an_envelope_around_errors)
+{
+    static const char wanted[] =
+        "{\"type\":\"error.list\",\"request_id\":\"0190a000-0000-7000-8000-000000000001\","
+        "\"errors\":[{\"code\":\"x\"}]}";
+
+    send_with(400, "[{\"code\":\"x\"}]");
+    cr_expect_str_eq(sent, wanted);
+    cr_expect_eq(req.res.content_length, sizeof(wanted) - 1);
+}
+
+Test(response, has_no_body_for_a_head_but_its_length)
+{
+    req.input.method = h2o_iovec_init(H2O_STRLIT("HEAD"));
+    send_with(200, "{\"a\":1}");
+    cr_expect_str_eq(sent, "");
+    cr_expect_eq(req.res.content_length, 7);
+}
+
+Test(response, has_neither_body_nor_length_where_nothing_was_modified)
+{
+    send_with(304, "{\"a\":1}");
+    cr_expect_str_eq(sent, "");
+    cr_expect_eq(req.res.content_length, SIZE_MAX);
+}
+
+Test(response, counts_against_the_send_budget_what_is_sent)
+{
+    static char large[SEND_BUDGET_SMALLEST + 1];
+
+    memset(large, 'x', sizeof(large) - 1);
+    send_with(200, large);
+    cr_expect_eq(edge.send_budget.n, sizeof(large) - 1);
+    send_budget_remove(&edge.send_budget, &http.unsent);
+    req.input.method = h2o_iovec_init(H2O_STRLIT("HEAD"));
+    send_with(200, large);
+    cr_expect_eq(edge.send_budget.n, 0);
+}
+
+Test(response, that_is_streamed_ends_its_connection_where_there_are_no_chunks)
+{
+    static h2o_generator_t generator;
+
+    response_stream(&http, &generator);
+    cr_expect_eq(req.http1_is_persistent, 1);
+    cr_expect(h2o_timeout_is_linked(&http.send_timer));
+    req._generator = NULL;
+    req.version = 0x100;
+    response_stream(&http, &generator);
+    cr_expect_eq(req.http1_is_persistent, 0);
+}
+
+/* -- the log --------------------------------------------------------------------------------- */
+
+/* What the log says of a response with this status; "": nothing. */
+static const char *logged(int status, bool logs_all)
+{
+    static char line[4096];
+    const struct log_field own = log_str("route", "search");
+    int ends[2];
+    ssize_t n;
+
+    cr_assert_eq(pipe2(ends, O_NONBLOCK), 0);
+    cr_assert_geq(dup2(ends[1], STDERR_FILENO), 0);
+    log_open("testing", NULL, LOG_DEBUG);
+    options.logs_all = logs_all;
+    response_log(&http, status, &own, 1);
+    n = read(ends[0], line, sizeof(line) - 1);
+    line[n > 0 ? n : 0] = '\0';
+    close(ends[0]);
+    close(ends[1]);
+    return line;
+}
+
+Test(response, is_logged_when_it_failed_on_our_side_or_all_are)
+{
+    const char *line = logged(500, false);
+
+    cr_expect_not_null(strstr(line, "\"level\":\"warning\""), "%s", line);
+    cr_expect_not_null(strstr(line, http.id), "%s", line);
+    cr_expect_not_null(strstr(line, "\"status\":500"), "%s", line);
+    cr_expect_not_null(strstr(line, "\"route\":\"search\""), "%s", line);
+    cr_expect_str_eq(logged(499, false), "");
+    cr_expect_not_null(strstr(logged(200, true), "\"level\":\"debug\""));
 }
