@@ -422,6 +422,7 @@ static struct slow_lane *find_slow_lane(const struct actor_options *options)
 struct actor *actor_start(const struct actor_options *options)
 {
     struct actor *actor = zeroed(1, sizeof(*actor));
+    int failed;
 
     read_options(actor, options);
     actor->slow_lane = find_slow_lane(&actor->options);
@@ -441,7 +442,8 @@ struct actor *actor_start(const struct actor_options *options)
         slow_lane_wakes(actor->slow_lane, actor->bus);
     else if (actor->slow_lane != NULL)
         actor->reply_queue = reply_queue_new(actor->slow_lane, actor->bus);
-    must(pthread_create(&actor->thread, NULL, run, actor) == 0);
+    failed = pthread_create(&actor->thread, NULL, run, actor);
+    must(failed == 0);
     return actor;
 }
 
@@ -463,9 +465,12 @@ void actor_stop(struct actor *actor)
 
 void actor_free(struct actor *actor)
 {
+    int failed;
+
     if (actor == NULL)
         return;
     actor_stop(actor);
-    must(pthread_join(actor->thread, NULL) == 0);
+    failed = pthread_join(actor->thread, NULL);
+    must(failed == 0);
     release(actor);
 }

@@ -226,6 +226,7 @@ enum status sealer_start(const struct process *process, const struct audit_keys 
                          int64_t retention_months)
 {
     struct sealer *self = calloc(1, sizeof(*self));
+    int failed;
 
     must(self != NULL && sealer == NULL);
     arena_init(&self->arena, MEMORY_MAX);
@@ -240,16 +241,20 @@ enum status sealer_start(const struct process *process, const struct audit_keys 
     self->retention.months = retention_months;
     self->sealed_until_us = clock_us();
     self->metrics = sealer_metrics_make();
-    must(pthread_create(&self->thread, NULL, run, self) == 0);
+    failed = pthread_create(&self->thread, NULL, run, self);
+    must(failed == 0);
     sealer = self;
     return ST_OK;
 }
 
 void sealer_stop(void)
 {
+    int failed;
+
     atomic_store(&sealer->is_stopping, true);
     bus_wake(sealer->bus);
-    must(pthread_join(sealer->thread, NULL) == 0);
+    failed = pthread_join(sealer->thread, NULL);
+    must(failed == 0);
     release(sealer);
     sealer = NULL;
 }

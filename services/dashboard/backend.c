@@ -221,6 +221,13 @@ static const struct {
     {HOLD_LIMIT, "rate_limit", NULL},
 };
 
+static void set(json_t *body, const char *name, json_t *value)
+{
+    const int failed = json_object_set_new(body, name, value);
+
+    must(failed == 0);
+}
+
 /* False: the request has been answered. */
 static bool add_all(struct dashboard_request *request, json_t *body)
 {
@@ -231,8 +238,8 @@ static bool add_all(struct dashboard_request *request, json_t *body)
             dashboard_response_invalid(&request->http, additions[i].name, "is set by the server");
             return false;
         }
-        must(additions[i].value == NULL ||
-             json_object_set_new(body, additions[i].name, additions[i].value(request)) == 0);
+        if (additions[i].value != NULL)
+            set(body, additions[i].name, additions[i].value(request));
     }
     return true;
 }
@@ -250,13 +257,15 @@ static bool add_range(struct dashboard_request *request, json_t *body)
         return true;
     for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
         int64_t until = (clock_us() / 1000000 / ranges[i].step + 1) * ranges[i].step;
+        int failed;
 
         if (!str_equal(given, str_of(ranges[i].name)))
             continue;
-        must(json_object_del(body, "range") == 0 &&
-             json_object_set_new(body, "since", json_integer(until - ranges[i].length)) == 0 &&
-             json_object_set_new(body, "until", json_integer(until)) == 0 &&
-             json_object_set_new(body, "step", json_integer(ranges[i].step)) == 0);
+        failed = json_object_del(body, "range");
+        must(failed == 0); /* it was found there */
+        set(body, "since", json_integer(until - ranges[i].length));
+        set(body, "until", json_integer(until));
+        set(body, "step", json_integer(ranges[i].step));
         return true;
     }
     dashboard_response_invalid(&request->http, "range", "must be 1h, 24h or 7d");

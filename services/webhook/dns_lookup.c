@@ -84,7 +84,9 @@ struct dns_lookups *dns_lookups_new(const char *servers)
     struct dns_lookups *lookups = calloc(1, sizeof(*lookups));
     int status;
 
-    must(lookups != NULL && ares_library_init(ARES_LIB_INIT_ALL) == ARES_SUCCESS);
+    must(lookups != NULL);
+    status = ares_library_init(ARES_LIB_INIT_ALL);
+    must(status == ARES_SUCCESS);
     status =
         ares_init_options(&lookups->channel, &options,
                           ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS);

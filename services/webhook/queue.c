@@ -383,6 +383,7 @@ bool queue_thread_end(struct queue_thread *self, struct queue_transaction *out)
 struct queue_thread *queue_thread_new(const struct queue_thread_options *options)
 {
     struct queue_thread *self = calloc(1, sizeof(*self));
+    int failed;
 
     must(self != NULL);
     self->options = *options;
@@ -396,21 +397,27 @@ struct queue_thread *queue_thread_new(const struct queue_thread_options *options
         free(self);
         return NULL;
     }
-    must(pthread_mutex_init(&self->lock, NULL) == 0);
-    must(pthread_cond_init(&self->changed, NULL) == 0);
-    must(pthread_create(&self->thread, NULL, run, self) == 0);
+    failed = pthread_mutex_init(&self->lock, NULL);
+    must(failed == 0);
+    failed = pthread_cond_init(&self->changed, NULL);
+    must(failed == 0);
+    failed = pthread_create(&self->thread, NULL, run, self);
+    must(failed == 0);
     return self;
 }
 
 void queue_thread_free(struct queue_thread *self)
 {
+    int failed;
+
     if (self == NULL)
         return;
     pthread_mutex_lock(&self->lock);
     self->is_stopping = true;
     pthread_cond_signal(&self->changed);
     pthread_mutex_unlock(&self->lock);
-    must(pthread_join(self->thread, NULL) == 0);
+    failed = pthread_join(self->thread, NULL);
+    must(failed == 0);
     pthread_cond_destroy(&self->changed);
     pthread_mutex_destroy(&self->lock);
     queue_free(self->queue);

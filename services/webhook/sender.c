@@ -397,6 +397,7 @@ static void release(struct sender *sender)
 struct sender *sender_start(const struct sender_options *options)
 {
     struct sender *sender = calloc(1, sizeof(*sender));
+    int failed;
 
     must(sender != NULL);
     sender->options = *options;
@@ -410,7 +411,8 @@ struct sender *sender_start(const struct sender_options *options)
         release(sender);
         return NULL;
     }
-    must(pthread_create(&sender->thread, NULL, run, sender) == 0);
+    failed = pthread_create(&sender->thread, NULL, run, sender);
+    must(failed == 0);
     return sender;
 }
 
@@ -424,8 +426,11 @@ bool sender_is_ready(struct sender *sender, char reason[128])
 
 void sender_stop(struct sender *sender)
 {
+    int failed;
+
     atomic_store(&sender->is_stopping, true);
     attempts_wake(sender->attempts);
-    must(pthread_join(sender->thread, NULL) == 0);
+    failed = pthread_join(sender->thread, NULL);
+    must(failed == 0);
     release(sender);
 }
