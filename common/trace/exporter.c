@@ -176,6 +176,7 @@ static bool perform(struct post *post)
 
 int post_send(struct post *post, struct str body, char error[256])
 {
+    CURLcode got = CURLE_OK;
     long status = 0;
     CURLMcode code;
 
@@ -185,9 +186,10 @@ int post_send(struct post *post, struct str body, char error[256])
     code = curl_multi_add_handle(post->multi, post->easy);
     must(code == CURLM_OK);
     if (perform(post))
-        must(curl_easy_getinfo(post->easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK);
+        got = curl_easy_getinfo(post->easy, CURLINFO_RESPONSE_CODE, &status);
     else
         snprintf(error, 256, "%.255s", post->why);
+    must(got == CURLE_OK);
     code = curl_multi_remove_handle(post->multi, post->easy);
     must(code == CURLM_OK);
     return (int)status;
