@@ -123,7 +123,7 @@ Test(check_drift, names_every_place_that_a_command_needs)
     add_line("proto/subject.def",
              "COMMAND(ACCESS_ORG_SUM, \"v1.access.org-sum\", GATEWAY | OPERATOR | DASHBOARD)");
     EXPECT("check-contract", "proto/asyncapi.yaml: lacks v1.access.org-sum of proto/subject.def",
-           "services/access/main.c: no route for v1.access.org-sum",
+           "services/access/main.c: no handler for v1.access.org-sum",
            "services/convctl/convctl_call.c: nothing sends v1.access.org-sum",
            "services/dashboard/action.def: nothing sends v1.access.org-sum",
            "services/gateway: nothing sends v1.access.org-sum",
@@ -136,7 +136,7 @@ Test(check_drift, names_every_place_that_has_a_command_no_more)
 {
     edit("proto/subject.def", "/^COMMAND\\(ACCESS_KEY_LIST,/d");
     EXPECT("check-contract", "proto/asyncapi.yaml: has v1.access.key-list, which",
-           "services/access/main.c: routes ACCESS_KEY_LIST, which",
+           "services/access/main.c: handles ACCESS_KEY_LIST, which",
            "services/convctl/convctl_call.c: sends ACCESS_KEY_LIST, which",
            "services/dashboard/action.def: sends ACCESS_KEY_LIST, which",
            "proto/README.md: has v1.access.key-list, which");
@@ -151,13 +151,13 @@ Test(check_drift, finds_who_sends_what_he_may_not_and_who_is_said_to)
            "services/dashboard/action.def: nothing sends v1.access.org-create");
 }
 
-Test(check_drift, finds_a_route_in_another_service_or_without_its_change)
+Test(check_drift, finds_a_handler_in_another_service_or_without_its_change)
 {
     edit("services/access/organization.c", "s/SUBJECT_ACCESS_ORG_GET/SUBJECT_WEBHOOK_DELIVERIES/");
     edit("services/webhook/delivery.c", "s/SUBJECT_WEBHOOK_DELIVERIES/SUBJECT_ACCESS_ORG_GET/");
     edit("services/webhook/endpoint.c", "s/CHANGE_ENDPOINT_DELETE/CHANGE_NONE/");
-    EXPECT("check-contract", "the route for v1.webhook.deliveries is in services/access/main.c",
-           "the route for v1.access.org-get is in services/webhook/main.c",
+    EXPECT("check-contract", "the handler for v1.webhook.deliveries is in services/access/main.c",
+           "the handler for v1.access.org-get is in services/webhook/main.c",
            "services/webhook/main.c: v1.webhook.endpoint-delete writes and has no change",
            "services/*/main.c, changes: lacks CHANGE_ENDPOINT_DELETE of proto/change.def");
 }
@@ -166,7 +166,7 @@ Test(check_drift, finds_a_handler_that_no_service_lists)
 {
     edit("services/search/main.c", "s/&search_conversations/NULL/");
     EXPECT("check-contract", "services/search/main.c: does not list search_conversations",
-           "services/search/main.c: no route for v1.search.conversations");
+           "services/search/main.c: no handler for v1.search.conversations");
 }
 
 Test(check_drift, finds_a_body_that_is_read_without_an_end_or_a_size_and_secrets_that_stay)
@@ -277,7 +277,7 @@ Test(check_drift, goes_on_where_one_file_cannot_be_read)
     add_line("proto/subject.def", "COMMAND(ACCESS_ORG_SUM, \"v1.access.org-sum\", OPERATOR)");
     cr_expect_eq(check("check-contract"), 1);
     cr_expect_not_null(strstr(output, "check_asyncapi: cannot go on"), "%s", output);
-    cr_expect_not_null(strstr(output, "services/access/main.c: no route for v1.access.org-sum"),
+    cr_expect_not_null(strstr(output, "services/access/main.c: no handler for v1.access.org-sum"),
                        "%s", output);
 }
 
