@@ -254,14 +254,14 @@ const struct command_handler access_authenticate = {
 
 /* -- quota ------------------------------------------------------------------------------------- */
 
-struct quota_request {
+struct quota_command {
     struct field_int window, want, key_limit, organization_limit;
 };
 
 #define COUNT_FIELD(text, member, from, to)                                                        \
     {                                                                                              \
         .name = (text), .kind = FIELD_INT, .required = true, .min = (from), .max = (to),           \
-        .offset = offsetof(struct quota_request, member)                                           \
+        .offset = offsetof(struct quota_command, member)                                           \
     }
 
 static const struct field quota_fields[] = {
@@ -276,7 +276,7 @@ static enum status quota_parse(struct command *command, void *service)
 {
     struct operator_query *query = operator_query_of(command, SQL_GRANT_QUOTA);
     const struct caller *caller = &command->caller;
-    const struct quota_request *body = command->input;
+    const struct quota_command *body = command->input;
 
     if (uuid_is_nil(&caller->api_key_id))
         return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, HEADER_API_KEY, "is required");
@@ -298,7 +298,7 @@ const struct command_handler access_quota = {
     .writes = true,
     .needs_organization = true,
     .fields = quota_fields,
-    .input_size = sizeof(struct quota_request),
+    .input_size = sizeof(struct quota_command),
     .parse = quota_parse,
     .query = operator_query,
     .reply = access_reply,

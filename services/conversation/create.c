@@ -6,7 +6,7 @@
 #include "services/conversation/body.h"
 #include "services/conversation/conversation.h"
 
-/* -- requests that share a statement ----------------------------------------------------------- */
+/* -- commands that share a statement ----------------------------------------------------------- */
 
 /* Absent equals absent. */
 static bool is_same(struct str a, struct str b)
@@ -30,7 +30,7 @@ static bool is_same_profile(const struct body_from *a, const struct body_from *b
     return is_same(a->name, b->name) && is_same(a->email, b->email) && is_same(a->phone, b->phone);
 }
 
-static bool may_share(const struct create_request *a, const struct create_request *b)
+static bool may_share(const struct create_command *a, const struct create_command *b)
 {
     const struct body_from *x = &a->body.from, *y = &b->body.from;
 
@@ -45,35 +45,35 @@ static bool may_share(const struct create_request *a, const struct create_reques
            !is_shared(x->phone, y->phone);
 }
 
-/* Whether `request` can join `group`; a contact that is there already is noted in *same. */
-static bool may_join(struct create_request *const *group, size_t n,
-                     const struct create_request *request, const struct create_request **same)
+/* Whether `create` can join `group`; a contact that is there already is noted in *same. */
+static bool may_join(struct create_command *const *group, size_t n,
+                     const struct create_command *create, const struct create_command **same)
 {
     *same = NULL;
     for (size_t i = 0; i < n; i++) {
-        if (!may_share(group[i], request))
+        if (!may_share(group[i], create))
             return false;
-        if (str_equal(group[i]->organization_id, request->organization_id) &&
-            names_same_contact(&group[i]->body.from, &request->body.from))
+        if (str_equal(group[i]->organization_id, create->organization_id) &&
+            names_same_contact(&group[i]->body.from, &create->body.from))
             *same = group[i];
     }
     return true;
 }
 
-size_t create_group(struct create_request *const *requests, size_t n)
+size_t create_group(struct create_command *const *creates, size_t n)
 {
-    const struct create_request *same;
+    const struct create_command *same;
     size_t i = 1;
 
-    while (i < n && may_join(requests, i, requests[i], &same)) {
+    while (i < n && may_join(creates, i, creates[i], &same)) {
         if (same != NULL)
-            requests[i]->new_contact_id = same->new_contact_id;
+            creates[i]->new_contact_id = same->new_contact_id;
         i++;
     }
     return i;
 }
 
-/* -- what becomes of a request ----------------------------------------------------------------- */
+/* -- what becomes of a command ----------------------------------------------------------------- */
 
 enum create_result create_decide(const struct create_found *found)
 {
@@ -130,7 +130,7 @@ static bool is_ids(int param)
 
 static enum status create_parse(struct command *command, void *service)
 {
-    struct create_request *create = ARENA_NEW(command->arena, struct create_request);
+    struct create_command *create = ARENA_NEW(command->arena, struct create_command);
     const struct body_from *from = &create->body.from;
     struct uuid id;
 
@@ -167,7 +167,7 @@ static void add_claims(struct db *db, const db_param params[PARAMETERS])
 }
 
 /* One statement for all of them; each remembers its row. */
-static void ask_group(struct create_request *const *group, size_t n, struct db *db,
+static void ask_group(struct create_command *const *group, size_t n, struct db *db,
                       struct arena *arena)
 {
     struct buf columns[PARAMETERS];
@@ -180,7 +180,7 @@ static void ask_group(struct create_request *const *group, size_t n, struct db *
         else
             array_open(&columns[p], arena, n * 40);
     for (size_t i = 0; i < n; i++) {
-        const struct create_request *create = group[i];
+        const struct create_command *create = group[i];
         const struct body_from *from = &create->body.from;
         const struct str values[PARAMETERS] = {
             [PARAM_ORGANIZATION] = create->organization_id,
@@ -215,20 +215,20 @@ static void ask_group(struct create_request *const *group, size_t n, struct db *
 static void create_query(struct command *const *commands, size_t n, struct db *db, void *service)
 {
     struct arena *arena = commands[0]->arena;
-    struct create_request **requests = ARENA_ARRAY(arena, struct create_request *, n);
+    struct create_command **creates = ARENA_ARRAY(arena, struct create_command *, n);
     size_t n_asked = 0;
 
     for (size_t i = 0; i < n; i++)
-        requests[i] = commands[i]->state;
+        creates[i] = commands[i]->state;
     while (n_asked < n) {
-        const size_t n_group = create_group(requests + n_asked, n - n_asked);
+        const size_t n_group = create_group(creates + n_asked, n - n_asked);
 
-        ask_group(requests + n_asked, n_group, db, arena);
+        ask_group(creates + n_asked, n_group, db, arena);
         n_asked += n_group;
     }
 }
 
-/* What the statement found for one request. */
+/* What the statement found for one command. */
 struct create_row {
     const struct db_rows *rows;
     size_t row;
@@ -246,7 +246,7 @@ static bool is_same_contact(const struct create_row *result, struct str named_id
            str_equal(value(result, CREATE_CONVERSATIONS_ITS_CONTACT_ID), named_id);
 }
 
-static struct create_found found_of(const struct create_request *create,
+static struct create_found found_of(const struct create_command *create,
                                     const struct create_row *result)
 {
     const struct str named_id =
@@ -272,7 +272,7 @@ static void replace(struct str *value, struct str given)
 }
 
 /* What was named and found, with what was given and made on top. */
-static enum status reply_made(struct command *command, const struct create_request *create,
+static enum status reply_made(struct command *command, const struct create_command *create,
                               const struct create_row *result)
 {
     const struct body_from *from = &create->body.from;
@@ -330,7 +330,7 @@ static void note_found(struct command *command, const struct create_row *result)
 
 static enum status create_reply(struct command *command, struct db *db, void *service)
 {
-    const struct create_request *create = command->state;
+    const struct create_command *create = command->state;
     const struct create_row of = {db_result(db, create->result), create->row};
     const struct create_row *result = &of;
     struct create_found found;

@@ -1,8 +1,8 @@
 /*
- * create - the rules of creating a conversation: which requests can share one statement, and what
+ * create - the rules of creating a conversation: which commands can share one statement, and what
  * becomes of one, given what was found.
  *
- * What     The requests of one statement do not see each other's effects, so none of them may
+ * What     The commands of one statement do not see each other's effects, so none of them may
  *          depend on another: no two have the same external id, and no two write the same contact,
  *          email or phone. Two for one contact go together if they bring the same profile.
  *          What becomes of each follows the retry rules of docs/api.md in their order: an erased
@@ -18,9 +18,9 @@
 
 #include "services/conversation/body.h"
 
-/* -- requests that share a statement ----------------------------------------------------------- */
+/* -- commands that share a statement ----------------------------------------------------------- */
 
-struct create_request {
+struct create_command {
     struct str organization_id;
     struct create_body body;
     struct str attributes; /* a JSON object that has custom_attributes; STR_NONE: none */
@@ -30,11 +30,11 @@ struct create_request {
     size_t result, row;
 };
 
-/* How many of `requests`, from the first on, can share a statement; at least 1. Gives those that
+/* How many of `creates`, from the first on, can share a statement; at least 1. Gives those that
    name the same contact the same new id for it. */
-size_t create_group(struct create_request *const *requests, size_t n);
+size_t create_group(struct create_command *const *creates, size_t n);
 
-/* -- what becomes of a request ----------------------------------------------------------------- */
+/* -- what becomes of a command ----------------------------------------------------------------- */
 
 struct create_found {
     bool names_contact_by_id; /* from.id rather than from.external_id */

@@ -23,7 +23,7 @@ static void reply_done(struct command *command, struct str id, const char *what)
  * Retry    a second time it is not found
  */
 
-struct delete_request {
+struct delete_command {
     struct str id;
     size_t result;
 };
@@ -32,32 +32,32 @@ static const struct field delete_fields[] = {
     {.name = "id",
      .kind = FIELD_UUID,
      .required = true,
-     .offset = offsetof(struct delete_request, id)},
+     .offset = offsetof(struct delete_command, id)},
     FIELDS_END,
 };
 
 static enum status delete_parse(struct command *command, void *service)
 {
-    struct delete_request *request = command->input;
+    struct delete_command *body = command->input;
 
-    if (!uuid_parse(request->id, &command->conversation_id))
+    if (!uuid_parse(body->id, &command->conversation_id))
         return conversation_refuse_absent(command);
     return ST_OK;
 }
 
 static void delete_query(struct command *command, struct db *db, void *service)
 {
-    struct delete_request *request = command->input;
-    const db_param params[] = {conversation_organization_param(command), request->id};
+    struct delete_command *body = command->input;
+    const db_param params[] = {conversation_organization_param(command), body->id};
 
-    request->result = db_add(db, SQL_DELETE_CONVERSATION, params, 2);
+    body->result = db_add(db, SQL_DELETE_CONVERSATION, params, 2);
     db_add(db, SQL_DELETE_MESSAGES, params, 2);
 }
 
 static enum status delete_reply(struct command *command, struct db *db, void *service)
 {
-    const struct delete_request *request = command->input;
-    const struct db_rows *rows = db_result(db, request->result);
+    const struct delete_command *body = command->input;
+    const struct db_rows *rows = db_result(db, body->result);
 
     if (db_rows_count(rows) != 1)
         return ST_INTERNAL;
@@ -66,7 +66,7 @@ static enum status delete_reply(struct command *command, struct db *db, void *se
     if (!db_value_bool(rows, 0, DELETE_CONVERSATION_IS_DELETED))
         return conversation_refuse_absent(command);
     conversation_note_id(&command->contact_id, db_value(rows, 0, DELETE_CONVERSATION_CONTACT_ID));
-    reply_done(command, request->id, "deleted");
+    reply_done(command, body->id, "deleted");
     return ST_OK;
 }
 
@@ -76,7 +76,7 @@ const struct command_handler conversation_delete = {
     .writes = true,
     .needs_organization = true,
     .fields = delete_fields,
-    .input_size = sizeof(struct delete_request),
+    .input_size = sizeof(struct delete_command),
     .parse = delete_parse,
     .query = delete_query,
     .reply = delete_reply,
@@ -89,7 +89,7 @@ const struct command_handler conversation_delete = {
  * Retry    safe: erasing again changes nothing
  */
 
-struct erase_request {
+struct erase_command {
     struct str id;
     size_t result;
 };
@@ -98,7 +98,7 @@ static const struct field erase_fields[] = {
     {.name = "id",
      .kind = FIELD_UUID,
      .required = true,
-     .offset = offsetof(struct erase_request, id)},
+     .offset = offsetof(struct erase_command, id)},
     FIELDS_END,
 };
 
@@ -109,25 +109,25 @@ static enum status refuse_unknown(struct command *command)
 
 static enum status erase_contact_parse(struct command *command, void *service)
 {
-    struct erase_request *request = command->input;
+    struct erase_command *body = command->input;
 
-    if (!uuid_parse(request->id, &command->contact_id))
+    if (!uuid_parse(body->id, &command->contact_id))
         return refuse_unknown(command);
     return ST_OK;
 }
 
 static void erase_contact_query(struct command *command, struct db *db, void *service)
 {
-    struct erase_request *request = command->input;
-    const db_param params[] = {conversation_organization_param(command), request->id};
+    struct erase_command *body = command->input;
+    const db_param params[] = {conversation_organization_param(command), body->id};
 
-    request->result = db_add(db, SQL_ERASE_CONTACT, params, 2);
+    body->result = db_add(db, SQL_ERASE_CONTACT, params, 2);
 }
 
 static enum status erase_contact_reply(struct command *command, struct db *db, void *service)
 {
-    const struct erase_request *request = command->input;
-    const struct db_rows *rows = db_result(db, request->result);
+    const struct erase_command *body = command->input;
+    const struct db_rows *rows = db_result(db, body->result);
 
     if (db_rows_count(rows) != 1)
         return ST_INTERNAL;
@@ -136,7 +136,7 @@ static enum status erase_contact_reply(struct command *command, struct db *db, v
     if (db_value(rows, 0, ERASE_CONTACT_WAS_ERASED).p == NULL)
         return refuse_unknown(command);
     command->is_no_change = db_value_bool(rows, 0, ERASE_CONTACT_WAS_ERASED);
-    reply_done(command, request->id, "erased");
+    reply_done(command, body->id, "erased");
     return ST_OK;
 }
 
@@ -146,7 +146,7 @@ const struct command_handler conversation_erase_contact = {
     .writes = true,
     .needs_organization = true,
     .fields = erase_fields,
-    .input_size = sizeof(struct erase_request),
+    .input_size = sizeof(struct erase_command),
     .parse = erase_contact_parse,
     .query = erase_contact_query,
     .reply = erase_contact_reply,

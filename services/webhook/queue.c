@@ -131,17 +131,17 @@ static void write_ended(struct arena *arena, struct buf *out, const struct attem
     buf_char(out, '}');
 }
 
-static size_t add_complete(struct queue *queue, const struct queue_request *request)
+static size_t add_complete(struct queue *queue, const struct queue_wants *wants)
 {
     struct str param;
     struct buf out;
 
-    buf_init(&out, &queue->arena, 512 * request->n_ended);
+    buf_init(&out, &queue->arena, 512 * wants->n_ended);
     buf_char(&out, '[');
-    for (size_t i = 0; i < request->n_ended; i++) {
+    for (size_t i = 0; i < wants->n_ended; i++) {
         if (i > 0)
             buf_char(&out, ',');
-        write_ended(&queue->arena, &out, request->ended[i]);
+        write_ended(&queue->arena, &out, wants->ended[i]);
     }
     buf_char(&out, ']');
     param = buf_str(&out);
@@ -155,12 +155,12 @@ static struct str number(struct queue *queue, int value)
     return str_of(arena_printf(&queue->arena, "%d", value));
 }
 
-static size_t add_claim(struct queue *queue, const struct queue_request *request)
+static size_t add_claim(struct queue *queue, const struct queue_wants *wants)
 {
     const db_param params[] = {
-        number(queue, request->slots),
-        number(queue, request->slots_proven),
-        number(queue, request->slots_other),
+        number(queue, wants->slots),
+        number(queue, wants->slots_proven),
+        number(queue, wants->slots_other),
         number(queue, queue->claim_ms),
         str_of(queue->worker),
     };
@@ -254,7 +254,7 @@ static void read_resends(struct queue *queue, const struct db_rows *rows, struct
 
 /* -- the transaction --------------------------------------------------------------------------- */
 
-enum status queue_transact(struct queue *queue, const struct queue_request *request,
+enum status queue_transact(struct queue *queue, const struct queue_wants *wants,
                            struct queue_result *out)
 {
     struct queue_result result = {0};
@@ -265,18 +265,18 @@ enum status queue_transact(struct queue *queue, const struct queue_request *requ
     arena_clear(&queue->arena);
     db_open_batch(db, clock_us() + queue->timeout_ms * INT64_C(1000));
     db_add(db, SQL_LOCK_QUEUE, NULL, 0);
-    if (request->n_ended > 0)
-        complete = add_complete(queue, request);
-    if (request->under_way.p != NULL)
-        release = keep_claims(queue, request->under_way);
-    if (request->recovers)
+    if (wants->n_ended > 0)
+        complete = add_complete(queue, wants);
+    if (wants->under_way.p != NULL)
+        release = keep_claims(queue, wants->under_way);
+    if (wants->recovers)
         recover = db_add(db, SQL_RECOVER, NULL, 0);
-    if (request->fans_out)
+    if (wants->fans_out)
         fan_out = add_fan_out(queue);
-    if (request->resends)
+    if (wants->resends)
         resends = add_resends(queue);
-    if (request->slots > 0)
-        claim = add_claim(queue, request);
+    if (wants->slots > 0)
+        claim = add_claim(queue, wants);
     st = db_commit(db);
     if (st != ST_OK)
         return st;
@@ -319,7 +319,7 @@ static void take(struct queue_thread *self)
     const int64_t began_us = clock_mono_us();
 
     transaction->st = queue_is_up(self->queue)
-                          ? queue_transact(self->queue, &transaction->request, &transaction->result)
+                          ? queue_transact(self->queue, &transaction->wants, &transaction->result)
                           : ST_UNAVAILABLE;
     transaction->took_us = clock_mono_us() - began_us;
 }
@@ -356,11 +356,11 @@ static void *run(void *closure)
     return NULL;
 }
 
-void queue_thread_begin(struct queue_thread *self, const struct queue_request *request)
+void queue_thread_begin(struct queue_thread *self, const struct queue_wants *wants)
 {
     pthread_mutex_lock(&self->lock);
     must(self->state == NONE);
-    self->transaction = (struct queue_transaction){.request = *request};
+    self->transaction = (struct queue_transaction){.wants = *wants};
     self->state = UNDER_WAY;
     pthread_cond_signal(&self->changed);
     pthread_mutex_unlock(&self->lock);

@@ -9,8 +9,8 @@
  *          On the thread there is one transaction at a time: begun, and some time later ended.
  *          However long the database takes, the sender goes on reading answers meanwhile.
  * Owns     queue_new() gives what queue_free() takes back, queue_thread_new() what
- *          queue_thread_free() does. Claims live until the next transaction; what a request points
- *          to belongs to the transaction until it has ended.
+ *          queue_thread_free() does. Claims live until the next transaction; what its wants point to
+ *          belongs to a transaction until it has ended.
  * Threads  A queue is used by one thread at a time. A queue_thread is the sender's; wake() is
  *          called from its own.
  * Fails    NULL (logged): the database's URL cannot be parsed. A transaction fails as db_commit();
@@ -33,7 +33,7 @@ struct queue_options {
     int budget;   /* deliveries that an organization is given in a minute */
 };
 
-struct queue_request {
+struct queue_wants {
     struct attempt *const *ended;
     size_t n_ended;
     struct str under_way; /* their fences, as PostgreSQL writes an array; STR_NONE = not now */
@@ -68,7 +68,7 @@ struct queue *queue_new(const struct queue_options *options);
 void queue_free(struct queue *queue);
 /* Keeps the link up, waiting at most a moment. */
 bool queue_is_up(struct queue *queue);
-MUST_CHECK enum status queue_transact(struct queue *queue, const struct queue_request *request,
+MUST_CHECK enum status queue_transact(struct queue *queue, const struct queue_wants *wants,
                                       struct queue_result *out);
 
 /* -- the thread -------------------------------------------------------------------------------- */
@@ -81,7 +81,7 @@ struct queue_thread_options {
 };
 
 struct queue_transaction {
-    struct queue_request request;
+    struct queue_wants wants;
     enum status st;
     struct queue_result result; /* ST_OK */
     int64_t took_us;
@@ -93,7 +93,7 @@ struct queue_thread *queue_thread_new(const struct queue_thread_options *options
 void queue_thread_free(struct queue_thread *self); /* waits for one that is under way */
 
 /* There must be none under way. */
-void queue_thread_begin(struct queue_thread *self, const struct queue_request *request);
+void queue_thread_begin(struct queue_thread *self, const struct queue_wants *wants);
 /* False: there is none, or it has not ended yet. */
 bool queue_thread_end(struct queue_thread *self, struct queue_transaction *out);
 

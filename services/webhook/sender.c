@@ -182,11 +182,11 @@ static bool is_stopping(struct sender *sender)
 }
 
 /* Seven eighths for endpoints that have proven themselves, three quarters for the others. */
-static struct queue_request next_request(struct sender *sender, bool polls)
+static struct queue_wants next_wants(struct sender *sender, bool polls)
 {
     const int all = sender->options.slots;
     const bool takes = !is_stopping(sender);
-    struct queue_request request = {
+    struct queue_wants wants = {
         .under_way = polls ? attempts_fences(sender->attempts) : STR_NONE,
         /* After losing the database ourselves, wait before recovering the claims of other
            senders. */
@@ -196,12 +196,12 @@ static struct queue_request next_request(struct sender *sender, bool polls)
     };
     int busy;
 
-    request.ended = attempts_ended(sender->attempts, &request.n_ended);
-    busy = all - (int)(attempts_vacant(sender->attempts) + request.n_ended);
-    request.slots = takes ? all - busy : 0;
-    request.slots_proven = all * 7 / 8 > busy ? all * 7 / 8 - busy : 0;
-    request.slots_other = all * 3 / 4 > busy ? all * 3 / 4 - busy : 0;
-    return request;
+    wants.ended = attempts_ended(sender->attempts, &wants.n_ended);
+    busy = all - (int)(attempts_vacant(sender->attempts) + wants.n_ended);
+    wants.slots = takes ? all - busy : 0;
+    wants.slots_proven = all * 7 / 8 > busy ? all * 7 / 8 - busy : 0;
+    wants.slots_other = all * 3 / 4 > busy ? all * 3 / 4 - busy : 0;
+    return wants;
 }
 
 /* There is something to do besides looking whether there is. */
@@ -216,15 +216,15 @@ static bool has_work(struct sender *sender)
 static void begin_transaction(struct sender *sender)
 {
     const int64_t now_us = clock_mono_us();
-    struct queue_request request;
+    struct queue_wants wants;
 
     if (sender->is_waiting || !schedule_is_due(&sender->schedule, now_us, has_work(sender)))
         return;
     atomic_store(&sender->has_rung, false);
-    request = next_request(sender, schedule_polls(&sender->schedule, now_us));
+    wants = next_wants(sender, schedule_polls(&sender->schedule, now_us));
     schedule_begin(&sender->schedule, now_us);
     sender->is_waiting = true;
-    queue_thread_begin(sender->queue_thread, &request);
+    queue_thread_begin(sender->queue_thread, &wants);
 }
 
 static void fail_transaction(struct sender *sender, enum status st)
@@ -247,13 +247,13 @@ static void fail_transaction(struct sender *sender, enum status st)
 
 /* All that was sent failed, or a backlog is being fanned out: no receiver waits for that, while
    others wait for the database. */
-static bool is_idle(const struct queue_request *request, bool has_more)
+static bool is_idle(const struct queue_wants *wants, bool has_more)
 {
-    for (size_t i = 0; i < request->n_ended; i++) {
-        if (request->ended[i]->failure == FAILURE_NONE)
+    for (size_t i = 0; i < wants->n_ended; i++) {
+        if (wants->ended[i]->failure == FAILURE_NONE)
             return false;
     }
-    return request->n_ended > 0 || has_more;
+    return wants->n_ended > 0 || has_more;
 }
 
 static void apply_transaction(struct sender *sender, const struct queue_transaction *transaction)
@@ -264,12 +264,12 @@ static void apply_transaction(struct sender *sender, const struct queue_transact
         sender->recovers_from_us = clock_mono_us() + sender->claim_us;
     sender->failing_since_us = 0;
     sender->has_complained = false;
-    sender->has_more_resends = transaction->request.resends && result->has_more_resends;
+    sender->has_more_resends = transaction->wants.resends && result->has_more_resends;
     sender->has_more = result->has_more_events || sender->has_more_resends;
-    note(sender, result, transaction->request.n_ended);
+    note(sender, result, transaction->wants.n_ended);
     schedule_rest(&sender->schedule, clock_mono_us(), transaction->took_us,
-                  is_idle(&transaction->request, sender->has_more));
-    attempts_forget_ended(sender->attempts, transaction->request.n_ended);
+                  is_idle(&transaction->wants, sender->has_more));
+    attempts_forget_ended(sender->attempts, transaction->wants.n_ended);
     for (size_t i = 0; i < result->n_claims && transaction->took_us < sender->stale_us; i++)
         attempts_begin(sender->attempts, &result->claims[i]);
 }

@@ -8,8 +8,8 @@ struct sample {
     const char *organization, *external_id, *contact, *contact_id, *name, *email, *phone;
 };
 
-static struct create_request requests[4];
-static struct create_request *pointers[4];
+static struct create_command creates[4];
+static struct create_command *pointers[4];
 
 /* How many of these go together. */
 static size_t grouped(const struct sample *samples, size_t n)
@@ -17,7 +17,7 @@ static size_t grouped(const struct sample *samples, size_t n)
     static const char *const new_ids[] = {"k0", "k1", "k2", "k3"};
 
     for (size_t i = 0; i < n; i++) {
-        requests[i] = (struct create_request){
+        creates[i] = (struct create_command){
             .organization_id = str_of(samples[i].organization ? samples[i].organization : "o1"),
             .body = {.external_id = str_of(samples[i].external_id),
                      .from = {.external_id = str_of(samples[i].contact),
@@ -27,7 +27,7 @@ static size_t grouped(const struct sample *samples, size_t n)
                               .phone = str_of(samples[i].phone)}},
             .new_contact_id = str_of(new_ids[i]),
         };
-        pointers[i] = &requests[i];
+        pointers[i] = &creates[i];
     }
     return create_group(pointers, n);
 }
@@ -43,10 +43,10 @@ Test(create_groups, put_strangers_together)
                          {.external_id = "e3", .contact = "u3"}),
                  3);
     cr_assert_eq(GROUPED({.external_id = "e1", .contact = "u1"}), 1);
-    cr_assert(str_equal(requests[0].new_contact_id, STR("k0")));
+    cr_assert(str_equal(creates[0].new_contact_id, STR("k0")));
 }
 
-Test(create_groups, keep_requests_for_one_conversation_apart)
+Test(create_groups, keep_creates_for_one_conversation_apart)
 {
     cr_assert_eq(GROUPED({.external_id = "e1", .contact = "u1"},
                          {.external_id = "e2", .contact = "u2"},
@@ -60,8 +60,8 @@ Test(create_groups, give_one_contact_one_new_id)
                          {.external_id = "e2", .contact = "u2"},
                          {.external_id = "e3", .contact = "u1", .name = "Ann", .email = "a"}),
                  3);
-    cr_assert(str_equal(requests[1].new_contact_id, STR("k1")));
-    cr_assert(str_equal(requests[2].new_contact_id, STR("k0")));
+    cr_assert(str_equal(creates[1].new_contact_id, STR("k1")));
+    cr_assert(str_equal(creates[2].new_contact_id, STR("k0")));
 }
 
 Test(create_groups, keep_two_profiles_of_one_contact_apart)
@@ -100,5 +100,5 @@ Test(create_groups, never_let_organizations_matter_to_each_other)
                          {.organization = "o2", .external_id = "e1", .contact = "u1", .email = "a"},
                          {.organization = "o3", .external_id = "e1", .contact_id = SOME}),
                  3);
-    cr_assert(str_equal(requests[1].new_contact_id, STR("k1")));
+    cr_assert(str_equal(creates[1].new_contact_id, STR("k1")));
 }
