@@ -60,7 +60,7 @@ static const struct setting settings[] = {
      .fallback = "5000",
      .min = 1000,
      .max = 60000,
-     .meaning = "Milliseconds without a heartbeat of its process after which a "
+     .meaning = "Milliseconds after which a claim that was not renewed is over, and its "
                 "delivery is retried"},
     {.name = "WEBHOOK_DELIVERIES_PER_MINUTE",
      .type = SETTING_INT,
