@@ -3,8 +3,8 @@
  *
  * What     Each command is one statement that answers with a result and the finished JSON, or with
  *          no row when the organization or the thing named in it does not exist. So a command is
- *          little more than its parse hook; query and reply are the same for all, those apart that
- *          hash a password (session.h).
+ *          little more than its parse hook; query and reply are the same for all but those that
+ *          hash a password (passwords.h, session.h) and read-usage. Here is what they share.
  * Threads  struct access is read-only after start, except for what access_upkeep() keeps, which
  *          only the first actor's thread touches.
  */

@@ -1,11 +1,3 @@
-/*
- * change-password - a user's own, who knows the old one.
- *
- * Answer   ok: {ended: how many other sessions that ended}; or parameter_invalid,
- *          parameter_not_found, not_found, rate_limit_exceeded
- * Retry    a second call finds the old password wrong
- */
-
 #include "services/access/passwords.h"
 
 #include <stdint.h>
@@ -268,6 +260,16 @@ bool password_is_easy(struct str password, struct str email)
     return count_distinct(password) < DISTINCT_MIN || is_mostly_runs(password) ||
            weigh_what_is_left(password, email) < LEFT_MIN;
 }
+
+/* -- the command ------------------------------------------------------------------------------- */
+
+/*
+ * change-password - a user's own, who knows the old one.
+ *
+ * Answer   ok: {ended: how many other sessions that ended}; or parameter_invalid,
+ *          parameter_not_found, not_found, rate_limit_exceeded
+ * Retry    a second call finds the old password wrong
+ */
 
 struct change_password {
     struct str user_id, password, new_password, keep;

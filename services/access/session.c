@@ -175,21 +175,7 @@ const struct command_handler access_session_end_all = {
     .reply = access_reply,
 };
 
-/*
- * sign-in - from email and password to a session.
- *
- * Answer   ok: the session, or the organizations to choose from when the password fits users of
- *          several and none was named; or unauthorized, rate_limit_exceeded, parameter_invalid,
- *          parameter_not_found
- * Retry    makes another session each time; one whose answer was lost ends unused after 12 hours
- *
- * Whether the email is known shows neither in the words nor in the time: a password is hashed in
- * any case. Only one that belongs to users of several organizations takes longer, by a hash for
- * each.
- *
- * Too many wrong attempts at an email refuse it everywhere but where its user has signed in before:
- * from those networks ten attempts of their own are heard, whatever strangers do elsewhere.
- */
+/* -- opening a session -------------------------------------------------------------------------- */
 
 _Static_assert(SESSION_SECRET_TEXT == BASE64URL_TEXT(SESSION_SECRET_BYTES), "a secret's length");
 
@@ -245,6 +231,24 @@ enum status session_open(struct command *command, struct db *db, const struct se
     command->change_target = str_of(arena_cstr(command->arena, params.at[3]));
     return ST_OK;
 }
+
+/* -- sign-in ----------------------------------------------------------------------------------- */
+
+/*
+ * sign-in - from email and password to a session.
+ *
+ * Answer   ok: the session, or the organizations to choose from when the password fits users of
+ *          several and none was named; or unauthorized, rate_limit_exceeded, parameter_invalid,
+ *          parameter_not_found
+ * Retry    makes another session each time; one whose answer was lost ends unused after 12 hours
+ *
+ * Whether the email is known shows neither in the words nor in the time: a password is hashed in
+ * any case. Only one that belongs to users of several organizations takes longer, by a hash for
+ * each.
+ *
+ * Too many wrong attempts at an email refuse it everywhere but where its user has signed in before:
+ * from those networks ten attempts of their own are heard, whatever strangers do elsewhere.
+ */
 
 #define USERS_MAX      5 /* as many as the statement finds */
 #define USER_AGENT_MAX 4096

@@ -1,10 +1,14 @@
 /*
- * session - what a password opens.
+ * session - opens sessions of the dashboard's users, and makes the secrets by which sessions and
+ *           invitations are known.
  *
- * What     The commands of the mailbox v1.session: each may take as long as hashing a password or
- *          two, and is a transaction by itself. They ask twice: who it is, and, when the password
- *          was right, for what that entitles to.
- * Threads  Those of the mailbox's actors.
+ * What     For sign-in and for accepting an invitation, commands of the mailbox v1.session: each may
+ *          take as long as hashing a password or two, and is a transaction by itself. They ask
+ *          twice: who it is, and, when that is certain, for the session. The commands about open
+ *          sessions, in the same file, are ordinary ones (access.h).
+ * Owns     Nothing; texts live in the command's arena.
+ * Threads  The actor's.
+ * Fails    As db_run(); ST_REFUSED: the command has been refused.
  */
 #ifndef SERVICES_ACCESS_SESSION_H
 #define SERVICES_ACCESS_SESSION_H

@@ -27,6 +27,13 @@ int64_t percentile_us(const int64_t counts[USAGE_BUCKETS], int percent)
     return from + (to - from) * (rank - below) / counts[i];
 }
 
+/*
+ * report-usage - gateways report which keys were used in a minute, when, and what for.
+ *
+ * Answer   ok, without a body; or parameter_invalid, parameter_not_found, invalid_json
+ * Retry    counts are added: what may have arrived is not sent again
+ */
+
 #define KEYS_MAX  1000 /* in one message */
 #define COUNT_MAX 100000000
 
@@ -84,14 +91,6 @@ static const struct field key_fields[] = {
      .max = COUNT_MAX,                                                                             \
      .offset = offsetof(struct reported_key, outcomes) + (symbol) * sizeof(struct field_int)},
 #include "proto/usage.def"
-
-/*
- * report-usage - gateways report which keys were used in a minute, when, and what for.
- *
- * Answer   ok, without a body; or parameter_invalid, parameter_not_found, invalid_json
- * Retry    counts are added: what may have arrived is not sent again
- */
-
 #undef USAGE_OUTCOME
     FIELDS_END,
 };

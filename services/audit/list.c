@@ -1,25 +1,5 @@
-/*
- * audit.list, audit.entries - one page of an organization's audit log, newest first: for the API,
- * which records that it was asked, and for the dashboard.
- *
- * Answer   ok: audit_log.list; or parameter_invalid, invalid_cursor
- * Cursor   the place of the page's last entry
- * Bound    a page looks at LOOKED_AT_MAX entries: with a filter that seldom matches it may have
- *          fewer than it could, or none, and still say where the next one begins
- */
-/*
- * audit.export - the next entries of an organization's audit log, oldest first.
- *
- * Answer   ok: {"entries": [audit_log...], "position": the body of the next step}; no position at
- *          the end. Or parameter_invalid
- * Place    behind the entry with the id `from`, whose time is in it unless it says so
- */
-/*
- * audit.changes - one page of the log of changes, newest first.
- *
- * Answer   ok: {"changes": [{id, created_at, who, user_id, change, target, detail, address}...],
- *          "pages"}; or parameter_invalid, invalid_cursor
- */
+/* Pages of the audit log and of the log of changes, and the steps of an export. */
+
 #include <inttypes.h>
 
 #include "audit_sql.h"
@@ -29,6 +9,16 @@
 #include "services/audit/audit_query.h"
 
 /* -- audit.list, audit.entries ----------------------------------------------------------------- */
+
+/*
+ * audit.list, audit.entries - one page of an organization's audit log, newest first: for the API,
+ * which records that it was asked, and for the dashboard.
+ *
+ * Answer   ok: audit_log.list; or parameter_invalid, invalid_cursor
+ * Cursor   the place of the page's last entry
+ * Bound    a page looks at LOOKED_AT_MAX entries: with a filter that seldom matches it may have
+ *          fewer than it could, or none, and still say where the next one begins
+ */
 
 enum { LOOKED_AT_MAX = 1000 };
 
@@ -179,6 +169,14 @@ const struct command_handler audit_list = {
 
 /* -- audit.export ------------------------------------------------------------------------------ */
 
+/*
+ * audit.export - the next entries of an organization's audit log, oldest first.
+ *
+ * Answer   ok: {"entries": [audit_log...], "position": the body of the next step}; no position at
+ *          the end. Or parameter_invalid
+ * Place    behind the entry with the id `from`, whose time is in it unless it says so
+ */
+
 enum { ENTRIES_A_STEP = 1000 };
 
 /* Reading so many costs as much as a get. */
@@ -292,6 +290,13 @@ const struct command_handler audit_export = {
 };
 
 /* -- audit.changes ----------------------------------------------------------------------------- */
+
+/*
+ * audit.changes - one page of the log of changes, newest first.
+ *
+ * Answer   ok: {"changes": [{id, created_at, who, user_id, change, target, detail, address}...],
+ *          "pages"}; or parameter_invalid, invalid_cursor
+ */
 
 /* Of a page, and of a row of it without its detail. */
 enum { BYTES_MAX = 256 * 1024, ROW_BYTES = 1024 };

@@ -1,12 +1,3 @@
-/*
- * audit.retain - how many months an organization's audit log is kept at least, whatever the
- * setting.
- *
- * Answer   ok: {"organization_id", "minimum_months"}, the longest that was ever asked for; or
- *          parameter_invalid, parameter_not_found
- * Retry    safe: a minimum can only become longer
- */
-
 #include "services/audit/retention.h"
 #include "proto/subject.h"
 
@@ -163,6 +154,17 @@ void retention_job_step(struct retention_job *job, struct db *db, struct arena *
     }
     job->due_us = clock_mono_us() + again_s * 1000000;
 }
+
+/* -- audit.retain ----------------------------------------------------------------------------- */
+
+/*
+ * audit.retain - how many months an organization's audit log is kept at least, whatever the
+ * setting.
+ *
+ * Answer   ok: {"organization_id", "minimum_months"}, the longest that was ever asked for; or
+ *          parameter_invalid, parameter_not_found
+ * Retry    safe: a minimum can only become longer
+ */
 
 struct set_retention {
     struct field_int months;
