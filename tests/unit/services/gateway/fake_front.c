@@ -366,11 +366,9 @@ static void expect_keys_given_back(void)
 
 void fake_close(void)
 {
-    for (size_t i = 0; i < n_requests; i++) {
+    for (size_t i = 0; i < n_requests; i++)
         if (requests[i]->api != NULL)
             fake_leave(requests[i]);
-        free(requests[i]);
-    }
     for (size_t i = 0; i < n_calls; i++)
         fake_end(&made[i], CALL_LOST);
     key_usage_finish(&gateway);
@@ -378,5 +376,7 @@ void fake_close(void)
     key_cache_free(gateway.keys);
     throttle_free(gateway.throttle);
     familiar_free(gateway.familiar);
+    for (size_t i = 0; i < n_requests; i++)
+        free(requests[i]);
     cr_expect_eq(n_messages, 0, "%zu messages were not given back", n_messages);
 }
