@@ -1,6 +1,7 @@
 #include "common/db/db.h"
 
 #include <libpq-fe.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,10 @@ enum {
 struct db {
     struct db_link link;
     struct pipeline pipeline;
-    bool is_open; /* the batch: neither committed, nor failed, nor given up */
+    bool is_open;       /* the batch: neither committed, nor failed, nor given up */
+    bool is_sent;       /* that much of it, for which no answer was waited for */
+    bool is_committing; /* the commit was sent */
+    bool has_unsent;    /* the socket did not take all of it */
 };
 
 /* libpq quotes a string it cannot parse, password and all: so we ask beforehand and say nothing. */
@@ -69,7 +73,7 @@ bool db_is_up(const struct db *db)
 
 void db_check(struct db *db)
 {
-    if (db_is_up(db) && !db->is_open && !db_link_is_alive(&db->link))
+    if (db_is_up(db) && !db->is_open && !db->is_sent && !db_link_is_alive(&db->link))
         db_link_drop(&db->link, "closed by the server");
 }
 
@@ -84,7 +88,7 @@ void db_open_batch(struct db *db, int64_t deadline_us)
 {
     int64_t left_us = deadline_us - clock_us();
 
-    must(!db->is_open);
+    must(!db->is_open && !db->is_sent);
     if (left_us < 0)
         left_us = 0;
     if (left_us > WAIT_MAX_US)
@@ -92,6 +96,7 @@ void db_open_batch(struct db *db, int64_t deadline_us)
     pipeline_clear(&db->pipeline);
     db->pipeline.until_us = clock_mono_us() + left_us + GRACE_US;
     db->is_open = true;
+    db->has_unsent = false;
     if (!db_is_up(db))
         pipeline_fail(&db->pipeline, ST_UNAVAILABLE);
 }
@@ -140,47 +145,113 @@ static void roll_back(struct db *db)
 static enum status close_unwritten(struct db *db)
 {
     roll_back(db);
-    db->is_open = false;
+    db->is_open = db->is_sent = false;
     return db->pipeline.failed;
 }
 
-enum status db_run(struct db *db)
+/* Writes what the socket takes; the rest when it takes more. */
+static bool flush(struct db *db)
+{
+    const int unsent = PQflush(db->link.conn);
+
+    db->has_unsent = unsent == 1;
+    return unsent >= 0;
+}
+
+/* Without a Sync the server cannot commit: when the link is lost here, nothing is written. */
+static enum status lose_run(struct db *db)
+{
+    pipeline_fail(&db->pipeline, ST_UNAVAILABLE);
+    drop_link(db, "no answer");
+    return close_unwritten(db);
+}
+
+enum status db_send_run(struct db *db)
 {
     struct pipeline *pipeline = &db->pipeline;
 
-    must(db->is_open);
+    must(db->is_open && !db->is_sent);
     if (pipeline->failed != ST_OK)
         return close_unwritten(db);
     if (pipeline->n_collected == pipeline->n)
         return ST_OK;
-
-    /* Without a Sync the server cannot commit: when the link is lost here, nothing is written. */
-    if (!PQsendFlushRequest(db->link.conn) || !pipeline_collect(pipeline)) {
-        pipeline_fail(pipeline, ST_UNAVAILABLE);
-        drop_link(db, "no answer");
-    }
-    return pipeline->failed == ST_OK ? ST_OK : close_unwritten(db);
+    if (!PQsendFlushRequest(db->link.conn) || !flush(db))
+        return lose_run(db);
+    db->is_sent = true;
+    return ST_OK;
 }
 
-enum status db_commit(struct db *db)
+enum status db_run(struct db *db)
+{
+    enum status st = ST_OK;
+
+    if (!db->is_sent)
+        st = db_send_run(db);
+    if (st != ST_OK || !db->is_sent)
+        return st;
+    db->is_sent = false;
+    if (!pipeline_collect(&db->pipeline))
+        return lose_run(db);
+    return db->pipeline.failed == ST_OK ? ST_OK : close_unwritten(db);
+}
+
+/* The Sync may have been on its way. A lost link is still harmless when the server's error about one
+   of our statements came first: that failure is the one that was kept. */
+static enum status lose_commit(struct db *db)
+{
+    pipeline_fail(&db->pipeline, ST_UNCERTAIN);
+    drop_link(db, "no answer to a commit");
+    return db->pipeline.failed;
+}
+
+enum status db_send_commit(struct db *db)
 {
     struct pipeline *pipeline = &db->pipeline;
 
-    must(db->is_open);
+    must(db->is_open && !db->is_sent);
     if (pipeline->failed != ST_OK)
         return close_unwritten(db);
     db->is_open = false;
     if (pipeline->n == 0)
         return ST_OK;
+    if (!PQpipelineSync(db->link.conn) || !flush(db))
+        return lose_commit(db);
+    db->is_sent = db->is_committing = true;
+    return ST_OK;
+}
 
-    /* From here on the Sync may be on its way. A lost link is still harmless when the server's
-       error about one of our statements came first: that failure is the one that was kept. */
-    if (!PQpipelineSync(db->link.conn) || !pipeline_collect(pipeline) ||
-        !pipeline_await_sync(pipeline)) {
-        pipeline_fail(pipeline, ST_UNCERTAIN);
-        drop_link(db, "no answer to a commit");
-    }
-    return pipeline->failed;
+enum status db_commit(struct db *db)
+{
+    enum status st = ST_OK;
+
+    if (db->is_open)
+        st = db_send_commit(db);
+    if (st != ST_OK || !db->is_committing)
+        return st;
+    db->is_sent = db->is_committing = false;
+    if (!pipeline_collect(&db->pipeline) || !pipeline_await_sync(&db->pipeline))
+        return lose_commit(db);
+    return db->pipeline.failed;
+}
+
+bool db_is_late(const struct db *db)
+{
+    return clock_mono_us() >= db->pipeline.until_us;
+}
+
+bool db_is_ready(struct db *db)
+{
+    if (!db->is_sent || db_is_late(db))
+        return true;
+    if ((db->has_unsent && !flush(db)) || !PQconsumeInput(db->link.conn))
+        db->link.is_dead = true;
+    return pipeline_read(&db->pipeline) && (!db->is_committing || db->pipeline.is_lost ||
+                                            db->link.is_dead || !PQisBusy(db->link.conn));
+}
+
+short db_events(const struct db *db)
+{
+    return db->has_unsent ? POLLIN | POLLOUT : POLLIN;
 }
 
 void db_abandon(struct db *db)

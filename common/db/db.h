@@ -92,6 +92,15 @@ size_t db_add_binary(struct db *db, int statement, const db_param *params, size_
                      uint32_t binary);
 MUST_CHECK enum status db_run(struct db *db);
 MUST_CHECK enum status db_commit(struct db *db);
+/* The same in two steps, for who has other things to do in the meantime: db_run() or db_commit() come
+   behind, when db_is_ready(), and then do not wait. Anything but ST_OK is what they would say. */
+MUST_CHECK enum status db_send_run(struct db *db);
+MUST_CHECK enum status db_send_commit(struct db *db);
+/* Reads and writes what can be, without waiting. True: what was sent has been answered, or will not
+   be. To be asked when the socket is ready for db_events(), or the time of the batch is over. */
+bool db_is_ready(struct db *db);
+bool db_is_late(const struct db *db); /* the time of the batch is over */
+short db_events(const struct db *db); /* for poll() */
 /* Gives the batch up; nothing of it is written. */
 void db_abandon(struct db *db);
 /* How the batch has failed so far; ST_OK = it has not. */

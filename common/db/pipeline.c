@@ -12,6 +12,7 @@ void pipeline_clear(struct pipeline *pipeline)
     for (size_t i = 0; i < pipeline->n; i++)
         PQclear(pipeline->entries[i].result);
     pipeline->n = pipeline->n_collected = 0;
+    pipeline->is_lost = false;
     pipeline->bytes = pipeline->bytes_max = 0;
     pipeline->failed = ST_OK;
     pipeline->failed_entry = DB_NO_ENTRY;
@@ -199,23 +200,38 @@ static bool take(struct pipeline *pipeline, PGresult *result)
     return is_usable;
 }
 
-bool pipeline_collect(struct pipeline *pipeline)
+/* One result of those that have come. False: the link is of no further use. */
+static bool read_one(struct pipeline *pipeline)
 {
-    PGresult *result;
+    PGresult *result = PQgetResult(pipeline->link->conn);
 
-    while (pipeline->n_collected < pipeline->n) {
-        if (db_link_next(pipeline->link, pipeline->until_us, &result) != ST_OK)
-            return false;
-        if (result != NULL && !take(pipeline, result))
-            return false;
-        if (result != NULL)
-            continue;
-        /* The end of a statement; without a result only after an error. */
-        if (pipeline->failed == ST_OK && !has_result(&pipeline->entries[pipeline->n_collected]))
-            return false;
-        pipeline->n_collected++;
+    if (result != NULL)
+        return take(pipeline, result);
+    /* The end of a statement; without a result only after an error. */
+    if (pipeline->failed == ST_OK && !has_result(&pipeline->entries[pipeline->n_collected]))
+        return false;
+    pipeline->n_collected++;
+    return true;
+}
+
+bool pipeline_read(struct pipeline *pipeline)
+{
+    while (!pipeline->is_lost && pipeline->n_collected < pipeline->n) {
+        if (PQisBusy(pipeline->link->conn)) {
+            pipeline->is_lost = pipeline->link->is_dead;
+            return pipeline->is_lost;
+        }
+        pipeline->is_lost = !read_one(pipeline);
     }
     return true;
+}
+
+bool pipeline_collect(struct pipeline *pipeline)
+{
+    while (!pipeline_read(pipeline))
+        if (db_link_wait(pipeline->link, pipeline->until_us) != ST_OK)
+            return false;
+    return !pipeline->is_lost;
 }
 
 bool pipeline_await_sync(struct pipeline *pipeline)

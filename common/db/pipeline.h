@@ -25,6 +25,7 @@ struct pipeline {
     struct pipeline_entry *entries;
     size_t n, capacity;
     size_t n_collected; /* entries whose results have been read */
+    bool is_lost;       /* the link is of no further use */
     size_t bytes;       /* of the results that are kept */
     size_t bytes_max;   /* what is sent from now on is spare beyond; 0 = it is not */
 
@@ -48,6 +49,9 @@ void pipeline_fail(struct pipeline *pipeline, enum status st);
 /* Hands a statement to libpq. After a failure it does nothing. */
 void pipeline_send(struct pipeline *pipeline, int statement, const db_param *params, size_t n,
                    uint32_t binary);
+/* Reads the results that are there, without waiting. True: there is nothing more to wait for,
+   because all are there or the link is lost. */
+bool pipeline_read(struct pipeline *pipeline);
 /* Reads the results of everything sent so far. False: the link is of no further use. */
 bool pipeline_collect(struct pipeline *pipeline);
 /* Reads up to the end of the pipeline, after a Sync. False: as before. An error that comes here is

@@ -3,6 +3,7 @@
 #include "common/db/db.h"
 
 #include <criterion/criterion.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -219,6 +220,99 @@ Test(db, carries_more_than_the_sockets_hold_in_both_directions)
         cr_assert_eq(db_value(db_result(db, i), 0, 0).n, SIZE);
     cr_assert_eq(db_commit(db), ST_OK);
     free(big);
+}
+
+/* -- without waiting --------------------------------------------------------------------------- */
+
+static void await_ready(void)
+{
+    struct pollfd socket = {.fd = db_socket(db)};
+
+    while (!db_is_ready(db)) {
+        socket.events = db_events(db);
+        cr_assert_eq(poll(&socket, 1, TIMEOUT_US / 1000), 1);
+    }
+}
+
+Test(db, says_when_what_was_sent_is_answered)
+{
+    enum { SIZE = 20 * 1000 * 1000 };
+    char *big = malloc(SIZE);
+    size_t echoed;
+
+    memset(big, 'a', SIZE);
+    open_batch();
+    db_add(db, SLEEP, &STR("0.2"), 1);
+    echoed = db_add(db, ECHO, (db_param[]){{big, SIZE}, STR("x")}, 2);
+    cr_assert_eq(db_send_run(db), ST_OK);
+    cr_assert_not(db_is_ready(db));
+    await_ready();
+    cr_assert_eq(db_run(db), ST_OK);
+    cr_assert_eq(db_value(db_result(db, echoed), 0, 0).n, SIZE);
+    add_int(INSERT, 1);
+    cr_assert_eq(db_send_commit(db), ST_OK);
+    await_ready();
+    cr_assert_eq(db_commit(db), ST_OK);
+    cr_assert_eq(items(), 1);
+    free(big);
+}
+
+Test(db, is_ready_at_once_when_nothing_was_sent)
+{
+    open_batch();
+    cr_assert_eq(db_send_run(db), ST_OK);
+    cr_assert(db_is_ready(db));
+    cr_assert_eq(db_run(db), ST_OK);
+    cr_assert_eq(db_send_commit(db), ST_OK);
+    cr_assert(db_is_ready(db));
+    cr_assert_eq(db_commit(db), ST_OK);
+    assert_usable();
+}
+
+Test(db, is_ready_when_the_statement_failed)
+{
+    open_batch();
+    add_int(INSERT, 1);
+    add_int(INSERT, 1);
+    cr_assert_eq(db_send_run(db), ST_OK);
+    await_ready();
+    cr_assert_eq(db_run(db), ST_RETRY);
+    cr_assert_eq(items(), 0);
+    assert_usable();
+}
+
+Test(db, is_ready_when_the_link_was_lost_and_nothing_is_written)
+{
+    open_batch();
+    db_add(db, SLEEP, &STR("60"), 1);
+    cr_assert_eq(db_send_run(db), ST_OK);
+    kill_when_asleep(NULL);
+    await_ready();
+    cr_assert_eq(db_run(db), ST_UNAVAILABLE);
+    assert_usable();
+}
+
+Test(db, is_ready_when_the_link_was_lost_and_the_commit_is_uncertain)
+{
+    open_batch();
+    add_int(INSERT_SLOW_COMMIT, 1);
+    cr_assert_eq(db_send_commit(db), ST_OK);
+    kill_when_asleep(NULL);
+    await_ready();
+    cr_assert_eq(db_commit(db), ST_UNCERTAIN);
+    assert_usable();
+}
+
+Test(db, is_ready_when_its_time_is_over)
+{
+    db_open_batch(db, clock_us() + 50 * 1000);
+    db_add(db, SLEEP, &STR("60"), 1);
+    cr_assert_eq(db_send_run(db), ST_OK);
+    while (!db_is_ready(db))
+        poll(NULL, 0, 1);
+    cr_assert(db_is_late(db));
+    cr_assert_eq(db_run(db), ST_UNAVAILABLE);
+    assert_usable();
 }
 
 Test(db, throws_away_what_is_spare_when_it_holds_too_much)
