@@ -1,14 +1,13 @@
 #include "common/actor/actor.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "actor_sql.h"
 #include "common/actor/actor_internal.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/watchdog.h"
-#include "common/db/params.h"
 #include "proto/headers.h"
 
 enum {
@@ -24,7 +23,9 @@ enum {
     UNSENT_US = UNSENT_MS * 1000,
     DRAIN_MS = 10, /* how long a step sleeps that waits for the last ones */
     FINISH_US = 10 * 1000 * 1000,
-    HUNG_TIMEOUT_US = 1000 * 1000,
+    UNDER_WAY_MS = 50, /* how long a step sleeps while a batch is */
+    BESIDE_SHARE = 2,
+    BESIDE_AFTER_US = 5 * 1000,
     SLOW_BATCH_MAX = 16, /* what is in the slow lane fills a batch with less */
     REST_MAX_US = 1000 * 1000,
     /* 50 ms for each MB. Beside pages of 6 MB a neighbour's p99 was 14 to 18 ms with that and 17 to 20
@@ -32,13 +33,53 @@ enum {
     CARRIED_BYTES_A_US = 20,
 };
 
+/* -- its batches ----------------------------------------------------------------------------- */
+
+/* The place of one that can be begun; n_batches: there is none. */
+static size_t find_idle(const struct actor *actor)
+{
+    size_t i = 0;
+
+    while (i < actor->n_batches &&
+           (actor->batches[i].phase != BATCH_IDLE || !db_is_up(actor->batches[i].db)))
+        i++;
+    return i;
+}
+
+/* The one that is under way; of several, any. NULL: none. */
+static const struct batch *batch_under_way(const struct actor *actor)
+{
+    for (size_t i = 0; i < actor->n_batches; i++)
+        if (actor->batches[i].phase != BATCH_IDLE)
+            return &actor->batches[i];
+    return NULL;
+}
+
+/* How long it is waited before a batch is begun beside the one that is under way. A small batch costs
+   more than a short wait: it is not begun until that one is hardly larger, or takes long. */
+static int64_t beside_wait_us(const struct actor *actor, int64_t now_us)
+{
+    const struct batch *other = batch_under_way(actor);
+
+    if (other == NULL)
+        return 0;
+    if (find_idle(actor) == actor->n_batches)
+        return INT64_MAX;
+    if (actor->queue.n * BESIDE_SHARE >= other->n)
+        return 0;
+    return other->start_us + BESIDE_AFTER_US > now_us ? other->start_us + BESIDE_AFTER_US - now_us
+                                                      : 0;
+}
+
 /* -- the mailbox ----------------------------------------------------------------------------- */
 
 static int idle_wait_ms(const struct actor *actor)
 {
     if (atomic_load(&actor->is_stopping))
         return DRAIN_MS;
-    if (!db_is_up(actor->db))
+    if (batch_under_way(actor) != NULL)
+        return UNDER_WAY_MS;
+    if (!membership_has_database(actor))
         return RETRY_MS;
     return actor->has_left ? DRAIN_MS : IDLE_MS;
 }
@@ -61,6 +102,7 @@ static int64_t rest_left_us(const struct actor *actor, int64_t now_us)
 static int wait_ms(const struct actor *actor)
 {
     const int64_t now_us = clock_mono_us(), rest_us = rest_left_us(actor, now_us);
+    const int64_t beside_us = beside_wait_us(actor, now_us);
     const int idle_ms = idle_wait_ms(actor);
     int64_t due_us = fair_queue_due_in(&actor->queue, now_us);
 
@@ -68,6 +110,8 @@ static int wait_ms(const struct actor *actor)
         return UNSENT_MS; /* whatever waits is not begun before */
     if (due_us >= 0 && due_us < rest_us)
         due_us = rest_us;
+    if (due_us >= 0 && due_us < beside_us)
+        due_us = beside_us;
     return due_us < 0 || due_us >= idle_ms * 1000 ? idle_ms : (int)(due_us + 999) / 1000;
 }
 
@@ -136,7 +180,7 @@ static void take_in(struct actor *actor)
 
 /* While a batch waits for the database, what comes in is bounded all the same: left to the server,
    it would be cut off for being slow, and the replies with it. */
-static void on_wait(void *closure)
+void actor_on_wait(void *closure)
 {
     struct actor *actor = closure;
 
@@ -167,7 +211,7 @@ static bool begin(struct actor *actor, const struct waiting *from, struct batch_
         command_send_reply(actor, item);
     } else if (batch_item_is_expired(item)) {
         command_expire(actor, item);
-    } else if (actor->has_left || !db_is_up(actor->db)) {
+    } else if (actor->has_left || !db_is_up(actor->batch->db)) {
         batch_item_fail(item, OUTCOME_UNAVAILABLE);
         command_send_reply(actor, item);
     } else if (batch_item_is_hopeless(actor, item)) {
@@ -178,17 +222,17 @@ static bool begin(struct actor *actor, const struct waiting *from, struct batch_
     return false;
 }
 
-static void run_batch(struct actor *actor)
+static void begin_batch(struct actor *actor)
 {
     const size_t max = actor->batch_now;
     struct waiting *taken;
     struct batch_item *all, **items;
     size_t n_taken, n = 0;
 
-    taken = ARENA_ARRAY(&actor->arena, struct waiting, max);
+    taken = ARENA_ARRAY(&actor->batch->arena, struct waiting, max);
     n_taken = fair_queue_take(&actor->queue, max, clock_mono_us(), taken);
-    all = ARENA_ARRAY(&actor->arena, struct batch_item, n_taken);
-    items = ARENA_ARRAY(&actor->arena, struct batch_item *, n_taken);
+    all = ARENA_ARRAY(&actor->batch->arena, struct batch_item, n_taken);
+    items = ARENA_ARRAY(&actor->batch->arena, struct batch_item *, n_taken);
     actor->noticed = NULL;
     for (size_t i = 0; i < n_taken; i++) {
         all[i].arrival = i;
@@ -197,13 +241,9 @@ static void run_batch(struct actor *actor)
     }
     if (actor->options.is_slow_lane)
         metric_add(actor->metrics->slow_lane, (int64_t)n);
-    if (n > 0)
-        batch_run(actor, items, n);
-    arena_clear(&actor->arena);
+    batch_begin(actor, items, n);
 }
 
-/* The slow lane rests for as long as its batch took, here and then in the bus, the gateway and the
-   client: it has half of a processor at most, whatever is asked of it. */
 static void rest(struct actor *actor, int64_t start_us)
 {
     const int64_t now_us = clock_mono_us();
@@ -213,64 +253,88 @@ static void rest(struct actor *actor, int64_t start_us)
     actor->rest_until_us = now_us + (took_us < REST_MAX_US ? took_us : REST_MAX_US);
 }
 
-static void run_waiting(struct actor *actor)
+static void begin_waiting(struct actor *actor)
 {
-    const int64_t start_us = clock_mono_us();
+    const int64_t now_us = clock_mono_us();
+    const size_t idle = find_idle(actor);
 
-    if (actor->queue.n == 0 || rest_left_us(actor, start_us) > 0)
+    if (actor->queue.n == 0 || rest_left_us(actor, now_us) > 0 || beside_wait_us(actor, now_us) > 0)
         return;
-    actor->replied_bytes = 0;
-    run_batch(actor);
-    if (actor->options.is_slow_lane)
-        rest(actor, start_us);
+    /* Without a connection they are refused. */
+    if (idle < actor->n_batches)
+        actor->batch = &actor->batches[idle];
+    begin_batch(actor);
 }
 
 /* -- the thread ------------------------------------------------------------------------------ */
 
-/* Any process does it for all services: the one that hangs cannot. A program that hangs in a
-   transaction gives its locks back within ten seconds: after five, the second between two looks and
-   the longest that a step takes. */
-static void end_hung_sessions(struct actor *actor)
-{
-    struct params params = {.n = 0};
-    const struct db_rows *rows;
-    size_t n;
-
-    if (db_once(actor->db, actor->end_hung_sessions, &params, HUNG_TIMEOUT_US) != ST_OK)
-        return;
-    rows = db_result(actor->db, 0);
-    n = db_rows_count(rows);
-    metric_add(actor->metrics->hung_sessions, (int64_t)n);
-    for (size_t i = 0; i < n; i++)
-        LOG(LOG_WARNING, "ended a database session whose program hangs in a transaction",
-            log_slice("session", db_value(rows, i, END_HUNG_SESSIONS_SESSION)));
-}
-
 static void do_upkeep(struct actor *actor)
 {
-    int64_t now = clock_mono_us();
+    const int64_t now = clock_mono_us();
+    const size_t idle = find_idle(actor);
 
-    if (!actor->options.is_first || !db_is_up(actor->db) || now < actor->idle_due_us)
+    if (!actor->options.is_first || now < actor->idle_due_us || idle == actor->n_batches)
         return;
+    actor->batch = &actor->batches[idle];
     actor->idle_due_us = now + IDLE_US;
     if (actor->service == actor->metrics->service)
-        end_hung_sessions(actor);
-    if (actor->service->on_idle != NULL && db_is_up(actor->db))
-        actor->service->on_idle(actor->db, &actor->arena, actor->service->self);
-    arena_clear(&actor->arena);
+        membership_end_hung_sessions(actor);
+    if (actor->service->on_idle != NULL && db_is_up(actor->batch->db))
+        actor->service->on_idle(actor->batch->db, &actor->batch->arena, actor->service->self);
+    arena_clear(&actor->batch->arena);
+}
+
+/* The slow lane rests for as long as its batch took, here and then in the bus, the gateway and the
+   client: it has half of a processor at most, whatever is asked of it. */
+static void advance(struct actor *actor, struct batch *batch)
+{
+    const int64_t start_us = batch->start_us;
+
+    actor->batch = batch;
+    actor->noticed = NULL;
+    actor->replied_bytes = 0;
+    batch_advance(actor);
+    actor->has_unsent = !bus_flush(actor->bus);
+    if (batch->phase == BATCH_IDLE && actor->options.is_slow_lane)
+        rest(actor, start_us);
+}
+
+/* What is committed is not told while other replies wait to be sent: the bus keeps a batch's, and
+   drops what exceeds that. */
+static void wait_for_answers(struct actor *actor)
+{
+    struct pollfd sockets[BATCHES_MAX];
+
+    for (size_t i = 0; i < actor->n_batches; i++) {
+        const struct db *db = actor->batches[i].db;
+
+        sockets[i] = (struct pollfd){.fd = db_socket(db), .events = db_events(db)};
+        if (actor->batches[i].phase == BATCH_COMMITTING && actor->has_unsent)
+            sockets[i].fd = -1;
+    }
+    bus_wait_with_sockets(actor->bus, sockets, actor->n_batches, wait_ms(actor));
+    for (size_t i = 0; i < actor->n_batches; i++) {
+        struct batch *batch = &actor->batches[i];
+
+        if (batch->phase == BATCH_COMMITTING && actor->has_unsent && !bus_flush(actor->bus))
+            continue;
+        if (batch->phase != BATCH_IDLE && (sockets[i].revents != 0 || db_is_late(batch->db)) &&
+            db_is_ready(batch->db))
+            advance(actor, batch);
+    }
 }
 
 static void step(struct actor *actor)
 {
     watchdog_kick();
-    bus_wait_with_socket(actor->bus, db_socket(actor->db), wait_ms(actor));
+    wait_for_answers(actor);
     membership_update(actor);
     gather(actor);
     membership_update_gauges(actor);
     /* What is begun while replies wait for the socket would add its own: the bus keeps a batch's,
        and drops what exceeds that. */
     if (!membership_may_recover(actor) && (!actor->has_unsent || bus_flush(actor->bus)))
-        run_waiting(actor);
+        begin_waiting(actor);
     membership_reply_to_discovery(actor);
     actor->has_unsent = !bus_flush(actor->bus);
     if (actor->reply_queue != NULL)
@@ -294,8 +358,9 @@ static void finish(struct actor *actor)
         slow_lane_hurry(actor->slow_lane);
     do
         step(actor);
-    while ((actor->queue.n > 0 || !membership_is_drained(actor) || is_replying(actor)) &&
-           clock_mono_us() < until_us);
+    while (batch_under_way(actor) != NULL ||
+           ((actor->queue.n > 0 || !membership_is_drained(actor) || is_replying(actor)) &&
+            clock_mono_us() < until_us));
 }
 
 static void *run(void *closure)
@@ -312,63 +377,6 @@ static void *run(void *closure)
 }
 
 /* -- starting and stopping ------------------------------------------------------------------- */
-
-static void *zeroed(size_t n, size_t size)
-{
-    void *p = calloc(n, size);
-
-    must(p != NULL);
-    return p;
-}
-
-/* The number of a statement in the registry, which gets it unless the service has it: one of that
-   name is the same. */
-static int enlist(struct actor *actor, const struct db_statement *statement, size_t *n)
-{
-    for (size_t i = 0; i < *n; i++)
-        if (strcmp(actor->statements[i].name, statement->name) == 0) {
-            must(strcmp(actor->statements[i].text, statement->text) == 0);
-            return (int)i;
-        }
-    actor->statements[*n] = *statement;
-    return (int)(*n)++;
-}
-
-static bool open_database(struct actor *actor)
-{
-    const struct service *service = actor->service;
-    size_t n = service->n_statements;
-
-    actor->statements =
-        zeroed(n + AUDIT_SINK_STATEMENTS + ACTOR_SQL_COUNT, sizeof(*actor->statements));
-    for (size_t i = 0; i < n; i++)
-        actor->statements[i] = service->statements[i];
-    if (service->audit_sink != NULL) {
-        actor->audit_statements.entries = enlist(actor, service->audit_sink->entries, &n);
-        actor->audit_statements.changes = enlist(actor, service->audit_sink->changes, &n);
-    }
-    actor->limit_lock_waits = (int)n;
-    actor->statements[n++] = actor_sql[SQL_LIMIT_LOCK_WAITS];
-    actor->end_hung_sessions = (int)n;
-    actor->statements[n++] = actor_sql[SQL_END_HUNG_SESSIONS];
-    if (service->looks_up_organizations) {
-        actor->find_organizations = (int)n;
-        actor->statements[n++] = actor_sql[SQL_FIND_ORGANIZATIONS];
-    }
-    actor->db = db_new(&(struct db_options){
-        .url = actor->options.database_url,
-        .name = actor->options.name,
-        .statements = actor->statements,
-        .n_statements = n,
-        .on_wait = on_wait,
-        .closure = actor,
-        .lock_ms = LOCK_TIMEOUT_MS,
-        .statement_ms = service->statement_ms,
-    });
-    if (actor->db == NULL)
-        LOG(LOG_ERROR, "DATABASE_URL cannot be parsed");
-    return actor->db != NULL;
-}
 
 static bool open_bus(struct actor *actor)
 {
@@ -390,8 +398,10 @@ static void release(struct actor *actor)
         slow_lane_free(actor->slow_lane);
     reply_queue_close(actor->reply_queue);
     bus_free(actor->bus);
-    db_free(actor->db);
-    arena_release(&actor->arena);
+    for (size_t i = 0; i < actor->n_batches; i++) {
+        db_free(actor->batches[i].db);
+        arena_release(&actor->batches[i].arena);
+    }
     fair_queue_release(&actor->queue);
     free(actor->mailboxes);
     free(actor->statements);
@@ -407,6 +417,11 @@ static void read_options(struct actor *actor, const struct actor_options *option
         actor->options.batch_max = BATCH_MAX;
     if (actor->options.is_slow_lane && actor->options.batch_max > SLOW_BATCH_MAX)
         actor->options.batch_max = SLOW_BATCH_MAX;
+    if (actor->options.batches == 0)
+        actor->options.batches = options->service->batches;
+    if (actor->options.batches == 0 || actor->options.is_slow_lane)
+        actor->options.batches = 1;
+    must(actor->options.batches <= BATCHES_MAX);
     if (actor->options.mailbox_max == 0)
         actor->options.mailbox_max = MAILBOX_MAX;
 }
@@ -421,20 +436,23 @@ static struct slow_lane *find_slow_lane(const struct actor_options *options)
 
 struct actor *actor_start(const struct actor_options *options)
 {
-    struct actor *actor = zeroed(1, sizeof(*actor));
+    struct actor *actor = heap_zeroed(1, sizeof(*actor));
     int failed;
 
     read_options(actor, options);
+    actor->n_batches = actor->options.batches;
     actor->slow_lane = find_slow_lane(&actor->options);
     actor->batch_now = actor->options.batch_max;
     actor->service = options->service;
     actor->metrics = options->metrics;
     actor->route_metrics = actor_metrics_of(options->metrics, options->service);
-    actor->mailboxes = zeroed(options->service->n_handlers, sizeof(struct bus_mailbox *));
+    actor->mailboxes = heap_zeroed(options->service->n_handlers, sizeof(struct bus_mailbox *));
     fair_queue_init(&actor->queue, actor->options.mailbox_max, MAILBOX_BYTES,
                     actor->options.batch_max, BATCH_BYTES);
-    arena_init(&actor->arena, ARENA_MAX);
-    if (!open_database(actor) || !open_bus(actor)) {
+    for (size_t i = 0; i < actor->n_batches; i++)
+        arena_init(&actor->batches[i].arena, ARENA_MAX);
+    actor->batch = &actor->batches[0];
+    if (!membership_open_database(actor) || !open_bus(actor)) {
         release(actor);
         return NULL;
     }

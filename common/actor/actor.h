@@ -1,7 +1,8 @@
 /*
  * actor - drains its mailbox into one pipeline and one commit, then replies to everybody.
  *
- * What     One thread, one bus connection, one database connection, one arena. A step:
+ * What     One thread, one bus connection, and a database connection and an arena for each batch
+ *          under way. A batch:
  *
  *            1  take what waits in the mailbox, by organization in turn (fair_queue.h), at most
  *               `batch_max`; answer `busy` to what is past its deadline, and, where more than
@@ -11,6 +12,10 @@
  *            4  reply  turn its rows into a reply or a refusal
  *            5  audit  one entry for each, in one statement
  *            6  commit once; only then publish the replies and the notices
+ *
+ *          Where the service has two batches, the second one is begun while PostgreSQL works for the
+ *          first, as soon as half as many commands wait, or the first has taken 5 ms. Each has its own
+ *          transaction, and fails by itself.
  *
  *          When the batch fails, the command whose statement failed is taken out and the others are
  *          run together again, so one bad command never harms the others; where the statement
@@ -104,6 +109,9 @@ struct service {
     void *self; /* the service's own state, shared by its actors: read-only after start */
     const struct audit_sink *audit_sink; /* &audit_log, or NULL where nothing is recorded */
     size_t batch_max; /* 0 = 128; less where replies are large: a batch is held whole */
+    /* How many of an actor's are under way at once: 1 (0) or 2. Two where a batch keeps PostgreSQL
+       busy for long; where the commit is most of it, one large batch costs less than two. */
+    size_t batches;
     /* How long one statement may take; 0 = 10 s. What takes longer is refused with 503 and charged
        with that time, and the rest of its batch is run again: well below the time that commands
        have. */
@@ -138,6 +146,7 @@ struct actor_options {
     bool is_first;            /* calls on_idle */
     size_t batch_max;         /* 0 = as the service says */
     size_t mailbox_max;       /* 0 = 1024 */
+    size_t batches;           /* 0 = as the service says */
     bool is_slow_lane;        /* takes nothing in but what others leave to it */
     /* Who is left what takes long, by others of the same service; lives longer than they. NULL:
        nobody. */

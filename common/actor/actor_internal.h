@@ -1,7 +1,7 @@
 /*
  * actor_internal - the parts of an actor and how they hand a command on. Private to common/actor.
  *
- *     actor.c          the thread: wait, take in
+ *     actor.c          the thread: takes in, begins batches and moves them on
  *     fair_queue.c     what waits, by organization; flows.c keeps it
  *     slow_lane.c      what is left to the actor of the slow lane, and of whom
  *     membership.c     the link to the database, membership in the queue group, and replies to NATS's
@@ -42,6 +42,28 @@ struct discovery {
     int64_t started_us;
 };
 
+struct transaction;
+
+enum { BATCHES_MAX = 2 };
+
+enum batch_phase {
+    BATCH_IDLE,
+    BATCH_ASKED,     /* its statements are under way */
+    BATCH_COMMITTING /* and its commit */
+};
+
+/* Commands that are run together, and the connection that they run on. An actor has two: while the
+   server works for one, the other is parsed, asked, answered. */
+struct batch {
+    enum batch_phase phase;
+    struct db *db;
+    struct arena arena; /* cleared behind it */
+    struct transaction *transaction;
+    struct batch_item **items;
+    size_t n;
+    int64_t start_us, deadline_us; /* by clock_mono_us() and clock_us() */
+};
+
 struct actor {
     struct actor_options options;
     const struct service *service;
@@ -53,7 +75,9 @@ struct actor {
     bool has_left;                  /* the queue group, for want of the database */
     int64_t lost_us;                /* when the database was lost last, by clock_mono_us() */
     struct discovery discovery;     /* opened by the first actor of the process */
-    struct db *db;
+    struct batch batches[BATCHES_MAX];
+    size_t n_batches;
+    struct batch *batch;             /* the one that is dealt with, or was last */
     struct db_statement *statements; /* the service's, the audit sink's, and the next behind them */
     int limit_lock_waits, end_hung_sessions;  /* their numbers */
     struct audit_statements audit_statements; /* of the audit sink */
@@ -102,13 +126,24 @@ struct batch_item {
     bool has_failed;    /* for its own reason: it is only recorded */
 };
 
+/* -- actor.c --------------------------------------------------------------------------------- */
+
+/* Now and again while a db waits. */
+void actor_on_wait(void *closure);
+
 /* -- membership.c ---------------------------------------------------------------------------- */
 
+/* False (logged): the URL cannot be parsed. */
+bool membership_open_database(struct actor *actor);
+/* Ends the sessions of programs that hang in a transaction. */
+void membership_end_hung_sessions(struct actor *actor);
 /* A step of connecting, of joining the queue group or of leaving it; takes 50 ms at most. */
 void membership_update(struct actor *actor);
 /* The database was lost a moment ago and may be back in another one: commands wait for it. */
 bool membership_may_recover(const struct actor *actor);
 void membership_update_gauges(struct actor *actor);
+/* One of its connections is up. */
+bool membership_has_database(const struct actor *actor);
 /* What was routed here before still comes in. */
 void membership_close_intake(struct actor *actor);
 bool membership_is_drained(const struct actor *actor);
@@ -144,11 +179,20 @@ enum status organizations_look_up(struct actor *actor, struct batch_item *const 
    the link is up. */
 enum status transaction_run(struct actor *actor, struct batch_item **items, size_t n,
                             bool locks_are_short);
+/* The same in three steps. After each of the first two, ST_OK means that something was sent, and
+   db_is_ready() says when the next step does not wait for the answer. */
+enum status transaction_ask(struct actor *actor, struct batch_item **items, size_t n,
+                            bool locks_are_short, struct transaction **out);
+enum status transaction_answer(struct transaction *transaction);
+enum status transaction_commit(struct transaction *transaction);
 
 /* -- batch.c --------------------------------------------------------------------------------- */
 
-/* Runs them, as one transaction if possible: each is replied to, dropped or put back. */
-void batch_run(struct actor *actor, struct batch_item **items, size_t n);
+/* Runs them in actor->batch, which is idle, as one transaction if possible: in the end each is
+   replied to, dropped or put back, and the batch is idle again. */
+void batch_begin(struct actor *actor, struct batch_item **items, size_t n);
+/* The server has answered actor->batch. */
+void batch_advance(struct actor *actor);
 
 /* -- command.c ------------------------------------------------------------------------------- */
 

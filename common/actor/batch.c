@@ -75,8 +75,8 @@ static void defer(struct actor *actor, struct batch_item *item)
 static bool is_recorded_already(const struct actor *actor)
 {
     return actor->service->audit_sink != NULL &&
-           strcmp(db_last_sqlstate(actor->db), UNIQUE_VIOLATION) == 0 &&
-           db_last_statement(actor->db) == actor->audit_statements.entries;
+           strcmp(db_last_sqlstate(actor->batch->db), UNIQUE_VIOLATION) == 0 &&
+           db_last_statement(actor->batch->db) == actor->audit_statements.entries;
 }
 
 static void drop_recorded(struct actor *actor, struct batch_item *item)
@@ -131,7 +131,7 @@ static void reply_to_settled(struct actor *actor, struct batch_item **items, siz
 
 static bool is_locked(const struct actor *actor)
 {
-    return strcmp(db_last_sqlstate(actor->db), LOCK_NOT_AVAILABLE) == 0;
+    return strcmp(db_last_sqlstate(actor->batch->db), LOCK_NOT_AVAILABLE) == 0;
 }
 
 /* The one whose statement failed: it is deferred or answered, or, when it failed for no reason that
@@ -162,7 +162,7 @@ static size_t take_out(struct actor *actor, struct batch_item **items, size_t n,
 /* Those that are not suspect come first; returns how many. */
 static size_t part(struct actor *actor, struct batch_item **items, size_t n)
 {
-    struct batch_item **suspects = ARENA_ARRAY(&actor->arena, struct batch_item *, n);
+    struct batch_item **suspects = ARENA_ARRAY(&actor->batch->arena, struct batch_item *, n);
     size_t n_suspects = 0, n_others = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -176,7 +176,7 @@ static size_t part(struct actor *actor, struct batch_item **items, size_t n)
 
 static bool is_link_lost(const struct actor *actor, enum status st)
 {
-    return st == ST_UNCERTAIN || !db_is_up(actor->db);
+    return st == ST_UNCERTAIN || !db_is_up(actor->batch->db);
 }
 
 static void note_failure(struct actor *actor)
@@ -235,42 +235,55 @@ static size_t give_up(struct actor *actor, struct batch_item **items, size_t n)
     return n - kept;
 }
 
-/* Runs them together. Where that fails, the others run without the suspects, and these, when they
-   are several, in halves, until each is answered or deferred or the time for it is over. */
+static void run(struct actor *actor, struct batch_item **items, size_t n,
+                struct failure_search *search);
+
+/* They failed together: the others run without the suspects, and these, when they are several, in
+   halves, until each is answered or deferred or the time for it is over. Returns how many are to be
+   run again, and in *items which. */
+static size_t recover(struct actor *actor, struct batch_item ***items, size_t n, enum status st,
+                      int64_t took_us, struct failure_search *search)
+{
+    size_t n_others;
+
+    note_failure(actor);
+    if (is_link_lost(actor, st)) {
+        for (size_t i = 0; i < n; i++)
+            reply_lost(actor, (*items)[i], st);
+        return 0;
+    }
+    n_others = part(actor, *items, n);
+    charge(actor, search, *items + n_others, n - n_others, took_us);
+    if (n - n_others == 1) {
+        n = take_out(actor, *items, n, (*items)[n_others], st);
+    } else {
+        run(actor, *items, n_others, search);
+        *items += n_others;
+        n -= n_others;
+        if (clock_mono_us() < search->until_us) {
+            run(actor, *items, n / 2, search);
+            *items += n / 2;
+            n -= n / 2;
+        }
+    }
+    if (clock_mono_us() >= search->until_us)
+        n = give_up(actor, *items, n);
+    return n;
+}
+
+/* Runs them together, and again as long as some are left. */
 static void run(struct actor *actor, struct batch_item **items, size_t n,
                 struct failure_search *search)
 {
     while ((n = keep_unexpired(actor, items, n)) > 0) {
         const int64_t start_us = clock_mono_us();
         const enum status st = transaction_run(actor, items, n, locks_are_short(actor, items, n));
-        size_t n_others;
 
         if (st == ST_OK) {
             reply_to_settled(actor, items, n);
             return;
         }
-        note_failure(actor);
-        if (is_link_lost(actor, st)) {
-            for (size_t i = 0; i < n; i++)
-                reply_lost(actor, items[i], st);
-            return;
-        }
-        n_others = part(actor, items, n);
-        charge(actor, search, items + n_others, n - n_others, clock_mono_us() - start_us);
-        if (n - n_others == 1) {
-            n = take_out(actor, items, n, items[n_others], st);
-        } else {
-            run(actor, items, n_others, search);
-            items += n_others;
-            n -= n_others;
-            if (clock_mono_us() < search->until_us) {
-                run(actor, items, n / 2, search);
-                items += n / 2;
-                n -= n / 2;
-            }
-        }
-        if (clock_mono_us() >= search->until_us)
-            n = give_up(actor, items, n);
+        n = recover(actor, &items, n, st, clock_mono_us() - start_us, search);
     }
 }
 
@@ -286,15 +299,84 @@ static int64_t earliest_deadline(struct batch_item *const *items, size_t n)
 
 /* Who is answered too late is not helped: when a batch took longer than a command in it had, half
    as many are taken from now on, and with every full batch that is in time one more. */
-void batch_run(struct actor *actor, struct batch_item **items, size_t n)
+static void end(struct actor *actor, int64_t in_vain_us)
 {
-    const int64_t deadline_us = earliest_deadline(items, n), start_us = clock_mono_us();
-    struct failure_search search = {.until_us = start_us + SEARCH_US};
+    struct batch *batch = actor->batch;
+
+    actor->batch_us = clock_mono_us() - batch->start_us - in_vain_us;
+    if (batch->deadline_us <= clock_us())
+        actor->batch_now = (batch->n + 1) / 2;
+    else if (batch->n >= actor->batch_now && batch->n < actor->options.batch_max)
+        actor->batch_now = batch->n + 1;
+    arena_clear(&batch->arena);
+    batch->phase = BATCH_IDLE;
+}
+
+/* Nothing else is done meanwhile: failures are rare, and the time for this one is bounded. */
+static void end_failed(struct actor *actor, enum status st)
+{
+    struct batch *batch = actor->batch;
+    struct failure_search search = {.until_us = clock_mono_us() + SEARCH_US};
+    struct batch_item **items = batch->items;
+    size_t n = recover(actor, &items, batch->n, st, clock_mono_us() - batch->start_us, &search);
 
     run(actor, items, n, &search);
-    actor->batch_us = clock_mono_us() - start_us - search.in_vain_us;
-    if (deadline_us <= clock_us())
-        actor->batch_now = (n + 1) / 2;
-    else if (n >= actor->batch_now && n < actor->options.batch_max)
-        actor->batch_now = n + 1;
+    end(actor, search.in_vain_us);
+}
+
+void batch_begin(struct actor *actor, struct batch_item **items, size_t n)
+{
+    struct batch *batch = actor->batch;
+    enum status st;
+
+    batch->items = items;
+    batch->n = keep_unexpired(actor, items, n);
+    batch->deadline_us = earliest_deadline(items, batch->n);
+    batch->start_us = clock_mono_us();
+    if (batch->n == 0) {
+        arena_clear(&batch->arena);
+        return;
+    }
+    batch->phase = BATCH_ASKED;
+    st = transaction_ask(actor, items, batch->n, locks_are_short(actor, items, batch->n),
+                         &batch->transaction);
+    if (st != ST_OK)
+        end_failed(actor, st);
+    else if (db_is_ready(batch->db))
+        batch_advance(actor);
+}
+
+static void commit(struct actor *actor)
+{
+    struct batch *batch = actor->batch;
+    enum status st = transaction_commit(batch->transaction);
+
+    if (st != ST_OK) {
+        end_failed(actor, st);
+        return;
+    }
+    reply_to_settled(actor, batch->items, batch->n);
+    end(actor, 0);
+}
+
+static void answer(struct actor *actor)
+{
+    struct batch *batch = actor->batch;
+    enum status st = transaction_answer(batch->transaction);
+
+    if (st != ST_OK) {
+        end_failed(actor, st);
+        return;
+    }
+    batch->phase = BATCH_COMMITTING;
+    if (db_is_ready(batch->db)) /* nothing was written */
+        commit(actor);
+}
+
+void batch_advance(struct actor *actor)
+{
+    if (actor->batch->phase == BATCH_ASKED)
+        answer(actor);
+    else
+        commit(actor);
 }

@@ -106,7 +106,7 @@ bool batch_item_read(struct actor *actor, const struct waiting *from, struct bat
         .body = bus_message_body(from->message),
         .traceparent = bus_message_header(from->message, HEADER_TRACEPARENT),
         .received_us = from->received_us,
-        .arena = &actor->arena,
+        .arena = &actor->batch->arena,
     };
     (void)span_begin(&item->span, command->traceparent, false);
     if (read_caller(command) &&
@@ -168,7 +168,7 @@ void batch_item_parse(struct actor *actor, struct batch_item *item)
 void batch_item_query(struct actor *actor, struct batch_item *item)
 {
     if (item->status == ST_OK && item->command.handler->query != NULL)
-        item->command.handler->query(&item->command, actor->db, actor->service->self);
+        item->command.handler->query(&item->command, actor->batch->db, actor->service->self);
 }
 
 void batch_item_reply(struct actor *actor, struct batch_item *item)
@@ -177,7 +177,7 @@ void batch_item_reply(struct actor *actor, struct batch_item *item)
 
     watchdog_kick();
     if (item->status == ST_OK && command->handler->reply != NULL)
-        item->status = command->handler->reply(command, actor->db, actor->service->self);
+        item->status = command->handler->reply(command, actor->batch->db, actor->service->self);
     if (item->status == ST_OK && command->reply.n > REPLY_MAX) {
         LOG(LOG_ERROR, "reply is too large for the bus",
             log_str("route", command->handler->subject), log_slice("request_id", item->request_id),
@@ -219,7 +219,7 @@ static db_param organizations_of(struct batch_item *const *items, size_t n, stru
 
 enum status organizations_look_up(struct actor *actor, struct batch_item *const *items, size_t n)
 {
-    struct batch_item **named = ARENA_ARRAY(&actor->arena, struct batch_item *, n);
+    struct batch_item **named = ARENA_ARRAY(&actor->batch->arena, struct batch_item *, n);
     const struct db_rows *rows;
     size_t n_named = 0, found;
     db_param organizations;
@@ -230,12 +230,12 @@ enum status organizations_look_up(struct actor *actor, struct batch_item *const 
             named[n_named++] = items[i];
     if (n_named == 0)
         return ST_OK;
-    organizations = organizations_of(named, n_named, &actor->arena);
-    found = db_add(actor->db, actor->find_organizations, &organizations, 1);
-    st = db_run(actor->db);
+    organizations = organizations_of(named, n_named, &actor->batch->arena);
+    found = db_add(actor->batch->db, actor->find_organizations, &organizations, 1);
+    st = db_run(actor->batch->db);
     if (st != ST_OK)
         return st;
-    rows = db_result(actor->db, found);
+    rows = db_result(actor->batch->db, found);
     for (size_t i = 0; i < n_named; i++)
         if (!db_value_bool(rows, i, FIND_ORGANIZATIONS_IS_THERE))
             named[i]->status = command_refuse(&named[i]->command, OUTCOME_NOT_FOUND, NULL,

@@ -106,13 +106,13 @@ static struct headers headers_of(struct actor *actor, const struct command *comm
     if (is_unrecorded(actor, command->handler)) {
         add(&headers, HEADER_RECORDED, "no");
         if (!uuid_is_nil(&command->contact_id))
-            add(&headers, HEADER_CONTACT, id_text(&actor->arena, &command->contact_id));
+            add(&headers, HEADER_CONTACT, id_text(&actor->batch->arena, &command->contact_id));
     }
     if (command->is_recorded_already)
         add(&headers, HEADER_RECORDED, "already");
     if (command->retry_after_s > 0)
         add(&headers, HEADER_RETRY_AFTER,
-            arena_printf(&actor->arena, "%u", command->retry_after_s));
+            arena_printf(&actor->batch->arena, "%u", command->retry_after_s));
     return headers;
 }
 
@@ -126,7 +126,7 @@ static void publish(struct actor *actor, const struct waiting *waiting,
 
     if (reply_to.p == NULL)
         return;
-    subject = arena_cstr(&actor->arena, reply_to);
+    subject = arena_cstr(&actor->batch->arena, reply_to);
     if (waiting->reply_queue != NULL) {
         reply_queue_put(waiting->reply_queue,
                         bus_message_new(subject, headers->at, headers->n, body));

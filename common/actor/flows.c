@@ -2,17 +2,8 @@
 
 #include <stdlib.h>
 
+#include "common/base/arena.h"
 #include "common/base/log.h"
-
-static void *zeroed(size_t n, size_t size)
-{
-    void *p;
-
-    must(n > 0);
-    p = calloc(n, size);
-    must(p != NULL);
-    return p;
-}
 
 /* -- lists ----------------------------------------------------------------------------------- */
 
@@ -220,9 +211,9 @@ void flows_init(struct fair_queue *queue, size_t n_places)
 
     while (n_buckets < n_flows)
         n_buckets *= 2;
-    queue->places = zeroed(n_places, sizeof(struct place));
-    queue->flows = zeroed(n_flows, sizeof(struct flow));
-    queue->table = zeroed(n_buckets, sizeof(struct flow *));
+    queue->places = heap_zeroed(n_places, sizeof(struct place));
+    queue->flows = heap_zeroed(n_flows, sizeof(struct flow));
+    queue->table = heap_zeroed(n_buckets, sizeof(struct flow *));
     queue->table_mask = n_buckets - 1;
     for (size_t i = 0; i < n_places; i++) {
         queue->places[i].next = queue->free_places;

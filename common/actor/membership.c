@@ -3,10 +3,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "actor_sql.h"
 #include "common/actor/actor_internal.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/version.h"
+#include "common/db/params.h"
 #include "common/json/json.h"
 #include "proto/subject.h"
 
@@ -159,29 +161,107 @@ static void reply(const struct discovery *discovery, const struct bus_message *m
     }
 }
 
+enum { DISCOVERY_ARENA_MAX = 1024 * 1024 };
+
 void membership_reply_to_discovery(struct actor *actor)
 {
     struct discovery *discovery = &actor->discovery;
+    struct arena arena; /* those of the batches may be in use */
 
+    arena_init(&arena, DISCOVERY_ARENA_MAX);
     for (size_t i = 0; i < DISCOVERY_SUBJECTS && discovery->asked[i] != NULL; i++) {
         struct bus_message *message;
 
         while ((message = bus_take(discovery->asked[i])) != NULL) {
-            reply(discovery, message, &actor->arena);
+            reply(discovery, message, &arena);
             bus_message_free(message);
-            arena_clear(&actor->arena);
+            arena_clear(&arena);
         }
     }
+    arena_release(&arena);
 }
 
 /* -- the database and the queue group ---------------------------------------------------------- */
 
 enum {
+    HUNG_TIMEOUT_US = 1000 * 1000,
     CONNECT_MS = 50, /* how long a step waits for the database: commands wait behind it */
     /* A link that was cut is there again before, if its server is, and a server that was restarted
        mostly is. Gateways wait that long for an answer about a key. */
     LEAVE_US = 1000 * 1000,
 };
+
+/* The number of a statement in the registry, which gets it unless the service has it: one of that
+   name is the same. */
+static int enlist(struct actor *actor, const struct db_statement *statement, size_t *n)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (strcmp(actor->statements[i].name, statement->name) == 0) {
+            must(strcmp(actor->statements[i].text, statement->text) == 0);
+            return (int)i;
+        }
+    actor->statements[*n] = *statement;
+    return (int)(*n)++;
+}
+
+bool membership_open_database(struct actor *actor)
+{
+    const struct service *service = actor->service;
+    size_t n = service->n_statements;
+
+    actor->statements =
+        heap_zeroed(n + AUDIT_SINK_STATEMENTS + ACTOR_SQL_COUNT, sizeof(*actor->statements));
+    for (size_t i = 0; i < n; i++)
+        actor->statements[i] = service->statements[i];
+    if (service->audit_sink != NULL) {
+        actor->audit_statements.entries = enlist(actor, service->audit_sink->entries, &n);
+        actor->audit_statements.changes = enlist(actor, service->audit_sink->changes, &n);
+    }
+    actor->limit_lock_waits = (int)n;
+    actor->statements[n++] = actor_sql[SQL_LIMIT_LOCK_WAITS];
+    actor->end_hung_sessions = (int)n;
+    actor->statements[n++] = actor_sql[SQL_END_HUNG_SESSIONS];
+    if (service->looks_up_organizations) {
+        actor->find_organizations = (int)n;
+        actor->statements[n++] = actor_sql[SQL_FIND_ORGANIZATIONS];
+    }
+    for (size_t i = 0; i < actor->n_batches; i++) {
+        actor->batches[i].db = db_new(&(struct db_options){
+            .url = actor->options.database_url,
+            .name = actor->options.name,
+            .statements = actor->statements,
+            .n_statements = n,
+            .on_wait = actor_on_wait,
+            .closure = actor,
+            .lock_ms = LOCK_TIMEOUT_MS,
+            .statement_ms = service->statement_ms,
+        });
+        if (actor->batches[i].db == NULL) {
+            LOG(LOG_ERROR, "DATABASE_URL cannot be parsed");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Any process does it for all services: the one that hangs cannot. A program that hangs in a
+   transaction gives its locks back within ten seconds: after five, the second between two looks and
+   the longest that a step takes. */
+void membership_end_hung_sessions(struct actor *actor)
+{
+    struct params params = {.n = 0};
+    const struct db_rows *rows;
+    size_t n;
+
+    if (db_once(actor->batch->db, actor->end_hung_sessions, &params, HUNG_TIMEOUT_US) != ST_OK)
+        return;
+    rows = db_result(actor->batch->db, 0);
+    n = db_rows_count(rows);
+    metric_add(actor->metrics->hung_sessions, (int64_t)n);
+    for (size_t i = 0; i < n; i++)
+        LOG(LOG_WARNING, "ended a database session whose program hangs in a transaction",
+            log_slice("session", db_value(rows, i, END_HUNG_SESSIONS_SESSION)));
+}
 
 static void join(struct actor *actor)
 {
@@ -251,12 +331,36 @@ static void update_mailboxes(struct actor *actor, bool has_database)
     }
 }
 
+bool membership_has_database(const struct actor *actor)
+{
+    for (size_t i = 0; i < actor->n_batches; i++)
+        if (db_is_up(actor->batches[i].db))
+            return true;
+    return false;
+}
+
+/* One connection is enough to work with: what waits does not wait for the other one. */
+static bool connect_batches(struct actor *actor)
+{
+    bool is_up;
+
+    for (size_t i = 0; i < actor->n_batches; i++)
+        db_check(actor->batches[i].db);
+    is_up = membership_has_database(actor);
+    for (size_t i = 0; i < actor->n_batches; i++) {
+        const int timeout_ms = is_up && actor->queue.n > 0 ? 0 : CONNECT_MS;
+
+        if (actor->batches[i].phase == BATCH_IDLE &&
+            db_connect(actor->batches[i].db, timeout_ms) == ST_OK)
+            is_up = true;
+    }
+    return is_up;
+}
+
 void membership_update(struct actor *actor)
 {
-    bool was_up = atomic_load(&actor->database_is_up), is_up;
+    const bool was_up = atomic_load(&actor->database_is_up), is_up = connect_batches(actor);
 
-    db_check(actor->db);
-    is_up = db_connect(actor->db, CONNECT_MS) == ST_OK;
     if (was_up && !is_up)
         actor->lost_us = clock_mono_us();
     update_mailboxes(actor, is_up);
@@ -268,7 +372,7 @@ void membership_update(struct actor *actor)
 
 bool membership_may_recover(const struct actor *actor)
 {
-    return !db_is_up(actor->db) && actor->n_mailboxes > 0 && !actor->has_left &&
+    return !membership_has_database(actor) && actor->n_mailboxes > 0 && !actor->has_left &&
            !atomic_load(&actor->is_stopping) && clock_mono_us() - actor->lost_us < LEAVE_US;
 }
 

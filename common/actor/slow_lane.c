@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/arena.h"
 #include "common/base/log.h"
 #include "common/bus/bus.h"
 
@@ -53,20 +54,12 @@ struct reply_queue {
     size_t n_lent; /* whose replies have room in the ring */
 };
 
-static void *zeroed(size_t n, size_t size)
-{
-    void *p = calloc(n, size);
-
-    must(p != NULL);
-    return p;
-}
-
 struct slow_lane *slow_lane_new(size_t max, size_t max_bytes)
 {
-    struct slow_lane *lane = zeroed(1, sizeof(*lane));
+    struct slow_lane *lane = heap_zeroed(1, sizeof(*lane));
 
     must(max > 0 && pthread_mutex_init(&lane->lock, NULL) == 0);
-    lane->ring = zeroed(max, sizeof(struct put));
+    lane->ring = heap_zeroed(max, sizeof(struct put));
     lane->max = max;
     lane->max_bytes = max_bytes;
     return lane;
@@ -254,7 +247,7 @@ bool slow_lane_take(struct slow_lane *lane, struct uuid *organization, struct wa
 
 struct reply_queue *reply_queue_new(struct slow_lane *lane, struct bus *bus)
 {
-    struct reply_queue *reply_queue = zeroed(1, sizeof(*reply_queue));
+    struct reply_queue *reply_queue = heap_zeroed(1, sizeof(*reply_queue));
 
     must(pthread_mutex_init(&reply_queue->lock, NULL) == 0);
     reply_queue->lane = lane;

@@ -14,21 +14,29 @@ struct owner {
     const struct command_handler *handler;
 };
 
+/* What the audit sink was given, and the first statement that it added. */
+struct records {
+    struct command **commands;
+    size_t n, statement;
+};
+
 struct transaction {
     struct actor *actor;
     struct batch_item **items;
     size_t n;
     struct owner *owners;
     size_t n_owners;
+    int64_t sent_us;  /* when something was sent last */
     int64_t asked_us; /* how long it took to have what was asked for */
+    struct records records;
 };
 
 /* What was added since the last one. NULL and NULL: all of the batch own it. */
 static void add_owner(struct transaction *transaction, const struct batch_item *item,
                       const struct command_handler *handler)
 {
-    transaction->owners[transaction->n_owners++] =
-        (struct owner){.end = db_added(transaction->actor->db), .item = item, .handler = handler};
+    transaction->owners[transaction->n_owners++] = (struct owner){
+        .end = db_added(transaction->actor->batch->db), .item = item, .handler = handler};
 }
 
 static bool owns(const struct owner *owner, const struct batch_item *item)
@@ -41,7 +49,7 @@ static bool owns(const struct owner *owner, const struct batch_item *item)
 /* The statement that failed has an owner. Where none did in particular, all are suspects. */
 static void suspect(const struct transaction *transaction)
 {
-    const size_t at = db_last_entry(transaction->actor->db);
+    const size_t at = db_last_entry(transaction->actor->batch->db);
     const struct owner *owner = &(struct owner){0};
 
     for (size_t i = transaction->n_owners; i-- > 0 && at != DB_NO_ENTRY;)
@@ -101,7 +109,7 @@ static void parse(struct actor *actor, struct batch_item *const *items, size_t n
 static void query_together(struct transaction *transaction, const struct command_handler *handler)
 {
     struct actor *actor = transaction->actor;
-    struct command **together = ARENA_ARRAY(&actor->arena, struct command *, transaction->n);
+    struct command **together = ARENA_ARRAY(&actor->batch->arena, struct command *, transaction->n);
     size_t n_together = 0;
 
     for (size_t i = 0; i < transaction->n; i++) {
@@ -111,7 +119,7 @@ static void query_together(struct transaction *transaction, const struct command
             together[n_together++] = &item->command;
     }
     if (n_together > 0)
-        handler->query_together(together, n_together, actor->db, actor->service->self);
+        handler->query_together(together, n_together, actor->batch->db, actor->service->self);
     add_owner(transaction, NULL, handler);
 }
 
@@ -120,7 +128,7 @@ static void query_together(struct transaction *transaction, const struct command
 static void query(struct transaction *transaction)
 {
     const struct service *service = transaction->actor->service;
-    struct db *db = transaction->actor->db;
+    struct db *db = transaction->actor->batch->db;
     bool has_read = false;
 
     for (size_t i = 0; i < transaction->n; i++) {
@@ -145,7 +153,7 @@ static size_t left(const struct transaction *transaction, const struct batch_ite
     size_t bytes = 0;
 
     for (size_t i = item->entries_begin; i < item->entries_end; i++)
-        bytes += db_dropped(transaction->actor->db, i);
+        bytes += db_dropped(transaction->actor->batch->db, i);
     return bytes;
 }
 
@@ -163,10 +171,10 @@ static enum status reply(struct transaction *transaction, struct batch_item *ite
         batch_item_reply(actor, item);
     }
     add_owner(transaction, item, NULL);
-    st = db_failure(actor->db);
+    st = db_failure(actor->batch->db);
     if (st != ST_OK) {
         suspect(transaction);
-        if (db_last_entry(actor->db) == DB_NO_ENTRY)
+        if (db_last_entry(actor->batch->db) == DB_NO_ENTRY)
             suspect_one(transaction, item);
         return st;
     }
@@ -177,27 +185,21 @@ static enum status reply(struct transaction *transaction, struct batch_item *ite
     return ST_INTERNAL;
 }
 
-/* What the audit sink was given, and the first statement that it added. */
-struct records {
-    struct command **commands;
-    size_t n, statement;
-};
-
 static struct records record(struct transaction *transaction)
 {
     struct actor *actor = transaction->actor;
     const struct audit_sink *audit_sink = actor->service->audit_sink;
-    struct records records = {.statement = db_added(actor->db)};
+    struct records records = {.statement = db_added(actor->batch->db)};
 
     if (audit_sink == NULL)
         return records;
-    records.commands = ARENA_ARRAY(&actor->arena, struct command *, transaction->n);
+    records.commands = ARENA_ARRAY(&actor->batch->arena, struct command *, transaction->n);
     for (size_t i = 0; i < transaction->n; i++)
         if (transaction->items[i]->status != ST_RETRY)
             records.commands[records.n++] = &transaction->items[i]->command;
     if (records.n > 0)
-        audit_sink->add(actor->db, &actor->audit_statements, records.commands, records.n,
-                        &actor->arena);
+        audit_sink->add(actor->batch->db, &actor->audit_statements, records.commands, records.n,
+                        &actor->batch->arena);
     return records;
 }
 
@@ -206,28 +208,18 @@ static void call_on_commit(const struct actor *actor, const struct records *reco
     const struct audit_sink *audit_sink = actor->service->audit_sink;
 
     if (audit_sink != NULL && audit_sink->on_commit != NULL &&
-        db_added(actor->db) > records->statement)
-        audit_sink->on_commit(db_result(actor->db, records->statement), records->commands,
+        db_added(actor->batch->db) > records->statement)
+        audit_sink->on_commit(db_result(actor->batch->db, records->statement), records->commands,
                               records->n);
-}
-
-/* The audit sink's statements go out with the commit: one round trip for all. */
-static enum status commit(struct actor *actor)
-{
-    int64_t start_us = clock_mono_us();
-    enum status st = db_commit(actor->db);
-
-    metric_observe(actor->metrics->commit_seconds, clock_mono_us() - start_us);
-    return st;
 }
 
 /* -- all of it ------------------------------------------------------------------------------- */
 
 static void limit_lock_waits(struct actor *actor)
 {
-    const db_param limit = str_of(arena_printf(&actor->arena, "%d", LOCK_TIMEOUT_SHORT_MS));
+    const db_param limit = str_of(arena_printf(&actor->batch->arena, "%d", LOCK_TIMEOUT_SHORT_MS));
 
-    db_add(actor->db, actor->limit_lock_waits, &limit, 1);
+    db_add(actor->batch->db, actor->limit_lock_waits, &limit, 1);
 }
 
 /* The first statement that failed tells who is suspect. */
@@ -238,50 +230,74 @@ static enum status blame(const struct transaction *transaction, enum status st)
     return st;
 }
 
-static enum status run(struct transaction *transaction, bool locks_are_short)
+enum status transaction_ask(struct actor *actor, struct batch_item **items, size_t n,
+                            bool locks_are_short, struct transaction **out)
 {
-    struct actor *actor = transaction->actor;
-    struct records records;
-    int64_t start_us;
+    struct transaction *transaction = ARENA_ARRAY(&actor->batch->arena, struct transaction, 1);
+    struct db *db = actor->batch->db;
     enum status st;
 
+    *transaction = (struct transaction){.actor = actor, .items = items, .n = n};
+    *out = transaction;
+    metric_observe(actor->metrics->batch_size, (int64_t)n);
+    transaction->owners =
+        ARENA_ARRAY(&actor->batch->arena, struct owner, 2 * n + actor->service->n_handlers + 2);
+    parse(actor, items, n);
+    qsort(items, n, sizeof(struct batch_item *), by_lock_order);
+    db_open_batch(db, latest_deadline(items, n));
     if (locks_are_short)
         limit_lock_waits(actor);
-    st = organizations_look_up(actor, transaction->items, transaction->n);
+    st = organizations_look_up(actor, items, n);
     add_owner(transaction, NULL, NULL);
     if (st != ST_OK)
         return blame(transaction, st);
     query(transaction);
-    start_us = clock_mono_us();
-    st = db_run(actor->db);
-    transaction->asked_us = clock_mono_us() - start_us;
+    transaction->sent_us = clock_mono_us();
+    return blame(transaction, db_send_run(db));
+}
+
+/* The audit sink's statements go out with the commit: one round trip for all. */
+enum status transaction_answer(struct transaction *transaction)
+{
+    struct db *db = transaction->actor->batch->db;
+    enum status st = db_run(db);
+
+    transaction->asked_us = clock_mono_us() - transaction->sent_us;
     if (st != ST_OK)
         return blame(transaction, st);
     for (size_t i = 0; i < transaction->n; i++) {
         st = reply(transaction, transaction->items[i]);
         if (st != ST_OK) {
-            db_abandon(actor->db);
+            db_abandon(db);
             return st;
         }
     }
-    records = record(transaction);
+    transaction->records = record(transaction);
     add_owner(transaction, NULL, NULL);
-    st = commit(actor);
+    transaction->sent_us = clock_mono_us();
+    return blame(transaction, db_send_commit(db));
+}
+
+enum status transaction_commit(struct transaction *transaction)
+{
+    struct actor *actor = transaction->actor;
+    enum status st = db_commit(actor->batch->db);
+
+    metric_observe(actor->metrics->commit_seconds, clock_mono_us() - transaction->sent_us);
     if (st == ST_OK)
-        call_on_commit(actor, &records);
+        call_on_commit(actor, &transaction->records);
     return blame(transaction, st);
 }
 
 enum status transaction_run(struct actor *actor, struct batch_item **items, size_t n,
                             bool locks_are_short)
 {
-    struct transaction transaction = {.actor = actor, .items = items, .n = n};
+    struct transaction *transaction;
+    enum status st = transaction_ask(actor, items, n, locks_are_short, &transaction);
 
-    metric_observe(actor->metrics->batch_size, (int64_t)n);
-    transaction.owners =
-        ARENA_ARRAY(&actor->arena, struct owner, 2 * n + actor->service->n_handlers + 2);
-    parse(actor, items, n);
-    qsort(items, n, sizeof(struct batch_item *), by_lock_order);
-    db_open_batch(actor->db, latest_deadline(items, n));
-    return run(&transaction, locks_are_short);
+    if (st == ST_OK)
+        st = transaction_answer(transaction);
+    if (st == ST_OK)
+        st = transaction_commit(transaction);
+    return st;
 }

@@ -143,3 +143,11 @@ char *arena_printf(struct arena *arena, const char *format, ...)
     va_end(args);
     return p;
 }
+
+void *heap_zeroed(size_t n, size_t size)
+{
+    void *p = calloc(n, size);
+
+    must(p != NULL);
+    return p;
+}

@@ -43,4 +43,7 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 char *arena_vprintf(struct arena *arena, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
+/* From the heap, for free() to give back; zeroed. Aborts as an arena does. */
+void *heap_zeroed(size_t n, size_t size);
+
 #endif

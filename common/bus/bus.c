@@ -19,6 +19,7 @@ enum {
     CONNECT_TIMEOUT_MS = 1000,
     PING_INTERVAL_MS = 5000,
     PINGS_OUT_MAX = 2,
+    SOCKETS_MAX = 2,          /* that one waits for beside the bus */
     WRITE_DEADLINE_MS = 2000, /* TLS only: there nats.c waits for the socket to be writable */
     IO_BUFFER = 128 * 1024,
     SERVERS_MAX = 16,
@@ -273,19 +274,24 @@ bool bus_flush(struct bus *bus)
 
 void bus_wait(struct bus *bus, int timeout_ms)
 {
-    bus_wait_with_socket(bus, -1, timeout_ms);
+    bus_wait_with_sockets(bus, NULL, 0, timeout_ms);
 }
 
-void bus_wait_with_socket(struct bus *bus, int other_socket, int timeout_ms)
+void bus_wait_with_sockets(struct bus *bus, struct pollfd *others, size_t n, int timeout_ms)
 {
-    bool flushed = bus_flush(bus);
-    struct pollfd fds[] = {
+    const bool flushed = bus_flush(bus);
+    struct pollfd fds[2 + SOCKETS_MAX] = {
         {.fd = bus->wake_fd, .events = POLLIN},
         {.fd = bus_socket(bus), .events = (short)(flushed ? POLLIN : POLLIN | POLLOUT)},
-        {.fd = other_socket, .events = POLLIN},
     };
-    if (poll(fds, ARRAY_SIZE(fds), timeout_ms) <= 0)
+
+    must(n <= SOCKETS_MAX);
+    for (size_t i = 0; i < n; i++)
+        fds[2 + i] = others[i];
+    if (poll(fds, 2 + n, timeout_ms) <= 0)
         return;
+    for (size_t i = 0; i < n; i++)
+        others[i].revents = fds[2 + i].revents;
     if (fds[0].revents != 0)
         (void)bus_changed(bus);
     /* Never read without need: with TLS nats.c would wait for the rest of a record. */

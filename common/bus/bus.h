@@ -76,7 +76,8 @@ void bus_wipe_what_is_freed(void);
 void bus_wait(struct bus *bus, int timeout_ms);
 /* The same for a thread that also minds another socket: ends when that is readable or has ended, too,
    which is the caller's to deal with. -1 = none. */
-void bus_wait_with_socket(struct bus *bus, int other_socket, int timeout_ms);
+struct pollfd;
+void bus_wait_with_sockets(struct bus *bus, struct pollfd *others, size_t n, int timeout_ms);
 /* Ends a bus_wait() from any thread. */
 void bus_wake(struct bus *bus);
 

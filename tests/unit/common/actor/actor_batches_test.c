@@ -1,0 +1,149 @@
+/* Two batches of an actor at once: neither waits for the other, nor fails with it. */
+#include <time.h>
+
+#include "tests/unit/common/actor/actor_fixture.h"
+
+#define SESSIONS "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+#define END_WHAT_SLEEPS                                                                            \
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"                                       \
+    " WHERE datname = current_database() AND wait_event = 'PgSleep'"
+
+static void setup_both(void)
+{
+    batches = 2;
+    setup();
+}
+
+TestSuite(actor_batches, .init = setup_both, .fini = teardown);
+
+static void put(const char *body)
+{
+    command_client_send(client, SAMPLE_PUT, body, COMMAND_NORMAL);
+    push();
+}
+
+static void await_sleeping(void)
+{
+    postgres_await(url, SESSIONS " AND wait_event = 'PgSleep'");
+}
+
+Test(actor_batches, runs_one_beside_another_that_waits)
+{
+    hold_back();
+    for (int i = 0; i < 10; i++)
+        command_client_send_number(client, SAMPLE_PUT, "item-%d", i);
+    command_client_await(client, 10);
+    cr_assert_eq(command_client_count(client, "created"), 10);
+    cr_assert_eq(count("SELECT count(*) FROM sample"), 10);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 10);
+    open_gate();
+    command_client_await(client, 10 + 1);
+    cr_assert_eq(count("SELECT count(*) FROM sample"), 10 + 1);
+}
+
+Test(actor_batches, runs_one_beside_another_that_commits)
+{
+    put("slow-commit");
+    await_sleeping();
+    for (int i = 0; i < 10; i++)
+        command_client_send_number(client, SAMPLE_PUT, "item-%d", i);
+    command_client_await(client, 10);
+    cr_assert_eq(command_client_count(client, "created"), 10);
+    postgres_do(url, END_WHAT_SLEEPS);
+    command_client_await(client, 10 + 1);
+    cr_assert_eq(command_client_count(client, "uncertain"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM sample"), 10);
+    ask_until("then", "created then");
+}
+
+/* The one that is lost was asked for and is not written; the other goes on. */
+Test(actor_batches, loses_one_connection_and_not_the_other)
+{
+    hold_back();
+    put("long-60000");
+    await_sleeping();
+    postgres_do(url, END_WHAT_SLEEPS);
+    command_client_await(client, 1);
+    cr_assert_eq(command_client_count(client, "unavailable"), 1);
+    put("item");
+    command_client_await(client, 2);
+    cr_assert_eq(command_client_count(client, "created"), 1);
+    open_gate();
+    command_client_await(client, 3);
+    cr_assert_eq(command_client_count(client, "created"), 2);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 2);
+}
+
+Test(actor_batches, finds_what_fails_in_one_beside_the_other)
+{
+    hold_back();
+    command_client_send(client, SAMPLE_PUT, "bad", COMMAND_NORMAL);
+    for (int i = 0; i < 10; i++)
+        command_client_send_number(client, SAMPLE_PUT, "item-%d", i);
+    command_client_await(client, 11);
+    cr_assert_eq(command_client_count(client, "created"), 10);
+    cr_assert_eq(command_client_count(client, "server_error"), 1);
+    open_gate();
+    command_client_await(client, 11 + 1);
+}
+
+static int64_t cpu_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* Both are held, and what comes waits for one of them, asleep. */
+Test(actor_batches, begins_no_third_and_sleeps_meanwhile)
+{
+    int64_t start_us, cpu_before_us;
+
+    hold_back();
+    command_client_send(client, SAMPLE_BLOCK, "", COMMAND_NORMAL);
+    push();
+    postgres_await(url, "SELECT (count(*) = 2)::int FROM pg_stat_activity"
+                        " WHERE datname = current_database() AND wait_event_type = 'Lock'");
+    put("item");
+    start_us = clock_mono_us();
+    cpu_before_us = cpu_us();
+    while (clock_mono_us() - start_us < 300 * 1000)
+        usleep(10 * 1000);
+    cr_assert_lt(cpu_us() - cpu_before_us, (clock_mono_us() - start_us) / 4);
+    cr_assert_eq(count("SELECT count(*) FROM sample"), 0);
+    open_gate();
+    command_client_await(client, 3);
+    cr_assert_eq(command_client_count(client, "created"), 3);
+}
+
+Test(actor_batches, works_with_one_connection_where_there_is_no_other)
+{
+    static char alone[POSTGRES_URL_MAX];
+
+    actor_free(actor);
+    actor = NULL;
+    postgres_do(url, "CREATE ROLE alone LOGIN CONNECTION LIMIT 1;"
+                     "GRANT ALL ON ALL TABLES IN SCHEMA audit, public TO alone;"
+                     "GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO alone;"
+                     "GRANT USAGE ON SCHEMA audit, migration TO alone");
+    postgres_url_as(&database, "alone", alone);
+    actor_url = alone;
+    start_actor(0);
+    for (int i = 0; i < 10; i++)
+        command_client_send_number(client, SAMPLE_PUT, "item-%d", i);
+    command_client_await(client, 10);
+    cr_assert_eq(command_client_count(client, "created"), 10);
+    cr_assert_eq(count(SESSIONS " AND usename = 'alone'"), 1);
+}
+
+Test(actor_batches, finishes_both_when_it_is_stopped)
+{
+    hold_back();
+    put("long-300");
+    await_sleeping();
+    actor_stop(actor);
+    open_gate();
+    command_client_await(client, 2);
+    cr_assert_eq(command_client_count(client, "created"), 2);
+}
