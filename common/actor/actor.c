@@ -23,7 +23,7 @@ enum {
     UNSENT_US = UNSENT_MS * 1000,
     DRAIN_MS = 10, /* how long a step sleeps that waits for the last ones */
     FINISH_US = 10 * 1000 * 1000,
-    UNDER_WAY_MS = 50, /* how long a step sleeps while a batch is */
+    UNDER_WAY_MS = 20, /* how long a step sleeps while a batch is, whose time may end */
     BESIDE_SHARE = 2,
     BESIDE_AFTER_US = 5 * 1000,
     SLOW_BATCH_MAX = 16, /* what is in the slow lane fills a batch with less */
@@ -268,6 +268,7 @@ static void begin_waiting(struct actor *actor)
 
 /* -- the thread ------------------------------------------------------------------------------ */
 
+/* Before another batch is begun: with one under way all the time, there is an idle one now and then. */
 static void do_upkeep(struct actor *actor)
 {
     const int64_t now = clock_mono_us();
@@ -331,6 +332,7 @@ static void step(struct actor *actor)
     membership_update(actor);
     gather(actor);
     membership_update_gauges(actor);
+    do_upkeep(actor);
     /* What is begun while replies wait for the socket would add its own: the bus keeps a batch's,
        and drops what exceeds that. */
     if (!membership_may_recover(actor) && (!actor->has_unsent || bus_flush(actor->bus)))
@@ -339,7 +341,6 @@ static void step(struct actor *actor)
     actor->has_unsent = !bus_flush(actor->bus);
     if (actor->reply_queue != NULL)
         command_send_slow_replies(actor);
-    do_upkeep(actor);
 }
 
 static bool is_replying(const struct actor *actor)

@@ -10,7 +10,7 @@
  *                      unknown organizations are refused
  *     command.c        what hooks say of a command; a command that is done with becomes a reply
  *     transaction.c    commands become a transaction
- *     batch.c          what failed is taken out of a batch, what lost a race is put back
+ *     batch.c          the phases of a batch; what failed is taken out of a batch, what lost a race is put back
  *
  * Threads  The actor's, the atomics and the slow lane apart.
  */
@@ -52,8 +52,8 @@ enum batch_phase {
     BATCH_COMMITTING /* and its commit */
 };
 
-/* Commands that are run together, and the connection that they run on. An actor has two: while the
-   server works for one, the other is parsed, asked, answered. */
+/* Commands that are run together, and the connection that they run on. An actor has one or two
+   (`batches` of its service): while the server works for one, the other is parsed, asked, answered. */
 struct batch {
     enum batch_phase phase;
     struct db *db;
@@ -82,7 +82,6 @@ struct actor {
     int limit_lock_waits, end_hung_sessions;  /* their numbers */
     struct audit_statements audit_statements; /* of the audit sink */
     int find_organizations;                   /* likewise, where the service looks them up */
-    struct arena arena;                       /* cleared after every batch */
 
     struct fair_queue queue;
     /* Shared by the producers and the consumer, who owns it; NULL: there is none. */

@@ -307,7 +307,7 @@ static void end(struct actor *actor, int64_t in_vain_us)
     if (batch->deadline_us <= clock_us())
         actor->batch_now = (batch->n + 1) / 2;
     else if (batch->n >= actor->batch_now && batch->n < actor->options.batch_max)
-        actor->batch_now = batch->n + 1;
+        actor->batch_now++;
     arena_clear(&batch->arena);
     batch->phase = BATCH_IDLE;
 }

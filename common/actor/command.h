@@ -1,7 +1,7 @@
 /*
  * command - one message from the mailbox, on its way to becoming a reply.
  *
- * Owns     Everything in it lives in the actor's arena until the batch is replied to.
+ * Owns     Everything in it lives in its batch's arena until the batch is replied to.
  * Threads  The actor's.
  */
 #ifndef COMMON_ACTOR_COMMAND_H

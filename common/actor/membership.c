@@ -339,7 +339,8 @@ bool membership_has_database(const struct actor *actor)
     return false;
 }
 
-/* One connection is enough to work with: what waits does not wait for the other one. */
+/* One connection is enough to work with, and nothing waits for the other one: a step of the actor
+   goes on with it when its socket is ready. */
 static bool connect_batches(struct actor *actor)
 {
     bool is_up;
@@ -348,7 +349,7 @@ static bool connect_batches(struct actor *actor)
         db_check(actor->batches[i].db);
     is_up = membership_has_database(actor);
     for (size_t i = 0; i < actor->n_batches; i++) {
-        const int timeout_ms = is_up && actor->queue.n > 0 ? 0 : CONNECT_MS;
+        const int timeout_ms = is_up || i > 0 ? 0 : CONNECT_MS;
 
         if (actor->batches[i].phase == BATCH_IDLE &&
             db_connect(actor->batches[i].db, timeout_ms) == ST_OK)
@@ -372,7 +373,8 @@ void membership_update(struct actor *actor)
 
 bool membership_may_recover(const struct actor *actor)
 {
-    return !membership_has_database(actor) && actor->n_mailboxes > 0 && !actor->has_left &&
+    return !membership_has_database(actor) &&
+           (actor->n_mailboxes > 0 || actor->options.is_slow_lane) && !actor->has_left &&
            !atomic_load(&actor->is_stopping) && clock_mono_us() - actor->lost_us < LEAVE_US;
 }
 

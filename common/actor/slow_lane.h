@@ -2,7 +2,7 @@
  * slow_lane - the queue in front of the actor that runs the commands of organizations which send
  *             expensive ones. Private to common/actor.
  *
- * What     An actor runs one batch after the other, so everybody waits for a command that takes long.
+ * What     An actor runs one batch or two at a time, so everybody waits for a command that takes long.
  *          The actors of a mailbox therefore share one more actor, which subscribes to nothing and has
  *          its own database connection: what expensive organizations ask for is put into its queue,
  *          and delays only others like it.

@@ -74,8 +74,8 @@ void bus_wipe_what_is_freed(void);
 /* For a thread that has nothing else to wait for: sleeps until something arrives, it is woken, or
    the time is over; then processes what came. */
 void bus_wait(struct bus *bus, int timeout_ms);
-/* The same for a thread that also minds another socket: ends when that is readable or has ended, too,
-   which is the caller's to deal with. -1 = none. */
+/* The same for a thread that waits for other sockets, too, for what their `events` say; the caller deals
+   with their `revents`. A descriptor of -1 is none. */
 struct pollfd;
 void bus_wait_with_sockets(struct bus *bus, struct pollfd *others, size_t n, int timeout_ms);
 /* Ends a bus_wait() from any thread. */

@@ -79,7 +79,7 @@ void db_check(struct db *db)
 
 int db_socket(const struct db *db)
 {
-    return db_is_up(db) ? PQsocket(db->link.conn) : -1;
+    return db->link.conn != NULL ? PQsocket(db->link.conn) : -1;
 }
 
 /* -- the batch ------------------------------------------------------------------------------- */
@@ -119,6 +119,7 @@ size_t db_add_binary(struct db *db, int statement, const db_param *params, size_
 
 static void drop_link(struct db *db, const char *why)
 {
+    db->has_unsent = false;
     db_link_drop(&db->link, db->pipeline.sqlstate[0] ? db->pipeline.sqlstate : why);
 }
 
@@ -251,6 +252,8 @@ bool db_is_ready(struct db *db)
 
 short db_events(const struct db *db)
 {
+    if (db->link.phase == LINK_CONNECTING)
+        return db->link.polling == PGRES_POLLING_READING ? POLLIN : POLLOUT;
     return db->has_unsent ? POLLIN | POLLOUT : POLLIN;
 }
 

@@ -79,7 +79,8 @@ bool db_is_up(const struct db *db);
 /* Drops the link when the server has closed it behind our back; cheap, for idle moments. */
 void db_check(struct db *db);
 /* Between batches it is readable when the server has closed the link, or has something to say: then
-   db_check() is due. -1 while the link is down. */
+   db_check() is due. During one, and while the link is being made, it is to be waited for with
+   db_events(): db_is_ready() or db_connect() are due then. -1 while the link is down. */
 int db_socket(const struct db *db);
 
 /* `deadline_us` as of clock_us(). The link must be up. */

@@ -270,7 +270,9 @@ enum status db_link_connect(struct db_link *link, int64_t until_us)
             return ST_OK;
         if (link->phase != LINK_DOWN && clock_mono_us() > link->attempt_ends_us)
             fail_attempt(link, NULL, NULL, "no answer in time");
-    } while (clock_mono_us() < until_us);
+        /* What has been read is looked at: its socket says nothing of it any more. */
+    } while (clock_mono_us() < until_us ||
+             (link->phase == LINK_PREPARING && !PQisBusy(link->conn)));
     return ST_UNAVAILABLE;
 }
 
