@@ -101,8 +101,8 @@ Test(actor_membership, stays_in_the_queue_group_while_its_link_is_made_anew)
 
 static struct tcp_proxy way; /* to the database */
 
-/* The actor reaches its database through a proxy, and has nothing to do. */
-static void start_behind_relay(void)
+/* Actors that are started from now on reach their database through a proxy. */
+static void put_relay_between(void)
 {
     char direct[POSTGRES_URL_MAX];
     const char *port, *name;
@@ -116,13 +116,24 @@ static void start_behind_relay(void)
     tcp_proxy_start(&way, (uint16_t)strtoul(port + 1, NULL, 10));
     snprintf(database.url, sizeof(database.url), "%.*s:%u%s", (int)(port - direct), direct,
              (unsigned)way.port, name);
+}
+
+/* The actor has nothing to do. */
+static void start_behind_relay(void)
+{
+    put_relay_between();
     start_actor(0);
+}
+
+static void await_loss_of(const struct actor *whose)
+{
+    while (actor_database_is_up(whose))
+        usleep(1000);
 }
 
 static void await_loss(void)
 {
-    while (actor_database_is_up(actor))
-        usleep(1000);
+    await_loss_of(actor);
 }
 
 static void await_return(void)
@@ -147,6 +158,27 @@ Test(actor_membership, lets_a_command_wait_until_a_lost_link_is_back)
         cr_assert_eq(command_client_count(client, "created"), 1, "round %d", i);
     }
     cr_assert_eq(count("SELECT count(*) FROM sample"), 10);
+}
+
+Test(actor_membership, lets_a_command_wait_in_the_slow_lane_too)
+{
+    put_relay_between();
+    start_lane_of(&sample_service, 0);
+    start_actor(0);
+    cr_assert_str_eq(command_client_call(client, SAMPLE_PUT, "costs-5000", COMMAND_NORMAL),
+                     "created costs-5000");
+    for (int i = 0; i < 3; i++) {
+        command_client_reset(client);
+        tcp_proxy_cut(&way);
+        await_loss_of(lane);
+        command_client_send(client, SAMPLE_PUT, "slow", COMMAND_NORMAL);
+        push();
+        usleep(100 * 1000); /* in which it looks for its database more than once */
+        tcp_proxy_restore(&way);
+        command_client_await(client, 1);
+        cr_assert_eq(command_client_count(client, "created"), 1, "round %d", i);
+    }
+    cr_assert_eq(metric_read(metrics->slow_lane), 3);
 }
 
 /* It would see it at its next look, a second apart. */
