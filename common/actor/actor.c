@@ -26,7 +26,7 @@ enum {
     UNDER_WAY_MS = 20, /* how long a step sleeps while a batch is, whose time may end */
     BESIDE_SHARE = 2,
     BESIDE_AFTER_US = 5 * 1000,
-    SLOW_BATCH_MAX = 16, /* what is in the slow lane fills a batch with less */
+    SLOW_BATCH_MAX = 16, /* commands of the slow lane fill a batch with less */
     REST_MAX_US = 1000 * 1000,
     /* 50 ms for each MB. Beside pages of 6 MB a neighbour's p99 was 14 to 18 ms with that and 17 to 20
        without (tests/long/expensive_organization_test.c). */
@@ -300,8 +300,8 @@ static void advance(struct actor *actor, struct batch *batch)
         rest(actor, start_us);
 }
 
-/* What is committed is not told while other replies wait to be sent: the bus keeps a batch's, and
-   drops what exceeds that. */
+/* Committed commands are not answered while other replies wait to be sent: the bus keeps one
+   batch's, and drops what exceeds that. */
 static void wait_for_answers(struct actor *actor)
 {
     struct pollfd sockets[BATCHES_MAX];
@@ -333,8 +333,8 @@ static void step(struct actor *actor)
     gather(actor);
     membership_update_gauges(actor);
     do_upkeep(actor);
-    /* What is begun while replies wait for the socket would add its own: the bus keeps a batch's,
-       and drops what exceeds that. */
+    /* A batch begun while replies wait for the socket would add its own: the bus keeps one
+       batch's, and drops what exceeds that. */
     if (!membership_may_recover(actor) && (!actor->has_unsent || bus_flush(actor->bus)))
         begin_waiting(actor);
     membership_reply_to_discovery(actor);

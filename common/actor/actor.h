@@ -1,11 +1,11 @@
 /*
- * actor - drains its mailbox into one pipeline and one commit, then replies to everybody.
+ * actor - drains its mailbox into one pipeline and one commit, then replies to all of it.
  *
  * What     One thread, one bus connection, and a database connection and an arena for each batch
  *          under way. A batch:
  *
  *            1  take what waits in the mailbox, by organization in turn (fair_queue.h), at most
- *               `batch_max`; answer `busy` to what is past its deadline, and, where more than
+ *               `batch_max`; answer `busy` to commands past their deadline, and, where more than
  *               `mailbox_max` waits, to the newest of the organization of which most does
  *            2  parse  each command by itself: bytes to struct, rules, no I/O
  *            3  query  queue its statements; all commands' statements go out as one pipeline
@@ -17,17 +17,18 @@
  *          first, as soon as half as many commands wait, or the first has taken 5 ms. Each has its own
  *          transaction, and fails by itself.
  *
- *          When the batch fails, the command whose statement failed is taken out and the others are
- *          run together again, so one bad command never harms the others; where the statement
- *          was that of several, these are halved. Replies of what is committed leave before that.
+ *          When the batch fails, the command with the failed statement is taken out and the others
+ *          are run together again, so one bad command never harms the others; where several
+ *          commands share the statement, these are halved. Replies of what is committed leave
+ *          before that.
  *          Where this takes long, those that are not suspect are given back to the mailbox and run
  *          with the next batch, and suspects are answered `unavailable`.
- *          A command that lost a race (ST_RETRY), or whose rows are locked for longer than a
+ *          A command that lost a race (ST_RETRY), or finds its rows locked for longer than a
  *          moment, goes back into the mailbox and is tried with later batches for half a second;
  *          then it is answered `unavailable`. Nothing waits for it meanwhile.
- *          A batch that missed a deadline is followed by smaller ones, and what has waited so long
- *          that it would miss its own is answered `busy`.
- *          What is wanted by organizations that ask for much is left to the slow lane, an actor that
+ *          A batch that missed a deadline is followed by smaller ones, and a command that has
+ *          waited so long that it would miss its own is answered `busy`.
+ *          Commands of organizations that ask for much are left to the slow lane, an actor that
  *          does all of this with what others put into it, and rests after each batch for as long as
  *          it took: see slow_lane.h.
  * Threads  Handlers run on the actor's thread, one at a time, straight through.
@@ -82,7 +83,7 @@ struct audit_statements {
     int entries, changes;
 };
 
-/* What is written beside the work of every command, in the same transaction: one statement for all
+/* Writes beside the work of every command, in the same transaction: one statement for all
    commands of a batch, and one for those of operators. The audit log (common/audit_log) is such a
    sink. The actor registers those statements that the service does not have itself. */
 struct audit_sink {
@@ -148,8 +149,8 @@ struct actor_options {
     size_t mailbox_max;       /* 0 = 1024 */
     size_t batches;           /* 0 = as the service says */
     bool is_slow_lane;        /* takes nothing in but what others leave to it */
-    /* Who is left what takes long, by others of the same service; lives longer than they. NULL:
-       nobody. */
+    /* To which other actors of the service leave what takes long; lives longer than they. NULL:
+       none. */
     struct actor *slow_lane;
 };
 

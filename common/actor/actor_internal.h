@@ -3,7 +3,7 @@
  *
  *     actor.c          the thread: takes in, begins batches and moves them on
  *     fair_queue.c     what waits, by organization; flows.c keeps it
- *     slow_lane.c      what is left to the actor of the slow lane, and of whom
+ *     slow_lane.c      the queue of the slow lane's actor, and the organizations it is for
  *     membership.c     the link to the database, membership in the queue group, and replies to NATS's
  *                      service discovery
  *     batch_item.c     a message becomes a command; its hooks are called; operators' commands for
@@ -84,7 +84,7 @@ struct actor {
     int find_organizations;                   /* likewise, where the service looks them up */
 
     struct fair_queue queue;
-    /* Shared by the producers and the consumer, who owns it; NULL: there is none. */
+    /* Shared by the producers and the consumer, its owner; NULL: there is none. */
     struct slow_lane *slow_lane;
     /* For replies of what it has handed over; NULL: it hands nothing over. */
     struct reply_queue *reply_queue;
@@ -166,8 +166,8 @@ void batch_item_reply(struct actor *actor, struct batch_item *item);
 /* Clears the reply and makes it one of the actor's own failures. */
 void batch_item_fail(struct batch_item *item, enum outcome outcome);
 
-/* Refuses those parsed items whose organization does not exist, in a separate round trip if any is
-   to be looked up. Anything but ST_OK is db_run()'s. */
+/* Refuses parsed items of organizations that do not exist, in a separate round trip if any
+   must be looked up. Anything but ST_OK is db_run()'s. */
 enum status organizations_look_up(struct actor *actor, struct batch_item *const *items, size_t n);
 
 /* -- transaction.c --------------------------------------------------------------------------- */

@@ -134,8 +134,8 @@ static bool is_locked(const struct actor *actor)
     return strcmp(db_last_sqlstate(actor->batch->db), LOCK_NOT_AVAILABLE) == 0;
 }
 
-/* The one whose statement failed: it is deferred or answered, or, when it failed for no reason that
-   could pass, stays for its entry in the audit log. Returns how many are left. */
+/* The command with the failed statement is deferred or answered, or, when it failed for a lasting
+   reason, stays for its entry in the audit log. Returns how many are left. */
 static size_t take_out(struct actor *actor, struct batch_item **items, size_t n,
                        struct batch_item *culprit, enum status st)
 {
@@ -217,14 +217,14 @@ static void charge(const struct actor *actor, struct failure_search *search,
         search->in_vain_us += took_us;
 }
 
-/* Suspects are refused, and the others wait for the next batch. Whose reason is known is kept for
-   its entry in the audit log, which takes no time to speak of. Returns how many are. */
+/* Suspects are refused, and the others wait for the next batch. Those with a known reason are kept
+   for their entries in the audit log, which take hardly any time. Returns how many are kept. */
 static size_t give_up(struct actor *actor, struct batch_item **items, size_t n)
 {
     const int64_t now_us = clock_mono_us();
     size_t kept = n;
 
-    for (size_t i = n; i-- > 0;) /* from the last: what is given back is in front */
+    for (size_t i = n; i-- > 0;) /* from the last: each goes back in front */
         if (items[i]->is_suspect)
             refuse_for_now(actor, items[i]);
         else if (items[i]->has_failed)
@@ -297,8 +297,8 @@ static int64_t earliest_deadline(struct batch_item *const *items, size_t n)
     return earliest_us;
 }
 
-/* Who is answered too late is not helped: when a batch took longer than a command in it had, half
-   as many are taken from now on, and with every full batch that is in time one more. */
+/* A late answer helps no client: when a batch took longer than a command in it had, half as many
+   are taken from now on, and one more with every full batch that is in time. */
 static void end(struct actor *actor, int64_t in_vain_us)
 {
     struct batch *batch = actor->batch;

@@ -23,7 +23,7 @@ struct caller {
     struct uuid organization_id;
     struct uuid api_key_id;
     bool may_write;
-    /* Who is signed in to the dashboard; read for changes only. Absent texts are STR_NONE. */
+    /* The user signed in to the dashboard; read for changes only. Absent texts are STR_NONE. */
     struct uuid user_id;
     struct str user_email;
     struct str address; /* of the user; well-formed */
@@ -43,7 +43,7 @@ struct command {
     /* The handler's reply: all empty when parse begins. */
     enum outcome outcome;   /* OUTCOME_OK unless the handler says otherwise */
     struct buf reply;       /* body when the outcome is a success */
-    struct errors errors;   /* else: what is wrong */
+    struct errors errors;   /* when it is not */
     unsigned retry_after_s; /* told beside a refusal; 0 = not */
 
     /* What the audit entry shall name; nil = null. */

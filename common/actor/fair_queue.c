@@ -6,7 +6,7 @@
 enum {
     UNKNOWN_MAX = 4,                   /* taken at once of a flow of which nothing is known */
     DEBT_MAX = 1000000 / FAIR_UNIT_US, /* a second, of the time that is its own */
-    FORGET_SHIFT = 2,                  /* what is expected falls by a quarter of the difference */
+    FORGET_SHIFT = 2,                  /* the expected cost falls by a quarter of the difference */
 };
 
 /* -- coming in ------------------------------------------------------------------------------- */

@@ -7,8 +7,8 @@
  *          and one that is not in debt has a command taken, which costs it a unit. What it cost
  *          beyond that is known, and charged, when it has been answered. A flow in debt is passed
  *          over until others that wait have had as much, or as much time has passed for each of
- *          them. What is past its deadline is handed out all the same, so that who asked is told.
- *          So organizations that wait share the actor's time,
+ *          them. Commands past their deadline are handed out all the same, so that they are
+ *          answered. So organizations that wait share the actor's time,
  *          whatever they ask for and however often; one that waits alone has all of it.
  *
  *          A batch ends when it is expected to cost BATCH_COST units or to hold `batch_bytes`: who
@@ -45,8 +45,8 @@ struct route_metrics;
 /* A message that has been taken from the bus and not begun, or put back. */
 struct waiting {
     struct bus_message *message;
-    const struct command_handler *handler; /* by whose mailbox it came */
-    const struct route_metrics *metrics;   /* what is counted of that handler's commands */
+    const struct command_handler *handler; /* of the mailbox by which it came */
+    const struct route_metrics *metrics;   /* of that handler's commands */
     size_t bytes;                          /* of its body */
     int64_t received_us;                   /* as the command will have it */
     int64_t since_us;                      /* the same moment, monotonic */
@@ -61,9 +61,9 @@ struct waiting {
 };
 
 struct fair_queue {
-    size_t max, max_bytes; /* what may wait, what is put back apart */
+    size_t max, max_bytes; /* that may wait, not counting messages put back */
     size_t batch_bytes;    /* bodies and replies of one batch, about */
-    size_t n, bytes;       /* what waits, what is put back included */
+    size_t n, bytes;       /* that wait, messages put back included */
     struct flow *current; /* of the ring of flows in which something waits: the next to be served */
     size_t n_flows;       /* in that ring */
     int64_t taken_us;     /* when a batch was taken last, and how often it went round the ring */
@@ -96,7 +96,7 @@ void fair_queue_give_back(struct fair_queue *queue, const struct waiting *waitin
 /* Takes what waits of one flow, the oldest first, without a charge. False: nothing does. */
 bool fair_queue_remove(struct fair_queue *queue, struct flow *flow, struct waiting *out);
 const struct uuid *fair_queue_organization(const struct flow *flow);
-/* The next batch: at most `max`, in `out`, and before them what is past its deadline. None when
+/* The next batch: at most `max`, in `out`, and before them those past their deadline. None when
    nothing is due. */
 size_t fair_queue_take(struct fair_queue *queue, size_t max, int64_t now_us, struct waiting *out);
 /* What one that was taken has cost and how long its reply is, from which it is learned what the next

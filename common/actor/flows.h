@@ -1,9 +1,9 @@
 /*
  * flows - what waits of each organization, found by its id. Private to fair_queue.
  *
- * What     A flow in which something waits is in a ring, in turn; the others are kept for what is
- *          known of them, and the one least lately used makes room for an organization that was not
- *          met lately.
+ * What     Flows in which something waits are in a ring, in turn; the others are kept with what
+ *          has been learnt of them, and the one unused for longest makes room for an organization
+ *          that was not met lately.
  * Owns     As many flows and places as there may be; all are allocated at once.
  * Threads  The actor's.
  */

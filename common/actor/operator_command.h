@@ -1,6 +1,6 @@
 /*
  * operator_command - what most commands of operators and of the dashboard have in common: one
- * statement, whose row says how it ended and holds the reply.
+ * statement; its row says how it ended and holds the reply.
  *
  *     static enum status key_revoke_parse(struct command *command, void *service)
  *     {
@@ -16,8 +16,8 @@
  *          and, where a reply has one of two secrets, the scope that it is for.
  * Owns     Everything lives in the command's arena.
  * Threads  The actor's.
- * Fails    As hooks do (actor.h). ST_INTERNAL (logged) where a statement returns what nobody expects: a
- *          result that is not listed, a reply that is no object.
+ * Fails    As hooks do (actor.h). ST_INTERNAL (logged) where a statement returns an unexpected row:
+ *          a result that is not listed, a reply that is no object.
  */
 #ifndef COMMON_ACTOR_OPERATOR_COMMAND_H
 #define COMMON_ACTOR_OPERATOR_COMMAND_H

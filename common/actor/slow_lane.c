@@ -13,7 +13,7 @@ enum {
     LEAK_A_SECOND = 1000000 / FAIR_UNIT_US / 10, /* units */
     BURST = 20000 / FAIR_UNIT_US,                /* what a bucket holds: 20 ms of a backend */
     REPLIES_MAX = 4096,                          /* more than the lane ever holds */
-    LEVEL_MAX = 10 * LEAK_A_SECOND, /* who has stopped has leaked it when SLOW_US end */
+    LEVEL_MAX = 10 * LEAK_A_SECOND, /* one that has stopped has leaked it when SLOW_US end */
     SETS_BITS = 8,
     SETS = 1 << SETS_BITS,
     WAYS = 4,
@@ -51,7 +51,7 @@ struct reply_queue {
     struct bus *bus;          /* NULL: it is closed */
     struct bus_message *ring[REPLIES_MAX];
     size_t first, n;
-    size_t n_lent; /* whose replies have room in the ring */
+    size_t n_lent; /* commands with room for their replies in the ring */
 };
 
 struct slow_lane *slow_lane_new(size_t max, size_t max_bytes)
@@ -92,7 +92,7 @@ void slow_lane_free(struct slow_lane *lane)
     free(lane);
 }
 
-/* -- who is slow ----------------------------------------------------------------------------- */
+/* -- slow organizations ---------------------------------------------------------------------- */
 
 /* Ids end with random bits. */
 static struct bucket *set_of(struct slow_lane *lane, const struct uuid *organization)
@@ -182,7 +182,7 @@ bool slow_lane_has(struct slow_lane *lane, const struct uuid *organization, int6
     return is_slow;
 }
 
-/* -- what is handed over --------------------------------------------------------------------- */
+/* -- handing over ---------------------------------------------------------------------------- */
 
 static bool lend(struct reply_queue *reply_queue)
 {

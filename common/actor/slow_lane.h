@@ -2,9 +2,9 @@
  * slow_lane - the queue in front of the actor that runs the commands of organizations which send
  *             expensive ones. Private to common/actor.
  *
- * What     An actor runs one batch or two at a time, so everybody waits for a command that takes long.
- *          The actors of a mailbox therefore share one more actor, which subscribes to nothing and has
- *          its own database connection: what expensive organizations ask for is put into its queue,
+ * What     An actor runs one batch or two at a time, so all others wait for a command that takes
+ *          long. The actors of a mailbox therefore share one more, which subscribes to nothing and
+ *          has its own database connection: commands of expensive organizations go into its queue,
  *          and delays only others like it.
  *
  *          Which organizations these are: wherever a command was run, its cost is charged here. Those
@@ -27,8 +27,8 @@
 
 #include "common/actor/fair_queue.h"
 
-/* In units of cost, some 20 microseconds each: see command.h. Half of a batch, for which everybody
-   waits as well. */
+/* In units of cost, some 20 microseconds each: see command.h. Half of a batch, for which all
+   others wait as well. */
 #define EXPENSIVE_COST (BATCH_COST / 2)
 #define SLOW_US        (10 * 1000 * 1000) /* microseconds */
 
@@ -39,8 +39,8 @@ struct slow_lane;
 
 /* `max` messages and `max_bytes` of their bodies may wait in the queue. */
 struct slow_lane *slow_lane_new(size_t max, size_t max_bytes);
-/* The bus whose owner, the slow lane's actor, is woken when something is put into the empty queue; NULL:
-   none. Once, before anything is put. */
+/* The bus of the slow lane's actor, which is woken when something is put into the empty queue;
+   NULL: none. Once, before anything is put. */
 void slow_lane_wakes(struct slow_lane *lane, struct bus *bus);
 void slow_lane_free(struct slow_lane *lane); /* NULL is fine */
 
@@ -69,7 +69,7 @@ void reply_queue_close(struct reply_queue *reply_queue);
 void reply_queue_put(struct reply_queue *reply_queue, struct bus_message *reply);
 /* One that was put is done with, its reply included. */
 void reply_queue_settle(struct reply_queue *reply_queue);
-/* The oldest one, which is the caller's; NULL: there is none. */
+/* The oldest one, from then on the caller's; NULL: there is none. */
 struct bus_message *reply_queue_take(struct reply_queue *reply_queue);
 /* Some reply is still to come or to be sent. */
 bool reply_queue_is_awaited(struct reply_queue *reply_queue);

@@ -5,7 +5,7 @@
 #include "common/actor/actor_internal.h"
 #include "common/base/clock.h"
 
-/* -- whose statement is it ------------------------------------------------------------------- */
+/* -- owners of statements -------------------------------------------------------------------- */
 
 /* The statements of a batch up to `end` belong to a command, to all of a handler, or to all. */
 struct owner {
@@ -222,7 +222,7 @@ static void limit_lock_waits(struct actor *actor)
     db_add(actor->batch->db, actor->limit_lock_waits, &limit, 1);
 }
 
-/* The first statement that failed tells who is suspect. */
+/* The first statement that failed tells which commands are suspect. */
 static enum status blame(const struct transaction *transaction, enum status st)
 {
     if (st != ST_OK)
