@@ -3,13 +3,13 @@
  * audit.changes: who changed what, when and how) in the transaction of the work itself.
  *
  * What     The audit sink that services hand to their actors.
- *          For every command whose handler has an operation and whose outcome is audited
+ *          For every command with an operation in its handler and an outcome that is audited
  *          (proto/outcome.def) it adds one entry; all entries of a batch go in one INSERT. An
  *          entry's id is the request's id: exactly one entry a request, and a second one for the
- *          same id fails the transaction, so that a command whose answer has been given and
- *          recorded by the gateway is not executed after all.
- *          For every command that succeeded, whose handler names a change and that changed
- *          something it adds one row to the log of changes. That takes its target and detail from the
+ *          same id fails the transaction, so that a command is not executed after all when the
+ *          gateway has given and recorded its answer.
+ *          For every command that succeeded and changed something, with a change that its handler
+ *          names, it adds one row to the log of changes. That takes its target and detail from the
  *          request and the reply as proto/change.def has it, and from what the handler noted
  *          (command_note()). Without User-Email it was an operator, by convctl.
  * Owns     Everything is made in the arena.
@@ -73,7 +73,7 @@ struct change_entry {
     struct str detail; /* a JSON object */
 };
 
-/* What is audited of a command that succeeded. */
+/* The change of a command that succeeded, as it is recorded. */
 struct change_entry change_entry_of(const struct command *command, struct arena *arena);
 
 /* Queues `statement` (sql/append_changes.sql) for those of `commands` that are to be recorded, if

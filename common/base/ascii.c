@@ -1,7 +1,7 @@
 #include "common/base/ascii.h"
 
-/* A hexadecimal digit's value, with the cases in which it may be written beside it; 0 for what is
-   no digit. */
+/* A hexadecimal digit's value, with the cases in which it may be written beside it; 0 for other
+   characters. */
 enum { VALUE = 0x0F, LOWER = 0x10, UPPER = 0x20, EITHER = LOWER | UPPER };
 static const uint8_t digit_of[256] = {
     ['0'] = EITHER | 0, ['1'] = EITHER | 1, ['2'] = EITHER | 2, ['3'] = EITHER | 3,

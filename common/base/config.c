@@ -61,7 +61,7 @@ static char *read_file(const char *path)
     return value;
 }
 
-/* An empty variable counts as absent: that is how compose files pass on what is not set. */
+/* An empty variable counts as absent: compose files pass on unset variables so. */
 static const char *variable(const char *name)
 {
     const char *value = getenv(name);

@@ -54,8 +54,8 @@ struct network network_around(const struct address *address, unsigned bits_v4, u
 void network_format(const struct network *network, char text[NETWORK_TEXT]);
 bool network_equal(const struct network *a, const struct network *b);
 
-/* Whose an address is, as far as one can tell: an IPv4 address or an IPv6 /64, of which its owner
-   has the rest to choose from; and the block that one person can easily have: a /24 or a /48. */
+/* The network of an address's likely owner: an IPv4 address or an IPv6 /64, since the owner chooses
+   the rest; and the block that one person can easily have: a /24 or a /48. */
 struct network network_near(const struct address *address);
 struct network network_wide(const struct address *address);
 

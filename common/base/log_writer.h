@@ -5,8 +5,8 @@
  *          write(2) as a pipe takes whole. Logging never waits for the reader of standard error:
  *          while the ring is full, lines are dropped and counted, and a line says how many as soon
  *          as there is nothing left to write before it. Warnings and errors are written at once,
- *          what is below them within 10 ms.
- *          At exit() what waits is written, for half a second at most; so it is when a signal ends
+ *          lower levels within 10 ms.
+ *          At exit() the ring is written out, for half a second at most; also when a signal ends
  *          the process because of our own mistake (SIGABRT, SIGSEGV and their like), for a fifth
  *          of a second, but for a line about lost ones.
  * Owns     The ring and the thread, until the process ends.

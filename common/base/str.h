@@ -40,7 +40,7 @@ struct str str_skip(struct str s, size_t n); /* without its first n bytes; n is 
 struct str str_trim_ows(struct str s);       /* without spaces and tabs at both ends */
 
 /* Cuts up to `sep` off the front of *rest and returns it; *rest keeps what follows the separator.
-   When there is none, returns all and leaves *rest as STR_NONE. */
+   Without a separator, returns all and leaves *rest as STR_NONE. */
 struct str str_cut(struct str *rest, char sep);
 
 /* Decimal digits only, no sign, no blanks, at most `max`; false leaves *out untouched. */

@@ -34,7 +34,7 @@ bool text_decode_form(struct str raw, char *capacity, size_t max, struct str *ou
 
 #define UTF8_MAX 4 /* bytes of a code point */
 
-/* Bytes of the code point at the front of `s`; 0 when there is none or it is malformed, which
+/* Bytes of the code point at the front of `s`; 0 when `s` is empty or malformed there, which
    leaves *code untouched. */
 size_t utf8_decode(struct str s, uint32_t *code);
 /* Writes a valid code point and returns its bytes. */

@@ -1,8 +1,8 @@
 /*
  * version - what all programs of one build are called, and the commit that they were built from.
  *
- * What     tools/version makes both when a program is linked. What is linked without them, such as
- *          a test, has those of version.c.
+ * What     tools/version makes both when a program is linked. A program linked without them, such
+ *          as a test, has those of version.c.
  * Threads  Constants.
  */
 #ifndef COMMON_BASE_VERSION_H

@@ -28,7 +28,7 @@ struct bus;
 struct bus_mailbox;
 struct bus_message;
 
-/* Files in PEM; what is NULL or empty is not given. Without any there is TLS where the URL says
+/* Files in PEM; NULL or empty: not given. Without any, the connection uses TLS where the URL says
    tls://, with the machine's authorities. */
 struct bus_tls {
     const char *ca_file;              /* CA certificates */
@@ -111,7 +111,7 @@ size_t bus_waiting(struct bus_mailbox *mailbox);
    helps where the link was just lost. */
 void bus_stop_serving(struct bus_mailbox *mailbox);
 bool bus_is_drained(struct bus_mailbox *mailbox);
-/* Subscribes again after that; what is not taken by then is lost. */
+/* Subscribes again after that; messages not taken by then are lost. */
 void bus_serve_again(struct bus_mailbox *mailbox);
 
 struct str bus_message_subject(const struct bus_message *message);
@@ -168,7 +168,7 @@ MUST_CHECK enum status bus_call(struct bus *bus, const char *subject,
                                 const struct bus_header *headers, size_t n_headers, struct str body,
                                 int timeout_ms, struct bus_message **reply);
 
-/* -- notices: published to everybody who listens --------------------------------------------- */
+/* -- notices: published to all listeners ----------------------------------------------------- */
 
 /* Called on a nats.c thread. `message` stays the bus's. */
 typedef void (*bus_notice_fn)(void *closure, struct bus_message *message);

@@ -25,7 +25,7 @@ struct bus_mailbox {
     struct bus *bus;
     struct bus_mailbox *next;
     char *subject;
-    char *group;            /* NULL: everybody gets everything */
+    char *group;            /* NULL: each subscriber gets every message */
     natsMsgHandler handler; /* NULL: the owner takes */
     bus_notice_fn on_notice;
     void *closure;
@@ -43,7 +43,7 @@ struct bus_inbox {
     void *closure;
     uint64_t n_opened;
     struct bus_reply_slot *free;
-    struct bus_reply_slot **silent; /* those whose reply has not come */
+    struct bus_reply_slot **silent; /* those that still lack their reply */
     size_t n_silent, capacity;
     int64_t sweep_due_us;
 };
@@ -119,7 +119,7 @@ void bus_free_deferred(void);   /* frees what this thread has discarded */
 
 /* request.c; all on the owner's thread */
 void bus_inbox_deliver(struct bus *bus); /* the replies that nats.c has read */
-void bus_inbox_sweep(struct bus *bus);   /* closes slots whose reply nobody awaits */
+void bus_inbox_sweep(struct bus *bus);   /* closes slots of requests given up */
 void bus_inbox_close(struct bus *bus);   /* all slots: their connection is closed */
 
 /* A message is a natsMsg under another name: nothing is added to it. */

@@ -1,7 +1,7 @@
 /*
  * Publishing, requests and their replies, and requests that block, for command-line programs.
  *
- * The caller knows whose a reply is: its handle is the last part of the reply subject. The server's
+ * A reply names its call: the call's handle is the last part of the reply subject. The server's
  * "no responders" would need no more than that either, but the library hands it over without its
  * subject, and a subscription with a callback would bring every reply on another thread (decision
  * 1). So a request takes a reply slot: a separate subscription, PREFIX.SLOT.*, drained by the owner,
@@ -238,7 +238,7 @@ static natsStatus take_reply(struct bus_reply_slot *slot, natsMsg **msg)
     return NATS_TIMEOUT;
 }
 
-/* A handler may send requests, whose slots come behind those looked at here. */
+/* A handler may send requests; their slots come behind those looked at here. */
 void bus_inbox_deliver(struct bus *bus)
 {
     struct bus_inbox *inbox = &bus->inbox;

@@ -64,8 +64,8 @@ void token_hash(struct str token, uint8_t hash[SHA256_BYTES]);
 /* -- sealed secrets ---------------------------------------------------------------------------- */
 
 /* Secrets that are kept where others may look: AES-256-GCM. A sealed secret is nonce 12 | ciphertext |
-   tag 16. The context says whose it is (which organization, which endpoint): what was sealed for one
-   place opens in no other. Callers bring the storage and wipe what they opened. */
+   tag 16. The context says where it belongs (which organization, which endpoint): a secret sealed for
+   one place opens in no other. Callers bring the storage and wipe what they opened. */
 #define CRYPTO_KEY_BYTES     32
 #define CRYPTO_SEAL_OVERHEAD 28
 

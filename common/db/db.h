@@ -12,7 +12,7 @@
  *              j = db_add(db, ...); st = db_run(db);              a further round, if need be
  *              st = db_commit(db);                                one commit for all of it
  *
- *          What is queued behind the last db_run() goes out with the commit: one round trip.
+ *          Statements queued behind the last db_run() go out with the commit: one round trip.
  *
  *          Statements come from a registry: one .sql file each, embedded at build time and prepared
  *          on every new connection before it is used, so drift from the schema shows at start. Where
@@ -93,8 +93,8 @@ size_t db_add_binary(struct db *db, int statement, const db_param *params, size_
                      uint32_t binary);
 MUST_CHECK enum status db_run(struct db *db);
 MUST_CHECK enum status db_commit(struct db *db);
-/* The same in two steps, for who has other things to do in the meantime: db_run() or db_commit() come
-   behind, when db_is_ready(), and then do not wait. Anything but ST_OK is what they would say. */
+/* The same in two steps, for callers with other things to do meanwhile: db_run() or db_commit()
+   follow once db_is_ready(), and then do not wait. Anything but ST_OK is what they would return. */
 MUST_CHECK enum status db_send_run(struct db *db);
 MUST_CHECK enum status db_send_commit(struct db *db);
 /* Reads and writes what can be, without waiting. True: what was sent has been answered, or will not
@@ -109,8 +109,8 @@ enum status db_failure(const struct db *db);
 /* How many statements the batch has so far: the next one's index. */
 size_t db_added(const struct db *db);
 
-/* What is added from now on is spare: when the results of the batch hold more than `bytes`, one
-   that is not small is thrown away as it comes. 0 = it is not spare, as in the beginning. */
+/* Statements added from now on are spare: when the results of the batch hold more than `bytes`, a
+   result that is not small is thrown away as it comes. 0 = not spare, as in the beginning. */
 void db_add_spare(struct db *db, size_t bytes);
 #define DB_SMALL (64 * 1024)
 /* How many bytes were thrown away; 0 = the result is there. */

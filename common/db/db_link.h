@@ -38,7 +38,7 @@ struct db_link {
 /* Goes on connecting until `until_us` (by clock_mono_us()) at most. */
 enum status db_link_connect(struct db_link *link, int64_t until_us);
 
-/* Writes what is queued and waits for something to read, at most until `until_us`. ST_OK means:
+/* Writes the queue and waits for something to read, at most until `until_us`. ST_OK means:
    look again. A socket that has ended gives ST_OK and sets is_dead. */
 enum status db_link_wait(struct db_link *link, int64_t until_us);
 

@@ -55,7 +55,7 @@ struct str array_close(struct buf *array);
 /* `n` is a guess at how many. */
 void ids_open(struct buf *ids, struct arena *arena, size_t n);
 void ids_add(struct buf *ids, const struct uuid *id); /* NULL is NULL */
-/* What is no id, STR_NONE too, is NULL. */
+/* Any text but an id, STR_NONE too, is NULL. */
 void ids_add_text(struct buf *ids, struct str text);
 struct str ids_close(struct buf *ids);
 

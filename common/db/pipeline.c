@@ -69,7 +69,7 @@ static void grow_values(struct pipeline *pipeline, size_t need)
     pipeline->values_capacity = capacity;
 }
 
-/* libpq wants C strings, but for what is binary. False: a text holds a NUL and cannot be one. */
+/* libpq wants C strings, except for binary values. False: a text holds a NUL and cannot be one. */
 static bool copy_params(struct pipeline *pipeline, const db_param *params, size_t n,
                         uint32_t binary)
 {

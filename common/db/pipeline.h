@@ -27,7 +27,7 @@ struct pipeline {
     size_t n_collected; /* entries whose results have been read */
     bool is_lost;       /* the link is of no further use */
     size_t bytes;       /* of the results that are kept */
-    size_t bytes_max;   /* what is sent from now on is spare beyond; 0 = it is not */
+    size_t bytes_max;   /* statements sent from now on are spare beyond it; 0 = they are not */
 
     enum status failed;   /* ST_OK = it has not */
     size_t failed_entry;  /* its place in entries; DB_NO_ENTRY = none in particular */
@@ -38,7 +38,7 @@ struct pipeline {
     char *text;
     size_t text_capacity;
     const char **values;
-    int *lengths, *formats; /* libpq looks at the length of what is in binary format alone */
+    int *lengths, *formats; /* libpq looks at lengths of binary values alone */
     size_t values_capacity;
 };
 

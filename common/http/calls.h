@@ -8,7 +8,7 @@
  *          A handle names a call: its index in the table, and the generation of that entry, which
  *          changes with every use. So one that has ended is never valid again (an entry would have
  *          to be used 2^48 times), and a late reply never matches a newer call. This is the only
- *          table of what is pending; the bus asks it (bus_open_inbox()).
+ *          table of pending calls; the bus asks it (bus_open_inbox()).
  * Owns     The table of calls. A reply's message is the callee's.
  * Threads  The loop's.
  */
@@ -121,7 +121,7 @@ struct call_request {
 /* `max` calls at a time; `max_ms`: no call has longer. */
 void calls_init(struct calls *calls, h2o_loop_t *loop, struct bus *bus,
                 const struct heartbeat *heartbeat, size_t max, int64_t max_ms);
-void calls_release(struct calls *calls); /* what is pending is cancelled; there is none any more */
+void calls_release(struct calls *calls); /* cancels all that is pending */
 
 bool calls_can_start(const struct calls *calls);
 /* They cannot, but may in a moment: edge_hooks.on_bus_settled tells. */

@@ -377,8 +377,8 @@ static void run_while(struct edge *edge, const size_t *count, int64_t max_ms)
         run_once(edge);
 }
 
-/* From here on every response closes its connection. Clients that are busy are gone soon, requests
-   that take long are waited for, and what is left after that is idle or lost. */
+/* From here on every response closes its connection. Busy clients are gone soon, long requests are
+   waited for, and connections left after that are idle or lost. */
 static void drain(struct edge *edge)
 {
     listener_close(&edge->plain);

@@ -1,11 +1,10 @@
 /*
  * edge - one event loop between HTTP and the bus: its listeners, its bus connection, its calls.
  *
- * What     Everything inside happens on one thread and never blocks. What nats.c tells on threads
- *          of its own (the state of the link) is handed to the loop's queue. A program has one or
- *          more loops that share nothing but what is constant; see edge_program.h. It listens from
- *          the moment when the bus has answered for the first time, and then whatever becomes of
- *          the bus.
+ * What     Everything inside happens on one thread and never blocks. nats.c reports the
+ *          state of the link on its own threads; that is handed to the loop's queue. A program has
+ *          one or more loops that share only constants; see edge_program.h. It listens once the bus
+ *          has answered for the first time, and from then on whatever becomes of the bus.
  * Owns     edge_start() opens the listeners and the bus on a separate thread, which runs until
  *          edge_stop() and takes them down. The struct itself, the first member of a program's own,
  *          is never freed: it lives as long as the process.

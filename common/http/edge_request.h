@@ -91,8 +91,8 @@ struct edge_request {
 struct edge_request *edge_request_begin(h2o_req_t *req, size_t size,
                                         void (*on_end)(struct edge_request *request));
 
-/* Reads the headers, and from them whose request it is: the client's address, from the peer and
-   what trusted proxies say, and the trace, which may begin here. */
+/* Reads the headers, and from them where the request comes from: the client's address, from the
+   peer and what trusted proxies say, and the trace, which may begin here. */
 void edge_request_read(struct edge_request *request, struct request_headers *headers);
 
 /* -- the client's address -------------------------------------------------------------------- */
@@ -120,8 +120,7 @@ void edge_request_limit(struct edge_request *request, enum edge_request_limit li
 /* A part of the response has been sent, and the next has as much time as the whole had: the limit
    counts from now. */
 void edge_request_restart_limit(struct edge_request *request);
-/* The deadline of a call whose reply has to be here before the limit; by
-   clock_mono_us(). */
+/* The deadline of a call that must have its reply before the limit; by clock_mono_us(). */
 int64_t edge_request_until_us(const struct edge_request *request, enum edge_request_limit limit);
 
 /* -- its calls ------------------------------------------------------------------------------- */
@@ -132,7 +131,7 @@ MUST_CHECK enum status edge_request_call(struct edge_request *request,
 /* Cancels the call that is in flight, if there is one. */
 void edge_request_cancel_call(struct edge_request *request);
 
-/* How a command ended. OUTCOME_UNCERTAIN where it may have been carried out and nobody says how.
+/* How a command ended. OUTCOME_UNCERTAIN where it may have been carried out, with unknown result.
    *body, which points into the message, is what the service answered, or STR_NONE where the words
    are to be our own. */
 enum outcome call_outcome(enum call_end end, struct bus_message *message, struct str *body);
@@ -157,10 +156,10 @@ struct edge_metrics {
     struct metric *connections;         /* gauge: open ones of clients */
     struct metric *connections_refused; /* closed at once: their address or network has too many */
     struct metric *connections_shed;    /* idle ones, closed to make room */
-    struct metric *slow_readers;        /* connections whose client did not read the response */
+    struct metric *slow_readers;        /* connections: the client did not read the response */
     struct metric *framing_faults;      /* requests that were not sound, or too large */
     /* of the bus */
-    struct metric *loops_ready;       /* gauge: loops that listen and whose bus answers */
+    struct metric *loops_ready;       /* gauge: loops that listen and have a live bus */
     struct metric *heartbeats_missed; /* ticks of a loop's timer without the heartbeat */
     struct metric *late_replies;      /* their call had ended; see bus_awaited_fn for which come */
     struct metric *clock_apart;       /* gauge: seconds that our clock is ahead; negative: behind */

@@ -321,7 +321,7 @@ static void forget_expectations(struct phr_header *headers, size_t *n)
             remove_header(headers, n, i);
 }
 
-/* A parsed request whose block of headers is the first `n` bytes of `p`. */
+/* A parsed request; its block of headers is the first `n` bytes of `p`. */
 static enum framing_fault check(const char *p, size_t n, struct str method, struct str target,
                                 int minor_version, struct phr_header *headers, size_t n_headers,
                                 struct framing *framing)

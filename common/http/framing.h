@@ -28,8 +28,8 @@
 
 /* The functions of picohttpparser that libh2o 2.2.5 exports and calls, and their structs as its
    binary interface has them: the development package does not install the header. They own nothing:
-   what they find points into the caller's bytes. Any thread. They return -1 for what is malformed
-   and -2 for what is incomplete. */
+   what they find points into the caller's bytes. Any thread. They return -1 for malformed
+   and -2 for incomplete bytes. */
 
 struct phr_header {
     const char *name; /* no NUL ends it, nor the value; NULL: the continuation of the line before */
@@ -39,7 +39,7 @@ struct phr_header {
 };
 
 /* State between two reads of a body, in memory of h2o, which zeroes it and sets consume_trailer.
-   Only a decoder reads it; what is said here is what ours keeps there. */
+   Only a decoder reads it; the comments say what ours keeps there. */
 struct phr_chunked_decoder {
     size_t bytes_left_in_chunk; /* lower 32 bits; above them the bytes of the body decoded so far */
     char consume_trailer; /* not 0: the trailer belongs to the body; ours takes it so always */
@@ -78,7 +78,7 @@ enum framing_fault {
     FRAMING_FAULT_COUNT
 };
 
-/* What is wrong with the request that h2o has just handed to the handler; call it first thing
+/* The fault of the request that h2o has just handed to the handler; call it first thing
    there, exactly once a request. */
 enum framing_fault framing_take(void);
 

@@ -66,7 +66,7 @@ void connections_shut_down(struct connections *connections)
     }
 }
 
-/* -- who has how many ------------------------------------------------------------------------ */
+/* -- connections of each client -------------------------------------------------------------- */
 
 /* The place of the pointer to it; that of a NULL pointer when there is none. */
 static struct peer_count **find_count(struct connections *connections,

@@ -8,7 +8,7 @@
  *          ones wait in the kernel's queue for one that is idle: of those of the network that has
  *          most the one that has been idle for longest is shut.
  *          Closing a socket that has unread bytes makes the kernel reset the connection, which can
- *          destroy the response on its way. So a connection whose request was not read to its end
+ *          destroy the response on its way. So a connection with a request not read to its end
  *          gets a lingering close: a duplicate of the socket outlives h2o's, ends our side, reads
  *          what still comes and throws it away, until the client closes, a limit of bytes or two
  *          seconds.

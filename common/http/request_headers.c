@@ -94,7 +94,7 @@ static int closeness(struct str range)
 }
 
 /* A weight is 0 to 1 with up to three decimals (RFC 9110, 12.4.2). Returns whether it is above 0;
-   what is no weight counts as none given. */
+   a malformed weight counts as none given. */
 static bool is_above_zero(struct str weight)
 {
     for (size_t i = 0; i < weight.n; i++)

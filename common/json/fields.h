@@ -1,5 +1,5 @@
 /*
- * fields - reads a JSON object from outside by a table of its fields; what is wrong with a request.
+ * fields - reads a JSON object from outside by a table of its fields; the errors of a request.
  *
  *     static const struct field search_fields[] = {
  *         {.name = "query", .kind = FIELD_CUSTOM, .required = true, .read = query_read,
@@ -11,10 +11,10 @@
  *          then the missing fields in the order of the table. A member that the table does not name
  *          is refused by its path; so is null, unless the field is nullable.
  *          Errors are kept up to ERRORS_MAX, in that order; further ones are dropped.
- * Owns     What is read, and the texts of errors, are copied into the arena of `errors`; nothing
+ * Owns     Values read, and the texts of errors, are copied into the arena of `errors`; nothing
  *          points into the tree.
  * Threads  Any; one at a time for each struct errors.
- * Fails    Errors are added to `errors`; what is written to the target then means nothing.
+ * Fails    Errors are added to `errors`; the target's contents then mean nothing.
  */
 #ifndef COMMON_JSON_FIELDS_H
 #define COMMON_JSON_FIELDS_H

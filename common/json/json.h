@@ -7,7 +7,7 @@
  *          bound where the text is stored exactly), nesting deeper than 32, anything behind the
  *          value: all refused. U+0000 inside strings is let through here, because the contract
  *          answers it with the field's path: readers of strings must look (json_text()).
- *          Integers outside int64 are reals in the tree; what is stored comes from the text.
+ *          Integers outside int64 are reals in the tree; the stored value comes from the text.
  * Owns     The tree, from malloc; free with json_free(). Strings inside it live as long.
  * Threads  One thread at a time for a tree.
  * Fails    false, with a sentence that names line and column and quotes nothing of the input.

@@ -63,8 +63,8 @@ const char *attribute_key_error(struct str key)
 
 /* -- JSON -------------------------------------------------------------------------------------- */
 
-/* `before` is what stands between the value before and this one. A page of a search has thousands
-   of values: what is the same in all of them is copied and not put together. */
+/* `before` stands between the value before and this one. A page of a search has thousands of
+   values: the part common to all of them is copied and not put together. */
 static void add_text(struct buf *out, struct str before, struct str text)
 {
     buf_add(out, before);

@@ -38,14 +38,14 @@ struct str conversation_state(struct str status);
 #define ATTRIBUTE_KEY_MAX  64
 #define ATTRIBUTE_TEXT_MAX 500 /* code points of a value that is a string */
 
-/* What is wrong with a key, in words that follow its name; NULL = nothing. A key begins with a
+/* The fault of a key, in words that follow its name; NULL = none. A key begins with a
    letter and consists of letters, digits, '_', '-' and '.'; the prefix service_, in whatever case,
-   is reserved. What may be written may be searched: both sides ask here. */
+   is reserved. Writing and searching accept the same keys: both ask here. */
 const char *attribute_key_error(struct str key);
 
 /* -- JSON (Conversation in proto/openapi.yaml) ------------------------------------------------- */
 
-/* The only writer of what clients see, an allowlist: what is not written here cannot leave. A row
+/* The only writer of what clients see, an allowlist: no other member can leave. A row
    without contact (none, or erased) has `contact` null and an empty list. */
 
 /* `conversation.*` in the columns of every statement that reads conversations. */

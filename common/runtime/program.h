@@ -9,7 +9,7 @@
  *          A program that serves commands from the bus goes through service.h, one that serves HTTP
  *          through edge_program.h; both come here.
  * Threads  program_main() is the main thread, and calls all hooks but is_ready, which the admin
- *          thread calls. Threads that a program starts inherit what is set up here: no core dumps,
+ *          thread calls. Threads that a program starts inherit this set-up: no core dumps,
  *          since memory holds secrets; SIGPIPE ignored; SIGTERM and SIGINT blocked.
  * Fails    Exits 1 when a setting is missing or malformed or the program cannot start (logged), 2
  *          when the command line is wrong.
@@ -21,7 +21,7 @@
 #include "common/base/log.h"
 #include "common/bus/bus.h"
 
-/* What is known of the process once its settings are read. Lives as long as the process. */
+/* The process, once its settings are read. Lives as long as the process. */
 struct process {
     const char *name;     /* program and replica: "webhook-0" */
     const char *instance; /* the replica alone */
@@ -59,7 +59,7 @@ struct program {
     const int64_t *delay_ms;
     void (*stop)(void *closure); /* stops taking work */
     void (*release)(
-        void *closure); /* nobody calls is_ready any more: waits and frees; NULL = none */
+        void *closure); /* is_ready is called no more: waits and frees; NULL = none */
 };
 
 int program_main(int argc, char **argv, const struct program *self);

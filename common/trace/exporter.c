@@ -48,7 +48,7 @@ static void add_header(struct post *post, const char *line)
     post->headers = longer;
 }
 
-/* One "name=value", whose value is encoded as in URLs. */
+/* One "name=value", the value encoded as in URLs. */
 static bool read_header(struct post *post, struct str pair)
 {
     struct str name = str_trim_ows(str_cut(&pair, '='));

@@ -15,7 +15,7 @@
 
 /* -- the header traceparent -------------------------------------------------------------------- */
 
-/* What is passed on as a header of the bus is kept short. */
+/* The header that is passed on over the bus is kept short. */
 enum { TRACEPARENT_MAX = 128 };
 /* Where its parts begin. */
 enum { TRACE_ID_AT = 3, SPAN_ID_AT = 36, FLAGS_AT = 53 };

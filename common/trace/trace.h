@@ -12,8 +12,8 @@
  *          take within seconds is lost and counted: spans are best effort; requests do not wait
  *          for them.
  *          Without an endpoint nothing of this exists: span_begin() is one look at a bool.
- * Owns     trace_open() what trace_close() gives back, after it has sent what is left for at most a
- *          second. Names and outcomes in spans are literals.
+ * Owns     trace_close() gives back what trace_open() took, after sending the remaining spans for
+ *          a second at most. Names and outcomes in spans are literals.
  * Threads  Open and close on the main thread, while there are no others; spans on any.
  * Secrets  A span holds no text from outside, and no id but those of request and organization.
  */
