@@ -116,7 +116,7 @@ int64_t percentile_us(const int64_t counts[USAGE_BUCKETS], int percent);
 
 /* -- upkeep ------------------------------------------------------------------------------------ */
 
-/* Forgets what is over: windows, attempts, sessions, usage. */
+/* Deletes what has expired: windows, attempts, sessions, usage. */
 void access_upkeep(struct db *db, struct arena *arena, void *service);
 
 #endif

@@ -4,15 +4,15 @@
  * Answer   ok: the key, with its token when it was just made; or an array; or parameter_invalid,
  *          parameter_not_found, not_found
  * Notice   v1.notice.access after a change
- * Retry    key-create makes another key each time; a key whose answer was lost is of no use to
- *          anybody and can be revoked by its name. So does key-rotate: the old key ends no later
- *          for it. key-revoke is idempotent
+ * Retry    key-create makes another key each time; when the answer is lost, the key is useless and
+ *          can be revoked by its name. So does key-rotate: the old key ends no later for it.
+ *          key-revoke is idempotent
  */
 /*
  * authenticate, quota - what gateways ask about a key.
  *
  * Answer   authenticate: ok, or unauthorized; quota: ok
- * Retry    authenticate is idempotent; a quota whose answer was lost stays taken
+ * Retry    authenticate is idempotent; a quota stays taken when its answer was lost
  */
 #include "common/base/ascii.h"
 #include "common/base/clock.h"

@@ -79,8 +79,8 @@ static const struct command_handler *const session_handlers[] = {
     &access_user_create,
 };
 
-/* Alone in its transaction each: they keep it open while they hash. Two at a time, 32 MiB each: one
-   whose email is known in many organizations takes as many hashes. */
+/* Alone in its transaction each: they keep it open while they hash. Two at a time, 32 MiB each: an
+   email that is known in many organizations takes as many hashes. */
 static struct service session_service = {
     .name = "session",
     .group = "access",

@@ -15,9 +15,9 @@
  *          parameter_invalid, parameter_not_found, not_found, conflict, insufficient_role,
  *          last_owner
  * Retry    member-invite makes another invitation each time, and the one before is void; the others
- *          are idempotent, but for what is gone being not_found
+ *          are idempotent, except that a member or invitation that is gone is not_found
  *
- * `by_role` is the role of who asks. Without it an operator asks, who may do everything.
+ * `by_role` is the role of the user who asks. Without it an operator asks, who may do everything.
  */
 
 static const char *const roles[] = {"owner", "admin", "member", NULL};

@@ -137,7 +137,7 @@ void password_attempts_note(const struct password_attempts *attempts, struct are
 
 enum {
     DISTINCT_MIN = 6, /* characters that differ from each other */
-    LEFT_MIN = 12,    /* half letters: what is left when the words have gone */
+    LEFT_MIN = 12,    /* half letters: left when the words are taken away */
     WORD_MIN = 3,     /* of an email: shorter ones are in everything */
 };
 

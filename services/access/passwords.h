@@ -8,7 +8,7 @@
  *          and as many attempts more may get through as there are threads that hash at the same
  *          time.
  * Owns     Nothing; texts live in the arena.
- * Threads  The actor's; what is about a choice alone is pure.
+ * Threads  The actor's; functions that only judge a choice are pure.
  */
 #ifndef SERVICES_ACCESS_PASSWORDS_H
 #define SERVICES_ACCESS_PASSWORDS_H
@@ -44,7 +44,7 @@ struct password_attempts {
     } at[5];
 };
 
-/* What is counted. The address is well-formed. */
+/* The counts that an attempt adds to. The address is well-formed. */
 void password_attempts_of_email(struct password_attempts *attempts, struct arena *arena,
                                 struct str email);
 void password_attempts_of_user(struct password_attempts *attempts, struct arena *arena,
@@ -73,8 +73,8 @@ void password_attempts_note(const struct password_attempts *attempts, struct are
 
 /* Which passwords may be chosen. As NIST SP 800-63B (revision 4) and OWASP's Authentication Cheat Sheet
    ask for where the password is the only factor: 15 characters at least, of any kind, and none that is
-   easily guessed: the same few characters, runs of the keyboard or the alphabet, and what is left of
-   common words, the user's own email and this service's name when those are taken away. The words are
+   easily guessed: the same few characters, runs of the keyboard or the alphabet, or little besides
+   common words, the user's own email and this service's name. The words are
    those that lead every published count of leaked passwords, and the names of seasons and months.
    Passwords that were chosen before stay good. */
 #define PASSWORD_MIN 15

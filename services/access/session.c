@@ -17,7 +17,7 @@
 /*
  * session-check, session-list, session-end, session-end-all - sessions of the dashboard's users.
  *
- * Answer   session-check: ok: whose session it is, or unauthorized; session-list: ok: an array in
+ * Answer   session-check: ok: the session's user, or unauthorized; session-list: ok: an array in
  *          an object; the others: ok: {ended: n}; all: parameter_invalid, parameter_not_found
  * Retry    all are idempotent
  */
@@ -122,7 +122,7 @@ static enum status session_end_parse(struct command *command, void *service)
     return ST_OK;
 }
 
-/* Of a token's session only the row knows whose it was. */
+/* Only the row names the user of a token's session. */
 static enum status session_end_reply(struct command *command, struct db *db, void *service)
 {
     const struct operator_query *query = command->state;
@@ -240,7 +240,7 @@ enum status session_open(struct command *command, struct db *db, const struct se
  * Answer   ok: the session, or the organizations to choose from when the password fits users of
  *          several and none was named; or unauthorized, rate_limit_exceeded, parameter_invalid,
  *          parameter_not_found
- * Retry    makes another session each time; one whose answer was lost ends unused after 12 hours
+ * Retry    makes another session each time; when the answer is lost it ends unused after 12 hours
  *
  * Whether the email is known shows neither in the words nor in the time: a password is hashed in
  * any case. Only one that belongs to users of several organizations takes longer, by a hash for
@@ -314,8 +314,8 @@ static bool is_full(const struct sign_in *body, struct db *db)
            password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_SUBJECT);
 }
 
-/* Those of the first `n_open` rows whose password it is. One hash at least, whether there are rows
-   or not. */
+/* Those of the first `n_open` rows that have this password. One hash at least, whether there are
+   rows or not. */
 static size_t match(const struct sign_in *body, const struct db_rows *rows, size_t n_open,
                     const char *no_hash, struct arena *arena, size_t fits[USERS_MAX])
 {

@@ -18,7 +18,7 @@
 #define SESSION_SECRET_BYTES 32
 #define SESSION_SECRET_TEXT  43 /* base64url of them */
 
-/* What is told once and known by its SHA-256 ever after: a session's token, an invitation. Both in
+/* A secret that is shown once and stored as its SHA-256: a session's token, an invitation. Both in
    the arena; the hash in hex. */
 struct str session_secret_make(struct arena *arena, struct str *hash);
 
@@ -27,8 +27,8 @@ struct session_of {
     struct str address, network, user_agent;
 };
 
-/* Opens a session, writes the reply and says who did so. ST_REFUSED: whose it would be is not
- * entitled any more. */
+/* Opens a session, writes the reply and records who did so. ST_REFUSED: the user is not entitled to
+ * one any more. */
 enum status session_open(struct command *command, struct db *db, const struct session_of *of);
 
 #endif
