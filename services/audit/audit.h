@@ -57,8 +57,8 @@ struct audit_append_fields {
 const char *audit_append_read(const struct caller *caller, const struct audit_append_fields *fields,
                               struct audit_log_entry *out);
 
-/* Makes the partitions of coming months, and counts what is in the default one. audit_upkeep_open() is
-   called once, before the actors start. */
+/* Makes the partitions of coming months, and counts the rows of the default one.
+   audit_upkeep_open() is called once, before the actors start. */
 void audit_upkeep_open(struct audit *audit);
 void audit_upkeep(struct db *db, struct arena *arena, void *service);
 

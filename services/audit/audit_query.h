@@ -5,8 +5,8 @@
  * What     per_page (1 to 100, default 50), starting_after, and the filters operation, outcome,
  *          api_key_id, conversation_id, created_at_after and created_at_before (Unix seconds, both
  *          strict: an entry of that very second is left out). Names and values are
- *          percent-decoded, `+` is a space. In a body they are members: texts, or numbers for
- *          what is one. Anything else is an error that names the parameter.
+ *          percent-decoded, `+` is a space. In a body they are members: numbers for
+ *          numeric ones, texts for others. Anything else is an error that names the parameter.
  * Owns     Decoded values live in the arena.
  * Threads  Any; pure but for the clock, by which cursors expire.
  */

@@ -86,7 +86,7 @@ const struct signing_public *audit_keys_find(const struct audit_keys *keys, stru
     return NULL;
 }
 
-/* -- what is hashed ---------------------------------------------------------------------------- */
+/* -- hashed texts ------------------------------------------------------------------------------ */
 
 /* No field that a service writes holds a line feed, so two entries never give the same text; and
    with its "=" an empty text is another thing than none. */

@@ -1,9 +1,9 @@
 /*
- * chain - the audit log as it is sealed: its entries, what is hashed of them and how, the keys that
- * sign, the blocks that follow in a chain, and the notes of what retention has dropped.
+ * chain - the audit log as it is sealed: its entries, how they are hashed, the keys that sign, the
+ * blocks that follow in a chain, and the notes of what retention has dropped.
  *
  * What     docs/audit.md describes the same for others, who verify without us.
- * Owns     What is made lives in the arena.
+ * Owns     Results live in the arena.
  * Threads  Any; pure. Keys are read-only after start, but for signing, which is the sealer's.
  */
 #ifndef SERVICES_AUDIT_CHAIN_H
@@ -54,9 +54,9 @@ MUST_CHECK bool audit_keys_read(const char *secret, const char *previous, struct
 /* NULL: it is not a known one. */
 const struct signing_public *audit_keys_find(const struct audit_keys *keys, struct str id);
 
-/* -- what is hashed ---------------------------------------------------------------------------- */
+/* -- hashed texts ------------------------------------------------------------------------------ */
 
-/* All of it is text, one line for each field, except for the contents of a block. */
+/* Hashes are over text, one line for each field, except for the contents of a block. */
 
 /* `chain.*`: an entry's fields as the database writes them, in the order in which they are hashed. */
 enum chain_column {
@@ -108,7 +108,7 @@ struct chain_block {
 void chain_hash_block(const struct chain_block *block, struct arena *arena,
                       uint8_t hash[SHA256_BYTES]);
 
-/* What is signed of a block, so that a published head names its chain. */
+/* The signed text of a block: it makes a published head name its chain. */
 struct str chain_head_text(const struct uuid *organization_id, int64_t number, int64_t entries,
                            const uint8_t block_hash[SHA256_BYTES], struct arena *arena);
 
@@ -190,9 +190,9 @@ int block_compare_places(const struct block_place *a, const struct block_place *
 
 /* What retention has dropped, one note a month, each signed: up to when entries were dropped, and up to
    when the signed note before it had. One that is not signed is older than the notes, or forged:
-   nothing here can tell. docs/audit.md has what is signed. */
+   nothing here can tell. docs/audit.md has the signed text. */
 
-/* They come one a month: what is beyond so many is not looked at. */
+/* They come one a month: notes beyond so many are not looked at. */
 #define NOTES_MAX 600
 
 struct note {

@@ -140,7 +140,7 @@ struct way {
     const struct db_rows *places; /* the next ones downwards; NULL = not listed yet */
     size_t n_passed;              /* of these */
     size_t left;
-    bool is_at_end; /* at what is known, or below all blocks */
+    bool is_at_end; /* at the known place, or below all blocks */
 };
 
 static void pay(struct way *way, size_t cost)
@@ -188,7 +188,7 @@ static enum status list_places(struct way *way)
     return ST_OK;
 }
 
-/* The next block downwards that may be ours, whole in *rows, past those whose signature is wrong;
+/* The next block downwards that may be ours, whole in *rows, past those with a wrong signature;
    none at the end of the way or when it has cost too much. */
 static enum status go_down(struct way *way, const struct db_rows **rows)
 {
@@ -270,7 +270,7 @@ enum status ends_find_place(struct db *db, const struct db_rows *rows,
     return ST_OK;
 }
 
-/* Beyond the horizon nothing is settled: what is signed with another key there proves nothing. */
+/* Beyond the horizon nothing is settled: a block signed with another key there proves nothing. */
 enum status ends_look_ahead(struct db *db, const struct audit_keys *keys, uint64_t xid,
                             struct arena *arena, struct ends_place *out,
                             struct ends_foreign *foreign)

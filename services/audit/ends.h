@@ -42,15 +42,15 @@ enum ends_kind {
 enum ends_kind ends_read_place(const struct db_rows *rows, const struct audit_keys *keys,
                                struct arena *arena, struct ends_place *out);
 
-/* Queues read_place.sql: for the greatest block of what is settled or, if not NULL, below a row
-   that was found foreign. */
+/* Queues read_place.sql: for the greatest settled block or, if not NULL, below a row that was found
+   foreign. */
 size_t ends_ask_place(struct db *db, const struct db_rows *below);
 
 /* How the place is looked for. */
 struct ends_search {
     const struct audit_keys *keys;
     struct ends_place known; /* no further back than that */
-    bool passes_unknown;     /* goes on below a block whose key is not known */
+    bool passes_unknown;     /* goes on below a block with an unknown key */
     size_t max;              /* blocks to look back over */
 };
 

@@ -109,8 +109,8 @@ static bool is_ours(const struct head_publisher *publisher, const struct publish
 enum finding { IS_HEAD, IS_NONE, IS_LIMIT };
 
 /* The head of a row's chain: its last block, or the last one that is ours, unless that was published
-   before. At a key that is not known the round ends: what is noted behind it would hide it from the
-   replica that knows it. */
+   before. At an unknown key the round ends: a note behind it would hide it from the replica
+   that knows the key. */
 static enum status find_head(struct head_publisher *publisher, struct db *db,
                              const struct db_rows *rows, size_t row, struct arena *arena,
                              struct published_head *out, enum finding *finding)

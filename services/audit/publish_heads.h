@@ -25,8 +25,8 @@ struct head_publisher {
     bool is_behind; /* the round goes on */
 };
 
-/* A step: publishes heads that have not been yet, a limited number of them. A head whose note is
-   lost is published again. */
+/* A step: publishes heads that have not been yet, a limited number of them. When the note of a
+   head's publishing is lost, the head is published again. */
 MUST_CHECK enum status publish_heads(struct head_publisher *publisher, struct db *db,
                                      struct bus *bus, struct arena *arena);
 

@@ -1,6 +1,6 @@
 /*
- * retention_job - drops what is older than the retention: a month of entries at a time, noted and
- * signed, then its blocks and the changes that operators made.
+ * retention_job - drops all that is older than the retention: a month of entries at a time, noted
+ * and signed, then its blocks and the changes that operators made.
  *
  * Threads  The sealer's: it can take seconds, which commands must not wait, and the key is its own.
  */

@@ -256,7 +256,7 @@ static enum status find_place(struct step *step, const struct db_rows *rows)
     return st;
 }
 
-/* Finds the place and reads what is behind it. */
+/* Finds the place and reads the entries behind it. */
 static enum status look(struct step *step)
 {
     struct seal_step *sealing = step->sealing;
@@ -337,8 +337,8 @@ static bool is_stuck(const struct block_head *head, size_t n)
            head->entries >= BLOCK_NUMBER_MAX - (int64_t)n;
 }
 
-/* A chain whose numbers are used up cannot grow: only the owner of the database can have done that.
-   All others go on. */
+/* A chain that has used up its numbers cannot grow: only the owner of the database can have done
+   that. All others go on. */
 static void leave_out_stuck(struct step *step, const struct block_head *heads, size_t n_heads)
 {
     const size_t n = step->n;

@@ -35,7 +35,7 @@ struct seal_step {
     struct ends_foreign foreign; /* blocks that were met and are not ours */
     bool is_behind;              /* there is more to seal at once */
     int64_t oldest_us; /* when an entry was made that is not sealed yet, about the oldest; or 0 */
-    /* What is sealed lies beyond all transactions: the audit log comes from another cluster. */
+    /* Sealed entries lie beyond all transactions: the audit log comes from another cluster. */
     bool is_adrift;
     /* The newest block, or the last one of a chain that was to go on, is signed with a key that is
        not known here: a replica that knows it seals. */

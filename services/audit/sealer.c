@@ -33,7 +33,7 @@ struct sealer {
     struct retention_job retention;
     struct sealer_metrics metrics;
     bool had_stopped;
-    int64_t sealed_until_us; /* clock_us(): what is older was sealed when that was seen last */
+    int64_t sealed_until_us; /* clock_us(): all older entries were sealed at the last look */
     int64_t publish_due_us;  /* clock_mono_us() */
     atomic_bool is_stopping;
     pthread_t thread;

@@ -5,8 +5,8 @@
  *          minute it publishes the heads of the chains that have grown, on the bus and in the log;
  *          once an hour it drops what has been kept long enough.
  *          Every replica has one; the database lets one of them work at a time.
- * Owns     Its thread, with a connection to the bus and one to the database of its own: a step of
- *          it would hold up commands, each of which a client waits for.
+ * Owns     Its thread, with its own connections to the bus and the database: on the actor's, a step
+ *          would delay commands, each of which a client waits for.
  * Threads  sealer_start() and sealer_stop() on the main thread.
  * Fails    What cannot be done now is done later; the gauges show how far behind it is.
  */

@@ -91,7 +91,7 @@ const char *verify_doubt(const struct verify_block *block, const struct audit_ke
     return NULL;
 }
 
-/* The same of its place in the chain, and of what is known of it besides. */
+/* The same of its place in the chain, and of other facts about it. */
 static const char *doubt_place(const struct verify_chain *chain, const struct verify_block *block,
                                bool has_dropped_before)
 {
@@ -299,7 +299,7 @@ static bool report_sealed(const struct verify_covered *covered, const struct ver
     return true;
 }
 
-/* Whatever holds the seal up: what is not sealed can be altered unseen. */
+/* Whatever delays the seal: entries that are not sealed can be altered unseen. */
 static void report_wait(const struct verify_covered *covered, int64_t waited_us,
                         struct verify_report *report)
 {

@@ -3,8 +3,8 @@
  *
  * What     First along the chain: every block follows the one before, is signed, and every entry
  *          that it names is there and unchanged. Then along the entries: every one that must be in
- *          a block is, once. What is found is counted by kind, the first of each kind is named, and
- *          the walk goes on.
+ *          a block is, once. Findings are counted by kind, the first of each kind is named, and the
+ *          walk goes on.
  * Threads  Any; pure. What reads rows is the db's.
  */
 #ifndef SERVICES_AUDIT_VERIFY_H
@@ -22,9 +22,9 @@ enum verify_kind {
     VERIFY_REWRITTEN,     /* the chain itself is another one, from this block on */
     VERIFY_IMPLAUSIBLE,   /* it is sealed as it was found, but no service can have appended it so */
     VERIFY_NOT_SEALED,    /* it waits for its seal for longer than it can, if sealing goes on */
-    VERIFY_NOT_COMPARED,  /* all is well but for a given head, whose block is not kept any more */
+    VERIFY_NOT_COMPARED,  /* all is well, but the block of a given head is not kept any more */
     VERIFY_FORGED_NOTE,   /* a note of what retention dropped that we have not made so */
-    VERIFY_UNSIGNED_NOTE, /* one without a signature: nothing can tell whose it is */
+    VERIFY_UNSIGNED_NOTE, /* one without a signature: nothing can tell who made it */
     VERIFY_KINDS
 };
 
@@ -59,7 +59,7 @@ struct verify_chain {
     bool is_broken;   /* what the next block follows is not known: it is not held against that */
     int64_t present;  /* entries that are named and there */
     int64_t expired;  /* those that retention has dropped */
-    bool is_head_met; /* the block whose hash was given has been walked */
+    bool is_head_met; /* the block with the given hash has been walked */
 };
 
 /* What the audit log holds today in the place of one sealed entry. */
@@ -109,7 +109,7 @@ void verify_given_head(const struct verify_chain *chain, int64_t head_number,
 
 /* -- along the entries ------------------------------------------------------------------------- */
 
-/* An entry and the block that names it, or else the one in whose reach it lies. */
+/* An entry and the block that names it, or else the block that reaches over it. */
 struct verify_covered {
     struct block_entry entry; /* is_implausible: the block has a mark for it */
     int64_t block;            /* 0 = it is behind the last one */
@@ -160,7 +160,7 @@ enum verify_column {
     VERIFY_COLUMNS
 };
 
-/* But for its organization, its entries, and what is known of its hash. What is read lives in the arena.
+/* All but its organization, its entries, and facts about its hash. Values live in the arena.
    False: we cannot have written the row. */
 MUST_CHECK bool verify_read_block(const struct db_rows *rows, size_t row, struct arena *arena,
                                   struct verify_block *out);

@@ -22,7 +22,7 @@ struct verify_step {
     struct uuid after;
     int64_t after_us;        /* its time, which need not be the one in its id */
     int64_t entries, sealed; /* that were looked at; of them, those that a block names */
-    int64_t met;             /* of these, those whose block was walked */
+    int64_t met;             /* of these, those with a block that was walked */
     int64_t dropped_us;      /* what retention had dropped when the walk began */
     int64_t head_number;     /* a head that the operator has kept; 0 = none */
     uint8_t head_hash[SHA256_BYTES];
