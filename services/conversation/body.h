@@ -27,7 +27,7 @@ struct attributes {
 /* A field_read_fn; the slot is a struct attributes. */
 void attributes_read(json_t *value, const char *path, void *slot, struct errors *errors);
 
-/* What a caller is told whose change would make them too many. */
+/* The message when a change would make them too many. */
 #define ATTRIBUTES_TOO_MANY "custom_attributes must not have more than 20 keys"
 
 /* -- bodies ------------------------------------------------------------------------------------ */

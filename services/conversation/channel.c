@@ -10,7 +10,7 @@
 /*
  * conversation.open - record a conversation of another channel.
  *
- * Answer   ok: the conversation; or what is wrong with the body; customer_profile_conflict
+ * Answer   ok: the conversation; or the errors of the body; customer_profile_conflict
  * Event    conversation.created for the channel `widget`, through the outbox
  * Retry    makes another conversation each time
  */
@@ -152,7 +152,7 @@ const struct command_handler conversation_open = {
 /*
  * conversation.append - add a message to a conversation.
  *
- * Answer   ok: the conversation; or what is wrong with the body; not_found
+ * Answer   ok: the conversation; or the errors of the body; not_found
  * Retry    appends another message each time
  */
 

@@ -95,7 +95,7 @@ enum create_result create_decide(const struct create_found *found)
 /*
  * conversation.create - make an empty conversation for a customer, once for each external id.
  *
- * Answer   created or replayed: the conversation; or what is wrong with the body; not_found
+ * Answer   created or replayed: the conversation; or the errors of the body; not_found
  *          (from.id), external_id_conflict, customer_profile_conflict, customer_unavailable
  * Event    conversation.created, through the outbox
  * Retry    safe: the external id finds what the first attempt made
@@ -117,7 +117,7 @@ enum create_param {
     PARAMETERS
 };
 
-/* What is an array of ids. */
+/* The parameters that are arrays of ids. */
 enum {
     IDS = 1 << PARAM_ORGANIZATION | 1 << PARAM_CONTACT_ID | 1 << PARAM_NEW_ID |
           1 << PARAM_NEW_CONTACT_ID | 1 << PARAM_EVENT_ID,

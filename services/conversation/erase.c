@@ -19,7 +19,7 @@ static void reply_done(struct command *command, struct str id, const char *what)
 /*
  * conversation.delete - delete a conversation and its messages. Its external id stays taken.
  *
- * Answer   ok: {"id", "deleted": true}; or what is wrong with the body; not_found
+ * Answer   ok: {"id", "deleted": true}; or the errors of the body; not_found
  * Retry    a second time it is not found
  */
 
@@ -85,7 +85,7 @@ const struct command_handler conversation_delete = {
 /*
  * conversation.erase-contact - take a contact's personal data off the record.
  *
- * Answer   ok: {"id", "erased": true}; or what is wrong with the body; not_found
+ * Answer   ok: {"id", "erased": true}; or the errors of the body; not_found
  * Retry    safe: erasing again changes nothing
  */
 

@@ -10,7 +10,7 @@
  * inbox.list - an organization's conversations, newest first, for the dashboard.
  *
  * Answer   ok: {"conversations": [conversation...], "pages": {"type", "per_page", "next"?:
- *          {"starting_after"}}}; or what is wrong with the body
+ *          {"starting_after"}}}; or the errors of the body
  * Cursor   the id of the last conversation that was looked at
  * Bound    a page looks at LOOKED_AT_MAX conversations and holds about PAGE_BYTES: with filters
  *          that match seldom it may have fewer than it could, or none, and still say where the next
@@ -157,8 +157,8 @@ const struct command_handler conversation_inbox = {
  * inbox.view - one conversation with its messages, for the dashboard.
  *
  * Answer   ok: {"conversation", "messages": [{id, created_at, body}...] in the order in which they
- *          came, the newest MESSAGES_MAX that fit, "erased": its contact was}; or what is wrong
- *          with the body; not_found
+ *          came, the newest MESSAGES_MAX that fit, "erased": its contact was}; or the
+ *          errors of the body; not_found
  */
 
 #define MESSAGES_MAX "100"

@@ -1,7 +1,7 @@
 /*
  * conversation.set-status - move a conversation to another status.
  *
- * Answer   ok: the conversation, also when it stood there already; or what is wrong with the body;
+ * Answer   ok: the conversation, also when it stood there already; or the errors of the body;
  *          not_found, conflict (there is no such move)
  * Event    ai.handoff on entering human_takeover, through the outbox
  * Retry    safe: being there already is no error and no event

@@ -1,7 +1,7 @@
 /*
  * conversation.update - merge custom attributes into a conversation.
  *
- * Answer   ok: the conversation; or what is wrong with the body; not_found
+ * Answer   ok: the conversation; or the errors of the body; not_found
  * Retry    safe: merging the same again changes nothing but updated_at
  */
 #include "conversation_sql.h"
