@@ -127,7 +127,7 @@ static const struct parameter *find(const struct parameter *list, struct str nam
     return NULL;
 }
 
-/* What is quoted of a name is harmless wherever it is shown. */
+/* The quoted part of a name is harmless wherever it is shown. */
 static void blame(struct str name, char field[64])
 {
     size_t n = 0;

@@ -1,9 +1,9 @@
 /*
  * dashboard - the event loop of the dashboard, and what it remembers of who asks; its metrics.
  *
- * What     An edge (common/http/edge.h) and what is the dashboard's own: the shares of sessions and
- *          organizations, the door, who came without a valid session, and the exports that run. The
- *          program has one.
+ * What     An edge (common/http/edge.h) and the dashboard's own state: the shares of sessions and
+ *          organizations, the door, the clients without a valid session, and the running exports.
+ *          The program has one.
  * Owns     All of it, until the process ends.
  * Threads  The loop's; metrics belong to the process: dashboard_metrics_open() once, before threads
  *          start, updating from any.

@@ -2,7 +2,7 @@
  * dashboard_export - the audit log of an organization as a file, in CSV or an entry a line.
  *
  * What     Streamed: one step of it is in memory at a time, and the next is asked for when the
- *          browser has taken the one before; whose session it is, is asked again before each. A
+ *          browser has taken the one before; the session is checked again before each. A
  *          failure after the beginning breaks the file off.
  * Owns     An export belongs to its request, which gives it back with dashboard_export_release().
  * Threads  The loop's. What does not take a request is pure.
@@ -31,7 +31,7 @@ struct dashboard_exports {
     struct dashboard_export *running[EXPORTS_MAX]; /* NULL: the place is free */
 };
 
-/* Answers the request: with the file, or why there is none. */
+/* Answers the request: with the file, or with the reason for its absence. */
 void dashboard_export_begin(struct dashboard_request *request);
 void dashboard_export_release(struct dashboard_export *export); /* NULL is fine */
 

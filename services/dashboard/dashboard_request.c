@@ -163,7 +163,7 @@ enum outcome dashboard_request_learn(struct dashboard_request *request, enum cal
 
 /* -- how much they may have ------------------------------------------------------------------ */
 
-/* False: it has been told to wait. Before anybody is asked whose the session is. */
+/* False: it has been told to wait. Runs before access is asked for the session's user. */
 static bool enter_session(struct dashboard_request *request)
 {
     struct dashboard *dashboard = dashboard_of(request);
@@ -186,7 +186,7 @@ static bool enter_session(struct dashboard_request *request)
     return false;
 }
 
-/* The same, as soon as it is known whose it is. */
+/* The same, as soon as its organization is known. */
 static bool enter_organization(struct dashboard_request *request)
 {
     unsigned wait_s;
@@ -263,8 +263,8 @@ static bool has_csrf_token(const struct dashboard_request *request)
     return given.n == sizeof(wanted) - 1 && crypto_equal(given.p, wanted, sizeof(wanted) - 1);
 }
 
-/* OUTCOME_OK: nothing speaks against asking whose session it is, or for a sign-in of beginning one.
- */
+/* OUTCOME_OK: nothing speaks against asking for the session's user or, for a sign-in, against
+   beginning a session. */
 static enum outcome judge(const struct dashboard_request *request)
 {
     const struct action *action = request->match.action;
@@ -366,7 +366,7 @@ static void on_end(struct edge_request *http)
     bus_message_free(request->reply);
 }
 
-/* What is not under way by now stands at the door. */
+/* A request that is not under way by now waits at the door. */
 static void on_late(struct edge_request *http)
 {
     struct dashboard_request *request =

@@ -2,13 +2,13 @@
  * dashboard_request - one HTTP request on its way to its answer.
  *
  *     a path of a page or a file   the shell or the file, at once
- *     /data/...                    is it from our own pages, who is signed in (asked of access for
+ *     /data/...                    is it from our own pages, which user is it (asked of access for
  *                                  each request), may they; then one command, or a stream of them
  *
  * What     Nothing is asked of a service before the request is known to come from a page of ours:
- *          Origin, X-CSRF-Token and Content-Type of whatever is no GET. Nothing but the session is
- *          asked before it is known whose it is, and neither beyond the share of the session and of
- *          the organization (door.h). All that it asks has one deadline together; where the answer
+ *          Origin, X-CSRF-Token and Content-Type of all but GET. Only the session is asked for
+ *          before its user is known, and all of it within the shares of the session and of the
+ *          organization (door.h). All that it asks has one deadline together; where the answer
  *          is a stream, each part of it has.
  * Owns     Itself, as an edge_request does (common/http/edge_request.h).
  * Threads  The loop's.
@@ -62,8 +62,8 @@ int dashboard_request_begin(h2o_handler_t *handler, h2o_req_t *req);
 /* The body of a command about the session of the request, {token_hash}. It is written once: an
    export asks for it before each step, however many there are. */
 struct str dashboard_token_body(struct dashboard_request *request);
-/* Asks whose session it is; on_end is to call dashboard_request_learn(). False: it cannot be asked
-   now. */
+/* Asks for the session's user; on_end is to call dashboard_request_learn(). False: it cannot be
+   asked now. */
 MUST_CHECK bool dashboard_request_check(struct dashboard_request *request, call_fn on_end);
 /* OUTCOME_OK: it is in use who may, in request->who. */
 enum outcome dashboard_request_learn(struct dashboard_request *request, enum call_end end,

@@ -2,7 +2,7 @@
  * dashboard_response - writes responses; every byte that leaves the dashboard passes here.
  *
  * What     Every response has the headers that keep its pages from being framed, sniffed, embedded
- *          or scripted by others. Data is JSON and is never stored; what is no success is an
+ *          or scripted by others. Data is JSON and is never stored; a failure is an
  *          `error.list`, as in the API.
  * Owns     Nothing. The texts must live as long as the request.
  * Threads  The loop's.

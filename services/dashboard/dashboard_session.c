@@ -92,7 +92,7 @@ void dashboard_csrf_token(struct str token, char out[2 * SHA256_BYTES + 1])
     crypto_wipe(text, sizeof(text));
 }
 
-/* -- who is signed in ------------------------------------------------------------------------ */
+/* -- the signed-in user ---------------------------------------------------------------------- */
 
 static const char *const role_names[] = {"member", "admin", "owner"};
 

@@ -1,12 +1,12 @@
 /*
  * dashboard_session - sessions: the cookie, the origin and the token by which a request proves that
- * it belongs to one, whose it is, and how one begins and ends.
+ * it belongs to one, its user, and how one begins and ends.
  *
  * What     Over HTTPS the cookie is `__Host-session`, which no other host and no plain connection
  *          can set or read; without, on loopback, it is `session`. A request that brings two of
  *          them, or one that does not look like a token of ours, has none.
- *          Access says for each request whose the session is: a role that was taken away or a
- *          session that was ended counts at once.
+ *          Access names the session's user for each request: the loss of a role or the end of a
+ *          session counts at once.
  * Owns     An identity has the tree that it points into, until identity_release().
  * Threads  The loop's. What does not take a request is pure.
  */
@@ -41,14 +41,14 @@ void cookie_write(struct str token, bool is_https, char out[COOKIE_TEXT]);
 /* Whether an Origin is scheme and host of the request itself. `null` never is. */
 bool origin_is_own(struct str origin, bool is_https, struct str host);
 
-/* Whether a Sec-Fetch-Site, STR_NONE if there is none, speaks against it: a browser says itself
-   that another site is behind the request. */
+/* Whether a Sec-Fetch-Site, STR_NONE if there is none, speaks against it: the browser itself says
+   that another site made the request. */
 bool origin_is_foreign(struct str fetch_site);
 
 /* What a change brings in X-CSRF-Token: hex SHA-256("csrf" || token). */
 void dashboard_csrf_token(struct str token, char out[2 * SHA256_BYTES + 1]);
 
-/* -- who is signed in ------------------------------------------------------------------------ */
+/* -- the signed-in user ---------------------------------------------------------------------- */
 
 enum role { ROLE_MEMBER, ROLE_ADMIN, ROLE_OWNER };
 

@@ -63,7 +63,7 @@ static unsigned earn(struct share *share, const struct share_limit *limit, int64
     const int64_t price_us = SECOND_US / limit->per_second, max_us = price_us * limit->burst;
     int64_t earned_us = mono_us - share->as_of_us, lacking_us;
 
-    /* A caller whose time is earlier than the last one's has earned nothing since. */
+    /* A caller with an earlier time than the last one's has earned nothing since. */
     if (earned_us > 0) {
         share->as_of_us = mono_us;
         share->spent_us = share->spent_us > earned_us ? share->spent_us - earned_us : 0;

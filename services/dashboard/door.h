@@ -35,7 +35,7 @@ struct share {
 };
 
 /* A share that is left is remembered in a table of fixed size, in which those unused for longest
-   make room. Those in use stay, so a table whose places are all in use has none for another. */
+   make room. Those in use stay, so there is no room for another when all places are in use. */
 struct shares;
 
 /* `seed` is random, so that clients cannot aim at an entry. */
@@ -51,8 +51,8 @@ void share_leave(struct share *share);
 
 /* -- the door -------------------------------------------------------------------------------- */
 
-/* DOOR_AT_ONCE are let in, DOOR_OF_NETWORK of one network (a /24, an IPv6 /48). Of those who wait
-   the one is next whose network has brought the fewest passwords within this minute: a first
+/* DOOR_AT_ONCE are let in, DOOR_OF_NETWORK of one network (a /24, an IPv6 /48). Of those who wait,
+   the next one is from the network with the fewest passwords within this minute: a first
    attempt never waits for repeated attempts, from however many addresses. DOOR_WAITING wait at
    most, for DOOR_MS; when the queue is full, a new attempt replaces one of a network with more
    attempts and more waiting. The rest is told to come back. */
