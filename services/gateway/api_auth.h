@@ -1,5 +1,5 @@
 /*
- * api_auth - what is decided about an API request before its command is sent.
+ * api_auth - decides whether an API request may go on, before its command is sent.
  *
  * What     What the Authorization headers hold, and whether a request of a valid key may go on. No
  *          state: api_request.c asks, and acts on the answers.
@@ -22,7 +22,7 @@
 /* `Bearer`, in any case, exactly one space, the token, nothing around it, one header. */
 enum authorization {
     AUTHORIZATION_MISSING,
-    AUTHORIZATION_MALFORMED, /* not what is described above, or a checksum that is wrong */
+    AUTHORIZATION_MALFORMED, /* not as described above, or with a wrong checksum */
     AUTHORIZATION_LEGACY,    /* a key of the retired kind */
     AUTHORIZATION_TOKEN,     /* well-formed: worth a look-up */
 };
@@ -32,7 +32,7 @@ enum authorization authorization_read(struct str value, size_t n, struct str *to
 
 /* -- the checks ------------------------------------------------------------------------------ */
 
-/* What is known of a request when its key has been accepted. */
+/* The facts of a request when its key has been accepted. */
 struct facts {
     const struct key_record *record;
     const struct api_route *route;

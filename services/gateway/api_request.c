@@ -16,7 +16,7 @@ void api_request_end(struct api_request *request, enum outcome outcome, struct s
     api_request_move(request, stage);
 }
 
-/* Ends a request whose key is not accepted: nothing of it is recorded. */
+/* Ends a request without an accepted key: nothing of it is recorded. */
 static void refuse(struct api_request *request, enum outcome outcome)
 {
     api_request_end(request, outcome, STR_NONE, STAGE_RESPONDED);
@@ -89,7 +89,7 @@ static bool withhold_lookup(struct api_request *request)
     return true;
 }
 
-/* What is to be done without asking access, or with the answer that is there. */
+/* The next step without asking access, or with its answer. */
 static void use_key(struct api_request *request, enum key_result result)
 {
     switch (result) {

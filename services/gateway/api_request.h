@@ -2,7 +2,7 @@
  * api_request - one HTTP request of the API, from its headers to its response.
  *
  *     stage         what happens                                        moves to
- *     AUTHENTICATE  whose key: from the cache, else wait for a look-up  QUOTA, RESPONDED
+ *     AUTHENTICATE  find the key: in the cache, else by a look-up       QUOTA, RESPONDED
  *     QUOTA         take one from the key's quota, else wait for a      CHECK, RECORD
  *                   lease
  *     CHECK         the order of checks (api_auth.h)                    COMMAND, RECORD
@@ -18,8 +18,8 @@
  *          request id.
  *          A stage that finds the bus silent, which may only have been kept waiting for a
  *          processor, is parked and starts again when that is known, within 75 ms. All stages share
- *          the time of an edge_request (edge_request_limit()): what is not decided when that of the
- *          command is over is a failure, and RECORD has the rest, half a second at least.
+ *          the time of an edge_request (edge_request_limit()): a request not decided when the time
+ *          of the command is over has failed, and RECORD has the rest, half a second at least.
  * Owns     Itself, as an edge_request does (common/http/edge_request.h).
  * Threads  The loop's.
  */
@@ -65,7 +65,7 @@ int api_request_begin(h2o_handler_t *handler, h2o_req_t *req);
 
 /* Enters a stage, and does what it is for; the one function that changes `stage`. */
 void api_request_move(struct api_request *request, enum stage stage);
-/* The same, with what is to be answered in the end. */
+/* The same, with the answer for the end. */
 void api_request_end(struct api_request *request, enum outcome outcome, struct str body,
                      enum stage stage);
 /* True: the stage starts again when it is known whether the bus is there. */
@@ -74,8 +74,8 @@ MUST_CHECK bool api_request_park(struct api_request *request);
 /* -- the stages that call services: api_command.c -------------------------------------------- */
 
 /* COMMAND, and RECORD, which appends an entry to the audit log. A stage is run when it is entered
-   and again when it was parked. It moves the request on when the reply is there. What is late is
-   given up: a command that was sent may have been carried out. */
+   and again when it was parked. It moves the request on when the reply is there. A late reply
+   is given up: a command that was sent may have been carried out. */
 void api_command_run(struct api_request *request);
 void api_command_late(struct api_request *request);
 

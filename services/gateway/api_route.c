@@ -5,7 +5,7 @@
 #include "proto/subject.h"
 
 struct route {
-    const char *path; /* behind /api/v1; with_id: what is before the id */
+    const char *path; /* behind /api/v1; with_id: the part before the id */
     bool with_id;
     const char *method;
     enum operation operation;

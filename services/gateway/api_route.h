@@ -14,7 +14,7 @@
 #include "common/base/str.h"
 #include "proto/outcome.h"
 
-/* What is sent to a service as the id: an overlong one is cut, and so is invalid. */
+/* The id as it is sent to a service: an overlong one is cut, and so is invalid. */
 #define API_ROUTE_RESOURCE_MAX 64
 
 enum api_route_end {

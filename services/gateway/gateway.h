@@ -1,8 +1,8 @@
 /*
  * gateway - one event loop of the gateway and what it remembers; its calls to access; its metrics.
  *
- * What     An edge (common/http/edge.h) and what is the gateway's own: the keys it has met, who
- *          failed to authenticate, and the notices of access.
+ * What     An edge (common/http/edge.h) and the gateway's own state: the keys it has met, the
+ *          clients that failed to authenticate, and the notices of access.
  * Owns     All of it, until the process ends.
  * Threads  The loop's; metrics belong to the process: gateway_metrics_open() once, before threads
  *          start, updating from any.
@@ -40,14 +40,14 @@ MUST_CHECK enum status gateway_call(struct gateway *gateway, struct call_request
 
 /* Counted since the start. */
 struct gateway_metrics {
-    struct metric *key_hits, *key_misses;        /* requests whose key was known here, or not */
+    struct metric *key_hits, *key_misses;        /* requests with a key known here, or not */
     struct metric *lookups, *lookups_failed;     /* failed: without a reply */
     struct metric *lookups_withheld;             /* by the lookup budget */
     struct metric *leases, *leases_failed;       /* failed: the window is counted here */
     struct metric *auth_failures;                /* requests without a valid key */
     struct metric *auth_throttled;               /* refused since their address failed too often */
     struct metric *parked;                       /* stages that waited for a silent bus */
-    struct metric *unrecorded;                   /* responses whose audit entry is not confirmed */
+    struct metric *unrecorded;                   /* responses without a confirmed audit entry */
     struct metric *usage_kept, *usage_uncertain; /* reports to be sent again; that may be lost */
 };
 

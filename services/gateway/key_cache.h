@@ -106,10 +106,10 @@ void key_confirm(struct key *key, struct key_record *record); /* takes the recor
 void key_refuse(struct key *key);
 void key_unreachable(struct key *key, int64_t mono_us);
 /* The bus is back: that access was unreachable says nothing any more. Notices may have been missed,
-   so what is older than they would let it be is asked about before it serves again. */
+   so a record older than they would let it be is asked for again before it serves. */
 void key_reachable(struct key *key);
-/* A notice about an organization that may be the key's: what is known of it, or on its way, is no
-   longer to be relied on. */
+/* A notice about an organization that may be the key's: its record, or one on its way, is no longer
+   reliable. */
 void key_doubt(struct key *key, struct str organization_id);
 /* The answer may be older than a notice that came after its question; a record (NULL = a refusal)
    of another organization than the only one that notices were about is not. */
@@ -128,7 +128,7 @@ void key_cache_hold(struct key *key);
 /* Gives it back. Also moves it to its place after its state has changed. */
 void key_cache_put(struct key_cache *cache, struct key *key);
 
-/* A notice about an organization: all its keys, and those whose organization is not known yet. */
+/* A notice about an organization: all its keys, and those of an organization not known yet. */
 void key_cache_doubt(struct key_cache *cache, struct str organization_id);
 /* Calls `visit` for every known key. */
 void key_cache_each(struct key_cache *cache, void (*visit)(struct key *key, void *closure),

@@ -1,4 +1,4 @@
-/* Whose is a key: v1.access.authenticate. */
+/* Asks access for keys: v1.access.authenticate. */
 
 #include "services/gateway/key_lookup.h"
 

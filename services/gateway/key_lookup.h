@@ -37,11 +37,11 @@ void wait_list_resume(h2o_linklist_t *list);
 
 /* How many look-ups of keys that turn out to be unknown this loop may still cause. Anybody can make
    up keys with a right checksum, a new one for each request and from as many addresses as they own,
-   so neither the throttle nor what is remembered of a refusal bounds what they cost the database.
+   so neither the throttle nor remembered refusals bound their cost to the database.
    This does: LOOKUP_BUDGET_MAX at once, then LOOKUP_BUDGET_PER_SECOND. A look-up that finds its key
    costs nothing, so a gateway that has just started meets any number of good keys. The last half is
-   for who has not failed lately, and the last quarter for networks from which a good key came
-   lately (key_cache.h): strangers cannot use it up, however many addresses they have. */
+   for clients that have not failed lately, and the last quarter for networks from which a good key
+   came lately (key_cache.h): strangers cannot use it up, however many addresses they have. */
 #define LOOKUP_BUDGET_MAX        1000
 #define LOOKUP_BUDGET_PER_SECOND 100
 
@@ -74,7 +74,7 @@ MUST_CHECK bool key_lookup_wait(struct gateway *gateway, struct key *key, struct
 
 /* -- invalidations --------------------------------------------------------------------------- */
 
-/* Notices of access: what is cached of an organization's keys is stale from then on.
+/* Notices of access: the cached records of an organization's keys are stale from then on.
    invalidation_post() runs on a thread of nats.c and puts the notice into the queue of the
    gateway's loop, where invalidation_deliver() takes it out. */
 void invalidation_post(void *gateway, struct bus_message *message);

@@ -43,7 +43,7 @@ void key_usage_init(struct key_usage *usage);
 void key_usage_count(struct gateway *gateway, struct key *key, int status, int64_t took_us);
 /* A turn of the timer. */
 void key_usage_report(struct gateway *gateway);
-/* Reports what is left, and waits for no reply. */
+/* Reports the remaining usage, and waits for no reply. */
 void key_usage_finish(struct gateway *gateway);
 
 #endif

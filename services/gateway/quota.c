@@ -11,10 +11,10 @@
 
 /* -- counting -------------------------------------------------------------------------------- */
 
-/* A sixteenth of what is left is asked for at once: few questions while there is plenty, exact at
+/* A lease asks for a sixteenth of the rest at once: few requests while there is plenty, exact at
    the end. */
 #define SHARE 16
-/* Below this many a lease is not asked for ahead: what is not used is lost to other gateways. */
+/* Below this many a lease is not asked for ahead: an unused share is lost to other gateways. */
 #define AHEAD_MIN 8
 #define BODY_MAX  1024
 
