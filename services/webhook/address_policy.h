@@ -2,10 +2,10 @@
  * address_policy - decides which addresses a delivery may connect to.
  *
  * What     Public addresses that are not this machine's own, and what the operator allows besides;
- *          never those that address_is_never_allowed() refuses always. A table has what is not the
- *          public internet (RFC 6890 and its registries), another one what stays refused whatever
- *          the operator allows: link-local addresses and the metadata services of clouds, also
- *          where they hide in an address that translates to IPv4 (mapped, NAT64, 6to4, Teredo).
+ *          never those that address_is_never_allowed() refuses. One table has the addresses outside
+ *          the public internet (RFC 6890 and its registries), another those that stay refused
+ *          whatever the operator allows: link-local addresses and the metadata services of clouds,
+ *          also inside an address that translates to IPv4 (mapped, NAT64, 6to4, Teredo).
  * Owns     Nothing.
  * Threads  address_policy_refresh() by one thread; the others are pure.
  * Fails    When the machine's own addresses cannot be read, those known before stay.

@@ -1,6 +1,5 @@
 /*
- * attempts - deliveries under way, each in its slot: what is sent where, what came of it, and how they
- *            get on.
+ * attempts - deliveries under way, each in its slot: the request, its result, and their progress.
  *
  * What     A claim becomes an attempt, which lives in its slot until it is completed: body and
  *          signature are made once, the URL is checked again, its name is looked up, every address
@@ -42,10 +41,10 @@ struct transfer;
 struct attempt {
     struct arena arena;
 
-    /* Whose it is: as the database wrote them. */
+    /* The delivery: as the database wrote them. */
     struct str organization_id, endpoint_id, id, fence;
 
-    /* What is sent. */
+    /* The request. */
     struct str url, event_type, body;
     char signature[ATTEMPT_SIGNATURE + 1]; /* "" = the endpoint wants none */
     int64_t timestamp;                     /* Unix seconds: signed */
@@ -56,7 +55,7 @@ struct attempt {
     int64_t begun_us; /* clock_mono_us() */
     int64_t started_ms, finished_ms;
 
-    /* Who has it at the moment; NULL if none. */
+    /* Whichever has it at the moment; NULL if none. */
     struct dns_lookup *lookup;
     struct transfer *transfer;
 
@@ -74,8 +73,8 @@ int attempt_left_ms(const struct attempt *attempt);
 /* FAILURE_NONE is a success. */
 void attempt_end(struct attempt *attempt, enum failure failure);
 
-/* Text that does nothing wherever it is shown: what is no UTF-8, control characters and what turns
-   the direction of writing become full stops. At most as long as it was. */
+/* Text that is harmless wherever it is shown: invalid UTF-8, control characters and characters that
+   turn the direction of writing become full stops. At most as long as it was. */
 struct str attempt_inert(struct arena *arena, struct str bytes);
 
 /* -- payloads ---------------------------------------------------------------------------------- */

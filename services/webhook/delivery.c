@@ -11,7 +11,7 @@
  *          parameter_invalid, parameter_not_found, not_found, conflict (the endpoint is disabled or
  *          deleted)
  * Notice   v1.notice.events when something is to be sent
- * Retry    resend and test send another one each time; resend-failed leaves out what is queued
+ * Retry    resend and test send another one each time; resend-failed leaves out queued ones
  */
 
 enum {

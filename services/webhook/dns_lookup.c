@@ -174,7 +174,7 @@ void dns_lookups_process(struct dns_lookups *lookups, const struct pollfd *fds, 
                             ready & (POLLIN | POLLERR | POLLHUP) ? fds[i].fd : ARES_SOCKET_BAD,
                             ready & POLLOUT ? fds[i].fd : ARES_SOCKET_BAD);
     }
-    /* Those whose time is over. */
+    /* Those past their time. */
     ares_process_fd(lookups->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
     call_back(lookups);
 }

@@ -4,8 +4,8 @@
  *
  * Answer   ok: the endpoint, with its secret at creation only; or an array; or {id, deleted}; or
  *          parameter_invalid, parameter_not_found, not_found, conflict
- * Retry    endpoint-create makes another endpoint each time; one whose answer was lost is of no use
- *          to anybody and can be deleted. The others are idempotent
+ * Retry    endpoint-create makes another endpoint each time; when the answer is lost, the endpoint
+ *          is useless and can be deleted. The others are idempotent
  */
 #include "common/base/clock.h"
 #include "common/db/params.h"

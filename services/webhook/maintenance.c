@@ -4,10 +4,10 @@
 #include "services/webhook/webhook.h"
 
 /*
- * upkeep - lets go of what is old, a step at a time.
+ * upkeep - deletes old rows, a step at a time.
  *
- * Each kind has a separate transaction: who held a table of the log while waiting for the queue
- * would wait for a sender that holds the queue and waits for the log.
+ * Each kind has a separate transaction: one that held a table of the log while waiting for the
+ * queue would wait for a sender that holds the queue and waits for the log.
  */
 
 enum { EVERY_S = 3600, AGAIN_S = 60, BUSY_S = 5, TIMEOUT_S = 10, STEP = 2000 };

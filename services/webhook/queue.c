@@ -30,8 +30,8 @@ enum {
 struct queue {
     struct db *db;
     struct arena arena;         /* of one transaction */
-    char worker[UUID_TEXT + 1]; /* whose claims are ours */
-    /* The organizations that were last in the turns of fan-out and of what is sent again. */
+    char worker[UUID_TEXT + 1]; /* the owner of our claims */
+    /* The organizations that were last in the turns of fan-out and of resends. */
     char served[UUID_TEXT + 1], resent[UUID_TEXT + 1];
     int claim_ms, timeout_ms; /* a claim outlives a transaction */
     int budget;
@@ -148,7 +148,7 @@ static size_t add_complete(struct queue *queue, const struct queue_wants *wants)
     return db_add(queue->db, SQL_COMPLETE, &param, 1);
 }
 
-/* -- what is claimed -------------------------------------------------------------------------- */
+/* -- claims ----------------------------------------------------------------------------------- */
 
 static struct str number(struct queue *queue, int value)
 {
@@ -203,7 +203,7 @@ static void read_claims(struct queue *queue, const struct db_rows *rows, struct 
     out->n_claims = n;
 }
 
-/* -- what is fanned out ------------------------------------------------------------------------ */
+/* -- fan-out ----------------------------------------------------------------------------------- */
 
 static size_t add_fan_out(struct queue *queue)
 {

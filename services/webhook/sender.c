@@ -141,7 +141,7 @@ struct sender {
     struct schedule schedule;
     bool is_waiting;            /* for a transaction's end */
     bool has_more;              /* the last transaction has left something undone */
-    bool has_more_resends;      /* of what is to be sent once more */
+    bool has_more_resends;      /* resends are left to be queued */
     int64_t failing_since_us;   /* clock_mono_us(); 0 = the last transaction has not failed */
     bool has_complained;        /* of that */
     int64_t recovers_from_us;   /* clock_mono_us() */

@@ -36,7 +36,7 @@ struct sender;
 
 struct sender *sender_start(const struct sender_options *options);
 bool sender_is_ready(struct sender *sender, char reason[128]);
-/* Claims no more, lets what is under way end and completes it: 10 seconds at most. */
+/* Claims no more, lets attempts under way end and completes them: 10 seconds at most. */
 void sender_stop(struct sender *sender);
 
 /* -- when it begins its next transaction ------------------------------------------------------- */

@@ -62,8 +62,8 @@ enum status webhook_reply_work(struct command *command, struct db *db, void *ser
    do not: the queue is not blocked by them. */
 void webhook_use_queue(struct command *command, struct operator_query *query);
 
-/* Once an hour: partitions made ahead and dropped in time, old events and old waits let go. What is
-   much goes in steps, one every time that the actor is idle. During a long read of the log,
+/* Once an hour: partitions made ahead and dropped in time, old events and old waits deleted. Large
+   amounts go in steps, one every time that the actor is idle. During a long read of the log,
    a day is dropped later: nothing waits for more than a moment. */
 void webhook_upkeep(struct db *db, struct arena *arena, void *service);
 

@@ -8,7 +8,7 @@
  *          1024-65535. Names that are only known inside a network are refused.
  * Owns     Slices of the text.
  * Threads  Any; pure.
- * Fails    NULL is fine; otherwise a sentence that says what is wrong, without a full stop.
+ * Fails    NULL is fine; otherwise a sentence that names the fault, without a full stop.
  */
 #ifndef SERVICES_WEBHOOK_WEBHOOK_URL_H
 #define SERVICES_WEBHOOK_WEBHOOK_URL_H
