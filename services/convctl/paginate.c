@@ -17,7 +17,7 @@ struct pagination {
     enum convctl_kind kind;
     json_t *body;  /* of the next step; NULL = none */
     json_t *list;  /* what pages have brought so far */
-    json_t *found; /* what one that is to be printed at the end has said so far; NULL = nothing */
+    json_t *found; /* of a result printed at the end, the part so far; NULL = nothing */
     const char *from; /* where it was told to begin; NULL = at the beginning */
     char last[64];    /* where to go on when it is interrupted; "" = at the beginning */
     uint64_t lines;
@@ -36,7 +36,7 @@ static bool is_list(const struct pagination *pages)
            pages->kind == CONVCTL_READS_PART;
 }
 
-/* -- what is shown ---------------------------------------------------------------------------- */
+/* -- output ----------------------------------------------------------------------------------- */
 
 static void show_progress(const struct pagination *pages, const json_t *value)
 {

@@ -14,7 +14,7 @@
 #include "common/crypto/crypto.h"
 #include "migrate_sql.h"
 
-/* -- what is to be done ------------------------------------------------------------------------ */
+/* -- the plan ---------------------------------------------------------------------------------- */
 
 enum plan_state plan_state(const struct migration *migration, const struct applied *applied,
                            size_t n)
@@ -346,7 +346,8 @@ static enum status complete_index(struct db_admin *admin, const struct index *in
     return ST_OK;
 }
 
-/* A migration makes an index ON ONLY the table whose partitions have rows: each gets its own here. */
+/* Where partitions have rows, a migration makes the index ON ONLY their table: each gets its own
+   here. */
 static enum status complete_indexes(struct db_admin *admin)
 {
     enum status st = query(admin, SQL_LIST_MISSING_INDEXES, NULL, 0);

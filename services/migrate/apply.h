@@ -1,12 +1,11 @@
 /*
- * apply - brings a database's schema forward: the migrations, what is to be done about each, and doing
- * it.
+ * apply - brings a database's schema forward: the migrations, a plan for each, and its execution.
  *
  * What     A migration is one numbered step of a service's schema, embedded at build time from
  *          services/SERVICE/migrations/NNNN_title.sql by tools/embed-migrations. The version table,
  *          migration.applied, has a row for each that was applied.
- *          Schemas only move forward: what was applied must not have changed since, and what is new
- *          must come behind everything applied of the same service. Rows of migrations that this
+ *          Schemas only move forward: an applied migration must not have changed since, and a new
+ *          one must come behind all those applied of the same service. Rows of migrations that this
  *          program does not know are fine: the schema may be ahead of the code.
  *          apply_all() holds an advisory lock while it works, so programs that run at the same time
  *          wait for each other; each migration is one transaction, together with its row in
@@ -14,7 +13,7 @@
  *          deadlock, lets it pass and is tried again, for a minute. It prints one JSON line on
  *          stdout for each.
  *          Indexes that a migration has made ON ONLY a partitioned table are then built for its
- *          partitions, one by one, the newest first, while everybody reads and writes.
+ *          partitions, one by one, the newest first, while others read and write.
  * Threads  One thread.
  * Fails    ST_REFUSED: the files do not fit what was applied; nothing was changed. Everything else
  *          as in db_admin.h. The reason is logged. What was applied before a failure stays.
@@ -40,7 +39,7 @@ struct migration {
 extern const struct migration migrations[];
 extern const size_t migrations_count;
 
-/* -- what is to be done ------------------------------------------------------------------------ */
+/* -- the plan ---------------------------------------------------------------------------------- */
 
 enum plan_state {
     PLAN_APPLIED,

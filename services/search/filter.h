@@ -4,8 +4,8 @@
  *
  * What     A tree keeps a decimal as a double, which is not what the client sent: so each number of
  *          the tree is put beside its text, in what the tree was read from.
- * Owns     What is read is copied into the arena of the errors. A list of numbers lives in the
- *          arena; its texts point into what was read, its numbers into the tree.
+ * Owns     Values are copied into the arena of the errors. A list of numbers lives in the arena;
+ *          its texts point into the text that was read, its numbers into the tree.
  * Threads  Any; pure.
  */
 #ifndef SERVICES_SEARCH_FILTER_H
@@ -42,7 +42,7 @@ struct str number_texts_find(const struct number_texts *numbers, const json_t *n
 #define SEARCH_FIELD_ATTRIBUTES "custom_attributes." /* the key follows */
 
 /* Cursors are signed over the numbers of fields and operators, and are good for a week, in replicas of
-   the next version too: what is new gets a new number, and none is given away. */
+   the next version too: a new one gets a new number, and no number is used again. */
 enum filter_field {
     FILTER_CONTACT_ID = 0,
     FILTER_CONTACT_EXTERNAL_ID = 1,

@@ -13,7 +13,7 @@ struct text_array {
     size_t n;
 };
 
-/* What is asked for and what is left out, while it is gathered. */
+/* Wanted and excluded values, while they are gathered. */
 struct gathered {
     struct buf created, updated; /* arrays of seconds */
     struct text_array channels, external_ids, attributes_without;
@@ -49,7 +49,7 @@ static bool is_among(struct str value, const struct str *values, size_t n)
     return false;
 }
 
-/* Keeps of a set what is also among these values. */
+/* Keeps the members of a set that are also among these values. */
 static void limit(struct predicates_set *set, const struct str *values, size_t n,
                   struct arena *arena)
 {
@@ -125,8 +125,8 @@ static void end_before(struct predicates_interval *interval, int64_t second)
         interval->end = second;
 }
 
-/* A time is compared as clients see it, in whole seconds: what is later than a second begins with
-   the next one. */
+/* A time is compared as clients see it, in whole seconds: later than a second means from the next
+   second on. */
 static void narrow_interval(struct predicates_interval *interval, struct buf *without,
                             const struct filter *filter)
 {

@@ -17,7 +17,7 @@
 #include "services/search/predicates.h"
 
 enum {
-    COUNT_MAX = 10000, /* what is counted again for each page; more goes along with the cursor */
+    COUNT_MAX = 10000, /* counted again for each page; a larger count goes along with the cursor */
     COST_US = 20,      /* a unit of a command's cost */
     /* bytes of a conversation, or of the list, beside values that may be long */
     REST_CAPACITY = 768,

@@ -42,7 +42,7 @@ struct str search_query_binding(const struct search_query *query,
 
 /* -- page tokens ------------------------------------------------------------------------------- */
 
-/* The page holds what is behind this conversation: older, or as old with a lesser id. */
+/* The page holds conversations behind this one: older, or as old with a lesser id. */
 struct page_token {
     int64_t created_us; /* Unix microseconds */
     struct uuid id;
