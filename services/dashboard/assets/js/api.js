@@ -133,7 +133,7 @@ export function path(parts, ...values) {
   return parts.reduce((all, part, i) => all + encodeURIComponent(values[i - 1]) + part);
 }
 
-/* '?a=1&b=2' of what is neither absent nor empty. */
+/* '?a=1&b=2' of the values that are present and not empty. */
 export function query(values) {
   const given = Object.entries(values).filter(([, v]) => v !== null && v !== undefined && v !== '');
 

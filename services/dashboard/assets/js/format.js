@@ -18,7 +18,7 @@ export function milliseconds(ms) {
   return `${Number(ms.toPrecision(ms >= 100 ? 3 : 2))} ms`;
 }
 
-/* Never "100 %" unless it is all of them, nor "0 %" unless it is none. */
+/* "100 %" only when it is all of them, and "0 %" only when there are none. */
 export function percent(part, all) {
   if (all === 0)
     return '–';

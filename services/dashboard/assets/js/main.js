@@ -1,5 +1,5 @@
 /*
- * main - shows the page that the address names: looks who is signed in, fetches the page's module,
+ * main - shows the page that the address names: asks for the signed-in user, fetches the page's module,
  * puts it into the frame and moves the focus to its heading.
  *
  * A page is a module with `title` and `page(context) -> elements`; context holds the path's `params`,
@@ -139,8 +139,8 @@ addEventListener('pageshow', (event) => {
 });
 
 /*
- * Another tab's word: the contents may be another user's by now. So it goes at once, and then the
- * server says who is signed in. A tab that waits at the door follows one that went in.
+ * Another tab reports a change: the contents may be another user's by now. So they go at once, and then
+ * the server names the signed-in user. A tab at the sign-in page follows one that has signed in.
  */
 function onTabs(what) {
   if (session() !== null) {

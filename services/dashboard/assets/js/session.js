@@ -1,6 +1,6 @@
 /*
- * session - who is signed in, as the server last said. Roles decide what is shown, never what is
- * allowed: that is the server's part.
+ * session - the signed-in user, as the server last said. Roles decide here what is shown; the server
+ * decides what is allowed.
  */
 import {setCsrf, whoIsThere} from './api.js';
 
@@ -22,7 +22,7 @@ async function loadSession() {
   setCsrf(current.csrf);
 }
 
-/* Whether who is signed in, and as what, is the same as before. */
+/* Whether the signed-in user and the role are the same as before. */
 export async function refreshSession() {
   const before = current;
 

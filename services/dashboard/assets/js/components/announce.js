@@ -1,4 +1,4 @@
-/* announce - tells what happened: to screen readers alone, or as a toast to everybody. */
+/* announce - tells what happened: to screen readers alone, or as a toast to all users. */
 import {h} from '../dom.js';
 
 const SHOWN_MS = 6000;

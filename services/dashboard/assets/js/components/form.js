@@ -136,7 +136,7 @@ export function form({fields, submit, run, cancel, kind = 'primary', extra = nul
              button));
 }
 
-/* A form that only narrows down what is listed: its values become the address. */
+/* A form that only narrows down a list: its values become the address. */
 export function filters({fields, label, apply, clear}) {
   return h('form', {
     class: 'filters', role: 'search', 'aria-label': label,

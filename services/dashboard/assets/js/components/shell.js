@@ -1,4 +1,4 @@
-/* shell - the frame around the pages: navigation, who is signed in, the theme, the way out. */
+/* shell - the frame around the pages: navigation, the signed-in user, the theme, sign-out. */
 import {del} from '../api.js';
 import {h} from '../dom.js';
 import {words} from '../format.js';

@@ -1,4 +1,4 @@
-/* One conversation: what is known of it, and what people can do with it. */
+/* One conversation: its data, and what users can do with it. */
 import {del, get, path, post, put} from '../api.js';
 import {h} from '../dom.js';
 import {plural, words} from '../format.js';

@@ -12,7 +12,7 @@ import {form, input, radios, select} from '../components/form.js';
 import {showSecret} from '../components/secret.js';
 
 const DAY = 86400;
-/* A gateway asks again for what is older than this, whether or not the notice has reached it. */
+/* A gateway asks again for a key known for longer than this, whether or not the notice reached it. */
 const IN_FORCE_MS = 5000;
 
 export function keyState(key) {

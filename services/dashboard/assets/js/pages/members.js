@@ -109,7 +109,7 @@ function list(members, reload) {
   ].filter(Boolean)});
 }
 
-/* What is chosen next while a plan is saved stays chosen: the form is not rebuilt. */
+/* A plan chosen while another is being saved stays chosen: the form is not rebuilt. */
 function plan(organization) {
   const known = h('div');
   const show = (one) => replace(known, facts([['Organization', one.name],

@@ -63,7 +63,7 @@ function typeWords(schema, resolve) {
   return others.length > 0 ? others.map((one) => typeWords(one, resolve)).join(' or ') : typeOf(schema);
 }
 
-/* The schemas whose fields are worth listing below a field. */
+/* The schemas with fields worth listing below a field. */
 function inner(schema, resolve) {
   if (schema.properties)
     return [schema];

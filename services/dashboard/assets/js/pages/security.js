@@ -17,7 +17,7 @@ const HTTPS_TEXT = 'Requests over plain HTTP are refused with https_required.';
 const LIST_TEXT = 'Requests from any other address are refused with ip_not_allowed. Exact IPv4 and IPv6 ' +
   'addresses, no ranges.';
 
-/* Neither form is rebuilt when one is saved: what is begun in the other, or next, stays. */
+/* Neither form is rebuilt when one is saved: input in the other, or after it, stays. */
 function httpsForm(policy) {
   return form({
     fields: [checkbox({name: 'require_https', label: 'Require HTTPS', checked: policy.require_https,

@@ -25,7 +25,7 @@ const POLL_MS = 700;
 /* An attempt takes 8 seconds at most; one may wait for others before. */
 const POLLS_MAX = 30;
 
-/* A button whose work may fail: the trouble is shown beside it. */
+/* A button for an action that may fail: the error is shown beside it. */
 function action(name, run, trouble, kind = '') {
   const button = h('button', {type: 'button', class: `button ${kind}`}, name);
 
