@@ -15,10 +15,10 @@
 #define HEADER_SCOPE        "Scope"           /* read or full */
 #define HEADER_RESOURCE     "Resource-Id"     /* the id in the path, as the client sent it */
 #define HEADER_QUERY        "Query"           /* the raw query string */
-#define HEADER_USER         "User-Id"         /* UUID; who is signed in to the dashboard */
+#define HEADER_USER         "User-Id"         /* UUID; the user signed in to the dashboard */
 #define HEADER_USER_EMAIL   "User-Email"      /* the same user's; absent if not signed in */
 #define HEADER_CLIENT       "Client-Address"  /* IP address from which the user asks */
-#define HEADER_TRACEPARENT  "traceparent"     /* W3C trace context: whose part of a trace asks */
+#define HEADER_TRACEPARENT  "traceparent"     /* W3C trace context: trace and asking span */
 
 #define HEADER_OUTCOME "Outcome" /* a name from proto/outcome.def */
 

@@ -174,7 +174,8 @@ const struct command_handler audit_list = {
  *
  * Answer   ok: {"entries": [audit_log...], "position": the body of the next step}; no position at
  *          the end. Or parameter_invalid
- * Place    behind the entry with the id `from`, at the time in that id unless `from_us` gives another
+ * Place    behind the entry with the id `from`, at the time in that id unless `from_us` gives
+ *          another
  */
 
 enum { ENTRIES_A_STEP = 1000 };

@@ -1,4 +1,4 @@
--- Whose key this is, and what its organization allows.
+-- The organization of a key, and what it allows.
 -- $1 SHA-256 of the token in hex, $2 limit where the organization has not set one
 -- -> result, JSON; no row: unknown, revoked or expired
 -- columns: operator.*

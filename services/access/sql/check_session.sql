@@ -1,5 +1,5 @@
--- Whose session this is, and as what role, at this moment. That it was seen is noted once a minute,
--- and not at all when another transaction does.
+-- The user of a session and the user's role, at this moment. Its use is noted once a minute, and not
+-- at all when another transaction notes it.
 -- $1 token's hash in hex -> result, JSON; no row: there is no such session, or it has ended
 -- columns: operator.*
 WITH found AS (

@@ -1,4 +1,4 @@
--- From where a user has not signed in for half a year; what is locked, at another time.
+-- Deletes networks from which a user has not signed in for half a year; locked rows, at another time.
 -- $1 rows at most
 DELETE FROM access.sign_in_networks
 WHERE ctid = ANY (ARRAY(

@@ -1,4 +1,4 @@
--- Counts an attempt that was wrong, in an order that is the same for everybody.
+-- Counts an attempt that was wrong, in an order that is the same for all transactions.
 -- $1 SHA-256 of each thing that is counted, in hex, $2 minute
 INSERT INTO access.attempts AS a (counted, minute, attempts)
 SELECT decode(given.hex, 'hex'), $2::bigint, 1

@@ -1,5 +1,5 @@
--- $1 invitation's hash in hex -> organization, user, email, who invited (email, or id of who has been
--- removed; null: an operator), from what address; no row: there is none, or it is over
+-- $1 invitation's hash in hex -> organization, user, email, inviter (email, or the id of a removed
+-- user; null: an operator) and the inviter's address; no row: the invitation is unknown or over
 -- columns: organization_id user_id email invited_by invited_from
 SELECT u.organization_id, u.user_id, u.email, coalesce(i.email, u.invited_by::text) AS invited_by,
        u.invited_from

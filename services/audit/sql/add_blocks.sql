@@ -1,5 +1,5 @@
--- Appends blocks, one array for each column: enum block_column in seal_step.c. A block whose number is
--- taken fails, and with it the transaction.
+-- Appends blocks, one array for each column: enum block_column in seal_step.c. A block with a number
+-- that is taken fails, and with it the transaction.
 INSERT INTO audit.blocks (organization_id, number, previous_hash, entries, last_xid, last_request_id,
                           made_xid, made_at, request_ids, entry_hashes, block_hash, key_id,
                           signature, implausible, implausible_times)

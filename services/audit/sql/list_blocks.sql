@@ -2,9 +2,9 @@
 -- published of them. list_block_entries.sql takes the same ones.
 --   $1 organization   $2 behind this number   $3 entries, about
 -- Blocks are looked up one by one and in order (LIMIT 1), which leaves the planner one index only: a
--- join would read all of a chain for each step. How many entries they have is told by the size of
--- their ids, which does not read them. What is longer than it can be in a block of ours is
--- not read: it makes the block malformed.
+-- join would read all of a chain for each step. The size of their ids tells how many entries they
+-- have, without reading them. Values longer than those of a block of ours are not read: they make
+-- the block malformed.
 -- columns: verify.* published_hash
 WITH next AS (
   SELECT number, before, first

@@ -1,10 +1,10 @@
--- The next entries of an organization, each with the block that names it, or else the one in whose
--- reach it lies; whether that block names it, with a mark, or names its id with another time; and
+-- The next entries of an organization, each with the block that names it, or else the one that
+-- reaches over it; whether that block names it, with a mark, or names its id with another time; and
 -- whether its transaction has yet to begin.
 --   $1 organization   $2 $3 from this place: a time and a request id, itself included
 --   $4 rows at most
--- Where the block in whose reach an entry lies does not name it, the next few may: a foreign block
--- can have come between.
+-- Where the block that reaches over an entry does not name it, the next few may: a foreign block can
+-- have come between.
 -- columns: request_id xid created_us at number is_sealed is_marked is_known is_ahead
 WITH page AS MATERIALIZED (
   SELECT entry.request_id, entry.xid, entry.created_at,

@@ -1,8 +1,8 @@
 -- The last blocks of chains that have grown since their heads were published, in the order of
 -- sealing, and the number of the last head that was published.
 --   $1 rows at most   $2 $3 behind this place: transaction and organization
--- Blocks are asked for in the order of their index, which leaves the planner no other. What is
--- beyond the horizon is not of this cluster.
+-- Blocks are asked for in the order of their index, which leaves the planner no other. Blocks
+-- beyond the horizon are not of this cluster.
 -- columns: organization_id head.* published
 WITH grown AS (
   SELECT DISTINCT organization_id

@@ -6,12 +6,12 @@
 -- Arrays with one element for each request:
 --   1 organization  2 external id
 --   3 external id of the contact, or 4 its id (the other one is NULL)
---   5 its name  6 email  7 phone (NULL: keep what is stored)
+--   5 its name  6 email  7 phone (NULL: keep the stored value)
 --   8 JSON object with custom_attributes (NULL: none)
 --   9 id of the new conversation  10 of the new contact  11 of the event
 --
--- What a request inserts it has claimed (claim.sql, of the same requests, right before), and the
--- contact whose profile it changes it locks here, or leaves all as it is: it waits for no other transaction
+-- A request has claimed what it inserts (claim.sql, of the same requests, right before), and it locks
+-- the contact here before it changes the profile, or leaves all as it is: it waits for no other transaction
 -- and violates no unique key. A contact that is being erased meanwhile keeps a conversation that
 -- brings no other profile: as if it had been erased a moment later.
 --

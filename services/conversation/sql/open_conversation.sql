@@ -7,7 +7,7 @@
 --   9 whether to announce it
 --
 -- The contact is the one with the external id, or the one with the email where no external id is
--- given; a new one is made where there is none.
+-- given; otherwise a new one is made.
 --
 -- What it inserts it has claimed (claim.sql, right before), and a contact that gets the email it
 -- locks here, or leaves all as it is: see create_conversations.sql.

@@ -4,7 +4,7 @@
 --
 --   1 organization  2 id  3 status  4 array of statuses it may come from  5 id of the event
 --
--- The lock comes first, so that what is checked is what is changed.
+-- The lock comes first, so the row that is checked is the row that is changed.
 -- columns: is_locked was is_moved conversation.*
 WITH held AS MATERIALIZED (
   SELECT id, external_id, contact_id, created_at, updated_at, last_message_at, channel, status,

@@ -5,7 +5,7 @@
 --
 --   1 organization  2 id  3 JSON object with custom_attributes  4 most keys
 --
--- The lock comes first, so that what is merged and checked is what is changed.
+-- The lock comes first, so the row that is merged and checked is the row that is changed.
 -- columns: is_locked n_keys conversation.*
 WITH held AS MATERIALIZED (
   SELECT id, jsonb_strip_nulls(custom_attributes || ($3::jsonb -> 'custom_attributes')) AS merged

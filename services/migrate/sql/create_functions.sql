@@ -1,9 +1,9 @@
--- Ends sessions of services whose program has stopped in the middle of a transaction: it holds locks,
+-- Ends a service's session when its program has stopped in the middle of a transaction: it holds locks,
 -- and delays the seal of the audit log, until its session ends. The server waits for such a
 -- program to send its next statement or to take what it asked for, and has done so for five seconds
--- since the last one began. Whichever service is alive calls it, for all: of the one that hangs there
--- may be no other replica. So it runs as its owner, and what it ends is for no caller to say.
--- -> a row for each that it ended, which says whose it was; null for one that was gone
+-- since the last one began. Any live service calls it, for all: the one that hangs may have no other
+-- replica. So it runs as its owner, and the caller cannot choose what it ends.
+-- -> a row for each that it ended, which names its program; null for one that was gone
 DO $$
 BEGIN
     IF (SELECT prorettype <> 'text'::regtype FROM pg_proc

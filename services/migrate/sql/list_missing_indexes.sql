@@ -1,7 +1,7 @@
 -- What partitions lack of the indexes that a migration has made ON ONLY their parent: the newest first.
 -- An interrupted index is built again.
--- -> the index's name; how to drop what is left of it, null = nothing; how to make it, null = it
---    stands; how to attach it
+-- -> the index's name; how to drop its remains, null = none; how to make it, null = it
+--    exists; how to attach it
 -- columns: name removal creation attachment
 SELECT lacking.name,
        CASE WHEN made.indexrelid IS NOT NULL AND NOT made.indisvalid

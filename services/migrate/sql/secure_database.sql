@@ -1,4 +1,4 @@
--- Only who is named may connect; no role creates tables outside the services' schemas.
+-- Only the named roles may connect; no role creates tables outside the services' schemas.
 DO $$
 BEGIN
     EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database());

@@ -7,7 +7,7 @@
 -- The first row has the total and the contact, the last one what it all took; see predicates.h.
 --
 -- The place is the only upper bound of the page. A second one, such as the count has, could become
--- the start of the walk along the index, and a deep page is far from there. What is counted is
+-- the start of the walk along the index, and a deep page is far from there. The counted rows are
 -- put in order, too: that leaves the planner one index to take (the role may not sort).
 --
 -- The two parts come one after the other, each in its own order, because they are appended without

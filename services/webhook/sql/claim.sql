@@ -1,6 +1,6 @@
 -- Claims deliveries to be attempted now, fairly over endpoints.
 --
--- An endpoint whose latest attempt succeeded has 4 slots, any other one, new ones included, has 1
+-- An endpoint has 4 slots when its latest attempt succeeded; any other one, new ones included, has 1
 -- until it has proven itself. An organization has 32, of which those of the first kind take at most
 -- 28 and the others at most 24, so neither kind can shut the other out: endpoints that hang cost
 -- their own slots only. Those that have waited longest come first.

@@ -4,8 +4,8 @@
 -- the last that had one. Organizations with less work done in this call come first, and none gets more
 -- than a quarter of it; the first event of all is taken whatever it costs.
 --
--- What an organization is given in a minute is bounded. Beyond its budget a delivery is skipped, as it
--- is where the endpoint is disabled or the event has waited for a day. What is skipped is put on
+-- An organization has a budget for each minute. Beyond it a delivery is skipped, as it is where the
+-- endpoint is disabled or the event has waited for a day. Skipped deliveries are put on
 -- record, up to as much again a minute; the rest is only counted, which is an eighth of the work.
 --
 -- Rows are found once and then touched where they lie (ctid): a plan that is made while the tables

@@ -1,4 +1,4 @@
--- Brings what is to be sent again from webhook.resends to the queue: organizations have one each in
+-- Moves resends from webhook.resends to the queue: organizations have one each in
 -- turn, as many as are looked at, from the one behind the last that had any, within the budgets of
 -- this minute (fan_out.sql). Where the endpoint wants nothing any more, it is put on record as skipped.
 --

@@ -1,6 +1,6 @@
--- Claims whose worker has not come back: the attempt is put on record as interrupted and is made
--- again, with a new id for the same event, where the endpoint still wants it. What has cost a
--- worker three times in a row is quarantined.
+-- Expired claims of workers that have not come back: the attempt is put on record as interrupted and
+-- made again, with a new id for the same event, where the endpoint still wants it. A delivery that has
+-- ended a worker three times in a row is quarantined.
 -- columns: interrupted quarantined
 WITH lost AS (
   DELETE FROM webhook.queue

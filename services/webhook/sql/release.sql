@@ -1,7 +1,7 @@
--- Releases what this process has claimed and is not attempting: the answer to the claim was lost,
--- or came too late. Nothing was sent, so it waits as before. Where the endpoint wants nothing any
+-- Releases deliveries that this process has claimed and is not attempting: the answer to the claim was
+-- lost, or came too late. Nothing was sent, so they wait as before. Where the endpoint wants nothing any
 -- more, the claim runs out.
--- $1 worker, $2 fences of what is under way
+-- $1 worker, $2 fences of claims under way
 -- columns: released
 WITH released AS (
   UPDATE webhook.queue q

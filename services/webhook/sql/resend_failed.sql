@@ -1,11 +1,11 @@
--- Has every event sent once more whose latest delivery to the endpoint, of those since a time, has not
--- succeeded, and which is not waiting already. Takes no lock of the queue: what it finds waits in
+-- Has an event sent once more when its latest delivery to the endpoint, of those since a time, has not
+-- succeeded and it does not wait already. Takes no lock of the queue: the events found wait in
 -- webhook.resends.
 --
 -- Any but the first delivery of an event to an endpoint names the one before it. So a delivery is the
 -- latest one when none that names another is later. The ids of events are looked for, and
--- whose they are is compared (IS NOT DISTINCT FROM) where no index can tempt the planner: a plan that is
--- made while the tables are nearly empty would walk all that an endpoint has, for each event.
+-- their endpoints compared (IS NOT DISTINCT FROM) where no index can tempt the planner: a plan made
+-- while the tables are nearly empty would walk all that an endpoint has, for each event.
 --
 -- $1 organization, $2 endpoint, $3 since, Unix seconds, $4 how many at most, $5 deliveries to be looked at
 -- -> result (ok, same, disabled), JSON; no row: no such endpoint
