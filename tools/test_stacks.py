@@ -1,4 +1,4 @@
-"""The private stacks of tools/run-tests: how they are made, whose ports they have, and that none
+"""The private stacks of tools/run-tests: how they are made, which ports they have, and that none
 outlives the run."""
 
 import concurrent.futures
@@ -86,8 +86,8 @@ class Stack:
 
 def roomy_memory():
     """A file system in memory that the databases' data fits into, or None. They make, remove and sync
-    files by the ten thousand, and some disks are slow at that. What is free there may be less than
-    the memory that is."""
+    files by the ten thousand, and some disks are slow at that. Less may be free there than the
+    memory has."""
     memory = "/dev/shm"
     try:
         available = re.search(r"^MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(), re.M)
@@ -129,8 +129,8 @@ def forget(folder):
 
 
 def forget_when_we_end(folder):
-    """Starts a process that outlives us, however we end, and then leaves nothing of that folder. What it
-    waits for is the end of the pipe whose descriptor this returns."""
+    """Starts a process that outlives us, however we end, and then leaves nothing of that folder. It
+    waits for the end of the pipe; this returns the descriptor."""
     ours, theirs = os.pipe()
     if os.fork() == 0:
         os.setsid()

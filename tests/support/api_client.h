@@ -41,12 +41,12 @@ struct client_response *update_conversation(const struct org *org, const char *i
 void api_send_together(const struct client_request *requests, int n,
                        struct client_response **responses);
 
-/* Whether all of these were counted in the same window of the rate limit, whose end they tell. */
+/* Whether all of these were counted in the same window of the rate limit; they tell its end. */
 bool api_in_one_window(struct client_response *const *responses, int n);
 
-/* What an operator changes is announced. A gateway that misses the announcement asks about a key by
-   itself when three seconds have passed since it did last: so what is in force sooner, a key having
-   been asked about right before the change, was heard. */
+/* An operator's changes are announced. A gateway that misses the announcement asks about a key by
+   itself when three seconds have passed since it did last: so when a key was asked about right
+   before a change and the change is in force sooner, the gateway has heard the announcement. */
 enum { IN_FORCE_MS = 2000 };
 
 /* -- looking into responses -----------------------------------------------------------------------

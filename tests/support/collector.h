@@ -2,7 +2,7 @@
  * collector - a trace collector (OTLP/HTTP) inside the test's process.
  *
  * Owns     Everything, until the process ends.
- * Threads  One of its own for all connections. Calls from the test's main thread.
+ * Threads  Its own, one for all connections. Calls from the test's main thread.
  * Fails    Fails the test.
  */
 #ifndef TESTS_SUPPORT_COLLECTOR_H

@@ -2,11 +2,11 @@
  * concurrent_creates - creates that come two at a time, in several replicas of the conversation
  * service.
  *
- * What     Threads in pairs: both of a pair send a create at the same moment, each with an external
- *          id of its own, for one new contact. Or for two, which is the same work without anything
- *          to race for. The replicas are those of the stack and as many more as it takes, all of
- *          whose metrics count alike.
- * Owns     What is opened and begun is to be ended; a test that fails leaves it to its process.
+ * What     Threads in pairs: both of a pair send a create at the same moment, each with its own
+ *          external id, for one new contact. Or for two, which is the same work without a race.
+ *          The replicas are those of the stack and as many more as it takes; the metrics of all
+ *          of them count alike.
+ * Owns     Everything opened and begun must be ended; a test that fails leaves it to its process.
  * Threads  Its own; the functions are for the test's.
  * Fails    Fails the test.
  */

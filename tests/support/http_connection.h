@@ -36,7 +36,7 @@ struct connection_response {
 };
 
 bool http_connection_open(struct http_connection *connection, int port);
-/* One whose kernel takes next to nothing until it is read. */
+/* One with a kernel buffer of next to nothing until it is read. */
 bool http_connection_open_narrow(struct http_connection *connection, int port);
 void http_connection_close(struct http_connection *connection);
 

@@ -3,7 +3,7 @@
  * against the description of the API afterwards (tests/api/conformance.test.mjs).
  *
  * What     Appends to the file that HTTP_JOURNAL names; does nothing when it names none. A line is
- *          {"method", "target", "sent", "head", "body"}; null is what is not known. No header of a
+ *          {"method", "target", "sent", "head", "body"}; unknown ones are null. No header of a
  *          request is written: keys are among them.
  * Threads  Any, and any number of processes: a line is one write to a file opened for appending.
  * Fails    Fails the test, also when the body of an answer is no UTF-8.

@@ -15,8 +15,8 @@
     "{\"query\":{\"field\":\"contact.external_id\",\"operator\":\"=\",\"value\":\"u\"},"           \
     "\"pagination\":{\"per_page\":100}}"
 
-/* 101 conversations of the organization, each with 20 attributes of 500 times one character, whose
-   code point is given in decimal. */
+/* 101 conversations of the organization, each with 20 attributes of 500 times one character, given
+   by its code point in decimal. */
 void large_page_make(const struct org *org, const char *code_point);
 
 struct pages {

@@ -1,7 +1,7 @@
 /*
  * nameserver - a DNS server inside the test's process, where WEBHOOK_DNS_SERVER points to.
  *
- * What     The name that is asked for says what is answered, label by label:
+ * What     The labels of the requested name decide the answer:
  *
  *              a-1-2-3-4      an address; more of them: more addresses
  *              aaaa-HEX       an IPv6 address, 32 hex digits
@@ -12,7 +12,7 @@
  *
  *          A name without any of these does not exist.
  * Owns     Everything, until the process ends.
- * Threads  One of its own.
+ * Threads  Its own.
  * Fails    Fails the test.
  */
 #ifndef TESTS_SUPPORT_NAMESERVER_H

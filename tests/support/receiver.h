@@ -1,10 +1,10 @@
 /*
  * receiver - an HTTPS server for deliveries inside the test's process.
  *
- * What     What it answers is said by the path of the request, so one receiver plays every part:
+ * What     The path of the request decides the answer, so one receiver plays every part:
  *
  *              /ok            200               /status/N      that status
- *              /hang          nothing, ever     /drip/MS       200, whose body ends after MS
+ *              /hang          nothing, ever     /drip/MS       200; the body ends after MS
  *              /redirect      302 to /ok/target /endless-head  header lines without end
  *              /endless-100   100 without end   /big           200 with 100 MB
  *              /gzip          200, compressed   /cut           closes instead of answering
@@ -14,7 +14,7 @@
  *              /full          200 with 4,096 bytes of a longer body, then nothing
  *              /bad-chunk     200 in chunks, the second of which has no length
  *              /upgrade       101, unasked
- *              /squeezed      200 whose transfer is compressed
+ *              /squeezed      200, compressed in transfer
  *              /slow/MS       200 after MS
  *
  *          Whatever follows ("/ok/17") is for the test to tell requests apart.
@@ -46,7 +46,7 @@ int receiver_port(const struct receiver *receiver);
 /* "https://127.0.0.1:PORT" and the path. */
 const char *receiver_url(const struct receiver *receiver, const char *path);
 
-/* How many requests have come whose path begins so. */
+/* How many requests have come with a path that begins so. */
 size_t receiver_count(struct receiver *receiver, const char *path);
 /* The nth of them, from 0; NULL when there are fewer. */
 const struct received *receiver_get(struct receiver *receiver, const char *path, size_t nth);

@@ -2,8 +2,8 @@
  * replica - one more process of a service beside those of the stack, with settings of the test's
  * own.
  *
- * What     The stack's program with the environment of its first process, on ports of its own. What
- *          its metrics count is the test's alone.
+ * What     The stack's program with the environment of its first process, on its own ports. Its
+ *          metrics count the test's requests alone.
  * Owns     A struct that was started is to be stopped; the process dies with the test in any case.
  * Threads  The test's main thread.
  * Fails    Fails the test.
@@ -34,7 +34,7 @@ void replicas_stop(struct replica *replicas, size_t n);
 /* The same in two steps: it runs, ready or not; and the wait for it. */
 void replica_launch_of(struct replica *replica, const char *service, const char *const *settings);
 void replica_await(struct replica *replica);
-/* A gateway whose standard error is `log_fd`. */
+/* A gateway with `log_fd` as standard error. */
 void replica_launch_into(struct replica *replica, int log_fd, const char *const *settings);
 /* SIGKILL; and a gateway on the ports of the one that was killed. */
 void replica_kill(struct replica *replica);

@@ -7,7 +7,7 @@
 #include "common/actor/actor.h"
 #include "tests/support/postgres_server.h"
 
-/* Writes one row whose id is the body and answers `created` with it, but: nothing is refused,
+/* Writes one row with the body as its id and answers `created` with it, but: nothing is refused,
    "bad" makes its statement fail, "order-N" has N for its lock order, "retry-N" loses a race N
    times, "more-X" puts X as well in a separate round, "notify" publishes the notice, "long-N" takes
    N ms, "costs-N" says that it cost N units, "lock-N" waits for advisory lock N, "slow-commit"

@@ -150,7 +150,7 @@ json_t *service_client_get_as(struct service_client *client, const struct signed
     return body_of_ok(subject, &reply);
 }
 
-/* -- what is in a reply ---------------------------------------------------------------------- */
+/* -- contents of a reply --------------------------------------------------------------------- */
 
 const char *reply_text(const json_t *body, const char *path)
 {

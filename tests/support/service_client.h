@@ -58,7 +58,7 @@ struct service_reply service_client_call_as(struct service_client *client,
 json_t *service_client_get_as(struct service_client *client, const struct signed_in_user *user,
                               const char *subject, const char *organization, const char *body);
 
-/* -- what is in a reply ---------------------------------------------------------------------- */
+/* -- contents of a reply --------------------------------------------------------------------- */
 
 /* The string at a path (api_client.h) such as "user.role"; fails when there is none. */
 const char *reply_text(const json_t *body, const char *path);

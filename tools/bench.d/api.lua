@@ -23,7 +23,7 @@ function init()
   count = thread_number * 7919
 end
 
--- Strides over the ids, so that what is close in time is not close in the table.
+-- Strides over the ids, so that requests close in time are not close in the table.
 local function some_id()
   return ids[(count * 617) % #ids + 1]
 end

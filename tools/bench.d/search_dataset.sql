@@ -35,5 +35,5 @@ COMMIT;
 
 VACUUM (ANALYZE) conversation.contacts;
 VACUUM (ANALYZE) conversation.conversations;
--- What the load left to be written is not part of what is measured.
+-- Writes left over from the load are not part of the measurement.
 CHECKPOINT;

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154
-# What is said when all is ready: where everything is, and what to try first.
+# Prints, when all is ready, where everything is and what to try first.
 
-# Of SERVICE, whose first replica is at URL.
+# Of SERVICE; URL is that of its first replica.
 where() {
   if [[ $(replicas_of "$1") -gt 0 ]]; then
     echo "$2"

@@ -112,7 +112,7 @@ port_keep() {
   CLAIMED[${PORTS[$name]}]=$name
 }
 
-# Settles who listens where. What is asked for comes first, so that nothing else gets in its way.
+# Settles the ports. Requested ones come first, so that no other program of the stack takes them.
 ports_settle() {
   local service gateways i n
   ports_open

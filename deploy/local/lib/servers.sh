@@ -66,7 +66,7 @@ postgres_init() {
   [[ -z $template ]] || { cp -a "$fresh" "$template/data.new" && mv "$template"/data{.new,}; }
 }
 
-# Runs the statements of standard input, a line each, on what is being made.
+# Runs the statements of standard input, a line each, on the database in the making.
 postgres_single() {
   "${as_postgres[@]}" "$PGBIN/postgres" --single -D /proc/self/fd/9/data.new postgres
 }

@@ -12,7 +12,7 @@ settings_names() {
   done | sed -nE 's/^\| .([A-Z0-9_]+). .*/\1\n\1_FILE/p'
 }
 
-# Reads names. To ask for what is so anyway is to ask for nothing else. A value reaches sha256sum by a
+# Reads names. A setting given with its default counts as not given. A value reaches sha256sum by a
 # descriptor, all of them one process.
 settings_digest() {
   local name value fd i digest given=() fds=() digests=()

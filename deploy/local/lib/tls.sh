@@ -32,7 +32,7 @@ tls_prepare() {
   mv "$TLS.new" "$TLS"
 }
 
-# What is appended to a URL of the database.
+# Prints the end of a database URL.
 tls_database_query() {
   ! wants_tls || printf '?sslmode=verify-full&sslrootcert=%s' \
     "$(jq -rn --arg path "$TLS/authority.pem" '$path | @uri')"
