@@ -57,9 +57,8 @@ struct program {
     /* For so many milliseconds after a signal it serves on, while /readyz says already that it is
        shutting down; another signal ends this. NULL = not at all. */
     const int64_t *delay_ms;
-    void (*stop)(void *closure); /* stops taking work */
-    void (*release)(
-        void *closure); /* is_ready is called no more: waits and frees; NULL = none */
+    void (*stop)(void *closure);    /* stops taking work */
+    void (*release)(void *closure); /* is_ready is called no more: waits and frees; NULL = none */
 };
 
 int program_main(int argc, char **argv, const struct program *self);

@@ -15,9 +15,9 @@ struct pagination {
     struct bus_client *client;
     struct bus_client_request request;
     enum convctl_kind kind;
-    json_t *body;  /* of the next step; NULL = none */
-    json_t *list;  /* what pages have brought so far */
-    json_t *found; /* of a result printed at the end, the part so far; NULL = nothing */
+    json_t *body;     /* of the next step; NULL = none */
+    json_t *list;     /* what pages have brought so far */
+    json_t *found;    /* of a result printed at the end, the part so far; NULL = nothing */
     const char *from; /* where it was told to begin; NULL = at the beginning */
     char last[64];    /* where to go on when it is interrupted; "" = at the beginning */
     uint64_t lines;
