@@ -33,8 +33,8 @@
  *          it took: see slow_lane.h.
  * Threads  Handlers run on the actor's thread, one at a time, straight through.
  * Fails    Handlers return ST_OK, ST_REFUSED (they filled the refusal: see command_refuse()) or
- *          ST_RETRY from reply (their statements wrote nothing, and hold no lock that anybody waits
- *          for; run me again). Anything that goes wrong in the database is the actor's business:
+ *          ST_RETRY from reply (their statements wrote nothing, and hold no lock that others wait
+ *          for; run them again). The actor handles all failures of the database:
  *          unavailable, uncertain or server_error. An actor that has been without its database for
  *          a second leaves the queue group to those that have theirs, and joins it
  *          again when it has: see membership.c.

@@ -86,11 +86,11 @@ struct actor {
     struct fair_queue queue;
     /* Shared by the producers and the consumer, its owner; NULL: there is none. */
     struct slow_lane *slow_lane;
-    /* For replies of what it has handed over; NULL: it hands nothing over. */
+    /* For replies of the commands that it has handed over; NULL: it hands none over. */
     struct reply_queue *reply_queue;
     int64_t rest_until_us; /* the slow lane's, by clock_mono_us() */
     size_t replied_bytes;  /* of its batch */
-    size_t batch_now;      /* how many it takes at once: fewer after what was too much */
+    size_t batch_now;      /* how many it takes at once: fewer after too many */
     int64_t batch_us;      /* how long the latest batch took */
 
     int64_t idle_due_us;          /* by clock_mono_us() */

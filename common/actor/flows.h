@@ -32,7 +32,7 @@ struct flow {
     struct flow *prev, *next; /* in the ring while something waits, else of the idle ones */
 };
 
-/* Of a queue that is zeroed but for its bounds. */
+/* Of a queue that is zeroed except for its bounds. */
 void flows_init(struct fair_queue *queue, size_t n_places);
 void flows_release(struct fair_queue *queue);
 

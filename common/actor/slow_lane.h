@@ -5,12 +5,12 @@
  * What     An actor runs one batch or two at a time, so all others wait for a command that takes
  *          long. The actors of a mailbox therefore share one more, which subscribes to nothing and
  *          has its own database connection: commands of expensive organizations go into its queue,
- *          and delays only others like it.
+ *          and delay only others like them.
  *
- *          Which organizations these are: wherever a command was run, its cost is charged here. Those
- *          of EXPENSIVE_COST and more fill the organization's bucket, which holds 20 ms of a database
- *          backend and leaks a tenth of a backend's time. When it overflows, the organization is slow
- *          for SLOW_US: all of its commands, cheap or not, go into the queue.
+ *          To find these organizations, the cost of each command is charged here, wherever it ran.
+ *          Costs of EXPENSIVE_COST and more fill the organization's bucket, which holds 20 ms of a
+ *          database backend and leaks a tenth of a backend's time. When it overflows, the
+ *          organization is slow for SLOW_US: all of its commands, cheap or not, go into the queue.
  *
  *          A reply leaves over the connection by which its message came; the bus permits no other. So
  *          each actor that puts messages here has a reply queue: the slow lane's actor puts its
@@ -44,8 +44,8 @@ struct slow_lane *slow_lane_new(size_t max, size_t max_bytes);
 void slow_lane_wakes(struct slow_lane *lane, struct bus *bus);
 void slow_lane_free(struct slow_lane *lane); /* NULL is fine */
 
-/* Adds a command's cost. True: the organization is slow, and what it waits for belongs into the queue.
-   `now_us` is clock_mono_us(), here and below. */
+/* Adds a command's cost. True: the organization is slow, and its waiting commands belong into the
+   queue. `now_us` is clock_mono_us(), here and below. */
 bool slow_lane_charge(struct slow_lane *lane, const struct uuid *organization, uint32_t cost,
                       int64_t now_us);
 /* The organization is slow. */

@@ -42,8 +42,8 @@ struct network {
     unsigned bits; /* of the 128 */
 };
 
-/* `a.b.c.d/n`; an address without a prefix is a network of one. Bits behind the prefix are refused:
-   what was meant is not clear then. False leaves *out untouched. */
+/* `a.b.c.d/n`; an address without a prefix is a network of one. Bits behind the prefix are refused,
+   since the meaning is unclear. False leaves *out untouched. */
 bool network_parse(struct str text, struct network *out);
 bool network_holds(const struct network *network, const struct address *address);
 

@@ -8,7 +8,7 @@
  *          lower levels within 10 ms.
  *          At exit() the ring is written out, for half a second at most; also when a signal ends
  *          the process because of our own mistake (SIGABRT, SIGSEGV and their like), for a fifth
- *          of a second, but for a line about lost ones.
+ *          of a second, without a line about lost ones.
  * Owns     The ring and the thread, until the process ends.
  * Threads  log_writer_start() once, before others exist; the rest from any.
  */

@@ -32,7 +32,7 @@ void metric_set(struct metric *metric, int64_t value);
 /* Microseconds, or a count; a negative value is ignored. */
 void metric_observe(struct metric *metric, int64_t value);
 
-int64_t metric_read(const struct metric *metric); /* of a histogram: the sum of what it saw */
+int64_t metric_read(const struct metric *metric); /* of a histogram: the sum of its values */
 
 /* Prometheus text exposition format 0.0.4. */
 void metrics_render(struct buf *out);

@@ -6,8 +6,8 @@
  * mailbox.c  subscriptions and the messages that come from them
  * request.c  publishing; requests and their replies; requests that block
  *
- * Threads  The owner's, but for the dialer, which makes one connection and ends, and those of nats.c,
- *          on which its callbacks run. What these write is atomic, or under `link_lock`.
+ * Threads  The owner's; besides, the dialer, which makes one connection and ends, and those of
+ *          nats.c, on which its callbacks run. What these write is atomic, or under `link_lock`.
  */
 #ifndef COMMON_BUS_BUS_INTERNAL_H
 #define COMMON_BUS_BUS_INTERNAL_H
@@ -101,7 +101,7 @@ void bus_dial(struct bus *bus);
 void bus_end_dialing(struct bus *bus); /* waits for the dialer's thread */
 /* Closes `nats`; on return no callback of it runs or will run any more. */
 void bus_let_go(struct bus *bus);
-void bus_link_step(struct bus *bus); /* adopts a new connection, lets go of one that ended */
+void bus_link_step(struct bus *bus); /* adopts a new connection, closes one that ended */
 /* Whether it is of use to call nats.c: while the link is down it may hold its lock for as long as
    an attempt to connect takes, so that even a refusal would block. */
 bool bus_can_call(const struct bus *bus);

@@ -46,8 +46,8 @@ bool crypto_password_is_dated(const char *hash);
 /* -- tokens ----------------------------------------------------------------------------------- */
 
 /* API keys: `svc_live_` or `svc_read_`, 32 random base62 characters, 6 characters of the CRC-32 (of all
-   before it, IEEE polynomial) in base62, so that a typing error or a made-up key is told apart without
-   asking anybody. Only its SHA-256 is ever stored or sent. */
+   before it, IEEE polynomial) in base62, so that a typing error or a made-up key is found without
+   a question to access. Only its SHA-256 is ever stored or sent. */
 #define TOKEN_TEXT 47 /* 9 + 32 + 6 */
 
 enum token_kind {
@@ -79,7 +79,7 @@ MUST_CHECK bool crypto_key_read(struct str text, struct crypto_key *out);
 /* Writes secret.n + CRYPTO_SEAL_OVERHEAD bytes. */
 void crypto_seal(const struct crypto_key *key, struct str context, struct str secret,
                  uint8_t *sealed);
-/* Writes n - CRYPTO_SEAL_OVERHEAD bytes; false for what was altered, moved or sealed with another
+/* Writes n - CRYPTO_SEAL_OVERHEAD bytes; false when it was altered, moved or sealed with another
    key. */
 MUST_CHECK bool crypto_unseal(const struct crypto_key *key, struct str context,
                               const uint8_t *sealed, size_t n, char *secret);

@@ -97,8 +97,8 @@ MUST_CHECK enum status db_commit(struct db *db);
    follow once db_is_ready(), and then do not wait. Anything but ST_OK is what they would return. */
 MUST_CHECK enum status db_send_run(struct db *db);
 MUST_CHECK enum status db_send_commit(struct db *db);
-/* Reads and writes what can be, without waiting. True: what was sent has been answered, or will not
-   be. To be asked when the socket is ready for db_events(), or the time of the batch is over. */
+/* Reads and writes as much as possible without waiting. True: all that was sent has been answered,
+   or will not be. Call it when the socket is ready for db_events(), or the batch's time is over. */
 bool db_is_ready(struct db *db);
 bool db_is_late(const struct db *db); /* the time of the batch is over */
 short db_events(const struct db *db); /* for poll() */
@@ -140,7 +140,7 @@ size_t db_last_entry(const struct db *db);
 enum status sqlstate_status(const char *sqlstate);
 
 /* The connection is of no further use, although the socket may still look sound: the server is
-   going away, has become read-only, or no longer knows what was prepared. */
+   going away, has become read-only, or no longer has the prepared statements. */
 bool sqlstate_ends_link(const char *sqlstate);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * params - the parameters of a statement, and arrays for one of them.
  *
- * Owns     Values stay where they are; what has to be written out first lives in the arena.
+ * Owns     Values stay where they are; those that must be written out first live in the arena.
  * Threads  One thread at a time.
  * Fails    Only db_once(), as db_commit() does. More than PARAMS_MAX parameters are a mistake of ours.
  */

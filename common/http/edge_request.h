@@ -55,8 +55,8 @@ struct send_budget_entry *send_budget_excess(struct send_budget *send_budget);
 
 struct edge;
 
-/* What a program does for a request has a time, however many steps it is: until what was asked for
-   is done, and then until that is recorded. Both together end within COMMAND_TIMEOUT_MS and a
+/* The work for a request has two limits of time, however many steps it takes: until the command is
+   done, and then until that is recorded. Both together end within COMMAND_TIMEOUT_MS and a
    second. */
 enum edge_request_limit {
     EDGE_REQUEST_LIMIT_COMMAND,

@@ -1,15 +1,15 @@
 /*
  * framing - whether the framing of an HTTP/1 request is sound, checked before h2o 2.2.5 acts on it.
  *
- * What     That version accepts what lets requests be smuggled past a proxy (Content-Length beside
+ * What     That version accepts forms that smuggle requests past a proxy (Content-Length beside
  *          Transfer-Encoding, two Content-Lengths, continuation lines, bare line feeds, a chunk
- *          size of `0x3`) and answers what it refuses in plain text, past every handler. A program
+ *          size of `0x3`) and refuses others itself in plain text, past every handler. A program
  *          that links this module overrides the two parsers libh2o calls, phr_parse_request() and
  *          phr_decode_chunked(). They never report an error to h2o: an unsound request becomes a
  *          complete `GET /` without headers, and one with too large a body becomes the same
  *          request without that body; h2o passes it to the handler at once, and the handler learns
- *          by framing_take() what was wrong. The connection must be closed after the answer, for
- *          where the next request starts is anybody's guess.
+ *          the fault by framing_take(). The connection must be closed after the answer, since the
+ *          start of the next request is unknown.
  *          Its decoder of the chunked transfer coding (RFC 9112, 7.1) is strict: sizes of one to
  *          eight hexadecimal digits and nothing around them, lines that end in CR LF, extensions of
  *          at most 100 bytes a chunk and trailers, both of no consequence.

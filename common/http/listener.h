@@ -69,7 +69,7 @@ struct listener_options {
 MUST_CHECK enum status listener_open(struct listener *listener, struct connections *connections,
                                      h2o_context_t *context,
                                      const struct listener_options *options);
-/* Accepts connections from now on; what was never opened, listens already or is closed is fine.
+/* Accepts connections from now on; one that was never opened, listens already or is closed is fine.
    False: another process listens there. */
 MUST_CHECK bool listener_listen(struct listener *listener);
 void listener_close(struct listener *listener);

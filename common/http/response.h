@@ -41,7 +41,7 @@ struct str response_number(struct edge_request *http, uint64_t value);
 struct str response_error(struct edge_request *http, enum outcome outcome, const char *message,
                           const char *field);
 
-/* Sends what was begun. */
+/* Sends the response that was begun. */
 void response_send(struct edge_request *http, struct str body);
 /* The beginning of a stream; h2o_send() is the caller's. */
 void response_stream(struct edge_request *http, h2o_generator_t *generator);

@@ -79,7 +79,7 @@ struct field_bool {
     bool value;
 };
 
-/* Checks one value that stands at `path` and writes what it means to `slot`. */
+/* Checks the value at `path` and writes its meaning to `slot`. */
 typedef void (*field_read_fn)(json_t *value, const char *path, void *slot, struct errors *errors);
 
 struct field {
@@ -108,8 +108,8 @@ void fields_read(json_t *object, const char *path, const struct field *fields, v
 MUST_CHECK bool fields_read_body(struct str body, const struct field *fields, void *into,
                                  struct errors *errors);
 
-/* Checks one value that stands at `path`, such as an element of an array, by a field's kind and
-   bounds, and writes what it means to `slot`. */
+/* Checks the value at `path`, such as an element of an array, by a field's kind and bounds, and
+   writes its meaning to `slot`. */
 void field_read_value(const struct field *field, json_t *value, const char *path, void *slot,
                       struct errors *errors);
 
