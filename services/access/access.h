@@ -4,7 +4,7 @@
  * What     Each command is one statement that answers with a result and the finished JSON, or with
  *          no row when the organization or the thing named in it does not exist. So a command is
  *          little more than its parse hook; query and reply are the same for all but those that
- *          hash a password (passwords.h, session.h) and read-usage. Here is what they share.
+ *          hash a password (passwords.h, session.h) and read-usage. The common parts are here.
  * Threads  struct access is read-only after start, except for what access_upkeep() keeps, which
  *          only the first actor's thread touches.
  */
@@ -59,7 +59,7 @@ extern const struct command_handler access_password;
 /* -- query and reply --------------------------------------------------------------------------- */
 
 enum status access_reply(struct command *command, struct db *db, void *service);
-/* The same; and gateways are told to forget what they know of the organization, if it changed. */
+/* The same; and if the organization changed, a notice makes gateways forget its data. */
 enum status access_reply_change(struct command *command, struct db *db, void *service);
 /* No row means an unknown key here, not an absent resource. */
 enum status access_authenticate_reply(struct command *command, struct db *db, void *service);

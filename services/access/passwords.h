@@ -2,7 +2,7 @@
  * passwords - which passwords may be chosen, and how often one may be tried in a minute, at whatever
  *             replica.
  *
- * What     Wrong attempts are counted by what they tried and by where they came from. The counts
+ * What     Wrong attempts are counted by email or user and by origin. The counts
  *          are read in the round trip that finds the user, and an attempt that was wrong is counted
  *          in the transaction in which it was made: no row is locked while a password is hashed,
  *          and as many attempts more may get through as there are threads that hash at the same

@@ -8,7 +8,7 @@
  *          percent-decoded, `+` is a space. In a body they are members: numbers for
  *          numeric ones, texts for others. Anything else is an error that names the parameter.
  * Owns     Decoded values live in the arena.
- * Threads  Any; pure but for the clock, by which cursors expire.
+ * Threads  Any; pure except for the clock, by which cursors expire.
  */
 #ifndef SERVICES_AUDIT_AUDIT_QUERY_H
 #define SERVICES_AUDIT_AUDIT_QUERY_H

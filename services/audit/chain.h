@@ -159,7 +159,7 @@ enum head_column {
     HEAD_COLUMNS
 };
 
-/* Numbers are told in JSON, where they are exact up to there. */
+/* Numbers are written in JSON, where they are exact up to there. */
 #define BLOCK_NUMBER_MAX (INT64_C(1) << 53)
 
 struct block_stamp {

@@ -22,7 +22,7 @@ struct ends_place {
     int64_t made_us;   /* ... is not older than this */
 };
 
-/* Blocks that were met and do not count: foreign ones, and one that is not, but for its key. */
+/* Blocks that were met and do not count: foreign ones, and one that is sound except for its key. */
 struct ends_foreign {
     size_t n;
     struct uuid organization_id; /* of the first ... */

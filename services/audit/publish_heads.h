@@ -18,7 +18,7 @@ struct head_publisher {
 
     /* What the last step did. */
     size_t n; /* heads that were published */
-    /* Blocks in their place that are not ours; where a key is not known, what comes behind is left
+    /* Blocks in their place that are not ours; behind one with an unknown key the rest is left
        to a replica that knows it. */
     struct ends_foreign foreign;
     size_t left;    /* of them, how many more it may look back over */

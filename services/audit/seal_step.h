@@ -3,8 +3,8 @@
  *
  * What     Reads settled entries behind the place that is sealed so far, hashes them, and appends
  *          one block or more to the chain of each organization that has some among them, all in one
- *          transaction. That is what makes the place: the greatest of any block.
- * Owns     Nothing beyond a step: what it needs lives in the arena.
+ *          transaction. The new place is then the greatest of any block.
+ * Owns     Nothing beyond a step: its data lives in the arena.
  * Threads  The sealer's.
  */
 #ifndef SERVICES_AUDIT_SEAL_STEP_H

@@ -1,9 +1,9 @@
 /*
  * sealer - the thread that seals the audit log and publishes the heads of its chains.
  *
- * What     Twice a second it seals what has been settled, at once again while it is behind; once a
+ * What     Twice a second it seals the settled entries, at once again while it is behind; once a
  *          minute it publishes the heads of the chains that have grown, on the bus and in the log;
- *          once an hour it drops what has been kept long enough.
+ *          once an hour it drops entries that have been kept long enough.
  *          Every replica has one; the database lets one of them work at a time.
  * Owns     Its thread, with its own connections to the bus and the database: on the actor's, a step
  *          would delay commands, each of which a client waits for.
@@ -16,7 +16,7 @@
 #include "common/runtime/service.h"
 #include "services/audit/chain.h"
 
-/* Keeps what it is given. ST_REFUSED (logged): the bus or the database cannot be used so. */
+/* Keeps its arguments. ST_REFUSED (logged): the bus or the database cannot be used so. */
 MUST_CHECK enum status sealer_start(const struct process *process, const struct audit_keys *keys,
                                     int64_t retention_months);
 void sealer_stop(void);

@@ -13,13 +13,13 @@
 #include "common/db/db.h"
 #include "services/audit/chain.h"
 
-/* -- what was found ---------------------------------------------------------------------------- */
+/* -- findings ---------------------------------------------------------------------------------- */
 
 enum verify_kind {
-    VERIFY_CHANGED,       /* the entry differs from what was sealed */
+    VERIFY_CHANGED,       /* the entry differs from the sealed one */
     VERIFY_REMOVED,       /* it was sealed and is not there */
     VERIFY_INSERTED,      /* it is there and was never sealed, nor can it be waiting for that */
-    VERIFY_REWRITTEN,     /* the chain itself is another one, from this block on */
+    VERIFY_REWRITTEN,     /* the chain itself differs, from this block on */
     VERIFY_IMPLAUSIBLE,   /* it is sealed as it was found, but no service can have appended it so */
     VERIFY_NOT_SEALED,    /* it waits for its seal for longer than it can, if sealing goes on */
     VERIFY_NOT_COMPARED,  /* all is well, but the block of a given head is not kept any more */
@@ -36,7 +36,7 @@ struct verify_finding {
     struct uuid request_id; /* nil = no entry in particular */
     int64_t block;          /* 0 = none */
     struct str detail;
-    int64_t age_s; /* of the oldest; 0 = that is not told of this kind */
+    int64_t age_s; /* of the oldest; 0 = not given for this kind */
 };
 
 struct verify_report {
@@ -116,7 +116,7 @@ struct verify_covered {
     bool is_sealed;
     bool is_known;      /* that block names its id, with another time */
     bool is_ahead;      /* its transaction had not begun when the entry was read */
-    bool is_unreadable; /* it lacks what the order of sealing goes by, or its time is no number */
+    bool is_unreadable; /* it lacks the key of the order of sealing, or its time is no number */
 };
 
 /* Entries wait for their seal for a second, and for transactions that began before theirs. */

@@ -6,7 +6,7 @@
  *          also takes several values in a row.
  * Owns     The body is the caller's, to be given back with arguments_release(), also after a
  *          failure.
- * Threads  Any; reads nothing but its arguments.
+ * Threads  Any; reads only its arguments.
  * Fails    ST_REFUSED with a sentence: wrong usage.
  */
 #ifndef SERVICES_CONVCTL_ARGUMENTS_H

@@ -2,10 +2,10 @@
  * body - what clients of the API send to create and to change a conversation, and what the handlers of
  *        this service have in common when they ask the database and reply.
  *
- * What     Checks what was sent. The custom attributes that are stored are made by PostgreSQL
- *          from the client's own bytes, so that numbers keep every digit.
+ * What     Checks bodies. PostgreSQL makes the stored custom attributes from the client's own
+ *          bytes, so that numbers keep every digit.
  * Owns     Texts are copied into the arena of `errors`; replies live in the command's arena.
- * Threads  Any; pure. What takes a command is the actor's.
+ * Threads  Any; pure. Functions that take a command run on the actor's.
  * Fails    False: `errors` say why.
  */
 #ifndef SERVICES_CONVERSATION_BODY_H

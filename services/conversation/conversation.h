@@ -8,9 +8,9 @@
  *          Update, append, set-status, delete, erase-contact, and a create or an open that changes
  *          a contact's profile, lock the row before they look at it: FOR NO KEY UPDATE SKIP LOCKED.
  *
- *          Create and open claim what has a unique key by an advisory lock that is tried, not
- *          waited for (sql/claim.sql): who inserts into a unique index waits for the uncommitted
- *          entry of another and then fails with all its batch.
+ *          Create and open claim unique keys by an advisory lock that is tried, not waited for
+ *          (sql/claim.sql): a transaction that inserts into a unique index waits for another's
+ *          uncommitted entry and then fails with all its batch.
  *
  *          Create takes the contact of a conversation FOR KEY SHARE, by the foreign key; none of
  *          the locks above blocks it.

@@ -1,14 +1,14 @@
 /*
  * create - the rules of creating a conversation: which commands can share one statement, and what
- * becomes of one, given what was found.
+ * becomes of one, given the rows found.
  *
  * What     The commands of one statement do not see each other's effects, so none of them may
  *          depend on another: no two have the same external id, and no two write the same contact,
  *          email or phone. Two for one contact go together if they bring the same profile.
  *          What becomes of each follows the retry rules of docs/api.md in their order: an erased
  *          customer, an unknown contact, a source id that is taken, a replay, a profile of another
- *          contact. The statement (sql/create_conversations.sql) writes by the same rules; what it
- *          wrote is part of what was found.
+ *          contact. The statement (sql/create_conversations.sql) writes by the same rules; the
+ *          rows that it wrote are among those found.
  * Threads  Any; pure.
  */
 #ifndef SERVICES_CONVERSATION_CREATE_H
@@ -24,7 +24,7 @@ struct create_command {
     struct str organization_id;
     struct create_body body;
     struct str attributes; /* a JSON object that has custom_attributes; STR_NONE: none */
-    struct str contact_id; /* from.id, if it can be anybody's */
+    struct str contact_id; /* from.id, if it can be a contact's */
     struct str new_conversation_id, new_contact_id, new_event_id;
     /* Where its row is to be found. */
     size_t result, row;

@@ -34,10 +34,10 @@ bool path_matches(struct str path, const char *pattern, struct str *id);
 /* What the dashboard adds to a body. The pages may not: a body that has one of these is refused. */
 enum fill {
     FILL_ID = 1 << 0,     /* id: that in the path */
-    FILL_USER = 1 << 1,   /* user_id: who asks */
+    FILL_USER = 1 << 1,   /* user_id: the session's user */
     FILL_TOKEN = 1 << 2,  /* token_hash: of the session */
     FILL_KEEP = 1 << 3,   /* keep: the same */
-    FILL_ROLE = 1 << 4,   /* by_role: of who asks */
+    FILL_ROLE = 1 << 4,   /* by_role: of the session's user */
     FILL_CALLER = 1 << 5, /* address, user_agent */
     FILL_EDITOR = 1 << 6, /* editor_address */
     FILL_RANGE = 1 << 7,  /* since, until, step: from the parameter `range` */

@@ -1,5 +1,5 @@
 /*
- * dashboard - the event loop of the dashboard, and what it remembers of who asks; its metrics.
+ * dashboard - the event loop of the dashboard, and what it remembers of its clients; its metrics.
  *
  * What     An edge (common/http/edge.h) and the dashboard's own state: the shares of sessions and
  *          organizations, the door, the clients without a valid session, and the running exports.

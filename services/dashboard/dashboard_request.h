@@ -13,7 +13,7 @@
  * Owns     Itself, as an edge_request does (common/http/edge_request.h).
  * Threads  The loop's.
  *
- * dashboard_request.c  begins, ends, and checks who asks
+ * dashboard_request.c  begins, ends, and checks the user
  * backend.c            puts the command together and passes its answer on
  * dashboard_session.c  begins, shows and ends sessions
  * dashboard_export.c   streams the audit log
@@ -43,8 +43,8 @@ struct dashboard_request {
     struct str token; /* the session's, or STR_NONE */
     char token_hash[2 * SHA256_BYTES + 1];
     struct str token_body; /* see dashboard_token_body(); STR_NONE: not written yet */
-    struct share *session_share, *organization_share; /* of what it takes; NULL: not yet */
-    struct door_place place;                          /* of what brings a password */
+    struct share *session_share, *organization_share; /* it counts there; NULL: not yet */
+    struct door_place place;                          /* of a request with a password */
     struct identity who;
     call_fn on_end; /* of the call that is under way; NULL: none is */
     struct bus_message *reply;

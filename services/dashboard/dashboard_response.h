@@ -20,7 +20,7 @@ struct dashboard_response {
     const char *allow;  /* 405 */
     const char *cookie; /* a Set-Cookie */
     struct str retry_after;
-    bool forgets; /* the browser is to forget what it has of us */
+    bool forgets; /* the browser is to clear its data of this site */
 };
 
 void dashboard_response_send(struct edge_request *http, const struct dashboard_response *response);

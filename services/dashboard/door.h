@@ -55,7 +55,7 @@ void share_leave(struct share *share);
    the next one is from the network with the fewest passwords within this minute: a first
    attempt never waits for repeated attempts, from however many addresses. DOOR_WAITING wait at
    most, for DOOR_MS; when the queue is full, a new attempt replaces one of a network with more
-   attempts and more waiting. The rest is told to come back. */
+   attempts and more waiting. All others are asked to try again later. */
 enum {
     DOOR_AT_ONCE = 4,
     DOOR_OF_NETWORK = 2,

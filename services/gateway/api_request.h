@@ -50,7 +50,7 @@ struct api_request {
 
     struct key *key; /* held; NULL before its authorization was read */
     struct wait_entry wait_entry;
-    bool is_late; /* no time is left but for its entry in the audit log */
+    bool is_late; /* the rest of its time is for its entry in the audit log */
     bool has_view, is_over_limit;
     struct quota_view view;
 

@@ -56,7 +56,7 @@ MUST_CHECK bool count_read(const json_t *object, const char *name, uint32_t *out
 enum key_state { KEY_NEW, KEY_KNOWN, KEY_REFUSED };
 
 struct key {
-    struct gateway *gateway; /* who asks about it */
+    struct gateway *gateway; /* which asks about it */
     uint8_t hash[SHA256_BYTES];
     enum key_state state;
     int64_t confirmed_us; /* monotonic time of the request that produced the cached state */
@@ -97,15 +97,15 @@ enum key_result {
     KEY_OUT_OF_REACH, /* access does not answer and nothing is known: 503 */
 };
 
-/* `can_ask`: access may be asked, for the bus is there; what it said before is checked without it
-   otherwise, and the result is none that asks. */
+/* `can_ask`: access may be asked, for the bus is there; otherwise its earlier answer alone counts,
+   and the result is none that asks. */
 enum key_result key_check(const struct key *key, int64_t mono_us, int64_t now_s, bool can_ask);
 
 /* The three ends of a look-up that began at key->asked_us. */
 void key_confirm(struct key *key, struct key_record *record); /* takes the record */
 void key_refuse(struct key *key);
 void key_unreachable(struct key *key, int64_t mono_us);
-/* The bus is back: that access was unreachable says nothing any more. Notices may have been missed,
+/* The bus is back: an earlier failure to reach access counts no more. Notices may have been missed,
    so a record older than they would let it be is asked for again before it serves. */
 void key_reachable(struct key *key);
 /* A notice about an organization that may be the key's: its record, or one on its way, is no longer

@@ -32,7 +32,7 @@ struct quota_limits {
 struct quota {
     int64_t window; /* Unix seconds / 10 */
     struct quota_limits limits;
-    struct quota_limits left; /* what was left to grant after the latest lease */
+    struct quota_limits left; /* left to grant after the latest lease */
     uint32_t leased;          /* granted to us and not used yet */
     uint32_t used;            /* taken here in this window */
     uint32_t latest_grant;
@@ -52,7 +52,7 @@ uint32_t quota_want(const struct quota *quota, uint32_t waiting);
 void quota_grant(struct quota *quota, int64_t window, uint32_t granted, struct quota_limits left);
 void quota_unreachable(struct quota *quota);
 
-/* What the client is told: the tighter of the two limits. */
+/* The limit shown to the client: the tighter of the two. */
 struct quota_view {
     uint32_t limit, remaining;
     int64_t reset_s; /* Unix seconds at which the window ends */

@@ -87,7 +87,7 @@ bool search_field_allows(const struct search_field *searchable, enum filter_oper
 bool search_operator_find(struct str text, enum filter_operator *out);
 
 /* For messages: lists, and the name of an operator, which is not repeated unless it is a known one,
-   be it one that is left out here. */
+   even if left out here. */
 const char *search_fields_text(struct arena *arena);
 const char *search_operators_text(const struct search_field *searchable, struct arena *arena);
 const char *search_operator_name(struct str text);

@@ -3,8 +3,8 @@
  *
  * What     A filter that is there twice counts once. Filters on the same field are merged, statuses
  *          into one set and times into one interval, in the form in which the statement takes them.
- *          A fixed statement with bound parameters serves every query; one that filters by nothing
- *          but created_at gets a statement that can count on the index alone.
+ *          A fixed statement with bound parameters serves every query; one that filters only by
+ *          created_at gets a statement that can count on the index alone.
  * Owns     Everything is in the arena.
  * Threads  Any; pure.
  */
@@ -80,7 +80,7 @@ enum statement_param {
 };
 
 /* What comes back. The first row has the total and, unless no contact is meant, the contact; the
-   last one has what it all took, in microseconds; each between them has a conversation, its
+   last one has the time of all of it, in microseconds; each between them has a conversation, its
    times in Unix microseconds. */
 enum {
     STATEMENT_CONVERSATION = SEARCH_CONTACT_CONVERSATION,

@@ -1,6 +1,6 @@
 /*
- * search - the service that finds one contact's conversations. It reads, and writes nothing but the
- * audit entry of each search.
+ * search - the service that finds one contact's conversations. It only reads, apart from
+ * the audit entry of each search.
  *
  * Threads  struct search is shared by the actors and read-only after start.
  */

@@ -39,7 +39,7 @@ struct queue_wants {
     struct str under_way; /* their fences, as PostgreSQL writes an array; STR_NONE = not now */
     bool recovers;
     bool fans_out;
-    bool resends; /* takes in what was to be sent once more by the thousand */
+    bool resends; /* takes in events of resend-failed, which come by the thousand */
     int slots, slots_proven, slots_other; /* free ones: in all, and for each kind of endpoint */
 };
 

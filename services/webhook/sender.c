@@ -14,7 +14,7 @@
 #include "services/webhook/attempts.h"
 #include "services/webhook/queue.h"
 
-/* -- what it counts ---------------------------------------------------------------------------- */
+/* -- metrics ----------------------------------------------------------------------------------- */
 
 static void init_results(struct sender_metrics *metrics)
 {

@@ -60,7 +60,7 @@ void schedule_begin(struct schedule *schedule, int64_t now_us);
 void schedule_rest(struct schedule *schedule, int64_t now_us, int64_t took_us, bool is_idle);
 void schedule_retry(struct schedule *schedule, int64_t now_us); /* it failed */
 
-/* -- what it counts ---------------------------------------------------------------------------- */
+/* -- metrics ----------------------------------------------------------------------------------- */
 
 struct sender_metrics {
     struct metric *results[FAILURES]; /* FAILURE_NONE: succeeded */

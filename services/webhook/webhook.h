@@ -3,7 +3,7 @@
  *
  * What     Two halves in one process, which share the database alone. Operators' commands are an
  *          actor like any other: each is one statement that answers with a result and the finished
- *          JSON, or with no row when what it names does not exist. The sender (sender.h) is a
+ *          JSON, or with no row when the named object does not exist. The sender (sender.h) is a
  *          thread beside it.
  * Threads  struct webhook is read-only after start, except for what webhook_upkeep() keeps, which
  *          only the first actor's thread touches.
