@@ -55,8 +55,9 @@ static const struct batch *batch_under_way(const struct actor *actor)
     return NULL;
 }
 
-/* How long it is waited before a batch is begun beside the one that is under way. A small batch costs
-   more than a short wait: it is not begun until that one is hardly larger, or takes long. */
+/* How long the next batch waits for the one that is under way. Beside it, a batch is begun when it has
+   at least one BESIDE_SHARE-th of its commands, or when it has taken BESIDE_AFTER_US: a smaller
+   batch costs more than a short wait. */
 static int64_t beside_wait_us(const struct actor *actor, int64_t now_us)
 {
     const struct batch *other = batch_under_way(actor);
@@ -268,7 +269,7 @@ static void begin_waiting(struct actor *actor)
 
 /* -- the thread ------------------------------------------------------------------------------ */
 
-/* Before another batch is begun: with one under way all the time, there is an idle one now and then. */
+/* Comes before a batch is begun: afterwards, under load, none would be idle. */
 static void do_upkeep(struct actor *actor)
 {
     const int64_t now = clock_mono_us();

@@ -27,6 +27,7 @@
 struct bus;
 struct bus_mailbox;
 struct bus_message;
+struct pollfd;
 
 /* Files in PEM; NULL or empty: not given. Without any, the connection uses TLS where the URL says
    tls://, with the machine's authorities. */
@@ -76,7 +77,6 @@ void bus_wipe_what_is_freed(void);
 void bus_wait(struct bus *bus, int timeout_ms);
 /* The same for a thread that waits for other sockets, too, for what their `events` say; the caller deals
    with their `revents`. A descriptor of -1 is none. */
-struct pollfd;
 void bus_wait_with_sockets(struct bus *bus, struct pollfd *others, size_t n, int timeout_ms);
 /* Ends a bus_wait() from any thread. */
 void bus_wake(struct bus *bus);
