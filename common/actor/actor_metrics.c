@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/base/arena.h"
 #include "common/base/log.h"
 #include "common/bus/bus.h"
 
@@ -50,8 +51,7 @@ static void add_routes(struct actor_metrics *metrics)
     for (at = first; at != NULL; at = at->next_in_process)
         n += at->n_handlers;
     must(n > 0);
-    metrics->routes = calloc(n, sizeof(*metrics->routes));
-    must(metrics->routes != NULL);
+    metrics->routes = heap_zeroed(n, sizeof(*metrics->routes));
     for (at = first; at != NULL; at = at->next_in_process)
         add_outcomes(actor_metrics_of(metrics, at), at);
     for (at = first; at != NULL; at = at->next_in_process)
@@ -60,9 +60,8 @@ static void add_routes(struct actor_metrics *metrics)
 
 struct actor_metrics *actor_metrics_new(const struct service *service)
 {
-    struct actor_metrics *metrics = calloc(1, sizeof(*metrics));
+    struct actor_metrics *metrics = heap_zeroed(1, sizeof(*metrics));
 
-    must(metrics != NULL);
     metrics->service = service;
     add_routes(metrics);
     bus_metrics_open();

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/bus/bus_internal.h"
@@ -143,8 +144,7 @@ static void release(struct bus *bus)
 
 struct bus *bus_connect(const struct bus_options *options)
 {
-    struct bus *bus = calloc(1, sizeof(*bus));
-    must(bus != NULL);
+    struct bus *bus = heap_zeroed(1, sizeof(*bus));
     bus->on_link = options->on_link;
     bus->on_link_closure = options->closure;
     bus->inbox_prefix = strdup(options->inbox_prefix != NULL ? options->inbox_prefix : "_INBOX");

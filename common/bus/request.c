@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "common/base/arena.h"
 #include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -151,9 +152,8 @@ void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, bus_awaited_fn is_aw
 static struct bus_reply_slot *open_slot(struct bus *bus)
 {
     struct bus_inbox *inbox = &bus->inbox;
-    struct bus_reply_slot *slot = calloc(1, sizeof(*slot));
+    struct bus_reply_slot *slot = heap_zeroed(1, sizeof(*slot));
 
-    must(slot != NULL);
     slot->stem = (size_t)snprintf(slot->subject, sizeof(slot->subject), "%s.%" PRIu64 ".",
                                   inbox->prefix, inbox->n_opened++);
     must(slot->stem + sizeof("18446744073709551615") <= sizeof(slot->subject));

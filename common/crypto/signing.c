@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/arena.h"
 #include "common/base/ascii.h"
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
@@ -30,8 +31,7 @@ struct signing_key *signing_key_new(const char *secret)
 
     if (secret == NULL || strlen(secret) < SIGNING_SECRET_MIN)
         return NULL;
-    key = calloc(1, sizeof(*key));
-    must(key != NULL);
+    key = heap_zeroed(1, sizeof(*key));
     crypto_sha256(str_of(secret), seed);
     key->pair = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, seed, sizeof(seed));
     crypto_wipe(seed, sizeof(seed));

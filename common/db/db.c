@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/db/db_link.h"
@@ -42,8 +43,7 @@ struct db *db_new(const struct db_options *options)
 
     if (!db_url_is_sound(options->url))
         return NULL;
-    db = calloc(1, sizeof(*db));
-    must(db != NULL);
+    db = heap_zeroed(1, sizeof(*db));
     db->link.options = *options;
     db->pipeline.link = &db->link;
     pipeline_clear(&db->pipeline);

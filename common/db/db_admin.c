@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/arena.h"
 #include "common/base/log.h"
 #include "common/db/db_link.h"
 
@@ -50,8 +51,7 @@ enum status db_admin_open(const char *url, const char *name, int timeout_s, stru
     }
     PQsetNoticeProcessor(link, on_notice, NULL);
 
-    admin = calloc(1, sizeof(*admin));
-    must(admin != NULL);
+    admin = heap_zeroed(1, sizeof(*admin));
     admin->link = link;
     *out = admin;
     return ST_OK;

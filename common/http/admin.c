@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/arena.h"
 #include "common/base/buf.h"
 #include "common/base/log.h"
 #include "common/base/metrics.h"
@@ -211,8 +212,7 @@ static void on_acceptable(h2o_socket_t *listener, const char *error)
             rest(admin);
         return;
     }
-    struct connection *connection = calloc(1, sizeof(*connection));
-    must(connection != NULL);
+    struct connection *connection = heap_zeroed(1, sizeof(*connection));
     *connection = (struct connection){
         .admin = admin, .next = admin->connections, .link = &admin->connections, .sock = sock};
     if (connection->next != NULL)
@@ -341,8 +341,7 @@ enum status admin_start(const struct admin_options *options, struct admin **out)
             log_int("port", options->port), log_str("error", strerror(errno)));
         return ST_UNAVAILABLE;
     }
-    struct admin *admin = calloc(1, sizeof(*admin));
-    must(admin != NULL);
+    struct admin *admin = heap_zeroed(1, sizeof(*admin));
     admin->options = *options;
     admin->stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     must(admin->stop_fd >= 0);

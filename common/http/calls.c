@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/http/edge_request.h"
@@ -143,8 +144,7 @@ void calls_init(struct calls *calls, h2o_loop_t *loop, struct bus *bus,
     h2o_timeout_init(loop, &calls->timeout, (uint64_t)(calls->short_ms + CALL_GRACE_MS));
     must(max > 0 && max <= CALLS_TABLE_MAX);
     calls->max = max;
-    calls->at = calloc(max, sizeof(*calls->at));
-    must(calls->at != NULL);
+    calls->at = heap_zeroed(max, sizeof(*calls->at));
     for (uint32_t i = 0; i < max; i++)
         calls->at[i] =
             (struct call){.next_free = i + 1, .calls = calls, .timer = {.cb = on_timeout}};

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
+#include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/watchdog.h"
@@ -161,9 +162,8 @@ struct post {
 
 static void post(struct edge *edge, enum post_kind kind)
 {
-    struct post *what = calloc(1, sizeof(*what));
+    struct post *what = heap_zeroed(1, sizeof(*what));
 
-    must(what != NULL);
     what->kind = kind;
     h2o_multithread_send_message(&edge->inbox, &what->super);
 }

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
@@ -87,8 +88,7 @@ static struct peer_count *count_one(struct connections *connections, struct netw
     struct peer_count **at = find_count(connections, &network);
 
     if (*at == NULL) {
-        *at = calloc(1, sizeof(**at));
-        must(*at != NULL);
+        *at = heap_zeroed(1, sizeof(**at));
         (*at)->network = network;
     } else if ((*at)->n >= max) {
         return NULL;
@@ -185,8 +185,7 @@ static void adopt(struct listener *listener, h2o_socket_t *sock)
         h2o_socket_close(sock);
         return;
     }
-    connection = calloc(1, sizeof(*connection));
-    must(connection != NULL);
+    connection = heap_zeroed(1, sizeof(*connection));
     connection->all = listener->connections;
     connection->near = near;
     connection->wide = wide;
@@ -452,8 +451,7 @@ void lingering_close_begin(struct lingering_closes *lingering, h2o_socket_t *soc
 
     if (fd < 0)
         return;
-    self = calloc(1, sizeof(*self));
-    must(self != NULL);
+    self = heap_zeroed(1, sizeof(*self));
     self->all = lingering;
     self->sock = h2o_evloop_socket_create(lingering->loop, fd, H2O_SOCKET_FLAG_DONT_READ);
     self->sock->data = self;

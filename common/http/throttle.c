@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "common/base/arena.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
 
@@ -23,9 +24,8 @@ struct throttle {
 
 struct throttle *throttle_new(uint32_t max, uint64_t seed)
 {
-    struct throttle *throttle = calloc(1, sizeof(*throttle));
+    struct throttle *throttle = heap_zeroed(1, sizeof(*throttle));
 
-    must(throttle != NULL);
     throttle->max = max;
     throttle->seed = seed;
     return throttle;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/uuid.h"
@@ -185,9 +186,8 @@ struct bus_client *bus_client_open(const struct bus_client_request *request,
         .tls = request->bus_tls,
         .inbox_prefix = bus_user_inbox(BUS_USER_OPERATOR),
     };
-    struct bus_client *client = calloc(1, sizeof(*client));
+    struct bus_client *client = heap_zeroed(1, sizeof(*client));
 
-    must(client != NULL);
     client->bus = bus_connect(&options);
     if (client->bus != NULL && wait_for_link(client->bus))
         return client;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/base/arena.h"
 #include "common/base/log.h"
 #include "proto/subject.h"
 #include "services/dashboard/dashboard_request.h"
@@ -267,8 +268,7 @@ void dashboard_export_begin(struct dashboard_request *request)
     body = backend_body(request);
     if (body == NULL)
         return;
-    export = calloc(1, sizeof(*export));
-    must(export != NULL);
+    export = heap_zeroed(1, sizeof(*export));
     *export = (struct dashboard_export){
         .generator = {.proceed = on_taken}, .place = place, .request = request, .body = body};
     arena_init(&export->arena, MEMORY_MAX);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
@@ -263,8 +264,7 @@ void door_abandon(struct door_place *place)
         door_leave(place);
         return;
     }
-    absent = calloc(1, sizeof(*absent));
-    must(absent != NULL);
+    absent = heap_zeroed(1, sizeof(*absent));
     *absent = (struct door_place){
         .door = place->door, .is_inside = true, .client = place->client, .timer = {.cb = forget}};
     h2o_linklist_unlink(&place->link);

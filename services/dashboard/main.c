@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "common/base/arena.h"
 #include "common/base/log.h"
 #include "common/bus/bus.h"
 #include "common/crypto/crypto.h"
@@ -89,9 +90,8 @@ static void on_open(struct edge *edge)
 
 static struct edge *new_loop(void)
 {
-    struct dashboard *dashboard = calloc(1, sizeof(*dashboard));
+    struct dashboard *dashboard = heap_zeroed(1, sizeof(*dashboard));
 
-    must(dashboard != NULL);
     return &dashboard->edge;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/arena.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/crypto/crypto.h"
@@ -222,9 +223,8 @@ struct key_cache {
 
 struct key_cache *key_cache_new(size_t known_max, size_t other_max)
 {
-    struct key_cache *cache = calloc(1, sizeof(*cache));
+    struct key_cache *cache = heap_zeroed(1, sizeof(*cache));
 
-    must(cache != NULL);
     crypto_random(&cache->seed, sizeof(cache->seed));
     h2o_linklist_init_anchor(&cache->known.keys);
     h2o_linklist_init_anchor(&cache->other.keys);
@@ -306,8 +306,7 @@ struct key *key_cache_get(struct key_cache *cache, const uint8_t hash[SHA256_BYT
     struct key *key = *place;
 
     if (key == NULL) {
-        key = calloc(1, sizeof(*key));
-        must(key != NULL);
+        key = heap_zeroed(1, sizeof(*key));
         memcpy(key->hash, hash, SHA256_BYTES);
         h2o_linklist_init_anchor(&key->waiting);
         h2o_linklist_init_anchor(&key->short_of);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/arena.h"
 #include "common/base/ascii.h"
 #include "common/base/buf.h"
 #include "common/base/clock.h"
@@ -227,8 +228,7 @@ void invalidation_post(void *gateway, struct bus_message *message)
 
     if (id.p == NULL || id.n != UUID_TEXT)
         return;
-    invalidation = calloc(1, sizeof(*invalidation));
-    must(invalidation != NULL);
+    invalidation = heap_zeroed(1, sizeof(*invalidation));
     memcpy(invalidation->organization_id, id.p, UUID_TEXT);
     h2o_multithread_send_message(&((struct gateway *)gateway)->invalidations, &invalidation->super);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/arena.h"
 #include "common/base/buf.h"
 #include "common/base/log.h"
 #include "common/json/json.h"
@@ -27,9 +28,8 @@ struct usage_report {
 
 static struct usage_report *add_report(struct key_usage *usage)
 {
-    struct usage_report *report = calloc(1, sizeof(*report));
+    struct usage_report *report = heap_zeroed(1, sizeof(*report));
 
-    must(report != NULL);
     arena_init(&report->arena, REPORT_MAX);
     buf_init(&report->body, &report->arena, 4096);
     buf_add(&report->body, STR("{\"keys\":["));

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "common/base/arena.h"
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
 #include "common/runtime/edge_program.h"
@@ -144,9 +145,8 @@ static void on_close(struct edge *edge)
 
 static struct edge *new_loop(void)
 {
-    struct gateway *gateway = calloc(1, sizeof(*gateway));
+    struct gateway *gateway = heap_zeroed(1, sizeof(*gateway));
 
-    must(gateway != NULL);
     return &gateway->edge;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
@@ -116,8 +117,7 @@ static enum status read_applied(struct db_admin *admin, struct applied **out, si
     if (st != ST_OK)
         return st;
     *n = db_admin_rows(admin);
-    list = calloc(*n + 1, sizeof(*list));
-    must(list != NULL);
+    list = heap_zeroed(*n + 1, sizeof(*list));
     for (size_t i = 0; i < *n; i++) {
         if (!str_to_u64(str_of(db_admin_value(admin, i, LIST_APPLIED_NUMBER)), INT_MAX, &number)) {
             LOG(LOG_ERROR, "a row of the version table has no number of a migration");
@@ -352,9 +352,8 @@ static enum status complete_indexes(struct db_admin *admin)
 {
     enum status st = query(admin, SQL_LIST_MISSING_INDEXES, NULL, 0);
     size_t n = st == ST_OK ? db_admin_rows(admin) : 0;
-    struct index *list = calloc(n + 1, sizeof(*list));
+    struct index *list = heap_zeroed(n + 1, sizeof(*list));
 
-    must(list != NULL);
     for (size_t i = 0; i < n; i++)
         list[i] = copy_index(admin, i);
     for (size_t i = 0; i < n; i++) {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/base/arena.h"
 #include "common/base/ip.h"
 #include "common/base/log.h"
 
@@ -119,9 +120,8 @@ struct dns_lookup *dns_lookup_begin(struct dns_lookups *lookups, const char *nam
                                     dns_lookup_fn on_done, void *closure)
 {
     const struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-    struct dns_lookup *lookup = calloc(1, sizeof(*lookup));
+    struct dns_lookup *lookup = heap_zeroed(1, sizeof(*lookup));
 
-    must(lookup != NULL);
     lookup->lookups = lookups;
     lookup->on_done = on_done;
     lookup->closure = closure;

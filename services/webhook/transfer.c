@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/arena.h"
 #include "common/base/ip.h"
 #include "common/base/log.h"
 
@@ -295,9 +296,8 @@ void transfer_classify(struct transfer *transfer, CURLcode code)
 
 struct transfer *transfer_new(void)
 {
-    struct transfer *transfer = calloc(1, sizeof(*transfer));
+    struct transfer *transfer = heap_zeroed(1, sizeof(*transfer));
 
-    must(transfer != NULL);
     transfer->easy = curl_easy_init();
     must(transfer->easy != NULL);
     return transfer;
