@@ -94,7 +94,7 @@ void audit_log_add(struct db *db, int statement, const struct audit_log_entry *e
             array_open(&column, arena, 2 + n * 24);
         for (size_t i = 0; i < n; i++)
             add_value(&column, (enum audit_log_column)which, &entries[i]);
-        params[which] = is_ids ? ids_close(&column) : array_close(&column);
+        params[which] = is_ids ? binary_close(&column) : array_close(&column);
     }
     db_add_binary(db, statement, params, AUDIT_LOG_COLUMNS, IDS);
 }

@@ -2,6 +2,7 @@
 
 #include <endian.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "common/base/clock.h"
@@ -102,48 +103,70 @@ struct str array_close(struct buf *array)
     return buf_str(array);
 }
 
-/* -- an array of ids in binary format ---------------------------------------------------------- */
+/* -- an array in binary format ---------------------------------------------------------------- */
 
-enum { UUID_OID = 2950, NULL_ELEMENT = -1 };
+enum {
+    TEXT_OID = 25,
+    UUID_OID = 2950,
+    JSONB_OID = 3802,
+    NULL_ELEMENT = -1, /* its length */
+    JSONB_VERSION = 1, /* in front of the text */
+};
 
 /* Numbers are in network order. */
-struct ids_head {
+struct elements_head {
     uint32_t n_dimensions, has_null, type, n, first;
 };
 
-static void add_length(struct buf *ids, int32_t n)
+static void add_length(struct buf *elements, size_t n)
 {
     const uint32_t length = htobe32((uint32_t)n);
 
-    buf_add(ids, (struct str){(const char *)&length, sizeof(length)});
+    must(n <= INT32_MAX);
+    buf_add(elements, (struct str){(const char *)&length, sizeof(length)});
 }
 
-static void count_one(struct buf *ids, bool is_null)
+static void count_one(struct buf *elements)
 {
-    struct ids_head head;
+    struct elements_head head;
 
-    memcpy(&head, ids->p, sizeof(head));
+    memcpy(&head, elements->p, sizeof(head));
     head.n = htobe32(be32toh(head.n) + 1);
-    if (is_null)
-        head.has_null = htobe32(1);
-    memcpy(ids->p, &head, sizeof(head));
+    memcpy(elements->p, &head, sizeof(head));
+}
+
+static void add_null(struct buf *elements)
+{
+    const uint32_t length = htobe32((uint32_t)NULL_ELEMENT), yes = htobe32(1);
+
+    count_one(elements);
+    memcpy(elements->p + offsetof(struct elements_head, has_null), &yes, sizeof(yes));
+    buf_add(elements, (struct str){(const char *)&length, sizeof(length)});
+}
+
+static void open_elements(struct buf *elements, struct arena *arena, uint32_t type, size_t capacity)
+{
+    const struct elements_head head = {
+        .n_dimensions = htobe32(1), .type = htobe32(type), .first = htobe32(1)};
+
+    buf_init(elements, arena, sizeof(head) + capacity);
+    buf_add(elements, (struct str){(const char *)&head, sizeof(head)});
 }
 
 void ids_open(struct buf *ids, struct arena *arena, size_t n)
 {
-    const struct ids_head head = {
-        .n_dimensions = htobe32(1), .type = htobe32(UUID_OID), .first = htobe32(1)};
-
-    buf_init(ids, arena, sizeof(head) + n * (sizeof(int32_t) + sizeof(struct uuid)));
-    buf_add(ids, (struct str){(const char *)&head, sizeof(head)});
+    open_elements(ids, arena, UUID_OID, n * (sizeof(int32_t) + sizeof(struct uuid)));
 }
 
 void ids_add(struct buf *ids, const struct uuid *id)
 {
-    count_one(ids, id == NULL);
-    add_length(ids, id == NULL ? NULL_ELEMENT : (int32_t)sizeof(id->b));
-    if (id != NULL)
-        buf_add(ids, (struct str){(const char *)id->b, sizeof(id->b)});
+    if (id == NULL) {
+        add_null(ids);
+        return;
+    }
+    count_one(ids);
+    add_length(ids, sizeof(id->b));
+    buf_add(ids, (struct str){(const char *)id->b, sizeof(id->b)});
 }
 
 void ids_add_text(struct buf *ids, struct str text)
@@ -153,7 +176,40 @@ void ids_add_text(struct buf *ids, struct str text)
     ids_add(ids, uuid_parse(text, &id) ? &id : NULL);
 }
 
-struct str ids_close(struct buf *ids)
+void texts_open(struct buf *texts, struct arena *arena, size_t capacity)
 {
-    return buf_str(ids);
+    open_elements(texts, arena, TEXT_OID, capacity);
+}
+
+void texts_add(struct buf *texts, struct str text)
+{
+    if (text.p == NULL) {
+        add_null(texts);
+        return;
+    }
+    count_one(texts);
+    add_length(texts, text.n);
+    buf_add(texts, text);
+}
+
+void jsons_open(struct buf *jsons, struct arena *arena, size_t capacity)
+{
+    open_elements(jsons, arena, JSONB_OID, capacity);
+}
+
+void jsons_add(struct buf *jsons, struct str json)
+{
+    if (json.p == NULL) {
+        add_null(jsons);
+        return;
+    }
+    count_one(jsons);
+    add_length(jsons, 1 + json.n);
+    buf_char(jsons, JSONB_VERSION);
+    buf_add(jsons, json);
+}
+
+struct str binary_close(struct buf *elements)
+{
+    return buf_str(elements);
 }

@@ -47,16 +47,25 @@ void array_add_id(struct buf *array, const struct uuid *id);
 /* The whole of it; nothing can be added behind. */
 struct str array_close(struct buf *array);
 
-/* -- an array of ids in binary format ---------------------------------------------------------- */
+/* -- an array in binary format ---------------------------------------------------------------- */
 
 /* db_add_binary() has to know of it. To read an id from text costs the server more than half a
-   microsecond, and a request has a dozen. */
+   microsecond, and a request has a dozen; of other texts it looks at every byte. */
 
-/* `n` is a guess at how many. */
+/* uuid[]; `n` is a guess at how many. */
 void ids_open(struct buf *ids, struct arena *arena, size_t n);
 void ids_add(struct buf *ids, const struct uuid *id); /* NULL is NULL */
 /* Any text but an id, STR_NONE too, is NULL. */
 void ids_add_text(struct buf *ids, struct str text);
-struct str ids_close(struct buf *ids);
+
+/* text[] and jsonb[]; `capacity` is a guess at the length in bytes. STR_NONE is NULL. A NUL is not for
+   the server: it fails the statement. */
+void texts_open(struct buf *texts, struct arena *arena, size_t capacity);
+void texts_add(struct buf *texts, struct str text);
+void jsons_open(struct buf *jsons, struct arena *arena, size_t capacity);
+void jsons_add(struct buf *jsons, struct str json);
+
+/* The whole of one; nothing can be added behind. */
+struct str binary_close(struct buf *elements);
 
 #endif

@@ -203,7 +203,7 @@ static void ask_group(struct create_command *const *group, size_t n, struct db *
                 array_add(&columns[p], values[p]);
     }
     for (int p = 0; p < PARAMETERS; p++)
-        params[p] = is_ids(p) ? ids_close(&columns[p]) : array_close(&columns[p]);
+        params[p] = is_ids(p) ? binary_close(&columns[p]) : array_close(&columns[p]);
     add_claims(db, params);
     result = db_add_binary(db, SQL_CREATE_CONVERSATIONS, params, PARAMETERS, IDS);
     for (size_t i = 0; i < n; i++) {

@@ -35,7 +35,7 @@ static void get_query(struct command *const *commands, size_t n, struct db *db, 
         ids_add(&ids, &commands[i]->conversation_id);
     }
     result = db_add_binary(db, SQL_READ_CONVERSATIONS,
-                           (db_param[]){ids_close(&organizations), ids_close(&ids)}, 2, 3);
+                           (db_param[]){binary_close(&organizations), binary_close(&ids)}, 2, 3);
     for (size_t i = 0; i < n; i++)
         *(struct result_row *)commands[i]->state = (struct result_row){result, i};
 }

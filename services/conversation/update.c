@@ -4,10 +4,18 @@
  * Answer   ok: the conversation; or the errors of the body; not_found
  * Retry    safe: merging the same again changes nothing but updated_at
  */
+#include "common/db/params.h"
 #include "conversation_sql.h"
 #include "proto/subject.h"
 #include "services/conversation/body.h"
 #include "services/conversation/conversation.h"
+
+struct update {
+    /* How many of the batch change the same conversation before. */
+    size_t turn;
+    /* Where its row is to be found. */
+    size_t result, row;
+};
 
 static enum status update_parse(struct command *command, void *service)
 {
@@ -18,34 +26,89 @@ static enum status update_parse(struct command *command, void *service)
         return command_refuse_all(command, fields_outcome(&command->errors));
     if (!is_id)
         return conversation_refuse_absent(command);
-    command->state = ARENA_NEW(command->arena, size_t);
+    command->state = ARENA_NEW(command->arena, struct update);
     return ST_OK;
 }
 
-static void update_query(struct command *command, struct db *db, void *service)
+static struct update *update_of(const struct command *command)
 {
-    const char *max = arena_printf(command->arena, "%d", ATTRIBUTES_MAX);
-    const db_param params[] = {
-        conversation_organization_param(command),
-        command->resource_id,
-        command->body,
-        str_of(max),
-    };
+    return command->state;
+}
 
-    *(size_t *)command->state = db_add(db, SQL_UPDATE_ATTRIBUTES, params, 4);
+static bool is_for_the_same(const struct command *a, const struct command *b)
+{
+    return uuid_equal(&a->conversation_id, &b->conversation_id) &&
+           uuid_equal(&a->caller.organization_id, &b->caller.organization_id);
+}
+
+/* Updates of one conversation take turns, in their order; returns how many turns there are. */
+static size_t give_turns(struct command *const *commands, size_t n)
+{
+    size_t n_turns = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t turn = 0;
+
+        for (size_t k = i; k-- > 0 && turn == 0;)
+            if (is_for_the_same(commands[k], commands[i]))
+                turn = update_of(commands[k])->turn + 1;
+        update_of(commands[i])->turn = turn;
+        if (turn >= n_turns)
+            n_turns = turn + 1;
+    }
+    return n_turns;
+}
+
+/* One statement for all that have this turn; it sees what those of the turns before have written. */
+static void ask_turn(struct command *const *commands, size_t n, size_t turn, struct db *db)
+{
+    struct arena *arena = commands[0]->arena;
+    const char *max = arena_printf(arena, "%d", ATTRIBUTES_MAX);
+    struct buf organizations, ids, bodies;
+    size_t result, row = 0, n_bytes = 0;
+
+    for (size_t i = 0; i < n; i++)
+        n_bytes += 8 + commands[i]->body.n;
+    ids_open(&organizations, arena, n);
+    ids_open(&ids, arena, n);
+    jsons_open(&bodies, arena, n_bytes);
+    for (size_t i = 0; i < n; i++) {
+        if (update_of(commands[i])->turn != turn)
+            continue;
+        ids_add(&organizations, &commands[i]->caller.organization_id);
+        ids_add(&ids, &commands[i]->conversation_id);
+        jsons_add(&bodies, commands[i]->body);
+        update_of(commands[i])->row = row++;
+    }
+    result = db_add_binary(db, SQL_UPDATE_ATTRIBUTES,
+                           (db_param[]){binary_close(&organizations), binary_close(&ids),
+                                        binary_close(&bodies), str_of(max)},
+                           4, 7);
+    for (size_t i = 0; i < n; i++)
+        if (update_of(commands[i])->turn == turn)
+            update_of(commands[i])->result = result;
+}
+
+static void update_query(struct command *const *commands, size_t n, struct db *db, void *service)
+{
+    const size_t n_turns = give_turns(commands, n);
+
+    for (size_t turn = 0; turn < n_turns; turn++)
+        ask_turn(commands, n, turn, db);
 }
 
 static enum status update_reply(struct command *command, struct db *db, void *service)
 {
-    const struct db_rows *rows = db_result(db, *(size_t *)command->state);
+    const struct update *update = update_of(command);
+    const struct db_rows *rows = db_result(db, update->result);
 
-    if (db_rows_count(rows) != 1)
+    if (db_rows_count(rows) <= update->row)
         return ST_INTERNAL;
-    if (db_value(rows, 0, UPDATE_ATTRIBUTES_CONVERSATION + CONVERSATION_ID).p != NULL)
-        return conversation_reply_row(command, rows, 0, UPDATE_ATTRIBUTES_CONVERSATION);
-    if (db_value_bool(rows, 0, UPDATE_ATTRIBUTES_IS_LOCKED))
+    if (db_value_bool(rows, update->row, UPDATE_ATTRIBUTES_IS_CHANGED))
+        return conversation_reply_row(command, rows, update->row, UPDATE_ATTRIBUTES_CONVERSATION);
+    if (db_value_bool(rows, update->row, UPDATE_ATTRIBUTES_IS_RACED))
         return ST_RETRY;
-    if (db_value(rows, 0, UPDATE_ATTRIBUTES_N_KEYS).p == NULL)
+    if (db_value(rows, update->row, UPDATE_ATTRIBUTES_CONVERSATION + CONVERSATION_ID).p == NULL)
         return conversation_refuse_absent(command);
     return command_refuse(command, OUTCOME_PARAMETER_INVALID, "custom_attributes",
                           ATTRIBUTES_TOO_MANY);
@@ -56,6 +119,6 @@ const struct command_handler conversation_update = {
     .operation = OP_CONVERSATION_UPDATE,
     .writes = true,
     .parse = update_parse,
-    .query = update_query,
     .reply = update_reply,
+    .query_together = update_query,
 };

@@ -1,40 +1,57 @@
--- Merges custom attributes into a conversation; a null removes its key. The one row that comes back
--- shows the conversation if it was changed; else how many keys it would have, NULL when it is not
--- to be had: then the first column says whether it is there and another transaction is changing it, so that
--- this is to be run again.
+--Merges custom attributes into conversations; a null removes its key. For each that is asked for one
+-- row comes back, in their order: whether it was changed, and the conversation as it is then, NULL
+-- when it is not to be had; is it raced, another transaction is changing it, and this is to be run again.
+-- One that is there, and neither, would have too many keys.
 --
---   1 organization  2 id  3 JSON object with custom_attributes  4 most keys
+-- Arrays with one element for each, no two for one conversation:
+--   1 organization  2 id  3 JSON object with custom_attributes
+-- and
+--   4 most keys
 --
--- The lock comes first, so the row that is merged and checked is the row that is changed.
--- columns: is_locked n_keys conversation.*
+-- The lock comes first, so the row that is merged and checked is the row that is changed. It is
+-- changed at the place where it was locked: a version that is younger than this statement's snapshot
+-- is not found there, which is a race like any other. No look-up can be planned by anything but a key.
+-- columns: is_changed is_raced conversation.*
 WITH held AS MATERIALIZED (
-  SELECT id, jsonb_strip_nulls(custom_attributes || ($3::jsonb -> 'custom_attributes')) AS merged
-    FROM conversation.conversations
-   WHERE organization_id = $1::uuid AND id = $2::uuid AND deleted_at IS NULL
-     FOR NO KEY UPDATE SKIP LOCKED
+  SELECT a.n, a.organization_id, a.id AS asked_id, v.place, v.id, v.external_id, v.contact_id,
+         v.created_at, v.last_message_at, v.channel, v.status, v.message_count,
+         greatest(clock_timestamp(), v.updated_at + interval '1 microsecond') AS updated_at,
+         jsonb_strip_nulls(v.custom_attributes || (a.body -> 'custom_attributes'))
+           AS custom_attributes
+    FROM unnest($1::uuid[], $2::uuid[], $3::jsonb[])
+         WITH ORDINALITY AS a (organization_id, id, body, n)
+    LEFT JOIN LATERAL (
+      SELECT ctid AS place, *
+        FROM conversation.conversations
+       WHERE organization_id = a.organization_id AND id = a.id AND deleted_at IS NULL
+         FOR NO KEY UPDATE SKIP LOCKED) AS v ON true
 ), checked AS MATERIALIZED (
-  SELECT id, merged, (SELECT count(*) FROM jsonb_object_keys(merged)) AS n_keys
+  SELECT *, (SELECT count(*) FROM jsonb_object_keys(custom_attributes)) <= $4::int AS fits
     FROM held
 ), changed AS (
-  UPDATE conversation.conversations
-     SET custom_attributes = (SELECT merged FROM checked),
-         updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
-   WHERE organization_id = $1 AND id = (SELECT id FROM checked WHERE n_keys <= $4::int)
-  RETURNING id, external_id, contact_id, created_at, updated_at, last_message_at, channel, status,
-            custom_attributes, message_count
+  UPDATE conversation.conversations AS v
+     SET custom_attributes = checked.custom_attributes, updated_at = checked.updated_at
+    FROM checked
+   WHERE v.ctid = checked.place AND fits
+  RETURNING n
 )
-SELECT checked.id IS NULL AND EXISTS (
-         SELECT FROM conversation.conversations
-          WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL) AS is_locked,
-       checked.n_keys,
+SELECT changed.n IS NOT NULL AS is_changed,
+       changed.n IS NULL AND fits
+         AND (v.id IS NOT NULL OR EXISTS (
+               SELECT FROM conversation.conversations AS there
+                WHERE there.organization_id = v.organization_id AND there.id = asked_id
+                  AND deleted_at IS NULL)) AS is_raced,
        v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint AS created_at,
        floor(date_part('epoch', v.updated_at))::bigint AS updated_at,
        floor(date_part('epoch', v.last_message_at))::bigint AS last_message_at,
        v.channel, v.status, v.custom_attributes, v.message_count,
        k.id AS contact_id, k.external_id AS contact_external_id, k.name AS contact_name,
        k.email AS contact_email, k.phone AS contact_phone
-  FROM (SELECT) AS always
-  LEFT JOIN checked ON true
-  LEFT JOIN changed v ON true
-  LEFT JOIN conversation.contacts k
-    ON k.organization_id = $1 AND k.id = (SELECT contact_id FROM changed) AND k.erased_at IS NULL
+  FROM checked AS v
+  LEFT JOIN changed ON changed.n = v.n
+  LEFT JOIN LATERAL (
+    SELECT id, external_id, name, email, phone
+      FROM conversation.contacts
+     WHERE organization_id = v.organization_id AND id = v.contact_id AND erased_at IS NULL
+    OFFSET 0) AS k ON true
+ ORDER BY v.n

@@ -18,7 +18,18 @@
 #include "tests/support/postgres_server.h"
 
 enum { TIMEOUT_US = 30 * 1000 * 1000 };
-enum { INSERT, INSERT_DEFERRED, COUNT, ECHO, SLEEP, INSERT_SLOW_COMMIT, VANISHED, IDS, FILL };
+enum {
+    INSERT,
+    INSERT_DEFERRED,
+    COUNT,
+    ECHO,
+    SLEEP,
+    INSERT_SLOW_COMMIT,
+    VANISHED,
+    IDS,
+    BINARY,
+    FILL
+};
 
 static const struct db_statement statements[] = {
     {"insert", "INSERT INTO item (id) VALUES ($1::int)", NULL},
@@ -36,6 +47,7 @@ static const struct db_statement statements[] = {
      "SELECT $1::text AS a, array_to_string($2::uuid[], ' ', 'none') AS b, $3::text AS c, "
      "$4::uuid[] AS d",
      "a b c d"},
+    {"binary", "SELECT $1::text[] AS texts, $2::jsonb[] AS jsons", "texts jsons"},
     {"fill", "SELECT repeat('x', $1::int) AS text", "text"},
 };
 
@@ -187,10 +199,10 @@ Test(db, sends_ids_in_binary_beside_text)
     ids_add(&ids, NULL);
     ids_add_text(&ids, STR("01020304-0506-0708-090a-0b0c0d0e0f10"));
     open_batch();
-    some = db_add_binary(db, IDS, (db_param[]){STR("a"), ids_close(&ids), STR_NONE, STR_NONE}, 4,
+    some = db_add_binary(db, IDS, (db_param[]){STR("a"), binary_close(&ids), STR_NONE, STR_NONE}, 4,
                          1 << 1 | 1 << 3);
     ids_open(&ids, &arena, 0);
-    none = db_add_binary(db, IDS, (db_param[]){STR(""), ids_close(&ids), STR("b"), STR("{}")}, 4,
+    none = db_add_binary(db, IDS, (db_param[]){STR(""), binary_close(&ids), STR("b"), STR("{}")}, 4,
                          1 << 1);
     cr_assert_eq(db_commit(db), ST_OK);
     rows = db_result(db, some);
@@ -202,6 +214,32 @@ Test(db, sends_ids_in_binary_beside_text)
     rows = db_result(db, none);
     cr_assert(str_equal(db_value(rows, 0, 1), STR("")));
     cr_assert(str_equal(db_value(rows, 0, 3), STR("{}")));
+    arena_release(&arena);
+}
+
+Test(db, sends_texts_and_json_in_binary_as_they_are)
+{
+    const struct db_rows *rows;
+    struct arena arena;
+    struct buf texts, jsons;
+    size_t i;
+
+    arena_init(&arena, 1 << 20);
+    texts_open(&texts, &arena, 0);
+    texts_add(&texts, STR("\"{a,\\b}\""));
+    texts_add(&texts, STR_NONE);
+    texts_add(&texts, STR(""));
+    texts_add(&texts, STR("NULL"));
+    jsons_open(&jsons, &arena, 0);
+    jsons_add(&jsons, STR("{\"b\": 1.50, \"a\": null}"));
+    jsons_add(&jsons, STR_NONE);
+    open_batch();
+    i = db_add_binary(db, BINARY, (db_param[]){binary_close(&texts), binary_close(&jsons)}, 2, 3);
+    cr_assert_eq(db_commit(db), ST_OK, "%s", db_last_sqlstate(db));
+    rows = db_result(db, i);
+    cr_expect(str_equal(db_value(rows, 0, 0), STR("{\"\\\"{a,\\\\b}\\\"\",NULL,\"\",\"NULL\"}")));
+    cr_expect(
+        str_equal(db_value(rows, 0, 1), STR("{\"{\\\"a\\\": null, \\\"b\\\": 1.50}\",NULL}")));
     arena_release(&arena);
 }
 

@@ -98,7 +98,7 @@ Test(array, writes_ids_as_postgresql_sends_them)
     ids_add(&ids, &id);
     ids_add_text(&ids, STR_NONE);
     ids_add_text(&ids, STR("01020304-0506-0708-090a-0b0c0d0e0f10"));
-    all = ids_close(&ids);
+    all = binary_close(&ids);
     cr_assert_eq(all.n, sizeof(expected) - 1);
     cr_assert_eq(memcmp(all.p, expected, all.n), 0);
 }

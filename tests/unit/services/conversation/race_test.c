@@ -276,7 +276,7 @@ Test(race, creates_beside_an_erasing_of_the_contact)
 
 /* -- a race that goes on ----------------------------------------------------------------------- */
 
-enum { APPENDS = 300 };
+enum { WRITES = 300 };
 
 struct writer {
     struct db *db;
@@ -290,7 +290,7 @@ static void *keep_writing(void *closure)
 {
     struct writer *const writer = closure;
 
-    while (writer->written < APPENDS && writer->failed == 0) {
+    while (writer->written < WRITES && writer->failed == 0) {
         struct command *command;
         enum status told = ST_INTERNAL;
 
@@ -306,13 +306,10 @@ static void *keep_writing(void *closure)
     return NULL;
 }
 
-/* A lock that is had is had on what the other transaction left, whatever the snapshot shows. */
-Test(race, loses_nothing_of_what_two_write_at_once)
+/* Two at once, until each has written so often. */
+static void write_at_once(struct call ours, struct call theirs)
 {
-    const struct uuid id = run_on(&conversation_open, "{\"channel\":\"widget\"}")->conversation_id;
-    const struct call appending = {&conversation_append, ORG, NULL,
-                                   arena_printf(&arena, "{\"id\":\"%s\"}", text_of(&id))};
-    struct writer writers[2] = {{.db = db, .call = appending}, {.db = other_db, .call = appending}};
+    struct writer writers[2] = {{.db = db, .call = ours}, {.db = other_db, .call = theirs}};
 
     for (int i = 0; i < 2; i++) {
         arena_init(&writers[i].arena, 16 << 20);
@@ -323,8 +320,34 @@ Test(race, loses_nothing_of_what_two_write_at_once)
         cr_expect_eq(writers[i].failed, 0, "%s", db_last_sqlstate(writers[i].db));
         arena_release(&writers[i].arena);
     }
-    cr_expect_eq(count("SELECT message_count FROM conversation.conversations"), 2 * APPENDS);
-    cr_expect_eq(count("SELECT count(*) FROM conversation.messages"), 2 * APPENDS);
+}
+
+/* A lock that is had is had on what the other transaction left, whatever the snapshot shows. */
+Test(race, loses_nothing_of_what_two_write_at_once)
+{
+    const struct uuid id = run_on(&conversation_open, "{\"channel\":\"widget\"}")->conversation_id;
+    const struct call appending = {&conversation_append, ORG, NULL,
+                                   arena_printf(&arena, "{\"id\":\"%s\"}", text_of(&id))};
+
+    write_at_once(appending, appending);
+    cr_expect_eq(count("SELECT message_count FROM conversation.conversations"), 2 * WRITES);
+    cr_expect_eq(count("SELECT count(*) FROM conversation.messages"), 2 * WRITES);
+}
+
+/* Every update that is answered has moved updated_at: by a microsecond, in a time that is not yet. */
+Test(race, loses_no_update_of_two_that_are_made_at_once)
+{
+    struct command *const made = run_create(CREATE("e1", USER("u1")));
+    const char *const id = text_of(&made->conversation_id);
+
+    postgres_do(server.url, "UPDATE conversation.conversations SET updated_at = '2100-01-01Z'");
+    write_at_once(
+        (struct call){&conversation_update, ORG, id, "{\"custom_attributes\":{\"a\":1}}"},
+        (struct call){&conversation_update, ORG, id, "{\"custom_attributes\":{\"b\":2}}"});
+    cr_expect_eq(count("SELECT (extract(epoch FROM updated_at - '2100-01-01Z') * 1000000)::bigint "
+                       "FROM conversation.conversations"),
+                 2 * WRITES);
+    assert_reply_has(read_back(made), "\"custom_attributes\":{\"a\": 1, \"b\": 2}");
 }
 
 /* -- crafted orders -------------------------------------------------------------------------- */

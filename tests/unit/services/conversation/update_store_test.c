@@ -98,3 +98,58 @@ Test(update_store, refuses_the_21st_attribute_and_changes_nothing)
         run((struct call){&conversation_update, ORG, NOBODY, "{\"custom_attributes\":{\"a\":1}}"}),
         OUTCOME_NOT_FOUND, NULL);
 }
+
+/* A batch is one statement, but for those that change the same conversation. */
+Test(update_store, answers_each_update_of_a_batch_with_its_own_result_in_their_order)
+{
+    struct command *const first = run_create(CREATE("e1", USER("u1") ",\"name\":\"Ann\""));
+    struct command *const second = run_create(CREATE("e2", USER("u2")));
+    struct command *const foreign =
+        run((struct call){&conversation_create, OTHER, NULL, CREATE("e1", USER("u1"))});
+    struct buf full;
+    const struct {
+        const char *organization;
+        const struct uuid *id;
+        const char *attributes, *shown; /* shown NULL: not found; "": too many */
+    } updates[] = {
+        {ORG, &first->conversation_id, "\"a\":1", "{\"a\": 1}"},
+        {ORG, &second->conversation_id, "\"a\":\"x\\\"y\"", "{\"a\": \"x\\\"y\"}"},
+        {ORG, &foreign->conversation_id, "\"a\":3", NULL},
+        {ORG, &first->conversation_id, "\"b\":2", "{\"a\": 1, \"b\": 2}"},
+        {OTHER, &foreign->conversation_id, "\"a\":4", "{\"a\": 4}"},
+        {ORG, &first->conversation_id, NULL, ""}, /* twenty others */
+        {OTHER, &first->conversation_id, "\"a\":5", NULL},
+        {ORG, &first->conversation_id, "\"a\":null,\"b\":1.50", "{\"b\": 1.50}"},
+        {ORG, &second->conversation_id, "\"b\":true", "{\"a\": \"x\\\"y\", \"b\": true}"},
+    };
+    enum { N = ARRAY_SIZE(updates) };
+    struct command *commands[N];
+
+    buf_init(&full, &arena, 1024);
+    for (int i = 0; i < 20; i++)
+        buf_printf(&full, "%s\"k%d\":%d", i == 0 ? "" : ",", i, i);
+    for (size_t i = 0; i < N; i++) {
+        const char *const attributes = updates[i].attributes != NULL
+                                           ? updates[i].attributes
+                                           : arena_cstr(&arena, buf_str(&full));
+
+        commands[i] = parse(
+            &arena,
+            (struct call){&conversation_update, updates[i].organization, text_of(updates[i].id),
+                          arena_printf(&arena, "{\"custom_attributes\":{%s}}", attributes)});
+    }
+    run_batch(commands, N);
+    for (size_t i = 0; i < N; i++) {
+        const char *const shown = updates[i].shown;
+
+        if (shown == NULL)
+            assert_outcome(commands[i], OUTCOME_NOT_FOUND, NULL);
+        else if (shown[0] == '\0')
+            assert_outcome(commands[i], OUTCOME_PARAMETER_INVALID, "custom_attributes");
+        else
+            assert_reply_has(commands[i], arena_printf(&arena, "\"custom_attributes\":%s", shown));
+    }
+    assert_reply_has(commands[0], "\"name\":\"Ann\"");
+    cr_expect_str_eq(reply_of(read_back(first)), reply_of(commands[7]));
+    cr_expect_str_eq(reply_of(read_back(second)), reply_of(commands[8]));
+}
