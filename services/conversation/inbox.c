@@ -22,6 +22,7 @@ enum {
     PER_PAGE_MAX = 100,
     LOOKED_AT_MAX = 2000,
     PAGE_BYTES = 1024 * 1024,
+    LOOKED_AT_A_UNIT = 15, /* looking at so many costs as much as a get */
 };
 
 struct inbox {
@@ -112,6 +113,14 @@ static void write_pages(struct buf *out, const struct inbox *inbox, struct str n
     buf_char(out, '}');
 }
 
+static uint32_t cost_of(const struct db_rows *rows)
+{
+    const size_t n = db_rows_count(rows);
+    const int64_t looked_at = n > 0 ? db_value_int(rows, n - 1, INBOX_LOOKED_AT) : 0;
+
+    return 1 + (uint32_t)(looked_at / LOOKED_AT_A_UNIT);
+}
+
 static enum status inbox_reply(struct command *command, struct db *db, void *service)
 {
     const struct inbox *inbox = command->input;
@@ -120,6 +129,7 @@ static enum status inbox_reply(struct command *command, struct db *db, void *ser
     struct buf *out = &command->reply;
     int64_t shown = 0;
 
+    command->cost = cost_of(rows);
     buf_init(out, command->arena, 16 * 1024);
     buf_add(out, STR("{\"conversations\":["));
     for (size_t row = 0; row < db_rows_count(rows) && next.p == NULL; row++) {
@@ -133,7 +143,7 @@ static enum status inbox_reply(struct command *command, struct db *db, void *ser
             conversation_write(out, rows, row, INBOX_CONVERSATION);
         }
         last = db_value(rows, row, INBOX_CONVERSATION + CONVERSATION_ID);
-        if (db_value_bool(rows, row, INBOX_IS_LAST))
+        if (db_value_bool(rows, row, INBOX_IS_LIMIT))
             next = last;
     }
     buf_char(out, ']');

@@ -80,12 +80,12 @@ enum statement_param {
 };
 
 /* What comes back. The first row has the total and, unless no contact is meant, the contact; the
-   last one has the time of all of it, in microseconds; each between them has a conversation, its
-   times in Unix microseconds. */
+   last one has what all of it cost, in microseconds of a backend; each between them has a
+   conversation, its times in Unix microseconds. */
 enum {
     STATEMENT_CONVERSATION = SEARCH_CONTACT_CONVERSATION,
     STATEMENT_TOTAL = SEARCH_CONTACT_TOTAL,
-    STATEMENT_TOOK_US = STATEMENT_TOTAL,
+    STATEMENT_COST_US = STATEMENT_TOTAL,
 };
 _Static_assert((int)SEARCH_FILTERED_CONVERSATION == (int)SEARCH_CONTACT_CONVERSATION &&
                    (int)SEARCH_FILTERED_TOTAL == (int)SEARCH_CONTACT_TOTAL,

@@ -159,7 +159,7 @@ static size_t capacity_for(const struct db_rows *rows, size_t shown, struct str 
 static uint32_t cost_of(const struct db_rows *rows)
 {
     const int64_t units =
-        1 + db_value_int(rows, db_rows_count(rows) - 1, STATEMENT_TOOK_US) / COST_US;
+        1 + db_value_int(rows, db_rows_count(rows) - 1, STATEMENT_COST_US) / COST_US;
 
     return units > 1 && units < UINT32_MAX ? (uint32_t)units : 1;
 }
@@ -169,7 +169,7 @@ static enum status search_reply(struct command *command, struct db *db, void *se
     const struct search_state *state = command->state;
     const struct db_rows *rows = db_result(db, state->found);
     const size_t n = db_rows_count(rows), max = (size_t)state->query.per_page;
-    /* The first row has the total and the contact, the last one the time. A row more than the page
+    /* The first row has the total and the contact, the last one the cost. A row more than the page
        says that there is a next one. */
     const bool is_last = n <= FRAME_ROWS + max;
     const size_t shown = is_last ? n - FRAME_ROWS : max;

@@ -4,13 +4,14 @@
 --   5 status as clients see it  6 channel  (NULL: any)
 --   7 8 9 the contact by its id, external id or email, the first that there is  (NULL: none)
 --  10 the way to go: contact, status, channel or all
--- What comes back: the columns of a conversation; whether it matches; whether it is the last one
--- that was looked at. That one comes whether it matches or not: there the next page begins.
+-- What comes back: the columns of a conversation; whether it matches; whether it was the $4th that was
+-- looked at, and how many were by then. The last one that is looked at comes whether it matches or not: with
+-- is_limit the next page begins there.
 --
 -- Ids are UUIDv7: an index that ends with them gives the newest first. One of the four ways is gone,
 -- the others end before they begin. Filters that the way's index does not hold may match seldom:
 -- hence the bound. By the primary key deleted conversations are looked at as well.
--- columns: conversation.* matches is_last
+-- columns: conversation.* matches is_limit looked_at
 WITH contact AS MATERIALIZED (
   (SELECT id FROM conversation.contacts
     WHERE organization_id = $1::uuid AND id = $7::uuid AND erased_at IS NULL
@@ -49,14 +50,13 @@ WITH contact AS MATERIALIZED (
     ORDER BY id DESC)
 ), page AS NOT MATERIALIZED (
   SELECT *
-    FROM (SELECT *, row_number() OVER () AS place,
+    FROM (SELECT *, row_number() OVER () AS place, lead(false, 1, true) OVER () AS is_last,
                  deleted_at IS NULL
                    AND ($5 IS NULL
                         OR CASE status WHEN 'closed' THEN 'resolved' ELSE status END = $5)
                    AND ($6 IS NULL OR channel = $6) AS matches
-            FROM near
-           LIMIT $4::bigint) AS looked_at
-   WHERE matches OR place = $4
+            FROM (SELECT * FROM near LIMIT $4::bigint) AS near) AS looked_at
+   WHERE matches OR is_last
    LIMIT $3::bigint
 )
 SELECT v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint AS created_at,
@@ -65,7 +65,7 @@ SELECT v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint AS c
        v.channel, v.status, v.custom_attributes, v.message_count,
        k.id AS contact_id, k.external_id AS contact_external_id, k.name AS contact_name,
        k.email AS contact_email, k.phone AS contact_phone,
-       v.matches, v.place = $4 AS is_last
+       v.matches, v.place = $4 AS is_limit, v.place AS looked_at
   FROM page AS v
   LEFT JOIN LATERAL (
     SELECT id, external_id, name, email, phone

@@ -4,7 +4,10 @@
 --    4 created at this second or later  5 and before this one
 --    6 7 the page is behind this place: created_at in Unix microseconds, and id  8 rows at most
 --    9 how many there are in all, where that need not be counted (NULL: count)
--- The first row has the total and the contact, the last one what it all took; see predicates.h.
+-- The first row has the total and the contact, the last one what it all cost; see predicates.h.
+--
+-- The cost is the time that the statement took, which on a busy machine is mostly the time in which it
+-- waited: so at most what it can have taken, by the entries of the index that it walked along.
 --
 -- The place is the only upper bound of the page. A second one, such as the count has, could become
 -- the start of the walk along the index, and a deep page is far from there. The counted rows are
@@ -15,11 +18,13 @@
 -- fails when a page comes in another order.
 -- columns: conversation.* total
 WITH contact AS MATERIALIZED (
-  (SELECT id, external_id, name, email, phone
+  (SELECT id, external_id, name, email, phone,
+          pg_stat_get_xact_tuples_returned('conversation.conversations_of_contact'::regclass) AS walked
      FROM conversation.contacts
     WHERE organization_id = $1::uuid AND id = $2::uuid AND erased_at IS NULL
     UNION ALL
-   SELECT id, external_id, name, email, phone
+   SELECT id, external_id, name, email, phone,
+          pg_stat_get_xact_tuples_returned('conversation.conversations_of_contact'::regclass)
      FROM conversation.contacts
     WHERE organization_id = $1 AND external_id = $3::text)
   LIMIT 1
@@ -58,4 +63,9 @@ SELECT id, external_id,
  UNION ALL
 SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
        NULL, NULL, NULL, NULL, NULL,
-       (date_part('epoch', clock_timestamp() - statement_timestamp()) * 1000000)::bigint
+       least(date_part('epoch', clock_timestamp() - statement_timestamp()) * 1000000,
+             CASE WHEN current_setting('track_counts')::boolean
+                  THEN 500 + 2 * coalesce(
+                    pg_stat_get_xact_tuples_returned(
+                      'conversation.conversations_of_contact'::regclass)
+                    - (SELECT walked FROM contact), 0) END)::bigint

@@ -211,6 +211,16 @@ Test(inbox_store, looks_at_a_bounded_number_for_a_page)
     cr_expect_eq(pages, 50);
 }
 
+Test(inbox_store, costs_by_what_it_looks_at)
+{
+    const char *const rare = "{\"status\":\"resolved\",\"channel\":\"voice\"}";
+
+    cr_expect_eq(run_on(&conversation_inbox, rare)->cost, 1);
+    fill(1500, 1000, "api", "resolved");
+    cr_expect_eq(run_on(&conversation_inbox, "{\"per_page\":14}")->cost, 2, "15 are looked at");
+    cr_expect_eq(run_on(&conversation_inbox, rare)->cost, 101, "all, to find one");
+}
+
 Test(inbox_store, ends_a_page_that_grows_large)
 {
     int pages;

@@ -44,18 +44,26 @@ TestSuite(search_page, .init = start_filled, .fini = stop);
 
 /* -- one command ----------------------------------------------------------------------------- */
 
-static struct command *run_as(const char *organization, const char *body)
+/* False: it is refused. Else a batch is open for it. */
+static bool prepare(struct command *command, const char *organization, const char *body)
 {
-    struct command *command = ARENA_NEW(&arena, struct command);
-
     *command =
         (struct command){.handler = &search_conversations, .arena = &arena, .body = str_of(body)};
     errors_init(&command->errors, &arena);
     buf_init(&command->reply, &arena, 1024);
     cr_assert(uuid_parse(str_of(organization), &command->caller.organization_id));
     if (command_parse(command, &service) != ST_OK)
-        return command;
+        return false;
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
+    return true;
+}
+
+static struct command *run_as(const char *organization, const char *body)
+{
+    struct command *command = ARENA_NEW(&arena, struct command);
+
+    if (!prepare(command, organization, body))
+        return command;
     search_conversations.query(command, db, &service);
     cr_assert_eq(db_run(db), ST_OK, "%s: %s", body, db_last_sqlstate(db));
     cr_assert_eq(search_conversations.reply(command, db, &service), ST_OK);
@@ -238,6 +246,53 @@ Test(search_page, keeps_the_total_of_very_many)
     list = search(OF_U(24, (char *)NULL));
     cr_assert_eq(total_of(list), 10030);
     json_decref(list);
+}
+
+/* -- what it costs --------------------------------------------------------------------------- */
+
+enum { WAIT_US = 50 * 1000 };
+
+/* What the search costs that waits for so long for a table, and waits for nothing else. */
+static uint32_t cost_of_waiting(const char *body)
+{
+    static const struct db_statement lock = {.name = "lock",
+                                             .text = "TRUNCATE conversation.conversations CASCADE"};
+    struct command *const command = ARENA_NEW(&arena, struct command);
+    struct db *const other = postgres_connect_as(&server, "postgres", &lock, 1);
+    int64_t began_us;
+
+    db_open_batch(other, clock_us() + 30 * INT64_C(1000000));
+    (void)db_add(other, 0, NULL, 0);
+    cr_assert_eq(db_run(other), ST_OK);
+    cr_assert(prepare(command, ORG, body));
+    search_conversations.query(command, db, &service);
+    cr_assert_eq(db_send_run(db), ST_OK);
+    began_us = clock_mono_us();
+    while (clock_mono_us() < began_us + WAIT_US)
+        cr_assert_not(db_is_ready(db));
+    postgres_await(server.url, "SELECT count(*) FROM pg_locks WHERE NOT granted");
+    db_abandon(other);
+    db_free(other);
+    cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
+    cr_assert_eq(search_conversations.reply(command, db, &service), ST_OK);
+    cr_assert_eq(db_commit(db), ST_OK);
+    return command->cost;
+}
+
+Test(search_page, costs_no_more_than_what_it_reads)
+{
+    static const char *const bodies[] = {
+        ONLY(CONTACT),
+        ONLY(FILTER("contact.external_id", "=", "\"nobody\"")),
+        WITH("status", "=", "\"active\""),
+        WITH("custom_attributes.a", "=", "1.5"),
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
+        const uint32_t cost = cost_of_waiting(bodies[i]);
+
+        cr_expect_leq(cost, 1 + 2 * 25 + 25, "%s: %u units", bodies[i], cost);
+    }
 }
 
 /* -- nobody ---------------------------------------------------------------------------------- */
