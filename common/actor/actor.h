@@ -111,8 +111,7 @@ struct service {
     const struct audit_sink *audit_sink; /* &audit_log, or NULL where nothing is recorded */
     size_t batch_max; /* 0 = 128; less where replies are large: a batch is held whole */
     /* How many of an actor's are under way at once: 1 (0) or 2. Two where a batch keeps PostgreSQL
-       busy for long; where the commit is most of it, one large batch costs less than two. See
-       docs/decisions/0019-two-batches.md. */
+       busy for long; where the commit is most of it, one large batch costs less than two. */
     size_t batches;
     /* How long one statement may take; 0 = 10 s. What takes longer is refused with 503 and charged
        with that time, and the rest of its batch is run again: well below the time that commands

@@ -26,7 +26,7 @@ static const struct setting settings[] = {
      .fallback = "1",
      .min = 1,
      .max = ACTORS_MAX,
-     .meaning = "Threads that run commands, each with its own database connection"},
+     .meaning = "Threads that run commands, each with its own database connections"},
 };
 
 struct running {

@@ -52,6 +52,7 @@ static struct service search_service = {
     .n_statements = SEARCH_SQL_COUNT,
     .self = &search,
     .audit_sink = &audit_log,
+    .batches = 2,
     .batch_max = 16, /* a reply may be 7 MB, and so are the rows that it is made from */
     .statement_ms = 1500,
     .has_slow_lane = true,
