@@ -1,5 +1,7 @@
 #include "proto/subject.h"
 
+#include <string.h>
+
 #include "common/base/str.h"
 
 #define MAILBOX(symbol, subject, user)              const char SUBJECT_##symbol[] = subject;
@@ -16,11 +18,25 @@ enum {
 const struct bus_permission bus_permissions[] = {
 #define MAILBOX(symbol, subject, user)              {subject, BUS_MAILBOX, 0, user},
 #define COMMAND(symbol, subject, senders)           {subject, BUS_COMMAND, senders, 0},
+#define BUNDLE(symbol, subject, sender, user)       {subject, BUS_BUNDLE, sender, user},
 #define NOTICE(symbol, subject, senders, listeners) {subject, BUS_NOTICE, senders, listeners},
 #include "proto/subject.def"
 };
 
 const size_t n_bus_permissions = ARRAY_SIZE(bus_permissions);
+
+static const char *const bundled[] = {
+#define BUNDLE(symbol, subject, sender, user) SUBJECT_##symbol,
+#include "proto/subject.def"
+};
+
+bool subject_is_bundled(const char *subject)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(bundled); i++)
+        if (bundled[i] == subject || strcmp(bundled[i], subject) == 0)
+            return true;
+    return false;
+}
 
 static const struct {
     const char *name, *inbox;

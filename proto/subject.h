@@ -23,17 +23,21 @@ enum bus_user {
     BUS_USER_COUNT
 };
 
-enum bus_kind { BUS_MAILBOX, BUS_COMMAND, BUS_NOTICE };
+enum bus_kind { BUS_MAILBOX, BUS_COMMAND, BUS_BUNDLE, BUS_NOTICE };
 
 struct bus_permission {
-    const char *subject;
+    const char *subject; /* of a bundle, without its suffix */
     enum bus_kind kind;
-    unsigned senders;   /* may publish: a bit 1 << BUS_USER_... each */
-    unsigned listeners; /* may subscribe; to a mailbox only in the queue group with its name */
+    unsigned senders; /* may publish: a bit 1 << BUS_USER_... each */
+    unsigned
+        listeners; /* may subscribe; to mailboxes and bundles only in the queue group with its name */
 };
 
 extern const struct bus_permission bus_permissions[];
 extern const size_t n_bus_permissions;
+
+/* Commands of that subject may travel in bundles. */
+bool subject_is_bundled(const char *subject);
 
 const char *bus_user_name(enum bus_user user);
 const char *bus_user_inbox(enum bus_user user); /* its bus_options.inbox_prefix */

@@ -97,7 +97,7 @@ struct actor {
     int64_t short_locks_until_us; /* likewise: until then LOCK_TIMEOUT_SHORT_MS applies */
     bool has_unsent;              /* the bus' socket did not take everything */
     bool showed_bus_up;           /* in the gauge */
-    int64_t showed_waiting;
+    int64_t showed_waiting, showed_lost_replies;
 
     /* The last notice of this batch: the same one is not published twice in a row. */
     const char *noticed;

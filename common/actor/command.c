@@ -120,19 +120,14 @@ static void publish(struct actor *actor, const struct waiting *waiting,
                     const struct headers *headers, struct str body)
 {
     struct bus_message *const message = waiting->message;
-    const struct str reply_to = bus_message_reply_to(message);
-    const char *subject;
     enum status st;
 
-    if (reply_to.p == NULL)
-        return;
-    subject = arena_cstr(&actor->batch->arena, reply_to);
     if (waiting->reply_queue != NULL) {
         reply_queue_put(waiting->reply_queue,
-                        bus_message_new(subject, headers->at, headers->n, body));
+                        bus_reply_new(message, headers->at, headers->n, body));
         return;
     }
-    st = bus_publish(actor->bus, subject, NULL, headers->at, headers->n, body);
+    st = bus_reply(actor->bus, message, headers->at, headers->n, body);
     if (st == ST_OK && body.n > LARGE_REPLY)
         bus_push(actor->bus);
     if (st == ST_OK)

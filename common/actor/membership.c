@@ -268,9 +268,13 @@ static void join(struct actor *actor)
     const struct service *service = actor->service;
     const char *group = service->group != NULL ? service->group : service->name;
 
-    for (size_t i = 0; i < service->n_handlers; i++)
-        actor->mailboxes[actor->n_mailboxes++] =
-            bus_serve(actor->bus, service->handlers[i]->subject, group);
+    for (size_t i = 0; i < service->n_handlers; i++) {
+        struct bus_mailbox *mailbox = bus_serve(actor->bus, service->handlers[i]->subject, group);
+
+        if (subject_is_bundled(service->handlers[i]->subject))
+            bus_serve_bundles(mailbox);
+        actor->mailboxes[actor->n_mailboxes++] = mailbox;
+    }
     if (actor->options.is_first && service == actor->metrics->service)
         open_discovery(&actor->discovery, actor->bus, actor->metrics, actor->options.name);
     (void)bus_flush(actor->bus);
@@ -383,9 +387,12 @@ void membership_update_gauges(struct actor *actor)
 {
     bool bus_up = bus_is_up(actor->bus);
     int64_t waiting = (int64_t)actor->queue.n;
+    int64_t lost_replies = (int64_t)bus_lost_replies(actor->bus);
 
     for (size_t i = 0; i < actor->n_mailboxes; i++)
         waiting += (int64_t)bus_waiting(actor->mailboxes[i]);
+    metric_add(actor->metrics->lost_replies, lost_replies - actor->showed_lost_replies);
+    actor->showed_lost_replies = lost_replies;
     metric_add(actor->metrics->bus_up, (int64_t)bus_up - (int64_t)actor->showed_bus_up);
     metric_add(actor->metrics->waiting, waiting - actor->showed_waiting);
     actor->showed_bus_up = bus_up;

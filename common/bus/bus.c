@@ -126,6 +126,8 @@ static natsStatus set_options(struct bus *bus, const struct bus_options *options
 
 static void release(struct bus *bus)
 {
+    bus_bundles_send(bus);
+    bus_bundles_release(bus);
     while (bus->mailboxes != NULL) {
         struct bus_mailbox *next = bus->mailboxes->next;
         bus_mailbox_free(bus->mailboxes);
@@ -232,7 +234,9 @@ bool bus_changed(struct bus *bus)
 {
     eventfd_t count;
     (void)eventfd_read(bus->wake_fd, &count);
+    bus_bundles_heed_denials(bus);
     (void)bus_flush(bus);
+    bus_bundles_deliver_unsent(bus);
     unsigned n = atomic_load(&bus->n_changes);
     bool is_another = n != bus->n_changes_seen;
     bus->n_changes_seen = n;
@@ -247,10 +251,12 @@ void bus_process(struct bus *bus)
     natsConnection_ProcessReadEvent(bus->nats);
     bus_owner_is_inside = false;
     bus_inbox_deliver(bus);
+    bus_bundles_deliver(bus);
 }
 
 void bus_push(struct bus *bus)
 {
+    bus_bundles_send(bus);
     if (!atomic_load(&bus->write_wanted) || !bus_can_call(bus))
         return;
     bus_owner_is_inside = true;
@@ -260,6 +266,7 @@ void bus_push(struct bus *bus)
 
 bool bus_flush(struct bus *bus)
 {
+    bus_bundles_send(bus); /* over the link that was up when it was asked for */
     bus_link_step(bus);
     bus_inbox_sweep(bus);
     bus_defer_frees();

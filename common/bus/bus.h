@@ -103,6 +103,9 @@ void bus_push(struct bus *bus);
 /* Subscribes to `subject` (may hold wildcards) as a member of `group`; NULL = by itself, so that
    others who do get every message too. Survives reconnects. */
 struct bus_mailbox *bus_serve(struct bus *bus, const char *subject, const char *group);
+/* Takes bundles of its subject, too, which holds no wildcard: what travelled together comes as messages
+   like any other. */
+void bus_serve_bundles(struct bus_mailbox *mailbox);
 /* The oldest waiting message, or NULL. Never blocks. */
 struct bus_message *bus_take(struct bus_mailbox *mailbox);
 size_t bus_waiting(struct bus_mailbox *mailbox);
@@ -127,10 +130,20 @@ MUST_CHECK enum status bus_publish(struct bus *bus, const char *subject, const c
                                    const struct bus_header *headers, size_t n_headers,
                                    struct str body);
 
+/* Answers a request; without a reply subject it does nothing. Replies to requests of one bundle travel
+   together, as far as they come in one step: if their link is lost before it ends, they are counted. */
+MUST_CHECK enum status bus_reply(struct bus *bus, struct bus_message *request,
+                                 const struct bus_header *headers, size_t n_headers,
+                                 struct str body);
+uint64_t bus_lost_replies(const struct bus *bus);
+
 /* The same in two steps, the first of them on any thread: what bus_message_new() makes is the
    caller's until bus_send(), which takes it whatever comes of it. NULL: it is impossible. */
 struct bus_message *bus_message_new(const char *subject, const struct bus_header *headers,
                                     size_t n_headers, struct str body);
+struct bus_message *bus_reply_new(const struct bus_message *request,
+                                  const struct bus_header *headers, size_t n_headers,
+                                  struct str body);
 MUST_CHECK enum status bus_send(struct bus *bus, struct bus_message *message);
 
 /* -- requests without blocking --------------------------------------------------------------- */
@@ -155,6 +168,17 @@ void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, bus_awaited_fn is_aw
 MUST_CHECK enum status bus_request(struct bus *bus, const char *subject, uint64_t handle,
                                    const struct bus_header *headers, size_t n_headers,
                                    struct str body);
+
+/* The same for a subject whose mailboxes take bundles: what one step requests of it travels in one
+   message, to SUBJECT.bundle, with one mailbox. All replies come to a subject below
+   PREFIX.ID.SUBJECT, so that a service need not be permitted more of an inbox. Where no mailbox
+   takes bundles, or the server permits none, requests travel one by one. The link may be lost before
+   the step ends: then the reply is BUS_NO_RESPONDERS. */
+MUST_CHECK enum status bus_request_bundled(struct bus *bus, const char *subject, uint64_t handle,
+                                           const struct bus_header *headers, size_t n_headers,
+                                           struct str body);
+#define BUS_BUNDLE_SUFFIX ".bundle"
+#define BUS_HEADERS_MAX   16 /* of a request that travels in a bundle */
 
 /* Sends an empty message to our own inbox. While the server is alive it comes back soon, as a
    BUS_REPLY with `handle`. */

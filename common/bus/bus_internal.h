@@ -3,8 +3,10 @@
  *
  * bus.c      opening and closing; waiting, reading and writing on the owner's thread
  * link.c     dialing, adopting, letting go, and the callbacks by which nats.c tells of the link
- * mailbox.c  subscriptions and the messages that come from them
+ * mailbox.c  subscriptions and the messages that come from them, alone or in bundles
  * request.c  publishing; requests and their replies; requests that block
+ * bundle.c   the form of a bundle
+ * bundles.c  requests in bundles and replies to them
  *
  * Threads  The owner's; besides, the dialer, which makes one connection and ends, and those of
  *          nats.c, on which its callbacks run. What these write is atomic, or under `link_lock`.
@@ -17,6 +19,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
+#include "common/bus/bundle.h"
 #include "common/bus/bus.h"
 
 /* Every subscription is one of these: the owner takes from it or, when it has a handler, a thread
@@ -25,13 +28,55 @@ struct bus_mailbox {
     struct bus *bus;
     struct bus_mailbox *next;
     char *subject;
+    char *bundles;          /* subject of its bundles; NULL: it takes none */
     char *group;            /* NULL: each subscriber gets every message */
     natsMsgHandler handler; /* NULL: the owner takes */
     bus_notice_fn on_notice;
     void *closure;
     bool stopped;
     natsSubscription *nats; /* NULL while there is no connection */
-    sem_t silent;           /* posted once the handler will not be called any more */
+    natsSubscription *nats_bundles;
+    struct bus_message **opened; /* of the latest bundle, those that are not taken yet */
+    size_t n_opened, opened_end;
+    sem_t silent; /* posted once the handler will not be called any more */
+};
+
+/* A message that came alone or is to leave, or one of a bundle. */
+struct bus_message {
+    natsMsg *nats;             /* NULL: it came in a bundle */
+    struct bus_bundle *bundle; /* NULL: it came alone */
+    struct bundle_item item;
+};
+
+/* A bundle that came, and what is to be answered to it at the end of the step. */
+struct bus_bundle {
+    natsMsg *nats;
+    atomic_size_t n_used; /* messages not freed yet, and one while replies wait in it */
+    bool is_answering;    /* in bus->answering */
+    struct bus_bundle *next_answering;
+    struct bundle_writer replies;
+    struct bus_message messages[];
+};
+
+/* Where a bundle's replies come; see bundles.c. */
+struct bus_bundle_slot {
+    struct bus_bundle_route *route;
+    struct bus_bundle_slot *next; /* that is free */
+    natsSubscription *nats;
+    char *reply_to;
+    struct bundle_writer sent;
+    unsigned n_open; /* requests that lack their reply */
+    uint64_t handles[BUNDLE_ITEMS_MAX];
+};
+
+/* What is requested of a subject in bundles. */
+struct bus_bundle_route {
+    struct bus_bundle_route *next;
+    char *subject, *bundles;
+    bool is_denied; /* the server does not let this user send bundles there */
+    struct bus_bundle_slot *free;
+    struct bundle_writer waiting; /* for the end of the step */
+    uint64_t handles[BUNDLE_ITEMS_MAX];
 };
 
 struct bus_reply_slot;
@@ -87,6 +132,15 @@ struct bus {
 
     struct bus_inbox inbox;
     struct bus_call call;
+
+    struct bus_bundle_route *routes;
+    struct bus_bundle_slot **bundle_slots; /* those that lack replies */
+    size_t n_bundle_slots, bundle_slots_capacity;
+    struct bundle_writer unsent;  /* the handles alone */
+    struct bus_bundle *answering; /* bundles with replies to send */
+    atomic_uint_least64_t n_lost_replies;
+    char denied[160];       /* what the server said last of publishing; under `link_lock` */
+    uint64_t n_denied_seen; /* of `unpublished`, by the owner */
 };
 
 /* True on the owner's thread while it is inside nats.c: it flushes at the end of its step anyway,
@@ -113,24 +167,27 @@ void bus_mailbox_attach(struct bus_mailbox *mailbox); /* to the present connecti
 void bus_mailbox_detach(struct bus_mailbox *mailbox); /* from one that is closed */
 void bus_mailbox_free(struct bus_mailbox *mailbox);
 
+struct bus_message *message_of(natsMsg *msg); /* takes it; NULL gives NULL */
+/* Takes a bundle and makes messages of it, BUNDLE_ITEMS_MAX at most; 0: it is malformed, and freed. */
+size_t bus_message_open(natsMsg *msg, struct bus_message **out);
+void bus_bundle_let_go(struct bus_bundle *bundle); /* one less uses it */
 void bus_discard(natsMsg *msg); /* frees it, on an owner's thread some time later */
 void bus_defer_frees(void);     /* on an owner's thread, before its first bus_discard() */
 void bus_free_deferred(void);   /* frees what this thread has discarded */
 
+/* bundles.c; all on the owner's thread */
+void bus_bundles_send(struct bus *bus);           /* at the end of a step */
+void bus_bundles_deliver(struct bus *bus);        /* the replies that nats.c has read */
+void bus_bundles_deliver_unsent(struct bus *bus); /* that nothing left this process */
+void bus_bundles_heed_denials(struct bus *bus);
+void bus_bundles_sweep(struct bus *bus); /* closes slots of requests given up */
+void bus_bundles_close(struct bus *bus); /* all slots: their connection is closed */
+void bus_bundles_release(struct bus *bus);
+
 /* request.c; all on the owner's thread */
-void bus_inbox_deliver(struct bus *bus); /* the replies that nats.c has read */
-void bus_inbox_sweep(struct bus *bus);   /* closes slots of requests given up */
-void bus_inbox_close(struct bus *bus);   /* all slots: their connection is closed */
-
-/* A message is a natsMsg under another name: nothing is added to it. */
-static inline struct bus_message *message_of(natsMsg *msg)
-{
-    return (struct bus_message *)msg;
-}
-
-static inline natsMsg *nats_of(const struct bus_message *message)
-{
-    return (natsMsg *)message;
-}
+bool bus_has_room(const struct bus *bus); /* it can be published now */
+void bus_inbox_deliver(struct bus *bus);  /* the replies that nats.c has read */
+void bus_inbox_sweep(struct bus *bus);    /* closes slots of requests given up */
+void bus_inbox_close(struct bus *bus);    /* all slots: their connection is closed */
 
 #endif

@@ -7,6 +7,7 @@
  * one refuses the user twice. Here neither ends anything.
  */
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/clock.h"
@@ -99,6 +100,14 @@ void bus_metrics_open(void)
                                 "Messages and subscriptions that the bus denied");
 }
 
+static void note_denial(struct bus *bus, const char *text)
+{
+    pthread_mutex_lock(&bus->link_lock);
+    (void)snprintf(bus->denied, sizeof(bus->denied), "%s", text);
+    pthread_mutex_unlock(&bus->link_lock);
+    atomic_fetch_add(&bus->unpublished, 1);
+}
+
 /* The server's words name the subject. */
 static void note_violation(struct bus *bus)
 {
@@ -106,7 +115,7 @@ static void note_violation(struct bus *bus)
 
     atomic_fetch_add(&bus->violations, 1);
     if (text != NULL && strcasestr(text, "for publish") != NULL)
-        atomic_fetch_add(&bus->unpublished, 1);
+        note_denial(bus, text);
     bus_wake(bus); /* for the thread that waits for a reply */
     if (violations != NULL)
         metric_add(violations, 1);
@@ -196,6 +205,7 @@ void bus_let_go(struct bus *bus)
     for (struct bus_mailbox *m = bus->mailboxes; m != NULL; m = m->next)
         bus_mailbox_detach(m);
     bus_inbox_close(bus);
+    bus_bundles_close(bus);
     while (sem_wait(&bus->closed) != 0)
         ; /* interrupted by a signal */
     natsConnection_Destroy(bus->nats);

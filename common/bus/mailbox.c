@@ -1,8 +1,10 @@
-/* Subscriptions, and the messages that come from them. */
+/* Subscriptions, the messages that come from them, alone or in bundles, and how these are freed. */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/arena.h"
 #include "common/base/log.h"
 #include "common/bus/bus_internal.h"
 
@@ -14,32 +16,38 @@ static void on_silent(void *closure)
     sem_post(&mailbox->silent);
 }
 
-void bus_mailbox_attach(struct bus_mailbox *m)
+/* NULL: the connection ended in between, and the next one gets it. */
+static natsSubscription *subscribe(struct bus_mailbox *m, const char *subject)
 {
     natsSubscription *sub = NULL;
     natsConnection *nats = m->bus->nats;
     natsStatus s;
 
-    if (m->stopped)
-        return;
     if (m->handler != NULL)
-        s = natsConnection_Subscribe(&sub, nats, m->subject, m->handler, m);
+        s = natsConnection_Subscribe(&sub, nats, subject, m->handler, m);
     else if (m->group != NULL)
-        s = natsConnection_QueueSubscribeSync(&sub, nats, m->subject, m->group);
+        s = natsConnection_QueueSubscribeSync(&sub, nats, subject, m->group);
     else
-        s = natsConnection_SubscribeSync(&sub, nats, m->subject);
+        s = natsConnection_SubscribeSync(&sub, nats, subject);
     /* The owner bounds what waits: it sees the count. By default nats.c drops messages silently. */
     if (s == NATS_OK)
         s = natsSubscription_SetPendingLimits(sub, -1, -1);
     if (s == NATS_OK && m->handler != NULL)
         s = natsSubscription_SetOnCompleteCB(sub, on_silent, m);
-    if (s == NATS_OK) {
-        m->nats = sub;
-        return;
-    }
-    /* The connection ended in between: the next one gets it. */
+    if (s == NATS_OK)
+        return sub;
     natsSubscription_Destroy(sub);
     must(s == NATS_CONNECTION_CLOSED || s == NATS_INVALID_SUBSCRIPTION);
+    return NULL;
+}
+
+void bus_mailbox_attach(struct bus_mailbox *m)
+{
+    if (m->stopped)
+        return;
+    m->nats = subscribe(m, m->subject);
+    if (m->nats != NULL && m->bundles != NULL)
+        m->nats_bundles = subscribe(m, m->bundles);
 }
 
 void bus_mailbox_detach(struct bus_mailbox *m)
@@ -49,7 +57,8 @@ void bus_mailbox_detach(struct bus_mailbox *m)
     while (m->handler != NULL && sem_wait(&m->silent) != 0)
         ; /* interrupted by a signal */
     natsSubscription_Destroy(m->nats);
-    m->nats = NULL;
+    natsSubscription_Destroy(m->nats_bundles);
+    m->nats = m->nats_bundles = NULL;
 }
 
 struct bus_mailbox *bus_subscribe(struct bus *bus, const char *subject, const char *group,
@@ -74,7 +83,11 @@ struct bus_mailbox *bus_subscribe(struct bus *bus, const char *subject, const ch
 void bus_mailbox_free(struct bus_mailbox *m)
 {
     sem_destroy(&m->silent);
+    while (m->n_opened < m->opened_end)
+        bus_message_free(m->opened[m->n_opened++]);
+    free(m->opened);
     free(m->subject);
+    free(m->bundles);
     free(m->group);
     free(m);
 }
@@ -84,10 +97,20 @@ struct bus_mailbox *bus_serve(struct bus *bus, const char *subject, const char *
     return bus_subscribe(bus, subject, group, NULL, NULL, NULL);
 }
 
+void bus_serve_bundles(struct bus_mailbox *mailbox)
+{
+    must(mailbox->bundles == NULL && mailbox->group != NULL);
+    must(asprintf(&mailbox->bundles, "%s" BUS_BUNDLE_SUFFIX, mailbox->subject) > 0);
+    if (mailbox->nats != NULL)
+        mailbox->nats_bundles = subscribe(mailbox, mailbox->bundles);
+}
+
 static void on_notice(natsConnection *nats, natsSubscription *sub, natsMsg *msg, void *closure)
 {
     struct bus_mailbox *mailbox = closure;
-    mailbox->on_notice(mailbox->closure, message_of(msg));
+    struct bus_message message = {.nats = msg};
+
+    mailbox->on_notice(mailbox->closure, &message);
     natsMsg_Destroy(msg);
 }
 
@@ -96,23 +119,52 @@ void bus_listen(struct bus *bus, const char *subject, bus_notice_fn notice, void
     (void)bus_subscribe(bus, subject, NULL, on_notice, notice, closure);
 }
 
-size_t bus_waiting(struct bus_mailbox *mailbox)
+static size_t queued(natsSubscription *nats)
 {
     uint64_t n = 0;
-    if (mailbox->nats == NULL || natsSubscription_QueuedMsgs(mailbox->nats, &n) != NATS_OK)
+
+    if (nats == NULL || natsSubscription_QueuedMsgs(nats, &n) != NATS_OK)
         return 0;
     return (size_t)n;
 }
 
-struct bus_message *bus_take(struct bus_mailbox *mailbox)
+size_t bus_waiting(struct bus_mailbox *m)
+{
+    return queued(m->nats) + queued(m->nats_bundles) + m->opened_end - m->n_opened;
+}
+
+static natsMsg *next(natsSubscription *nats)
 {
     natsMsg *msg = NULL;
+
     /* Asking an empty subscription costs a formatted error. */
-    if (bus_waiting(mailbox) == 0)
+    if (queued(nats) == 0 || natsSubscription_NextMsg(&msg, nats, 0) != NATS_OK)
         return NULL;
-    if (natsSubscription_NextMsg(&msg, mailbox->nats, 0) != NATS_OK)
-        return NULL;
-    return message_of(msg);
+    return msg;
+}
+
+/* The oldest bundle becomes messages. */
+static void open_bundle(struct bus_mailbox *m)
+{
+    natsMsg *msg = next(m->nats_bundles);
+
+    if (msg == NULL)
+        return;
+    if (m->opened == NULL)
+        m->opened = heap_zeroed(BUNDLE_ITEMS_MAX, sizeof(struct bus_message *));
+    m->n_opened = 0;
+    m->opened_end = bus_message_open(msg, m->opened);
+    if (m->opened_end == 0)
+        LOG(LOG_WARNING, "bundle is malformed", log_str("subject", m->bundles));
+}
+
+struct bus_message *bus_take(struct bus_mailbox *m)
+{
+    if (m->n_opened == m->opened_end)
+        open_bundle(m);
+    if (m->n_opened < m->opened_end)
+        return m->opened[m->n_opened++];
+    return message_of(next(m->nats));
 }
 
 void bus_stop_serving(struct bus_mailbox *mailbox)
@@ -120,15 +172,21 @@ void bus_stop_serving(struct bus_mailbox *mailbox)
     mailbox->stopped = true;
     if (mailbox->nats != NULL)
         (void)natsSubscription_DrainTimeout(mailbox->nats, DRAIN_MS);
+    if (mailbox->nats_bundles != NULL)
+        (void)natsSubscription_DrainTimeout(mailbox->nats_bundles, DRAIN_MS);
+}
+
+static bool is_drained(natsSubscription *nats)
+{
+    return nats == NULL || natsSubscription_DrainCompletionStatus(nats) != NATS_ILLEGAL_STATE;
 }
 
 /* Without a connection nothing arrives any more, and nothing confirms it. */
 bool bus_is_drained(struct bus_mailbox *mailbox)
 {
-    return mailbox->nats == NULL ||
-           (bus_waiting(mailbox) == 0 &&
-            (!bus_is_up(mailbox->bus) ||
-             natsSubscription_DrainCompletionStatus(mailbox->nats) != NATS_ILLEGAL_STATE));
+    return bus_waiting(mailbox) == 0 &&
+           (!bus_is_up(mailbox->bus) ||
+            (is_drained(mailbox->nats) && is_drained(mailbox->nats_bundles)));
 }
 
 void bus_serve_again(struct bus_mailbox *mailbox)
@@ -139,7 +197,55 @@ void bus_serve_again(struct bus_mailbox *mailbox)
         bus_mailbox_attach(mailbox);
 }
 
-/* -- messages -------------------------------------------------------------------------------- */
+/* -- bundles that came ------------------------------------------------------------------------- */
+
+size_t bus_message_open(natsMsg *msg, struct bus_message **out)
+{
+    struct str rest = {natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)};
+    const size_t n = bundle_count(rest);
+    struct bus_bundle *bundle;
+
+    if (n == 0) {
+        bus_discard(msg);
+        return 0;
+    }
+    bundle = heap_zeroed(1, sizeof(*bundle) + n * sizeof(struct bus_message));
+    bundle->nats = msg;
+    atomic_init(&bundle->n_used, n);
+    for (size_t i = 0; i < n; i++) {
+        bundle->messages[i].bundle = bundle;
+        must(bundle_next(&rest, &bundle->messages[i].item));
+        out[i] = &bundle->messages[i];
+    }
+    return n;
+}
+
+void bus_bundle_let_go(struct bus_bundle *bundle)
+{
+    if (atomic_fetch_sub(&bundle->n_used, 1) > 1)
+        return;
+    bus_discard(bundle->nats);
+    bundle_release(&bundle->replies);
+    free(bundle);
+}
+
+/* -- what a message says ----------------------------------------------------------------------- */
+
+struct bus_message *message_of(natsMsg *msg)
+{
+    struct bus_message *message;
+
+    if (msg == NULL)
+        return NULL;
+    message = heap_zeroed(1, sizeof(*message));
+    message->nats = msg;
+    return message;
+}
+
+static natsMsg *nats_of(const struct bus_message *message)
+{
+    return message->bundle != NULL ? message->bundle->nats : message->nats;
+}
 
 struct str bus_message_subject(const struct bus_message *message)
 {
@@ -148,23 +254,31 @@ struct str bus_message_subject(const struct bus_message *message)
 
 struct str bus_message_body(const struct bus_message *message)
 {
-    return (struct str){natsMsg_GetData(nats_of(message)),
-                        (size_t)natsMsg_GetDataLength(nats_of(message))};
+    if (message->bundle != NULL)
+        return message->item.body;
+    return (struct str){natsMsg_GetData(message->nats),
+                        (size_t)natsMsg_GetDataLength(message->nats)};
 }
 
 struct str bus_message_reply_to(const struct bus_message *message)
 {
     const char *reply_to = natsMsg_GetReply(nats_of(message));
+
     return reply_to == NULL || reply_to[0] == '\0' ? STR_NONE : str_of(reply_to);
 }
 
 struct str bus_message_header(struct bus_message *message, const char *name)
 {
     const char *value = NULL;
-    if (natsMsgHeader_Get(nats_of(message), name, &value) != NATS_OK)
+
+    if (message->bundle != NULL)
+        return bundle_header(&message->item, name);
+    if (natsMsgHeader_Get(message->nats, name, &value) != NATS_OK)
         return STR_NONE;
     return str_of(value);
 }
+
+/* -- freeing ----------------------------------------------------------------------------------- */
 
 /* nats.c frees a message on a separate thread, which every call wakes: under load that costs as
    much as all else it does. So what an owner's thread gives back gathers until it is worth a
@@ -229,5 +343,12 @@ void bus_discard(natsMsg *msg)
 
 void bus_message_free(struct bus_message *message)
 {
-    bus_discard(nats_of(message)); /* NULL is fine */
+    if (message == NULL)
+        return;
+    if (message->bundle != NULL) {
+        bus_bundle_let_go(message->bundle);
+        return;
+    }
+    bus_discard(message->nats);
+    free(message);
 }

@@ -60,7 +60,7 @@ static natsStatus build(natsMsg **msg, const char *subject, const char *reply_to
     return s;
 }
 
-static bool has_room(const struct bus *bus)
+bool bus_has_room(const struct bus *bus)
 {
     return bus_can_call(bus) && !(bus->blocked && natsConnection_Buffered(bus->nats) > BACKLOG_MAX);
 }
@@ -94,7 +94,7 @@ struct bus_message *bus_message_new(const char *subject, const struct bus_header
 enum status bus_send(struct bus *bus, struct bus_message *message)
 {
     const enum status st =
-        has_room(bus) ? status_of(hand_to_nats(bus, nats_of(message))) : ST_UNAVAILABLE;
+        bus_has_room(bus) ? status_of(hand_to_nats(bus, message->nats)) : ST_UNAVAILABLE;
 
     bus_message_free(message);
     return st;
@@ -107,7 +107,7 @@ enum status bus_publish(struct bus *bus, const char *subject, const char *reply_
 
     if (body.n > INT_MAX / 2)
         return ST_INTERNAL;
-    if (!has_room(bus))
+    if (!bus_has_room(bus))
         return ST_UNAVAILABLE;
 
     natsStatus s = build(&msg, subject, reply_to, headers, n_headers, body);
@@ -265,9 +265,11 @@ void bus_inbox_sweep(struct bus *bus)
     struct bus_inbox *inbox = &bus->inbox;
     int64_t now_us = clock_mono_us();
 
-    if (inbox->n_silent == 0 || now_us < inbox->sweep_due_us || !bus_can_call(bus))
+    if (inbox->n_silent + bus->n_bundle_slots == 0 || now_us < inbox->sweep_due_us ||
+        !bus_can_call(bus))
         return;
     inbox->sweep_due_us = now_us + SWEEP_US;
+    bus_bundles_sweep(bus);
     for (size_t i = inbox->n_silent; i-- > 0;) {
         struct bus_reply_slot *slot = inbox->silent[i];
 

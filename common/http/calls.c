@@ -9,6 +9,7 @@
 #include "common/base/log.h"
 #include "common/http/edge_request.h"
 #include "proto/headers.h"
+#include "proto/subject.h"
 
 /* -- the heartbeat --------------------------------------------------------------------------- */
 
@@ -212,7 +213,11 @@ enum status calls_start(struct calls *calls, const struct call_request *request,
              (clock_us() + timeout_us(calls, request)) / 1000);
     call_headers_add(&headers, HEADER_DEADLINE, deadline);
     *handle = handle_of(call);
-    st = bus_request(calls->bus, request->subject, *handle, headers.at, headers.n, request->body);
+    st = subject_is_bundled(request->subject)
+             ? bus_request_bundled(calls->bus, request->subject, *handle, headers.at, headers.n,
+                                   request->body)
+             : bus_request(calls->bus, request->subject, *handle, headers.at, headers.n,
+                           request->body);
     if (st != ST_OK) {
         close_call(call);
         return st;

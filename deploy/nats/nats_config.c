@@ -10,8 +10,9 @@
  *                        otherwise variables, $NATS_GATEWAY_PASSWORD, $NATS_GATEWAY_2_PASSWORD,
  *                        ..., which the server finds in its configuration or environment
  *
- * The server's own file includes the output. A service may publish to no inbox; it may answer each
- * message once, to wherever that message asked (allow_responses).
+ * The server's own file includes the output. A service may answer each message once, to wherever that
+ * message asked (allow_responses). It may publish to an inbox only where that is for replies to bundles of
+ * its own commands.
  *
  * Exit: 0, 1 a password cannot be read or used, 2 wrong usage.
  */
@@ -93,14 +94,43 @@ static void close_list(int n)
     puts(n == 0 ? "deny: \">\" }" : "        ] }");
 }
 
+/* The one user that sends bundles of a subject. */
+static enum bus_user sender_of(const struct bus_permission *bundle)
+{
+    int user = 0;
+
+    while (bundle->senders >> user != 1)
+        user++;
+    return (enum bus_user)user;
+}
+
+/* Several answers to a bundle: more than allow_responses allows. */
+static void print_replies(const struct bus_permission *bundle, int *n)
+{
+    char rest[128];
+
+    snprintf(rest, sizeof(rest), ".*.%s.*", bundle->subject);
+    print_item(n, bus_user_inbox(sender_of(bundle)), rest);
+}
+
+static const char *suffix_of(const struct bus_permission *permission)
+{
+    return permission->kind == BUS_BUNDLE ? ".bundle" : "";
+}
+
 static void print_publish(enum bus_user user)
 {
     int n = 0;
 
     fputs("        publish: { ", stdout);
-    for (size_t i = 0; i < n_bus_permissions; i++)
-        if (bus_permissions[i].senders >> user & 1)
-            print_item(&n, bus_permissions[i].subject, "");
+    for (size_t i = 0; i < n_bus_permissions; i++) {
+        const struct bus_permission *permission = &bus_permissions[i];
+
+        if (permission->senders >> user & 1)
+            print_item(&n, permission->subject, suffix_of(permission));
+        if (permission->kind == BUS_BUNDLE && permission->listeners >> user & 1)
+            print_replies(permission, &n);
+    }
     if (bus_user_discovers(user))
         print_item(&n, "$SRV", ".>");
     if (bus_user_checks_clock(user))
@@ -128,15 +158,17 @@ static void print_discovery(enum bus_user user, int *n)
 /* "SUBJECT GROUP" allows that queue group alone. */
 static void print_subscribe(enum bus_user user)
 {
-    char group[64];
+    char rest[64];
     int n = 0;
 
-    snprintf(group, sizeof(group), " %s", bus_user_name(user));
     fputs("        subscribe: { ", stdout);
     for (size_t i = 0; i < n_bus_permissions; i++)
-        if (bus_permissions[i].listeners >> user & 1)
-            print_item(&n, bus_permissions[i].subject,
-                       bus_permissions[i].kind == BUS_MAILBOX ? group : "");
+        if (bus_permissions[i].listeners >> user & 1) {
+            snprintf(rest, sizeof(rest), "%s%s%s", suffix_of(&bus_permissions[i]),
+                     bus_permissions[i].kind == BUS_NOTICE ? "" : " ",
+                     bus_permissions[i].kind == BUS_NOTICE ? "" : bus_user_name(user));
+            print_item(&n, bus_permissions[i].subject, rest);
+        }
     if (bus_user_answers(user))
         print_discovery(user, &n);
     if (bus_user_asks(user))

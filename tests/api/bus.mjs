@@ -16,12 +16,39 @@ function told(message) {
   return { subject, reply, headers, body: decoder.decode(message.data) };
 }
 
+// What has travelled in a bundle, as if each item had come alone; see common/bus/bundle.h. An item's
+// handle makes its reply subject one of its own.
+const suffix = '.bundle';
+function taken(bundle) {
+  const { subject, reply, data } = bundle;
+  const isAsked = subject.endsWith(suffix);
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const items = [];
+  for (let at = 0; at < data.length;) {
+    const handle = view.getBigUint64(at);
+    const body = at + 16 + view.getUint32(at + 8);
+    const end = body + view.getUint32(at + 12);
+    const texts = decoder.decode(data.subarray(at + 16, body)).split('\0').slice(0, -1);
+    const headers = {};
+    for (let i = 0; i < texts.length; i += 2) headers[texts[i]] = texts[i + 1];
+    items.push({
+      subject: isAsked ? subject.slice(0, -suffix.length) : `${subject}.${handle}`,
+      reply: isAsked ? `${reply}.${handle}` : undefined,
+      headers,
+      body: decoder.decode(data.subarray(body, end)),
+    });
+    at = end;
+  }
+  return items;
+}
+
 // Hears everything from here on: { messages, heard(subject), answered(), close() }. A message is {
 // subject, reply, headers, body }; a reply has `to`, the subject of what it answers.
 export async function listen(url) {
   const link = await connect(place(url));
   const messages = [];
   const asked = new Map();
+  const bundled = new Set();
   const waiting = new Set();
   const keep = (message) => {
     const { subject, reply } = message;
@@ -34,7 +61,10 @@ export async function listen(url) {
   const subscription = link.subscribe('>', {
     callback: (error, message) => {
       if (error) throw error;
-      keep(told(message));
+      if (message.subject.endsWith(suffix)) bundled.add(message.reply);
+      if (message.headers?.code === 503) return; // the server's own: nobody takes that subject
+      const isBundle = message.subject.endsWith(suffix) || bundled.has(message.subject);
+      for (const one of isBundle ? taken(message) : [told(message)]) keep(one);
     },
   });
   await link.flush();

@@ -43,6 +43,12 @@ static bool fits(const char *mailbox, const char *subject)
     return strncmp(mailbox, subject, strlen(mailbox) - 1) == 0;
 }
 
+/* Bundles of a command have a subject of their own. */
+static const char *subject_of(const struct bus_permission *p)
+{
+    return p->kind == BUS_BUNDLE ? format("%s.bundle", p->subject) : p->subject;
+}
+
 /* Commands come by the mailbox that they fit. */
 static bool takes_in(enum bus_user user, const char *subject)
 {
@@ -58,20 +64,20 @@ static bool takes_in(enum bus_user user, const char *subject)
 static void try_subject(struct nats_client *client, enum bus_user user,
                         const struct bus_permission *p)
 {
-    const char *name = bus_user_name(user);
+    const char *name = bus_user_name(user), *subject = subject_of(p);
     const bool sends = p->senders >> user & 1;
     const bool hears = p->kind == BUS_NOTICE && p->listeners >> user & 1;
-    const bool takes = p->kind != BUS_NOTICE && takes_in(user, p->subject);
+    const bool takes = p->kind == BUS_BUNDLE ? (p->listeners >> user & 1) != 0
+                                             : p->kind != BUS_NOTICE && takes_in(user, p->subject);
 
-    cr_expect_eq(nats_client_may_publish(client, p->subject), sends, "%s publishes %s", name,
-                 p->subject);
-    cr_expect_eq(nats_client_may_subscribe(client, p->subject, NULL), hears, "%s hears %s", name,
-                 p->subject);
-    cr_expect_eq(nats_client_may_subscribe(client, p->subject, name), hears || takes, "%s takes %s",
-                 name, p->subject);
+    cr_expect_eq(nats_client_may_publish(client, subject), sends, "%s publishes %s", name, subject);
+    cr_expect_eq(nats_client_may_subscribe(client, subject, NULL), hears, "%s hears %s", name,
+                 subject);
+    cr_expect_eq(nats_client_may_subscribe(client, subject, name), hears || takes, "%s takes %s",
+                 name, subject);
     if (p->kind != BUS_NOTICE)
-        cr_expect_not(nats_client_may_subscribe(client, p->subject, "thief"), "%s steals %s", name,
-                      p->subject);
+        cr_expect_not(nats_client_may_subscribe(client, subject, "thief"), "%s steals %s", name,
+                      subject);
 }
 
 Test(permissions, are_for_every_user_at_every_subject_what_the_table_says)
@@ -115,6 +121,39 @@ Test(permissions, reach_no_inbox_but_ones_own)
             cr_expect_not(nats_client_may_subscribe(&client, shared[i], NULL), "%s at %s",
                           bus_user_name(user), shared[i]);
         cr_expect_not(nats_client_may_publish(&client, "_INBOX.a"));
+        nats_client_close(&client);
+    }
+}
+
+/* Replies to bundles need more than one answer to a message: where they come, their service may
+   publish, and no other. */
+static void try_replies(struct nats_client *client, enum bus_user user,
+                        const struct bus_permission *bundle, enum bus_user asker)
+{
+    const char *inbox = bus_user_inbox(asker), *name = bus_user_name(user);
+    const bool asks = bundle->senders >> asker & 1;
+    const bool is_own = user == asker && bus_user_asks(user);
+    const bool answers = asks && bundle->listeners >> user & 1;
+
+    cr_expect_eq(nats_client_may_publish(client, format("%s.a.%s.1", inbox, bundle->subject)),
+                 is_own || answers, "%s answers %s to %s", name, bundle->subject, inbox);
+    cr_expect_eq(
+        nats_client_may_subscribe(client, format("%s.a.%s.1", inbox, bundle->subject), NULL),
+        is_own, "%s hears answers to %s at %s", name, bundle->subject, inbox);
+    cr_expect_eq(nats_client_may_publish(client, format("%s.a.1.%s.1", inbox, bundle->subject)),
+                 is_own, "%s elsewhere at %s", name, inbox);
+}
+
+Test(permissions, let_a_service_answer_bundles_of_its_own_commands_alone)
+{
+    for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
+        struct nats_client client;
+
+        open_as(&client, user);
+        for (size_t i = 0; i < n_bus_permissions; i++)
+            for (enum bus_user asker = 0;
+                 bus_permissions[i].kind == BUS_BUNDLE && asker < BUS_USER_COUNT; asker++)
+                try_replies(&client, user, &bus_permissions[i], asker);
         nats_client_close(&client);
     }
 }
@@ -208,7 +247,7 @@ Test(permissions, keep_the_services_apart)
     for (size_t i = 0; i < n_bus_permissions; i++) {
         const struct bus_permission *p = &bus_permissions[i];
 
-        if (p->kind == BUS_COMMAND)
+        if (p->kind == BUS_COMMAND || p->kind == BUS_BUNDLE)
             cr_expect_eq(p->senders & services, 0U, "a service may command %s", p->subject);
         else if (p->kind == BUS_NOTICE)
             cr_expect_eq(p->senders & edge, 0U, "the edge may announce %s", p->subject);

@@ -58,6 +58,12 @@ enum status bus_request(struct bus *self, const char *subject, uint64_t handle,
     return ST_OK;
 }
 
+enum status bus_request_bundled(struct bus *self, const char *subject, uint64_t handle,
+                                const struct bus_header *headers, size_t n_headers, struct str body)
+{
+    return bus_request(self, subject, handle, headers, n_headers, body);
+}
+
 struct str bus_message_header(struct bus_message *message, const char *name)
 {
     return STR_NONE;

@@ -1,0 +1,71 @@
+/*
+ * bundle - several requests of one subject, or the replies to them, as the body of one message.
+ *
+ * What     A bundle is items one behind the other. An item is the handle that ties a reply to its
+ *          request, its headers, and its body:
+ *
+ *              8 bytes  handle
+ *              4 bytes  length of the headers
+ *              4 bytes  length of the body
+ *              headers  NAME, a zero byte, VALUE, a zero byte; as often as there are headers
+ *              body
+ *
+ *          Numbers have their highest byte first. A bundle has 1 to BUNDLE_ITEMS_MAX items.
+ * Owns     A writer owns its bytes until bundle_release(). What is read points into the bundle.
+ * Threads  One thread at a time.
+ * Fails    Writing never. Reading stops at what is malformed, whatever the bytes are.
+ */
+#ifndef COMMON_BUS_BUNDLE_H
+#define COMMON_BUS_BUNDLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/str.h"
+#include "common/bus/bus.h"
+
+enum {
+    BUNDLE_ITEMS_MAX = 64,
+    /* An actor keeps a bundle for as long as one of its items waits, so that it bounds what an item
+       may hold. */
+    BUNDLE_BYTES_MAX = 64 * 1024,
+    /* A larger body travels alone: it gains nothing. */
+    BUNDLE_BODY_MAX = 16 * 1024,
+};
+
+struct bundle_item {
+    uint64_t handle;
+    struct str headers, body;
+};
+
+/* Zeroed: empty. */
+struct bundle_writer {
+    char *p;
+    size_t n, capacity;
+    unsigned n_items;
+};
+
+/* Headers that are empty or nothing but blanks are left out, as in bus_publish(). */
+void bundle_add(struct bundle_writer *writer, uint64_t handle, const struct bus_header *headers,
+                size_t n_headers, struct str body);
+/* Bytes that it takes at most. */
+size_t bundle_item_size(const struct bus_header *headers, size_t n_headers, struct str body);
+static inline struct str bundle_bytes(const struct bundle_writer *writer)
+{
+    return (struct str){writer->p, writer->n};
+}
+/* Empties it and keeps its memory. */
+void bundle_clear(struct bundle_writer *writer);
+void bundle_release(struct bundle_writer *writer);
+
+/* The item at the beginning of *rest, which goes on behind it. False: *rest is empty, or malformed
+   from there on. */
+bool bundle_next(struct str *rest, struct bundle_item *out);
+/* How many items it has; 0: it is malformed, or has none or too many. */
+size_t bundle_count(struct str bundle);
+/* Zero-terminated; STR_NONE: the item has none of that name. */
+struct str bundle_header(const struct bundle_item *item, const char *name);
+/* The header at the beginning of *rest, an item's headers at first, which goes on behind it. */
+bool bundle_next_header(struct str *rest, struct bus_header *out);
+
+#endif

@@ -1,0 +1,373 @@
+/* Requests that travel in bundles, and their replies, against a real nats-server. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/bus/bundle.h"
+#include "tests/unit/common/bus/bus_fixture.h"
+
+TestSuite(bus_bundles, .init = start_server, .fini = stop_server);
+
+static const struct bus_header header = {"Request-Id", "r1"};
+static const struct bus_header outcome = {"Outcome", "ok"};
+
+static struct replies replies;
+
+static bool are_up(void)
+{
+    return bus_is_up(clients[0]) && bus_is_up(clients[1]);
+}
+
+/* Clients 0 and 1; the mailbox of the second takes bundles. */
+static struct bus_mailbox *open_both(void)
+{
+    struct bus_mailbox *mailbox;
+
+    (void)open_end(0);
+    mailbox = bus_serve(open_end(1), "v1.thing.get", "thing");
+    bus_serve_bundles(mailbox);
+    bus_open_inbox(clients[0], on_reply, is_always_awaited, &replies);
+    cr_assert(EVENTUALLY(are_up()));
+    pump(); /* the subscriptions leave */
+    /* The two connections are not ordered against each other. */
+    for (bool is_there = false; !is_there;) {
+        struct bus_message *message = NULL;
+
+        cr_assert_eq(bus_request(clients[0], "v1.thing.get.bundle", 0, NULL, 0, STR("no bundle")),
+                     ST_OK);
+        cr_assert_eq(bus_request(clients[0], "v1.thing.get", 0, NULL, 0, STR("")), ST_OK);
+        cr_assert(EVENTUALLY((message = bus_take(mailbox)) != NULL || atomic_load(&replies.n) > 0));
+        is_there = message != NULL;
+        bus_message_free(message);
+        atomic_store(&replies.n, 0);
+    }
+    return mailbox;
+}
+
+static void ask(uint64_t handle, struct str body)
+{
+    cr_assert_eq(bus_request_bundled(clients[0], "v1.thing.get", handle, &header, 1, body), ST_OK);
+}
+
+static void answer(struct bus_message *request, struct str body)
+{
+    cr_assert_eq(bus_reply(clients[1], request, &outcome, 1, body), ST_OK);
+}
+
+static bool have_replied(int n)
+{
+    return atomic_load(&replies.n) == n;
+}
+
+static void free_replies(void)
+{
+    for (int i = 0; i < atomic_load(&replies.n); i++)
+        bus_message_free(replies.message[i]);
+    atomic_store(&replies.n, 0);
+}
+
+/* Where a message came by, so that those of one bundle have it in common. */
+static const char *reply_to(const struct bus_message *message)
+{
+    return bus_message_reply_to(message).p;
+}
+
+Test(bus_bundles, carry_what_one_step_asks_and_what_one_step_answers)
+{
+    struct bus_mailbox *mailbox = open_both();
+    struct bus_message *request[3];
+
+    ask(7, STR("a"));
+    ask(8, STR("b"));
+    ask(9, STR("c"));
+    cr_assert(EVENTUALLY(bus_waiting(mailbox) > 0));
+    cr_assert_eq(bus_waiting(mailbox), 1, "one message");
+    for (int i = 0; i < 3; i++) {
+        request[i] = bus_take(mailbox);
+        cr_assert_not_null(request[i]);
+        cr_assert_eq(bus_waiting(mailbox), (size_t)(2 - i));
+        cr_assert(is(bus_message_header(request[i], "Request-Id"), "r1"));
+        cr_assert_null(bus_message_header(request[i], "Scope").p);
+        cr_assert_str_eq(reply_to(request[i]), reply_to(request[0]));
+    }
+    cr_assert(is(bus_message_body(request[1]), "b"));
+    cr_assert_null(bus_take(mailbox));
+    answer(request[2], STR("C"));
+    answer(request[0], STR("A"));
+    cr_assert(EVENTUALLY(have_replied(2)));
+    cr_assert_eq(replies.handle[0], 9);
+    cr_assert(is(bus_message_body(replies.message[0]), "C"));
+    cr_assert(is(bus_message_header(replies.message[0], "Outcome"), "ok"));
+    cr_assert_eq(replies.handle[1], 7);
+    answer(request[1], STR("B")); /* a step later */
+    cr_assert(EVENTUALLY(have_replied(3)));
+    cr_assert_eq(replies.handle[2], 8);
+    cr_assert(is(bus_message_body(replies.message[2]), "B"));
+    for (int i = 0; i < 3; i++)
+        bus_message_free(request[i]);
+    free_replies();
+    free_clients();
+}
+
+Test(bus_bundles, use_a_reply_subject_again_when_all_of_one_is_answered)
+{
+    struct bus_mailbox *mailbox = open_both();
+    struct bus_message *first = NULL, *next = NULL;
+    char subject[128];
+
+    ask(1, STR(""));
+    cr_assert(EVENTUALLY((first = bus_take(mailbox)) != NULL));
+    (void)snprintf(subject, sizeof(subject), "%s", reply_to(first));
+    cr_assert_not_null(strstr(subject, ".v1.thing.get."), "%s", subject);
+    answer(first, STR(""));
+    answer(first, STR("again")); /* the second is dropped */
+    cr_assert(EVENTUALLY(have_replied(1)));
+    ask(2, STR(""));
+    cr_assert(EVENTUALLY((next = bus_take(mailbox)) != NULL));
+    cr_assert_str_eq(reply_to(next), subject);
+    bus_push(clients[1]);
+    answer(first, STR("late")); /* for a request that the slot does not wait for any more */
+    answer(next, STR("right"));
+    cr_assert(EVENTUALLY(have_replied(2)));
+    cr_assert_eq(replies.handle[1], 2);
+    cr_assert(is(bus_message_body(replies.message[1]), "right"));
+    bus_message_free(first);
+    bus_message_free(next);
+    free_replies();
+    free_clients();
+}
+
+Test(bus_bundles, are_sent_when_full_and_hold_no_large_body)
+{
+    static char large[BUNDLE_BODY_MAX + 1], half[BUNDLE_BODY_MAX];
+    struct bus_mailbox *mailbox = open_both();
+    size_t n = 0;
+    struct bus_message *message;
+
+    for (int i = 0; i < BUNDLE_ITEMS_MAX + 1; i++)
+        ask((uint64_t)i, STR(""));
+    cr_assert(EVENTUALLY(bus_waiting(mailbox) == 2), "by number");
+    for (; (message = bus_take(mailbox)) != NULL; n++)
+        bus_message_free(message);
+    cr_assert_eq(n, BUNDLE_ITEMS_MAX + 1);
+    for (uint64_t i = 100; i < 104; i++)
+        ask(i, (struct str){half, sizeof(half)});
+    cr_assert(EVENTUALLY(bus_waiting(mailbox) == 2), "by bytes");
+    while ((message = bus_take(mailbox)) != NULL)
+        bus_message_free(message);
+    memset(large, 'x', sizeof(large));
+    ask(200, (struct str){large, sizeof(large)});
+    cr_assert(EVENTUALLY((message = bus_take(mailbox)) != NULL));
+    cr_assert(is(bus_message_subject(message), "v1.thing.get"), "alone");
+    cr_assert(str_equal(bus_message_body(message), (struct str){large, sizeof(large)}));
+    bus_message_free(message);
+    free_clients();
+}
+
+enum { LARGE = 512 * 1024, TOO_LARGE = 1024 * 1024 }; /* for the server: its max_payload */
+
+Test(bus_bundles, carry_a_large_reply_alone)
+{
+    const struct str large = {calloc(1, LARGE), LARGE};
+    struct bus_mailbox *mailbox = open_both();
+    struct bus_message *request[2];
+
+    ask(1, STR(""));
+    ask(2, STR(""));
+    cr_assert(EVENTUALLY(bus_waiting(mailbox) > 0));
+    for (int i = 0; i < 2; i++)
+        request[i] = bus_take(mailbox);
+    answer(request[0], STR("small"));
+    answer(request[1], large);
+    cr_assert(EVENTUALLY(have_replied(2)));
+    cr_assert_eq(replies.handle[0], 2, "it has not waited for the others");
+    cr_assert(str_equal(bus_message_body(replies.message[0]), large));
+    cr_assert(is(bus_message_body(replies.message[1]), "small"));
+    for (int i = 0; i < 2; i++)
+        bus_message_free(request[i]);
+    free_replies();
+    free_clients();
+    free((char *)large.p);
+}
+
+Test(bus_bundles, refuse_a_reply_that_the_server_does_not_take)
+{
+    const struct str too_large = {calloc(1, TOO_LARGE), TOO_LARGE};
+    struct bus_mailbox *mailbox = open_both();
+    struct bus_message *request = NULL;
+
+    ask(1, STR(""));
+    cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL));
+    cr_assert_eq(bus_reply(clients[1], request, &outcome, 1, too_large), ST_INTERNAL);
+    answer(request, STR("small"));
+    cr_assert(EVENTUALLY(have_replied(1)));
+    bus_message_free(request);
+    free_replies();
+    free_clients();
+    free((char *)too_large.p);
+}
+
+static void *make_reply(void *request)
+{
+    return bus_reply_new(request, &outcome, 1, STR("from elsewhere"));
+}
+
+Test(bus_bundles, are_answered_with_what_another_thread_makes)
+{
+    struct bus_mailbox *mailbox = open_both();
+    struct bus_message *request[2] = {NULL, NULL};
+    pthread_t thread;
+    void *reply = NULL;
+
+    ask(1, STR(""));
+    ask(2, STR(""));
+    cr_assert(EVENTUALLY((request[0] = bus_take(mailbox)) != NULL));
+    request[1] = bus_take(mailbox);
+    cr_assert_eq(pthread_create(&thread, NULL, make_reply, request[1]), 0);
+    cr_assert_eq(pthread_join(thread, &reply), 0);
+    cr_assert_eq(bus_send(clients[1], reply), ST_OK);
+    cr_assert(EVENTUALLY(have_replied(1)));
+    cr_assert_eq(replies.handle[0], 2);
+    cr_assert(is(bus_message_body(replies.message[0]), "from elsewhere"));
+    for (int i = 0; i < 2; i++)
+        bus_message_free(request[i]);
+    free_replies();
+    free_clients();
+}
+
+/* As a service of the version before. */
+Test(bus_bundles, are_taken_apart_where_nobody_takes_them)
+{
+    struct bus_mailbox *mailbox = bus_serve(open_end(0), "v1.thing.get", "thing");
+    struct bus_message *message = NULL;
+
+    bus_open_inbox(clients[0], on_reply, is_always_awaited, &replies);
+    cr_assert(EVENTUALLY(bus_is_up(clients[0])));
+    pump();
+    ask(1, STR("a"));
+    ask(2, STR("b"));
+    cr_assert(EVENTUALLY(bus_waiting(mailbox) == 2));
+    for (int i = 0; i < 2; i++) {
+        message = bus_take(mailbox);
+        cr_assert(is(bus_message_subject(message), "v1.thing.get"));
+        cr_assert(is(bus_message_header(message, "Request-Id"), "r1"));
+        cr_assert(is(bus_message_body(message), i == 0 ? "a" : "b"));
+        cr_assert_eq(bus_reply(clients[0], message, &outcome, 1, STR("")), ST_OK);
+        bus_message_free(message);
+    }
+    cr_assert(EVENTUALLY(have_replied(2)));
+    cr_assert_eq(replies.kind[0], BUS_REPLY);
+    free_replies();
+    free_clients();
+}
+
+Test(bus_bundles, have_no_responders_where_nobody_takes_the_requests_either)
+{
+    (void)open_end(0);
+    bus_open_inbox(clients[0], on_reply, is_always_awaited, &replies);
+    cr_assert(EVENTUALLY(bus_is_up(clients[0])));
+    ask(1, STR("a"));
+    ask(2, STR("b"));
+    cr_assert(EVENTUALLY(have_replied(2)));
+    cr_assert_eq(replies.kind[0], BUS_NO_RESPONDERS);
+    cr_assert_eq(replies.handle[0] + replies.handle[1], 3);
+    free_clients();
+}
+
+Test(bus_bundles, are_dropped_when_malformed)
+{
+    struct bus_mailbox *mailbox = open_both(); /* has sent some already */
+    struct bus_message *message = NULL;
+
+    cr_assert_eq(bus_request(clients[0], "v1.thing.get.bundle", 0, NULL, 0, STR("\0\0\0")), ST_OK);
+    ask(1, STR("after"));
+    cr_assert(EVENTUALLY((message = bus_take(mailbox)) != NULL));
+    cr_assert(is(bus_message_body(message), "after"));
+    bus_message_free(message);
+    free_clients();
+}
+
+Test(bus_bundles, are_not_delivered_later_when_the_link_is_lost_in_between)
+{
+    struct bus_mailbox *mailbox = open_both();
+
+    nats_server_pause(&server);
+    ask(1, STR("a"));
+    nats_server_kill(&server);
+    cr_assert(EVENTUALLY(!bus_is_up(clients[0])));
+    nats_server_start(&server);
+    cr_assert(EVENTUALLY(are_up()));
+    cr_assert_eq(bus_waiting(mailbox), 0);
+    free_replies();
+    free_clients();
+}
+
+/* Its thread sees the loss before this one sends what it has gathered. */
+Test(bus_bundles, tell_what_never_left)
+{
+    (void)open_both();
+    ask(1, STR("a"));
+    ask(2, STR("b"));
+    nats_server_kill(&server);
+    for (int64_t until_us = clock_mono_us() + 30000000;
+         bus_socket(clients[0]) >= 0 && clock_mono_us() < until_us;)
+        bus_process(clients[0]); /* reads that the server is gone, and sends nothing */
+    cr_assert(EVENTUALLY(have_replied(2)));
+    cr_assert_eq(replies.kind[0], BUS_NO_RESPONDERS);
+    cr_assert_eq(replies.kind[1], BUS_NO_RESPONDERS);
+    cr_assert_eq(bus_request_bundled(clients[0], "v1.thing.get", 3, NULL, 0, STR("")),
+                 ST_UNAVAILABLE);
+    free_clients();
+}
+
+Test(bus_bundles, count_replies_that_find_no_link)
+{
+    struct bus_mailbox *mailbox = open_both();
+    struct bus_message *request = NULL;
+
+    ask(1, STR("a"));
+    cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL));
+    answer(request, STR("A"));
+    nats_server_kill(&server);
+    for (int64_t until_us = clock_mono_us() + 30000000;
+         bus_socket(clients[1]) >= 0 && clock_mono_us() < until_us;)
+        bus_process(clients[1]);
+    cr_assert_eq(bus_lost_replies(clients[1]), 0);
+    cr_assert(EVENTUALLY(bus_lost_replies(clients[1]) == 1));
+    cr_assert_eq(bus_reply(clients[1], request, &outcome, 1, STR("")), ST_UNAVAILABLE);
+    bus_message_free(request);
+    free_replies();
+    free_clients();
+}
+
+TestSuite(bus_bundles_denied, .fini = stop_server);
+
+/* As a server with the permissions of the version before. */
+Test(bus_bundles_denied, are_taken_apart_where_the_server_permits_none)
+{
+    char url[128];
+    struct bus_mailbox *mailbox;
+    struct bus_message *message = NULL;
+
+    nats_server_prepare(&server, "authorization {users: [{user: a, password: b, permissions: {"
+                                 "publish: [\"v1.thing.get\", \"_INBOX_a.>\"], "
+                                 "subscribe: [\"v1.thing.*\", \"_INBOX_a.>\"]}}]}");
+    nats_server_start(&server);
+    (void)snprintf(url, sizeof(url), "nats://a:b@127.0.0.1:%u", server.port);
+    clients[0] =
+        bus_connect(&(struct bus_options){.url = url, .name = "test", .inbox_prefix = "_INBOX_a"});
+    mailbox = bus_serve(clients[0], "v1.thing.get", "thing");
+    bus_open_inbox(clients[0], on_reply, is_always_awaited, &replies);
+    cr_assert(EVENTUALLY(bus_is_up(clients[0])));
+    ask(1, STR("a"));
+    cr_assert(EVENTUALLY((message = bus_take(mailbox)) != NULL));
+    cr_assert(is(bus_message_body(message), "a"));
+    bus_message_free(message);
+    cr_assert_eq(bus_permission_violations(clients[0]), 1);
+    ask(2, STR("b"));
+    cr_assert(EVENTUALLY((message = bus_take(mailbox)) != NULL));
+    cr_assert(is(bus_message_body(message), "b"));
+    bus_message_free(message);
+    cr_assert_eq(bus_permission_violations(clients[0]), 1, "not tried again");
+    free_clients();
+}
