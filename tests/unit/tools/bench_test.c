@@ -1,0 +1,47 @@
+/* What the benchmark makes of its measurements. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Lines as tools/bench.d/measure.sh writes them: three rounds of ours, two of a peer. */
+static const char measured[] = "ours get 64 1 3000 0 3.000 1.0 4.0 gateway=10.0 wrk=5.0 all=20.0\n"
+                               "peer get 64 1 1500 0 3.000 2.0 9.0 server=30.0 wrk=5.0 all=50.0\n"
+                               "peer get 64 2 1500 2 3.000 4.0 7.0 server=10.0 wrk=5.0 all=30.0\n"
+                               "ours get 64 2 9000 0 3.000 1.5 2.0 gateway=20.0 wrk=5.0 all=30.0\n"
+                               "ours get 64 3 6000 1 3.000 9.0 4.0 gateway=90.0 wrk=5.0 all=90.0\n"
+                               "ours ping 1 1 6000 0 3.000 9.0 4.0 gateway=90.0 wrk=5.0 all=90.0\n";
+
+static void expect_table(const char *variables, const char *expected)
+{
+    char command[2048], out[1024] = "";
+    FILE *pipe;
+
+    snprintf(command, sizeof(command),
+             "printf '%s' | awk %s -f tools/bench.d/tables.awk | tr -s ' '", measured, variables);
+    pipe = popen(command, "re");
+    cr_assert_not_null(pipe);
+    out[fread(out, 1, sizeof(out) - 1, pipe)] = '\0';
+    cr_assert_eq(pclose(pipe), 0);
+    cr_expect_str_eq(out, expected);
+}
+
+Test(bench, shows_the_medians_of_the_rounds_and_all_failures)
+{
+    expect_table("-v target=ours -v names='gateway all'", "get 64 2000 1.50 4.00 1 20.0 30.0\n"
+                                                          "ping 1 2000 9.00 4.00 0 90.0 90.0\n");
+}
+
+Test(bench, compares_what_both_were_asked)
+{
+    /* 2000 requests a second to 500; 30 us to 40; p50 1.5 ms to 3, p99 4 to 8. */
+    expect_table("-v target=ours -v other=peer",
+                 "get 64 2000 500 4.00 30.0 40.0 0.75 0.50 0.50 3\n");
+}
+
+Test(bench, wants_a_program_of_a_peer_before_it_starts_anything)
+{
+    int status = system("PEER=/nonexistent BIN_DIR=/nonexistent tools/bench 2>&1 | "
+                        "grep -qx 'bench: /nonexistent has no program run'");
+
+    cr_expect_eq(status, 0);
+}
