@@ -19,23 +19,42 @@ const char *audit_log_outcome(int http_status)
     return http_status < 500 ? "rejected" : "error";
 }
 
-enum {
-    IDS = 1 << AUDIT_LOG_ORGANIZATION_ID | 1 << AUDIT_LOG_REQUEST_ID | 1 << AUDIT_LOG_API_KEY_ID |
-          1 << AUDIT_LOG_CONVERSATION_ID | 1 << AUDIT_LOG_CONTACT_ID,
-};
+enum { NAME_BYTES = 24 /* a guess */ };
+
+static void open_column(struct buf *column, enum audit_log_column which, size_t n,
+                        struct arena *arena)
+{
+    switch (which) {
+    case AUDIT_LOG_CREATED_AT:
+        times_open(column, arena, n);
+        break;
+    case AUDIT_LOG_HTTP_STATUS:
+        smallints_open(column, arena, n);
+        break;
+    case AUDIT_LOG_OPERATION:
+    case AUDIT_LOG_OUTCOME:
+    case AUDIT_LOG_DENIAL_REASON:
+        texts_open(column, arena, n * NAME_BYTES);
+        break;
+    case AUDIT_LOG_ORGANIZATION_ID:
+    case AUDIT_LOG_REQUEST_ID:
+    case AUDIT_LOG_API_KEY_ID:
+    case AUDIT_LOG_CONVERSATION_ID:
+    case AUDIT_LOG_CONTACT_ID:
+    case AUDIT_LOG_COLUMNS:
+        ids_open(column, arena, n);
+        break;
+    }
+}
 
 static void add_id_or_null(struct buf *column, const struct uuid *id)
 {
     ids_add(column, uuid_is_nil(id) ? NULL : id);
 }
 
-/* Names from our own tables: lower case letters, dots and underscores need no quotes. */
 static void add_name_or_null(struct buf *column, const char *name)
 {
-    if (name == NULL)
-        array_add(column, STR_NONE);
-    else
-        array_add_plain(column, str_of(name));
+    texts_add(column, name != NULL ? str_of(name) : STR_NONE);
 }
 
 static void add_value(struct buf *column, enum audit_log_column which,
@@ -47,8 +66,8 @@ static void add_value(struct buf *column, enum audit_log_column which,
     case AUDIT_LOG_ORGANIZATION_ID:
         ids_add(column, &entry->organization_id);
         break;
-    case AUDIT_LOG_CREATED_MS:
-        array_add_int(column, uuid_v7_ms(&entry->request_id));
+    case AUDIT_LOG_CREATED_AT:
+        times_add(column, uuid_v7_ms(&entry->request_id) * 1000);
         break;
     case AUDIT_LOG_REQUEST_ID:
         ids_add(column, &entry->request_id);
@@ -60,7 +79,7 @@ static void add_value(struct buf *column, enum audit_log_column which,
         add_name_or_null(column, operation_name(entry->operation));
         break;
     case AUDIT_LOG_HTTP_STATUS:
-        array_add_int(column, entry->http_status);
+        smallints_add(column, (int16_t)entry->http_status);
         break;
     case AUDIT_LOG_OUTCOME:
         add_name_or_null(column, outcome);
@@ -85,18 +104,14 @@ void audit_log_add(struct db *db, int statement, const struct audit_log_entry *e
     db_param params[AUDIT_LOG_COLUMNS];
 
     for (int which = 0; which < AUDIT_LOG_COLUMNS; which++) {
-        const bool is_ids = (IDS >> which & 1) != 0;
         struct buf column;
 
-        if (is_ids)
-            ids_open(&column, arena, n);
-        else
-            array_open(&column, arena, 2 + n * 24);
+        open_column(&column, (enum audit_log_column)which, n, arena);
         for (size_t i = 0; i < n; i++)
             add_value(&column, (enum audit_log_column)which, &entries[i]);
-        params[which] = is_ids ? binary_close(&column) : array_close(&column);
+        params[which] = binary_close(&column);
     }
-    db_add_binary(db, statement, params, AUDIT_LOG_COLUMNS, IDS);
+    db_add_binary(db, statement, params, AUDIT_LOG_COLUMNS, (1 << AUDIT_LOG_COLUMNS) - 1);
 }
 
 bool audit_log_entry_of(const struct command *command, struct audit_log_entry *out)

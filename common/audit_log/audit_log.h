@@ -35,10 +35,10 @@ struct audit_log_entry {
 };
 
 /* The parameters of a statement that appends entries, $1 first: each is an array with one element
-   an entry. sql/append_entries.sql is the pattern. */
+   an entry, in binary format. sql/append_entries.sql is the pattern. */
 enum audit_log_column {
     AUDIT_LOG_ORGANIZATION_ID, /* uuid[] */
-    AUDIT_LOG_CREATED_MS,      /* bigint[]: the Unix milliseconds in the request id */
+    AUDIT_LOG_CREATED_AT,      /* timestamptz[]: the Unix milliseconds in the request id */
     AUDIT_LOG_REQUEST_ID,      /* uuid[] */
     AUDIT_LOG_API_KEY_ID,      /* uuid[] */
     AUDIT_LOG_OPERATION,       /* text[] */

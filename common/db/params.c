@@ -106,7 +106,9 @@ struct str array_close(struct buf *array)
 /* -- an array in binary format ---------------------------------------------------------------- */
 
 enum {
+    INT2_OID = 21,
     TEXT_OID = 25,
+    TIMESTAMPTZ_OID = 1184,
     UUID_OID = 2950,
     JSONB_OID = 3802,
     NULL_ELEMENT = -1, /* its length */
@@ -207,6 +209,37 @@ void jsons_add(struct buf *jsons, struct str json)
     add_length(jsons, 1 + json.n);
     buf_char(jsons, JSONB_VERSION);
     buf_add(jsons, json);
+}
+
+void smallints_open(struct buf *numbers, struct arena *arena, size_t n)
+{
+    open_elements(numbers, arena, INT2_OID, n * (sizeof(int32_t) + sizeof(int16_t)));
+}
+
+void smallints_add(struct buf *numbers, int16_t number)
+{
+    const uint16_t sent = htobe16((uint16_t)number);
+
+    count_one(numbers);
+    add_length(numbers, sizeof(sent));
+    buf_add(numbers, (struct str){(const char *)&sent, sizeof(sent)});
+}
+
+/* 2000-01-01 in Unix microseconds: where the server counts from. */
+#define EPOCH_US (INT64_C(946684800) * 1000000)
+
+void times_open(struct buf *times, struct arena *arena, size_t n)
+{
+    open_elements(times, arena, TIMESTAMPTZ_OID, n * (sizeof(int32_t) + sizeof(int64_t)));
+}
+
+void times_add(struct buf *times, int64_t us)
+{
+    const uint64_t sent = htobe64((uint64_t)(us - EPOCH_US));
+
+    count_one(times);
+    add_length(times, sizeof(sent));
+    buf_add(times, (struct str){(const char *)&sent, sizeof(sent)});
 }
 
 struct str binary_close(struct buf *elements)

@@ -65,6 +65,12 @@ void texts_add(struct buf *texts, struct str text);
 void jsons_open(struct buf *jsons, struct arena *arena, size_t capacity);
 void jsons_add(struct buf *jsons, struct str json);
 
+/* smallint[] and timestamptz[], of Unix microseconds. */
+void smallints_open(struct buf *numbers, struct arena *arena, size_t n);
+void smallints_add(struct buf *numbers, int16_t number);
+void times_open(struct buf *times, struct arena *arena, size_t n);
+void times_add(struct buf *times, int64_t us);
+
 /* The whole of one; nothing can be added behind. */
 struct str binary_close(struct buf *elements);
 

@@ -117,16 +117,17 @@ enum create_param {
     PARAMETERS
 };
 
-/* The parameters that are arrays of ids. */
-enum {
-    IDS = 1 << PARAM_ORGANIZATION | 1 << PARAM_CONTACT_ID | 1 << PARAM_NEW_ID |
-          1 << PARAM_NEW_CONTACT_ID | 1 << PARAM_EVENT_ID,
-};
+/* All of them are arrays in binary format. */
+enum { BINARY = (1 << PARAMETERS) - 1 };
 
-static bool is_ids(int param)
-{
-    return (IDS >> param & 1) != 0;
-}
+/* What they are arrays of. */
+enum element { ELEMENT_TEXT, ELEMENT_ID, ELEMENT_JSON };
+
+static const enum element elements[PARAMETERS] = {
+    [PARAM_ORGANIZATION] = ELEMENT_ID,   [PARAM_CONTACT_ID] = ELEMENT_ID,
+    [PARAM_ATTRIBUTES] = ELEMENT_JSON,   [PARAM_NEW_ID] = ELEMENT_ID,
+    [PARAM_NEW_CONTACT_ID] = ELEMENT_ID, [PARAM_EVENT_ID] = ELEMENT_ID,
+};
 
 static enum status create_parse(struct command *command, void *service)
 {
@@ -157,13 +158,30 @@ static void add_claims(struct db *db, const db_param params[PARAMETERS])
     };
     enum { N = ARRAY_SIZE(which) };
     db_param claimed[N];
-    uint32_t binary = 0;
 
-    for (int i = 0; i < N; i++) {
+    for (int i = 0; i < N; i++)
         claimed[i] = params[which[i]];
-        binary |= (uint32_t)is_ids(which[i]) << i;
-    }
-    db_add_binary(db, SQL_CLAIM, claimed, N, binary);
+    db_add_binary(db, SQL_CLAIM, claimed, N, BINARY);
+}
+
+static void open_column(struct buf *column, enum element element, struct arena *arena, size_t n)
+{
+    if (element == ELEMENT_ID)
+        ids_open(column, arena, n);
+    else if (element == ELEMENT_JSON)
+        jsons_open(column, arena, n * 256);
+    else
+        texts_open(column, arena, n * 40);
+}
+
+static void add_value(struct buf *column, enum element element, struct str value)
+{
+    if (element == ELEMENT_ID)
+        ids_add_text(column, value);
+    else if (element == ELEMENT_JSON)
+        jsons_add(column, value);
+    else
+        texts_add(column, value);
 }
 
 /* One statement for all of them; each remembers its row. */
@@ -175,10 +193,7 @@ static void ask_group(struct create_command *const *group, size_t n, struct db *
     size_t result;
 
     for (int p = 0; p < PARAMETERS; p++)
-        if (is_ids(p))
-            ids_open(&columns[p], arena, n);
-        else
-            array_open(&columns[p], arena, n * 40);
+        open_column(&columns[p], elements[p], arena, n);
     for (size_t i = 0; i < n; i++) {
         const struct create_command *create = group[i];
         const struct body_from *from = &create->body.from;
@@ -197,15 +212,12 @@ static void ask_group(struct create_command *const *group, size_t n, struct db *
         };
 
         for (int p = 0; p < PARAMETERS; p++)
-            if (is_ids(p))
-                ids_add_text(&columns[p], values[p]);
-            else
-                array_add(&columns[p], values[p]);
+            add_value(&columns[p], elements[p], values[p]);
     }
     for (int p = 0; p < PARAMETERS; p++)
-        params[p] = is_ids(p) ? binary_close(&columns[p]) : array_close(&columns[p]);
+        params[p] = binary_close(&columns[p]);
     add_claims(db, params);
-    result = db_add_binary(db, SQL_CREATE_CONVERSATIONS, params, PARAMETERS, IDS);
+    result = db_add_binary(db, SQL_CREATE_CONVERSATIONS, params, PARAMETERS, BINARY);
     for (size_t i = 0; i < n; i++) {
         group[i]->result = result;
         group[i]->row = i;

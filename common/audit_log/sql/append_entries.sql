@@ -2,9 +2,9 @@
 -- second entry for a request fails, and with it the transaction.
 INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id, operation,
                            http_status, outcome, denial_reason, conversation_id, contact_id)
-SELECT organization_id, 'epoch'::timestamptz + created_ms * interval '1 millisecond', request_id,
-       api_key_id, operation, http_status, outcome, denial_reason, conversation_id, contact_id
-  FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::uuid[], $5::text[],
+SELECT organization_id, created_at, request_id, api_key_id, operation, http_status, outcome,
+       denial_reason, conversation_id, contact_id
+  FROM unnest($1::uuid[], $2::timestamptz[], $3::uuid[], $4::uuid[], $5::text[],
               $6::smallint[], $7::text[], $8::text[], $9::uuid[], $10::uuid[])
-       AS entry (organization_id, created_ms, request_id, api_key_id, operation,
+       AS entry (organization_id, created_at, request_id, api_key_id, operation,
                  http_status, outcome, denial_reason, conversation_id, contact_id)
