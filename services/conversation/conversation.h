@@ -12,8 +12,8 @@
  *          (sql/claim.sql): a transaction that inserts into a unique index waits for another's
  *          uncommitted entry and then fails with all its batch.
  *
- *          Create takes the contact of a conversation FOR KEY SHARE, by the foreign key; none of
- *          the locks above blocks it.
+ *          Create looks its contact up and locks it for nothing but a change of its profile: contacts
+ *          are never deleted (docs/decisions/0020-contacts-stay.md).
  *
  *          The unique keys stay the last word. Claims only keep commands from running into them:
  *          a writer without claims, such as a script, costs retries and breaks nothing.

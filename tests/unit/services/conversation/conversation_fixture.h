@@ -49,6 +49,12 @@ static inline struct db *connect(void)
                                CONVERSATION_SQL_COUNT);
 }
 
+/* No constraint of the database holds this. */
+#define STRAYS                                                                                     \
+    "SELECT count(*) FROM conversation.conversations AS v WHERE contact_id IS NOT NULL AND NOT "   \
+    "EXISTS (SELECT FROM conversation.contacts AS k WHERE k.organization_id = v.organization_id "  \
+    "AND k.id = v.contact_id)"
+
 static inline void start(void)
 {
     arena_init(&arena, 64 << 20);
@@ -61,6 +67,7 @@ static inline void stop(void)
 {
     db_free(db);
     db_free(other_db);
+    cr_expect_eq(postgres_integer(server.url, STRAYS), 0, "conversations without their contacts");
     postgres_server_stop(&server);
     arena_release(&arena);
 }

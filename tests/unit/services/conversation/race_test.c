@@ -261,7 +261,7 @@ Test(race, takes_no_profile_to_a_contact_that_is_being_erased)
                  1);
 }
 
-/* A create takes its contact by the foreign key alone. */
+/* Which does not delete it. */
 Test(race, creates_beside_an_erasing_of_the_contact)
 {
     struct command *const made = run_create(CREATE("e1", USER("u1")));

@@ -44,12 +44,13 @@ Test(role, deletes_nothing_but_messages)
 
 /* -- plans ----------------------------------------------------------------------------------- */
 
-/* Raises when a plan of the prepared statement `planned` reads more than one key's rows. */
+/* Raises when a plan of the prepared statement `planned` reads more than one key's rows. Endpoints are
+   looked at until one wants the event; an organization has few. */
 #define ASSERT_BY_KEY                                                                              \
     "DO $do$ DECLARE line text; before text = ''; BEGIN "                                          \
     "FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) EXECUTE planned%s' LOOP "                            \
     "IF line ~ 'Seq Scan|Bitmap|conversations_of_contact' "                                        \
-    "OR (line ~ 'Index Cond' AND line !~ ' AND ') "                                                \
+    "OR (line ~ 'Index Cond' AND line !~ ' AND ' AND before !~ ' on endpoints') "                  \
     "OR (before ~ 'Index (Only )?Scan' AND line !~ 'Index Cond') THEN "                            \
     "RAISE EXCEPTION 'planned by %% %%', before, line; END IF; before = line; "                    \
     "END LOOP; END $do$"
@@ -77,7 +78,7 @@ static void fill(int n)
         server.url,
         arena_printf(
             &arena,
-            "TRUNCATE conversation.contacts CASCADE;"
+            "TRUNCATE conversation.contacts, conversation.conversations CASCADE;"
             "INSERT INTO conversation.contacts (organization_id, id, external_id, created_at) "
             "SELECT gen_random_uuid(), gen_random_uuid(), 'u', now() FROM generate_series(1, %d);"
             "INSERT INTO conversation.conversations (organization_id, id, external_id, contact_id, "

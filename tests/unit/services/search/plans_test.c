@@ -64,7 +64,7 @@ static void fill(int organizations, int contacts, int conversations)
         server.url,
         arena_printf(
             &arena,
-            "TRUNCATE conversation.contacts CASCADE;"
+            "TRUNCATE conversation.contacts, conversation.conversations CASCADE;"
             "INSERT INTO conversation.contacts (organization_id, id, external_id, created_at) "
             "SELECT md5(o::text)::uuid, md5(c::text)::uuid, 'u' || c, now() "
             "FROM generate_series(1, %d) o, generate_series(1, %d) c;"
