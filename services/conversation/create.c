@@ -307,7 +307,8 @@ static enum status reply_made(struct command *command, const struct create_comma
     replace(&values[CONVERSATION_CONTACT_PHONE], from->phone);
 
     command->outcome = OUTCOME_CREATED;
-    command->notice = SUBJECT_NOTICE_EVENTS;
+    if (db_value_bool(result->rows, result->row, CREATE_CONVERSATIONS_IS_ANNOUNCED))
+        command->notice = SUBJECT_NOTICE_EVENTS;
     return conversation_reply(command, values);
 }
 

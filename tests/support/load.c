@@ -10,6 +10,7 @@
 
 #include "common/base/clock.h"
 #include "tests/support/sql.h"
+#include "tests/support/webhooks.h"
 
 enum { THREADS = 16, RECORDS_MAX = 20000, KEYS = 20, CONTACTS = 50 };
 
@@ -122,6 +123,7 @@ struct load *load_start_at(const char *base, const struct org *org, int per_seco
     load = calloc(1, sizeof(*load));
     cr_assert_not_null(load);
     load->org = *org;
+    webhook_watch(org);
     load->base = base;
     load->pause_us = 1000000LL * THREADS / per_second;
     for (int i = 0; i < THREADS; i++)

@@ -19,6 +19,8 @@ struct webhook {
 /* For one event. */
 void webhook_new(const struct org *org, const char *url, const char *event,
                  struct webhook *webhook);
+/* One that is disabled, and wants every event: where there is none, an event need not be written. */
+void webhook_watch(const struct org *org);
 /* Its entry in the list; a member of it as text, number or "null". */
 const json_t *webhook_shown(const struct org *org, const struct webhook *webhook);
 /* Waits until that many of its deliveries have left the queue. */

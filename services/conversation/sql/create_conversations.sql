@@ -15,86 +15,97 @@
 -- and violates no unique key. A contact that is being erased meanwhile keeps a conversation that
 -- brings no other profile: as if it had been erased a moment later.
 --
--- OFFSET 0 keeps look-ups apart: joined, they may be planned by organization alone.
+-- The contact of a conversation is one that was found, and stays, or is made here: no constraint says so.
+-- An event is written where an endpoint wants it: one that is made later gets none from before.
+--
+-- All is decided in one place, and what is decided is written. OFFSET 0 keeps look-ups apart: joined, they
+-- may be planned by organization alone.
 -- columns: is_deleted is_erased its_contact_id email_owner phone_owner
--- columns: made_at made_attributes conversation.*
-WITH asked AS NOT MATERIALIZED (
-  SELECT *
-    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[],
-                $8::jsonb[], $9::uuid[], $10::uuid[], $11::uuid[],
-                current_setting('conversation.claims', true)::int[])
-         WITH ORDINALITY
-         AS a (organization_id, external_id, contact_external_id, contact_id, name, email, phone,
-               body, new_id, new_contact_id, event_id, claimed, n)
-), found AS MATERIALIZED (
-  SELECT a.organization_id, a.external_id, a.contact_external_id, a.name, a.email, a.phone, a.body,
-         a.new_id, a.new_contact_id, a.event_id, a.claimed, a.n,
-         v.id, v.contact_id, v.created_at, v.updated_at, v.last_message_at, v.channel, v.status,
-         v.custom_attributes, v.message_count, v.deleted_at,
-         k.id AS named_id, k.external_id AS named_external_id, k.name AS named_name,
-         k.email AS named_email, k.phone AS named_phone,
-         (SELECT erased_at FROM conversation.contacts c
-           WHERE c.organization_id = a.organization_id AND c.id = v.contact_id) AS erased_at,
-         CASE WHEN a.email IS DISTINCT FROM k.email THEN
-           (SELECT id FROM conversation.contacts c
-             WHERE c.organization_id = a.organization_id AND c.email = a.email) END AS email_owner,
-         CASE WHEN a.phone IS DISTINCT FROM k.phone THEN
-           (SELECT id FROM conversation.contacts c
-             WHERE c.organization_id = a.organization_id AND c.phone = a.phone) END AS phone_owner,
-         1 + 2 * (k.id IS NULL)::int
-           + 4 * (a.email IS NOT NULL AND a.email IS DISTINCT FROM k.email)::int
-           + 8 * (a.phone IS NOT NULL AND a.phone IS DISTINCT FROM k.phone)::int AS needs,
-         k.id IS NULL OR k.name IS DISTINCT FROM coalesce(a.name, k.name)
-           OR k.email IS DISTINCT FROM coalesce(a.email, k.email)
-           OR k.phone IS DISTINCT FROM coalesce(a.phone, k.phone) AS writes_contact
-    FROM asked a
-    LEFT JOIN LATERAL (
-      SELECT id, contact_id, created_at, updated_at, last_message_at, channel, status,
-             custom_attributes, message_count, deleted_at
-        FROM conversation.conversations
-       WHERE organization_id = a.organization_id AND external_id = a.external_id
-      OFFSET 0) AS v ON true
-    -- The contact that the caller names, whether the conversation is there or not. One that is erased
-    -- has no external id.
-    LEFT JOIN LATERAL (
-      SELECT id, external_id, name, email, phone
-        FROM conversation.contacts
-       WHERE organization_id = a.organization_id AND external_id = a.contact_external_id
-       UNION ALL
-      SELECT id, external_id, name, email, phone
-        FROM conversation.contacts
-       WHERE organization_id = a.organization_id AND id = a.contact_id
-         AND erased_at IS NULL
-      OFFSET 0) AS k ON true
+-- columns: is_announced made_at made_attributes conversation.*
+WITH decided AS MATERIALIZED (
+  SELECT *,
+         CASE WHEN is_made THEN
+           coalesce(jsonb_strip_nulls(body -> 'custom_attributes'), '{}') END AS made_attributes,
+         CASE WHEN is_made THEN
+           (SELECT true FROM webhook.endpoints AS e
+             WHERE e.organization_id = checked.organization_id
+               AND 'conversation.created' = ANY (e.events)
+             LIMIT 1) END AS is_announced
+    FROM (
+      SELECT *,
+             id IS NULL AND (named_id IS NOT NULL OR contact_external_id IS NOT NULL)
+               AND email_owner IS NULL AND phone_owner IS NULL AND claimed & needs = needs
+               AND (named_id IS NULL OR NOT writes_contact
+                    OR (SELECT true FROM conversation.contacts c
+                         WHERE c.organization_id = found.organization_id AND c.id = found.named_id
+                           AND c.erased_at IS NULL
+                           FOR NO KEY UPDATE SKIP LOCKED) IS TRUE) AS is_made
+        FROM (
+          SELECT a.organization_id, a.external_id, a.contact_external_id, a.name, a.email,
+                 a.phone, a.body, a.new_id, a.new_contact_id, a.event_id, a.claimed, a.n,
+                 v.*, k.*,
+                 (SELECT erased_at FROM conversation.contacts c
+                   WHERE c.organization_id = a.organization_id AND c.id = v.contact_id)
+                   AS erased_at,
+                 CASE WHEN a.email IS DISTINCT FROM k.named_email THEN
+                   (SELECT id FROM conversation.contacts c
+                     WHERE c.organization_id = a.organization_id AND c.email = a.email) END
+                   AS email_owner,
+                 CASE WHEN a.phone IS DISTINCT FROM k.named_phone THEN
+                   (SELECT id FROM conversation.contacts c
+                     WHERE c.organization_id = a.organization_id AND c.phone = a.phone) END
+                   AS phone_owner,
+                 1 + 2 * (k.named_id IS NULL)::int
+                   + 4 * (a.email IS NOT NULL AND a.email IS DISTINCT FROM k.named_email)::int
+                   + 8 * (a.phone IS NOT NULL AND a.phone IS DISTINCT FROM k.named_phone)::int
+                   AS needs,
+                 k.named_id IS NULL OR k.named_name IS DISTINCT FROM coalesce(a.name, k.named_name)
+                   OR k.named_email IS DISTINCT FROM coalesce(a.email, k.named_email)
+                   OR k.named_phone IS DISTINCT FROM coalesce(a.phone, k.named_phone)
+                   AS writes_contact
+            FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::text[],
+                        $7::text[], $8::jsonb[], $9::uuid[], $10::uuid[], $11::uuid[],
+                        current_setting('conversation.claims', true)::int[])
+                 WITH ORDINALITY
+                 AS a (organization_id, external_id, contact_external_id, contact_id, name, email,
+                       phone, body, new_id, new_contact_id, event_id, claimed, n)
+            LEFT JOIN LATERAL (
+              SELECT id, contact_id, created_at, updated_at, last_message_at, channel, status,
+                     custom_attributes, message_count, deleted_at
+                FROM conversation.conversations
+               WHERE organization_id = a.organization_id AND external_id = a.external_id
+              OFFSET 0) AS v ON true
+            -- The contact that the caller names, whether the conversation is there or not. One that
+            -- is erased has no external id.
+            LEFT JOIN LATERAL (
+              SELECT id AS named_id, external_id AS named_external_id, name AS named_name,
+                     email AS named_email, phone AS named_phone
+                FROM conversation.contacts
+               WHERE organization_id = a.organization_id AND external_id = a.contact_external_id
+               UNION ALL
+              SELECT id, external_id, name, email, phone
+                FROM conversation.contacts
+               WHERE organization_id = a.organization_id AND id = a.contact_id
+                 AND erased_at IS NULL
+              OFFSET 0) AS k ON true
+          OFFSET 0) AS found
+      OFFSET 0) AS checked
 ), made AS (
   INSERT INTO conversation.conversations (organization_id, id, external_id, contact_id, channel,
                                           status, custom_attributes, created_at, updated_at)
-  SELECT organization_id, new_id, external_id, coalesce(named_id, new_contact_id), 'api', 'active',
-         coalesce(jsonb_strip_nulls(body -> 'custom_attributes'), '{}'), now(), now()
-    FROM found
-   WHERE id IS NULL AND (named_id IS NOT NULL OR contact_external_id IS NOT NULL)
-     AND email_owner IS NULL AND phone_owner IS NULL AND claimed & needs = needs
-     AND (named_id IS NULL OR NOT writes_contact
-          OR (SELECT true FROM conversation.contacts c
-               WHERE c.organization_id = found.organization_id AND c.id = found.named_id
-                 AND c.erased_at IS NULL
-                 FOR NO KEY UPDATE SKIP LOCKED))
-  ON CONFLICT (organization_id, external_id) WHERE external_id IS NOT NULL DO NOTHING
-  RETURNING organization_id, id, contact_id, channel, status, custom_attributes, created_at
-), outcome AS MATERIALIZED (
-  SELECT found.*, made.id AS made_id, made.contact_id AS made_contact_id,
-         made.created_at AS made_at, made.custom_attributes AS made_attributes
-    FROM found
-    LEFT JOIN made ON made.id = found.new_id
+  SELECT organization_id, new_id, external_id, coalesce(named_id, new_contact_id), 'api',
+         'active', made_attributes, now(), now()
+    FROM decided
+   WHERE is_made
 ), written_contact AS (
   INSERT INTO conversation.contacts AS k (organization_id, id, external_id, name, email, phone,
                                           created_at)
-  SELECT organization_id, made_contact_id, contact_external_id, name, email, phone, made_at
-    FROM (
-      SELECT DISTINCT ON (organization_id, made_contact_id) *
-        FROM outcome
-       WHERE made_id IS NOT NULL AND writes_contact
-       ORDER BY organization_id, made_contact_id, n) AS first
+  SELECT DISTINCT ON (organization_id, coalesce(named_id, new_contact_id))
+         organization_id, coalesce(named_id, new_contact_id), contact_external_id, name, email,
+         phone, now()
+    FROM decided
+   WHERE is_made AND writes_contact
+   ORDER BY organization_id, coalesce(named_id, new_contact_id), n
   ON CONFLICT (organization_id, id) DO UPDATE
      SET name = coalesce(excluded.name, k.name), email = coalesce(excluded.email, k.email),
          phone = coalesce(excluded.phone, k.phone)
@@ -102,13 +113,14 @@ WITH asked AS NOT MATERIALIZED (
 ), announced AS (
   INSERT INTO webhook.events (organization_id, id, type, data, created_at)
   SELECT organization_id, event_id, 'conversation.created',
-         jsonb_build_object('id', made_id, 'channel', 'api', 'status', 'active'), made_at
-    FROM outcome
-   WHERE made_id IS NOT NULL
+         jsonb_build_object('id', new_id, 'channel', 'api', 'status', 'active'), now()
+    FROM decided
+   WHERE is_announced
 )
 SELECT deleted_at IS NOT NULL AS is_deleted, erased_at IS NOT NULL AS is_erased,
-       contact_id AS its_contact_id, email_owner, phone_owner,
-       floor(date_part('epoch', made_at))::bigint AS made_at, made_attributes,
+       contact_id AS its_contact_id, email_owner, phone_owner, is_announced,
+       CASE WHEN is_made THEN floor(date_part('epoch', now()))::bigint END AS made_at,
+       made_attributes,
        -- what exists already, with the contact that is named
        id, external_id, floor(date_part('epoch', created_at))::bigint AS created_at,
        floor(date_part('epoch', updated_at))::bigint AS updated_at,
@@ -116,5 +128,5 @@ SELECT deleted_at IS NOT NULL AS is_deleted, erased_at IS NOT NULL AS is_erased,
        channel, status, custom_attributes, message_count,
        named_id AS contact_id, named_external_id AS contact_external_id,
        named_name AS contact_name, named_email AS contact_email, named_phone AS contact_phone
-  FROM outcome
+  FROM decided
  ORDER BY n

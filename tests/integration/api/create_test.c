@@ -6,6 +6,7 @@
 
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
+#include "tests/support/webhooks.h"
 
 TestSuite(create, .init = stack_share);
 
@@ -71,6 +72,7 @@ Test(create, the_same_again_replays_and_writes_nothing)
     struct client_response *first, *again;
 
     org_new(&org);
+    webhook_watch(&org);
     first = api_post(org.full_key, "/conversations", body);
     expect_created(first);
     again = api_post(org.full_key, "/conversations", body);
@@ -252,6 +254,7 @@ Test(create, of_fifty_identical_creates_one_makes_the_conversation)
     struct org org;
 
     org_new(&org);
+    webhook_watch(&org);
     for (int round = 0; round < ROUNDS; round++) {
         int created = 0;
 
@@ -337,6 +340,7 @@ Test(create, a_new_conversation_leaves_an_event_and_a_refused_one_none)
     const char *id;
 
     org_new(&org);
+    webhook_watch(&org);
     id = new_conversation(&org, "e", "c");
     cr_assert_eq(count_rows("webhook.events", &org), 1);
     expect_status(

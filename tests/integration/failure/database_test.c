@@ -12,6 +12,7 @@
 #include "tests/support/measure.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
+#include "tests/support/webhooks.h"
 
 /* The supervisor's lock holds its pid. While it stands still, what has died stays dead. */
 #define SUPERVISOR "../lock"
@@ -298,6 +299,7 @@ Test(database, that_takes_no_entries_has_reads_refused_and_writes_rolled_back,
     size_t n = 0;
 
     org_new(&org);
+    webhook_watch(&org);
     id = new_conversation(&org, "e", "c");
     expect_status(api_get(org.read_key, "/ping"), 200);
     block_audit_log();

@@ -26,7 +26,8 @@ static const struct grant {
     {"conversation", "audit.changes", "INSERT"},
     {"webhook", "audit.changes", "INSERT"},
     {"conversation", "webhook.events", "INSERT"},
-    {"audit", "access.organizations", "SELECT"}, /* the id alone, see below */
+    {"conversation", "webhook.endpoints", "SELECT"}, /* whose, and which events they want */
+    {"audit", "access.organizations", "SELECT"},     /* the id alone, see below */
     {"conversation", "access.organizations", "SELECT"},
     {"webhook", "access.organizations", "SELECT"},
     {"search", "conversation.conversations", "SELECT"},

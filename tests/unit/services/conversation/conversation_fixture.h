@@ -49,6 +49,11 @@ static inline struct db *connect(void)
                                CONVERSATION_SQL_COUNT);
 }
 
+/* An endpoint that wants every event of one of the two organizations. */
+#define ENDPOINT                                                                                   \
+    "INSERT INTO webhook.endpoints (organization_id, id, url, events, signing, secret) "           \
+    "VALUES ('" ORG "', gen_random_uuid(), '', '{ai.handoff,conversation.created}', false, '')"
+
 /* No constraint of the database holds this. */
 #define STRAYS                                                                                     \
     "SELECT count(*) FROM conversation.conversations AS v WHERE contact_id IS NOT NULL AND NOT "   \
@@ -59,6 +64,7 @@ static inline void start(void)
 {
     arena_init(&arena, 64 << 20);
     postgres_server_share(&server, &template);
+    postgres_do(server.url, ENDPOINT);
     db = connect();
     other_db = connect();
 }

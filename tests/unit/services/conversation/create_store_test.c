@@ -32,6 +32,21 @@ Test(create_store, creates_a_conversation_its_contact_and_its_event_once)
                  1);
 }
 
+/* Nobody would hear of it. */
+Test(create_store, writes_no_event_that_no_endpoint_wants)
+{
+    struct command *made =
+        run((struct call){&conversation_create, OTHER, NULL, CREATE("e1", USER("u1"))});
+
+    assert_outcome(made, OUTCOME_CREATED, NULL);
+    cr_assert_null(made->notice);
+    postgres_do(server.url, "UPDATE webhook.endpoints SET events = '{ai.handoff}'");
+    made = run_create(CREATE("e1", USER("u1")));
+    assert_outcome(made, OUTCOME_CREATED, NULL);
+    cr_assert_null(made->notice);
+    cr_assert_eq(count("SELECT count(*) FROM webhook.events"), 0);
+}
+
 Test(create_store, sees_within_one_batch_what_came_before)
 {
     struct command *first, *second, *third;

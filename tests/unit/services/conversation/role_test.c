@@ -40,6 +40,7 @@ Test(role, deletes_nothing_but_messages)
     cr_assert(is_allowed("webhook.events", "INSERT"));
     cr_assert_not(is_allowed("webhook.events", "SELECT"));
     cr_assert_not(is_allowed("webhook.events", "DELETE"));
+    cr_assert_not(is_allowed("webhook.endpoints", "SELECT"), "all of it");
 }
 
 /* -- plans ----------------------------------------------------------------------------------- */
