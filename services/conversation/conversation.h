@@ -13,7 +13,7 @@
  *          uncommitted entry and then fails with all its batch.
  *
  *          Create looks its contact up and locks it for nothing but a change of its profile: contacts
- *          are never deleted (docs/decisions/0020-contacts-stay.md).
+ *          are never deleted (docs/decisions/0022-contacts-stay.md).
  *
  *          The unique keys stay the last word. Claims only keep commands from running into them:
  *          a writer without claims, such as a script, costs retries and breaks nothing.
