@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154,SC2034
 # BENCH_MODE=growth: what a request costs where tables are large against where they are small, measured in
-# turn on two private stacks of 50 organizations each; then what updates leave behind. Takes some ten
-# minutes and 15 GB below build/.
+# turn on two private stacks of 50 organizations each; then what updates leave behind. Takes some
+# twenty minutes and 15 GB below build/.
 #
 #     GROWTH_SIZES       conversations, and audit entries, of both (100000 10000000); 100 of each contact
 #     GROWTH_OPERATIONS  "get search create update audit inbox usage statistics"
@@ -45,10 +45,17 @@ growth_settled() {
 }
 
 growth_fill() {
-  local from=$SECONDS
+  local from=$SECONDS part parts=()
   growth_organizations
-  psql -qX -v ON_ERROR_STOP=1 -v conversations="$1" \
-    -v organizations="{$(paste -sd, "$RUN_DIR/organizations")}" "$DATABASE_URL" -f tools/bench.d/growth.sql
+  for part in conversations entries; do
+    psql -qX -v ON_ERROR_STOP=1 -v part="$part" -v rows="$1" \
+      -v organizations="{$(paste -sd, "$RUN_DIR/organizations")}" "$DATABASE_URL" \
+      -f tools/bench.d/growth.sql &
+    parts+=($!)
+  done
+  for part in "${parts[@]}"; do
+    wait "$part"
+  done
   growth_settled
   query "VACUUM ANALYZE"
   query "CHECKPOINT"

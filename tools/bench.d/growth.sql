@@ -1,6 +1,7 @@
--- Fills a migrated database that has none of it with :conversations conversations, of as many organizations as
--- :'organizations' names, each contact with 100, and as many audit entries. Rows come in the order of their
--- time, organizations and contacts taking turns, through all indexes: as they grow in life.
+-- Fills a migrated database that has none of it: with :rows conversations of the organizations that
+-- :'organizations' names, each contact with 100 (:part is conversations), or with as many audit entries
+-- (entries). Rows come in the order of their time, organizations and contacts taking turns, through all
+-- indexes: as they grow in life.
 SET synchronous_commit = off;
 SET session_replication_role = replica; -- each conversation has its contact: no look at the foreign key
 
@@ -12,15 +13,14 @@ CREATE FUNCTION pg_temp.contact_id(organization uuid, n bigint) RETURNS uuid
 LANGUAGE sql IMMUTABLE
 RETURN pg_temp.id(1700000000000 + n, md5(organization::text || n));
 
-CREATE PROCEDURE pg_temp.fill(organizations uuid[], conversations bigint)
+CREATE PROCEDURE pg_temp.conversations(organizations uuid[], many bigint)
 LANGUAGE plpgsql
 AS $$
 DECLARE
   n constant integer := cardinality(organizations);
-  contacts constant bigint := conversations / n / 100; -- of an organization
-  step constant float8 := 90 * 86400000.0 / conversations; -- milliseconds: 90 days in all
+  contacts constant bigint := many / n / 100; -- of an organization
+  step constant float8 := 90 * 86400000.0 / many; -- milliseconds: 90 days in all
   start constant bigint := (extract(epoch FROM now()) * 1000)::bigint - 91 * 86400000::bigint;
-  ms bigint;
 BEGIN
   FOR c IN 0 .. contacts - 1 BY 1000 LOOP
     INSERT INTO conversation.contacts (organization_id, id, external_id, name, email, created_at)
@@ -29,7 +29,7 @@ BEGIN
       FROM generate_series(c, least(c + 1000, contacts) - 1) AS i, unnest(organizations) AS o;
     COMMIT;
   END LOOP;
-  FOR c IN 0 .. conversations - 1 BY 50000 LOOP
+  FOR c IN 0 .. many - 1 BY 50000 LOOP
     INSERT INTO conversation.conversations (organization_id, id, external_id, contact_id, channel, status,
                                             custom_attributes, created_at, updated_at)
     SELECT o, pg_temp.id((extract(epoch FROM at) * 1000)::bigint, md5(i::text)), 'order-' || i,
@@ -38,20 +38,30 @@ BEGIN
                               'beta', i % 3 = 0, 'region', 'region-' || i % 20, 'score', i % 1000000),
            at, at
       FROM (SELECT i, organizations[1 + i % n] AS o, to_timestamp((start + i * step) / 1000) AS at
-              FROM generate_series(c, least(c + 50000, conversations) - 1) AS i) AS each;
+              FROM generate_series(c, least(c + 50000, many) - 1) AS i) AS each;
     COMMIT;
   END LOOP;
-  FOR c IN 0 .. conversations - 1 BY 10000 LOOP
+END
+$$;
+
+CREATE PROCEDURE pg_temp.entries(organizations uuid[], many bigint)
+LANGUAGE plpgsql
+AS $$
+DECLARE
+  n constant integer := cardinality(organizations);
+  ms bigint;
+BEGIN
+  FOR c IN 0 .. many - 1 BY 10000 LOOP
     ms := (extract(epoch FROM clock_timestamp()) * 1000)::bigint; -- the seal wants entries of now
     INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id, operation, http_status,
                                outcome, conversation_id, contact_id)
     SELECT organizations[1 + i % n], to_timestamp(ms / 1000.0), pg_temp.id(ms, md5('entry ' || i)),
            organizations[1 + i % n], 'conversation.create', 201, 'allowed', gen_random_uuid(),
            gen_random_uuid()
-      FROM generate_series(c, least(c + 10000, conversations) - 1) AS i;
+      FROM generate_series(c, least(c + 10000, many) - 1) AS i;
     COMMIT;
   END LOOP;
 END
 $$;
 
-CALL pg_temp.fill(:'organizations', :conversations);
+CALL pg_temp.:part(:'organizations', :rows);
