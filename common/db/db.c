@@ -393,9 +393,21 @@ bool db_value_bool(const struct db_rows *rows, size_t row, int column)
     return value.n == 1 && value.p[0] == 't';
 }
 
+/* Of 2, 4 or 8 bytes, the first of which is the highest. */
+static int64_t binary_int(struct str value)
+{
+    uint64_t bits = value.n > 0 && (value.p[0] & 0x80) != 0 ? UINT64_MAX : 0;
+
+    for (size_t i = 0; i < value.n; i++)
+        bits = bits << 8 | (unsigned char)value.p[i];
+    return (int64_t)bits;
+}
+
 int64_t db_value_int(const struct db_rows *rows, size_t row, int column)
 {
     struct str value = db_value(rows, row, column);
 
-    return value.p != NULL ? strtoll(value.p, NULL, 10) : 0;
+    if (value.p == NULL)
+        return 0;
+    return PQfformat(result_of(rows), column) == 1 ? binary_int(value) : strtoll(value.p, NULL, 10);
 }

@@ -88,7 +88,9 @@ void db_open_batch(struct db *db, int64_t deadline_us);
 /* Queues a statement and returns its index in the batch. Parameters are copied. After a failure
    nothing is queued. */
 size_t db_add(struct db *db, int statement, const db_param *params, size_t n);
-/* The same; parameters whose bits are set are in binary format: bit 0 is that of the first. */
+/* The same; parameters whose bits are set are in binary format: bit 0 is that of the first. With
+   DB_BINARY_ROWS the values of the rows come in binary format, all of them. */
+#define DB_BINARY_ROWS (UINT32_C(1) << 31)
 size_t db_add_binary(struct db *db, int statement, const db_param *params, size_t n,
                      uint32_t binary);
 MUST_CHECK enum status db_run(struct db *db);
@@ -123,7 +125,9 @@ size_t db_rows_affected(const struct db_rows *rows);
    that is not there (logged). Lives as long as the result. */
 struct str db_value(const struct db_rows *rows, size_t row, int column);
 bool db_value_bool(const struct db_rows *rows, size_t row, int column);
+/* In either format. A time in binary format: microseconds since DB_EPOCH_US. */
 int64_t db_value_int(const struct db_rows *rows, size_t row, int column);
+#define DB_EPOCH_US INT64_C(946684800000000) /* 2000-01-01, in Unix microseconds */
 
 /* SQLSTATE of the batch's failure, "" if none. */
 const char *db_last_sqlstate(const struct db *db);

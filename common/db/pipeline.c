@@ -83,7 +83,7 @@ static bool copy_params(struct pipeline *pipeline, const db_param *params, size_
 
     to = pipeline->text;
     for (size_t i = 0; i < n; i++) {
-        const bool is_binary = (binary >> i & 1) != 0;
+        const bool is_binary = (binary & ~DB_BINARY_ROWS) >> i & 1;
 
         if (!is_binary && params[i].n > 0 && memchr(params[i].p, '\0', params[i].n) != NULL)
             return false;
@@ -114,7 +114,7 @@ void pipeline_send(struct pipeline *pipeline, int statement, const db_param *par
     pipeline->entries =
         grown(pipeline->entries, &pipeline->capacity, pipeline->n + 1, sizeof(*pipeline->entries));
     if (PQsendQueryPrepared(pipeline->link->conn, name, (int)n, pipeline->values, pipeline->lengths,
-                            pipeline->formats, 0)) {
+                            pipeline->formats, (binary & DB_BINARY_ROWS) != 0)) {
         pipeline->entries[pipeline->n++] =
             (struct pipeline_entry){.statement = statement, .bytes_max = pipeline->bytes_max};
     } else {

@@ -15,7 +15,7 @@ struct text_array {
 
 /* Wanted and excluded values, while they are gathered. */
 struct gathered {
-    struct buf created, updated; /* arrays of seconds */
+    struct text_array created, updated; /* of seconds */
     struct text_array channels, external_ids, attributes_without;
     const struct filter *attributes[SEARCH_QUERY_FILTERS_MAX];
     size_t n_attributes;
@@ -127,14 +127,15 @@ static void end_before(struct predicates_interval *interval, int64_t second)
 
 /* A time is compared as clients see it, in whole seconds: later than a second means from the next
    second on. */
-static void narrow_interval(struct predicates_interval *interval, struct buf *without,
+static void narrow_interval(struct predicates_interval *interval, struct text_array *without,
                             const struct filter *filter)
 {
     const int64_t second = bounded(filter->seconds);
 
     switch (filter->op) {
     case OPERATOR_NOT_EQUAL:
-        array_add_int(without, second);
+        array_add_int(&without->array, second);
+        without->n++;
         break;
     case OPERATOR_ABOVE:
         begin_at(interval, second + 1);
@@ -287,8 +288,8 @@ void predicates_make(const struct search_query *query, struct arena *arena, stru
                                              .end = PREDICATES_SECONDS_MAX};
     struct gathered gathered = {0};
 
-    array_open(&gathered.created, arena, 16);
-    array_open(&gathered.updated, arena, 16);
+    array_open(&gathered.created.array, arena, 16);
+    array_open(&gathered.updated.array, arena, 16);
     array_open(&gathered.channels.array, arena, 16);
     array_open(&gathered.external_ids.array, arena, 16);
     array_open(&gathered.attributes_without.array, arena, 16);
@@ -297,8 +298,8 @@ void predicates_make(const struct search_query *query, struct arena *arena, stru
         if (!is_repeated(query, i))
             add_filter(out, &gathered, &query->filters[i], arena);
     }
-    out->created.without = array_close(&gathered.created);
-    out->updated.without = array_close(&gathered.updated);
+    out->created.without = text_array_close(&gathered.created);
+    out->updated.without = text_array_close(&gathered.updated);
     out->channels.without = text_array_close(&gathered.channels);
     out->external_ids.without = text_array_close(&gathered.external_ids);
     merge_attributes(out, &gathered, arena);
@@ -369,11 +370,14 @@ static void set_page(const struct page_token *behind, const struct predicates *p
 
 static void set_filters(const struct predicates *predicates, struct arena *arena, db_param *params)
 {
-    params[STATEMENT_UPDATED_MIN] = integer(arena, predicates->updated.min);
-    params[STATEMENT_UPDATED_END] = integer(arena, predicates->updated.end);
+    if (predicates->updated.min > PREDICATES_SECONDS_MIN)
+        params[STATEMENT_UPDATED_MIN] = integer(arena, predicates->updated.min);
+    if (predicates->updated.end < PREDICATES_SECONDS_MAX)
+        params[STATEMENT_UPDATED_END] = integer(arena, predicates->updated.end);
     params[STATEMENT_CREATED_NOT] = predicates->created.without;
     params[STATEMENT_UPDATED_NOT] = predicates->updated.without;
-    params[STATEMENT_STATUSES] = statuses_text(arena, predicates->statuses);
+    if (predicates->statuses != STATUS_ANY)
+        params[STATEMENT_STATUSES] = statuses_text(arena, predicates->statuses);
     params[STATEMENT_CHANNELS] = set_text(arena, &predicates->channels);
     params[STATEMENT_CHANNELS_NOT] = predicates->channels.without;
     params[STATEMENT_EXTERNAL_IDS] = set_text(arena, &predicates->external_ids);
@@ -390,7 +394,7 @@ void search_statement_make(const struct search_query *query, const struct uuid *
     struct predicates predicates;
 
     predicates_make(query, arena, &predicates);
-    *out = (struct search_statement){.sql = SQL_SEARCH_CONTACT, .n = STATEMENT_OF_CONTACT};
+    *out = (struct search_statement){.sql = SQL_SEARCH_CONTACT};
     out->params[STATEMENT_ORGANIZATION] = id_text(arena, organization_id);
     set_contact(&query->contact, out->params);
     out->params[STATEMENT_CREATED_MIN] = integer(arena, predicates.created.min);
@@ -399,7 +403,6 @@ void search_statement_make(const struct search_query *query, const struct uuid *
     out->params[STATEMENT_ROWS] = integer(arena, query->per_page + 1);
     if (predicates.needs_rows) {
         out->sql = SQL_SEARCH_FILTERED;
-        out->n = STATEMENT_PARAMS;
         set_filters(&predicates, arena, out->params);
     }
 }

@@ -3,8 +3,8 @@
  *
  * What     A filter that is there twice counts once. Filters on the same field are merged, statuses
  *          into one set and times into one interval, in the form in which the statement takes them.
- *          A fixed statement with bound parameters serves every query; one that filters only by
- *          created_at gets a statement that can count on the index alone.
+ *          Fixed statements with bound parameters serve every query; one that filters only by
+ *          created_at gets those that can count on the index alone.
  * Owns     Everything is in the arena.
  * Threads  Any; pure.
  */
@@ -26,7 +26,7 @@
 
 struct predicates_interval {
     int64_t min, end;   /* from the one to before the other */
-    struct str without; /* seconds in it that are left out: an array's text */
+    struct str without; /* seconds in it that are left out: an array's text, or STR_NONE */
 };
 
 struct predicates_set {
@@ -51,8 +51,7 @@ void predicates_make(const struct search_query *query, struct arena *arena, stru
 
 /* -- the statement ----------------------------------------------------------------------------- */
 
-/* As they are numbered in sql/search_filtered.sql; search_contact.sql has the first ones of them.
- */
+/* As they are numbered in sql/search_filtered.sql; found.c picks those of the other two. */
 enum statement_param {
     STATEMENT_ORGANIZATION,
     STATEMENT_CONTACT_ID,
@@ -63,8 +62,7 @@ enum statement_param {
     STATEMENT_BEHIND_ID,
     STATEMENT_ROWS,
     STATEMENT_KNOWN_TOTAL,
-    STATEMENT_OF_CONTACT, /* how many search_contact.sql has */
-    STATEMENT_UPDATED_MIN = STATEMENT_OF_CONTACT,
+    STATEMENT_UPDATED_MIN,
     STATEMENT_UPDATED_END,
     STATEMENT_CREATED_NOT,
     STATEMENT_UPDATED_NOT,
@@ -79,22 +77,9 @@ enum statement_param {
     STATEMENT_PARAMS
 };
 
-/* What comes back. The first row has the total and, unless no contact is meant, the contact; the
-   last one has what all of it cost, in microseconds of a backend; each between them has a
-   conversation, its times in Unix microseconds. */
-enum {
-    STATEMENT_CONVERSATION = SEARCH_CONTACT_CONVERSATION,
-    STATEMENT_TOTAL = SEARCH_CONTACT_TOTAL,
-    STATEMENT_COST_US = STATEMENT_TOTAL,
-};
-_Static_assert((int)SEARCH_FILTERED_CONVERSATION == (int)SEARCH_CONTACT_CONVERSATION &&
-                   (int)SEARCH_FILTERED_TOTAL == (int)SEARCH_CONTACT_TOTAL,
-               "either statement");
-
 struct search_statement {
-    enum search_sql sql;
+    enum search_sql sql; /* SQL_SEARCH_FILTERED, or SQL_SEARCH_CONTACT and the total beside it */
     db_param params[STATEMENT_PARAMS];
-    size_t n;
 };
 
 /* `behind` NULL = the first page. One row more than the page is asked for: if it comes, there is a

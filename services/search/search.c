@@ -8,28 +8,24 @@
 #include "services/search/search.h"
 #include "proto/subject.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "common/base/clock.h"
 #include "common/json/fields.h"
-#include "services/search/predicates.h"
+#include "services/search/found.h"
 
 enum {
     COUNT_MAX = 10000, /* counted again for each page; a larger count goes along with the cursor */
-    COST_US = 20,      /* a unit of a command's cost */
     /* bytes of a conversation, or of the list, beside values that may be long */
     REST_CAPACITY = 768,
-    SECONDS_CAPACITY = 24,
-    FRAME_ROWS = 2, /* of the statement, beside those of the page */
+    NUMBER_CAPACITY = 24,
 };
 
 struct search_state {
     struct search_query query;
     struct str binding;
     struct page_token behind; /* its page is 1, and it has no total, where there is no cursor */
-    size_t found;             /* index of the statement */
+    struct found found;
 };
 
 static enum status search_parse(struct command *command, void *service)
@@ -59,21 +55,24 @@ static void query_page(struct command *command, struct db *db, void *service)
 
     search_statement_make(&state->query, &command->caller.organization_id, behind, command->arena,
                           &statement);
-    state->found = db_add(db, (int)statement.sql, statement.params, statement.n);
+    found_ask(&state->found, db, &statement);
 }
 
-/* The place behind that row. False: its id is malformed. */
-static bool token_behind(const struct search_state *state, const struct db_rows *rows, size_t last,
-                         struct page_token *out)
+/* The place behind that row of the page. */
+static struct page_token token_behind(const struct search_state *state, size_t last)
 {
-    *out = (struct page_token){
-        .created_us = db_value_int(rows, last, STATEMENT_CONVERSATION + CONVERSATION_CREATED_AT),
+    const struct found *const found = &state->found;
+    const bool has_total = state->behind.has_total || found->n_total > COUNT_MAX;
+    struct found_row row;
+
+    found_row_read(found, last, &row);
+    return (struct page_token){
+        .created_us = row.created_us,
+        .id = row.id,
         .page = state->behind.page + 1,
-        .has_total = state->behind.has_total || db_value_int(rows, 0, STATEMENT_TOTAL) > COUNT_MAX,
+        .has_total = has_total,
+        .total = has_total ? (uint64_t)found->n_total : 0,
     };
-    if (out->has_total)
-        out->total = (uint64_t)db_value_int(rows, 0, STATEMENT_TOTAL);
-    return uuid_parse(db_value(rows, last, STATEMENT_CONVERSATION + CONVERSATION_ID), &out->id);
 }
 
 static void add_next(struct buf *out, const struct search *self, const struct search_state *state,
@@ -102,101 +101,113 @@ static void add_pages(struct buf *out, const struct search *self, const struct s
     buf_char(out, '}');
 }
 
-/* Unix microseconds become seconds, rounded down: as a rule, the digits without the last six. */
-static void to_seconds(struct str *value, char text[SECONDS_CAPACITY])
-{
-    int64_t us;
-
-    if (value->n > 6 && value->p[0] != '-') {
-        value->n -= 6;
-    } else if (value->p != NULL) {
-        us = strtoll(value->p, NULL, 10); /* results are terminated */
-        value->p = text;
-        value->n =
-            (size_t)snprintf(text, SECONDS_CAPACITY, "%" PRId64, us / 1000000 - (us % 1000000 < 0));
-    }
-}
-
 /* All of a page are one contact's. */
-static struct str contact_of(const struct db_rows *rows, struct arena *arena)
+static struct str contact_of(const struct found *found, struct arena *arena)
 {
-    struct str values[CONVERSATION_COLUMNS] = {0};
+    struct str values[CONVERSATION_COLUMNS];
+    char id[UUID_TEXT + 1];
     struct buf contact;
 
-    for (int i = CONVERSATION_CONTACT_ID; i < CONVERSATION_COLUMNS; i++)
-        values[i] = db_value(rows, 0, STATEMENT_CONVERSATION + i);
+    memcpy(values, found->contact, sizeof(values));
+    if (found->has_contact) {
+        uuid_format(&found->contact_id, id);
+        values[CONVERSATION_CONTACT_ID] = (struct str){id, UUID_TEXT};
+    }
     buf_init(&contact, arena, REST_CAPACITY);
     conversation_write_contact(&contact, values);
     return buf_str(&contact);
 }
 
-static void add_conversation(struct buf *out, const struct db_rows *rows, size_t row,
+/* The digits, in the room that there is for them. */
+static struct str number_text(int64_t value, char text[NUMBER_CAPACITY])
+{
+    uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    size_t at = NUMBER_CAPACITY;
+
+    do {
+        text[--at] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (value < 0)
+        text[--at] = '-';
+    return (struct str){text + at, NUMBER_CAPACITY - at};
+}
+
+/* Seconds, rounded down. */
+static struct str seconds_text(int64_t us, char text[NUMBER_CAPACITY])
+{
+    return number_text(us / 1000000 - (us % 1000000 < 0), text);
+}
+
+static void add_conversation(struct buf *out, const struct found *found, size_t i,
                              struct str contact)
 {
-    struct str values[CONVERSATION_COLUMNS];
-    char created[SECONDS_CAPACITY], updated[SECONDS_CAPACITY], last[SECONDS_CAPACITY];
+    char id[UUID_TEXT + 1], created[NUMBER_CAPACITY], updated[NUMBER_CAPACITY];
+    char last[NUMBER_CAPACITY], count[NUMBER_CAPACITY];
+    struct found_row row;
 
-    for (int i = 0; i < CONVERSATION_CONTACT_ID; i++)
-        values[i] = db_value(rows, row, STATEMENT_CONVERSATION + i);
-    to_seconds(&values[CONVERSATION_CREATED_AT], created);
-    to_seconds(&values[CONVERSATION_UPDATED_AT], updated);
-    to_seconds(&values[CONVERSATION_LAST_MESSAGE_AT], last);
-    conversation_write_with(out, values, contact);
+    found_row_read(found, i, &row);
+    uuid_format(&row.id, id);
+    conversation_write_with(
+        out,
+        (const struct str[CONVERSATION_COLUMNS]){
+            [CONVERSATION_ID] = {id, UUID_TEXT},
+            [CONVERSATION_EXTERNAL_ID] = row.external_id,
+            [CONVERSATION_CREATED_AT] = seconds_text(row.created_us, created),
+            [CONVERSATION_UPDATED_AT] = seconds_text(row.updated_us, updated),
+            [CONVERSATION_LAST_MESSAGE_AT] =
+                row.has_last_message ? seconds_text(row.last_message_us, last) : STR_NONE,
+            [CONVERSATION_CHANNEL] = row.channel,
+            [CONVERSATION_STATUS] = row.status,
+            [CONVERSATION_CUSTOM_ATTRIBUTES] = row.custom_attributes,
+            [CONVERSATION_MESSAGE_COUNT] = number_text(row.message_count, count),
+        },
+        contact);
 }
 
 /* So that the reply, which may be megabytes, is not moved while it grows. */
-static size_t capacity_for(const struct db_rows *rows, size_t shown, struct str contact)
+static size_t capacity_for(const struct found *found, size_t shown, struct str contact)
 {
     size_t capacity = REST_CAPACITY;
 
-    for (size_t row = 1; row <= shown; row++)
-        capacity += REST_CAPACITY + contact.n +
-                    db_value(rows, row, STATEMENT_CONVERSATION + CONVERSATION_EXTERNAL_ID).n +
-                    db_value(rows, row, STATEMENT_CONVERSATION + CONVERSATION_CUSTOM_ATTRIBUTES).n;
+    for (size_t i = 0; i < shown; i++)
+        capacity += REST_CAPACITY + contact.n + found_row_bytes(found, i);
     return capacity;
-}
-
-static uint32_t cost_of(const struct db_rows *rows)
-{
-    const int64_t units =
-        1 + db_value_int(rows, db_rows_count(rows) - 1, STATEMENT_COST_US) / COST_US;
-
-    return units > 1 && units < UINT32_MAX ? (uint32_t)units : 1;
 }
 
 static enum status search_reply(struct command *command, struct db *db, void *service)
 {
-    const struct search_state *state = command->state;
-    const struct db_rows *rows = db_result(db, state->found);
-    const size_t n = db_rows_count(rows), max = (size_t)state->query.per_page;
-    /* The first row has the total and the contact, the last one the cost. A row more than the page
-       says that there is a next one. */
-    const bool is_last = n <= FRAME_ROWS + max;
-    const size_t shown = is_last ? n - FRAME_ROWS : max;
+    struct search_state *state = command->state;
+    struct found *const found = &state->found;
+    const size_t max = (size_t)state->query.per_page;
     struct buf *out = &command->reply;
-    struct str contact, contact_id;
     struct page_token next;
+    struct str contact;
+    size_t shown;
+    bool is_last;
 
-    if (n < FRAME_ROWS)
+    if (!found_read(found, db))
         return ST_INTERNAL;
-    command->cost = cost_of(rows);
-    contact_id = db_value(rows, 0, STATEMENT_CONVERSATION + CONVERSATION_CONTACT_ID);
-    if ((contact_id.p != NULL && !uuid_parse(contact_id, &command->contact_id)) ||
-        (!is_last && !token_behind(state, rows, shown, &next)))
-        return ST_INTERNAL;
-    contact = contact_of(rows, command->arena);
-    buf_init(out, command->arena, capacity_for(rows, shown, contact));
+    command->cost = found->cost;
+    command->contact_id = found->contact_id;
+    /* A row more than the page says that there is a next one. */
+    is_last = found->n <= max;
+    shown = is_last ? found->n : max;
+    contact = contact_of(found, command->arena);
+    buf_init(out, command->arena, capacity_for(found, shown, contact));
     buf_char(out, '{');
     json_add_text(out, "type", STR("conversation.list"));
     json_add_key(out, "conversations");
     buf_char(out, '[');
-    for (size_t row = 1; row <= shown; row++) {
-        if (row > 1)
+    for (size_t i = 0; i < shown; i++) {
+        if (i > 0)
             buf_char(out, ',');
-        add_conversation(out, rows, row, contact);
+        add_conversation(out, found, i, contact);
     }
     buf_char(out, ']');
-    json_add_integer(out, "total_count", db_value_int(rows, 0, STATEMENT_TOTAL));
+    json_add_integer(out, "total_count", found->n_total);
+    if (!is_last)
+        next = token_behind(state, shown - 1);
     add_pages(out, service, state, is_last ? NULL : &next);
     buf_char(out, '}');
     return ST_OK;

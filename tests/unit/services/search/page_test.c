@@ -291,7 +291,7 @@ Test(search_page, costs_no_more_than_what_it_reads)
     for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
         const uint32_t cost = cost_of_waiting(bodies[i]);
 
-        cr_expect_leq(cost, 1 + 2 * 25 + 25, "%s: %u units", bodies[i], cost);
+        cr_expect_leq(cost, 1 + (500 + 8 * 2 * 25) / 20, "%s: %u units", bodies[i], cost);
     }
 }
 

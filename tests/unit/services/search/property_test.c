@@ -1,5 +1,5 @@
 /* Random searches of random conversations find what a naive model finds. */
-#include "services/search/predicates.h"
+#include "services/search/found.h"
 
 #include <criterion/criterion.h>
 
@@ -21,7 +21,7 @@ struct one {
     const struct model_row *expected[MODEL_ROWS];
     int n, from; /* how many match in all; which of them is the first on the page */
     int contact; /* -1: nobody is meant */
-    size_t index;
+    struct found found;
 };
 
 /* -- the conversations ----------------------------------------------------------------------- */
@@ -182,39 +182,39 @@ static void ask(struct one *one)
         cr_assert(uuid_parse(str_of(arena_printf(&arena, ROW_ID, last->number)), &token.id));
     }
     search_statement_make(&query, &organization, one->from > 0 ? &token : NULL, &arena, &statement);
-    one->index = db_add(db, (int)statement.sql, statement.params, statement.n);
+    found_ask(&one->found, db, &statement);
 }
 
 /* -- what was found -------------------------------------------------------------------------- */
 
-static void assert_row(const struct one *one, const struct db_rows *rows, size_t i)
+static void assert_row(const struct one *one, size_t i)
 {
     const struct model_row *expected = one->expected[one->from + (int)i];
-    const struct str id = db_value(rows, i + 1, STATEMENT_CONVERSATION + CONVERSATION_ID);
+    struct found_row row;
+    char id[UUID_TEXT + 1];
 
-    cr_assert(str_equal(id, str_of(arena_printf(&arena, ROW_ID, expected->number))),
-              "%s: row %zu is %.*s, not %d", one->body, i, STR_ARG(id), expected->number);
-    cr_assert_eq(db_value_int(rows, i + 1, STATEMENT_CONVERSATION + CONVERSATION_CREATED_AT),
-                 expected->created_us);
-    cr_assert_eq(db_value_int(rows, i + 1, STATEMENT_CONVERSATION + CONVERSATION_UPDATED_AT),
-                 expected->updated_us);
+    found_row_read(&one->found, i, &row);
+    uuid_format(&row.id, id);
+    cr_assert_str_eq(id, arena_printf(&arena, ROW_ID, expected->number),
+                     "%s: row %zu is %s, not %d", one->body, i, id, expected->number);
+    cr_assert_eq(row.created_us, expected->created_us);
+    cr_assert_eq(row.updated_us, expected->updated_us);
 }
 
-static void assert_found(const struct one *one)
+static void assert_found(struct one *one)
 {
-    const struct db_rows *rows = db_result(db, one->index);
-    const int64_t total = db_value_int(rows, 0, STATEMENT_TOTAL);
+    struct found *const found = &one->found;
     size_t n = (size_t)(one->n - one->from);
 
     if (n > (size_t)one->per_page + 1)
         n = (size_t)one->per_page + 1;
-    cr_assert_eq(total, one->n, "%s: %d in all, not %d", one->body, (int)total, one->n);
-    cr_assert_eq(db_value(rows, 0, STATEMENT_CONVERSATION + CONVERSATION_CONTACT_ID).p != NULL,
-                 one->contact >= 0, "%s", one->body);
-    cr_assert_eq(db_rows_count(rows), n + 2, "%s: %zu rows, not %zu", one->body,
-                 db_rows_count(rows) - 2, n);
+    cr_assert(found_read(found, db));
+    cr_assert_eq(found->n_total, one->n, "%s: %d in all, not %d", one->body, (int)found->n_total,
+                 one->n);
+    cr_assert_eq(found->has_contact, one->contact >= 0, "%s", one->body);
+    cr_assert_eq(found->n, n, "%s: %zu rows, not %zu", one->body, found->n, n);
     for (size_t i = 0; i < n; i++)
-        assert_row(one, rows, i);
+        assert_row(one, i);
 }
 
 Test(search_property, random_searches_find_what_the_model_finds)

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "services/search/predicates.h"
+#include "services/search/found.h"
 #include "tests/unit/services/search/search_fixture.h"
 
 TestSuite(search_work, .init = start, .fini = stop);
@@ -27,7 +27,7 @@ static void assert_same_plan(const char *body, const char *shorter)
     const struct search_statement a = planned(body), b = planned(shorter);
 
     cr_assert_eq(a.sql, b.sql);
-    for (size_t i = 0; i < a.n; i++)
+    for (size_t i = 0; i < STATEMENT_PARAMS; i++)
         cr_expect(str_equal(a.params[i], b.params[i]), "%s: parameter %zu is %.*s, not %.*s", body,
                   i + 1, STR_ARG(a.params[i]), STR_ARG(b.params[i]));
 }
@@ -129,12 +129,13 @@ static long long cost_ns(pid_t backend, const char *body)
 
     for (int i = 0; i < TRIES; i++) {
         const long long before = used_ns(backend);
-        size_t found;
+        struct found found;
 
         db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
-        found = db_add(db, (int)statement.sql, statement.params, statement.n);
+        found_ask(&found, db, &statement);
         cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
-        cr_assert_eq(db_value_int(db_result(db, found), 0, STATEMENT_TOTAL), ROWS, "%s", body);
+        cr_assert(found_read(&found, db));
+        cr_assert_eq(found.n_total, ROWS, "%s", body);
         cr_assert_eq(db_commit(db), ST_OK);
         if (used_ns(backend) - before < min)
             min = used_ns(backend) - before;
