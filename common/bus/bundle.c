@@ -10,16 +10,20 @@ enum { HANDLE_BYTES = 8, LENGTH_BYTES = 4, HEAD_BYTES = HANDLE_BYTES + 2 * LENGT
 
 /* -- writing --------------------------------------------------------------------------------- */
 
-static bool is_blank(const char *value)
+static struct str trimmed(const char *value)
 {
-    return value[strspn(value, " \t\n\v\f\r")] == '\0';
+    struct str s = str_of(value + strspn(value, " \t\n\v\f\r"));
+
+    while (s.n > 0 && strchr(" \t\n\v\f\r", s.p[s.n - 1]) != NULL)
+        s.n--;
+    return s;
 }
 
 static void reserve(struct bundle_writer *writer, size_t n)
 {
     if (writer->capacity - writer->n >= n)
         return;
-    writer->capacity = (writer->n + n) * 2;
+    writer->capacity = writer->n == 0 ? n : (writer->n + n) * 2;
     writer->p = realloc(writer->p, writer->capacity);
     must(writer->p != NULL);
 }
@@ -58,10 +62,13 @@ void bundle_add(struct bundle_writer *writer, uint64_t handle, const struct bus_
     put(writer, &sent, HANDLE_BYTES);
     writer->n += 2 * (size_t)LENGTH_BYTES;
     for (size_t i = 0; i < n_headers; i++) {
-        if (is_blank(headers[i].value))
+        const struct str value = trimmed(headers[i].value);
+
+        if (value.n == 0)
             continue;
         put(writer, headers[i].name, strlen(headers[i].name) + 1);
-        put(writer, headers[i].value, strlen(headers[i].value) + 1);
+        put(writer, value.p, value.n);
+        put(writer, "", 1);
     }
     put_length(writer->p + begin + HANDLE_BYTES, writer->n - begin - HEAD_BYTES);
     put_length(writer->p + begin + HANDLE_BYTES + LENGTH_BYTES, body.n);
@@ -91,7 +98,8 @@ static size_t length_at(const char *p)
     return be32toh(length);
 }
 
-/* Names and values in turn, each with its zero byte. */
+/* Names and values in turn, each with its zero byte, and nothing that a header of its own could not
+   have. */
 static bool is_sound(struct str headers)
 {
     size_t n_zeros = 0;
@@ -100,8 +108,15 @@ static bool is_sound(struct str headers)
         return true;
     if (headers.p[headers.n - 1] != '\0')
         return false;
-    for (size_t i = 0; i < headers.n; i++)
-        n_zeros += headers.p[i] == '\0';
+    for (size_t i = 0; i < headers.n; i++) {
+        const bool is_end = headers.p[i] == '\0';
+
+        if (headers.p[i] == '\r' || headers.p[i] == '\n')
+            return false;
+        if (is_end && n_zeros % 2 == 0 && (i == 0 || headers.p[i - 1] == '\0'))
+            return false; /* a name without a letter */
+        n_zeros += is_end;
+    }
     return n_zeros % 2 == 0;
 }
 

@@ -26,8 +26,9 @@
 
 enum {
     BUNDLE_ITEMS_MAX = 64,
-    /* An actor keeps a bundle for as long as one of its items waits, so that it bounds what an item
-       may hold. */
+    /* All of a bundle is kept for as long as one of its items is: by an actor where a request waits, by
+       the gateway where a client reads slowly. So this bounds what an item may hold. A reply that
+       travels alone may be larger. */
     BUNDLE_BYTES_MAX = 64 * 1024,
     /* A larger body travels alone: it gains nothing. */
     BUNDLE_BODY_MAX = 16 * 1024,
@@ -45,7 +46,7 @@ struct bundle_writer {
     unsigned n_items;
 };
 
-/* Headers that are empty or nothing but blanks are left out, as in bus_publish(). */
+/* Blanks at the ends of values are left out, and headers without a value, as in bus_publish(). */
 void bundle_add(struct bundle_writer *writer, uint64_t handle, const struct bus_header *headers,
                 size_t n_headers, struct str body);
 /* Bytes that it takes at most. */

@@ -5,8 +5,9 @@
  * step, or before when it is full, with a reply slot of its own. All replies to it come to that slot,
  * whether they come together or not; the slot is free again when each item has had one.
  *
- * A service that knows no bundles does not subscribe to their subject: where the server has nobody for
- * a bundle, its items are sent again, each as a message of its own, which is certain to be the first.
+ * A service of a version without bundles does not subscribe to their subject: where no mailbox takes
+ * a bundle, its items are sent again, each as a message of its own, and none of them can have been run. The
+ * same where the server does not permit the first bundle over a link.
  *
  * The other side answers the items of a bundle as it likes: what it says in one step travels together.
  */
@@ -21,6 +22,13 @@
 #include "common/bus/bus_internal.h"
 
 /* -- bundles of requests ----------------------------------------------------------------------- */
+
+enum {
+    /* At one reply slot, not read yet: each item has one reply, but the server lets more come. */
+    SLOT_MESSAGES = 2 * BUNDLE_ITEMS_MAX,
+    SLOT_BYTES = 32 * 1024 * 1024,
+    KEPT_BYTES = 16 * 1024, /* of a writer's memory, for the next bundle */
+};
 
 static struct bus_bundle_route *route_to(struct bus *bus, const char *subject)
 {
@@ -39,20 +47,6 @@ static struct bus_bundle_route *route_to(struct bus *bus, const char *subject)
     return route;
 }
 
-static struct bus_bundle_slot *open_slot(struct bus *bus, struct bus_bundle_route *route)
-{
-    struct bus_bundle_slot *slot = heap_zeroed(1, sizeof(*slot));
-
-    slot->route = route;
-    must(asprintf(&slot->reply_to, "%s.%s.%" PRIu64, bus->inbox.prefix, route->subject,
-                  bus->inbox.n_opened++) > 0);
-    if (natsConnection_SubscribeSync(&slot->nats, bus->nats, slot->reply_to) == NATS_OK)
-        return slot;
-    free(slot->reply_to); /* the connection ended in between */
-    free(slot);
-    return NULL;
-}
-
 static void close_slot(struct bus_bundle_slot *slot)
 {
     natsSubscription_Destroy(slot->nats); /* unsubscribes, if the connection lives */
@@ -61,18 +55,45 @@ static void close_slot(struct bus_bundle_slot *slot)
     free(slot);
 }
 
+static struct bus_bundle_slot *open_slot(struct bus *bus, struct bus_bundle_route *route)
+{
+    struct bus_bundle_slot *slot = heap_zeroed(1, sizeof(*slot));
+
+    slot->route = route;
+    must(asprintf(&slot->reply_to, "%s.%s.%" PRIu64, bus->inbox.prefix, route->subject,
+                  bus->inbox.n_opened++) > 0);
+    if (natsConnection_SubscribeSync(&slot->nats, bus->nats, slot->reply_to) == NATS_OK &&
+        natsSubscription_SetPendingLimits(slot->nats, SLOT_MESSAGES, SLOT_BYTES) == NATS_OK)
+        return slot;
+    close_slot(slot); /* the connection ended in between */
+    return NULL;
+}
+
+static size_t queued_at(const struct bus_bundle_slot *slot)
+{
+    uint64_t n = 0;
+
+    return natsSubscription_QueuedMsgs(slot->nats, &n) == NATS_OK ? (size_t)n : 0;
+}
+
+/* One with something in it, which nobody asked for, is not used again. */
 static struct bus_bundle_slot *take_slot(struct bus *bus, struct bus_bundle_route *route)
 {
-    struct bus_bundle_slot *slot = route->free;
+    struct bus_bundle_slot *slot;
 
-    if (slot == NULL)
-        return open_slot(bus, route);
-    route->free = slot->next;
-    return slot;
+    while ((slot = route->free) != NULL) {
+        route->free = slot->next;
+        if (queued_at(slot) == 0)
+            return slot;
+        close_slot(slot);
+    }
+    return open_slot(bus, route);
 }
 
 static void give_back(struct bus_bundle_slot *slot)
 {
+    if (slot->sent.capacity > KEPT_BYTES)
+        bundle_release(&slot->sent);
     bundle_clear(&slot->sent);
     slot->n_open = 0;
     slot->next = slot->route->free;
@@ -124,11 +145,23 @@ static natsStatus publish(struct bus *bus, const char *subject, const char *repl
     return s;
 }
 
+/* What was found out about it holds for one link. */
+static void look_at_link(const struct bus *bus, struct bus_bundle_route *route)
+{
+    const unsigned link = atomic_load(&bus->n_changes);
+
+    if (route->link == link)
+        return;
+    route->link = link;
+    route->is_denied = route->is_proven = false;
+}
+
 static void send_waiting(struct bus *bus, struct bus_bundle_route *route)
 {
     struct bus_bundle_slot *slot = bus_can_call(bus) ? take_slot(bus, route) : NULL;
     struct bundle_writer sent;
 
+    look_at_link(bus, route);
     if (slot == NULL ||
         publish(bus, route->bundles, slot->reply_to, bundle_bytes(&route->waiting)) != NATS_OK) {
         keep_unsent(bus, route);
@@ -140,9 +173,26 @@ static void send_waiting(struct bus *bus, struct bus_bundle_route *route)
     sent = slot->sent;
     slot->sent = route->waiting; /* in case there is nobody for it */
     route->waiting = sent;
+    slot->link = route->link;
     slot->n_open = slot->sent.n_items;
     memcpy(slot->handles, route->handles, slot->n_open * sizeof(route->handles[0]));
     listen_at(bus, slot);
+}
+
+static bool is_under_way(const struct bus *bus, const struct bus_bundle_route *route)
+{
+    for (size_t i = 0; i < bus->n_bundle_slots; i++)
+        if (bus->bundle_slots[i]->route == route && bus->bundle_slots[i]->link == route->link)
+            return true;
+    return false;
+}
+
+/* Until it is known that the server permits bundles, one is under way at most: if one is denied, it is
+   that one. */
+static bool may_bundle(const struct bus *bus, struct bus_bundle_route *route)
+{
+    look_at_link(bus, route);
+    return !route->is_denied && (route->is_proven || !is_under_way(bus, route));
 }
 
 enum status bus_request_bundled(struct bus *bus, const char *subject, uint64_t handle,
@@ -150,15 +200,16 @@ enum status bus_request_bundled(struct bus *bus, const char *subject, uint64_t h
 {
     struct bus_bundle_route *route;
 
-    must(bus->inbox.on_reply != NULL);
-    route = route_to(bus, subject);
-    if (body.n > BUNDLE_BODY_MAX || route->is_denied)
-        return bus_request(bus, subject, handle, headers, n_headers, body);
+    const size_t n = bundle_item_size(headers, n_headers, body);
+
+    must(bus->inbox.on_reply != NULL && n_headers <= BUS_HEADERS_MAX && !bus_wipes());
     if (!bus_has_room(bus))
         return ST_UNAVAILABLE;
-    if (route->waiting.n + bundle_item_size(headers, n_headers, body) > BUNDLE_BYTES_MAX &&
-        route->waiting.n_items > 0)
+    route = route_to(bus, subject);
+    if (route->waiting.n_items > 0 && route->waiting.n + n > BUNDLE_BYTES_MAX)
         send_waiting(bus, route);
+    if (body.n > BUNDLE_BODY_MAX || n > BUNDLE_BYTES_MAX || !may_bundle(bus, route))
+        return bus_request(bus, subject, handle, headers, n_headers, body);
     route->handles[route->waiting.n_items] = handle;
     bundle_add(&route->waiting, handle, headers, n_headers, body);
     if (route->waiting.n_items == BUNDLE_ITEMS_MAX)
@@ -168,16 +219,15 @@ enum status bus_request_bundled(struct bus *bus, const char *subject, uint64_t h
 
 /* -- their replies ----------------------------------------------------------------------------- */
 
-/* Nobody has seen any of it. */
-static void send_one_by_one(struct bus *bus, struct bus_bundle_slot *slot)
+/* Takes what a bundle holds, which was delivered to no mailbox. */
+static void send_one_by_one(struct bus *bus, const char *subject, struct bundle_writer *writer)
 {
     const struct bus_inbox *inbox = &bus->inbox;
-    struct bundle_writer sent = slot->sent;
-    struct str rest = bundle_bytes(&sent);
+    struct bundle_writer items = *writer;
+    struct str rest = bundle_bytes(&items);
     struct bundle_item item;
 
-    slot->sent = (struct bundle_writer){.p = NULL};
-    give_back(slot);
+    *writer = (struct bundle_writer){.p = NULL};
     while (bundle_next(&rest, &item)) {
         struct bus_header headers[BUS_HEADERS_MAX];
         struct str left = item.headers;
@@ -187,10 +237,21 @@ static void send_one_by_one(struct bus *bus, struct bus_bundle_slot *slot)
             continue;
         while (n < BUS_HEADERS_MAX && bundle_next_header(&left, &headers[n]))
             n++;
-        if (bus_request(bus, slot->route->subject, item.handle, headers, n, item.body) != ST_OK)
+        if (bus_request(bus, subject, item.handle, headers, n, item.body) != ST_OK)
             inbox->on_reply(inbox->closure, item.handle, BUS_NO_RESPONDERS, NULL);
     }
-    bundle_release(&sent);
+    bundle_release(&items);
+}
+
+static void take_apart(struct bus *bus, size_t at)
+{
+    struct bus_bundle_slot *slot = stop_listening(bus, at);
+    struct bundle_writer sent = slot->sent;
+    const char *subject = slot->route->subject;
+
+    slot->sent = (struct bundle_writer){.p = NULL};
+    give_back(slot);
+    send_one_by_one(bus, subject, &sent);
 }
 
 /* False: the slot waits for no such reply. */
@@ -211,7 +272,7 @@ static void deliver(struct bus *bus, size_t at, natsMsg *msg)
     const struct bus_inbox *inbox = &bus->inbox;
     struct bus_bundle_slot *slot = bus->bundle_slots[at];
     struct bus_message *messages[BUNDLE_ITEMS_MAX];
-    const size_t n = bus_message_open(msg, messages);
+    const size_t n = bus_bundle_open(msg, messages);
     size_t n_settled = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -230,15 +291,16 @@ static bool deliver_next(struct bus *bus, size_t at)
 {
     struct bus_bundle_slot *slot = bus->bundle_slots[at];
     natsMsg *msg = NULL;
-    uint64_t n = 0;
     natsStatus s;
 
     /* Asking an empty subscription costs a formatted error. */
-    if (natsSubscription_QueuedMsgs(slot->nats, &n) != NATS_OK || n == 0)
+    if (queued_at(slot) == 0)
         return false;
     s = natsSubscription_NextMsg(&msg, slot->nats, 0);
+    if ((s == NATS_OK || s == NATS_NO_RESPONDERS) && slot->link == slot->route->link)
+        slot->route->is_proven = true;
     if (s == NATS_NO_RESPONDERS)
-        send_one_by_one(bus, stop_listening(bus, at));
+        take_apart(bus, at);
     else if (s == NATS_OK)
         deliver(bus, at, msg);
     return s == NATS_OK;
@@ -263,35 +325,50 @@ void bus_bundles_deliver_unsent(struct bus *bus)
 
     bus->unsent = (struct bundle_writer){.p = NULL};
     while (bundle_next(&rest, &item))
-        inbox->on_reply(inbox->closure, item.handle, BUS_NO_RESPONDERS, NULL);
+        if (inbox->is_awaited(inbox->closure, item.handle))
+            inbox->on_reply(inbox->closure, item.handle, BUS_NO_RESPONDERS, NULL);
     bundle_release(&unsent);
 }
 
-/* The server's permissions are those of a version without bundles: none of a bundle was passed on. */
+/* The server's users are those of a version without bundles. What was not proven to be permitted is the one
+   that was denied, and was not delivered. Others may have been, and end when their time is over. */
 static void deny(struct bus *bus, struct bus_bundle_route *route)
 {
+    if (!route->is_denied)
+        LOG(LOG_WARNING, "the bus permits no bundles; sending requests one by one",
+            log_str("subject", route->bundles));
     route->is_denied = true;
-    LOG(LOG_WARNING, "the bus permits no bundles; sending requests one by one",
-        log_str("subject", route->bundles));
-    for (size_t i = bus->n_bundle_slots; i-- > 0;)
-        if (bus->bundle_slots[i]->route == route)
-            send_one_by_one(bus, stop_listening(bus, i));
+    for (size_t i = bus->n_bundle_slots; !route->is_proven && i-- > 0;)
+        if (bus->bundle_slots[i]->route == route && bus->bundle_slots[i]->link == route->link)
+            take_apart(bus, i);
+    send_one_by_one(bus, route->subject, &route->waiting);
+}
+
+static void heed(struct bus *bus, const struct bus_denial *denial)
+{
+    for (struct bus_bundle_route *route = bus->routes; route != NULL; route = route->next) {
+        look_at_link(bus, route);
+        if (denial->link == route->link && strcasestr(denial->text, route->bundles) != NULL)
+            deny(bus, route);
+    }
 }
 
 void bus_bundles_heed_denials(struct bus *bus)
 {
-    const uint64_t n = atomic_load(&bus->unpublished);
-    char denied[sizeof(bus->denied)];
+    const uint64_t n_unpublished = atomic_load(&bus->unpublished);
+    struct bus_denial denials[BUS_DENIALS_MAX];
+    size_t n;
 
-    if (n == bus->n_denied_seen)
+    if (n_unpublished == bus->n_denials_seen)
         return;
-    bus->n_denied_seen = n;
+    bus->n_denials_seen = n_unpublished;
     pthread_mutex_lock(&bus->link_lock);
-    memcpy(denied, bus->denied, sizeof(denied));
+    n = bus->n_denials;
+    memcpy(denials, bus->denials, n * sizeof(denials[0]));
+    bus->n_denials = 0;
     pthread_mutex_unlock(&bus->link_lock);
-    for (struct bus_bundle_route *route = bus->routes; route != NULL; route = route->next)
-        if (!route->is_denied && strcasestr(denied, route->bundles) != NULL)
-            deny(bus, route);
+    for (size_t i = 0; i < n; i++)
+        heed(bus, &denials[i]);
 }
 
 static bool is_awaited(const struct bus_inbox *inbox, const struct bus_bundle_slot *slot)
@@ -313,15 +390,13 @@ void bus_bundles_close(struct bus *bus)
 {
     while (bus->n_bundle_slots > 0)
         close_slot(bus->bundle_slots[--bus->n_bundle_slots]);
-    for (struct bus_bundle_route *route = bus->routes; route != NULL; route = route->next) {
-        route->is_denied = false;
+    for (struct bus_bundle_route *route = bus->routes; route != NULL; route = route->next)
         while (route->free != NULL) {
             struct bus_bundle_slot *slot = route->free;
 
             route->free = slot->next;
             close_slot(slot);
         }
-    }
 }
 
 void bus_bundles_release(struct bus *bus)
@@ -344,11 +419,14 @@ void bus_bundles_release(struct bus *bus)
 static void send_replies(struct bus *bus, struct bus_bundle *bundle)
 {
     const struct str bytes = bundle_bytes(&bundle->replies);
+    const unsigned n = bundle->replies.n_items;
 
-    if (bytes.n > 0 && (!bus_can_call(bus) ||
-                        publish(bus, natsMsg_GetReply(bundle->nats), NULL, bytes) != NATS_OK))
-        atomic_fetch_add(&bus->n_lost_replies, bundle->replies.n_items);
-    bundle_clear(&bundle->replies);
+    if (n > 0 && (!bus_can_call(bus) ||
+                  publish(bus, natsMsg_GetReply(bundle->nats), NULL, bytes) != NATS_OK)) {
+        atomic_fetch_add(&bus->n_lost_replies, n);
+        LOG(LOG_WARNING, "could not send replies", log_int("replies", n));
+    }
+    bundle_release(&bundle->replies);
 }
 
 static enum status reply_in_bundle(struct bus *bus, struct bus_message *request,
@@ -368,7 +446,7 @@ static enum status reply_in_bundle(struct bus *bus, struct bus_message *request,
         bus->answering = bundle;
         atomic_fetch_add(&bundle->n_used, 1);
     }
-    if (bundle->replies.n > 0 && bundle->replies.n + n > BUNDLE_BYTES_MAX)
+    if (bundle->replies.n_items == BUNDLE_ITEMS_MAX || bundle->replies.n + n > BUNDLE_BYTES_MAX)
         send_replies(bus, bundle);
     bundle_add(&bundle->replies, request->item.handle, headers, n_headers, body);
     return ST_OK;
@@ -418,7 +496,7 @@ void bus_bundles_send(struct bus *bus)
         bus->answering = bundle->next_answering;
         bundle->is_answering = false;
         send_replies(bus, bundle);
-        bus_bundle_let_go(bundle);
+        bus_bundle_release(bundle);
     }
 }
 

@@ -106,7 +106,8 @@ struct bus_mailbox *bus_serve(struct bus *bus, const char *subject, const char *
 /* Takes bundles of its subject, too, which holds no wildcard: what travelled together comes as messages
    like any other. */
 void bus_serve_bundles(struct bus_mailbox *mailbox);
-/* The oldest waiting message, or NULL. Never blocks. */
+/* The oldest waiting message, or NULL: of those that came in bundles and those that came alone in turn.
+   Never blocks. */
 struct bus_message *bus_take(struct bus_mailbox *mailbox);
 size_t bus_waiting(struct bus_mailbox *mailbox);
 /* No more messages are routed here. Those that wait or are under way can still be taken: keep
@@ -135,6 +136,7 @@ MUST_CHECK enum status bus_publish(struct bus *bus, const char *subject, const c
 MUST_CHECK enum status bus_reply(struct bus *bus, struct bus_message *request,
                                  const struct bus_header *headers, size_t n_headers,
                                  struct str body);
+/* Replies that were to travel together and found no link at the end of their step. Any thread. */
 uint64_t bus_lost_replies(const struct bus *bus);
 
 /* The same in two steps, the first of them on any thread: what bus_message_new() makes is the
@@ -150,7 +152,8 @@ MUST_CHECK enum status bus_send(struct bus *bus, struct bus_message *message);
 
 enum bus_reply_kind { BUS_REPLY, BUS_NO_RESPONDERS };
 
-/* Called on the owner's thread from within bus_process() or bus_wait(); may send further requests.
+/* Called on the owner's thread from within bus_process(), bus_changed() or bus_wait(); may send further
+   requests.
    `message` is the callee's for BUS_REPLY and NULL for BUS_NO_RESPONDERS. */
 typedef void (*bus_reply_fn)(void *closure, uint64_t handle, enum bus_reply_kind kind,
                              struct bus_message *message);

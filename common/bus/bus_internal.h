@@ -36,9 +36,11 @@ struct bus_mailbox {
     bool stopped;
     natsSubscription *nats; /* NULL while there is no connection */
     natsSubscription *nats_bundles;
-    struct bus_message **opened; /* of the latest bundle, those that are not taken yet */
-    size_t n_opened, opened_end;
-    sem_t silent; /* posted once the handler will not be called any more */
+    struct bus_message *
+        *opened; /* of the latest bundle; those from next_opened on are to be taken */
+    size_t next_opened, opened_end;
+    bool single_next; /* what came alone has its turn before the next bundle */
+    sem_t silent;     /* posted once the handler will not be called any more */
 };
 
 /* A message that came alone or is to leave, or one of a bundle. */
@@ -65,6 +67,7 @@ struct bus_bundle_slot {
     natsSubscription *nats;
     char *reply_to;
     struct bundle_writer sent;
+    unsigned link;   /* bus->n_changes when it was sent */
     unsigned n_open; /* requests that lack their reply */
     uint64_t handles[BUNDLE_ITEMS_MAX];
 };
@@ -73,6 +76,8 @@ struct bus_bundle_slot {
 struct bus_bundle_route {
     struct bus_bundle_route *next;
     char *subject, *bundles;
+    unsigned link;  /* bus->n_changes, for which this holds: */
+    bool is_proven; /* a bundle was delivered, or would have been had there been a mailbox */
     bool is_denied; /* the server does not let this user send bundles there */
     struct bus_bundle_slot *free;
     struct bundle_writer waiting; /* for the end of the step */
@@ -99,6 +104,14 @@ struct bus_call {
     bool has_reply;
     struct bus_message *reply; /* NULL with has_reply: no responders */
 };
+
+/* What the server said when it refused what was published, and over which link. */
+struct bus_denial {
+    unsigned link;
+    char text[160];
+};
+
+enum { BUS_DENIALS_MAX = 16 };
 
 struct bus {
     natsOptions *options;
@@ -139,8 +152,9 @@ struct bus {
     struct bundle_writer unsent;  /* the handles alone */
     struct bus_bundle *answering; /* bundles with replies to send */
     atomic_uint_least64_t n_lost_replies;
-    char denied[160];       /* what the server said last of publishing; under `link_lock` */
-    uint64_t n_denied_seen; /* of `unpublished`, by the owner */
+    struct bus_denial denials[BUS_DENIALS_MAX]; /* not heeded yet; under `link_lock` */
+    size_t n_denials;
+    uint64_t n_denials_seen; /* of `unpublished`, by the owner */
 };
 
 /* True on the owner's thread while it is inside nats.c: it flushes at the end of its step anyway,
@@ -169,8 +183,9 @@ void bus_mailbox_free(struct bus_mailbox *mailbox);
 
 struct bus_message *message_of(natsMsg *msg); /* takes it; NULL gives NULL */
 /* Takes a bundle and makes messages of it, BUNDLE_ITEMS_MAX at most; 0: it is malformed, and freed. */
-size_t bus_message_open(natsMsg *msg, struct bus_message **out);
-void bus_bundle_let_go(struct bus_bundle *bundle); /* one less uses it */
+size_t bus_bundle_open(natsMsg *msg, struct bus_message **out);
+void bus_bundle_release(struct bus_bundle *bundle); /* one less uses it */
+bool bus_wipes(void);                               /* see bus_wipe_what_is_freed() */
 void bus_discard(natsMsg *msg); /* frees it, on an owner's thread some time later */
 void bus_defer_frees(void);     /* on an owner's thread, before its first bus_discard() */
 void bus_free_deferred(void);   /* frees what this thread has discarded */

@@ -102,8 +102,14 @@ void bus_metrics_open(void)
 
 static void note_denial(struct bus *bus, const char *text)
 {
+    struct bus_denial *denial;
+
     pthread_mutex_lock(&bus->link_lock);
-    (void)snprintf(bus->denied, sizeof(bus->denied), "%s", text);
+    if (bus->n_denials < BUS_DENIALS_MAX) {
+        denial = &bus->denials[bus->n_denials++];
+        denial->link = atomic_load(&bus->n_changes);
+        (void)snprintf(denial->text, sizeof(denial->text), "%s", text);
+    }
     pthread_mutex_unlock(&bus->link_lock);
     atomic_fetch_add(&bus->unpublished, 1);
 }

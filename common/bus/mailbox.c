@@ -10,6 +10,8 @@
 
 enum { DRAIN_MS = 5000 };
 
+static bool wipes; /* set before there are threads */
+
 static void on_silent(void *closure)
 {
     struct bus_mailbox *mailbox = closure;
@@ -83,8 +85,8 @@ struct bus_mailbox *bus_subscribe(struct bus *bus, const char *subject, const ch
 void bus_mailbox_free(struct bus_mailbox *m)
 {
     sem_destroy(&m->silent);
-    while (m->n_opened < m->opened_end)
-        bus_message_free(m->opened[m->n_opened++]);
+    while (m->next_opened < m->opened_end)
+        bus_message_free(m->opened[m->next_opened++]);
     free(m->opened);
     free(m->subject);
     free(m->bundles);
@@ -99,7 +101,7 @@ struct bus_mailbox *bus_serve(struct bus *bus, const char *subject, const char *
 
 void bus_serve_bundles(struct bus_mailbox *mailbox)
 {
-    must(mailbox->bundles == NULL && mailbox->group != NULL);
+    must(mailbox->bundles == NULL && mailbox->group != NULL && !wipes);
     must(asprintf(&mailbox->bundles, "%s" BUS_BUNDLE_SUFFIX, mailbox->subject) > 0);
     if (mailbox->nats != NULL)
         mailbox->nats_bundles = subscribe(mailbox, mailbox->bundles);
@@ -130,7 +132,7 @@ static size_t queued(natsSubscription *nats)
 
 size_t bus_waiting(struct bus_mailbox *m)
 {
-    return queued(m->nats) + queued(m->nats_bundles) + m->opened_end - m->n_opened;
+    return queued(m->nats) + queued(m->nats_bundles) + m->opened_end - m->next_opened;
 }
 
 static natsMsg *next(natsSubscription *nats)
@@ -143,28 +145,38 @@ static natsMsg *next(natsSubscription *nats)
     return msg;
 }
 
-/* The oldest bundle becomes messages. */
+/* The oldest bundle that is sound becomes messages. */
 static void open_bundle(struct bus_mailbox *m)
 {
-    natsMsg *msg = next(m->nats_bundles);
+    natsMsg *msg;
 
-    if (msg == NULL)
-        return;
     if (m->opened == NULL)
         m->opened = heap_zeroed(BUNDLE_ITEMS_MAX, sizeof(struct bus_message *));
-    m->n_opened = 0;
-    m->opened_end = bus_message_open(msg, m->opened);
-    if (m->opened_end == 0)
-        LOG(LOG_WARNING, "bundle is malformed", log_str("subject", m->bundles));
+    m->next_opened = m->opened_end = 0;
+    while (m->opened_end == 0 && (msg = next(m->nats_bundles)) != NULL)
+        if (natsMsg_GetDataLength(msg) <= BUNDLE_BYTES_MAX)
+            m->opened_end = bus_bundle_open(msg, m->opened);
+        else
+            bus_discard(msg);
 }
 
+static struct bus_message *take_of_bundle(struct bus_mailbox *m)
+{
+    if (m->next_opened == m->opened_end && queued(m->nats_bundles) > 0)
+        open_bundle(m);
+    return m->next_opened < m->opened_end ? m->opened[m->next_opened++] : NULL;
+}
+
+/* A bundle and a message that came alone have turns. */
 struct bus_message *bus_take(struct bus_mailbox *m)
 {
-    if (m->n_opened == m->opened_end)
-        open_bundle(m);
-    if (m->n_opened < m->opened_end)
-        return m->opened[m->n_opened++];
-    return message_of(next(m->nats));
+    const bool is_turn_of_single = m->single_next && m->next_opened == m->opened_end;
+    struct bus_message *message = is_turn_of_single ? message_of(next(m->nats)) : NULL;
+
+    m->single_next = message == NULL;
+    if (message == NULL)
+        message = take_of_bundle(m);
+    return message != NULL ? message : message_of(next(m->nats));
 }
 
 void bus_stop_serving(struct bus_mailbox *mailbox)
@@ -199,13 +211,14 @@ void bus_serve_again(struct bus_mailbox *mailbox)
 
 /* -- bundles that came ------------------------------------------------------------------------- */
 
-size_t bus_message_open(natsMsg *msg, struct bus_message **out)
+size_t bus_bundle_open(natsMsg *msg, struct bus_message **out)
 {
     struct str rest = {natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)};
     const size_t n = bundle_count(rest);
     struct bus_bundle *bundle;
 
     if (n == 0) {
+        LOG(LOG_WARNING, "bundle is malformed", log_str("subject", natsMsg_GetSubject(msg)));
         bus_discard(msg);
         return 0;
     }
@@ -220,7 +233,7 @@ size_t bus_message_open(natsMsg *msg, struct bus_message **out)
     return n;
 }
 
-void bus_bundle_let_go(struct bus_bundle *bundle)
+void bus_bundle_release(struct bus_bundle *bundle)
 {
     if (atomic_fetch_sub(&bundle->n_used, 1) > 1)
         return;
@@ -320,11 +333,14 @@ void bus_free_deferred(void)
     free_deferred(NULL);
 }
 
-static bool wipes; /* set before there are threads */
-
 void bus_wipe_what_is_freed(void)
 {
     wipes = true;
+}
+
+bool bus_wipes(void)
+{
+    return wipes;
 }
 
 void bus_discard(natsMsg *msg)
@@ -346,7 +362,7 @@ void bus_message_free(struct bus_message *message)
     if (message == NULL)
         return;
     if (message->bundle != NULL) {
-        bus_bundle_let_go(message->bundle);
+        bus_bundle_release(message->bundle);
         return;
     }
     bus_discard(message->nats);

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "common/base/ascii.h"
+#include "common/base/log.h"
 #include "common/base/version.h"
 #include "proto/subject.h"
 
@@ -99,6 +100,7 @@ static enum bus_user sender_of(const struct bus_permission *bundle)
 {
     int user = 0;
 
+    must(bundle->senders != 0 && (bundle->senders & (bundle->senders - 1)) == 0);
     while (bundle->senders >> user != 1)
         user++;
     return (enum bus_user)user;
