@@ -175,6 +175,9 @@ static size_t capacity_for(const struct found *found, size_t shown, struct str c
     return capacity;
 }
 
+/* So many bytes of a page cost a unit: its rows were fetched, printed, read and written. */
+enum { PAGE_BYTES_A_UNIT = 2048 };
+
 static enum status search_reply(struct command *command, struct db *db, void *service)
 {
     struct search_state *state = command->state;
@@ -210,6 +213,7 @@ static enum status search_reply(struct command *command, struct db *db, void *se
         next = token_behind(state, shown - 1);
     add_pages(out, service, state, is_last ? NULL : &next);
     buf_char(out, '}');
+    command->cost += (uint32_t)(out->n / PAGE_BYTES_A_UNIT);
     return ST_OK;
 }
 

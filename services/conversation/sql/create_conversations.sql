@@ -27,7 +27,7 @@ WITH decided AS MATERIALIZED (
          CASE WHEN is_made THEN
            coalesce(jsonb_strip_nulls(body -> 'custom_attributes'), '{}') END AS made_attributes,
          CASE WHEN is_made THEN
-           (SELECT true FROM webhook.endpoints AS e
+           (SELECT true FROM webhook.wanted_events AS e
              WHERE e.organization_id = checked.organization_id
                AND 'conversation.created' = ANY (e.events)
              LIMIT 1) END AS is_announced

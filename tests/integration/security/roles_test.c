@@ -26,8 +26,8 @@ static const struct grant {
     {"conversation", "audit.changes", "INSERT"},
     {"webhook", "audit.changes", "INSERT"},
     {"conversation", "webhook.events", "INSERT"},
-    {"conversation", "webhook.endpoints", "SELECT"}, /* whose, and which events they want */
-    {"audit", "access.organizations", "SELECT"},     /* the id alone, see below */
+    {"conversation", "webhook.wanted_events", "SELECT"},
+    {"audit", "access.organizations", "SELECT"}, /* the id alone, see below */
     {"conversation", "access.organizations", "SELECT"},
     {"webhook", "access.organizations", "SELECT"},
     {"search", "conversation.conversations", "SELECT"},
@@ -167,7 +167,10 @@ static int try_relation(PGconn *conn, const char *service, const char *relation,
         state = state_of_attempt(conn, text);
         if (strcmp(state, "42P01") == 0 && !is_there(relation))
             break;
-        cr_expect_str_eq(state, "42501", "%s: %s: %s", service, text, state);
+        /* A view cannot be truncated, whoever asks. */
+        cr_expect(strcmp(state, "42501") == 0 ||
+                      (strcmp(verbs[v], "TRUNCATE") == 0 && strcmp(state, "42809") == 0),
+                  "%s: %s: %s", service, text, state);
         n++;
     }
     return n;

@@ -174,7 +174,31 @@ static bool is_denied_by_now(void)
         ask(handle++, STR("probe"));
     pump();
     bus_message_free(next_of(things));
+    if (atomic_load(&replies.n) > 1)
+        atomic_store(&replies.n, 1);
     return denials() > 0;
+}
+
+/* Another one is delivered alone, and what was running is not delivered again before it. The server may
+   have cut both off to read its users. */
+static bool comes_alone(void)
+{
+    static uint64_t handle = 1000;
+    struct bus_message *message;
+    bool is_alone = false;
+
+    if (bus_is_up(clients[0]) && bus_is_up(clients[1]))
+        ask(handle++, STR("last"));
+    pump();
+    while ((message = next_of(things)) != NULL) {
+        cr_assert_not(is(bus_message_body(message), "running"));
+        is_alone |= is(bus_message_body(message), "last") && message->bundle == NULL;
+        bus_message_free(message);
+    }
+    for (int i = 1; i < atomic_load(&replies.n); i++)
+        bus_message_free(replies.message[i]);
+    atomic_store(&replies.n, 1);
+    return is_alone;
 }
 
 /* The server's users change while a bundle that was permitted is being run. */
@@ -192,8 +216,8 @@ Test(bus_bundle_faults, run_nothing_again_that_may_have_been_delivered)
     write_config(DENYING);
     cr_assert_eq(kill(server.pid, SIGHUP), 0);
     cr_assert(EVENTUALLY(is_denied_by_now()));
-    ask(1000, STR("last"));
-    take_and_free(things, "last", false); /* without "running" before it */
+    cr_assert(EVENTUALLY(comes_alone()));
+    bus_message_free(replies.message[0]);
     bus_message_free(running);
     bus_message_free(proof);
     free_clients();

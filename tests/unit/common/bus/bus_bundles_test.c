@@ -307,30 +307,6 @@ Test(bus_bundles, are_dropped_when_malformed)
     free_clients();
 }
 
-Test(bus_bundles, are_not_delivered_later_when_the_link_is_lost_in_between)
-{
-    struct bus_mailbox *mailbox = open_both();
-
-    struct bus_message *message = NULL;
-
-    nats_server_pause(&server);
-    ask(1, STR("lost"));
-    (void)bus_flush(clients[0]);
-    nats_server_kill(&server);
-    cr_assert(EVENTUALLY(!bus_is_up(clients[0])));
-    nats_server_start(&server);
-    cr_assert(EVENTUALLY(are_up()));
-    cr_assert(EVENTUALLY(
-        bus_request_bundled(clients[0], "v1.thing.get", 2, NULL, 0, STR("later")) == ST_OK));
-    cr_assert(EVENTUALLY((message = bus_take(mailbox)) != NULL || atomic_load(&replies.n) > 0));
-    if (message != NULL)
-        cr_assert(is(bus_message_body(message), "later"), "%.*s of %s",
-                  STR_ARG(bus_message_body(message)), bus_message_subject(message).p);
-    bus_message_free(message);
-    free_replies();
-    free_clients();
-}
-
 /* Its thread sees the loss before this one sends what it has gathered. */
 Test(bus_bundles, tell_what_never_left)
 {

@@ -295,6 +295,20 @@ Test(search_page, costs_no_more_than_what_it_reads)
     }
 }
 
+/* What costs a backend more than EXPENSIVE_COST is to be told so, or it is kept out of the slow lane. */
+Test(search_page, costs_what_large_attributes_take)
+{
+    const uint32_t small = cost_of_waiting(WITH("custom_attributes.a", "=", "1.5"));
+    uint32_t large;
+
+    postgres_do(
+        server.url,
+        "UPDATE conversation.conversations SET custom_attributes = (SELECT "
+        "jsonb_object_agg('k' || n, repeat(md5(n::text), 60)) FROM generate_series(1, 20) n)");
+    large = cost_of_waiting(WITH("custom_attributes.a", "=", "1.5"));
+    cr_expect_gt(large, 3 * small / 2, "%u, and %u with small ones", large, small);
+}
+
 /* -- nobody ---------------------------------------------------------------------------------- */
 
 Test(search_page, is_empty_for_a_contact_that_is_not_known_here)
