@@ -1,5 +1,5 @@
 /*
- * Requests that travel in bundles, and replies to them.
+ * Requests that travel in bundles, and the replies that come to them.
  *
  * What one step requests of a subject gathers in the subject's bundle, which leaves at the end of the
  * step, or before when it is full, with a reply slot of its own. All replies to it come to that slot,
@@ -8,8 +8,6 @@
  * A service of a version without bundles does not subscribe to their subject: where no mailbox takes
  * a bundle, its items are sent again, each as a message of its own, and none of them can have been run. The
  * same where the server does not permit the first bundle over a link.
- *
- * The other side answers the items of a bundle as it likes: what it says in one step travels together.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -131,8 +129,8 @@ static void keep_unsent(struct bus *bus, struct bus_bundle_route *route)
     bus_wake(bus);
 }
 
-static natsStatus publish(struct bus *bus, const char *subject, const char *reply_to,
-                          struct str bytes)
+natsStatus bus_bundle_publish(struct bus *bus, const char *subject, const char *reply_to,
+                              struct str bytes)
 {
     natsStatus s;
 
@@ -162,8 +160,8 @@ static void send_waiting(struct bus *bus, struct bus_bundle_route *route)
     struct bundle_writer sent;
 
     look_at_link(bus, route);
-    if (slot == NULL ||
-        publish(bus, route->bundles, slot->reply_to, bundle_bytes(&route->waiting)) != NATS_OK) {
+    if (slot == NULL || bus_bundle_publish(bus, route->bundles, slot->reply_to,
+                                           bundle_bytes(&route->waiting)) != NATS_OK) {
         keep_unsent(bus, route);
         bundle_clear(&route->waiting);
         if (slot != NULL)
@@ -414,75 +412,6 @@ void bus_bundles_release(struct bus *bus)
     bundle_release(&bus->unsent);
 }
 
-/* -- answering --------------------------------------------------------------------------------- */
-
-static void send_replies(struct bus *bus, struct bus_bundle *bundle)
-{
-    const struct str bytes = bundle_bytes(&bundle->replies);
-    const unsigned n = bundle->replies.n_items;
-
-    if (n > 0 && (!bus_can_call(bus) ||
-                  publish(bus, natsMsg_GetReply(bundle->nats), NULL, bytes) != NATS_OK)) {
-        atomic_fetch_add(&bus->n_lost_replies, n);
-        LOG(LOG_WARNING, "could not send replies", log_int("replies", n));
-    }
-    bundle_release(&bundle->replies);
-}
-
-static enum status reply_in_bundle(struct bus *bus, struct bus_message *request,
-                                   const struct bus_header *headers, size_t n_headers,
-                                   struct str body)
-{
-    struct bus_bundle *bundle = request->bundle;
-    const size_t n = bundle_item_size(headers, n_headers, body);
-
-    if (!bus_has_room(bus))
-        return ST_UNAVAILABLE;
-    if (body.n > BUNDLE_BODY_MAX)
-        return bus_send(bus, bus_reply_new(request, headers, n_headers, body));
-    if (!bundle->is_answering) {
-        bundle->is_answering = true;
-        bundle->next_answering = bus->answering;
-        bus->answering = bundle;
-        atomic_fetch_add(&bundle->n_used, 1);
-    }
-    if (bundle->replies.n_items == BUNDLE_ITEMS_MAX || bundle->replies.n + n > BUNDLE_BYTES_MAX)
-        send_replies(bus, bundle);
-    bundle_add(&bundle->replies, request->item.handle, headers, n_headers, body);
-    return ST_OK;
-}
-
-enum status bus_reply(struct bus *bus, struct bus_message *request,
-                      const struct bus_header *headers, size_t n_headers, struct str body)
-{
-    const struct str reply_to = bus_message_reply_to(request);
-
-    if (reply_to.p == NULL)
-        return ST_OK;
-    if (request->bundle != NULL)
-        return reply_in_bundle(bus, request, headers, n_headers, body);
-    return bus_publish(bus, reply_to.p, NULL, headers, n_headers, body);
-}
-
-struct bus_message *bus_reply_new(const struct bus_message *request,
-                                  const struct bus_header *headers, size_t n_headers,
-                                  struct str body)
-{
-    const struct str reply_to = bus_message_reply_to(request);
-    struct bundle_writer writer = {.p = NULL};
-    struct bus_message *reply;
-
-    if (reply_to.p == NULL)
-        return NULL;
-    if (request->bundle == NULL)
-        return bus_message_new(reply_to.p, headers, n_headers, body);
-    bundle_add(&writer, request->item.handle, headers, n_headers, body);
-    reply = bus_message_new(reply_to.p, NULL, 0, bundle_bytes(&writer));
-    bundle_release(&writer);
-    must(reply != NULL); /* its subject is one that a message came with */
-    return reply;
-}
-
 /* -- at the end of a step ---------------------------------------------------------------------- */
 
 void bus_bundles_send(struct bus *bus)
@@ -490,17 +419,5 @@ void bus_bundles_send(struct bus *bus)
     for (struct bus_bundle_route *route = bus->routes; route != NULL; route = route->next)
         if (route->waiting.n_items > 0)
             send_waiting(bus, route);
-    while (bus->answering != NULL) {
-        struct bus_bundle *bundle = bus->answering;
-
-        bus->answering = bundle->next_answering;
-        bundle->is_answering = false;
-        send_replies(bus, bundle);
-        bus_bundle_release(bundle);
-    }
-}
-
-uint64_t bus_lost_replies(const struct bus *bus)
-{
-    return atomic_load(&bus->n_lost_replies);
+    bus_replies_send(bus);
 }

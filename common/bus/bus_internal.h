@@ -3,10 +3,10 @@
  *
  * bus.c      opening and closing; waiting, reading and writing on the owner's thread
  * link.c     dialing, adopting, letting go, and the callbacks by which nats.c tells of the link
- * mailbox.c  subscriptions and the messages that come from them, alone or in bundles
+ * mailbox.c  subscriptions, the messages that come from them, alone or in bundles, and replies to these
  * request.c  publishing; requests and their replies; requests that block
  * bundle.c   the form of a bundle
- * bundles.c  requests in bundles and replies to them
+ * bundles.c  requests in bundles and the replies that come
  *
  * Threads  The owner's; besides, the dialer, which makes one connection and ends, and those of
  *          nats.c, on which its callbacks run. What these write is atomic, or under `link_lock`.
@@ -185,7 +185,9 @@ struct bus_message *message_of(natsMsg *msg); /* takes it; NULL gives NULL */
 /* Takes a bundle and makes messages of it, BUNDLE_ITEMS_MAX at most; 0: it is malformed, and freed. */
 size_t bus_bundle_open(natsMsg *msg, struct bus_message **out);
 void bus_bundle_release(struct bus_bundle *bundle); /* one less uses it */
-bool bus_wipes(void);                               /* see bus_wipe_what_is_freed() */
+/* What was answered in bundles, at the end of a step. */
+void bus_replies_send(struct bus *bus);
+bool bus_wipes(void);           /* see bus_wipe_what_is_freed() */
 void bus_discard(natsMsg *msg); /* frees it, on an owner's thread some time later */
 void bus_defer_frees(void);     /* on an owner's thread, before its first bus_discard() */
 void bus_free_deferred(void);   /* frees what this thread has discarded */
@@ -198,6 +200,8 @@ void bus_bundles_heed_denials(struct bus *bus);
 void bus_bundles_sweep(struct bus *bus); /* closes slots of requests given up */
 void bus_bundles_close(struct bus *bus); /* all slots: their connection is closed */
 void bus_bundles_release(struct bus *bus);
+natsStatus bus_bundle_publish(struct bus *bus, const char *subject, const char *reply_to,
+                              struct str bytes);
 
 /* request.c; all on the owner's thread */
 bool bus_has_room(const struct bus *bus); /* it can be published now */

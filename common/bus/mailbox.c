@@ -1,4 +1,4 @@
-/* Subscriptions, the messages that come from them, alone or in bundles, and how these are freed. */
+/* Subscriptions, the messages that come from them, alone or in bundles, and how these are freed and answered. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -367,4 +367,90 @@ void bus_message_free(struct bus_message *message)
     }
     bus_discard(message->nats);
     free(message);
+}
+
+/* -- answering --------------------------------------------------------------------------------- */
+
+static void send_replies(struct bus *bus, struct bus_bundle *bundle)
+{
+    const struct str bytes = bundle_bytes(&bundle->replies);
+    const unsigned n = bundle->replies.n_items;
+
+    if (n > 0 && (!bus_can_call(bus) || bus_bundle_publish(bus, natsMsg_GetReply(bundle->nats),
+                                                           NULL, bytes) != NATS_OK)) {
+        atomic_fetch_add(&bus->n_lost_replies, n);
+        LOG(LOG_WARNING, "could not send replies", log_int("replies", n));
+    }
+    bundle_release(&bundle->replies);
+}
+
+static enum status reply_in_bundle(struct bus *bus, struct bus_message *request,
+                                   const struct bus_header *headers, size_t n_headers,
+                                   struct str body)
+{
+    struct bus_bundle *bundle = request->bundle;
+    const size_t n = bundle_item_size(headers, n_headers, body);
+
+    if (!bus_has_room(bus))
+        return ST_UNAVAILABLE;
+    if (body.n > BUNDLE_BODY_MAX)
+        return bus_send(bus, bus_reply_new(request, headers, n_headers, body));
+    if (!bundle->is_answering) {
+        bundle->is_answering = true;
+        bundle->next_answering = bus->answering;
+        bus->answering = bundle;
+        atomic_fetch_add(&bundle->n_used, 1);
+    }
+    if (bundle->replies.n_items == BUNDLE_ITEMS_MAX || bundle->replies.n + n > BUNDLE_BYTES_MAX)
+        send_replies(bus, bundle);
+    bundle_add(&bundle->replies, request->item.handle, headers, n_headers, body);
+    return ST_OK;
+}
+
+enum status bus_reply(struct bus *bus, struct bus_message *request,
+                      const struct bus_header *headers, size_t n_headers, struct str body)
+{
+    const struct str reply_to = bus_message_reply_to(request);
+
+    if (reply_to.p == NULL)
+        return ST_OK;
+    if (request->bundle != NULL)
+        return reply_in_bundle(bus, request, headers, n_headers, body);
+    return bus_publish(bus, reply_to.p, NULL, headers, n_headers, body);
+}
+
+struct bus_message *bus_reply_new(const struct bus_message *request,
+                                  const struct bus_header *headers, size_t n_headers,
+                                  struct str body)
+{
+    const struct str reply_to = bus_message_reply_to(request);
+    struct bundle_writer writer = {.p = NULL};
+    struct bus_message *reply;
+
+    if (reply_to.p == NULL)
+        return NULL;
+    if (request->bundle == NULL)
+        return bus_message_new(reply_to.p, headers, n_headers, body);
+    bundle_add(&writer, request->item.handle, headers, n_headers, body);
+    reply = bus_message_new(reply_to.p, NULL, 0, bundle_bytes(&writer));
+    bundle_release(&writer);
+    must(reply != NULL); /* its subject is one that a message came with */
+    return reply;
+}
+
+void bus_replies_send(struct bus *bus)
+{
+    while (bus->answering != NULL) {
+        struct bus_bundle *bundle = bus->answering;
+
+        bus->answering = bundle->next_answering;
+        bundle->is_answering = false;
+        send_replies(bus, bundle);
+        bus_bundle_release(bundle);
+    }
+}
+
+uint64_t bus_lost_replies(const struct bus *bus)
+{
+    return atomic_load(&bus->n_lost_replies);
 }
