@@ -31,6 +31,15 @@ Test(search_plans, the_role_reads_what_it_searches_and_writes_only_to_the_audit_
     cr_assert_not(is_allowed("webhook.events", "SELECT"));
 }
 
+/* A page and its total are two statements: a conversation that is made, deleted or erased between them is to
+   be seen by both or by neither. */
+Test(search_plans, the_role_sees_one_moment_in_a_transaction)
+{
+    cr_assert(postgres_integer(
+        search_url(),
+        "SELECT (current_setting('transaction_isolation') = 'repeatable read')::int"));
+}
+
 /* -- plans ----------------------------------------------------------------------------------- */
 
 /* Raises where a plan of the prepared statement `planned` does anything but walk along an index by
