@@ -36,11 +36,10 @@ void buf_add(struct buf *buf, struct str s)
     buf->n += s.n;
 }
 
-void buf_int(struct buf *buf, int64_t value)
+struct str int_text(int64_t value, char text[INT_TEXT])
 {
-    char text[20];
-    size_t at = sizeof(text);
     uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    size_t at = INT_TEXT;
 
     do {
         text[--at] = (char)('0' + rest % 10);
@@ -48,7 +47,14 @@ void buf_int(struct buf *buf, int64_t value)
     } while (rest > 0);
     if (value < 0)
         text[--at] = '-';
-    buf_add(buf, (struct str){text + at, sizeof(text) - at});
+    return (struct str){text + at, INT_TEXT - at};
+}
+
+void buf_int(struct buf *buf, int64_t value)
+{
+    char text[INT_TEXT];
+
+    buf_add(buf, int_text(value, text));
 }
 
 void buf_printf(struct buf *buf, const char *format, ...)

@@ -27,6 +27,9 @@ static inline void buf_char(struct buf *buf, char c)
         buf_reserve(buf, 1);
     buf->p[buf->n++] = c;
 }
+/* The digits of a number, at the end of the room for them. */
+#define INT_TEXT 20
+struct str int_text(int64_t value, char text[INT_TEXT]);
 void buf_int(struct buf *buf, int64_t value);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct str buf_str(const struct buf *buf);

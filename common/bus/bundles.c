@@ -67,13 +67,6 @@ static struct bus_bundle_slot *open_slot(struct bus *bus, struct bus_bundle_rout
     return NULL;
 }
 
-static size_t queued_at(const struct bus_bundle_slot *slot)
-{
-    uint64_t n = 0;
-
-    return natsSubscription_QueuedMsgs(slot->nats, &n) == NATS_OK ? (size_t)n : 0;
-}
-
 /* One with something in it, which nobody asked for, is not used again. */
 static struct bus_bundle_slot *take_slot(struct bus *bus, struct bus_bundle_route *route)
 {
@@ -81,7 +74,7 @@ static struct bus_bundle_slot *take_slot(struct bus *bus, struct bus_bundle_rout
 
     while ((slot = route->free) != NULL) {
         route->free = slot->next;
-        if (queued_at(slot) == 0)
+        if (bus_queued(slot->nats) == 0)
             return slot;
         close_slot(slot);
     }
@@ -292,7 +285,7 @@ static bool deliver_next(struct bus *bus, size_t at)
     natsStatus s;
 
     /* Asking an empty subscription costs a formatted error. */
-    if (queued_at(slot) == 0)
+    if (bus_queued(slot->nats) == 0)
         return false;
     s = natsSubscription_NextMsg(&msg, slot->nats, 0);
     if ((s == NATS_OK || s == NATS_NO_RESPONDERS) && slot->link == slot->route->link)

@@ -181,6 +181,7 @@ void bus_mailbox_attach(struct bus_mailbox *mailbox); /* to the present connecti
 void bus_mailbox_detach(struct bus_mailbox *mailbox); /* from one that is closed */
 void bus_mailbox_free(struct bus_mailbox *mailbox);
 
+size_t bus_queued(natsSubscription *nats);    /* how many messages wait there; NULL: none */
 struct bus_message *message_of(natsMsg *msg); /* takes it; NULL gives NULL */
 /* Takes a bundle and makes messages of it, BUNDLE_ITEMS_MAX at most; 0: it is malformed, and freed. */
 size_t bus_bundle_open(natsMsg *msg, struct bus_message **out);

@@ -121,7 +121,7 @@ void bus_listen(struct bus *bus, const char *subject, bus_notice_fn notice, void
     (void)bus_subscribe(bus, subject, NULL, on_notice, notice, closure);
 }
 
-static size_t queued(natsSubscription *nats)
+size_t bus_queued(natsSubscription *nats)
 {
     uint64_t n = 0;
 
@@ -132,7 +132,7 @@ static size_t queued(natsSubscription *nats)
 
 size_t bus_waiting(struct bus_mailbox *m)
 {
-    return queued(m->nats) + queued(m->nats_bundles) + m->opened_end - m->next_opened;
+    return bus_queued(m->nats) + bus_queued(m->nats_bundles) + m->opened_end - m->next_opened;
 }
 
 static natsMsg *next(natsSubscription *nats)
@@ -140,7 +140,7 @@ static natsMsg *next(natsSubscription *nats)
     natsMsg *msg = NULL;
 
     /* Asking an empty subscription costs a formatted error. */
-    if (queued(nats) == 0 || natsSubscription_NextMsg(&msg, nats, 0) != NATS_OK)
+    if (bus_queued(nats) == 0 || natsSubscription_NextMsg(&msg, nats, 0) != NATS_OK)
         return NULL;
     return msg;
 }
@@ -162,7 +162,7 @@ static void open_bundle(struct bus_mailbox *m)
 
 static struct bus_message *take_of_bundle(struct bus_mailbox *m)
 {
-    if (m->next_opened == m->opened_end && queued(m->nats_bundles) > 0)
+    if (m->next_opened == m->opened_end && bus_queued(m->nats_bundles) > 0)
         open_bundle(m);
     return m->next_opened < m->opened_end ? m->opened[m->next_opened++] : NULL;
 }

@@ -225,9 +225,6 @@ void smallints_add(struct buf *numbers, int16_t number)
     buf_add(numbers, (struct str){(const char *)&sent, sizeof(sent)});
 }
 
-/* 2000-01-01 in Unix microseconds: where the server counts from. */
-#define EPOCH_US (INT64_C(946684800) * 1000000)
-
 void times_open(struct buf *times, struct arena *arena, size_t n)
 {
     open_elements(times, arena, TIMESTAMPTZ_OID, n * (sizeof(int32_t) + sizeof(int64_t)));
@@ -235,7 +232,7 @@ void times_open(struct buf *times, struct arena *arena, size_t n)
 
 void times_add(struct buf *times, int64_t us)
 {
-    const uint64_t sent = htobe64((uint64_t)(us - EPOCH_US));
+    const uint64_t sent = htobe64((uint64_t)(us - DB_EPOCH_US));
 
     count_one(times);
     add_length(times, sizeof(sent));

@@ -18,7 +18,6 @@ enum {
     COUNT_MAX = 10000, /* counted again for each page; a larger count goes along with the cursor */
     /* bytes of a conversation, or of the list, beside values that may be long */
     REST_CAPACITY = 768,
-    NUMBER_CAPACITY = 24,
 };
 
 struct search_state {
@@ -118,32 +117,17 @@ static struct str contact_of(const struct found *found, struct arena *arena)
     return buf_str(&contact);
 }
 
-/* The digits, in the room that there is for them. */
-static struct str number_text(int64_t value, char text[NUMBER_CAPACITY])
-{
-    uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
-    size_t at = NUMBER_CAPACITY;
-
-    do {
-        text[--at] = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest > 0);
-    if (value < 0)
-        text[--at] = '-';
-    return (struct str){text + at, NUMBER_CAPACITY - at};
-}
-
 /* Seconds, rounded down. */
-static struct str seconds_text(int64_t us, char text[NUMBER_CAPACITY])
+static struct str seconds_text(int64_t us, char text[INT_TEXT])
 {
-    return number_text(us / 1000000 - (us % 1000000 < 0), text);
+    return int_text(us / 1000000 - (us % 1000000 < 0), text);
 }
 
 static void add_conversation(struct buf *out, const struct found *found, size_t i,
                              struct str contact)
 {
-    char id[UUID_TEXT + 1], created[NUMBER_CAPACITY], updated[NUMBER_CAPACITY];
-    char last[NUMBER_CAPACITY], count[NUMBER_CAPACITY];
+    char id[UUID_TEXT + 1], created[INT_TEXT], updated[INT_TEXT];
+    char last[INT_TEXT], count[INT_TEXT];
     struct found_row row;
 
     found_row_read(found, i, &row);
@@ -160,7 +144,7 @@ static void add_conversation(struct buf *out, const struct found *found, size_t 
             [CONVERSATION_CHANNEL] = row.channel,
             [CONVERSATION_STATUS] = row.status,
             [CONVERSATION_CUSTOM_ATTRIBUTES] = row.custom_attributes,
-            [CONVERSATION_MESSAGE_COUNT] = number_text(row.message_count, count),
+            [CONVERSATION_MESSAGE_COUNT] = int_text(row.message_count, count),
         },
         contact);
 }
