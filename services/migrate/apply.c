@@ -366,6 +366,29 @@ static enum status complete_indexes(struct db_admin *admin)
     return st;
 }
 
+/* -- the audit log's numbers ------------------------------------------------------------------- */
+
+/* Before services append to an audit log that was restored here. */
+static enum status continue_audit_numbers(struct db_admin *admin)
+{
+    struct retry retry = retry_begin();
+    const char *added;
+    enum status st = limit_lock_wait(admin, MIGRATION_LOCK_WAIT);
+
+    if (st != ST_OK)
+        return st;
+    do
+        st = query(admin, SQL_CONTINUE_AUDIT_NUMBERS, NULL, 0);
+    while (retry_may(&retry, admin, st));
+    if (st != ST_OK)
+        return st;
+    added = db_admin_value(admin, 0, CONTINUE_AUDIT_NUMBERS_ADDED);
+    if (added != NULL)
+        LOG(LOG_INFO, "the audit log comes from another server: its numbers go on here",
+            log_str("added", added));
+    return ST_OK;
+}
+
 /* -- all of it --------------------------------------------------------------------------------- */
 
 static enum status lock(struct db_admin *admin, int wait_s)
@@ -405,6 +428,8 @@ enum status apply_all(struct db_admin *admin, const struct apply_options *option
         st = apply_pending(admin, options);
     if (st == ST_OK)
         st = complete_indexes(admin);
+    if (st == ST_OK && options->has_audit_log)
+        st = continue_audit_numbers(admin);
     return st;
 }
 

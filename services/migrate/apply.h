@@ -21,6 +21,7 @@
 #ifndef SERVICES_MIGRATE_APPLY_H
 #define SERVICES_MIGRATE_APPLY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/db/db_admin.h"
@@ -73,7 +74,8 @@ struct apply_options {
     size_t n_migrations;
     const struct database_role *roles;
     size_t n_roles;
-    int lock_wait_s; /* for another program that migrates */
+    int lock_wait_s;    /* for another program that migrates */
+    bool has_audit_log; /* afterwards its numbers go on: audit/0014_numbers_go_on */
 };
 
 MUST_CHECK enum status apply_all(struct db_admin *admin, const struct apply_options *options);

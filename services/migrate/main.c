@@ -82,6 +82,7 @@ static enum status migrate(struct db_admin *admin, const struct migrate_config *
         .roles = roles,
         .n_roles = ARRAY_SIZE(roles),
         .lock_wait_s = (int)config->lock_wait_s,
+        .has_audit_log = true,
     };
 
     return apply_all(admin, &options);

@@ -24,7 +24,6 @@
 
 #define INITDB   "/usr/lib/postgresql/15/bin/initdb"
 #define POSTGRES "/usr/lib/postgresql/15/bin/postgres"
-#define RESETWAL "/usr/lib/postgresql/15/bin/pg_resetwal"
 
 enum { FILE_MAX = 160, START_US = 30 * 1000 * 1000, AWAIT_US = 30 * 1000 * 1000, RETRY_MS = 5 };
 
@@ -130,17 +129,6 @@ void postgres_server_prepare(struct postgres_server *server)
     snprintf(template, sizeof(template), "%s/template", parent);
     have_template(template);
     run_to_its_end((const char *const[]){"/bin/cp", "-aT", template, server->folder, NULL});
-}
-
-/* To the start of a file of commit states (2^20 of them): PostgreSQL makes the file itself then. */
-void postgres_server_raise(struct postgres_server *server, uint64_t last)
-{
-    const uint64_t next = ((last & UINT32_MAX) >> 20) + 1;
-    char epoch[48], number[48];
-
-    snprintf(epoch, sizeof(epoch), "--epoch=%" PRIu64, last >> 32);
-    snprintf(number, sizeof(number), "--next-transaction-id=%" PRIu64, next << 20);
-    run_to_its_end((const char *const[]){RESETWAL, epoch, number, server->folder, NULL});
 }
 
 void postgres_server_start(struct postgres_server *server)

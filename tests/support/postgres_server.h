@@ -27,8 +27,6 @@ struct postgres_server {
 
 /* Makes an empty cluster; only once. */
 void postgres_server_prepare(struct postgres_server *server);
-/* Before it starts: its next transaction has a number above `last`. */
-void postgres_server_raise(struct postgres_server *server, uint64_t last);
 /* Returns when it answers; after a crash it recovers, on its old port. */
 void postgres_server_start(struct postgres_server *server);
 void postgres_server_crash(struct postgres_server *server); /* all its processes, at once */

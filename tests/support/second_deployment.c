@@ -31,15 +31,19 @@ static void restore(const struct second_deployment *deployment)
     run(format(PG "pg_restore --exit-on-error --create -d '%s' %s/backup", server, folder));
 }
 
+/* As before every start of services. */
+static void migrate(const struct second_deployment *deployment)
+{
+    run(format("DATABASE_URL='%s' %s/migrate >/dev/null",
+               second_deployment_database_url(deployment, "postgres"), stack_setting("BIN_DIR")));
+}
+
 void second_deployment_open(struct second_deployment *deployment)
 {
     postgres_server_prepare(&deployment->database);
-    postgres_server_raise(&deployment->database,
-                          (uint64_t)sql_integer("SELECT coalesce(max(last_xid::text::bigint), 0)"
-                                                "  FROM audit.blocks",
-                                                NULL));
     postgres_server_start(&deployment->database);
     restore(deployment);
+    migrate(deployment);
     nats_server_prepare(&deployment->bus, "max_payload: 8MB\n");
     nats_server_start(&deployment->bus);
 }

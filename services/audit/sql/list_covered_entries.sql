@@ -55,7 +55,8 @@ SELECT page.request_id,
                           WHERE other.number = page.number
                             AND other.request_id = page.request_id)
             ELSE false END AS is_known,
-       coalesce(page.xid >= pg_snapshot_xmax(pg_current_snapshot()), false) AS is_ahead
+       coalesce(page.xid >= (SELECT audit.number_of(pg_snapshot_xmax(pg_current_snapshot()))),
+                false) AS is_ahead
   FROM page
   LEFT JOIN named ON named.number = page.number AND named.request_id = page.request_id
                  AND named.created_at = page.created_at

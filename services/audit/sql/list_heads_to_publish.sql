@@ -2,16 +2,16 @@
 -- sealing, and the number of the last head that was published.
 --   $1 rows at most   $2 $3 behind this place: transaction and organization
 -- Blocks are asked for in the order of their index, which leaves the planner no other. Blocks
--- beyond the horizon are not of this cluster.
+-- beyond the horizon are of another server.
 -- columns: organization_id head.* published
 WITH grown AS (
   SELECT DISTINCT organization_id
     FROM (SELECT organization_id
             FROM audit.blocks
            WHERE last_xid >= coalesce((SELECT last_xid FROM audit.heads
-                                        WHERE last_xid < pg_snapshot_xmin(pg_current_snapshot())
+                                        WHERE last_xid < (SELECT audit.horizon())
                                         ORDER BY last_xid DESC LIMIT 1), '0'::xid8)
-             AND last_xid < pg_snapshot_xmin(pg_current_snapshot())
+             AND last_xid < (SELECT audit.horizon())
            ORDER BY last_xid, organization_id, number
           OFFSET 0) AS since
 )

@@ -30,7 +30,7 @@ SELECT place.number,
        horizon.xid AS horizon,
        coalesce((SELECT true FROM audit.blocks WHERE last_xid >= horizon.xid
                   ORDER BY last_xid, organization_id, number LIMIT 1), false) AS is_ahead
-  FROM (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS xid OFFSET 0) AS horizon
+  FROM (SELECT audit.horizon() AS xid OFFSET 0) AS horizon
   LEFT JOIN LATERAL (SELECT *
                        FROM (SELECT *
                                FROM audit.blocks

@@ -176,6 +176,74 @@ Test(seal_step, notices_that_the_audit_log_comes_from_another_cluster)
     " n;"
 #define SETTLED "(pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1)::text::xid8"
 
+#define CONTINUE_NUMBERS "SELECT coalesce(audit.continue_numbers(), 0)"
+/* How the log stands that was restored from a server with four thousand million transactions. */
+#define AHEAD "4000000000"
+
+Test(seal_step, goes_on_with_the_numbers_of_another_server)
+{
+    struct seal_step sealing = {0};
+
+    postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+    seal(&sealing);
+    postgres_do(server.url, "UPDATE audit.blocks SET made_xid = '4000000100'");
+    sign_block_at(AHEAD, 1);
+    postgres_do(server.url, "UPDATE audit.entries SET xid = '" AHEAD "'");
+    /* What was not sealed there, when the backup was made. */
+    postgres_do(server.url, ENTRY(ORG, "0 s", 2) ENTRY(OTHER, "0 s", 3));
+    postgres_do(server.url, "UPDATE audit.entries SET xid = '4000000200' WHERE xid < '" AHEAD "'");
+    cr_assert_gt(count(CONTINUE_NUMBERS), 0);
+    cr_assert_eq(count(CONTINUE_NUMBERS), 0, "once is enough");
+    postgres_do(server.url, ENTRY(ORG, "0 s", 4));
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries WHERE xid > '4000000200'"), 1);
+    sealing = (struct seal_step){0};
+    seal(&sealing);
+    cr_assert_not(seal_step_has_stopped(&sealing));
+    cr_assert_eq(sealing.sealed, 3);
+    cr_assert_eq(sealing.implausible, 0);
+    cr_assert_eq(count("SELECT count(*) FROM audit.blocks WHERE organization_id = '" ORG "'"
+                       " AND made_xid > last_xid AND made_xid > '4000000200'"),
+                 1);
+    seal(&sealing);
+    cr_assert_eq(sealing.sealed, 0, "nothing is sealed twice");
+}
+
+Test(seal_step, adds_nothing_to_numbers_on_the_server_where_the_log_began)
+{
+    PGconn *slow = session();
+
+    cr_assert_eq(count(CONTINUE_NUMBERS), 0, "an empty log has no number");
+    /* Later transactions have committed while this one, which has an earlier number, asks. */
+    say(slow, "BEGIN; SELECT pg_current_xact_id()");
+    postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+    say(slow, "DO $$ BEGIN ASSERT audit.continue_numbers() IS NULL; END $$");
+    say(slow, "COMMIT");
+    cr_assert_eq(count("SELECT added FROM audit.numbering"), 0);
+    cr_assert_eq(count("SELECT count(*) FROM pg_attrdef WHERE adrelid = 'audit.entries'::regclass"
+                       " AND pg_get_expr(adbin, adrelid) = 'pg_current_xact_id()'"),
+                 1, "appending costs as much as before");
+    PQfinish(slow);
+}
+
+Test(seal_step, adds_no_more_for_numbers_that_no_server_reaches)
+{
+    struct seal_step sealing = {0};
+
+    postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+    seal(&sealing);
+    postgres_do(server.url, STRANGE("'" OTHER "'", "'18446744073709551615'", 1));
+    postgres_do(server.url, ENTRY(OTHER, "1 s",
+                                  2) "UPDATE audit.entries SET xid ="
+                                     " '9223372036854775808' WHERE organization_id = '" OTHER "'");
+    cr_assert_eq(count(CONTINUE_NUMBERS), 0);
+    postgres_do(server.url, STRANGE("gen_random_uuid()", "'2305843009213693951'", 1));
+    cr_assert_gt(count(CONTINUE_NUMBERS), 0);
+    postgres_do(server.url, ENTRY(ORG, "0 s", 3));
+    seal(&sealing);
+    cr_assert_not(seal_step_has_stopped(&sealing));
+    cr_assert_eq(sealing.sealed, 1, "a number that was put there is no place");
+}
+
 Test(seal_step, goes_by_no_block_with_a_key_that_is_not_known)
 {
     struct seal_step sealing = {0};
