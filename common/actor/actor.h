@@ -8,7 +8,8 @@
  *               `batch_max`; answer `busy` to commands past their deadline, and, where more than
  *               `mailbox_max` waits, to the newest of the organization of which most does
  *            2  parse  each command by itself: bytes to struct, rules, no I/O
- *            3  query  queue its statements; all commands' statements go out as one pipeline
+ *            3  query  queue its statements; all commands' statements go out as one pipeline, and
+ *                      once more, where some ask for what depends on the results
  *            4  reply  turn its rows into a reply or a refusal
  *            5  audit  one entry for each, in one statement
  *            6  commit once; only then publish the replies and the notices
@@ -66,6 +67,9 @@ struct command_handler {
     /* Queues statements with db_add() and keeps their indexes in command->input or command->state;
        NULL = none. */
     void (*query)(struct command *command, struct db *db, void *service);
+    /* Looks at the results, and queues what depends on them: for the whole batch that is one more round
+       trip, and there is none where nobody queues anything. NULL = none. */
+    void (*query_rest)(struct command *command, struct db *db, void *service);
     /* Reads the results; builds the reply. NULL = the reply is there already. May query for more
        with db_add() and db_run(); when that fails, it returns what db_run() said. */
     enum status (*reply)(struct command *command, struct db *db, void *service);

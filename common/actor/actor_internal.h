@@ -48,8 +48,9 @@ enum { BATCHES_MAX = 2 };
 
 enum batch_phase {
     BATCH_IDLE,
-    BATCH_ASKED,     /* its statements are under way */
-    BATCH_COMMITTING /* and its commit */
+    BATCH_ASKED,      /* its statements are under way */
+    BATCH_ASKED_REST, /* and what depends on their results */
+    BATCH_COMMITTING  /* and its commit */
 };
 
 /* Commands that are run together, and the connection that they run on. An actor has one or two
@@ -162,6 +163,7 @@ bool batch_item_is_hopeless(const struct actor *actor, const struct batch_item *
 /* Each takes a fresh item one step further and leaves the result in its status. */
 void batch_item_parse(struct actor *actor, struct batch_item *item);
 void batch_item_query(struct actor *actor, struct batch_item *item);
+void batch_item_query_rest(struct actor *actor, struct batch_item *item);
 void batch_item_reply(struct actor *actor, struct batch_item *item);
 /* Clears the reply and makes it one of the actor's own failures. */
 void batch_item_fail(struct batch_item *item, enum outcome outcome);
@@ -178,10 +180,12 @@ enum status organizations_look_up(struct actor *actor, struct batch_item *const 
    the link is up. */
 enum status transaction_run(struct actor *actor, struct batch_item **items, size_t n,
                             bool locks_are_short);
-/* The same in three steps. After each of the first two, ST_OK means that something was sent, and
-   db_is_ready() says when the next step does not wait for the answer. */
+/* The same in four steps. After each but the last one, ST_OK means that something was sent, and
+   db_is_ready() says when the next step does not wait for the answer; the second says whether something
+   was sent. */
 enum status transaction_ask(struct actor *actor, struct batch_item **items, size_t n,
                             bool locks_are_short, struct transaction **out);
+enum status transaction_ask_rest(struct transaction *transaction, bool *was_sent);
 enum status transaction_answer(struct transaction *transaction);
 enum status transaction_commit(struct transaction *transaction);
 

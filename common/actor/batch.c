@@ -373,9 +373,26 @@ static void answer(struct actor *actor)
         commit(actor);
 }
 
+static void ask_rest(struct actor *actor)
+{
+    struct batch *batch = actor->batch;
+    bool was_sent;
+    enum status st = transaction_ask_rest(batch->transaction, &was_sent);
+
+    if (st != ST_OK) {
+        end_failed(actor, st);
+        return;
+    }
+    batch->phase = BATCH_ASKED_REST;
+    if (!was_sent || db_is_ready(batch->db))
+        answer(actor);
+}
+
 void batch_advance(struct actor *actor)
 {
     if (actor->batch->phase == BATCH_ASKED)
+        ask_rest(actor);
+    else if (actor->batch->phase == BATCH_ASKED_REST)
         answer(actor);
     else
         commit(actor);

@@ -171,6 +171,12 @@ void batch_item_query(struct actor *actor, struct batch_item *item)
         item->command.handler->query(&item->command, actor->batch->db, actor->service->self);
 }
 
+void batch_item_query_rest(struct actor *actor, struct batch_item *item)
+{
+    if (item->status == ST_OK && item->command.handler->query_rest != NULL)
+        item->command.handler->query_rest(&item->command, actor->batch->db, actor->service->self);
+}
+
 void batch_item_reply(struct actor *actor, struct batch_item *item)
 {
     struct command *command = &item->command;

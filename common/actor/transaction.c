@@ -241,7 +241,7 @@ enum status transaction_ask(struct actor *actor, struct batch_item **items, size
     *out = transaction;
     metric_observe(actor->metrics->batch_size, (int64_t)n);
     transaction->owners =
-        ARENA_ARRAY(&actor->batch->arena, struct owner, 2 * n + actor->service->n_handlers + 2);
+        ARENA_ARRAY(&actor->batch->arena, struct owner, 3 * n + actor->service->n_handlers + 2);
     parse(actor, items, n);
     qsort(items, n, sizeof(struct batch_item *), by_lock_order);
     db_open_batch(db, latest_deadline(items, n));
@@ -256,13 +256,35 @@ enum status transaction_ask(struct actor *actor, struct batch_item **items, size
     return blame(transaction, db_send_run(db));
 }
 
+/* What has thrown results away is run again as a whole. */
+enum status transaction_ask_rest(struct transaction *transaction, bool *was_sent)
+{
+    struct db *db = transaction->actor->batch->db;
+    enum status st = db_run(db);
+    const size_t n_added = db_added(db);
+
+    *was_sent = false;
+    transaction->asked_us = clock_mono_us() - transaction->sent_us;
+    if (st != ST_OK)
+        return blame(transaction, st);
+    for (size_t i = 0; i < transaction->n; i++) {
+        struct batch_item *item = transaction->items[i];
+
+        if (left(transaction, item) > 0)
+            continue;
+        batch_item_query_rest(transaction->actor, item);
+        add_owner(transaction, item, NULL);
+    }
+    *was_sent = db_added(db) > n_added;
+    return *was_sent ? blame(transaction, db_send_run(db)) : ST_OK;
+}
+
 /* The audit sink's statements go out with the commit: one round trip for all. */
 enum status transaction_answer(struct transaction *transaction)
 {
     struct db *db = transaction->actor->batch->db;
     enum status st = db_run(db);
 
-    transaction->asked_us = clock_mono_us() - transaction->sent_us;
     if (st != ST_OK)
         return blame(transaction, st);
     for (size_t i = 0; i < transaction->n; i++) {
@@ -294,7 +316,10 @@ enum status transaction_run(struct actor *actor, struct batch_item **items, size
 {
     struct transaction *transaction;
     enum status st = transaction_ask(actor, items, n, locks_are_short, &transaction);
+    bool was_sent;
 
+    if (st == ST_OK)
+        st = transaction_ask_rest(transaction, &was_sent);
     if (st == ST_OK)
         st = transaction_answer(transaction);
     if (st == ST_OK)

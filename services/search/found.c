@@ -5,43 +5,103 @@
 enum {
     COST_US = 20,        /* a unit of a command's cost */
     ENTRIES_A_UNIT = 50, /* walking along so many entries of the index costs as much as a get */
-    FRAME_ROWS = 2,      /* of search_filtered.sql, beside those of the page */
+    FRAME_ROWS = 1,      /* behind those of a filtered page */
     JSONB_VERSION = 1,   /* the byte in front of the text of a jsonb */
     ID_BYTES = sizeof(struct uuid),
+    FILTER_PARAMS = STATEMENT_ROWS,           /* of search_rest.sql */
+    PLAIN_FILTERS_END = STATEMENT_CREATED_NOT /* of search_filtered.sql */
+};
+
+/* What a filtered search can have taken at most, in microseconds: of the time that its statements took, most
+   was spent waiting where the machine is busy. A contact of 100 with small attributes is never
+   expensive by that. */
+enum {
+    LEAST_US = 500,
+    ENTRY_US = 2,        /* for each entry of the index that was walked along */
+    ENTRY_LOOKED_US = 8, /* where attributes or lists are looked at */
+    BLOCK_US = 4,        /* for each block of attributes stored apart, unpacking included */
 };
 
 _Static_assert((int)SEARCH_CONTACT_ID == (int)CONVERSATION_ID &&
                    (int)SEARCH_CONTACT_MESSAGE_COUNT == (int)CONVERSATION_MESSAGE_COUNT &&
-                   (int)SEARCH_FILTERED_CONVERSATION == 0,
+                   (int)SEARCH_FILTERED_ID == (int)CONVERSATION_ID &&
+                   (int)SEARCH_FILTERED_MESSAGE_COUNT == (int)CONVERSATION_MESSAGE_COUNT &&
+                   (int)SEARCH_FILTERED_TOOK_US == (int)SEARCH_WITHOUT_TOOK_US,
                "a row of a page is read alike");
+_Static_assert((int)SEARCH_TOTAL_CONTACT_ID == (int)SEARCH_WHOSE_CONTACT_ID &&
+                   (int)SEARCH_TOTAL_CONTACT_PHONE == (int)SEARCH_WHOSE_CONTACT_PHONE,
+               "a contact is read alike");
 
 /* -- the statements -------------------------------------------------------------------------- */
 
+static bool needs_rows(const struct search_statement *statement)
+{
+    return statement->sql != SQL_SEARCH_CONTACT;
+}
+
+static void ask_total(struct found *found, struct db *db)
+{
+    const db_param *const of = found->statement->params;
+    const db_param page[] = {
+        of[STATEMENT_ORGANIZATION], of[STATEMENT_CONTACT_ID],  of[STATEMENT_CONTACT_EXTERNAL_ID],
+        of[STATEMENT_CREATED_MIN],  of[STATEMENT_BEHIND_TIME], of[STATEMENT_BEHIND_ID],
+        of[STATEMENT_ROWS]};
+    const db_param total[] = {of[STATEMENT_ORGANIZATION],        of[STATEMENT_CONTACT_ID],
+                              of[STATEMENT_CONTACT_EXTERNAL_ID], of[STATEMENT_CREATED_MIN],
+                              found->statement->created_end,     found->statement->known_total};
+
+    found->page = db_add_binary(db, SQL_SEARCH_CONTACT, page, ARRAY_SIZE(page), DB_BINARY_ROWS);
+    found->contact = db_add_binary(db, SQL_SEARCH_TOTAL, total, ARRAY_SIZE(total), DB_BINARY_ROWS);
+}
+
+/* Counts those behind the place. */
+static void ask_rest(struct found *found, struct db *db, db_param time, db_param id)
+{
+    db_param of[FILTER_PARAMS];
+
+    memcpy(of, found->statement->params, sizeof(of));
+    of[STATEMENT_BEHIND_TIME] = time;
+    of[STATEMENT_BEHIND_ID] = id;
+    found->rest = db_add_binary(db, SQL_SEARCH_REST, of, FILTER_PARAMS, DB_BINARY_ROWS);
+    found->counts_rest = true;
+}
+
+static void ask_filtered(struct found *found, struct db *db)
+{
+    const struct search_statement *const statement = found->statement;
+    const size_t n = statement->sql == SQL_SEARCH_FILTERED ? PLAIN_FILTERS_END : FILTER_PARAMS;
+    db_param page[STATEMENT_PARAMS];
+
+    memcpy(page, statement->params, n * sizeof(page[0]));
+    page[n] = statement->params[STATEMENT_ROWS];
+    found->contact = db_add_binary(db, SQL_SEARCH_WHOSE, statement->params,
+                                   STATEMENT_CONTACT_EXTERNAL_ID + 1, DB_BINARY_ROWS);
+    found->page = db_add_binary(db, statement->sql, page, n + 1, DB_BINARY_ROWS);
+    if (!statement->is_first_page && statement->known_total.p == NULL)
+        ask_rest(found, db, statement->end_time, statement->end_id);
+}
+
 void found_ask(struct found *found, struct db *db, const struct search_statement *statement)
 {
-    const db_param *const of = statement->params;
+    *found = (struct found){.statement = statement};
+    if (needs_rows(statement))
+        ask_filtered(found, db);
+    else
+        ask_total(found, db);
+}
 
-    *found = (struct found){.page = 0};
-    if (statement->sql == SQL_SEARCH_FILTERED) {
-        found->page = found->total =
-            db_add_binary(db, SQL_SEARCH_FILTERED, of, STATEMENT_PARAMS, DB_BINARY_ROWS);
-    } else {
-        const db_param page[] = {of[STATEMENT_ORGANIZATION],
-                                 of[STATEMENT_CONTACT_ID],
-                                 of[STATEMENT_CONTACT_EXTERNAL_ID],
-                                 of[STATEMENT_CREATED_MIN],
-                                 of[STATEMENT_BEHIND_TIME],
-                                 of[STATEMENT_BEHIND_ID],
-                                 of[STATEMENT_ROWS]};
-        const db_param total[] = {of[STATEMENT_ORGANIZATION],        of[STATEMENT_CONTACT_ID],
-                                  of[STATEMENT_CONTACT_EXTERNAL_ID], of[STATEMENT_CREATED_MIN],
-                                  of[STATEMENT_CREATED_END],         of[STATEMENT_KNOWN_TOTAL]};
+void found_ask_rest(struct found *found, struct db *db, struct arena *arena)
+{
+    const struct search_statement *const statement = found->statement;
+    struct found_row last;
 
-        found->page = db_add_binary(db, SQL_SEARCH_CONTACT, page, ARRAY_SIZE(page), DB_BINARY_ROWS);
-        found->total =
-            db_add_binary(db, SQL_SEARCH_TOTAL, total, ARRAY_SIZE(total), DB_BINARY_ROWS);
-        found->counts = of[STATEMENT_KNOWN_TOTAL].p == NULL;
-    }
+    if (!needs_rows(statement) || !statement->is_first_page)
+        return;
+    found->rows = db_result(db, found->page);
+    if (db_rows_count(found->rows) < statement->rows + FRAME_ROWS)
+        return;
+    found_row_read(found, statement->rows - 1, &last);
+    ask_rest(found, db, param_of_int(arena, last.created_us), param_of_id(arena, &last.id));
 }
 
 /* -- their rows ------------------------------------------------------------------------------ */
@@ -54,12 +114,13 @@ static bool read_id(struct str value, struct uuid *out)
     return true;
 }
 
-/* Of a row in which they begin at that column. */
-static void read_contact(struct found *found, const struct db_rows *rows, int column)
+static void read_contact(struct found *found, const struct db_rows *rows)
 {
+    const int column = SEARCH_TOTAL_CONTACT_ID;
+
     found->has_contact = read_id(db_value(rows, 0, column), &found->contact_id);
     for (int i = CONVERSATION_CONTACT_EXTERNAL_ID; i < CONVERSATION_COLUMNS; i++)
-        found->contact[i] = db_value(rows, 0, column + i - CONVERSATION_CONTACT_ID);
+        found->contact_values[i] = db_value(rows, 0, column + i - CONVERSATION_CONTACT_ID);
 }
 
 static uint32_t units(int64_t n, int64_t in_a_unit)
@@ -69,38 +130,90 @@ static uint32_t units(int64_t n, int64_t in_a_unit)
     return all > 1 && all < UINT32_MAX ? (uint32_t)all : 1;
 }
 
-static bool read_filtered(struct found *found)
+/* What the statements that begin and end there took, in microseconds. */
+struct effort {
+    int64_t walked, fetched, took_us;
+};
+
+/* Attributes and lists. */
+static bool is_looked_at(const struct search_statement *statement)
+{
+    for (int i = STATEMENT_CHANNELS; i < STATEMENT_ROWS; i++)
+        if (statement->params[i].p != NULL)
+            return true;
+    return false;
+}
+
+static uint32_t cost_of(const struct found *found, const struct effort *effort, bool is_counted)
+{
+    const int64_t entry_us = is_looked_at(found->statement) ? ENTRY_LOOKED_US : ENTRY_US;
+    const int64_t most_us = LEAST_US + entry_us * effort->walked + BLOCK_US * effort->fetched;
+
+    return units(is_counted && most_us < effort->took_us ? most_us : effort->took_us, COST_US);
+}
+
+static void read_rest(struct found *found, const struct db *db, struct effort *effort)
+{
+    const struct db_rows *const rest = db_result(db, found->rest);
+    const int64_t n = db_value_int(rest, 0, SEARCH_REST_N);
+
+    effort->walked += db_value_int(rest, 0, SEARCH_REST_WALKED) -
+                      db_value_int(rest, 0, SEARCH_REST_WALKED_BEFORE);
+    effort->fetched += db_value_int(rest, 0, SEARCH_REST_FETCHED) -
+                       db_value_int(rest, 0, SEARCH_REST_FETCHED_BEFORE);
+    effort->took_us += db_value_int(rest, 0, SEARCH_REST_TOOK_US);
+    found->n_total = found->statement->is_first_page ? (int64_t)found->n + n : n;
+}
+
+static bool read_filtered(struct found *found, const struct db *db, const struct db_rows *contact)
 {
     const size_t n = db_rows_count(found->rows);
+    struct effort effort;
 
     if (n < FRAME_ROWS)
         return false;
-    found->first = 1;
     found->n = n - FRAME_ROWS;
-    read_contact(found, found->rows, SEARCH_FILTERED_CONVERSATION + CONVERSATION_CONTACT_ID);
-    found->n_total = db_value_int(found->rows, 0, SEARCH_FILTERED_TOTAL);
-    found->cost = units(db_value_int(found->rows, n - 1, SEARCH_FILTERED_TOTAL), COST_US);
+    found->n_total = (int64_t)found->n;
+    effort = (struct effort){
+        .walked = db_value_int(found->rows, found->n, SEARCH_FILTERED_WALKED) -
+                  db_value_int(contact, 0, SEARCH_WHOSE_WALKED),
+        .fetched = db_value_int(found->rows, found->n, SEARCH_FILTERED_FETCHED) -
+                   db_value_int(contact, 0, SEARCH_WHOSE_FETCHED),
+        .took_us = db_value_int(found->rows, found->n, SEARCH_FILTERED_TOOK_US),
+    };
+    if (found->statement->known_total.p != NULL)
+        found->n_total = found->statement->total;
+    else if (found->counts_rest)
+        read_rest(found, db, &effort);
+    found->cost = cost_of(found, &effort, db_value(contact, 0, SEARCH_WHOSE_WALKED).p != NULL);
     return true;
+}
+
+static void read_total(struct found *found, const struct db_rows *contact)
+{
+    int64_t walked;
+
+    found->n = db_rows_count(found->rows);
+    found->n_total = db_value_int(contact, 0, SEARCH_TOTAL_TOTAL);
+    walked = (int64_t)found->n;
+    if (found->statement->known_total.p == NULL)
+        walked += found->n_total;
+    found->cost = units(walked, ENTRIES_A_UNIT);
 }
 
 bool found_read(struct found *found, const struct db *db)
 {
-    const struct db_rows *const total = db_result(db, found->total);
-    int64_t walked;
+    const struct db_rows *const contact = db_result(db, found->contact);
 
     found->rows = db_result(db, found->page);
-    if (found->page == found->total)
-        return read_filtered(found);
-    found->n = db_rows_count(found->rows);
-    walked = (int64_t)found->n;
-    if (db_rows_count(total) == 0) {
-        found->n = 0; /* there is no contact, or not any more */
-    } else {
-        read_contact(found, total, SEARCH_TOTAL_CONTACT_ID);
-        found->n_total = db_value_int(total, 0, SEARCH_TOTAL_TOTAL);
-        walked += found->counts ? found->n_total : 0;
+    if (db_rows_count(contact) == 0) {
+        found->cost = 1; /* there is no contact, or not any more */
+        return true;
     }
-    found->cost = units(walked, ENTRIES_A_UNIT);
+    read_contact(found, contact);
+    if (needs_rows(found->statement))
+        return read_filtered(found, db, contact);
+    read_total(found, contact);
     return true;
 }
 
@@ -117,25 +230,24 @@ static struct str json_of(struct str value)
 
 size_t found_row_bytes(const struct found *found, size_t i)
 {
-    return db_value(found->rows, found->first + i, CONVERSATION_EXTERNAL_ID).n +
-           db_value(found->rows, found->first + i, CONVERSATION_CUSTOM_ATTRIBUTES).n;
+    return db_value(found->rows, i, CONVERSATION_EXTERNAL_ID).n +
+           db_value(found->rows, i, CONVERSATION_CUSTOM_ATTRIBUTES).n;
 }
 
 void found_row_read(const struct found *found, size_t i, struct found_row *out)
 {
     const struct db_rows *const rows = found->rows;
-    const size_t row = found->first + i;
 
     *out = (struct found_row){
-        .created_us = time_us(rows, row, CONVERSATION_CREATED_AT),
-        .updated_us = time_us(rows, row, CONVERSATION_UPDATED_AT),
-        .last_message_us = time_us(rows, row, CONVERSATION_LAST_MESSAGE_AT),
-        .has_last_message = db_value(rows, row, CONVERSATION_LAST_MESSAGE_AT).p != NULL,
-        .message_count = db_value_int(rows, row, CONVERSATION_MESSAGE_COUNT),
-        .external_id = db_value(rows, row, CONVERSATION_EXTERNAL_ID),
-        .channel = db_value(rows, row, CONVERSATION_CHANNEL),
-        .status = db_value(rows, row, CONVERSATION_STATUS),
-        .custom_attributes = json_of(db_value(rows, row, CONVERSATION_CUSTOM_ATTRIBUTES)),
+        .created_us = time_us(rows, i, CONVERSATION_CREATED_AT),
+        .updated_us = time_us(rows, i, CONVERSATION_UPDATED_AT),
+        .last_message_us = time_us(rows, i, CONVERSATION_LAST_MESSAGE_AT),
+        .has_last_message = db_value(rows, i, CONVERSATION_LAST_MESSAGE_AT).p != NULL,
+        .message_count = db_value_int(rows, i, CONVERSATION_MESSAGE_COUNT),
+        .external_id = db_value(rows, i, CONVERSATION_EXTERNAL_ID),
+        .channel = db_value(rows, i, CONVERSATION_CHANNEL),
+        .status = db_value(rows, i, CONVERSATION_STATUS),
+        .custom_attributes = json_of(db_value(rows, i, CONVERSATION_CUSTOM_ATTRIBUTES)),
     };
-    (void)read_id(db_value(rows, row, CONVERSATION_ID), &out->id);
+    (void)read_id(db_value(rows, i, CONVERSATION_ID), &out->id);
 }

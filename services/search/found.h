@@ -1,9 +1,10 @@
 /*
  * found - what a search found: its statements are asked, and their rows read.
  *
- * What     A search that needs no rows but those of its page asks two statements, for the page and
- *          for the contact with the total; another one asks one, whose first row has the contact and
- *          the total, and whose last row has the cost. The rows come in binary format.
+ * What     Each search asks two statements, one for the page and one for the contact. Without filters
+ *          that need rows the second one has the total, too. With them a page that is not full says
+ *          itself how many there are; of another first page it is counted what is behind it, in a
+ *          second round, and of a later one all, at once. The rows come in binary format.
  * Owns     Nothing; the values live as long as the batch.
  * Threads  The db's.
  */
@@ -14,17 +15,18 @@
 #include "services/search/predicates.h"
 
 struct found {
-    size_t page, total; /* indexes of the statements; the same where there is one */
-    bool counts;        /* the total is not known beforehand */
+    const struct search_statement *statement;
+    size_t page, contact, rest; /* indexes of the statements */
+    bool counts_rest;
 
     /* From found_read() on. */
     bool has_contact;
     struct uuid contact_id;
-    struct str contact[CONVERSATION_COLUMNS]; /* from CONVERSATION_CONTACT_EXTERNAL_ID on */
+    struct str contact_values[CONVERSATION_COLUMNS]; /* from CONVERSATION_CONTACT_EXTERNAL_ID on */
     int64_t n_total;
     uint32_t cost; /* in units of a command's */
     const struct db_rows *rows;
-    size_t first, n; /* of the rows, those of the page */
+    size_t n; /* of the rows, those of the page */
 };
 
 /* A conversation of the page, in the order of the columns. */
@@ -36,7 +38,10 @@ struct found_row {
     struct str external_id, channel, status, custom_attributes;
 };
 
+/* The statement is kept. */
 void found_ask(struct found *found, struct db *db, const struct search_statement *statement);
+/* When that has been answered: asks for what is still to be counted, if anything is. */
+void found_ask_rest(struct found *found, struct db *db, struct arena *arena);
 /* False: the rows are not those of the statement. */
 MUST_CHECK bool found_read(struct found *found, const struct db *db);
 /* How many bytes of it may be long: its external id and its attributes. */

@@ -307,12 +307,12 @@ void predicates_make(const struct search_query *query, struct arena *arena, stru
 
 /* -- the statement ----------------------------------------------------------------------------- */
 
-static struct str integer(struct arena *arena, int64_t value)
+db_param param_of_int(struct arena *arena, int64_t value)
 {
     return str_of(arena_printf(arena, "%" PRId64, value));
 }
 
-static struct str id_text(struct arena *arena, const struct uuid *id)
+db_param param_of_id(struct arena *arena, const struct uuid *id)
 {
     char text[UUID_TEXT + 1];
 
@@ -357,23 +357,29 @@ static void set_contact(const struct filter *contact, db_param *params)
 
 /* The first page is behind the first moment of what comes after the interval, and the least id. */
 static void set_page(const struct page_token *behind, const struct predicates *predicates,
-                     struct arena *arena, db_param *params)
+                     struct arena *arena, struct search_statement *out)
 {
     const struct page_token first = {.created_us = predicates->created.end * 1000000};
     const struct page_token *token = behind != NULL ? behind : &first;
 
-    params[STATEMENT_BEHIND_TIME] = integer(arena, token->created_us);
-    params[STATEMENT_BEHIND_ID] = id_text(arena, &token->id);
-    if (token->has_total)
-        params[STATEMENT_KNOWN_TOTAL] = integer(arena, (int64_t)token->total);
+    out->params[STATEMENT_BEHIND_TIME] = param_of_int(arena, token->created_us);
+    out->params[STATEMENT_BEHIND_ID] = param_of_id(arena, &token->id);
+    out->is_first_page = behind == NULL;
+    out->created_end = param_of_int(arena, predicates->created.end);
+    out->end_time = param_of_int(arena, first.created_us);
+    out->end_id = param_of_id(arena, &first.id);
+    if (!token->has_total)
+        return;
+    out->total = (int64_t)token->total;
+    out->known_total = param_of_int(arena, out->total);
 }
 
 static void set_filters(const struct predicates *predicates, struct arena *arena, db_param *params)
 {
     if (predicates->updated.min > PREDICATES_SECONDS_MIN)
-        params[STATEMENT_UPDATED_MIN] = integer(arena, predicates->updated.min);
+        params[STATEMENT_UPDATED_MIN] = param_of_int(arena, predicates->updated.min);
     if (predicates->updated.end < PREDICATES_SECONDS_MAX)
-        params[STATEMENT_UPDATED_END] = integer(arena, predicates->updated.end);
+        params[STATEMENT_UPDATED_END] = param_of_int(arena, predicates->updated.end);
     params[STATEMENT_CREATED_NOT] = predicates->created.without;
     params[STATEMENT_UPDATED_NOT] = predicates->updated.without;
     if (predicates->statuses != STATUS_ANY)
@@ -387,6 +393,15 @@ static void set_filters(const struct predicates *predicates, struct arena *arena
     params[STATEMENT_ATTRIBUTES_NOT] = predicates->attributes_without;
 }
 
+static bool leaves_out(const db_param *params)
+{
+    int i = STATEMENT_CREATED_NOT;
+
+    while (i < STATEMENT_ROWS && params[i].p == NULL)
+        i++;
+    return i < STATEMENT_ROWS;
+}
+
 void search_statement_make(const struct search_query *query, const struct uuid *organization_id,
                            const struct page_token *behind, struct arena *arena,
                            struct search_statement *out)
@@ -395,14 +410,14 @@ void search_statement_make(const struct search_query *query, const struct uuid *
 
     predicates_make(query, arena, &predicates);
     *out = (struct search_statement){.sql = SQL_SEARCH_CONTACT};
-    out->params[STATEMENT_ORGANIZATION] = id_text(arena, organization_id);
+    out->params[STATEMENT_ORGANIZATION] = param_of_id(arena, organization_id);
     set_contact(&query->contact, out->params);
-    out->params[STATEMENT_CREATED_MIN] = integer(arena, predicates.created.min);
-    out->params[STATEMENT_CREATED_END] = integer(arena, predicates.created.end);
-    set_page(behind, &predicates, arena, out->params);
-    out->params[STATEMENT_ROWS] = integer(arena, query->per_page + 1);
+    out->params[STATEMENT_CREATED_MIN] = param_of_int(arena, predicates.created.min);
+    set_page(behind, &predicates, arena, out);
+    out->rows = (size_t)query->per_page + 1;
+    out->params[STATEMENT_ROWS] = param_of_int(arena, (int64_t)out->rows);
     if (predicates.needs_rows) {
-        out->sql = SQL_SEARCH_FILTERED;
         set_filters(&predicates, arena, out->params);
+        out->sql = leaves_out(out->params) ? SQL_SEARCH_WITHOUT : SQL_SEARCH_FILTERED;
     }
 }

@@ -3,8 +3,9 @@
  *
  * What     A filter that is there twice counts once. Filters on the same field are merged, statuses
  *          into one set and times into one interval, in the form in which the statement takes them.
- *          Fixed statements with bound parameters serve every query; one that filters only by
- *          created_at gets those that can count on the index alone.
+ *          Fixed statements with bound parameters serve every query: one that filters only by
+ *          created_at gets those that can count on the index alone, and one that leaves no values out
+ *          does not pay for lists of them.
  * Owns     Everything is in the arena.
  * Threads  Any; pure.
  */
@@ -51,36 +52,45 @@ void predicates_make(const struct search_query *query, struct arena *arena, stru
 
 /* -- the statement ----------------------------------------------------------------------------- */
 
-/* As they are numbered in sql/search_filtered.sql; found.c picks those of the other two. */
+/* As they are numbered in sql/search_without.sql; found.c picks those of the others. */
 enum statement_param {
     STATEMENT_ORGANIZATION,
     STATEMENT_CONTACT_ID,
     STATEMENT_CONTACT_EXTERNAL_ID,
     STATEMENT_CREATED_MIN,
-    STATEMENT_CREATED_END,
     STATEMENT_BEHIND_TIME,
     STATEMENT_BEHIND_ID,
-    STATEMENT_ROWS,
-    STATEMENT_KNOWN_TOTAL,
     STATEMENT_UPDATED_MIN,
     STATEMENT_UPDATED_END,
-    STATEMENT_CREATED_NOT,
-    STATEMENT_UPDATED_NOT,
     STATEMENT_STATUSES,
     STATEMENT_CHANNELS,
-    STATEMENT_CHANNELS_NOT,
     STATEMENT_EXTERNAL_IDS,
-    STATEMENT_EXTERNAL_IDS_NOT,
     STATEMENT_ATTRIBUTES,
+    STATEMENT_CREATED_NOT, /* from here on none is set where values are not left out */
+    STATEMENT_UPDATED_NOT,
+    STATEMENT_CHANNELS_NOT,
+    STATEMENT_EXTERNAL_IDS_NOT,
     STATEMENT_ATTRIBUTES_ALL,
     STATEMENT_ATTRIBUTES_NOT,
+    STATEMENT_ROWS,
     STATEMENT_PARAMS
 };
 
 struct search_statement {
-    enum search_sql sql; /* SQL_SEARCH_FILTERED, or SQL_SEARCH_CONTACT and the total beside it */
+    /* Of the page: SQL_SEARCH_CONTACT, SQL_SEARCH_FILTERED or SQL_SEARCH_WITHOUT. */
+    enum search_sql sql;
     db_param params[STATEMENT_PARAMS];
+    size_t rows;
+    bool is_first_page;
+    /* What is counted is created before this second, or, as a place, behind this one. */
+    db_param created_end, end_time, end_id;
+    db_param known_total; /* of all pages; STR_NONE: it is to be counted */
+    int64_t total;
 };
+
+/* Parameters of statements, as text. */
+db_param param_of_int(struct arena *arena, int64_t value);
+db_param param_of_id(struct arena *arena, const struct uuid *id);
 
 /* `behind` NULL = the first page. One row more than the page is asked for: if it comes, there is a
    next page. */

@@ -24,6 +24,7 @@ struct search_state {
     struct search_query query;
     struct str binding;
     struct page_token behind; /* its page is 1, and it has no total, where there is no cursor */
+    struct search_statement statement;
     struct found found;
 };
 
@@ -50,11 +51,17 @@ static void query_page(struct command *command, struct db *db, void *service)
 {
     struct search_state *state = command->state;
     const struct page_token *behind = state->query.starting_after.p != NULL ? &state->behind : NULL;
-    struct search_statement statement;
 
     search_statement_make(&state->query, &command->caller.organization_id, behind, command->arena,
-                          &statement);
-    found_ask(&state->found, db, &statement);
+                          &state->statement);
+    found_ask(&state->found, db, &state->statement);
+}
+
+static void query_rest(struct command *command, struct db *db, void *service)
+{
+    struct search_state *state = command->state;
+
+    found_ask_rest(&state->found, db, command->arena);
 }
 
 /* The place behind that row of the page. */
@@ -107,7 +114,7 @@ static struct str contact_of(const struct found *found, struct arena *arena)
     char id[UUID_TEXT + 1];
     struct buf contact;
 
-    memcpy(values, found->contact, sizeof(values));
+    memcpy(values, found->contact_values, sizeof(values));
     if (found->has_contact) {
         uuid_format(&found->contact_id, id);
         values[CONVERSATION_CONTACT_ID] = (struct str){id, UUID_TEXT};
@@ -206,5 +213,6 @@ const struct command_handler search_conversations = {
     .operation = OP_CONVERSATION_SEARCH,
     .parse = search_parse,
     .query = query_page,
+    .query_rest = query_rest,
     .reply = search_reply,
 };

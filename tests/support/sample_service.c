@@ -85,6 +85,15 @@ static void put_query(struct command *command, struct db *db, void *service)
         db_add(db, PUT, &command->body, 1);
 }
 
+/* "rest-X" puts X as well, with the rest of the batch. */
+static void put_query_rest(struct command *command, struct db *db, void *service)
+{
+    const struct str rest = str_skip(command->body, strlen("rest-"));
+
+    if (is(command, "rest-"))
+        db_add(db, PUT, &rest, 1);
+}
+
 /* "more-X" puts X as well, once it is known that the first was put. */
 static enum status put_more(struct command *command, struct db *db)
 {
@@ -161,6 +170,7 @@ static const struct command_handler put = {
     .writes = true,
     .parse = put_parse,
     .query = put_query,
+    .query_rest = put_query_rest,
     .reply = put_reply,
 };
 

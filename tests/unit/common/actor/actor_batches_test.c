@@ -74,6 +74,24 @@ Test(actor_batches, loses_one_connection_and_not_the_other)
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 2);
 }
 
+Test(actor_batches, waits_for_the_rest_of_one_beside_the_other)
+{
+    hold_back();
+    put("rest-long-60000");
+    await_sleeping();
+    for (int i = 0; i < 10; i++)
+        command_client_send_number(client, SAMPLE_PUT, "item-%d", i);
+    command_client_send(client, SAMPLE_PUT, "rest-item", COMMAND_NORMAL);
+    push();
+    open_gate();
+    command_client_await(client, 12);
+    cr_assert_eq(command_client_count(client, "created"), 12);
+    postgres_do(url, END_WHAT_SLEEPS);
+    command_client_await(client, 13);
+    cr_assert_eq(command_client_count(client, "unavailable"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM sample"), 1 + 10 + 2);
+}
+
 Test(actor_batches, finds_what_fails_in_one_beside_the_other)
 {
     hold_back();

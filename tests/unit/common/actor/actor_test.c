@@ -37,6 +37,24 @@ Test(actor, lets_a_command_ask_for_more_in_the_same_transaction)
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 4);
 }
 
+Test(actor, asks_for_the_rest_of_a_batch_together_in_the_same_transaction)
+{
+    hold_back();
+    command_client_send(client, SAMPLE_PUT, "one", COMMAND_NORMAL);
+    command_client_send(client, SAMPLE_PUT, "rest-bad", COMMAND_NORMAL);
+    command_client_send(client, SAMPLE_PUT, "rest-two", COMMAND_NORMAL);
+    command_client_send(client, SAMPLE_PUT, "rest-three", COMMAND_NORMAL);
+    let_go();
+    command_client_await(client, 5);
+    cr_assert_eq(command_client_count(client, "created"), 4);
+    cr_assert_eq(command_client_count(client, "server_error"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM sample"
+                       " WHERE id IN ('one', 'rest-two', 'two', 'rest-three', 'three')"),
+                 5);
+    cr_assert_eq(count("SELECT count(*) FROM sample WHERE id = 'rest-bad'"), 0);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 5);
+}
+
 Test(actor, says_that_it_recorded_nothing_without_an_audit_sink)
 {
     static struct service reader;
