@@ -205,6 +205,7 @@ natsStatus bus_bundle_publish(struct bus *bus, const char *subject, const char *
                               struct str bytes);
 
 /* request.c; all on the owner's thread */
+enum status bus_status_of(natsStatus s);
 bool bus_has_room(const struct bus *bus); /* it can be published now */
 void bus_inbox_deliver(struct bus *bus);  /* the replies that nats.c has read */
 void bus_inbox_sweep(struct bus *bus);    /* closes slots of requests given up */

@@ -384,6 +384,20 @@ static void send_replies(struct bus *bus, struct bus_bundle *bundle)
     bundle_release(&bundle->replies);
 }
 
+/* Handed over as it is: a natsMsg would be zeroed, filled and freed for it. */
+static enum status reply_alone(struct bus *bus, const struct bus_message *request,
+                               const struct bus_header *headers, size_t n_headers, struct str body)
+{
+    struct bundle_writer writer = {.p = NULL};
+    natsStatus s;
+
+    bundle_add(&writer, request->item.handle, headers, n_headers, body);
+    s = bus_bundle_publish(bus, natsMsg_GetReply(request->bundle->nats), NULL,
+                           bundle_bytes(&writer));
+    bundle_release(&writer);
+    return bus_status_of(s);
+}
+
 static enum status reply_in_bundle(struct bus *bus, struct bus_message *request,
                                    const struct bus_header *headers, size_t n_headers,
                                    struct str body)
@@ -394,7 +408,7 @@ static enum status reply_in_bundle(struct bus *bus, struct bus_message *request,
     if (!bus_has_room(bus))
         return ST_UNAVAILABLE;
     if (body.n > BUNDLE_BODY_MAX)
-        return bus_send(bus, bus_reply_new(request, headers, n_headers, body));
+        return reply_alone(bus, request, headers, n_headers, body);
     if (!bundle->is_answering) {
         bundle->is_answering = true;
         bundle->next_answering = bus->answering;

@@ -30,7 +30,7 @@
    they are large. An actor begins no other while some of it waits. */
 enum { BACKLOG_MAX = 8 * 1024 * 1024 };
 
-static enum status status_of(natsStatus s)
+enum status bus_status_of(natsStatus s)
 {
     switch (s) {
     case NATS_OK:
@@ -94,7 +94,7 @@ struct bus_message *bus_message_new(const char *subject, const struct bus_header
 enum status bus_send(struct bus *bus, struct bus_message *message)
 {
     const enum status st =
-        bus_has_room(bus) ? status_of(hand_to_nats(bus, message->nats)) : ST_UNAVAILABLE;
+        bus_has_room(bus) ? bus_status_of(hand_to_nats(bus, message->nats)) : ST_UNAVAILABLE;
 
     bus_message_free(message);
     return st;
@@ -115,7 +115,7 @@ enum status bus_publish(struct bus *bus, const char *subject, const char *reply_
     if (s == NATS_OK)
         s = hand_to_nats(bus, msg);
     bus_discard(msg);
-    return status_of(s);
+    return bus_status_of(s);
 }
 
 enum {
