@@ -358,11 +358,13 @@ static void finish(struct actor *actor)
     membership_close_intake(actor);
     if (actor->reply_queue != NULL)
         slow_lane_hurry(actor->slow_lane);
-    do
+    do {
         step(actor);
-    while (batch_under_way(actor) != NULL ||
-           ((actor->queue.n > 0 || !membership_is_drained(actor) || is_replying(actor)) &&
-            clock_mono_us() < until_us));
+        if (!membership_is_drained(actor))
+            membership_close_intake(actor); /* the link may be another one */
+    } while (batch_under_way(actor) != NULL ||
+             ((actor->queue.n > 0 || !membership_is_drained(actor) || is_replying(actor)) &&
+              clock_mono_us() < until_us));
 }
 
 static void *run(void *closure)

@@ -111,8 +111,8 @@ void bus_serve_bundles(struct bus_mailbox *mailbox);
 struct bus_message *bus_take(struct bus_mailbox *mailbox);
 size_t bus_waiting(struct bus_mailbox *mailbox);
 /* No more messages are routed here. Those that wait or are under way can still be taken: keep
-   processing until bus_is_drained(), which takes 5 s at most. Doing it again does no harm, and
-   helps where the link was just lost. */
+   processing until bus_is_drained(), which takes 5 s at most. While the link is down it has no effect on
+   the next one: do it again then, which never does harm. */
 void bus_stop_serving(struct bus_mailbox *mailbox);
 bool bus_is_drained(struct bus_mailbox *mailbox);
 /* Subscribes again after that; messages not taken by then are lost. */

@@ -179,9 +179,13 @@ struct bus_message *bus_take(struct bus_mailbox *m)
     return message != NULL ? message : message_of(next(m->nats));
 }
 
+/* Without a link it would be the one call by which nats.c sends over the next link what it still holds for
+   the last one. */
 void bus_stop_serving(struct bus_mailbox *mailbox)
 {
     mailbox->stopped = true;
+    if (!bus_can_call(mailbox->bus))
+        return;
     if (mailbox->nats != NULL)
         (void)natsSubscription_DrainTimeout(mailbox->nats, DRAIN_MS);
     if (mailbox->nats_bundles != NULL)

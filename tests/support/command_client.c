@@ -12,6 +12,7 @@
 #include "common/base/uuid.h"
 #include "common/bus/bus.h"
 #include "proto/headers.h"
+#include "proto/subject.h"
 
 #define ORGANIZATION       "01890a5d-ac96-774b-bcce-b302099a8057"
 #define OTHER_ORGANIZATION "01890a5d-ac96-774b-bcce-b302099a8059"
@@ -104,7 +105,8 @@ void command_client_send(struct command_client *client, const char *subject, con
         uuid_format(&id, client->request_id);
     snprintf(deadline, sizeof(deadline), "%" PRId64, clock_us() / 1000 + timeout_ms);
     must(client->sent < REPLIES_MAX);
-    cr_assert_eq(bus_request(client->bus, subject, client->sent++, headers, n, str_of(body)),
+    cr_assert_eq((subject_is_bundled(subject) ? bus_request_bundled : bus_request)(
+                     client->bus, subject, client->sent++, headers, n, str_of(body)),
                  ST_OK);
 }
 

@@ -1,5 +1,6 @@
 /*
- * command_client - sends commands over the bus as the gateway does, and keeps the replies.
+ * command_client - sends commands over the bus as the gateway does, those of one step to a subject that takes
+ *                  bundles in one, and keeps the replies.
  *
  * Threads  The test's; replies arrive while it waits.
  * Fails    Fails the test, also after a wait of

@@ -87,9 +87,13 @@ void nats_server_kill(struct nats_server *server)
     server->pid = 0;
 }
 
+/* The signal returns before all of its threads have stopped. */
 void nats_server_pause(struct nats_server *server)
 {
+    int status;
+
     must(kill(server->pid, SIGSTOP) == 0);
+    must(waitpid(server->pid, &status, WUNTRACED) == server->pid && WIFSTOPPED(status));
 }
 
 void nats_server_resume(struct nats_server *server)

@@ -21,8 +21,8 @@ struct nats_server {
 void nats_server_prepare(struct nats_server *server, const char *config);
 /* Returns when it accepts connections; after a kill it is started again on its old port. */
 void nats_server_start(struct nats_server *server);
-void nats_server_kill(struct nats_server *server); /* SIGKILL */
-void nats_server_pause(struct nats_server *server);
+void nats_server_kill(struct nats_server *server);  /* SIGKILL */
+void nats_server_pause(struct nats_server *server); /* it reads nothing after that */
 void nats_server_resume(struct nats_server *server);
 void nats_server_stop(struct nats_server *server); /* and forget its file */
 

@@ -174,6 +174,15 @@ static const struct command_handler put = {
     .reply = put_reply,
 };
 
+static const struct command_handler put_bundled = {
+    .subject = SAMPLE_PUT_BUNDLED,
+    .operation = OP_CONVERSATION_CREATE,
+    .writes = true,
+    .parse = put_parse,
+    .query = put_query,
+    .reply = put_reply,
+};
+
 static const struct command_handler put_all = {
     .subject = SAMPLE_PUT_ALL,
     .operation = OP_CONVERSATION_CREATE,
@@ -205,7 +214,8 @@ static const struct command_handler fill = {
     .reply = value_reply,
 };
 
-static const struct command_handler *const handlers[] = {&put, &put_all, &block, &count, &fill};
+static const struct command_handler *const handlers[] = {&put,   &put_all, &block,
+                                                         &count, &fill,    &put_bundled};
 
 const struct service sample_service = {
     .name = "sample",

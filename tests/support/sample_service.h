@@ -5,6 +5,7 @@
 #define TESTS_SUPPORT_SAMPLE_SERVICE_H
 
 #include "common/actor/actor.h"
+#include "proto/subject.h"
 #include "tests/support/postgres_server.h"
 
 /* Writes one row with the body as its id and answers `created` with it, but: nothing is refused,
@@ -15,9 +16,11 @@
 #define SAMPLE_PUT "v1.sample.put"
 /* The same, but that all of a batch are put by one statement. */
 #define SAMPLE_PUT_ALL "v1.sample.put-all"
-#define SAMPLE_BLOCK   "v1.sample.block" /* puts "block", and waits for advisory lock 1 before */
-#define SAMPLE_COUNT   "v1.sample.count" /* answers with the number of rows */
-#define SAMPLE_FILL    "v1.sample.fill"  /* answers with as many bytes as the body says */
+/* The same as SAMPLE_PUT, in bundles. */
+#define SAMPLE_PUT_BUNDLED SUBJECT_CONVERSATION_CREATE
+#define SAMPLE_BLOCK       "v1.sample.block" /* puts "block", and waits for advisory lock 1 before */
+#define SAMPLE_COUNT       "v1.sample.count" /* answers with the number of rows */
+#define SAMPLE_FILL        "v1.sample.fill"  /* answers with as many bytes as the body says */
 
 #define SAMPLE_NOTICE "v1.notice.sample"
 

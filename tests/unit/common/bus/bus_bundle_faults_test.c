@@ -238,6 +238,33 @@ Test(bus_bundle_faults, try_again_over_another_link)
     free_clients();
 }
 
+/* Of what a server that hangs has not read, some is in its socket and the rest in this process. */
+Test(bus_bundle_faults, deliver_nothing_later_that_a_server_had_not_read_when_it_died)
+{
+    static char large[BUNDLE_BODY_MAX];
+    struct bus_message *message;
+    uint64_t handle = 2;
+
+    begin(ALLOWING);
+    ask(1, STR("proof"));
+    message = take(things, "proof", true);
+    cr_assert_eq(bus_reply(clients[1], message, &outcome, 1, STR("")), ST_OK);
+    cr_assert(EVENTUALLY(atomic_load(&replies.n) == 1));
+    bus_message_free(message);
+    bus_message_free(replies.message[0]);
+    nats_server_pause(&server);
+    do
+        ask(handle++, (struct str){large, sizeof(large)});
+    while (bus_flush(clients[0]));
+    nats_server_kill(&server);
+    cr_assert(EVENTUALLY(!bus_is_up(clients[0]) && !bus_is_up(clients[1])));
+    nats_server_start(&server);
+    cr_assert(EVENTUALLY(are_ready()));
+    ask(handle, STR("new"));
+    take_and_free(things, "new", true);
+    free_clients();
+}
+
 Test(bus_bundle_faults, go_on_behind_a_malformed_one)
 {
     static char large[BUNDLE_BYTES_MAX + 1];

@@ -142,6 +142,33 @@ Test(bus_faults, drops_what_was_published_but_not_flushed_when_the_server_died)
     free_clients();
 }
 
+/* nats.c holds what was published until it has another link, and to stop serving makes it send something. */
+Test(bus_faults, drops_it_also_when_it_stops_serving_meanwhile)
+{
+    start_server();
+    struct bus *both = open_end(0);
+    struct bus_mailbox *mailbox = bus_serve(both, "v1.thing.*", "thing");
+    struct bus_mailbox *stopped = bus_serve(both, "v1.other.*", "other");
+    struct bus_message *message = NULL;
+    cr_assert(EVENTUALLY(bus_is_up(both)));
+    pump();
+    nats_server_kill(&server);
+    cr_assert_eq(bus_publish(both, "v1.thing.do", NULL, NULL, 0, STR("lost")), ST_OK);
+    for (int64_t until_us = clock_mono_us() + TIMEOUT_MS * 1000;
+         bus_is_up(both) && clock_mono_us() < until_us;)
+        bus_process(both);
+    bus_stop_serving(stopped);
+    nats_server_start(&server);
+    cr_assert(EVENTUALLY(bus_is_up(both)));
+    cr_assert_eq(bus_publish(both, "v1.thing.do", NULL, NULL, 0, STR("new")), ST_OK);
+    cr_assert(EVENTUALLY((message = bus_take(mailbox)) != NULL));
+    cr_assert(is(bus_message_body(message), "new"));
+    bus_message_free(message);
+    bus_stop_serving(stopped);
+    cr_assert(EVENTUALLY(bus_is_drained(stopped)));
+    free_clients();
+}
+
 Test(bus_faults, bounds_what_waits_for_a_server_that_does_not_read)
 {
     static char large[64 * 1024];
