@@ -159,6 +159,7 @@ static void split_under_load(size_t n, void (*cut_off_by)(struct tcp_proxy *),
             load_last_failure_us(partition.load) == 0
                 ? 0LL
                 : (load_last_failure_us(partition.load) - cut_us) / 1000LL);
+    load_tell_failures(partition.load, left_us);
     cr_assert_lt(load_last_failure_us(partition.load), left_us);
     cr_assert_eq(load_failures(partition.load, 0, cut_us), 0, "a request failed before");
     cr_assert_leq(load_failures(partition.load, cut_us, left_us) * 100,
