@@ -65,12 +65,16 @@ static void ask_turn(struct command *const *commands, size_t n, size_t turn, str
     struct arena *arena = commands[0]->arena;
     const char *max = arena_printf(arena, "%d", ATTRIBUTES_MAX);
     struct buf organizations, ids, bodies;
-    size_t result, row = 0, n_bytes = 0;
+    size_t result, row = 0, n_asked = 0, n_bytes = 0;
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (update_of(commands[i])->turn != turn)
+            continue;
+        n_asked++;
         n_bytes += 8 + commands[i]->body.n;
-    ids_open(&organizations, arena, n);
-    ids_open(&ids, arena, n);
+    }
+    ids_open(&organizations, arena, n_asked);
+    ids_open(&ids, arena, n_asked);
     jsons_open(&bodies, arena, n_bytes);
     for (size_t i = 0; i < n; i++) {
         if (update_of(commands[i])->turn != turn)

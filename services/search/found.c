@@ -123,11 +123,12 @@ static void read_contact(struct found *found, const struct db_rows *rows)
         found->contact_values[i] = db_value(rows, 0, column + i - CONVERSATION_CONTACT_ID);
 }
 
+/* A clock that was set back makes a time negative. */
 static uint32_t units(int64_t n, int64_t in_a_unit)
 {
-    const int64_t all = 1 + n / in_a_unit;
-
-    return all > 1 && all < UINT32_MAX ? (uint32_t)all : 1;
+    if (n < 0)
+        return 1;
+    return n / in_a_unit < FOUND_COST_MAX ? 1 + (uint32_t)(n / in_a_unit) : FOUND_COST_MAX;
 }
 
 /* What the statements that begin and end there took, in microseconds. */
@@ -217,9 +218,12 @@ bool found_read(struct found *found, const struct db *db)
     return true;
 }
 
+/* Of what is later than can be told, 'infinity' for one, the last moment that can be. */
 static int64_t time_us(const struct db_rows *rows, size_t row, int column)
 {
-    return db_value_int(rows, row, column) + DB_EPOCH_US;
+    const int64_t us = db_value_int(rows, row, column);
+
+    return us < INT64_MAX - DB_EPOCH_US ? us + DB_EPOCH_US : INT64_MAX;
 }
 
 static struct str json_of(struct str value)

@@ -14,6 +14,8 @@
 #include "common/base/uuid.h"
 #include "services/search/predicates.h"
 
+enum { FOUND_COST_MAX = INT32_MAX }; /* what the page itself costs can be added to it */
+
 struct found {
     const struct search_statement *statement;
     size_t page, contact, rest; /* indexes of the statements */
@@ -24,7 +26,7 @@ struct found {
     struct uuid contact_id;
     struct str contact_values[CONVERSATION_COLUMNS]; /* from CONVERSATION_CONTACT_EXTERNAL_ID on */
     int64_t n_total;
-    uint32_t cost; /* in units of a command's */
+    uint32_t cost; /* in units of a command's, FOUND_COST_MAX at most */
     const struct db_rows *rows;
     size_t n; /* of the rows, those of the page */
 };

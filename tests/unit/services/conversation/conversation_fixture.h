@@ -49,7 +49,7 @@ static inline struct db *connect(void)
                                CONVERSATION_SQL_COUNT);
 }
 
-/* An endpoint that wants every event of one of the two organizations. */
+/* An endpoint for the creates of one of the two organizations, among others. */
 #define ENDPOINT                                                                                   \
     "INSERT INTO webhook.endpoints (organization_id, id, url, events, signing, secret) "           \
     "VALUES ('" ORG "', gen_random_uuid(), '', '{ai.handoff,conversation.created}', false, '')"

@@ -32,8 +32,8 @@ Test(create_store, creates_a_conversation_its_contact_and_its_event_once)
                  1);
 }
 
-/* Nobody would hear of it. */
-Test(create_store, writes_no_event_that_no_endpoint_wants)
+/* It would become no delivery. */
+Test(create_store, writes_no_event_for_which_there_is_no_endpoint)
 {
     struct command *made =
         run((struct call){&conversation_create, OTHER, NULL, CREATE("e1", USER("u1"))});
@@ -45,6 +45,28 @@ Test(create_store, writes_no_event_that_no_endpoint_wants)
     assert_outcome(made, OUTCOME_CREATED, NULL);
     cr_assert_null(made->notice);
     cr_assert_eq(count("SELECT count(*) FROM webhook.events"), 0);
+}
+
+/* Whatever else its endpoints are for. */
+Test(create_store, writes_an_event_for_which_one_endpoint_of_several_is)
+{
+    static const char *const events[] = {
+        "{conversation.created}",
+        "{conversation.created,ticket.created}",
+        "{ticket.created,ticket.resolved,conversation.created,ai.handoff}",
+    };
+    struct command *made;
+
+    for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+        postgres_do(server.url,
+                    arena_printf(&arena, "UPDATE webhook.endpoints SET events = '%s'", events[i]));
+        made = run_create(arena_printf(&arena, CREATE("e%zu", USER("u1")), i));
+        cr_expect_str_eq(made->notice, "v1.notice.events", "%s", events[i]);
+    }
+    postgres_do(server.url,
+                "UPDATE webhook.endpoints SET events = '{ticket.created}';" ENDPOINT ";" ENDPOINT);
+    cr_expect_str_eq(run_create(CREATE("e", USER("u1")))->notice, "v1.notice.events");
+    cr_expect_eq(count("SELECT count(*) FROM webhook.events"), ARRAY_SIZE(events) + 1);
 }
 
 Test(create_store, sees_within_one_batch_what_came_before)

@@ -99,6 +99,26 @@ Test(update_store, refuses_the_21st_attribute_and_changes_nothing)
         OUTCOME_NOT_FOUND, NULL);
 }
 
+/* Each takes a turn of its own, and as much memory as its own body. */
+Test(update_store, holds_each_body_once_however_many_are_for_one_conversation)
+{
+    enum { N = 100, BODY = 65536 };
+    struct command *const made = run_create(CREATE("e1", USER("u1")));
+    const char *const id = text_of(&made->conversation_id);
+    struct command *commands[N];
+    size_t used;
+
+    for (int i = 0; i < N; i++)
+        commands[i] =
+            parse(&arena, (struct call){&conversation_update, ORG, id,
+                                        arena_printf(&arena, "{\"custom_attributes\":{\"a\":%d}%*s",
+                                                     i, BODY, "}")});
+    used = arena.used;
+    run_batch(commands, N);
+    cr_expect_lt(arena.used - used, 2 * (size_t)N * BODY, "%zu bytes", arena.used - used);
+    assert_reply_has(read_back(made), "\"custom_attributes\":{\"a\": 99}");
+}
+
 /* A batch is one statement, but for those that change the same conversation. */
 Test(update_store, answers_each_update_of_a_batch_with_its_own_result_in_their_order)
 {

@@ -207,8 +207,7 @@ Test(search_page, continues_where_it_was_whatever_comes_or_goes)
     json_decref(list);
 }
 
-/* The cost is a time: the least of several is without what only the first one had to load, and
-   without what else the machine did. */
+/* The least of several: the first one may have to load what the others find. */
 static uint32_t min_cost(const char *body)
 {
     uint32_t min = UINT32_MAX;
