@@ -1,7 +1,7 @@
---Merges custom attributes into conversations; a null removes its key. For each that is asked for one
--- row comes back, in their order: whether it was changed, and the conversation as it is then, NULL
--- when it is not to be had; is it raced, another transaction is changing it, and this is to be run again.
--- One that is there, and neither, would have too many keys.
+-- Merges custom attributes into conversations; a null removes its key. One row comes back for each that is
+-- asked for, in their order: whether it was changed, and the conversation as it is then. The conversation is
+-- NULL where there is none. Where `raced` is true, another transaction is changing it: run this again. A
+-- conversation that is neither changed nor raced would have too many keys.
 --
 -- Arrays with one element for each, no two for one conversation:
 --   1 organization  2 id  3 JSON object with custom_attributes

@@ -6,7 +6,7 @@
 
 TestSuite(race, .init = start, .fini = stop);
 
-/* Nobody commits meanwhile: who waits does so in vain. */
+/* There is no commit meanwhile: to wait would be in vain. */
 enum { TIMEOUT_US = 10 * 1000 * 1000 };
 
 static struct command *run_open(struct db *on, struct call call)
