@@ -3,7 +3,6 @@
 -- (entries). Rows come in the order of their time, organizations and contacts taking turns, through all
 -- indexes: as they grow in life.
 SET synchronous_commit = off;
-SET session_replication_role = replica; -- each conversation has its contact: no look at the foreign key
 
 CREATE FUNCTION pg_temp.id(ms bigint, random text) RETURNS uuid
 LANGUAGE sql IMMUTABLE
