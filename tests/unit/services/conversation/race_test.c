@@ -96,6 +96,48 @@ Test(race, asks_to_be_run_again_when_another_transaction_changes_the_contact)
     assert_reply_has(run_create(CREATE("e4", USER("u1"))), "\"name\":\"Bea\"");
 }
 
+/* What the claim finds may have changed when the statement behind it looks again. */
+static void assert_claimed_for_more(const char *change)
+{
+    static const char *const create[] = {
+        "{" ORG "}", "{e2}",   "{u1}",         "{NULL}",      "{NULL}",      "{a@x}",
+        "{1}",       "{NULL}", "{" NOBODY "}", "{" OTHER "}", "{" OTHER "}",
+    };
+    static const size_t claimed[] = {0, 1, 2, 3, 5, 6};
+    db_param params[ARRAY_SIZE(create)], claims[ARRAY_SIZE(claimed)];
+    size_t result;
+
+    for (size_t i = 0; i < ARRAY_SIZE(create); i++)
+        params[i] = str_of(create[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(claimed); i++)
+        claims[i] = params[claimed[i]];
+    db_open_batch(db, clock_us() + TIMEOUT_US);
+    result = db_add(db, SQL_CLAIM, claims, ARRAY_SIZE(claimed));
+    cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
+    cr_assert(str_equal(db_value(db_result(db, result), 0, CLAIM_CLAIMS), STR("{1}")));
+    postgres_do(server.url, change);
+    result = db_add(db, SQL_CREATE_CONVERSATIONS, params, ARRAY_SIZE(create));
+    cr_assert_eq(db_run(db), ST_OK, "%s: %s", change, db_last_sqlstate(db));
+    cr_expect_null(db_value(db_result(db, result), 0, CREATE_CONVERSATIONS_MADE_AT).p, "%s",
+                   change);
+    cr_assert_eq(db_commit(db), ST_OK);
+    cr_expect_eq(count("SELECT count(*) FROM conversation.conversations"), 1, "%s", change);
+}
+
+Test(race, writes_nothing_that_it_has_not_claimed)
+{
+    static const char *const changes[] = {
+        "UPDATE conversation.contacts SET email = NULL",
+        "UPDATE conversation.contacts SET phone = NULL",
+    };
+
+    run_create(CREATE("e1", USER("u1") ",\"email\":\"a@x\",\"phone\":\"1\""));
+    for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+        assert_claimed_for_more(changes[i]);
+        postgres_do(server.url, "UPDATE conversation.contacts SET email = 'a@x', phone = '1'");
+    }
+}
+
 /* What they do not write again they need not have to themselves. */
 Test(race, creates_beside_a_neighbour_for_a_contact_that_is_there)
 {
