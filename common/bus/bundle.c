@@ -10,7 +10,7 @@ enum { HANDLE_BYTES = 8, LENGTH_BYTES = 4, HEAD_BYTES = HANDLE_BYTES + 2 * LENGT
 
 /* -- writing --------------------------------------------------------------------------------- */
 
-static struct str trimmed(const char *value)
+struct str bus_trimmed(const char *value)
 {
     struct str s = str_of(value + strspn(value, " \t\n\v\f\r"));
 
@@ -62,7 +62,7 @@ void bundle_add(struct bundle_writer *writer, uint64_t handle, const struct bus_
     put(writer, &sent, HANDLE_BYTES);
     writer->n += 2 * (size_t)LENGTH_BYTES;
     for (size_t i = 0; i < n_headers; i++) {
-        const struct str value = trimmed(headers[i].value);
+        const struct str value = bus_trimmed(headers[i].value);
 
         if (value.n == 0)
             continue;

@@ -49,6 +49,8 @@ struct bundle_writer {
 /* Blanks at the ends of values are left out, and headers without a value, as in bus_publish(). */
 void bundle_add(struct bundle_writer *writer, uint64_t handle, const struct bus_header *headers,
                 size_t n_headers, struct str body);
+/* Without those blanks; as nats.c reads a header. */
+struct str bus_trimmed(const char *value);
 /* Bytes that it takes at most. */
 size_t bundle_item_size(const struct bus_header *headers, size_t n_headers, struct str body);
 static inline struct str bundle_bytes(const struct bundle_writer *writer)

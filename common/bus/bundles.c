@@ -93,12 +93,8 @@ static void give_back(struct bus_bundle_slot *slot)
 
 static void listen_at(struct bus *bus, struct bus_bundle_slot *slot)
 {
-    if (bus->n_bundle_slots == bus->bundle_slots_capacity) {
-        bus->bundle_slots_capacity = bus->bundle_slots_capacity * 2 + 64;
-        bus->bundle_slots = reallocarray(bus->bundle_slots, bus->bundle_slots_capacity,
-                                         sizeof(struct bus_bundle_slot *));
-        must(bus->bundle_slots != NULL);
-    }
+    bus->bundle_slots =
+        bus_room_for_one(bus->bundle_slots, bus->n_bundle_slots, &bus->bundle_slots_capacity);
     bus->bundle_slots[bus->n_bundle_slots++] = slot;
 }
 

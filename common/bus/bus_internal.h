@@ -210,5 +210,7 @@ bool bus_has_room(const struct bus *bus); /* it can be published now */
 void bus_inbox_deliver(struct bus *bus);  /* the replies that nats.c has read */
 void bus_inbox_sweep(struct bus *bus);    /* closes slots of requests given up */
 void bus_inbox_close(struct bus *bus);    /* all slots: their connection is closed */
+/* An array of pointers that has `n`, with room for one more. */
+void *bus_room_for_one(void *at, size_t n, size_t *capacity);
 
 #endif

@@ -150,19 +150,20 @@ static void open_bundle(struct bus_mailbox *m)
 {
     natsMsg *msg;
 
-    if (m->opened == NULL)
-        m->opened = heap_zeroed(BUNDLE_ITEMS_MAX, sizeof(struct bus_message *));
     m->next_opened = m->opened_end = 0;
-    while (m->opened_end == 0 && (msg = next(m->nats_bundles)) != NULL)
+    while (m->opened_end == 0 && (msg = next(m->nats_bundles)) != NULL) {
+        if (m->opened == NULL)
+            m->opened = heap_zeroed(BUNDLE_ITEMS_MAX, sizeof(struct bus_message *));
         if (natsMsg_GetDataLength(msg) <= BUNDLE_BYTES_MAX)
             m->opened_end = bus_bundle_open(msg, m->opened);
         else
             bus_discard(msg);
+    }
 }
 
 static struct bus_message *take_of_bundle(struct bus_mailbox *m)
 {
-    if (m->next_opened == m->opened_end && bus_queued(m->nats_bundles) > 0)
+    if (m->next_opened == m->opened_end)
         open_bundle(m);
     return m->next_opened < m->opened_end ? m->opened[m->next_opened++] : NULL;
 }

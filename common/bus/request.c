@@ -44,17 +44,12 @@ enum status bus_status_of(natsStatus s)
     }
 }
 
-static bool is_blank(const char *value)
-{
-    return value[strspn(value, " \t\n\v\f\r")] == '\0';
-}
-
 static natsStatus build(natsMsg **msg, const char *subject, const char *reply_to,
                         const struct bus_header *headers, size_t n_headers, struct str body)
 {
     natsStatus s = natsMsg_Create(msg, subject, reply_to, body.p, (int)body.n);
     for (size_t i = 0; s == NATS_OK && i < n_headers; i++) {
-        if (!is_blank(headers[i].value))
+        if (bus_trimmed(headers[i].value).n > 0)
             s = natsMsgHeader_Set(*msg, headers[i].name, headers[i].value);
     }
     return s;
@@ -193,14 +188,19 @@ static void give_back(struct bus_inbox *inbox, struct bus_reply_slot *slot)
     inbox->free = slot;
 }
 
+void *bus_room_for_one(void *at, size_t n, size_t *capacity)
+{
+    if (n < *capacity)
+        return at;
+    *capacity = *capacity * 2 + 64;
+    at = reallocarray(at, *capacity, sizeof(void *));
+    must(at != NULL);
+    return at;
+}
+
 static void listen_for(struct bus_inbox *inbox, struct bus_reply_slot *slot)
 {
-    if (inbox->n_silent == inbox->capacity) {
-        inbox->capacity = inbox->capacity * 2 + 64;
-        inbox->silent =
-            reallocarray(inbox->silent, inbox->capacity, sizeof(struct bus_reply_slot *));
-        must(inbox->silent != NULL);
-    }
+    inbox->silent = bus_room_for_one(inbox->silent, inbox->n_silent, &inbox->capacity);
     inbox->silent[inbox->n_silent++] = slot;
 }
 
