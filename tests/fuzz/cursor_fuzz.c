@@ -56,13 +56,14 @@ static struct str sign(const uint8_t *payload, size_t n, char text[2 * CURSOR_TE
 
 static bool is_live(const uint8_t *payload, size_t n)
 {
+    const uint64_t now_s = (uint64_t)now_us / 1000000;
     uint64_t expiry = 0;
 
     if (n < HEAD_BYTES || payload[0] != 1 || n != HEAD_BYTES + (size_t)payload[LENGTH_AT])
         return false;
     for (int i = 0; i < 8; i++)
         expiry = expiry << 8 | payload[EXPIRY_AT + i];
-    return (int64_t)expiry > now_us / 1000000;
+    return expiry > now_s && expiry <= now_s + CURSOR_LIFE_S + CURSOR_SKEW_S;
 }
 
 /* The input as the inside of a cursor: whatever it says of itself, with a signature that is good.
