@@ -23,7 +23,7 @@ endif
 
 # With ccache a file is compiled once, in whichever folder it lies.
 CC = $(if $(shell command -v ccache),ccache )gcc
-PKGS = libh2o-evloop jansson libpq openssl libcurl libcares
+PKGS = libh2o-evloop jansson libpq openssl libcurl libcares liblz4
 # libh2o's headers default to libuv, and are not clean under our warnings: hence -isystem.
 PKG_CFLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(PKGS) 2>/dev/null)) -DH2O_USE_LIBUV=0
 PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lnats -lpthread

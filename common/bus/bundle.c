@@ -1,12 +1,21 @@
 #include "common/bus/bundle.h"
 
 #include <endian.h>
+#include <lz4.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/log.h"
 
-enum { HANDLE_BYTES = 8, LENGTH_BYTES = 4, HEAD_BYTES = HANDLE_BYTES + 2 * LENGTH_BYTES };
+enum {
+    HANDLE_BYTES = 8,
+    LENGTH_BYTES = 4,
+    HEAD_BYTES = HANDLE_BYTES + 2 * LENGTH_BYTES,
+    GAIN_SHARE = 8, /* compressing has to save one such share of a body */
+    RATIO_MAX = 255 /* of LZ4 */
+};
+
+#define IS_COMPRESSED UINT32_C(0x80000000)
 
 /* -- writing --------------------------------------------------------------------------------- */
 
@@ -35,9 +44,9 @@ static void put(struct bundle_writer *writer, const void *p, size_t n)
     writer->n += n;
 }
 
-static void put_length(char *at, size_t n)
+static void put_length(char *at, uint32_t n)
 {
-    const uint32_t length = htobe32((uint32_t)n);
+    const uint32_t length = htobe32(n);
 
     memcpy(at, &length, LENGTH_BYTES);
 }
@@ -51,14 +60,13 @@ size_t bundle_item_size(const struct bus_header *headers, size_t n_headers, stru
     return n;
 }
 
-void bundle_add(struct bundle_writer *writer, uint64_t handle, const struct bus_header *headers,
-                size_t n_headers, struct str body)
+/* All of an item but its body and the body's length; returns where that is due. */
+static size_t add_head(struct bundle_writer *writer, uint64_t handle,
+                       const struct bus_header *headers, size_t n_headers)
 {
     const uint64_t sent = htobe64(handle);
     const size_t begin = writer->n;
 
-    must(body.n <= UINT32_MAX);
-    reserve(writer, bundle_item_size(headers, n_headers, body));
     put(writer, &sent, HANDLE_BYTES);
     writer->n += 2 * (size_t)LENGTH_BYTES;
     for (size_t i = 0; i < n_headers; i++) {
@@ -70,10 +78,60 @@ void bundle_add(struct bundle_writer *writer, uint64_t handle, const struct bus_
         put(writer, value.p, value.n);
         put(writer, "", 1);
     }
-    put_length(writer->p + begin + HANDLE_BYTES, writer->n - begin - HEAD_BYTES);
-    put_length(writer->p + begin + HANDLE_BYTES + LENGTH_BYTES, body.n);
-    put(writer, body.p, body.n);
+    put_length(writer->p + begin + HANDLE_BYTES, (uint32_t)(writer->n - begin - HEAD_BYTES));
     writer->n_items++;
+    return begin + HANDLE_BYTES + LENGTH_BYTES;
+}
+
+static void add_body(struct bundle_writer *writer, size_t length_at, struct str body)
+{
+    put_length(writer->p + length_at, (uint32_t)body.n);
+    put(writer, body.p, body.n);
+}
+
+void bundle_add(struct bundle_writer *writer, uint64_t handle, const struct bus_header *headers,
+                size_t n_headers, struct str body)
+{
+    must(body.n < IS_COMPRESSED);
+    reserve(writer, bundle_item_size(headers, n_headers, body));
+    add_body(writer, add_head(writer, handle, headers, n_headers), body);
+}
+
+/* False: it would save too little, and nothing was added. */
+static bool add_block(struct bundle_writer *writer, size_t length_at, struct str body)
+{
+    const size_t max = body.n - body.n / GAIN_SHARE;
+    char *const out = writer->p + writer->n;
+    const int n = LZ4_compress_default(body.p, out + LENGTH_BYTES, (int)body.n, (int)max);
+
+    if (n <= 0)
+        return false;
+    put_length(out, (uint32_t)body.n);
+    put_length(writer->p + length_at, IS_COMPRESSED | (uint32_t)(LENGTH_BYTES + n));
+    writer->n += LENGTH_BYTES + (size_t)n;
+    return true;
+}
+
+void bundle_add_compressed(struct bundle_writer *writer, uint64_t handle,
+                           const struct bus_header *headers, size_t n_headers, struct str body)
+{
+    size_t length_at;
+
+    if (body.n < BUNDLE_COMPRESS_MIN || body.n > BUNDLE_COMPRESS_MAX) {
+        bundle_add(writer, handle, headers, n_headers, body);
+        return;
+    }
+    reserve(writer, bundle_item_size(headers, n_headers, body));
+    length_at = add_head(writer, handle, headers, n_headers);
+    if (!add_block(writer, length_at, body))
+        add_body(writer, length_at, body);
+}
+
+void bundle_append(struct bundle_writer *writer, const struct bundle_writer *other)
+{
+    reserve(writer, other->n);
+    put(writer, other->p, other->n);
+    writer->n_items += other->n_items;
 }
 
 void bundle_clear(struct bundle_writer *writer)
@@ -90,7 +148,7 @@ void bundle_release(struct bundle_writer *writer)
 
 /* -- reading --------------------------------------------------------------------------------- */
 
-static size_t length_at(const char *p)
+static uint32_t length_at(const char *p)
 {
     uint32_t length;
 
@@ -102,54 +160,73 @@ static size_t length_at(const char *p)
    have. */
 static bool is_sound(struct str headers)
 {
-    size_t n_zeros = 0;
+    struct bus_header header;
 
     if (headers.n == 0)
         return true;
-    if (headers.p[headers.n - 1] != '\0')
+    if (headers.p[headers.n - 1] != '\0' || memchr(headers.p, '\r', headers.n) != NULL ||
+        memchr(headers.p, '\n', headers.n) != NULL)
         return false;
-    for (size_t i = 0; i < headers.n; i++) {
-        const bool is_end = headers.p[i] == '\0';
-
-        if (headers.p[i] == '\r' || headers.p[i] == '\n')
+    while (headers.n > 0) {
+        if (strlen(headers.p) + 1 == headers.n)
+            return false; /* a name without a value */
+        (void)bundle_next_header(&headers, &header);
+        if (header.name[0] == '\0')
             return false;
-        if (is_end && n_zeros % 2 == 0 && (i == 0 || headers.p[i - 1] == '\0'))
-            return false; /* a name without a letter */
-        n_zeros += is_end;
     }
-    return n_zeros % 2 == 0;
+    return true;
 }
 
 bool bundle_next(struct str *rest, struct bundle_item *out)
 {
     uint64_t handle;
+    uint32_t length;
     size_t n_headers, n_body;
 
     if (rest->n < HEAD_BYTES)
         return false;
     memcpy(&handle, rest->p, HANDLE_BYTES);
     n_headers = length_at(rest->p + HANDLE_BYTES);
-    n_body = length_at(rest->p + HANDLE_BYTES + LENGTH_BYTES);
+    length = length_at(rest->p + HANDLE_BYTES + LENGTH_BYTES);
+    n_body = length & ~IS_COMPRESSED;
     if (rest->n - HEAD_BYTES < n_headers || rest->n - HEAD_BYTES - n_headers < n_body)
         return false;
     *out = (struct bundle_item){.handle = be64toh(handle),
                                 .headers = {rest->p + HEAD_BYTES, n_headers},
-                                .body = {rest->p + HEAD_BYTES + n_headers, n_body}};
-    if (!is_sound(out->headers))
+                                .body = {rest->p + HEAD_BYTES + n_headers, n_body},
+                                .is_compressed = (length & IS_COMPRESSED) != 0};
+    if (!is_sound(out->headers) || (out->is_compressed && n_body < LENGTH_BYTES))
         return false;
     rest->p += HEAD_BYTES + n_headers + n_body;
     rest->n -= HEAD_BYTES + n_headers + n_body;
     return true;
 }
 
-size_t bundle_count(struct str bundle)
+struct str bundle_expand(const struct bundle_item *item)
 {
-    struct bundle_item item;
+    const struct str block = {item->body.p + LENGTH_BYTES, item->body.n - LENGTH_BYTES};
+    const size_t n = length_at(item->body.p);
+    char *p;
+
+    must(item->is_compressed);
+    /* What cannot be true is given no memory. */
+    if (n == 0 || n > BUNDLE_COMPRESS_MAX || n / RATIO_MAX > block.n)
+        return STR_NONE;
+    p = malloc(n);
+    must(p != NULL);
+    if (LZ4_decompress_safe(block.p, p, (int)block.n, (int)n) == (int)n)
+        return (struct str){p, n};
+    free(p);
+    return STR_NONE;
+}
+
+size_t bundle_read(struct str bundle, struct bundle_item items[BUNDLE_ITEMS_MAX])
+{
     size_t n = 0;
 
-    while (n <= BUNDLE_ITEMS_MAX && bundle_next(&bundle, &item))
+    while (n < BUNDLE_ITEMS_MAX && bundle_next(&bundle, &items[n]))
         n++;
-    return bundle.n == 0 && n <= BUNDLE_ITEMS_MAX ? n : 0;
+    return bundle.n == 0 ? n : 0;
 }
 
 bool bundle_next_header(struct str *rest, struct bus_header *out)

@@ -6,11 +6,12 @@
  *
  *              8 bytes  handle
  *              4 bytes  length of the headers
- *              4 bytes  length of the body
+ *              4 bytes  length of the body; the highest bit: it is compressed
  *              headers  NAME, a zero byte, VALUE, a zero byte; as often as there are headers
  *              body
  *
- *          Numbers have their highest byte first. A bundle has 1 to BUNDLE_ITEMS_MAX items.
+ *          A compressed body is 4 bytes, the length that it had, and one LZ4 block. Numbers have their
+ *          highest byte first. A bundle has 1 to BUNDLE_ITEMS_MAX items.
  * Owns     A writer owns its bytes until bundle_release(). What is read points into the bundle.
  * Threads  One thread at a time.
  * Fails    Writing never. Reading stops at what is malformed, whatever the bytes are.
@@ -32,11 +33,17 @@ enum {
     BUNDLE_BYTES_MAX = 64 * 1024,
     /* A larger body travels alone: it gains nothing. */
     BUNDLE_BODY_MAX = 16 * 1024,
+    /* From here on compressing pays: a page of a search, 32 KB, becomes 3 KB in 8 us and is itself again in 2,
+       where carrying it over two sockets and through the server costs 60. */
+    BUNDLE_COMPRESS_MIN = 4 * 1024,
+    /* A larger body is not compressed, so no reader allots more for one. */
+    BUNDLE_COMPRESS_MAX = 16 * 1024 * 1024,
 };
 
 struct bundle_item {
     uint64_t handle;
     struct str headers, body;
+    bool is_compressed; /* the body: bundle_expand() */
 };
 
 /* Zeroed: empty. */
@@ -49,6 +56,11 @@ struct bundle_writer {
 /* Blanks at the ends of values are left out, and headers without a value, as in bus_publish(). */
 void bundle_add(struct bundle_writer *writer, uint64_t handle, const struct bus_header *headers,
                 size_t n_headers, struct str body);
+/* The same for a reader that takes compressed bodies: compressed if that makes it an eighth smaller. */
+void bundle_add_compressed(struct bundle_writer *writer, uint64_t handle,
+                           const struct bus_header *headers, size_t n_headers, struct str body);
+/* Adds what another writer holds. */
+void bundle_append(struct bundle_writer *writer, const struct bundle_writer *other);
 /* Without those blanks; as nats.c reads a header. */
 struct str bus_trimmed(const char *value);
 /* Bytes that it takes at most. */
@@ -64,8 +76,10 @@ void bundle_release(struct bundle_writer *writer);
 /* The item at the beginning of *rest, which goes on behind it. False: *rest is empty, or malformed
    from there on. */
 bool bundle_next(struct str *rest, struct bundle_item *out);
-/* How many items it has; 0: it is malformed, or has none or too many. */
-size_t bundle_count(struct str bundle);
+/* The body of an item that is compressed, as it was: the caller's, to be freed. STR_NONE: it is malformed. */
+struct str bundle_expand(const struct bundle_item *item);
+/* All of its items; returns how many, 0: it is malformed, or has none or too many. */
+size_t bundle_read(struct str bundle, struct bundle_item items[BUNDLE_ITEMS_MAX]);
 /* Zero-terminated; STR_NONE: the item has none of that name. */
 struct str bundle_header(const struct bundle_item *item, const char *name);
 /* The header at the beginning of *rest, an item's headers at first, which goes on behind it. */

@@ -58,8 +58,8 @@ static struct bus_bundle_slot *open_slot(struct bus *bus, struct bus_bundle_rout
     struct bus_bundle_slot *slot = heap_zeroed(1, sizeof(*slot));
 
     slot->route = route;
-    must(asprintf(&slot->reply_to, "%s.%s.%" PRIu64, bus->inbox.prefix, route->subject,
-                  bus->inbox.n_opened++) > 0);
+    must(asprintf(&slot->reply_to, "%s.%s.%c%" PRIu64, bus->inbox.prefix, route->subject,
+                  BUS_COMPRESSED_MARK, bus->inbox.n_opened++) > 0);
     if (natsConnection_SubscribeSync(&slot->nats, bus->nats, slot->reply_to) == NATS_OK &&
         natsSubscription_SetPendingLimits(slot->nats, SLOT_MESSAGES, SLOT_BYTES) == NATS_OK)
         return slot;
@@ -259,14 +259,14 @@ static void deliver(struct bus *bus, size_t at, natsMsg *msg)
     const struct bus_inbox *inbox = &bus->inbox;
     struct bus_bundle_slot *slot = bus->bundle_slots[at];
     struct bus_message *messages[BUNDLE_ITEMS_MAX];
-    const size_t n = bus_bundle_open(msg, messages);
+    const size_t n = bus_bundle_open(msg, true, messages);
     size_t n_settled = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (settle(slot, messages[i]->item.handle))
+        if (settle(slot, messages[i]->item.handle) && bus_message_expand(messages[i]))
             messages[n_settled++] = messages[i];
         else
-            bus_message_free(messages[i]); /* a second reply */
+            bus_message_free(messages[i]); /* a second reply, or one that cannot be read */
     if (slot->n_open == 0)
         give_back(stop_listening(bus, at));
     for (size_t i = 0; i < n_settled; i++)

@@ -3,7 +3,8 @@
  *
  * bus.c      opening and closing; waiting, reading and writing on the owner's thread
  * link.c     dialing, adopting, letting go, and the callbacks by which nats.c tells of the link
- * mailbox.c  subscriptions, the messages that come from them, alone or in bundles, and replies to these
+ * mailbox.c  subscriptions, and the messages that come from them, alone or in bundles
+ * replies.c  answers to these
  * request.c  publishing; requests and their replies; requests that block
  * bundle.c   the form of a bundle
  * bundles.c  requests in bundles and the replies that come
@@ -48,6 +49,7 @@ struct bus_message {
     natsMsg *nats;             /* NULL: it came in a bundle */
     struct bus_bundle *bundle; /* NULL: it came alone */
     struct bundle_item item;
+    char *expanded; /* the item's body, where it came compressed; else NULL */
 };
 
 /* A bundle that came, and what is to be answered to it at the end of the step. */
@@ -184,14 +186,21 @@ void bus_mailbox_free(struct bus_mailbox *mailbox);
 size_t bus_queued(natsSubscription *nats);    /* how many messages wait there; NULL: none */
 struct bus_message *message_of(natsMsg *msg); /* takes it; NULL gives NULL */
 /* Takes a bundle and makes messages of it, BUNDLE_ITEMS_MAX at most; 0: it is malformed, and freed. */
-size_t bus_bundle_open(natsMsg *msg, struct bus_message **out);
+size_t bus_bundle_open(natsMsg *msg, bool may_be_compressed, struct bus_message **out);
+/* The body of a message of a bundle is as it was before it was compressed. False: it cannot be. */
+bool bus_message_expand(struct bus_message *message);
 void bus_bundle_release(struct bus_bundle *bundle); /* one less uses it */
-/* What was answered in bundles, at the end of a step. */
-void bus_replies_send(struct bus *bus);
-bool bus_wipes(void);           /* see bus_wipe_what_is_freed() */
+bool bus_wipes(void);                               /* see bus_wipe_what_is_freed() */
 void bus_discard(natsMsg *msg); /* frees it, on an owner's thread some time later */
 void bus_defer_frees(void);     /* on an owner's thread, before its first bus_discard() */
 void bus_free_deferred(void);   /* frees what this thread has discarded */
+
+/* replies.c */
+/* Who asks takes compressed bodies in reply where the last part of the reply subject begins with the mark.
+   Programs of a version that does not know of them have only digits there. */
+#define BUS_COMPRESSED_MARK 'z'
+/* What was answered in bundles, at the end of a step; on the owner's thread. */
+void bus_replies_send(struct bus *bus);
 
 /* bundles.c; all on the owner's thread */
 void bus_bundles_send(struct bus *bus);           /* at the end of a step */

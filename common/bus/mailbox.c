@@ -1,4 +1,4 @@
-/* Subscriptions, the messages that come from them, alone or in bundles, and how these are freed and answered. */
+/* Subscriptions, and the messages that come from them, alone or in bundles. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,7 +155,7 @@ static void open_bundle(struct bus_mailbox *m)
         if (m->opened == NULL)
             m->opened = heap_zeroed(BUNDLE_ITEMS_MAX, sizeof(struct bus_message *));
         if (natsMsg_GetDataLength(msg) <= BUNDLE_BYTES_MAX)
-            m->opened_end = bus_bundle_open(msg, m->opened);
+            m->opened_end = bus_bundle_open(msg, false, m->opened);
         else
             bus_discard(msg);
     }
@@ -216,10 +216,22 @@ void bus_serve_again(struct bus_mailbox *mailbox)
 
 /* -- bundles that came ------------------------------------------------------------------------- */
 
-size_t bus_bundle_open(natsMsg *msg, struct bus_message **out)
+/* 0: it is malformed. */
+static size_t read_items(natsMsg *msg, bool may_be_compressed, struct bundle_item *items)
 {
-    struct str rest = {natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)};
-    const size_t n = bundle_count(rest);
+    const struct str bytes = {natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)};
+    const size_t n = bundle_read(bytes, items);
+
+    for (size_t i = 0; i < n && !may_be_compressed; i++)
+        if (items[i].is_compressed)
+            return 0;
+    return n;
+}
+
+size_t bus_bundle_open(natsMsg *msg, bool may_be_compressed, struct bus_message **out)
+{
+    struct bundle_item items[BUNDLE_ITEMS_MAX];
+    const size_t n = read_items(msg, may_be_compressed, items);
     struct bus_bundle *bundle;
 
     if (n == 0) {
@@ -232,7 +244,7 @@ size_t bus_bundle_open(natsMsg *msg, struct bus_message **out)
     atomic_init(&bundle->n_used, n);
     for (size_t i = 0; i < n; i++) {
         bundle->messages[i].bundle = bundle;
-        must(bundle_next(&rest, &bundle->messages[i].item));
+        bundle->messages[i].item = items[i];
         out[i] = &bundle->messages[i];
     }
     return n;
@@ -245,6 +257,24 @@ void bus_bundle_release(struct bus_bundle *bundle)
     bus_discard(bundle->nats);
     bundle_release(&bundle->replies);
     free(bundle);
+}
+
+bool bus_message_expand(struct bus_message *message)
+{
+    struct str body;
+
+    if (!message->item.is_compressed)
+        return true;
+    body = bundle_expand(&message->item);
+    if (body.p == NULL) {
+        LOG(LOG_WARNING, "reply is malformed",
+            log_str("subject", natsMsg_GetSubject(message->bundle->nats)));
+        return false;
+    }
+    message->expanded = (char *)body.p;
+    message->item.body = body;
+    message->item.is_compressed = false;
+    return true;
 }
 
 /* -- what a message says ----------------------------------------------------------------------- */
@@ -367,109 +397,10 @@ void bus_message_free(struct bus_message *message)
     if (message == NULL)
         return;
     if (message->bundle != NULL) {
+        free(message->expanded);
         bus_bundle_release(message->bundle);
         return;
     }
     bus_discard(message->nats);
     free(message);
-}
-
-/* -- answering --------------------------------------------------------------------------------- */
-
-static void send_replies(struct bus *bus, struct bus_bundle *bundle)
-{
-    const struct str bytes = bundle_bytes(&bundle->replies);
-    const unsigned n = bundle->replies.n_items;
-
-    if (n > 0 && (!bus_can_call(bus) || bus_bundle_publish(bus, natsMsg_GetReply(bundle->nats),
-                                                           NULL, bytes) != NATS_OK)) {
-        atomic_fetch_add(&bus->n_lost_replies, n);
-        LOG(LOG_WARNING, "could not send replies", log_int("replies", n));
-    }
-    bundle_release(&bundle->replies);
-}
-
-/* Handed over as it is: a natsMsg would be zeroed, filled and freed for it. */
-static enum status reply_alone(struct bus *bus, const struct bus_message *request,
-                               const struct bus_header *headers, size_t n_headers, struct str body)
-{
-    struct bundle_writer writer = {.p = NULL};
-    natsStatus s;
-
-    bundle_add(&writer, request->item.handle, headers, n_headers, body);
-    s = bus_bundle_publish(bus, natsMsg_GetReply(request->bundle->nats), NULL,
-                           bundle_bytes(&writer));
-    bundle_release(&writer);
-    return bus_status_of(s);
-}
-
-static enum status reply_in_bundle(struct bus *bus, struct bus_message *request,
-                                   const struct bus_header *headers, size_t n_headers,
-                                   struct str body)
-{
-    struct bus_bundle *bundle = request->bundle;
-    const size_t n = bundle_item_size(headers, n_headers, body);
-
-    if (!bus_has_room(bus))
-        return ST_UNAVAILABLE;
-    if (body.n > BUNDLE_BODY_MAX)
-        return reply_alone(bus, request, headers, n_headers, body);
-    if (!bundle->is_answering) {
-        bundle->is_answering = true;
-        bundle->next_answering = bus->answering;
-        bus->answering = bundle;
-        atomic_fetch_add(&bundle->n_used, 1);
-    }
-    if (bundle->replies.n_items == BUNDLE_ITEMS_MAX || bundle->replies.n + n > BUNDLE_BYTES_MAX)
-        send_replies(bus, bundle);
-    bundle_add(&bundle->replies, request->item.handle, headers, n_headers, body);
-    return ST_OK;
-}
-
-enum status bus_reply(struct bus *bus, struct bus_message *request,
-                      const struct bus_header *headers, size_t n_headers, struct str body)
-{
-    const struct str reply_to = bus_message_reply_to(request);
-
-    if (reply_to.p == NULL)
-        return ST_OK;
-    if (request->bundle != NULL)
-        return reply_in_bundle(bus, request, headers, n_headers, body);
-    return bus_publish(bus, reply_to.p, NULL, headers, n_headers, body);
-}
-
-struct bus_message *bus_reply_new(const struct bus_message *request,
-                                  const struct bus_header *headers, size_t n_headers,
-                                  struct str body)
-{
-    const struct str reply_to = bus_message_reply_to(request);
-    struct bundle_writer writer = {.p = NULL};
-    struct bus_message *reply;
-
-    if (reply_to.p == NULL)
-        return NULL;
-    if (request->bundle == NULL)
-        return bus_message_new(reply_to.p, headers, n_headers, body);
-    bundle_add(&writer, request->item.handle, headers, n_headers, body);
-    reply = bus_message_new(reply_to.p, NULL, 0, bundle_bytes(&writer));
-    bundle_release(&writer);
-    must(reply != NULL); /* its subject is one that a message came with */
-    return reply;
-}
-
-void bus_replies_send(struct bus *bus)
-{
-    while (bus->answering != NULL) {
-        struct bus_bundle *bundle = bus->answering;
-
-        bus->answering = bundle->next_answering;
-        bundle->is_answering = false;
-        send_replies(bus, bundle);
-        bus_bundle_release(bundle);
-    }
-}
-
-uint64_t bus_lost_replies(const struct bus *bus)
-{
-    return atomic_load(&bus->n_lost_replies);
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/bus/bundle.h"
+#include "common/bus/bus_internal.h"
 #include "tests/unit/common/bus/bus_fixture.h"
 
 TestSuite(bus_bundles, .init = start_server, .fini = stop_server);
@@ -186,9 +186,23 @@ Test(bus_bundles, are_sent_when_full_and_hold_no_large_body)
 
 enum { LARGE = 512 * 1024, TOO_LARGE = 1024 * 1024 }; /* for the server: its max_payload */
 
-Test(bus_bundles, carry_a_large_reply_alone)
+/* That cannot be compressed. */
+static struct str noise(size_t n)
 {
-    const struct str large = {calloc(1, LARGE), LARGE};
+    char *p = malloc(n);
+    uint32_t state = 1;
+
+    cr_assert_not_null(p);
+    for (size_t i = 0; i < n; i++) {
+        state = state * 1664525 + 1013904223;
+        p[i] = (char)(state >> 24);
+    }
+    return (struct str){p, n};
+}
+
+/* The one asked first is answered first, with a few bytes, and the other one with those of `large`. */
+static void answer_small_and_large(struct str large)
+{
     struct bus_mailbox *mailbox = open_both();
     struct bus_message *request[2];
 
@@ -199,20 +213,117 @@ Test(bus_bundles, carry_a_large_reply_alone)
         request[i] = bus_take(mailbox);
     answer(request[0], STR("small"));
     answer(request[1], large);
+    for (int i = 0; i < 2; i++)
+        bus_message_free(request[i]);
     cr_assert(EVENTUALLY(have_replied(2)));
+}
+
+Test(bus_bundles, carry_a_large_reply_alone)
+{
+    const struct str large = noise(LARGE);
+
+    answer_small_and_large(large);
     cr_assert_eq(replies.handle[0], 2, "it has not waited for the others");
     cr_assert(str_equal(bus_message_body(replies.message[0]), large));
     cr_assert(is(bus_message_body(replies.message[1]), "small"));
-    for (int i = 0; i < 2; i++)
-        bus_message_free(request[i]);
     free_replies();
     free_clients();
     free((char *)large.p);
 }
 
+Test(bus_bundles, carry_a_large_reply_with_others_when_it_can_be_compressed)
+{
+    const struct str large = {calloc(1, LARGE), LARGE};
+
+    answer_small_and_large(large);
+    cr_assert_eq(replies.handle[1], 2, "in its turn");
+    cr_assert_eq(replies.message[0]->bundle, replies.message[1]->bundle, "in one message");
+    cr_assert(is(bus_message_body(replies.message[0]), "small"));
+    cr_assert(str_equal(bus_message_body(replies.message[1]), large));
+    cr_assert(is(bus_message_header(replies.message[1], "Outcome"), "ok"));
+    free_replies();
+    free_clients();
+    free((char *)large.p);
+}
+
+/* As a gateway of the version before, which asks with digits. */
+Test(bus_bundles, carry_no_compressed_reply_to_who_does_not_ask_for_it)
+{
+    const struct str large = {calloc(1, LARGE), LARGE};
+    struct bundle_writer bundle = {.p = NULL};
+    struct bus_mailbox *mailbox = open_both(), *plain;
+    struct bus_message *request = NULL, *reply = NULL;
+    struct bundle_item item;
+    struct str rest;
+
+    plain = bus_serve(clients[0], "old.inbox.17", NULL);
+    bundle_add(&bundle, 3, &header, 1, STR("a"));
+    pump();
+    cr_assert_eq(bus_publish(clients[0], "v1.thing.get.bundle", "old.inbox.17", NULL, 0,
+                             bundle_bytes(&bundle)),
+                 ST_OK);
+    cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL));
+    answer(request, large);
+    cr_assert(EVENTUALLY((reply = bus_take(plain)) != NULL));
+    rest = bus_message_body(reply);
+    cr_assert(bundle_next(&rest, &item));
+    cr_assert_not(item.is_compressed);
+    cr_assert(str_equal(item.body, large));
+    bus_message_free(request);
+    bus_message_free(reply);
+    bundle_release(&bundle);
+    free_clients();
+    free((char *)large.p);
+}
+
+Test(bus_bundles, take_no_compressed_request)
+{
+    static char zeros[BUNDLE_BODY_MAX];
+    struct bundle_writer bundle = {.p = NULL};
+    struct bus_mailbox *mailbox = open_both();
+    struct bus_message *request = NULL;
+
+    bundle_add_compressed(&bundle, 3, &header, 1, (struct str){zeros, sizeof(zeros)});
+    cr_assert_eq(bus_publish(clients[0], "v1.thing.get.bundle", "some.where.z1", NULL, 0,
+                             bundle_bytes(&bundle)),
+                 ST_OK);
+    ask(1, STR("behind"));
+    cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL));
+    cr_assert(is(bus_message_body(request), "behind"));
+    bus_message_free(request);
+    bundle_release(&bundle);
+    free_clients();
+}
+
+/* The one behind it is not harmed; it itself has no reply. */
+Test(bus_bundles, drop_a_reply_that_cannot_be_expanded)
+{
+    static char zeros[BUNDLE_BODY_MAX];
+    struct bundle_writer bundle = {.p = NULL};
+    struct bus_mailbox *mailbox = open_both();
+    struct bus_message *request = NULL;
+
+    ask(1, STR("a"));
+    ask(2, STR("b"));
+    cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL));
+    bundle_add_compressed(&bundle, 1, &outcome, 1, (struct str){zeros, sizeof(zeros)});
+    bundle.p[bundle.n - 1] ^= 1;
+    bundle.p[16 + sizeof("Outcome") + sizeof("ok")] = 0x7f; /* of the length that it had */
+    bundle_add(&bundle, 2, &outcome, 1, STR("B"));
+    cr_assert_eq(bus_publish(clients[1], reply_to(request), NULL, NULL, 0, bundle_bytes(&bundle)),
+                 ST_OK);
+    cr_assert(EVENTUALLY(have_replied(1)));
+    cr_assert_eq(replies.handle[0], 2);
+    cr_assert(is(bus_message_body(replies.message[0]), "B"));
+    bus_message_free(request);
+    bundle_release(&bundle);
+    free_replies();
+    free_clients();
+}
+
 Test(bus_bundles, refuse_a_reply_that_the_server_does_not_take)
 {
-    const struct str too_large = {calloc(1, TOO_LARGE), TOO_LARGE};
+    const struct str too_large = noise(TOO_LARGE);
     struct bus_mailbox *mailbox = open_both();
     struct bus_message *request = NULL;
 
@@ -227,9 +338,11 @@ Test(bus_bundles, refuse_a_reply_that_the_server_does_not_take)
     free((char *)too_large.p);
 }
 
+static char elsewhere[LARGE] = "from elsewhere";
+
 static void *make_reply(void *request)
 {
-    return bus_reply_new(request, &outcome, 1, STR("from elsewhere"));
+    return bus_reply_new(request, &outcome, 1, (struct str){elsewhere, sizeof(elsewhere)});
 }
 
 Test(bus_bundles, are_answered_with_what_another_thread_makes)
@@ -248,7 +361,8 @@ Test(bus_bundles, are_answered_with_what_another_thread_makes)
     cr_assert_eq(bus_send(clients[1], reply), ST_OK);
     cr_assert(EVENTUALLY(have_replied(1)));
     cr_assert_eq(replies.handle[0], 2);
-    cr_assert(is(bus_message_body(replies.message[0]), "from elsewhere"));
+    cr_assert(str_equal(bus_message_body(replies.message[0]),
+                        (struct str){elsewhere, sizeof(elsewhere)}));
     for (int i = 0; i < 2; i++)
         bus_message_free(request[i]);
     free_replies();
