@@ -474,11 +474,6 @@ bool actor_bus_is_up(const struct actor *actor)
     return bus_is_up(actor->bus);
 }
 
-bool actor_database_is_up(const struct actor *actor)
-{
-    return atomic_load(&actor->database_is_up);
-}
-
 void actor_stop(struct actor *actor)
 {
     atomic_store(&actor->is_stopping, true);

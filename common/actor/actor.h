@@ -162,6 +162,8 @@ struct actor_options {
 struct actor *actor_start(const struct actor_options *options);
 bool actor_bus_is_up(const struct actor *actor);
 bool actor_database_is_up(const struct actor *actor);
+/* Why it is not, a constant; NULL: it is. */
+const char *actor_database_trouble(const struct actor *actor);
 /* Ends the intake and lets the thread finish what waits. */
 void actor_stop(struct actor *actor);
 /* Stops it if need be, waits for its end and frees it. NULL is fine. */

@@ -105,7 +105,8 @@ struct actor {
     struct uuid noticed_for;
 
     pthread_t thread;
-    atomic_bool is_stopping, database_is_up;
+    atomic_bool is_stopping;
+    _Atomic(const char *) database_trouble; /* why it is down; NULL: it is up */
 };
 
 /* How long a statement waits for a lock: usually, and shortly after one was not to be had. */

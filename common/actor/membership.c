@@ -235,12 +235,15 @@ bool membership_open_database(struct actor *actor)
             .closure = actor,
             .lock_ms = LOCK_TIMEOUT_MS,
             .statement_ms = service->statement_ms,
+            /* Without entries it writes nothing at all: search, on a replica of the database. */
+            .may_be_standby = service->audit_sink == NULL,
         });
         if (actor->batches[i].db == NULL) {
             LOG(LOG_ERROR, "DATABASE_URL cannot be parsed");
             return false;
         }
     }
+    atomic_store(&actor->database_trouble, db_trouble(actor->batches[0].db));
     return true;
 }
 
@@ -285,7 +288,7 @@ static void leave(struct actor *actor)
     membership_close_intake(actor);
     actor->has_left = true;
     LOG(LOG_WARNING, "database is unreachable; leaving commands to other replicas",
-        log_str("name", actor->options.name));
+        log_str("name", actor->options.name), log_str("reason", db_trouble(actor->batches[0].db)));
 }
 
 static void rejoin(struct actor *actor)
@@ -364,15 +367,25 @@ static bool connect_batches(struct actor *actor)
 
 void membership_update(struct actor *actor)
 {
-    const bool was_up = atomic_load(&actor->database_is_up), is_up = connect_batches(actor);
+    const bool was_up = atomic_load(&actor->database_trouble) == NULL;
+    const bool is_up = connect_batches(actor);
 
     if (was_up && !is_up)
         actor->lost_us = clock_mono_us();
     update_mailboxes(actor, is_up);
-    if (is_up == was_up)
-        return;
-    atomic_store(&actor->database_is_up, is_up);
-    metric_add(actor->metrics->database_up, is_up ? 1 : -1);
+    atomic_store(&actor->database_trouble, is_up ? NULL : db_trouble(actor->batches[0].db));
+    if (is_up != was_up)
+        metric_add(actor->metrics->database_up, is_up ? 1 : -1);
+}
+
+bool actor_database_is_up(const struct actor *actor)
+{
+    return actor_database_trouble(actor) == NULL;
+}
+
+const char *actor_database_trouble(const struct actor *actor)
+{
+    return atomic_load(&actor->database_trouble);
 }
 
 bool membership_may_recover(const struct actor *actor)

@@ -9,6 +9,7 @@
 #include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/db/db_hosts.h"
 #include "common/db/db_link.h"
 #include "common/db/pipeline.h"
 
@@ -45,6 +46,7 @@ struct db *db_new(const struct db_options *options)
         return NULL;
     db = heap_zeroed(1, sizeof(*db));
     db->link.options = *options;
+    db_hosts_init(&db->link.hosts, options->url, options->may_be_standby);
     db->pipeline.link = &db->link;
     pipeline_clear(&db->pipeline);
     return db;
@@ -56,6 +58,7 @@ void db_free(struct db *db)
         return;
     pipeline_release(&db->pipeline);
     PQfinish(db->link.conn);
+    db_hosts_release(&db->link.hosts);
     free(db);
 }
 
@@ -69,6 +72,11 @@ enum status db_connect(struct db *db, int timeout_ms)
 bool db_is_up(const struct db *db)
 {
     return db->link.phase == LINK_UP;
+}
+
+const char *db_trouble(const struct db *db)
+{
+    return db_is_up(db) ? NULL : db_hosts_trouble(&db->link.hosts);
 }
 
 void db_check(struct db *db)

@@ -50,7 +50,8 @@ struct db_statement {
 };
 
 struct db_options {
-    const char *url;  /* libpq conninfo or postgresql:// URI; never logged */
+    /* libpq conninfo or postgresql:// URI, of one host or several; never logged */
+    const char *url;
     const char *name; /* application_name: service and replica */
     const struct db_statement *statements;
     size_t n_statements;
@@ -60,6 +61,8 @@ struct db_options {
     void *closure;
     int lock_ms; /* how long a statement waits for a lock (ST_RETRY); 0 = as long as for the rest */
     int statement_ms; /* how long a statement may take (ST_UNAVAILABLE); 0 = 10 s */
+    /* Where the URL has no target_session_attrs: a server that takes no writes will do */
+    bool may_be_standby;
 };
 
 /* A bound parameter, in text format where nothing else is said; STR_NONE is SQL NULL. */
@@ -73,9 +76,13 @@ struct db *db_new(const struct db_options *options);
 void db_free(struct db *db);
 
 /* Connects if the link is down (waiting `timeout_ms` at most) and prepares the registry. Returns
-   at once when the link is up. An attempt that takes longer goes on in the next call. */
+   at once when the link is up. An attempt that takes longer goes on in the next call. Of several
+   hosts it takes the first that is as target_session_attrs says; where the URL does not, one that
+   takes writes. */
 MUST_CHECK enum status db_connect(struct db *db, int timeout_ms);
 bool db_is_up(const struct db *db);
+/* Why the link is down, a constant: servers cannot be reached, or are standbys. NULL: it is up. */
+const char *db_trouble(const struct db *db);
 /* Drops the link when the server has closed it behind our back; cheap, for idle moments. */
 void db_check(struct db *db);
 /* Between batches it is readable when the server has closed the link, or has something to say: then

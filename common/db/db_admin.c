@@ -32,8 +32,10 @@ enum status db_admin_open(const char *url, const char *name, int timeout_s, stru
                           char error[256])
 {
     char timeout[16];
-    const char *keys[] = {"dbname", "application_name", "connect_timeout", "client_encoding", NULL};
-    const char *values[] = {url, name, timeout, "UTF8", NULL};
+    /* Before dbname: the URL wins. */
+    const char *keys[] = {LINK_LOSS_KEYS,    "target_session_attrs", "dbname", "application_name",
+                          "connect_timeout", "client_encoding",      NULL};
+    const char *values[] = {LINK_LOSS_VALUES, "read-write", url, name, timeout, "UTF8", NULL};
     struct db_admin *admin;
     PGconn *link;
 

@@ -19,7 +19,8 @@
 
 struct db_admin;
 
-/* One attempt. On failure writes a sentence to `error` that never holds the password. */
+/* One attempt, with so much time for each host of the URL; where that has no target_session_attrs,
+   the server must take writes. On failure writes a sentence to `error` that never holds the password. */
 MUST_CHECK enum status db_admin_open(const char *url, const char *name, int timeout_s,
                                      struct db_admin **out, char error[256]);
 void db_admin_free(struct db_admin *admin); /* NULL is fine */

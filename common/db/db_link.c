@@ -11,7 +11,7 @@
 #include "common/db/db.h"
 
 enum {
-    ATTEMPT_US = 5 * 1000 * 1000,
+    PREPARE_US = 5 * 1000 * 1000,
     ATTEMPT_SPACING_US = 100 * 1000,
     COMPLAINT_SPACING_US = 10 * 1000 * 1000,
     WAIT_SLICE_US = 50 * 1000, /* between two calls of on_wait */
@@ -23,11 +23,10 @@ enum {
    was lost would else keep the locks of its open transaction for hours. The timeout decides, also
    between statements, whatever the count of probes: at 9 s, after two that were not answered. At
    5 s, one that came late on a busy machine would end a link that is sound. */
-#define USER_TIMEOUT_MS "8500"
 #define SESSION_OPTIONS                                                                            \
     "-c client_connection_check_interval=1000"                                                     \
     " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"             \
-    " -c tcp_user_timeout=" USER_TIMEOUT_MS
+    " -c tcp_user_timeout=" LINK_USER_TIMEOUT_MS
 
 /* Between statements the server says good-bye in a notice. */
 static void on_notice(void *closure, const PGresult *notice)
@@ -63,19 +62,60 @@ static bool may_complain(struct db_link *link)
     return true;
 }
 
-static void end_attempt(struct db_link *link)
+/* True: no host is left in this round. */
+static bool end_attempt(struct db_link *link, bool was_silent)
 {
-    link->next_attempt_us = clock_mono_us() + ATTEMPT_SPACING_US;
+    const int64_t now_us = clock_mono_us();
+    const bool is_over = db_hosts_fail(&link->hosts, was_silent, now_us);
+
+    link->next_attempt_us = is_over ? now_us + ATTEMPT_SPACING_US : now_us;
     close_conn(link);
+    return is_over;
+}
+
+/* libpq names the server in what it says by itself. */
+static void add_reason(struct db_link *link, const char *message)
+{
+    const struct str reason = first_line(message);
+    const size_t n = strlen(link->reasons), left = sizeof(link->reasons) - n;
+
+    (void)snprintf(link->reasons + n, left, "%s%.*s", n > 0 ? "; " : "", STR_ARG(reason));
+}
+
+static void add_reason_of_ours(struct db_link *link, const char *message)
+{
+    char named[256];
+
+    (void)snprintf(named, sizeof(named), "server at \"%s\", port %s: %s", PQhost(link->conn),
+                   PQport(link->conn), message);
+    add_reason(link, link->hosts.n > 1 ? named : message);
+}
+
+static void end_attempt_with_reasons(struct db_link *link, bool was_silent, const char *statement,
+                                     const char *sqlstate)
+{
+    if (!end_attempt(link, was_silent))
+        return;
+    if (may_complain(link))
+        LOG(LOG_WARNING,
+            link->hosts.has_met_any ? db_hosts_trouble(&link->hosts)
+                                    : "database is unreachable; retrying",
+            log_str("statement", statement), log_str("sqlstate", sqlstate),
+            log_str("reason", link->reasons));
+    link->reasons[0] = '\0';
 }
 
 static void fail_attempt(struct db_link *link, const char *statement, const char *sqlstate,
                          const char *message)
 {
-    if (may_complain(link))
-        LOG(LOG_WARNING, "database is unreachable; retrying", log_str("statement", statement),
-            log_str("sqlstate", sqlstate), log_slice("reason", first_line(message)));
-    end_attempt(link);
+    add_reason(link, message);
+    end_attempt_with_reasons(link, false, statement, sqlstate);
+}
+
+static void give_attempt_up(struct db_link *link, const char *why, bool was_silent)
+{
+    add_reason_of_ours(link, why);
+    end_attempt_with_reasons(link, was_silent, NULL, NULL);
 }
 
 void db_link_drop(struct db_link *link, const char *why)
@@ -84,36 +124,34 @@ void db_link_drop(struct db_link *link, const char *why)
         return;
     if (link->phase == LINK_UP)
         LOG(LOG_WARNING, "database connection dropped; reconnecting", log_str("reason", why));
+    if (link->phase == LINK_UP && !link->is_dead)
+        db_hosts_turn(&link->hosts);
     close_conn(link);
 }
 
 static void begin(struct db_link *link)
 {
+    const struct db_host *host = db_hosts_current(&link->hosts);
+    /* We look at the role ourselves; what it cannot read is libpq's to complain of. */
+    const char *attrs = link->hosts.attrs != ATTRS_COUNT ? "any" : NULL;
     char options[sizeof(SESSION_OPTIONS) + 80];
-    /* Before dbname: the URL wins. Behind it: we do. */
-    const char *keys[] = {"connect_timeout",
-                          "tcp_user_timeout",
-                          "keepalives_idle",
-                          "keepalives_interval",
-                          "keepalives_count",
+    /* Before dbname: the URL wins. Behind it: we do, where the value is not NULL. */
+    const char *keys[] = {LINK_LOSS_KEYS,
                           "gssencmode",
                           "options",
                           "dbname",
                           "application_name",
                           "client_encoding",
+                          "target_session_attrs",
+                          "host",
+                          "hostaddr",
+                          "port",
                           NULL};
-    const char *values[] = {"5",
-                            USER_TIMEOUT_MS,
-                            "5",
-                            "2",
-                            "3",
-                            "disable",
-                            options,
-                            link->options.url,
-                            link->options.name,
-                            "UTF8",
-                            NULL};
-    int64_t now = clock_mono_us();
+    const char *values[] = {
+        LINK_LOSS_VALUES,   "disable",  options, link->options.url,
+        link->options.name, "UTF8",     attrs,   host->host,
+        host->hostaddr,     host->port, NULL,
+    };
 
     (void)snprintf(options, sizeof(options),
                    SESSION_OPTIONS " -c lock_timeout=%d -c statement_timeout=%d",
@@ -123,7 +161,7 @@ static void begin(struct db_link *link)
     must(link->conn != NULL);
     link->phase = LINK_CONNECTING;
     link->polling = PGRES_POLLING_WRITING;
-    link->attempt_ends_us = now + ATTEMPT_US;
+    link->attempt_ends_us = clock_mono_us() + host->limit_us;
     if (PQstatus(link->conn) == CONNECTION_BAD)
         fail_attempt(link, NULL, NULL, PQerrorMessage(link->conn));
 }
@@ -184,6 +222,15 @@ static bool send_registry(struct db_link *link)
 
 static void begin_preparing(struct db_link *link)
 {
+    const char *objection =
+        db_hosts_objection(&link->hosts, PQparameterStatus(link->conn, "in_hot_standby"),
+                           PQparameterStatus(link->conn, "default_transaction_read_only"));
+
+    if (objection != NULL) {
+        give_attempt_up(link, objection, false);
+        return;
+    }
+    link->attempt_ends_us = clock_mono_us() + PREPARE_US;
     PQsetNoticeReceiver(link->conn, on_notice, link);
     link->phase = LINK_PREPARING;
     link->n_described = 0;
@@ -221,7 +268,7 @@ static void check_described(struct db_link *link, const PGresult *result)
         if (may_complain(link))
             LOG(LOG_ERROR, "a statement returns other columns than its file names; retrying",
                 log_str("statement", name), log_str("reason", why));
-        end_attempt(link);
+        (void)end_attempt(link, false);
     }
 }
 
@@ -242,6 +289,8 @@ static void step_preparing(struct db_link *link, int64_t until_us)
     if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
         link->phase = LINK_UP;
         link->next_complaint_us = 0;
+        link->reasons[0] = '\0';
+        db_hosts_succeed(&link->hosts);
         LOG(LOG_INFO, "database connection is up", log_str("name", link->options.name));
     } else {
         check_described(link, result);
@@ -251,6 +300,8 @@ static void step_preparing(struct db_link *link, int64_t until_us)
 
 static void step(struct db_link *link, int64_t until_us)
 {
+    if (link->phase != LINK_DOWN && link->attempt_ends_us < until_us)
+        until_us = link->attempt_ends_us;
     if (link->phase == LINK_CONNECTING)
         step_connecting(link, until_us);
     else if (link->phase == LINK_PREPARING)
@@ -268,8 +319,8 @@ enum status db_link_connect(struct db_link *link, int64_t until_us)
             step(link, until_us);
         if (link->phase == LINK_UP)
             return ST_OK;
-        if (link->phase != LINK_DOWN && clock_mono_us() > link->attempt_ends_us)
-            fail_attempt(link, NULL, NULL, "no answer in time");
+        if (link->phase != LINK_DOWN && clock_mono_us() >= link->attempt_ends_us)
+            give_attempt_up(link, "no answer in time", true);
         /* What has been read is looked at: its socket says nothing of it any more. */
     } while (clock_mono_us() < until_us ||
              (link->phase == LINK_PREPARING && !PQisBusy(link->conn)));

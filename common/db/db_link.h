@@ -4,8 +4,9 @@
  *
  * What     An attempt to connect is driven in steps and outlives the call that began it, so that
  *          a caller who can wait only briefly still gets there. It ends with all statements
- *          prepared. Attempts are spaced; what fails is logged once, then every 10 seconds.
- * Owns     The PGconn.
+ *          prepared. Of several hosts each has its attempt (db_hosts.h). Rounds of attempts are spaced;
+ *          what fails is logged once, then every 10 seconds.
+ * Owns     The PGconn, and the hosts.
  * Threads  One thread owns a link.
  * Fails    ST_UNAVAILABLE: not connected yet, or not any more. Looking up a host name is the one
  *          thing that libpq does without a bound of ours.
@@ -18,15 +19,25 @@
 #include <stdint.h>
 
 #include "common/db/db.h"
+#include "common/db/db_hosts.h"
 
 /* A statement of our own behind the registry: undoes an implicit transaction. */
 #define LINK_ROLLBACK "db_rollback"
+
+/* Applies to a URL that does not set it otherwise: how soon we notice that the server's machine, or the
+   way to it, is gone while a statement is under way, and between two. */
+#define LINK_LOSS_KEYS                                                                             \
+    "tcp_user_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count"
+#define LINK_LOSS_VALUES     LINK_USER_TIMEOUT_MS, "5", "2", "3"
+#define LINK_USER_TIMEOUT_MS "8500"
 
 enum link_phase { LINK_DOWN, LINK_CONNECTING, LINK_PREPARING, LINK_UP };
 
 struct db_link {
     struct db_options options;
-    PGconn *conn; /* NULL when down */
+    struct db_hosts hosts;
+    char reasons[512]; /* why the attempts of this round failed so far */
+    PGconn *conn;      /* NULL when down */
     enum link_phase phase;
     PostgresPollingStatusType polling; /* what libpq waits for while connecting */
     size_t n_described; /* replies so far: each statement is prepared and then described */

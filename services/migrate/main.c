@@ -18,6 +18,7 @@
 #include "services/migrate/apply.h"
 
 #define RECONNECT_MS 200
+#define ATTEMPT_S    5 /* for each host of the URL */
 
 struct migrate_config {
     const char *database_url;
@@ -47,7 +48,7 @@ static const struct setting settings[] = {
 };
 #define N_SETTINGS ARRAY_SIZE(settings)
 
-/* The server may still be starting. */
+/* The server may still be starting, or a standby about to be promoted. */
 static enum status connect_in_time(const struct migrate_config *config, struct db_admin **out)
 {
     int64_t until_us = clock_mono_us() + config->connect_timeout_s * 1000000;
@@ -55,9 +56,7 @@ static enum status connect_in_time(const struct migrate_config *config, struct d
     char error[256];
 
     for (;;) {
-        int64_t left_s = (until_us - clock_mono_us()) / 1000000;
-        enum status st = db_admin_open(config->database_url, "migrate",
-                                       left_s > 2 ? (int)left_s : 2, out, error);
+        enum status st = db_admin_open(config->database_url, "migrate", ATTEMPT_S, out, error);
 
         if (st == ST_OK)
             return ST_OK;

@@ -80,17 +80,23 @@ static const char settings[] = "listen_addresses = '127.0.0.1'\n"
                                "autovacuum = off\n"
                                "client_min_messages = warning\n";
 
-static void make_cluster(const char *folder)
+/* Makes the file if need be, for the server to read and to remove. */
+static void append_to(const char *folder, const char *name, const char *text)
 {
     char path[FILE_MAX];
     FILE *file;
 
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    file = fopen(path, "ae");
+    must(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+static void make_cluster(const char *folder)
+{
     run_to_its_end((const char *const[]){INITDB, "-D", folder, "-U", "postgres", "-A", "trust",
                                          "-N", "-E", "UTF8", "--locale=C.UTF-8", "--wal-segsize=1",
                                          NULL});
-    snprintf(path, sizeof(path), "%s/postgresql.conf", folder);
-    file = fopen(path, "ae");
-    must(file != NULL && fputs(settings, file) >= 0 && fclose(file) == 0);
+    append_to(folder, "postgresql.conf", settings);
 }
 
 /* The first who comes makes it; tests run at the same time. */
@@ -151,6 +157,26 @@ void postgres_server_crash(struct postgres_server *server)
     must(kill(server->pid, SIGQUIT) == 0);
     must(waitpid(server->pid, NULL, 0) == server->pid);
     server->pid = 0;
+}
+
+void postgres_server_demote(struct postgres_server *server)
+{
+    if (server->pid != 0)
+        postgres_server_crash(server);
+    if (!server->can_be_standby) {
+        append_to(server->folder, "postgresql.conf", "wal_level = replica\n");
+        server->can_be_standby = true;
+        postgres_server_start(server);
+        postgres_do(server->url, "CHECKPOINT");
+        postgres_server_crash(server);
+    }
+    append_to(server->folder, "standby.signal", "");
+    postgres_server_start(server);
+}
+
+void postgres_server_promote(struct postgres_server *server)
+{
+    must(postgres_integer(server->url, "SELECT pg_promote()::int") == 1);
 }
 
 void postgres_server_stop(struct postgres_server *server)

@@ -11,6 +11,7 @@
 #ifndef TESTS_SUPPORT_POSTGRES_SERVER_H
 #define TESTS_SUPPORT_POSTGRES_SERVER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -23,6 +24,7 @@ struct postgres_server {
     uint16_t port;
     char folder[128]; /* its data */
     char url[POSTGRES_URL_MAX];
+    bool can_be_standby; /* what it has written is enough for one */
 };
 
 /* Makes an empty cluster; only once. */
@@ -30,7 +32,10 @@ void postgres_server_prepare(struct postgres_server *server);
 /* Returns when it answers; after a crash it recovers, on its old port. */
 void postgres_server_start(struct postgres_server *server);
 void postgres_server_crash(struct postgres_server *server); /* all its processes, at once */
-void postgres_server_stop(struct postgres_server *server);  /* and forget its data */
+/* Starts it, or starts it again, as a standby that follows no other server; and makes it take writes. */
+void postgres_server_demote(struct postgres_server *server);
+void postgres_server_promote(struct postgres_server *server);
+void postgres_server_stop(struct postgres_server *server); /* and forget its data */
 
 /* What the databases of a program's tests have in common: made once, copied for each. */
 struct postgres_template {

@@ -81,6 +81,29 @@ Test(actor_membership, answers_at_once_while_the_database_is_down_and_heals_by_i
     postgres_server_stop(&own);
 }
 
+/* It is up, and of no use: as when it was demoted and the primary is elsewhere. */
+Test(actor_membership, leaves_commands_to_others_while_its_database_is_a_standby)
+{
+    struct postgres_server own;
+
+    actor_free(actor);
+    postgres_server_prepare(&own);
+    postgres_server_start(&own);
+    postgres_do(own.url, sample_schema);
+    snprintf(database.url, sizeof(database.url), "%s", own.url);
+    start_actor(0);
+    postgres_server_demote(&own);
+    ask_until("x", "no responders");
+    cr_assert_str_eq(actor_database_trouble(actor), "no server of the database takes writes");
+    postgres_server_promote(&own);
+    ask_until("x", "created x");
+    PQfinish(gate);
+    gate = NULL;
+    actor_free(actor);
+    actor = NULL;
+    postgres_server_stop(&own);
+}
+
 /* A backend that is killed is no reason: it is there again within milliseconds. */
 Test(actor_membership, stays_in_the_queue_group_while_its_link_is_made_anew)
 {

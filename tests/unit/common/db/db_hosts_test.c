@@ -1,0 +1,177 @@
+/* Which host is next. */
+#include "common/db/db_hosts.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "common/db/db.h"
+
+enum { SECOND = 1000 * 1000 };
+
+static struct db_hosts hosts;
+
+static void open_hosts(const char *url)
+{
+    db_hosts_init(&hosts, url, false);
+}
+
+static void close_hosts(void)
+{
+    db_hosts_release(&hosts);
+}
+
+TestSuite(db_hosts, .fini = close_hosts);
+
+static void expect_host(size_t i, const char *host, const char *port)
+{
+    cr_expect_str_eq(hosts.all[i].host, host);
+    cr_expect_str_eq(hosts.all[i].port, port);
+    cr_expect_null(hosts.all[i].hostaddr);
+}
+
+Test(db_hosts, reads_the_lists_of_a_url)
+{
+    open_hosts("postgresql://u:p@a:1,[::1]:2,c/d");
+    cr_assert_eq(hosts.n, 3);
+    expect_host(0, "a", "1");
+    expect_host(1, "::1", "2");
+    expect_host(2, "c", "5432");
+}
+
+Test(db_hosts, takes_one_port_for_all)
+{
+    open_hosts("host=a,b port=7 dbname=d");
+    cr_assert_eq(hosts.n, 2);
+    cr_expect_str_eq(hosts.all[1].host, "b");
+    cr_expect_null(hosts.all[1].port);
+}
+
+Test(db_hosts, leaves_one_host_to_libpq)
+{
+    open_hosts("postgresql://u@a:1/d");
+    cr_assert_eq(hosts.n, 1);
+    cr_expect_null(hosts.all[0].host);
+    cr_expect_null(hosts.all[0].port);
+}
+
+Test(db_hosts, leaves_lists_that_do_not_fit_to_libpq)
+{
+    static const char *const urls[] = {
+        "host=a,b,c port=1,2",
+        "host=a,b hostaddr=127.0.0.1",
+        "host=a,,c",
+        "host=,b",
+        "host=a,b hostaddr=127.0.0.1,",
+        "host=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(urls); i++) {
+        open_hosts(urls[i]);
+        cr_expect_eq(hosts.n, 1, "%s", urls[i]);
+        cr_expect_null(hosts.all[0].host, "%s", urls[i]);
+        close_hosts();
+    }
+}
+
+static void expect_at(size_t at)
+{
+    cr_assert_eq(db_hosts_current(&hosts), &hosts.all[at], "it is host %d", (int)hosts.at);
+}
+
+Test(db_hosts, tries_each_once_a_round_from_the_one_that_served_last)
+{
+    open_hosts("host=a,b,c");
+    cr_assert_not(db_hosts_fail(&hosts, false, 0));
+    expect_at(1);
+    db_hosts_succeed(&hosts);
+    cr_assert_not(db_hosts_fail(&hosts, false, 0));
+    expect_at(2);
+    cr_assert_not(db_hosts_fail(&hosts, false, 0));
+    expect_at(0);
+    cr_assert(db_hosts_fail(&hosts, false, 0));
+    expect_at(1);
+}
+
+/* A second of silence, four of rest; the next time two, and eight. */
+Test(db_hosts, leaves_a_silent_one_out_for_four_fifths_of_the_time)
+{
+    open_hosts("host=a,b");
+    cr_assert_eq(hosts.all[0].limit_us, SECOND);
+    cr_assert_not(db_hosts_fail(&hosts, true, SECOND));
+    expect_at(1);
+    cr_assert(db_hosts_fail(&hosts, false, SECOND));
+    expect_at(1);
+    cr_assert(db_hosts_fail(&hosts, false, 5 * SECOND - 1));
+    expect_at(1);
+    cr_assert_not(db_hosts_fail(&hosts, false, 5 * SECOND));
+    expect_at(0);
+    cr_assert_eq(hosts.all[0].limit_us, 2 * SECOND);
+    cr_assert(db_hosts_fail(&hosts, true, 7 * SECOND));
+    expect_at(1);
+    cr_assert(db_hosts_fail(&hosts, false, 15 * SECOND - 1));
+    expect_at(1);
+}
+
+Test(db_hosts, waits_for_nobody_when_all_are_silent)
+{
+    open_hosts("host=a,b");
+    cr_assert_not(db_hosts_fail(&hosts, true, 1 * SECOND));
+    expect_at(1);
+    cr_assert(db_hosts_fail(&hosts, true, 2 * SECOND));
+    expect_at(0);
+    cr_assert(db_hosts_fail(&hosts, true, 4 * SECOND));
+    expect_at(1);
+}
+
+Test(db_hosts, gives_a_silent_one_five_seconds_at_most)
+{
+    open_hosts("host=a,b");
+    for (int i = 0; i < 10; i++)
+        (void)db_hosts_fail(&hosts, true, i * SECOND);
+    cr_assert_eq(hosts.all[0].limit_us, 5 * SECOND);
+    db_hosts_succeed(&hosts);
+    cr_assert_eq(db_hosts_current(&hosts)->limit_us, SECOND);
+}
+
+Test(db_hosts, gives_the_only_one_five_seconds)
+{
+    open_hosts("host=a");
+    cr_assert(db_hosts_fail(&hosts, true, SECOND));
+    expect_at(0);
+    cr_assert_eq(hosts.all[0].limit_us, 5 * SECOND);
+    cr_assert_eq(hosts.all[0].rests_until_us, 0);
+}
+
+/* -- roles ----------------------------------------------------------------------------------- */
+
+Test(db_hosts, wants_writes_where_nothing_is_said)
+{
+    open_hosts("host=a");
+    cr_expect_null(db_hosts_objection(&hosts, "off", "off"));
+    cr_expect_null(db_hosts_objection(&hosts, NULL, NULL));
+    cr_expect_str_eq(db_hosts_objection(&hosts, "on", "off"), "it is a standby");
+    cr_expect_str_eq(db_hosts_objection(&hosts, "off", "on"), "its sessions are read-only");
+}
+
+Test(db_hosts, settles_for_any_when_a_round_found_no_standby)
+{
+    open_hosts("host=a,b target_session_attrs=prefer-standby");
+    for (int i = 0; i < 2; i++) {
+        cr_assert_not_null(db_hosts_objection(&hosts, "off", "off"));
+        (void)db_hosts_fail(&hosts, false, 0);
+    }
+    cr_assert_null(db_hosts_objection(&hosts, "off", "off"));
+    db_hosts_succeed(&hosts);
+    cr_assert_not_null(db_hosts_objection(&hosts, "off", "off"));
+}
+
+Test(db_hosts, tells_unreachable_from_the_wrong_role)
+{
+    open_hosts("host=a");
+    cr_expect_str_eq(db_hosts_trouble(&hosts), "the database is unreachable");
+    (void)db_hosts_objection(&hosts, "on", "off");
+    (void)db_hosts_fail(&hosts, false, 0);
+    cr_expect_str_eq(db_hosts_trouble(&hosts), "no server of the database takes writes");
+    (void)db_hosts_fail(&hosts, false, 0);
+    cr_expect_str_eq(db_hosts_trouble(&hosts), "the database is unreachable");
+}
