@@ -238,7 +238,8 @@ endif
 # Load, endurance and scale: what measures, and so has the machine to itself.
 test-long:
 	$(if $(strip $(LONG_SRC) $(MEASURED_SRC)),,$(nothing))
-	$(Q)tools/install-packages build test run integration $(if $(MEASURED_SRC),browser)
+	$(Q)tools/install-packages build test run integration $(if $(MEASURED_SRC),browser) \
+	    $(if $(filter %/failover_test.c,$(LONG_SRC)),failover)
 	$(Q)$(MAKE) build $(if $(MEASURED_SRC),$(BROWSER_MODULES) $(MEASURED_MODULES)) $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC))))
 	$(Q)tools/run-tests $(PROFILE) $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC)))) $(MEASURED_SRC)
 

@@ -27,15 +27,21 @@
 
 enum { FILE_MAX = 160, START_US = 30 * 1000 * 1000, AWAIT_US = 30 * 1000 * 1000, RETRY_MS = 5 };
 
-/* PostgreSQL refuses to run as root. The death signal is set last: a change of user clears it. */
-static void become_postgres(void)
+void postgres_become_user(void)
 {
     const struct passwd *user = getuid() == 0 ? getpwnam("postgres") : NULL;
-    int null = open("/dev/null", O_RDWR);
 
     if (user && (initgroups(user->pw_name, user->pw_gid) != 0 || setgid(user->pw_gid) != 0 ||
                  setuid(user->pw_uid) != 0))
         _exit(126);
+}
+
+/* The death signal is set last: a change of user clears it. */
+static void become_postgres(void)
+{
+    int null = open("/dev/null", O_RDWR);
+
+    postgres_become_user();
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
     dup2(null, STDERR_FILENO);
@@ -61,11 +67,11 @@ static void run_to_its_end(const char *const *args)
     must(waitpid(run(args), &status, 0) > 0 && status == 0);
 }
 
-static void give_to_postgres(const char *folder)
+void postgres_give(const char *path)
 {
     const struct passwd *user = getuid() == 0 ? getpwnam("postgres") : NULL;
 
-    must(user == NULL || chown(folder, user->pw_uid, user->pw_gid) == 0);
+    must(user == NULL || chown(path, user->pw_uid, user->pw_gid) == 0);
 }
 
 /* What is durable outlives a crash of the server's processes, but not one of the machine. Nothing
@@ -110,7 +116,7 @@ static void have_template(const char *folder)
     must(fd >= 0 && flock(fd, LOCK_EX) == 0);
     snprintf(version, sizeof(version), "%s/PG_VERSION", folder);
     if (access(version, F_OK) != 0) {
-        give_to_postgres(folder);
+        postgres_give(folder);
         make_cluster(folder);
     }
     close(fd);
@@ -125,7 +131,7 @@ void postgres_server_prepare(struct postgres_server *server)
     must(snprintf(server->folder, sizeof(server->folder), "%s/postgres-test-XXXXXX",
                   parent != NULL ? parent : "/tmp") < (int)sizeof(server->folder));
     must(mkdtemp(server->folder) != NULL);
-    give_to_postgres(server->folder);
+    postgres_give(server->folder);
     snprintf(server->url, sizeof(server->url), "postgresql://postgres@127.0.0.1:%u/postgres",
              server->port);
     if (parent == NULL) {

@@ -59,6 +59,11 @@ void postgres_url_as(const struct postgres_server *server, const char *role,
 struct db *postgres_connect_as(const struct postgres_server *server, const char *role,
                                const struct db_statement *statements, size_t n);
 
+/* PostgreSQL refuses to run as root, and to use what is not its own. Of a child that is root: takes
+   the rights of the user postgres, or ends. And gives a folder or a file to that user. */
+void postgres_become_user(void);
+void postgres_give(const char *path);
+
 /* Runs statements. */
 void postgres_do(const char *url, const char *statements);
 /* The first column of the first row; 0 when there is no row. */

@@ -1,0 +1,204 @@
+/*
+ * Failover of PostgreSQL under load: the primary of a cluster under Patroni is killed, stopped and cut
+ * off, one way after the other, and its synchronous standby takes over. Then everything that was
+ * answered is looked up in what the last primary holds: no success is lost, no 503 has written, nothing
+ * is there twice, and the audit log's seal is unbroken.
+ *
+ * TEST_LONG=1: 20 failovers instead of 3, with a third of the requests a second.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/base/clock.h"
+#include "common/base/str.h"
+#include "tests/support/api_client.h"
+#include "tests/support/load.h"
+#include "tests/support/measure.h"
+#include "tests/support/nats_server.h"
+#include "tests/support/patroni_cluster.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/replica.h"
+#include "tests/support/sealed_log.h"
+#include "tests/support/sql.h"
+
+TestSuite(failover, .init = stack_have_alone);
+
+enum {
+    FAILOVERS = 3,
+    FAILOVERS_LONG = 20,
+    RATE = 300,
+    RATE_LONG = 100,
+    SOME = 200,                          /* successes in a row, from all threads of the load */
+    HEALED_WITHIN_US = 10 * 1000 * 1000, /* from the promotion to the last failure */
+    WITHIN_MS = 60000,
+};
+
+static const struct way {
+    const char *name;
+    void (*take_away)(struct patroni_node *node);
+    void (*bring_back)(struct patroni_node *node);
+} ways[] = {
+    {"killed", patroni_node_kill, patroni_node_start},
+    {"stopped", patroni_node_halt, patroni_node_resume},
+    {"cut off", patroni_node_cut_off, patroni_node_reconnect},
+};
+
+/* With the setting by which migrate learns of its role's password. */
+static const struct {
+    const char *name, *password_setting;
+} services[] = {
+    {"access", "ACCESS_DB_PASSWORD"},   {"conversation", "CONVERSATION_DB_PASSWORD"},
+    {"search", "SEARCH_DB_PASSWORD"},   {"audit", "AUDIT_DB_PASSWORD"},
+    {"webhook", "WEBHOOK_DB_PASSWORD"},
+};
+enum { N_SERVICES = ARRAY_SIZE(services) };
+
+struct failover {
+    const char *way;
+    int64_t failed_us, promoted_us, over_us; /* by clock_mono_us() */
+};
+
+static struct patroni_cluster cluster;
+static struct nats_server bus;
+static struct replica replicas[N_SERVICES], gateway;
+
+/* -- a deployment on the cluster ----------------------------------------------------------------- */
+
+static const char *database_url_of(int service)
+{
+    return patroni_cluster_url(&cluster, format("conv_%s", services[service].name),
+                               format("of-%s", services[service].name), "conversations");
+}
+
+static void migrate(void)
+{
+    const char *settings =
+        format("DATABASE_URL='%s'", patroni_cluster_admin_url(&cluster, "conversations"));
+
+    postgres_do(patroni_cluster_admin_url(&cluster, "postgres"), "CREATE DATABASE conversations");
+    for (int i = 0; i < N_SERVICES; i++)
+        settings = format("%s %s=of-%s", settings, services[i].password_setting, services[i].name);
+    cr_assert_eq(system(format("env %s %s/migrate >/dev/null", settings, stack_setting("BIN_DIR"))),
+                 0);
+}
+
+/* From here on the test's helpers are about this deployment, and not about the stack. */
+static void turn_to_it(void)
+{
+    setenv("DATABASE_URL", patroni_cluster_admin_url(&cluster, "conversations"), 1);
+    setenv("NATS_URL", bus.url, 1);
+    setenv("BASE_URL", gateway.base, 1);
+}
+
+static void open_deployment(void)
+{
+    const char *bus_url;
+
+    patroni_cluster_start(&cluster);
+    migrate();
+    nats_server_prepare(&bus, "max_payload: 8MB\n");
+    nats_server_start(&bus);
+    bus_url = format("NATS_URL=%s", bus.url);
+    for (int i = 0; i < N_SERVICES; i++)
+        replica_launch_of(
+            &replicas[i], services[i].name,
+            (const char *const[]){bus_url, format("DATABASE_URL=%s", database_url_of(i)), NULL});
+    replica_start(&gateway, (const char *const[]){bus_url, NULL});
+    for (int i = 0; i < N_SERVICES; i++)
+        replica_await(&replicas[i]);
+    turn_to_it();
+}
+
+static void close_deployment(void)
+{
+    replica_stop(&gateway);
+    replicas_stop(replicas, N_SERVICES);
+    nats_server_stop(&bus);
+    patroni_cluster_stop(&cluster);
+}
+
+/* -- one failover ------------------------------------------------------------------------------ */
+
+static bool takes_writes(void *node)
+{
+    return patroni_node_takes_writes(node);
+}
+
+static void fail_over(struct failover *failover, const struct way *way, struct load *load)
+{
+    const int primary = patroni_cluster_await_synchronous(&cluster);
+    struct patroni_node *gone = &cluster.nodes[primary];
+    struct patroni_node *other = &cluster.nodes[(primary + 1) % PATRONI_NODES];
+
+    cr_assert(load_await_served(load, SOME, WITHIN_MS), "it does not serve before");
+    failover->way = way->name;
+    failover->failed_us = clock_mono_us();
+    way->take_away(gone);
+    cr_assert(stack_wait(takes_writes, other, WITHIN_MS), "%s: no promotion", way->name);
+    failover->promoted_us = clock_mono_us();
+    cr_assert(load_await_served(load, SOME, WITHIN_MS), "%s: it does not heal", way->name);
+    way->bring_back(gone);
+    (void)patroni_cluster_await_synchronous(&cluster);
+    failover->over_us = clock_mono_us();
+}
+
+/* -- what came of it --------------------------------------------------------------------------- */
+
+static int64_t last_failure_us(const struct load *load, const struct failover *failover)
+{
+    int64_t last_us = failover->failed_us;
+
+    for (int i = 0; i < load_count(load); i++) {
+        const struct load_record *record = load_record(load, i);
+        const bool is_success = record->status >= 200 && record->status < 300;
+
+        if (!is_success && record->sent_us > last_us && record->sent_us < failover->over_us)
+            last_us = record->sent_us;
+    }
+    return last_us;
+}
+
+static void check_failover(const struct load *load, const struct failover *failover)
+{
+    const int64_t last_us = last_failure_us(load, failover);
+
+    fprintf(stderr,
+            "%-8s promoted after %5.1f s; the last failure %5.1f s after that; %d of %d failed\n",
+            failover->way, (double)(failover->promoted_us - failover->failed_us) / 1e6,
+            (double)(last_us - failover->promoted_us) / 1e6,
+            load_failures(load, failover->failed_us, failover->over_us),
+            load_sent(load, failover->failed_us, failover->over_us));
+    cr_expect_leq(last_us - failover->promoted_us, HEALED_WITHIN_US, "%s: healed late",
+                  failover->way);
+}
+
+static void check_seal(struct org *org)
+{
+    const struct sealed_log log = {.org = *org};
+
+    sealed_log_await_seal(org);
+    sealed_log_expect_sound(&log);
+}
+
+Test(failover, loses_nothing_that_was_acknowledged)
+{
+    static struct failover failovers[FAILOVERS_LONG];
+    const int n = long_form_or(FAILOVERS_LONG, FAILOVERS);
+    struct load *load;
+    struct org org;
+
+    open_deployment();
+    org_new(&org);
+    json_decref(convctl("org", "set", org.id, "--rate-limit", "1000000", NULL));
+    load = load_start_at(gateway.base, &org, long_form_or(RATE_LONG, RATE));
+    for (int i = 0; i < n; i++)
+        fail_over(&failovers[i], &ways[i % (int)ARRAY_SIZE(ways)], load);
+    load_stop(load);
+    for (int i = 0; i < n; i++)
+        check_failover(load, &failovers[i]);
+    fprintf(stderr, "%d requests in all\n", load_count(load));
+    load_check_consistency(load);
+    check_seal(&org);
+    close_deployment();
+}
