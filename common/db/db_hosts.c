@@ -58,16 +58,17 @@ static bool has_empty_part(const char *list)
     return n > 0 && (list[0] == ',' || list[n - 1] == ',' || strstr(list, ",,") != NULL);
 }
 
-/* How many hosts can be tried one by one; 1: there is one, or libpq is to read the lists itself. */
+/* How many hosts there are to be tried one by one; 0: libpq is to read the lists itself, or to find
+   them elsewhere. */
 static size_t hosts_in(const char *host, const char *hostaddr, const char *port)
 {
     const size_t n = hostaddr[0] != '\0' ? parts_of(hostaddr) : parts_of(host);
 
-    if (n < 2 || n > DB_HOSTS_MAX || has_empty_part(host) || has_empty_part(hostaddr))
-        return 1;
+    if (n > DB_HOSTS_MAX || has_empty_part(host) || has_empty_part(hostaddr))
+        return 0;
     if (host[0] != '\0' && parts_of(host) != n)
-        return 1;
-    return parts_of(port) < 2 || parts_of(port) == n ? n : 1;
+        return 0;
+    return parts_of(port) < 2 || parts_of(port) == n ? n : 0;
 }
 
 /* A copy of a list that has a part for each host; NULL: what it says is for all of them. */
@@ -99,13 +100,21 @@ static void cut_lists(struct db_hosts *hosts, const PQconninfoOption *options)
 void db_hosts_init(struct db_hosts *hosts, const char *url, bool may_be_standby)
 {
     PQconninfoOption *options = PQconninfoParse(url, NULL);
+    enum db_attrs attrs;
 
     must(options != NULL);
+    attrs = attrs_of(value_of(options, "target_session_attrs"), may_be_standby);
     *hosts = (struct db_hosts){
-        .attrs = attrs_of(value_of(options, "target_session_attrs"), may_be_standby),
+        .attrs = attrs,
+        .attrs_for_libpq = attrs < ATTRS_COUNT ? attrs_names[ATTRS_ANY] : NULL,
         .n = hosts_in(value_of(options, "host"), value_of(options, "hostaddr"),
                       value_of(options, "port")),
     };
+    if (hosts->n == 0) {
+        hosts->n = 1;
+        hosts->attrs = ATTRS_ANY;
+        hosts->attrs_for_libpq = attrs < ATTRS_COUNT ? attrs_names[attrs] : NULL;
+    }
     if (hosts->n > 1)
         cut_lists(hosts, options);
     for (size_t i = 0; i < hosts->n; i++)

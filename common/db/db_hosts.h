@@ -40,6 +40,7 @@ struct db_host {
 
 struct db_hosts {
     enum db_attrs attrs;
+    const char *attrs_for_libpq; /* what it is to hold a server to; NULL: what the URL says */
     struct db_host all[DB_HOSTS_MAX];
     size_t n, at;
     size_t n_tried;            /* of this round */

@@ -132,8 +132,6 @@ void db_link_drop(struct db_link *link, const char *why)
 static void begin(struct db_link *link)
 {
     const struct db_host *host = db_hosts_current(&link->hosts);
-    /* We look at the role ourselves; what it cannot read is libpq's to complain of. */
-    const char *attrs = link->hosts.attrs != ATTRS_COUNT ? "any" : NULL;
     char options[sizeof(SESSION_OPTIONS) + 80];
     /* Before dbname: the URL wins. Behind it: we do, where the value is not NULL. */
     const char *keys[] = {LINK_LOSS_KEYS,
@@ -148,9 +146,17 @@ static void begin(struct db_link *link)
                           "port",
                           NULL};
     const char *values[] = {
-        LINK_LOSS_VALUES,   "disable",  options, link->options.url,
-        link->options.name, "UTF8",     attrs,   host->host,
-        host->hostaddr,     host->port, NULL,
+        LINK_LOSS_VALUES,
+        "disable",
+        options,
+        link->options.url,
+        link->options.name,
+        "UTF8",
+        link->hosts.attrs_for_libpq,
+        host->host,
+        host->hostaddr,
+        host->port,
+        NULL,
     };
 
     (void)snprintf(options, sizeof(options),
