@@ -4,7 +4,8 @@
  * answered is looked up in what the last primary holds: no success is lost, no 503 has written, nothing
  * is there twice, and the audit log's seal is unbroken.
  *
- * TEST_LONG=1: 20 failovers instead of 3, with a third of the requests a second.
+ * TEST_LONG=1: 20 failovers instead of 3, some of which cut the primary off from etcd alone, with a
+ * third of the requests a second.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -42,6 +43,7 @@ static const struct way {
     {"killed", patroni_node_kill, patroni_node_start},
     {"stopped", patroni_node_halt, patroni_node_resume},
     {"cut off", patroni_node_cut_off, patroni_node_reconnect},
+    {"cut off from etcd", patroni_node_cut_off_from_etcd, patroni_node_reconnect_to_etcd},
 };
 
 /* With the setting by which migrate learns of its role's password. */
@@ -164,7 +166,7 @@ static void check_failover(const struct load *load, const struct failover *failo
     const int64_t last_us = last_failure_us(load, failover);
 
     fprintf(stderr,
-            "%-8s promoted after %5.1f s; the last failure %5.1f s after that; %d of %d failed\n",
+            "%-17s promoted after %5.1f s; the last failure %5.1f s after that; %d of %d failed\n",
             failover->way, (double)(failover->promoted_us - failover->failed_us) / 1e6,
             (double)(last_us - failover->promoted_us) / 1e6,
             load_failures(load, failover->failed_us, failover->over_us),

@@ -70,7 +70,7 @@ void patroni_node_start(struct patroni_node *node)
         format("PATRONI_NAME=%s", node->name),
         format("PATRONI_RESTAPI_LISTEN=127.0.0.1:%u", node->api_port),
         format("PATRONI_RESTAPI_CONNECT_ADDRESS=127.0.0.1:%u", node->to_api.port),
-        format("PATRONI_ETCD_HOSTS='127.0.0.1:%u'", node->to_etcd.port),
+        format("PATRONI_ETCD_HOSTS=127.0.0.1:%u", node->to_etcd.port),
         "PATRONI_ETCD_USE_PROXIES=true",
         format("PATRONI_POSTGRESQL_LISTEN=127.0.0.1:%u", node->postgres_port),
         format("PATRONI_POSTGRESQL_CONNECT_ADDRESS=127.0.0.1:%u", node->to_postgres.port),
@@ -113,6 +113,16 @@ void patroni_node_reconnect(struct patroni_node *node)
 {
     tcp_proxy_resume(&node->to_postgres);
     tcp_proxy_resume(&node->to_api);
+    tcp_proxy_resume(&node->to_etcd);
+}
+
+void patroni_node_cut_off_from_etcd(struct patroni_node *node)
+{
+    tcp_proxy_pause(&node->to_etcd);
+}
+
+void patroni_node_reconnect_to_etcd(struct patroni_node *node)
+{
     tcp_proxy_resume(&node->to_etcd);
 }
 

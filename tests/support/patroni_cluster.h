@@ -59,5 +59,8 @@ void patroni_node_resume(struct patroni_node *node);
    meanwhile arrives when the way is open again. */
 void patroni_node_cut_off(struct patroni_node *node);
 void patroni_node_reconnect(struct patroni_node *node);
+/* The same of its way to etcd alone: its primary has to stop, though all others reach it. */
+void patroni_node_cut_off_from_etcd(struct patroni_node *node);
+void patroni_node_reconnect_to_etcd(struct patroni_node *node);
 
 #endif
