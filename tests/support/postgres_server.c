@@ -143,6 +143,11 @@ void postgres_server_prepare(struct postgres_server *server)
     run_to_its_end((const char *const[]){"/bin/cp", "-aT", template, server->folder, NULL});
 }
 
+void postgres_server_configure(const struct postgres_server *server, const char *lines)
+{
+    append_to(server->folder, "postgresql.conf", lines);
+}
+
 void postgres_server_start(struct postgres_server *server)
 {
     char port[8];
@@ -170,7 +175,7 @@ void postgres_server_demote(struct postgres_server *server)
     if (server->pid != 0)
         postgres_server_crash(server);
     if (!server->can_be_standby) {
-        append_to(server->folder, "postgresql.conf", "wal_level = replica\n");
+        postgres_server_configure(server, "wal_level = replica\n");
         server->can_be_standby = true;
         postgres_server_start(server);
         postgres_do(server->url, "CHECKPOINT");

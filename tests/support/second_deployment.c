@@ -31,8 +31,7 @@ static void restore(const struct second_deployment *deployment)
     run(format(PG "pg_restore --exit-on-error --create -d '%s' %s/backup", server, folder));
 }
 
-/* As before every start of services. */
-static void migrate(const struct second_deployment *deployment)
+void second_deployment_migrate(const struct second_deployment *deployment)
 {
     run(format("DATABASE_URL='%s' %s/migrate >/dev/null",
                second_deployment_database_url(deployment, "postgres"), stack_setting("BIN_DIR")));
@@ -43,7 +42,7 @@ void second_deployment_open(struct second_deployment *deployment)
     postgres_server_prepare(&deployment->database);
     postgres_server_start(&deployment->database);
     restore(deployment);
-    migrate(deployment);
+    second_deployment_migrate(deployment);
     nats_server_prepare(&deployment->bus, "max_payload: 8MB\n");
     nats_server_start(&deployment->bus);
 }

@@ -20,6 +20,8 @@ struct second_deployment {
 void second_deployment_open(struct second_deployment *deployment);
 void second_deployment_close(struct second_deployment *deployment);
 
+/* Runs migrate on it, as before every start of services. */
+void second_deployment_migrate(const struct second_deployment *deployment);
 /* A service on it, ready; `setting` is one more, or NULL. */
 void second_deployment_start(const struct second_deployment *deployment, struct replica *replica,
                              const char *service, const char *setting, const char *another);

@@ -1,0 +1,130 @@
+/*
+ * A base backup and an archive of the log, as docs/operations.md describes them: the server is lost,
+ * and comes back as it was at a moment before a mistake. The services run on it, and the audit log is
+ * whole.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "tests/support/api_client.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/sealed_log.h"
+#include "tests/support/second_deployment.h"
+#include "tests/support/sql.h"
+
+TestSuite(point_in_time, .init = stack_have_alone);
+
+static const char *const services[] = {"audit", "access", "conversation", "webhook", "gateway"};
+enum { N_SERVICES = ARRAY_SIZE(services), GATEWAY = N_SERVICES - 1 };
+
+static struct second_deployment deployment;
+static struct replica replicas[N_SERVICES];
+
+static void run(const char *command)
+{
+    cr_assert_eq(system(command), 0, "%s", command);
+}
+
+/* Beside the server's data: what outlives it. */
+static const char *backups(void)
+{
+    return format("%s-backups", deployment.database.folder);
+}
+
+static void open_archive(void)
+{
+    const char *folder = backups();
+
+    run(format("mkdir -p '%s/wal'", folder));
+    postgres_give(folder);
+    postgres_give(format("%s/wal", folder));
+    postgres_server_crash(&deployment.database);
+    postgres_server_configure(
+        &deployment.database,
+        format("wal_level = replica\n"
+               "max_wal_senders = 4\n"
+               "archive_mode = on\n"
+               "archive_command = 'test ! -f %s/wal/%%f && cp %%p %s/wal/%%f.part"
+               " && sync %s/wal/%%f.part && mv %s/wal/%%f.part %s/wal/%%f'\n",
+               folder, folder, folder, folder, folder));
+    postgres_server_start(&deployment.database);
+}
+
+static void make_base_backup(void)
+{
+    run(format("/usr/lib/postgresql/15/bin/pg_basebackup -d '%s' -D '%s/base' -c fast",
+               deployment.database.url, backups()));
+}
+
+/* What was written up to now is in the archive. */
+static void await_archive(void)
+{
+    const char *last = sql_text("SELECT pg_walfile_name(pg_switch_wal())", NULL);
+
+    postgres_await(deployment.database.url,
+                   format("SELECT (last_archived_wal >= '%s')::int FROM pg_stat_archiver", last));
+}
+
+/* A server with that data, on the port of the one that was lost. */
+static void restore_to(const char *moment)
+{
+    const char *folder = deployment.database.folder;
+
+    postgres_server_crash(&deployment.database);
+    run(format("rm -rf '%s' && cp -a '%s/base' '%s' && touch '%s/recovery.signal'", folder,
+               backups(), folder, folder));
+    postgres_server_configure(&deployment.database, format("archive_mode = off\n"
+                                                           "restore_command = 'cp %s/wal/%%f %%p'\n"
+                                                           "recovery_target_time = '%s'\n"
+                                                           "recovery_target_action = promote\n",
+                                                           backups(), moment));
+    run(format("chown -R --reference='%s/wal' '%s'", backups(), folder));
+    postgres_server_start(&deployment.database);
+    postgres_await(deployment.database.url, "SELECT (NOT pg_is_in_recovery())::int");
+}
+
+static void start_services(void)
+{
+    for (int i = 0; i < N_SERVICES; i++)
+        second_deployment_start(&deployment, &replicas[i], services[i], NULL, NULL);
+    /* From here on the test's helpers are about this deployment. */
+    setenv("BASE_URL", replicas[GATEWAY].base, 1);
+    setenv("NATS_URL", deployment.bus.url, 1);
+    setenv("DATABASE_URL", second_deployment_database_url(&deployment, "postgres"), 1);
+}
+
+static void stop_services(void)
+{
+    for (int i = N_SERVICES - 1; i >= 0; i--)
+        replica_stop(&replicas[i]);
+}
+
+Test(point_in_time, a_lost_server_comes_back_as_it_was_before_a_mistake)
+{
+    struct sealed_log log;
+    const char *id, *moment;
+
+    second_deployment_open(&deployment);
+    open_archive();
+    start_services();
+    make_base_backup();
+    sealed_log_make(&log);
+    id = new_conversation(&log.org, "kept", "ada");
+    sealed_log_await_seal(&log.org);
+    moment = sql_text("SELECT clock_timestamp()", NULL);
+    json_decref(convctl("conversation", "delete", "--org", log.org.id, id, NULL));
+    expect_status(read_conversation(&log.org, id), 404);
+    await_archive();
+    stop_services();
+
+    restore_to(moment);
+    second_deployment_migrate(&deployment);
+    start_services();
+    expect_status(read_conversation(&log.org, id), 200);
+    (void)new_conversation(&log.org, "another", "ada");
+    sealed_log_await_seal(&log.org);
+    sealed_log_expect_sound(&log);
+    stop_services();
+    run(format("rm -rf '%s'", backups()));
+    second_deployment_close(&deployment);
+}
