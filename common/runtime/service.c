@@ -19,7 +19,8 @@ static const struct setting settings[] = {
      .type = SETTING_STRING,
      AT(database_url),
      .secret = true,
-     .meaning = "PostgreSQL URL with credentials"},
+     .meaning = "PostgreSQL URL with credentials, of one server or of several, of which the one "
+                "that takes writes is used"},
     {.name = "ACTORS",
      .type = SETTING_INT,
      AT(actors),
