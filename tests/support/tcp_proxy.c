@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -36,14 +37,24 @@ static int listen_at(uint16_t port)
 
 /* -- the proxy's process --------------------------------------------------------------------- */
 
-static void hang_up(struct pollfd *at, int i)
+/* What has come from the other end and was not taken yet. Until it is, no more is read there: nobody
+   who does not read holds up the other connections. */
+struct unsent {
+    char bytes[PART];
+    size_t from, n;
+};
+
+static struct pollfd at[LISTENER + 1]; /* the ends `i` and `i ^ 1` belong together */
+static struct unsent unsent[LISTENER];
+
+static void hang_up(int i)
 {
     close(at[i].fd);
     close(at[i ^ 1].fd);
     at[i].fd = at[i ^ 1].fd = -1;
 }
 
-static void take_in(struct pollfd *at, uint16_t to)
+static void take_in(uint16_t to)
 {
     const struct sockaddr_in address = loopback(to);
     int i = 0;
@@ -52,35 +63,67 @@ static void take_in(struct pollfd *at, uint16_t to)
         i += 2;
     if (i == LISTENER)
         _exit(1);
+    unsent[i].n = unsent[i + 1].n = 0;
     at[i].fd = accept4(at[LISTENER].fd, NULL, NULL, SOCK_CLOEXEC);
     at[i + 1].fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (connect(at[i + 1].fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
-        hang_up(at, i);
+        hang_up(i);
 }
 
-static bool pass_on(int from, int to)
+/* False: the end is gone. */
+static bool send_on(int i)
 {
-    char part[PART];
-    ssize_t n = recv(from, part, sizeof(part), 0);
+    struct unsent *left = &unsent[i];
+    ssize_t n;
 
-    return n > 0 && send(to, part, (size_t)n, MSG_NOSIGNAL) == n;
+    if (left->n == 0)
+        return true;
+    n = send(at[i].fd, left->bytes + left->from, left->n, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0)
+        return errno == EAGAIN;
+    left->from += (size_t)n;
+    left->n -= (size_t)n;
+    return true;
 }
 
-static void run(int listener, uint16_t to)
+static bool read_for_other(int i)
 {
-    struct pollfd at[LISTENER + 1]; /* the ends `i` and `i ^ 1` belong together */
+    struct unsent *left = &unsent[i ^ 1];
+    ssize_t n;
 
+    if (left->n > 0)
+        return (at[i].revents & (POLLHUP | POLLERR)) == 0;
+    n = recv(at[i].fd, left->bytes, PART, MSG_DONTWAIT);
+    if (n <= 0)
+        return n < 0 && errno == EAGAIN;
+    left->from = 0;
+    left->n = (size_t)n;
+    return send_on(i ^ 1);
+}
+
+static void await(void)
+{
+    for (int i = 0; i < LISTENER; i++)
+        at[i].events =
+            (short)((unsent[i ^ 1].n == 0 ? POLLIN : 0) | (unsent[i].n > 0 ? POLLOUT : 0));
+    while (poll(at, LISTENER + 1, -1) < 0)
+        if (errno != EINTR)
+            _exit(1);
+}
+
+static _Noreturn void run(int listener, uint16_t to)
+{
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (int i = 0; i <= LISTENER; i++)
         at[i] = (struct pollfd){.fd = i == LISTENER ? listener : -1, .events = POLLIN};
-    while (poll(at, LISTENER + 1, -1) > 0) {
+    for (;;) {
+        await();
         for (int i = 0; i < LISTENER; i++)
-            if (at[i].fd >= 0 && at[i].revents != 0 && !pass_on(at[i].fd, at[i ^ 1].fd))
-                hang_up(at, i);
+            if (at[i].fd >= 0 && at[i].revents != 0 && !(send_on(i) && read_for_other(i)))
+                hang_up(i);
         if (at[LISTENER].revents != 0)
-            take_in(at, to);
+            take_in(to);
     }
-    _exit(1);
 }
 
 /* -- the test's ------------------------------------------------------------------------------ */
