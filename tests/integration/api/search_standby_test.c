@@ -1,0 +1,67 @@
+/* Searches on a standby of PostgreSQL: a copy of the stack's database that takes no writes. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/support/api_client.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/second_deployment.h"
+
+TestSuite(search_standby, .init = stack_have_alone);
+
+#define SEARCH                                                                                     \
+    "{\"query\":{\"field\":\"contact.external_id\",\"operator\":\"=\",\"value\":\"ada\"}}"
+
+/* Where the standby is the first host, and the stack's own server, which takes writes, the second. */
+static const char *url_of_both(const struct second_deployment *deployment, const char *rest)
+{
+    const char *primary = strchr(stack_setting("DATABASE_URL"), '@') + 1;
+
+    return format("DATABASE_URL=%s%s",
+                  replica_database_url("search", format("127.0.0.1:%u,%.*s/conversations",
+                                                        deployment->database.port,
+                                                        (int)strcspn(primary, "/"), primary)),
+                  rest);
+}
+
+/* Where its links are. */
+static long long links_to(const char *url)
+{
+    return postgres_integer(url, "SELECT count(*) FROM pg_stat_activity"
+                                 " WHERE application_name LIKE 'search%-test-%'");
+}
+
+Test(search_standby, answers_and_has_the_gateway_record_it)
+{
+    struct second_deployment deployment;
+    struct replica access, audit, search, gateway;
+    struct client_response *found;
+    struct org org;
+    const char *id, *bus;
+
+    org_new(&org);
+    id = new_conversation(&org, "e", "ada");
+    second_deployment_open(&deployment);
+    postgres_server_demote(&deployment.database);
+    bus = format("NATS_URL=%s", deployment.bus.url);
+    replica_start_of(&access, "access", (const char *const[]){bus, NULL});
+    replica_start_of(&audit, "audit", (const char *const[]){bus, NULL});
+    replica_start_of(&search, "search",
+                     (const char *const[]){
+                         bus, "DATABASE_IS_REPLICA=true",
+                         url_of_both(&deployment, "?target_session_attrs=prefer-standby"), NULL});
+    replica_start(&gateway, (const char *const[]){bus, NULL});
+
+    found = http_send(&(struct client_request){.method = "POST",
+                                               .base = gateway.base,
+                                               .path = "/conversations/search",
+                                               .key = org.read_key,
+                                               .body = SEARCH});
+    expect_status(found, 200);
+    expect_text(found, "conversations[0].id", id);
+    expect_recorded(&org, found, "conversation.search");
+    cr_assert_eq(links_to(stack_setting("DATABASE_URL")), 0);
+    cr_assert_gt(links_to(second_deployment_database_url(&deployment, "postgres")), 0);
+
+    replicas_stop((struct replica[]){gateway, search, audit, access}, 4);
+    second_deployment_close(&deployment);
+}
