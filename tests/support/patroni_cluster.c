@@ -25,8 +25,8 @@ const char *patroni_cluster_url(const struct patroni_cluster *cluster, const cha
 {
     return format("postgresql://%s:%s@127.0.0.1:%u,127.0.0.1:%u/%s"
                   "?target_session_attrs=read-write&connect_timeout=2",
-                  user, password, cluster->nodes[0].to_postgres.port,
-                  cluster->nodes[1].to_postgres.port, database);
+                  user, password, cluster->nodes[0].for_services.port,
+                  cluster->nodes[1].for_services.port, database);
 }
 
 const char *patroni_cluster_admin_url(const struct patroni_cluster *cluster, const char *database)
@@ -73,7 +73,7 @@ void patroni_node_start(struct patroni_node *node)
         format("PATRONI_ETCD_HOSTS=127.0.0.1:%u", node->to_etcd.port),
         "PATRONI_ETCD_USE_PROXIES=true",
         format("PATRONI_POSTGRESQL_LISTEN=127.0.0.1:%u", node->postgres_port),
-        format("PATRONI_POSTGRESQL_CONNECT_ADDRESS=127.0.0.1:%u", node->to_postgres.port),
+        format("PATRONI_POSTGRESQL_CONNECT_ADDRESS=127.0.0.1:%u", node->for_standby.port),
         format("PATRONI_POSTGRESQL_DATA_DIR=%s/data", node->folder),
         format("PATRONI_POSTGRESQL_PGPASS=%s/pgpass", node->folder),
         "PATRONI_POSTGRESQL_BIN_DIR=/usr/lib/postgresql/15/bin",
@@ -92,6 +92,18 @@ void patroni_node_kill(struct patroni_node *node)
     process_tree_kill(&node->processes);
 }
 
+void patroni_node_leave_alone(struct patroni_node *node)
+{
+    process_tree_kill_named(&node->processes, "patroni");
+}
+
+/* It begins by stopping what it finds: here that is done for it, as the tree has no other. */
+void patroni_node_look_after(struct patroni_node *node)
+{
+    patroni_node_kill(node);
+    patroni_node_start(node);
+}
+
 void patroni_node_halt(struct patroni_node *node)
 {
     process_tree_halt(&node->processes);
@@ -102,16 +114,29 @@ void patroni_node_resume(struct patroni_node *node)
     process_tree_resume(&node->processes);
 }
 
+void patroni_node_hold_log(struct patroni_node *node)
+{
+    tcp_proxy_pause(&node->for_standby);
+}
+
+void patroni_node_lose_log(struct patroni_node *node)
+{
+    tcp_proxy_cut(&node->for_standby);
+    tcp_proxy_restore(&node->for_standby);
+}
+
 void patroni_node_cut_off(struct patroni_node *node)
 {
     tcp_proxy_pause(&node->to_etcd);
     tcp_proxy_pause(&node->to_api);
-    tcp_proxy_pause(&node->to_postgres);
+    tcp_proxy_pause(&node->for_standby);
+    tcp_proxy_pause(&node->for_services);
 }
 
 void patroni_node_reconnect(struct patroni_node *node)
 {
-    tcp_proxy_resume(&node->to_postgres);
+    tcp_proxy_resume(&node->for_services);
+    tcp_proxy_resume(&node->for_standby);
     tcp_proxy_resume(&node->to_api);
     tcp_proxy_resume(&node->to_etcd);
 }
@@ -209,7 +234,8 @@ static void prepare_node(struct patroni_cluster *cluster, int i)
 
     node->postgres_port = port_free();
     node->api_port = port_free();
-    tcp_proxy_start(&node->to_postgres, node->postgres_port);
+    tcp_proxy_start(&node->for_services, node->postgres_port);
+    tcp_proxy_start(&node->for_standby, node->postgres_port);
     tcp_proxy_start(&node->to_api, node->api_port);
     tcp_proxy_start(&node->to_etcd, cluster->etcd_port);
     snprintf(node->name, sizeof(node->name), "node-%d", i);
@@ -261,7 +287,8 @@ void patroni_cluster_stop(struct patroni_cluster *cluster)
         process_tree_kill(&node->processes);
         tcp_proxy_cut(&node->to_etcd);
         tcp_proxy_cut(&node->to_api);
-        tcp_proxy_cut(&node->to_postgres);
+        tcp_proxy_cut(&node->for_standby);
+        tcp_proxy_cut(&node->for_services);
     }
     process_tree_kill(&cluster->etcd);
     cr_assert_eq(system(format("rm -rf '%s'", cluster->folder)), 0);

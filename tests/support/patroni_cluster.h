@@ -2,9 +2,9 @@
  * patroni_cluster - PostgreSQL with a synchronous standby, under Patroni and etcd, on the loopback
  * interface, as deploy/patroni/patroni.yml describes it but with a shorter lease.
  *
- * What     Two nodes, each of which is killed, stopped and cut off as a machine would be. What the
- *          one says to others goes through proxies: PostgreSQL and Patroni's API for who comes in,
- *          etcd for itself.
+ * What     Two nodes, each of which is killed, stopped and cut off as a machine would be. Whoever
+ *          comes in comes through a proxy: services and the other node to PostgreSQL, the other node
+ *          to Patroni's API. So does the node itself on its way to etcd.
  * Owns     A cluster that was started is to be stopped; it ends with the test in any case.
  * Threads  The test's main thread.
  * Fails    Fails the test.
@@ -23,7 +23,7 @@ enum { PATRONI_NODES = 2, PATRONI_LEASE_S = 5 };
 struct patroni_node {
     struct process_tree processes;
     uint16_t postgres_port, api_port;
-    struct tcp_proxy to_postgres, to_api, to_etcd;
+    struct tcp_proxy for_services, for_standby, to_api, to_etcd;
     char name[16], folder[160], config[160];
 };
 
@@ -52,9 +52,16 @@ bool patroni_node_takes_writes(const struct patroni_node *node);
 /* All processes of a node at once, as when its machine loses power; and when it is back. */
 void patroni_node_kill(struct patroni_node *node);
 void patroni_node_start(struct patroni_node *node);
+/* Patroni alone, whose PostgreSQL goes on without it; and when Patroni is back. */
+void patroni_node_leave_alone(struct patroni_node *node);
+void patroni_node_look_after(struct patroni_node *node);
 /* All its processes stand still, and the kernel goes on taking connections for them. */
 void patroni_node_halt(struct patroni_node *node);
 void patroni_node_resume(struct patroni_node *node);
+/* What the node writes from now on does not get to its standby; and the way is open again, but what
+   was on it is lost. */
+void patroni_node_hold_log(struct patroni_node *node);
+void patroni_node_lose_log(struct patroni_node *node);
 /* Nobody gets through to it, nor does it get through to etcd; its processes go on. What is sent
    meanwhile arrives when the way is open again. */
 void patroni_node_cut_off(struct patroni_node *node);

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +21,7 @@ enum { PROCESSES_MAX = 4096, RETRY_MS = 5, WITHIN_US = 30 * 1000 * 1000 };
 
 struct process {
     pid_t pid, parent;
-    char state;
+    char name[16], state;
     bool is_ours;
 };
 
@@ -38,7 +39,8 @@ static bool read_process(struct process *process, const char *pid)
         return false;
     process->pid = atoi(pid);
     process->is_ours = false;
-    read = fscanf(file, "%*d (%*[^)]) %c %d", &process->state, &process->parent) == 2;
+    read =
+        fscanf(file, "%*d (%15[^)]) %c %d", process->name, &process->state, &process->parent) == 3;
     fclose(file);
     return read;
 }
@@ -80,20 +82,27 @@ static size_t read_tree(pid_t guard, struct process all[PROCESSES_MAX])
     return n;
 }
 
-/* How many of the tree were not in `state` yet ('Z': has ended); each of them gets the signal. */
-static int signal_all(pid_t guard, int signal, char state)
+/* How many of the tree were not in `state` yet ('Z': has ended); each of them gets the signal. Where
+   `name` is not NULL, of those that are called so. */
+static int signal_named(pid_t guard, const char *name, int signal, char state)
 {
     static struct process all[PROCESSES_MAX];
     const size_t n = read_tree(guard, all);
     int left = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (!all[i].is_ours || all[i].state == 'Z' || all[i].state == state)
+        if (!all[i].is_ours || all[i].state == 'Z' || all[i].state == state ||
+            (name != NULL && strcmp(all[i].name, name) != 0))
             continue;
         left++;
         (void)kill(all[i].pid, signal); /* it may have ended since */
     }
     return left;
+}
+
+static int signal_all(pid_t guard, int signal, char state)
+{
+    return signal_named(guard, NULL, signal, state);
 }
 
 /* -- the guard's process --------------------------------------------------------------------- */
@@ -178,6 +187,16 @@ void process_tree_kill(struct process_tree *tree)
     while (waitpid(tree->guard, NULL, 0) < 0)
         cr_assert_eq(errno, EINTR);
     tree->guard = 0;
+}
+
+void process_tree_kill_named(const struct process_tree *tree, const char *name)
+{
+    const int64_t until_us = clock_mono_us() + WITHIN_US;
+
+    while (signal_named(tree->guard, name, SIGKILL, 'Z') > 0) {
+        cr_assert_lt(clock_mono_us(), until_us);
+        poll(NULL, 0, RETRY_MS);
+    }
 }
 
 void process_tree_halt(const struct process_tree *tree)

@@ -23,6 +23,8 @@ void process_tree_start(struct process_tree *tree, const char *const *args,
                         const char *const *environment, const char *log, bool as_postgres);
 /* SIGKILL to all of it; returns when all have ended. */
 void process_tree_kill(struct process_tree *tree);
+/* SIGKILL to those of them that are called so; the others go on. */
+void process_tree_kill_named(const struct process_tree *tree, const char *name);
 /* SIGSTOP to all of it; returns when all stand. And SIGCONT. */
 void process_tree_halt(const struct process_tree *tree);
 void process_tree_resume(const struct process_tree *tree);
