@@ -238,9 +238,9 @@ static void prepare_node(struct patroni_cluster *cluster, int i)
     tcp_proxy_start(&node->for_standby, node->postgres_port);
     tcp_proxy_start(&node->to_api, node->api_port);
     tcp_proxy_start(&node->to_etcd, cluster->etcd_port);
-    snprintf(node->name, sizeof(node->name), "node-%d", i);
-    snprintf(node->folder, sizeof(node->folder), "%s/%s", cluster->folder, node->name);
-    snprintf(node->config, sizeof(node->config), "%s.yml", node->folder);
+    node->name = format("node-%d", i);
+    node->folder = format("%s/%s", cluster->folder, node->name);
+    node->config = format("%s.yml", node->folder);
     cr_assert_eq(mkdir(node->folder, 0700), 0);
     postgres_give(node->folder);
     /* The user postgres may not be let into ours. */

@@ -24,7 +24,7 @@ struct patroni_node {
     struct process_tree processes;
     uint16_t postgres_port, api_port;
     struct tcp_proxy for_services, for_standby, to_api, to_etcd;
-    char name[16], folder[160], config[160];
+    const char *name, *folder, *config; /* until the test's process ends */
 };
 
 struct patroni_cluster {
