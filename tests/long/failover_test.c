@@ -31,6 +31,7 @@ enum {
     RATE_LONG = 100,
     SOME = 200,                          /* successes in a row, from all threads of the load */
     HEALED_WITHIN_US = 10 * 1000 * 1000, /* from the promotion to the last failure */
+    STANDBY_AWAY_MS = 9000,              /* in which the primary has come to go on alone */
     AHEAD_MS = 1500,                     /* less than the primary waits before it goes on alone */
     WITHIN_MS = 60000,
 };
@@ -50,6 +51,13 @@ static const struct way {
     {"killed", patroni_node_kill, patroni_node_start, false},
 };
 
+/* Of the standby: nothing is promoted. The short form has the first one. */
+static const struct way standby_ways[] = {
+    {"standby stopped", patroni_node_halt, patroni_node_resume, false},
+    {"standby killed", patroni_node_kill, patroni_node_start, false},
+};
+enum { LOSSES = 1, LOSSES_LONG = ARRAY_SIZE(standby_ways) };
+
 /* With the setting by which migrate learns of its role's password. */
 static const struct {
     const char *name, *password_setting;
@@ -62,7 +70,8 @@ enum { N_SERVICES = ARRAY_SIZE(services) };
 
 struct failover {
     const char *way;
-    int64_t failed_us, promoted_us, over_us; /* by clock_mono_us() */
+    int64_t failed_us, promoted_us,
+        over_us; /* by clock_mono_us(); nothing promoted: as failed_us */
 };
 
 static struct patroni_cluster cluster;
@@ -155,6 +164,24 @@ static void fail_over(struct failover *failover, const struct way *way, struct l
     failover->over_us = clock_mono_us();
 }
 
+/* The primary waits for a standby that is gone, and with it whoever has something to commit, until it
+   goes on alone. */
+static void lose_standby(struct failover *failover, const struct way *way, struct load *load)
+{
+    const int primary = patroni_cluster_await_synchronous(&cluster);
+    struct patroni_node *gone = &cluster.nodes[(primary + 1) % PATRONI_NODES];
+
+    cr_assert(load_await_served(load, SOME, WITHIN_MS), "it does not serve before");
+    failover->way = way->name;
+    failover->failed_us = failover->promoted_us = clock_mono_us();
+    way->take_away(gone);
+    stack_let_run(STANDBY_AWAY_MS);
+    cr_assert(load_await_served(load, SOME, WITHIN_MS), "%s: it does not heal", way->name);
+    way->bring_back(gone);
+    cr_assert_eq(patroni_cluster_await_synchronous(&cluster), primary, "the standby took over");
+    failover->over_us = clock_mono_us();
+}
+
 /* -- what came of it --------------------------------------------------------------------------- */
 
 static int64_t last_failure_us(const struct load *load, const struct failover *failover)
@@ -175,9 +202,12 @@ static void check_failover(const struct load *load, const struct failover *failo
 {
     const int64_t last_us = last_failure_us(load, failover);
 
-    fprintf(stderr,
-            "%-17s promoted after %5.1f s; the last failure %5.1f s after that; %d of %d failed\n",
-            failover->way, (double)(failover->promoted_us - failover->failed_us) / 1e6,
+    if (failover->promoted_us > failover->failed_us)
+        fprintf(stderr, "%s: promoted after %.1f s, ", failover->way,
+                (double)(failover->promoted_us - failover->failed_us) / 1e6);
+    else
+        fprintf(stderr, "%s: ", failover->way);
+    fprintf(stderr, "the last failure %.1f s later; %d of %d requests failed\n",
             (double)(last_us - failover->promoted_us) / 1e6,
             load_failures(load, failover->failed_us, failover->over_us),
             load_sent(load, failover->failed_us, failover->over_us));
@@ -195,8 +225,9 @@ static void check_seal(struct org *org)
 
 Test(failover, loses_nothing_that_was_acknowledged)
 {
-    static struct failover failovers[FAILOVERS_LONG];
+    static struct failover failovers[FAILOVERS_LONG], losses[LOSSES_LONG];
     const int n = long_form_or(FAILOVERS_LONG, FAILOVERS);
+    const int n_losses = long_form_or(LOSSES_LONG, LOSSES);
     struct load *load;
     struct org org;
 
@@ -206,9 +237,13 @@ Test(failover, loses_nothing_that_was_acknowledged)
     load = load_start_at(gateway.base, &org, long_form_or(RATE_LONG, RATE));
     for (int i = 0; i < n; i++)
         fail_over(&failovers[i], &ways[i % (int)ARRAY_SIZE(ways)], load);
+    for (int i = 0; i < n_losses; i++)
+        lose_standby(&losses[i], &standby_ways[i], load);
     load_stop(load);
     for (int i = 0; i < n; i++)
         check_failover(load, &failovers[i]);
+    for (int i = 0; i < n_losses; i++)
+        check_failover(load, &losses[i]);
     fprintf(stderr, "%d requests in all\n", load_count(load));
     load_check_consistency(load);
     check_seal(&org);
