@@ -36,6 +36,11 @@ enum {
     WITHIN_MS = 60000,
 };
 
+/* Patroni brings it back by itself. */
+static void do_nothing(struct patroni_node *node)
+{
+}
+
 /* The short form has the first ones. */
 static const struct way {
     const char *name;
@@ -49,6 +54,7 @@ static const struct way {
     {"cut off from etcd", patroni_node_cut_off_from_etcd, patroni_node_reconnect_to_etcd, false},
     {"without Patroni", patroni_node_leave_alone, patroni_node_look_after, false},
     {"killed", patroni_node_kill, patroni_node_start, false},
+    {"asked to hand over", patroni_node_hand_over, do_nothing, false},
 };
 
 /* Of the standby: nothing is promoted. The short form has the first one. */

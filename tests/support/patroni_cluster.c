@@ -18,7 +18,7 @@
 #define PASSWORD "of-the-administrator"
 #define TIMES    "{\"ttl\":%d,\"loop_wait\":1,\"retry_timeout\":2}"
 
-enum { WITHIN_MS = 90000 };
+enum { WITHIN_MS = 90000, ANSWER_MS = 15000 };
 
 const char *patroni_cluster_url(const struct patroni_cluster *cluster, const char *user,
                                 const char *password, const char *database)
@@ -153,6 +153,18 @@ void patroni_node_reconnect_to_etcd(struct patroni_node *node)
 
 /* -- what they say --------------------------------------------------------------------------- */
 
+static struct client_response *ask(const struct patroni_node *node, const char *method,
+                                   const char *path, const char *body)
+{
+    return http_send(&(struct client_request){.method = method,
+                                              .base = format("http://127.0.0.1:%u", node->api_port),
+                                              .path = path,
+                                              .body = body,
+                                              .timeout_ms = ANSWER_MS,
+                                              .may_fail = true,
+                                              .skip_checks = true});
+}
+
 bool patroni_node_takes_writes(const struct patroni_node *node)
 {
     PGconn *conn = PQconnectdb(format("postgresql://postgres:" PASSWORD "@127.0.0.1:%u/postgres"
@@ -167,13 +179,7 @@ bool patroni_node_takes_writes(const struct patroni_node *node)
 /* A member of what Patroni says of its cluster; NULL: it does not answer, or there is none. */
 static const char *role_of(const struct patroni_node *asked, const char *name)
 {
-    const struct client_response *response =
-        http_send(&(struct client_request){.method = "GET",
-                                           .base = format("http://127.0.0.1:%u", asked->api_port),
-                                           .path = "/cluster",
-                                           .timeout_ms = 2000,
-                                           .may_fail = true,
-                                           .skip_checks = true});
+    const struct client_response *response = ask(asked, "GET", "/cluster", NULL);
     const json_t *members = json_object_get(response->json, "members"), *member;
     size_t i;
 
@@ -226,6 +232,14 @@ int patroni_cluster_await_synchronous(const struct patroni_cluster *cluster)
     return search.primary;
 }
 
+void patroni_node_hand_over(struct patroni_node *node)
+{
+    const struct client_response *response =
+        ask(node, "POST", "/switchover", format("{\"leader\":\"%s\"}", node->name));
+
+    cr_assert_eq(response->status, 200, "%s", response->body);
+}
+
 /* -- the cluster ----------------------------------------------------------------------------- */
 
 static void prepare_node(struct patroni_cluster *cluster, int i)
@@ -250,15 +264,7 @@ static void prepare_node(struct patroni_cluster *cluster, int i)
 /* Patroni refuses it until the cluster is made. */
 static bool shorten_lease(void *closure)
 {
-    const struct patroni_node *node = closure;
-
-    return http_send(&(struct client_request){.method = "PATCH",
-                                              .base = format("http://127.0.0.1:%u", node->api_port),
-                                              .path = "/config",
-                                              .body = format(TIMES, PATRONI_LEASE_S),
-                                              .may_fail = true,
-                                              .skip_checks = true})
-               ->status == 200;
+    return ask(closure, "PATCH", "/config", format(TIMES, PATRONI_LEASE_S))->status == 200;
 }
 
 void patroni_cluster_start(struct patroni_cluster *cluster)

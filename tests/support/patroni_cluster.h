@@ -55,6 +55,8 @@ void patroni_node_start(struct patroni_node *node);
 /* Patroni alone, whose PostgreSQL goes on without it; and when Patroni is back. */
 void patroni_node_leave_alone(struct patroni_node *node);
 void patroni_node_look_after(struct patroni_node *node);
+/* An operator's switchover to its standby, which Patroni carries out by itself. */
+void patroni_node_hand_over(struct patroni_node *node);
 /* All its processes stand still, and the kernel goes on taking connections for them. */
 void patroni_node_halt(struct patroni_node *node);
 void patroni_node_resume(struct patroni_node *node);
