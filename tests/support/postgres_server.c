@@ -145,7 +145,7 @@ void postgres_server_prepare(struct postgres_server *server)
 
 void postgres_server_configure(const struct postgres_server *server, const char *lines)
 {
-    append_to(server->folder, "postgresql.conf", lines);
+    append_to(server->folder, "postgresql.auto.conf", lines);
 }
 
 void postgres_server_start(struct postgres_server *server)

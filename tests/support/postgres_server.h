@@ -29,7 +29,7 @@ struct postgres_server {
 
 /* Makes an empty cluster; only once. */
 void postgres_server_prepare(struct postgres_server *server);
-/* Lines for its settings, from its next start on. */
+/* Lines for its postgresql.auto.conf, which count from its next start on. */
 void postgres_server_configure(const struct postgres_server *server, const char *lines);
 /* Returns when it answers; after a crash it recovers, on its old port. */
 void postgres_server_start(struct postgres_server *server);
