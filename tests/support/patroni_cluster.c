@@ -257,8 +257,12 @@ static void prepare_node(struct patroni_cluster *cluster, int i)
     node->config = format("%s.yml", node->folder);
     cr_assert_eq(mkdir(node->folder, 0700), 0);
     postgres_give(node->folder);
-    /* The user postgres may not be let into ours. */
-    cr_assert_eq(system(format("install -m 644 " CONFIG " '%s'", node->config)), 0);
+    /* The user postgres may not be let into our folder, nor we into that of the usual sockets. */
+    cr_assert_eq(
+        system(format("install -m 644 " CONFIG " '%s' && printf '  %%s:\\n    %%s: \"\"\\n'"
+                      " parameters unix_socket_directories >>'%s'",
+                      node->config, node->config)),
+        0);
 }
 
 /* Patroni refuses it until the cluster is made. */
