@@ -63,3 +63,13 @@ void second_deployment_start(const struct second_deployment *deployment, struct 
                                            format("DATABASE_URL=%s", database), setting,
                                            setting != NULL ? another : NULL, NULL});
 }
+
+void second_deployment_launch(const struct second_deployment *deployment, struct replica *replica,
+                              const char *service)
+{
+    const char *database = second_deployment_database_url(deployment, format("conv_%s", service));
+
+    replica_launch_of(replica, service,
+                      (const char *const[]){format("NATS_URL=%s", deployment->bus.url),
+                                            format("DATABASE_URL=%s", database), NULL});
+}

@@ -25,6 +25,9 @@ void second_deployment_migrate(const struct second_deployment *deployment);
 /* A service on it, ready; `setting` is one more, or NULL. */
 void second_deployment_start(const struct second_deployment *deployment, struct replica *replica,
                              const char *service, const char *setting, const char *another);
+/* The same without the wait, and without more settings. */
+void second_deployment_launch(const struct second_deployment *deployment, struct replica *replica,
+                              const char *service);
 /* Its database, for the administrator or a role. */
 const char *second_deployment_database_url(const struct second_deployment *deployment,
                                            const char *user);

@@ -1,4 +1,5 @@
-/* Searches on a standby of PostgreSQL: a copy of the stack's database that takes no writes. */
+/* Services on a standby of PostgreSQL, a copy of the stack's database that takes no writes: searches work
+   there, and who writes waits until it is promoted. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -6,7 +7,9 @@
 #include "tests/support/postgres_server.h"
 #include "tests/support/second_deployment.h"
 
-TestSuite(search_standby, .init = stack_have_alone);
+TestSuite(standby, .init = stack_have_alone);
+
+enum { WITHIN_MS = 30000 };
 
 #define SEARCH                                                                                     \
     "{\"query\":{\"field\":\"contact.external_id\",\"operator\":\"=\",\"value\":\"ada\"}}"
@@ -30,7 +33,7 @@ static long long links_to(const char *url)
                                  " WHERE application_name LIKE 'search%-test-%'");
 }
 
-Test(search_standby, answers_and_has_the_gateway_record_it)
+Test(standby, answers_searches_that_the_gateway_records)
 {
     struct second_deployment deployment;
     struct replica access, audit, search, gateway;
@@ -63,5 +66,36 @@ Test(search_standby, answers_and_has_the_gateway_record_it)
     cr_assert_gt(links_to(second_deployment_database_url(&deployment, "postgres")), 0);
 
     replicas_stop((struct replica[]){gateway, search, audit, access}, 4);
+    second_deployment_close(&deployment);
+}
+
+static const char *readiness_of(const struct replica *replica)
+{
+    const struct client_response *response = replica_ask(replica, "/readyz");
+
+    return response->status == 503 ? response->body : "";
+}
+
+static bool wants_writes(void *closure)
+{
+    return strstr(readiness_of(closure), "no server of the database takes writes") != NULL;
+}
+
+Test(standby, is_no_database_for_who_writes_until_it_is_promoted)
+{
+    struct second_deployment deployment;
+    struct replica conversation, audit;
+
+    second_deployment_open(&deployment);
+    postgres_server_demote(&deployment.database);
+    second_deployment_launch(&deployment, &conversation, "conversation");
+    second_deployment_launch(&deployment, &audit, "audit");
+    cr_assert(stack_wait(wants_writes, &conversation, WITHIN_MS), "%s",
+              readiness_of(&conversation));
+    cr_assert(stack_wait(wants_writes, &audit, WITHIN_MS), "%s", readiness_of(&audit));
+    postgres_server_promote(&deployment.database);
+    replica_await(&conversation);
+    replica_await(&audit);
+    replicas_stop((struct replica[]){conversation, audit}, 2);
     second_deployment_close(&deployment);
 }
