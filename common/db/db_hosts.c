@@ -166,13 +166,14 @@ const char *db_hosts_objection(struct db_hosts *hosts, const char *in_hot_standb
 {
     const char *why = objection(hosts, is_on(in_hot_standby), is_on(default_transaction_read_only));
 
-    hosts->has_met |= why != NULL;
+    hosts->has_met_other |= why != NULL;
+    hosts->has_met_wanted |= why == NULL;
     return why;
 }
 
 const char *db_hosts_trouble(const struct db_hosts *hosts)
 {
-    if (!hosts->has_met_any)
+    if (!hosts->lacks_role)
         return "the database is unreachable";
     return hosts->attrs == ATTRS_READ_WRITE || hosts->attrs == ATTRS_PRIMARY
                ? "no server of the database takes writes"
@@ -198,8 +199,8 @@ static void begin_round(struct db_hosts *hosts, int64_t now_us)
 
     hosts->n_tried = 0;
     hosts->settles_for_any = !hosts->settles_for_any;
-    hosts->has_met_any = hosts->has_met;
-    hosts->has_met = false;
+    hosts->lacks_role = hosts->has_met_other && !hosts->has_met_wanted;
+    hosts->has_met_other = hosts->has_met_wanted = false;
     for (size_t i = 0; i < hosts->n && rests(hosts, now_us); i++) {
         if (hosts->all[hosts->at].rests_until_us < hosts->all[first].rests_until_us)
             first = hosts->at;
@@ -237,5 +238,6 @@ void db_hosts_succeed(struct db_hosts *hosts)
     if (hosts->n > 1)
         at->limit_us = LIMIT_FIRST_US;
     hosts->n_tried = 0;
-    hosts->settles_for_any = hosts->has_met = hosts->has_met_any = false;
+    hosts->settles_for_any = hosts->lacks_role = false;
+    hosts->has_met_other = hosts->has_met_wanted = false;
 }

@@ -43,10 +43,12 @@ struct db_hosts {
     const char *attrs_for_libpq; /* what it is to hold a server to; NULL: what the URL says */
     struct db_host all[DB_HOSTS_MAX];
     size_t n, at;
-    size_t n_tried;            /* of this round */
-    bool settles_for_any;      /* prefer-standby: no standby was found in the last round */
-    bool has_met, has_met_any; /* a server of another role, in this round and in the last one */
-    char *lists[3];            /* what the names point into */
+    size_t n_tried;       /* of this round */
+    bool settles_for_any; /* prefer-standby: no standby was found in the last round */
+    bool has_met_other;   /* in this round: a server of another role, */
+    bool has_met_wanted;  /* and one that is wanted, but of no use for another reason */
+    bool lacks_role;      /* in the last round: only the former */
+    char *lists[3];       /* what the names point into */
 };
 
 /* The URL can be parsed. `may_be_standby`: where it does not say, any server will do. */

@@ -91,31 +91,48 @@ static void add_reason_of_ours(struct db_link *link, const char *message)
     add_reason(link, link->hosts.n > 1 ? named : message);
 }
 
-static void end_attempt_with_reasons(struct db_link *link, bool was_silent, const char *statement,
-                                     const char *sqlstate)
+static void forget_reasons(struct db_link *link)
+{
+    link->reasons[0] = link->sqlstate[0] = '\0';
+    link->statement = NULL;
+}
+
+static void end_attempt_with_reasons(struct db_link *link, bool was_silent)
 {
     if (!end_attempt(link, was_silent))
         return;
     if (may_complain(link))
         LOG(LOG_WARNING,
-            link->hosts.has_met_any ? db_hosts_trouble(&link->hosts)
-                                    : "database is unreachable; retrying",
-            log_str("statement", statement), log_str("sqlstate", sqlstate),
+            link->hosts.lacks_role ? db_hosts_trouble(&link->hosts)
+                                   : "database is unreachable; retrying",
+            log_str("statement", link->statement),
+            log_str("sqlstate", link->sqlstate[0] != '\0' ? link->sqlstate : NULL),
             log_str("reason", link->reasons));
-    link->reasons[0] = '\0';
+    forget_reasons(link);
 }
 
-static void fail_attempt(struct db_link *link, const char *statement, const char *sqlstate,
-                         const char *message)
+static void fail_attempt(struct db_link *link, const char *message)
 {
     add_reason(link, message);
-    end_attempt_with_reasons(link, false, statement, sqlstate);
+    end_attempt_with_reasons(link, false);
+}
+
+static void fail_at_statement(struct db_link *link, const char *statement, const PGresult *result)
+{
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+    if (link->statement == NULL) {
+        link->statement = statement;
+        (void)snprintf(link->sqlstate, sizeof(link->sqlstate), "%s",
+                       sqlstate != NULL ? sqlstate : "");
+    }
+    fail_attempt(link, PQresultErrorMessage(result));
 }
 
 static void give_attempt_up(struct db_link *link, const char *why, bool was_silent)
 {
     add_reason_of_ours(link, why);
-    end_attempt_with_reasons(link, was_silent, NULL, NULL);
+    end_attempt_with_reasons(link, was_silent);
 }
 
 void db_link_drop(struct db_link *link, const char *why)
@@ -169,7 +186,7 @@ static void begin(struct db_link *link)
     link->polling = PGRES_POLLING_WRITING;
     link->attempt_ends_us = clock_mono_us() + host->limit_us;
     if (PQstatus(link->conn) == CONNECTION_BAD)
-        fail_attempt(link, NULL, NULL, PQerrorMessage(link->conn));
+        fail_attempt(link, PQerrorMessage(link->conn));
 }
 
 static int slice_ms(int64_t until_us)
@@ -242,7 +259,7 @@ static void begin_preparing(struct db_link *link)
     link->n_described = 0;
     if (PQsetnonblocking(link->conn, 1) != 0 || !PQenterPipelineMode(link->conn) ||
         !send_registry(link))
-        fail_attempt(link, NULL, NULL, PQerrorMessage(link->conn));
+        fail_attempt(link, PQerrorMessage(link->conn));
 }
 
 static void step_connecting(struct db_link *link, int64_t until_us)
@@ -253,7 +270,7 @@ static void step_connecting(struct db_link *link, int64_t until_us)
         return;
     link->polling = PQconnectPoll(link->conn);
     if (link->polling == PGRES_POLLING_FAILED)
-        fail_attempt(link, NULL, NULL, PQerrorMessage(link->conn));
+        fail_attempt(link, PQerrorMessage(link->conn));
     else if (link->polling == PGRES_POLLING_OK)
         begin_preparing(link);
 }
@@ -267,8 +284,7 @@ static void check_described(struct db_link *link, const PGresult *result)
     char why[256];
 
     if (PQresultStatus(result) != PGRES_COMMAND_OK) {
-        fail_attempt(link, name, PQresultErrorField(result, PG_DIAG_SQLSTATE),
-                     PQresultErrorMessage(result));
+        fail_at_statement(link, name, result);
     } else if (link->n_described % 2 == 1 &&
                !db_columns_are(result, options->statements[i].columns, why)) {
         if (may_complain(link))
@@ -285,7 +301,7 @@ static void step_preparing(struct db_link *link, int64_t until_us)
 
     if (st != ST_OK) {
         if (link->is_dead)
-            fail_attempt(link, NULL, NULL, PQerrorMessage(link->conn));
+            fail_attempt(link, PQerrorMessage(link->conn));
         return;
     }
     if (result == NULL) {
@@ -295,7 +311,7 @@ static void step_preparing(struct db_link *link, int64_t until_us)
     if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
         link->phase = LINK_UP;
         link->next_complaint_us = 0;
-        link->reasons[0] = '\0';
+        forget_reasons(link);
         db_hosts_succeed(&link->hosts);
         LOG(LOG_INFO, "database connection is up", log_str("name", link->options.name));
     } else {

@@ -36,8 +36,10 @@ enum link_phase { LINK_DOWN, LINK_CONNECTING, LINK_PREPARING, LINK_UP };
 struct db_link {
     struct db_options options;
     struct db_hosts hosts;
-    char reasons[512]; /* why the attempts of this round failed so far */
-    PGconn *conn;      /* NULL when down */
+    /* Why the attempts of this round failed so far, and the first statement among the reasons. */
+    char reasons[512], sqlstate[6];
+    const char *statement; /* NULL: none */
+    PGconn *conn;          /* NULL when down */
     enum link_phase phase;
     PostgresPollingStatusType polling; /* what libpq waits for while connecting */
     size_t n_described; /* replies so far: each statement is prepared and then described */

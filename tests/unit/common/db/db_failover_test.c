@@ -243,6 +243,24 @@ Test(db_failover, the_log_has_the_reason_of_each_host)
     close(kept);
 }
 
+Test(db_failover, the_log_has_the_statement_that_the_primary_refused)
+{
+    const int kept = dup(STDERR_FILENO), log = memfd_create("log", 0);
+    char text[4096] = "";
+
+    postgres_do(primary.url, "DROP TABLE item");
+    db = db_to(url_of(primary.port, standby.port, ""), false);
+    cr_assert_geq(dup2(log, STDERR_FILENO), 0);
+    cr_expect_eq(db_connect(db, 10 * SLICE_MS), ST_UNAVAILABLE);
+    cr_assert_geq(dup2(kept, STDERR_FILENO), 0);
+    cr_assert_gt(pread(log, text, sizeof(text) - 1, 0), 0);
+    cr_expect_str_eq(db_trouble(db), "the database is unreachable");
+    cr_expect_not_null(strstr(text, "\"statement\":\"insert\""), "%s", text);
+    cr_expect_not_null(strstr(text, "\"sqlstate\":\"42P01\""), "%s", text);
+    close(log);
+    close(kept);
+}
+
 /* -- programs that change the schema ----------------------------------------------------------- */
 
 Test(db_failover, migrate_finds_the_primary_as_well)

@@ -178,4 +178,12 @@ Test(db_hosts, tells_unreachable_from_the_wrong_role)
     cr_expect_str_eq(db_hosts_trouble(&hosts), "no server of the database takes writes");
     (void)db_hosts_fail(&hosts, false, 0);
     cr_expect_str_eq(db_hosts_trouble(&hosts), "the database is unreachable");
+    close_hosts();
+    /* The primary is there, and its schema does not fit. */
+    open_hosts("host=a,b");
+    (void)db_hosts_objection(&hosts, "off", "off");
+    (void)db_hosts_fail(&hosts, false, 0);
+    (void)db_hosts_objection(&hosts, "on", "off");
+    (void)db_hosts_fail(&hosts, false, 0);
+    cr_expect_str_eq(db_hosts_trouble(&hosts), "the database is unreachable");
 }
