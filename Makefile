@@ -357,11 +357,13 @@ lint-tree: drift lint-layers lint-length lint-migrations lint-tests lint-tour li
 lint-layers lint-length lint-migrations lint-tests lint-tour lint-words: lint-%:
 	$(Q)tools/check-$*
 
-# The page of all settings, from what the programs say of themselves; and the users of the bus.
+# The page of all settings, from what the programs say of themselves; the users of the bus; and the rules
+# for alerts, for the Prometheus operator.
 .PHONY: settings
 settings: build
 	$(Q)tools/describe-settings
 	$(Q)$(OUT)/bin/nats-config >deploy/kubernetes/base/users.conf
+	$(Q)tools/monitoring-rule >deploy/monitoring/prometheus-rule.yaml
 
 .PHONY: help
 help:
@@ -377,7 +379,7 @@ help:
 	@echo 'make bench        requests a second and CPU a request'
 	@echo 'make fuzz         every parser of untrusted input (FUZZ_SECONDS)'
 	@echo 'make screenshots  docs/screenshots again'
-	@echo 'make settings     docs/settings.md again, and the users of the bus'
+	@echo 'make settings     docs/settings.md again, the users of the bus, the rules for alerts'
 	@echo 'V=1 shows commands. Settings are in docs/settings.md, such as GATEWAY_PORT and RUN_DIR;'
 	@echo 'docs/troubleshooting.md has what may go wrong.'
 

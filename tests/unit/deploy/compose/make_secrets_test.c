@@ -81,15 +81,16 @@ Test(make_secrets, writes_a_configuration_that_the_bus_takes)
     cr_assert_eq(shell("nats-server -t -c \"$SECRETS_DIR/nats.conf\" >/dev/null 2>&1"), 0);
 }
 
-Test(make_secrets, lays_the_same_out_for_kubernetes_with_another_database)
+Test(make_secrets, lays_the_same_out_for_kubernetes_with_other_servers)
 {
     cr_assert_eq(
         shell("cd \"$SECRETS_DIR\" && mkdir k && cp -p * k 2>/dev/null; mv k .values;"
               "cd - >/dev/null && "
-              "deploy/kubernetes/make-secrets \"$SECRETS_DIR\" db.example:5432 sslmode=require && "
+              "BUS_HOST=bus.example:4222 deploy/kubernetes/make-secrets \"$SECRETS_DIR\" "
+              "db.example:5432 sslmode=require && "
               "cd \"$SECRETS_DIR\" && "
               "[ \"$(cat nats/NATS_AUDIT_PASSWORD)\" = \"$(cat nats-audit)\" ] && "
-              "grep -q \":$(cat nats-audit)@\" audit/NATS_URL && "
+              "grep -q \":$(cat nats-audit)@bus.example:4222$\" audit/NATS_URL && "
               "grep -q \"$(cat database-audit)@db.example:5432/conversations?sslmode=require\" "
               "audit/DATABASE_URL && "
               "[ ! -s audit/CURSOR_KEY_PREVIOUS ] && [ ! -e migrate/DATABASE_URL ]"),
