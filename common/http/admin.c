@@ -121,13 +121,15 @@ static void answer_liveness(struct admin *admin, h2o_req_t *req, struct buf *bod
     answer_status(req, is_live, reason, body);
 }
 
-static void answer_readiness(struct admin *admin, h2o_req_t *req, struct buf *body)
+/* By `is_so`, which is is_ready() or serves(). */
+static void answer_readiness(struct admin *admin, bool (*is_so)(void *closure, char reason[128]),
+                             h2o_req_t *req, struct buf *body)
 {
     char reason[REASON_MAX] = "";
-    bool is_ready = watchdog_overdue(WATCHDOG_READY_US, reason) == 0 &&
-                    admin->options.is_ready(admin->options.closure, reason);
+    bool is_well =
+        watchdog_overdue(WATCHDOG_READY_US, reason) == 0 && is_so(admin->options.closure, reason);
 
-    answer_status(req, is_ready, reason, body);
+    answer_status(req, is_well, reason, body);
 }
 
 static void answer_metrics(h2o_req_t *req, struct buf *body)
@@ -152,7 +154,9 @@ static int on_request(h2o_handler_t *self, h2o_req_t *req)
     else if (is_get && str_equal(path, STR("/livez")))
         answer_liveness(admin, req, &body);
     else if (is_get && str_equal(path, STR("/readyz")))
-        answer_readiness(admin, req, &body);
+        answer_readiness(admin, admin->options.is_ready, req, &body);
+    else if (is_get && str_equal(path, STR("/servez")))
+        answer_readiness(admin, admin->options.serves, req, &body);
     else if (is_get && str_equal(path, STR("/metrics")))
         answer_metrics(req, &body);
     else
@@ -343,6 +347,8 @@ enum status admin_start(const struct admin_options *options, struct admin **out)
     }
     struct admin *admin = heap_zeroed(1, sizeof(*admin));
     admin->options = *options;
+    if (options->serves == NULL)
+        admin->options.serves = options->is_ready;
     admin->stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     must(admin->stop_fd >= 0);
     set_up(admin, fd);

@@ -5,6 +5,8 @@
  *                        15 s
  *          GET /readyz   200 when its dependencies are in reach and its threads run; 503 with a
  *                        reason otherwise, such as that a thread has stood still for 3 s
+ *          GET /servez   likewise, but 200 also without its dependencies, if it answers requests
+ *                        then: whether balancers should send it any
  *          GET /metrics  Prometheus text format
  *
  *          Anything else is 404. Runs on a separate thread, on ADMIN_ADDRESS:ADMIN_PORT.
@@ -29,6 +31,7 @@ struct admin_options {
     /* False: not ready, and `reason` holds why in one short sentence. */
     bool (*is_ready)(void *closure, char reason[128]);
     void *closure;
+    bool (*serves)(void *closure, char reason[128]); /* likewise; NULL = when it is ready */
 };
 
 MUST_CHECK enum status admin_start(const struct admin_options *options, struct admin **out);

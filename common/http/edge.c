@@ -109,8 +109,10 @@ static void on_clock_due(h2o_timeout_entry_t *timer)
 /* Who connected before the bus has answered would be told 503. */
 static bool listen_to_clients(struct edge *edge)
 {
-    if (listener_listen(&edge->plain) && listener_listen(&edge->secure))
+    if (listener_listen(&edge->plain) && listener_listen(&edge->secure)) {
+        atomic_store(&edge->listens, true);
         return true;
+    }
     if (!edge->found_port_taken)
         LOG(LOG_ERROR, "our port is in use by another process; retrying",
             log_int("port", edge->options->port), log_int("tls_port", edge->options->tls_port));
@@ -442,4 +444,9 @@ bool edge_clock_is_apart(const struct edge *edge)
 bool edge_is_ready(const struct edge *edge)
 {
     return atomic_load(&edge->ready);
+}
+
+bool edge_listens(const struct edge *edge)
+{
+    return atomic_load(&edge->listens);
 }

@@ -8,8 +8,8 @@
  * Owns     edge_start() opens the listeners and the bus on a separate thread, which runs until
  *          edge_stop() and takes them down. The struct itself, the first member of a program's own,
  *          is never freed: it lives as long as the process.
- * Threads  edge_start() and edge_join() on the main thread, edge_stop() and edge_is_ready() on any,
- *          all else, hooks included, on the loop's own.
+ * Threads  edge_start() and edge_join() on the main thread, edge_stop(), edge_is_ready() and
+ *          edge_listens() on any, all else, hooks included, on the loop's own.
  */
 #ifndef COMMON_HTTP_EDGE_H
 #define COMMON_HTTP_EDGE_H
@@ -97,6 +97,7 @@ struct edge {
     h2o_timeout_t heartbeat_timeout;
     h2o_timeout_entry_t heartbeat_timer;
     atomic_bool ready;
+    atomic_bool listens;   /* from the bus's first answer on */
     bool found_port_taken; /* when it was to listen */
     struct clock_check clock_check;
     int64_t clock_asked_ms; /* Unix; 0: no question is under way */
@@ -119,6 +120,7 @@ MUST_CHECK bool edge_start(struct edge *edge, const struct edge_options *options
 void edge_stop(struct edge *edge);           /* asks it to */
 void edge_join(struct edge *edge);           /* returns when it has stopped */
 bool edge_is_ready(const struct edge *edge); /* it listens, the bus is up and answers */
+bool edge_listens(const struct edge *edge);  /* requests are answered, be it by 503 */
 /* Its clock is too far from the services' to make deadlines and times for them. */
 bool edge_clock_is_apart(const struct edge *edge);
 

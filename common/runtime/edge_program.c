@@ -146,6 +146,16 @@ static bool open_program(const struct process *process, void *closure)
     return program->open(&options);
 }
 
+static bool has_clock(char reason[128])
+{
+    for (size_t i = 0; i < n_loops; i++)
+        if (edge_clock_is_apart(loops[i])) {
+            snprintf(reason, 128, "its clock is more than 5 s from the services'");
+            return false;
+        }
+    return true;
+}
+
 static bool is_ready(void *closure, char reason[128])
 {
     for (size_t i = 0; i < n_loops; i++)
@@ -153,12 +163,17 @@ static bool is_ready(void *closure, char reason[128])
             snprintf(reason, 128, "the bus is down or does not answer");
             return false;
         }
+    return has_clock(reason);
+}
+
+static bool serves(void *closure, char reason[128])
+{
     for (size_t i = 0; i < n_loops; i++)
-        if (edge_clock_is_apart(loops[i])) {
-            snprintf(reason, 128, "its clock is more than 5 s from the services'");
+        if (!edge_listens(loops[i])) {
+            snprintf(reason, 128, "the bus has not answered yet");
             return false;
         }
-    return true;
+    return has_clock(reason);
 }
 
 static void stop(void *closure)
@@ -179,6 +194,7 @@ int edge_program_main(int argc, char **argv, const struct edge_program *self)
         .open = open_program,
         .start = start,
         .is_ready = is_ready,
+        .serves = serves,
         .describe = describe,
         .delay_ms = &config.shutdown_delay_ms,
         .stop = stop,

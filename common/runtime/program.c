@@ -157,13 +157,22 @@ static void prepare_process(sigset_t *ends)
     crypto_open();
 }
 
+static bool is_going_on(char reason[128])
+{
+    if (!atomic_load(&is_stopping))
+        return true;
+    snprintf(reason, 128, "shutting down");
+    return false;
+}
+
 static bool is_ready(void *closure, char reason[128])
 {
-    if (atomic_load(&is_stopping)) {
-        snprintf(reason, 128, "shutting down");
-        return false;
-    }
-    return program->is_ready(program->closure, reason);
+    return is_going_on(reason) && program->is_ready(program->closure, reason);
+}
+
+static bool serves(void *closure, char reason[128])
+{
+    return is_going_on(reason) && program->serves(program->closure, reason);
 }
 
 static void say_started(void)
@@ -193,8 +202,10 @@ static void wait_for_end(const sigset_t *ends)
 static int run(void)
 {
     static char name[64];
-    const struct admin_options admin_options = {
-        .address = config.admin_address, .port = (uint16_t)config.admin_port, .is_ready = is_ready};
+    const struct admin_options admin_options = {.address = config.admin_address,
+                                                .port = (uint16_t)config.admin_port,
+                                                .is_ready = is_ready,
+                                                .serves = program->serves != NULL ? serves : NULL};
     struct admin *admin = NULL;
     sigset_t ends;
     bool is_started;

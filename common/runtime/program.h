@@ -8,8 +8,8 @@
  *
  *          A program that serves commands from the bus goes through service.h, one that serves HTTP
  *          through edge_program.h; both come here.
- * Threads  program_main() is the main thread, and calls all hooks but is_ready, which the admin
- *          thread calls. Threads that a program starts inherit this set-up: no core dumps,
+ * Threads  program_main() is the main thread, and calls all hooks but is_ready and serves, which
+ *          the admin thread calls. Threads that a program starts inherit this set-up: no core dumps,
  *          since memory holds secrets; SIGPIPE ignored; SIGTERM and SIGINT blocked.
  * Fails    Exits 1 when a setting is missing or malformed or the program cannot start (logged), 2
  *          when the command line is wrong.
@@ -52,6 +52,8 @@ struct program {
     bool (*start)(void *closure);
     /* False: not ready, and `reason` holds why in one short sentence. */
     bool (*is_ready)(void *closure, char reason[128]);
+    /* Likewise: it does not answer requests, be it ready or not. NULL = it does when it is ready. */
+    bool (*serves)(void *closure, char reason[128]);
     /* What the log says of it once it is ready to serve: how many fields there are. */
     size_t (*describe)(void *closure, struct log_field fields[PROGRAM_LOG_MAX]);
     /* For so many milliseconds after a signal it serves on, while /readyz says already that it is

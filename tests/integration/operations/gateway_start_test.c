@@ -44,6 +44,7 @@ Test(gateway_start, connections_are_refused_until_the_bus_has_answered_once)
     replica_launch_of(&gateway, "gateway",
                       (const char *const[]){format("NATS_URL=%s", bus.url), NULL});
     cr_assert(stack_wait(is_unready, &gateway, WITHIN_MS));
+    cr_expect_eq(replica_ask(&gateway, "/servez")->status, 503);
     cr_expect_eq(ping(&gateway, &org), 0);
     nats_server_start(&bus);
     replica_await(&gateway);
@@ -51,6 +52,7 @@ Test(gateway_start, connections_are_refused_until_the_bus_has_answered_once)
     nats_server_kill(&bus);
     cr_assert(stack_wait(is_unready, &gateway, WITHIN_MS));
     cr_expect_eq(ping(&gateway, &org), 503, "it goes on listening");
+    cr_expect_eq(replica_ask(&gateway, "/servez")->status, 200, "and may be sent requests");
     nats_server_stop(&bus);
     replica_stop(&gateway);
 }

@@ -33,6 +33,7 @@ struct subject {
     struct admin *admin;
     uint16_t port;
     atomic_bool ready;
+    bool (*serves)(void *closure, char reason[128]);
 };
 
 static bool is_ready(void *closure, char reason[128])
@@ -47,7 +48,11 @@ static bool is_ready(void *closure, char reason[128])
 static void start(struct subject *subject)
 {
     subject->port = port_free();
-    struct admin_options options = {"127.0.0.1", subject->port, is_ready, subject};
+    struct admin_options options = {.address = "127.0.0.1",
+                                    .port = subject->port,
+                                    .is_ready = is_ready,
+                                    .serves = subject->serves,
+                                    .closure = subject};
     cr_assert_eq(admin_start(&options, &subject->admin), ST_OK);
 }
 
@@ -93,6 +98,30 @@ Test(admin, says_that_the_process_lives_and_whether_it_is_ready)
     ask(&s, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
     cr_assert_eq(got.status, 200);
     admin_stop(s.admin);
+}
+
+static bool always(void *closure, char reason[128])
+{
+    return true;
+}
+
+Test(admin, says_whether_it_answers_requests)
+{
+    struct subject other = {0}, s = {.serves = always};
+
+    start(&s);
+    ask(&s, "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n");
+    cr_expect_eq(got.status, 503);
+    ask(&s, "GET /servez HTTP/1.1\r\nHost: x\r\n\r\n");
+    cr_expect_eq(got.status, 200);
+    admin_stop(s.admin);
+    start(&other);
+    ask(&other, "GET /servez HTTP/1.1\r\nHost: x\r\n\r\n");
+    cr_expect_eq(got.status, 503, "it does when it is ready");
+    atomic_store(&other.ready, true);
+    ask(&other, "GET /servez HTTP/1.1\r\nHost: x\r\n\r\n");
+    cr_expect_eq(got.status, 200);
+    admin_stop(other.admin);
 }
 
 Test(admin, names_a_thread_that_stands_still)
@@ -241,7 +270,7 @@ Test(admin, stops_at_once_although_somebody_is_connected)
 Test(admin, needs_no_listener_and_reports_a_port_in_use)
 {
     struct admin *admin = (struct admin *)1;
-    struct admin_options options = {"127.0.0.1", 0, is_ready, NULL};
+    struct admin_options options = {.address = "127.0.0.1", .is_ready = is_ready};
     cr_assert_eq(admin_start(&options, &admin), ST_OK);
     cr_assert_null(admin);
     admin_stop(admin);

@@ -63,7 +63,8 @@ static struct told ask(const char *settings)
 /* Beside a listener on `listens` that is not ready for the reason `why`; NULL = it is. */
 static struct told ask_beside(const char *listens, const char *why)
 {
-    const struct admin_options options = {listens, port_free(), says_ready, (char *)why};
+    const struct admin_options options = {
+        .address = listens, .port = port_free(), .is_ready = says_ready, .closure = (char *)why};
     struct admin *admin;
     char settings[128];
 
