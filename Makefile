@@ -54,8 +54,8 @@ COLUMN_HEADERS := $(shell grep -lE '^enum [a-z_]+_column \{' common/*/*.h servic
 SQL_HEADERS := $(foreach d,$(SQL_DIRS),$(OUT)/gen/$(notdir $(d))_sql.h)
 
 .PHONY: build programs
-programs: $(BINARIES)
-build: programs $(OUT)/bin/supervisor $(OUT)/bin/nats-config
+programs: $(BINARIES) $(OUT)/bin/nats-config
+build: programs $(OUT)/bin/supervisor
 ifeq ($(PROFILE),release)
 build: compile_commands.json
 	$(Q)mkdir -p build && ln -sfn release/bin build/bin
