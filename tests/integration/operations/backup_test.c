@@ -1,6 +1,6 @@
 /*
- * A backup as docs/operations.md describes it, restored on another server: the services run on it,
- * and the audit log is whole.
+ * A backup as docs/operations.md describes it, restored on another server, and one by tools/backup in
+ * another RUN_DIR: the services run on it, and the audit log is whole.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -12,6 +12,11 @@
 #include "tests/support/second_deployment.h"
 
 TestSuite(backup, .init = stack_have_alone);
+
+static void run(const char *command)
+{
+    cr_assert_eq(system(command), 0, "%s", command);
+}
 
 static const char *const services[] = {"audit", "access", "conversation", "gateway"};
 enum { N_SERVICES = ARRAY_SIZE(services), GATEWAY = N_SERVICES - 1 };
@@ -101,4 +106,55 @@ Test(backup, brings_everything_back_on_another_server)
     for (int i = N_SERVICES - 1; i >= 0; i--)
         replica_stop(&replicas[i]);
     second_deployment_close(&deployment);
+}
+
+/* -- the tools ------------------------------------------------------------------------------- */
+
+/* From here on this process's stack is another one, on ports of ours that nobody uses. */
+static void move_to(const char *folder)
+{
+    const int port = stack_gateway_port() + 6;
+
+    setenv("RUN_DIR", folder, 1);
+    setenv("GATEWAY_PORT", format("%d", port), 1);
+    setenv("DASHBOARD_PORT", format("%d", port + 1), 1);
+    setenv("REPLICAS_GATEWAY", "1", 1);
+    setenv("GATEWAY_TLS_PORT", "", 1);
+}
+
+static void stop(void)
+{
+    if (strstr(stack_setting("RUN_DIR"), "-restored") != NULL)
+        run("deploy/local/stack down");
+}
+
+Test(backup, tools_bring_everything_back_in_another_folder, .fini = stop)
+{
+    const char *backup = format("%s-backup", stack_setting("RUN_DIR"));
+    const char *restored = format("%s-restored", stack_setting("RUN_DIR"));
+    struct client_response *before, *after;
+    struct org org;
+    const char *id;
+
+    org_new(&org);
+    id = new_conversation(&org, "kept", "ada");
+    before = read_conversation(&org, id);
+    sealed_log_await_seal(&org);
+    run(format("umask 022 && tools/backup '%s' && [ -z \"$(find '%s' -perm /077)\" ]", backup,
+               backup));
+    cr_expect_neq(system(format("tools/backup '%s' 2>/dev/null", backup)), 0, "it is there");
+    cr_expect_neq(system(format("tools/restore '%s' 2>/dev/null", backup)), 0, "a database is");
+
+    move_to(restored);
+    run(format("tools/restore '%s' && deploy/local/stack up >/dev/null", backup));
+    after = http_send(&(struct client_request){
+        .method = "GET",
+        .base = format("http://127.0.0.1:%s/api/v1", stack_setting("GATEWAY_PORT")),
+        .path = format("/conversations/%s", id),
+        .key = org.full_key});
+    cr_assert_eq(after->status, 200);
+    cr_assert_str_eq(after->body, before->body);
+    run(format("set -a && . '%s/env' && \"$BIN_DIR/convctl\" audit verify --org %s"
+               " | jq -e '.ok and .entries > 0' >/dev/null",
+               restored, org.id));
 }

@@ -81,6 +81,30 @@ Test(stack_beside, up_shows_nothing_that_an_earlier_start_logged)
                   0);
 }
 
+/* In the file that keeps settings; what the environment says goes before it. */
+static void keep_settings(const char *lines)
+{
+    const char *folder = stack_setting("RUN_DIR");
+
+    cr_assert_eq(
+        system(format("mkdir -p '%s' && printf '%s' >'%s/settings.env'", folder, lines, folder)),
+        0);
+}
+
+Test(stack_beside, up_takes_settings_that_a_file_keeps)
+{
+    keep_settings("# ours\n\nGATEWAY_PORT=abc\nGATEWAY_THREADS=abc\n");
+    expect_failure("", "setting GATEWAY_THREADS must be");
+    expect_failure("GATEWAY_THREADS=1 AUTH_FAILURE_LIMIT=abc", "AUTH_FAILURE_LIMIT");
+    keep_settings("NATS_PORT=0\nGATEWAY_PRT=8080");
+    expect_failure("", "settings.env, line 2: GATEWAY_PRT is no setting of make up");
+    keep_settings("NATS_URL=nats://elsewhere\n");
+    expect_failure("", "settings.env, line 1: NATS_URL is no setting of make up");
+    keep_settings("export GATEWAY_PORT\n");
+    expect_failure("", "settings.env, line 1: this is no line NAME=VALUE");
+    keep_settings("");
+}
+
 /* -- one that runs and is stopped ---------------------------------------------------------------
  */
 
@@ -116,6 +140,17 @@ Test(stack_beside, run_ends_well_when_down_stops_it)
                                " timeout 120 tail -n +1 -f --pid=$run '%s' | grep -qm1 Ctrl-C &&"
                                " deploy/local/stack down && wait $run",
                                log, log, log)),
+                 0);
+}
+
+Test(stack_beside, run_leaves_no_process_when_it_is_killed)
+{
+    const char *folder = stack_setting("RUN_DIR"), *log = format("%s.log", folder);
+
+    cr_assert_eq(system(format(": >'%s'; deploy/local/stack run >'%s' 2>&1 & run=$!;"
+                               " timeout 120 tail -n +1 -f --pid=$run '%s' | grep -qm1 Ctrl-C &&"
+                               " kill -KILL $run && timeout 60 flock '%s/lock' true",
+                               log, log, log, folder)),
                  0);
 }
 

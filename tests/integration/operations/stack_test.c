@@ -42,6 +42,20 @@ Test(stack, up_refuses_other_settings_than_those_that_it_runs_with)
     cr_expect_eq(stack_pid("gateway-0"), gateway);
 }
 
+Test(stack, up_refuses_another_secret_than_that_it_runs_with)
+{
+    const char *secret = format("%s/secrets/cursor-key", stack_setting("RUN_DIR"));
+    int status;
+
+    cr_assert_eq(
+        system(format("cp -a '%s' '%s.kept' && echo another >'%s'", secret, secret, secret)), 0);
+    status = system("deploy/local/stack up 2>&1 | grep -qxF 'stack: already running with other"
+                    " settings (secrets/cursor-key): make down first'");
+    cr_assert_eq(system(format("mv '%s.kept' '%s'", secret, secret)), 0);
+    cr_expect_eq(status, 0);
+    cr_expect_eq(system("deploy/local/stack up >/dev/null 2>&1"), 0);
+}
+
 static long free_port(const char *count)
 {
     char text[16] = "";
