@@ -162,3 +162,14 @@ Test(front, gives_a_source_and_a_network_no_more_than_their_part_of_connections)
     open_links(&links, "127.0.8.1", OF_NETWORK + 1);
     expect_shut(5);
 }
+
+Test(front, starts_with_whatever_proxies_there_are)
+{
+    static const char *const proxies[] = {"", "10.0.0.0/8", "10.0.0.0/8 fd00::/8"};
+
+    for (size_t i = 0; i < sizeof(proxies) / sizeof(*proxies); i++)
+        cr_expect_eq(system(format("TRUSTED_PROXIES='%s' TLS_PEM= haproxy -c -q -f"
+                                   " deploy/compose/front.cfg",
+                                   proxies[i])),
+                     0, "%s", proxies[i]);
+}
