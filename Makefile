@@ -339,7 +339,7 @@ lint-yaml:
 
 # What several places say is the same in all of them. Each check prints all that it finds, and none
 # waits for another: one run names every place that a change has forgotten.
-DRIFT := contract pages settings compose kubernetes changelog
+DRIFT := contract pages settings compose kubernetes systemd changelog
 .PHONY: check-drift drift lint-layers lint-length lint-migrations lint-tests lint-tour lint-words $(DRIFT:%=drift-%)
 check-drift:
 	$(Q)tools/install-packages build drift
@@ -347,10 +347,10 @@ check-drift:
 	@echo "check-drift: no findings"
 
 drift: $(DRIFT:%=drift-%)
-drift-settings drift-compose drift-kubernetes: build
+drift-settings drift-compose drift-kubernetes drift-systemd: build
 drift-settings:
 	$(Q)tools/describe-settings --check
-drift-contract drift-pages drift-compose drift-kubernetes drift-changelog: drift-%:
+drift-contract drift-pages drift-compose drift-kubernetes drift-systemd drift-changelog: drift-%:
 	$(Q)tools/check-$*
 
 lint-tree: drift lint-layers lint-length lint-migrations lint-tests lint-tour lint-words
