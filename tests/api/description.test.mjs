@@ -7,16 +7,20 @@ import {
   description,
   examples,
   faults,
-  linted,
   operations,
+  published,
   responsesOf,
 } from './description.mjs';
+import { linters } from './linters.mjs';
+import { isOpen, objects } from './strict.mjs';
 
 const sorted = (values) => [...new Set(values)].sort();
 
-test('redocly has nothing to say about it', async () => {
-  assert.deepEqual(await linted('proto/openapi.yaml'), []);
-});
+for (const [name, lint] of Object.entries(linters)) {
+  test(`${name} finds nothing in it, by the rules that are its default`, async () => {
+    assert.deepEqual(await lint('proto/openapi.yaml'), []);
+  });
+}
 
 test('every example is as its schema says', () => {
   let count = 0;
@@ -27,11 +31,27 @@ test('every example is as its schema says', () => {
   assert.ok(count > 20);
 });
 
-test('every object of an answer is closed', () => {
-  const open = Object.entries(description.components.schemas)
-    .filter(([, s]) => s.type === 'object' && s.additionalProperties !== false)
-    .map(([name]) => name);
-  assert.deepEqual(open, ['Attributes', 'AttributeChanges']);
+// The schemas that a node refers to, by their names, and those that they refer to.
+function reachable(node, names = new Set()) {
+  const text = JSON.stringify(node);
+  for (const [, name] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g))
+    if (!names.has(name)) reachable(published.components.schemas[name], names.add(name));
+  for (const [, name] of text.matchAll(/"#\/components\/responses\/(\w+)"/g))
+    reachable(published.components.responses[name], names);
+  return names;
+}
+
+test('every object of an answer is open, and every one of a request is closed', () => {
+  const everything = Object.values(published.paths).flatMap(Object.values);
+  const answers = [published['x-other-requests'], ...everything].map(({ responses }) => responses ?? []);
+  const requests = everything.map(({ requestBody }) => requestBody ?? []);
+  const open = (names) =>
+    [...names].flatMap((name) => [...objects(published.components.schemas[name], name)])
+      .map(({ where, node }) => [where, isOpen(node)]);
+  const answered = open(reachable(answers)), asked = open(reachable(requests));
+  assert.ok(answered.length > 12 && asked.length > 12, `${answered.length}, ${asked.length}`);
+  assert.deepEqual(answered.filter(([, is]) => !is), []);
+  assert.deepEqual(asked.filter(([, is]) => is), []);
 });
 
 // Every schema that describes members twice: beside themselves, in one of several alternatives.
