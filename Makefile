@@ -297,14 +297,14 @@ SCRIPTS := $(sort $(shell find tools tests deploy .ci docs -name node_modules -p
 YAML := $(shell find . -name '*.y*ml' -not -path './build/*' -not -path './.run*' -not -path '*/node_modules/*')
 TIDY_FLAGS = -std=gnu17 -D_GNU_SOURCE -I. -I$(OUT)/gen $(PKG_CFLAGS)
 
-.PHONY: lint lint-all lint-format lint-tidy lint-headers lint-shell lint-yaml lint-tree format
+.PHONY: lint lint-all lint-format lint-tidy lint-headers lint-shell lint-yaml lint-python lint-tree format
 lint:
 	$(if $(ONLY),$(if $(strip $(LINTED)),,$(nothing)))
 	$(Q)tools/install-packages build test lint
 	$(Q)$(MAKE) -k lint-all
 	@echo "lint: no findings in $(words $(sort $(LINTED))) C files, $$(($$(date +%s) - MAKE_STARTED)) s"
 
-lint-all: lint-format lint-tidy lint-headers lint-shell lint-yaml lint-tree
+lint-all: lint-format lint-tidy lint-headers lint-shell lint-yaml lint-python lint-tree
 
 lint-format:
 	$(Q)$(if $(LINTED),clang-format --dry-run -Werror $(sort $(LINTED)))
@@ -336,6 +336,10 @@ lint-shell:
 
 lint-yaml:
 	$(Q)$(if $(YAML),yamllint -s $(YAML),true)
+
+# The types of the client in Python; those of the one in TypeScript are checked when it is built.
+lint-python:
+	$(Q)mypy --no-error-summary --config-file clients/python/pyproject.toml --cache-dir build/mypy clients/python/src
 
 # What several places say is the same in all of them. Each check prints all that it finds, and none
 # waits for another: one run names every place that a change has forgotten.

@@ -1,0 +1,105 @@
+"""An HTTP connection whose exchanges end at a deadline.
+
+The timeout of a socket bounds each single operation: with that alone, a server that sends a byte now
+and then could keep a request busy for ever.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import socket
+import ssl
+import time
+from typing import Any
+
+
+class _Reader(io.RawIOBase):
+    """Reads from a socket until its deadline."""
+
+    def __init__(self, sock: TimedSocket, raw: socket.SocketIO) -> None:
+        self._sock = sock
+        self._raw = raw
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._sock.arm()
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class TimedSocket:
+    """The part of a socket that http.client uses, with one deadline for all operations."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self.deadline = 0.0
+
+    def arm(self) -> None:
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        self._sock.settimeout(left)
+
+    def sendall(self, data: Any) -> None:
+        self.arm()
+        self._sock.sendall(data)
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_Reader(self, self._sock.makefile("rb", buffering=0)))
+
+    def close(self) -> None:
+        self._sock.close()
+
+
+class Connection:
+    """One connection, for one request at a time."""
+
+    def __init__(
+        self, host: str, port: int, context: ssl.SSLContext | None, deadline: float
+    ) -> None:
+        left = max(deadline - time.monotonic(), 0.001)
+        if context is None:
+            self._http = http.client.HTTPConnection(host, port, timeout=left)
+        else:
+            self._http = http.client.HTTPSConnection(host, port, timeout=left, context=context)
+        try:
+            self._http.connect()
+        except BaseException:
+            self._http.close()
+            raise
+        self._http.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = TimedSocket(self._http.sock)
+        self._http.sock = self._socket
+
+    def exchange(
+        self,
+        method: str,
+        target: str,
+        body: bytes | None,
+        headers: dict[str, str],
+        deadline: float,
+        size_max: int,
+    ) -> tuple[int, http.client.HTTPMessage, bytes]:
+        """Returns the status, headers and body of the answer.
+
+        Of a body larger than ``size_max`` one byte more than that is returned, and the connection
+        can no longer be used.
+        """
+        self._socket.deadline = deadline
+        self._http.request(method, target, body, headers)
+        response = self._http.getresponse()
+        return response.status, response.headers, response.read(size_max + 1)
+
+    @property
+    def is_open(self) -> bool:
+        """False once the server has announced that it closes the connection."""
+        return self._http.sock is not None
+
+    def close(self) -> None:
+        self._http.close()

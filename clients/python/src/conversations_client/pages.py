@@ -1,0 +1,53 @@
+"""Iterates over all pages of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
+
+from .errors import ApiError
+
+
+class _HasId(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+Item = TypeVar("Item", bound=_HasId)
+OnRestart = Callable[[ApiError], None]
+
+
+def each(
+    fetch: Callable[[str | None], tuple[Sequence[Item], str | None]],
+    on_restart: OnRestart | None,
+) -> Iterator[Item]:
+    """Yields every item once.
+
+    ``fetch`` takes a cursor; it returns the items of that page and the cursor of the next one. Pages
+    are not a snapshot, so the ids of all items are remembered.
+
+    When a cursor is no longer valid, its error is raised. With ``on_restart``, that is called with
+    the error instead, and the list starts over, without the items that were yielded before. When
+    that yields nothing new before the next such error, the error is raised.
+    """
+    seen: set[str] = set()
+    cursor: str | None = None
+    found_new = True
+    while True:
+        try:
+            items, following = fetch(cursor)
+        except ApiError as error:
+            is_expired = error.code == "invalid_cursor" and cursor is not None
+            if not is_expired or on_restart is None or not found_new:
+                raise
+            on_restart(error)
+            cursor, found_new = None, False
+            continue
+        for item in items:
+            if item.id not in seen:
+                seen.add(item.id)
+                found_new = True
+                yield item
+        if following is None:
+            return
+        cursor = following
