@@ -178,13 +178,21 @@ $(OUT)/libsupport.a: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard tests/support/*
 API_MODULES = tests/node_modules/.package-lock.json
 BROWSER_MODULES = $(API_MODULES)
 MEASURED_MODULES = tests/browser/measured/node_modules/.package-lock.json
-$(API_MODULES) $(MEASURED_MODULES): %/node_modules/.package-lock.json: %/package.json %/package-lock.json
+CLIENT_MODULES = clients/typescript/node_modules/.package-lock.json
+$(API_MODULES) $(MEASURED_MODULES) $(CLIENT_MODULES): %/node_modules/.package-lock.json: %/package.json %/package-lock.json
 	@echo "NPM  $*"
 	$(Q)cd $* && npm ci --ignore-scripts --prefer-offline --loglevel=error
 	$(Q)touch $@
 
+# The client in TypeScript, as its package has it; only one of the tests wants it.
+CLIENT_DIST = clients/typescript/dist/index.js
+$(CLIENT_DIST): $(CLIENT_MODULES) clients/typescript/tsconfig.json $(wildcard clients/typescript/src/*.ts)
+	@echo "TSC  clients/typescript"
+	$(Q)rm -rf $(@D) && npm run --silent --prefix clients/typescript build
+CLIENTS = $(if $(filter %/client_typescript.test.mjs,$(API_SRC)),$(CLIENT_DIST))
+
 .PHONY: test-api
-test-api: $(API_MODULES)
+test-api: $(API_MODULES) $(CLIENTS)
 	$(Q)cd tests/api && node --test --test-concurrency=2 --test-reporter=tap $(notdir $(API_SRC))
 
 # The dashboard in a real browser, on a stack that runs: tools/run-tests starts one. All files share a
@@ -228,7 +236,7 @@ test:
 	$(if $(strip $(TESTED_SRC) $(API_SRC) $(BROWSER_SRC)),,$(nothing))
 	$(Q)tools/install-packages build test $(if $(WANTS_PROGRAMS),run) $(if $(INTEGRATION_SRC),integration) \
 	    $(if $(filter tests/unit/tools/%,$(UNIT_SRC)),drift) $(API) $(BROWSER)
-	$(Q)$(MAKE) $(if $(WANTS_PROGRAMS),build) $(if $(API),$(API_MODULES)) $(if $(BROWSER),$(BROWSER_MODULES)) \
+	$(Q)$(MAKE) $(if $(WANTS_PROGRAMS),build) $(if $(API),$(API_MODULES) $(CLIENTS)) $(if $(BROWSER),$(BROWSER_MODULES)) \
 	    $(if $(filter $(OUT),$(TESTS_OUT)),$(TESTED))
 ifneq ($(TESTS_OUT),$(OUT))
 	$(Q)$(MAKE) $(TESTED) PROFILE=release
@@ -389,6 +397,6 @@ help:
 
 .PHONY: clean
 clean:
-	$(Q)rm -rf build compile_commands.json
+	$(Q)rm -rf build compile_commands.json clients/typescript/dist
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)

@@ -169,20 +169,24 @@ Test(version, leaves_the_source_alone_unless_it_changes)
     expect("echo 1.2.4-dev >VERSION && tools/version --source v.c && grep -c 1.2.4-dev v.c", "1");
 }
 
-/* tools/check-compose and tools/check-kubernetes see to it that it stands there. */
+/* tools/check-compose, tools/check-kubernetes and the tests of clients in tests/api see to it that it
+   stands there. */
 Test(version, is_set_wherever_it_is_named)
 {
-    char command[256];
+    char command[512];
 
     snprintf(command, sizeof(command),
              "cp --parents VERSION docker-compose.yml deploy/docker/Dockerfile"
-             " deploy/kubernetes/base/kustomization.yaml %s",
+             " deploy/kubernetes/base/kustomization.yaml"
+             " clients/python/src/conversations_client/version.py clients/typescript/src/version.ts"
+             " clients/typescript/package.json clients/typescript/package-lock.json %s",
              root);
     cr_assert_eq(system(command), 0);
     cr_assert_eq(run("tools/version --set 9.8.7-dev"), 0, "%s", printed);
     expect("cat VERSION", "9.8.7-dev");
     expect("grep -rF 9.8.7-dev docker-compose.yml | wc -l", "3");
     expect("grep -rF 9.8.7-dev deploy | wc -l", "2");
+    expect("grep -rF 9.8.7-dev clients | wc -l", "5");
     cr_expect_eq(run("tools/version --set 9.8"), 2);
     expect("cat VERSION", "9.8.7-dev");
 }

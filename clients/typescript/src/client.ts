@@ -1,0 +1,163 @@
+/** The operations of the API. */
+import { type Answer, toAnswer, toError } from './answer.js';
+import type {
+  AttributeChanges,
+  AuditLog,
+  AuditLogList,
+  AuditQuery,
+  Conversation,
+  ConversationList,
+  CreateConversation,
+  Ping,
+  Query,
+  SearchConversations,
+  UpdateConversation,
+} from './models.js';
+import { each, type OnRestart } from './pages.js';
+import { type Clock, defaultPolicy, type Retry, type RetryPolicy, systemClock, withRetries } from './retry.js';
+import { Transport } from './transport.js';
+
+export interface ClientOptions {
+  /** What differs from `defaultPolicy`. */
+  policy?: Partial<RetryPolicy>;
+  /** Called before each retry. */
+  onRetry?: (retry: Retry) => void;
+  /** Another `fetch`, such as one that uses a proxy. */
+  fetch?: typeof fetch;
+  clock?: Clock;
+}
+
+export interface CallOptions {
+  /** The milliseconds that all attempts together may take, in place of the policy's. */
+  budgetMs?: number;
+  /** Aborts the call, which then throws the signal's reason. */
+  signal?: AbortSignal;
+}
+
+export interface ListOptions extends CallOptions {
+  /**
+   * A cursor is valid for 7 days. After that the error (`invalid_cursor`) is thrown. With this
+   * function, it is called with the error instead, and the list starts over.
+   */
+  onRestart?: OnRestart;
+}
+
+/**
+ * The API of one service, with one key. Make one client and keep it.
+ *
+ * Every method throws an ApiError for a refusal and a NetworkError when no answer came.
+ */
+export class Client {
+  readonly #transport: Transport;
+  readonly #policy: RetryPolicy;
+  readonly #clock: Clock;
+  readonly #onRetry: ((retry: Retry) => void) | undefined;
+
+  constructor(baseUrl: string, apiKey: string, options: ClientOptions = {}) {
+    this.#transport = new Transport(baseUrl, apiKey, options.fetch ?? fetch);
+    this.#policy = { ...defaultPolicy, ...options.policy };
+    this.#clock = options.clock ?? systemClock;
+    this.#onRetry = options.onRetry;
+  }
+
+  // -- operations -----------------------------------------------------------------------------------
+
+  /** Checks that the key works, and says whose it is. */
+  ping(options?: CallOptions): Promise<Answer<Ping>> {
+    return this.#call('ping', 'GET', '/ping', undefined, options);
+  }
+
+  /**
+   * Creates an empty conversation, once for each `external_id`. Choose that before the first call and
+   * keep it. `replayed` of the answer says that the conversation was there already.
+   */
+  createConversation(body: CreateConversation, options?: CallOptions): Promise<Answer<Conversation>> {
+    return this.#call('conversation', 'POST', '/conversations', body, options);
+  }
+
+  /** Reads a conversation, by the id that the service gave it. */
+  getConversation(id: string, options?: CallOptions): Promise<Answer<Conversation>> {
+    return this.#call('conversation', 'GET', pathOf(id), undefined, options);
+  }
+
+  /** Sets attributes and removes those that are null; the others stay as they are. */
+  updateConversation(
+    id: string,
+    customAttributes: AttributeChanges,
+    options?: CallOptions,
+  ): Promise<Answer<Conversation>> {
+    const body: UpdateConversation = { custom_attributes: customAttributes };
+    return this.#call('conversation', 'PUT', pathOf(id), body, options);
+  }
+
+  /** Returns one page of a contact's conversations; `conversations()` returns all of them. */
+  searchConversations(body: SearchConversations, options?: CallOptions): Promise<Answer<ConversationList>> {
+    return this.#call('conversation.list', 'POST', '/conversations/search', body, options);
+  }
+
+  /** Returns one page of the audit log; `auditLogs()` returns all of it. */
+  listAuditLogs(query: AuditQuery = {}, options?: CallOptions): Promise<Answer<AuditLogList>> {
+    const parameters = new URLSearchParams();
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined) parameters.set(name, String(value));
+    const path = parameters.size > 0 ? `/audit?${parameters}` : '/audit';
+    return this.#call('audit_log.list', 'GET', path, undefined, options);
+  }
+
+  // -- all pages ------------------------------------------------------------------------------------
+
+  /** Iterates over all that a search finds, newest first, each once. A budget is for each page. */
+  conversations(
+    query: Query,
+    options: ListOptions & { perPage?: number } = {},
+  ): AsyncGenerator<Conversation, void, undefined> {
+    return each(async (cursor) => {
+      const pagination = {
+        starting_after: cursor ?? null,
+        ...(options.perPage !== undefined && { per_page: options.perPage }),
+      };
+      const { data } = await this.searchConversations({ query, pagination }, options);
+      return { items: data.conversations, next: data.pages.next?.starting_after };
+    }, options.onRestart);
+  }
+
+  /** Iterates over the audit log, newest first. A budget is for each page. */
+  auditLogs(
+    query: Omit<AuditQuery, 'starting_after'> = {},
+    options: ListOptions = {},
+  ): AsyncGenerator<AuditLog, void, undefined> {
+    return each(async (cursor) => {
+      const from = cursor === undefined ? {} : { starting_after: cursor };
+      const { data } = await this.listAuditLogs({ ...query, ...from }, options);
+      return { items: data.audit_logs, next: data.pages.next?.starting_after };
+    }, options.onRestart);
+  }
+
+  // -- how ------------------------------------------------------------------------------------------
+
+  async #call<T>(
+    type: string,
+    method: string,
+    path: string,
+    body: object | undefined,
+    { budgetMs, signal }: CallOptions = {},
+  ): Promise<Answer<T>> {
+    const text = body && JSON.stringify(body);
+    const attempt = async (timeoutMs: number) => {
+      const answer = await this.#transport.send(method, path, text, timeoutMs, signal);
+      if (answer.status < 200 || answer.status > 299) throw toError(answer, Date.now());
+      return answer;
+    };
+    const { value, attempts } = await withRetries(attempt, {
+      policy: { ...this.#policy, ...(budgetMs !== undefined && { budgetMs }) },
+      clock: this.#clock,
+      signal,
+      onRetry: this.#onRetry,
+    });
+    return toAnswer<T>(value, type, attempts);
+  }
+}
+
+function pathOf(id: string): string {
+  return `/conversations/${encodeURIComponent(id)}`;
+}

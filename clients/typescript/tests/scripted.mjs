@@ -1,0 +1,54 @@
+// A real HTTP server on the loopback address that answers by a script, and a clock that does not wait.
+import { createServer } from 'node:http';
+import { Client } from 'conversations-client';
+
+export const KEY = 'svc_live_0123456789abcdef';
+
+// Steps of a script.
+export const answer = (status, body, headers = {}) => (request, response) =>
+  response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body));
+export const refusal = (status, code = 'server_error', headers = {}) => {
+  const errors = [{ code, message: 'told by a test', field: 'from.email' }];
+  return answer(status, { type: 'error.list', request_id: 'r-1', errors }, headers);
+};
+export const ping = answer(200, { type: 'ping', organization_id: 'o', scope: 'full', server_time: 1 });
+export const cut = (request) => request.socket.destroy();
+export const hang = () => {};
+// A byte every few milliseconds, without end.
+export const drip = (request, response) => {
+  response.writeHead(200, { 'Content-Length': '1000000' });
+  const timer = setInterval(() => response.write(' '), 5);
+  response.on('close', () => clearInterval(timer));
+};
+
+// Takes one step for each request, the last one for all that follow: use({ url, requests }).
+export async function scripted(script, use) {
+  const steps = [...script], requests = [];
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString();
+    const { method, url, headers } = request;
+    requests.push({ method, path: url, headers, body, port: request.socket.remotePort });
+    (steps.length > 1 ? steps.shift() : steps[0])(request, response);
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    return await use({ url: `http://127.0.0.1:${server.address().port}/api/v1`, requests });
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+// Time passes when somebody sleeps.
+export function clockOf(jitter = 1) {
+  const waits = [];
+  let now = 1000;
+  return {
+    waits,
+    now: () => now,
+    sleep: async (ms) => { waits.push(ms); now += ms; },
+    jitter: () => jitter,
+  };
+}
+
+export const client = (url, clock = clockOf(), options = {}) => new Client(url, KEY, { clock, ...options });

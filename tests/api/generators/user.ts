@@ -1,0 +1,26 @@
+// A strict program that uses the package of clients/typescript as it was packed.
+import { ApiError, type Answer, Client, type Conversation, type Query, VERSION } from 'conversations-client';
+
+const { BASE_URL = '', FULL_KEY = '' } = process.env;
+const client = new Client(BASE_URL, FULL_KEY, { policy: { budgetMs: 20_000 } });
+
+const query: Query = {
+  operator: 'AND',
+  value: [
+    { field: 'contact.external_id', operator: '=', value: 'nobody-has-this-id' },
+    { field: 'status', operator: 'IN', value: ['active', 'waiting'] },
+  ],
+};
+for await (const conversation of client.conversations(query, { perPage: 2 })) console.log(conversation.id);
+
+async function codeOf(call: Promise<Answer<Conversation>>): Promise<string | undefined> {
+  try {
+    return (await call).data.status;
+  } catch (error) {
+    if (error instanceof ApiError) return error.code;
+    throw error;
+  }
+}
+
+const { data } = await client.ping();
+console.log(data.scope, await codeOf(client.getConversation('none')), VERSION);
