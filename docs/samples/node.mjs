@@ -9,6 +9,10 @@ const { BASE_URL, FULL_KEY } = process.env;
 const customer = process.argv[2] ?? 'user-7';
 const attempts = 6;
 
+// Retry-After has seconds or a date.
+const secondsOf = (text) =>
+  /^\d+$/.test(text) ? Number(text) : Math.max(0, (Date.parse(text) - Date.now()) / 1000) || 0;
+
 async function send(method, path, body) {
   const response = await fetch(BASE_URL + path, {
     method,
@@ -16,7 +20,7 @@ async function send(method, path, body) {
     body: body && JSON.stringify(body),
     signal: AbortSignal.timeout(30_000),
   });
-  const wait = Number(response.headers.get('Retry-After'));
+  const wait = secondsOf(response.headers.get('Retry-After'));
   return { status: response.status, wait, text: await response.text() };
 }
 

@@ -5,6 +5,7 @@
 
 Python 3.8 or later, nothing else.
 """
+import email.utils
 import http.client
 import json
 import os
@@ -19,6 +20,16 @@ FULL_KEY = os.environ["FULL_KEY"]
 ATTEMPTS = 6
 
 
+def seconds_of(retry_after):
+    """Retry-After has seconds or a date."""
+    if retry_after.isdigit():
+        return int(retry_after)
+    try:
+        return max(0, email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return 0
+
+
 def send(method, path, body):
     """One attempt: the status, the answer's text, and how long to wait before the next one."""
     request = urllib.request.Request(
@@ -31,7 +42,7 @@ def send(method, path, body):
         with urllib.request.urlopen(request, timeout=30) as response:
             return response.status, response.read(), 0
     except urllib.error.HTTPError as error:
-        return error.code, error.read(), int(error.headers.get("Retry-After", 0))
+        return error.code, error.read(), seconds_of(error.headers.get("Retry-After", "0"))
 
 
 def api(method, path, body=None):

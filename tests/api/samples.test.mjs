@@ -20,13 +20,17 @@ const read = (name) => readFileSync(new URL(name, samples), 'utf8');
 const words = (out, first) =>
   out.split('\n').filter((l) => l.startsWith(`${first} `)).map((l) => l.split(' ')[1]);
 
-// In front of the service: the first attempt gets 503, the third no answer, all others go through.
+// In front of the service: the first attempt gets 503 and a date to wait for, the third no answer, all
+// others go through.
 async function stumbling(use) {
-  let attempts = 0;
+  let attempts = 0, date, second;
   const server = createServer((from, to) => {
     attempts += 1;
+    if (attempts === 2) second = Date.now();
     if (attempts === 1) {
-      to.writeHead(503, { 'Content-Type': 'application/json' }).end('{"id": "not this one"}');
+      date = new Date(Date.now() + 2000).toUTCString();
+      to.writeHead(503, { 'Content-Type': 'application/json', 'Retry-After': date });
+      to.end('{"id": "not this one"}');
     } else if (attempts === 3) {
       from.socket.destroy();
     } else {
@@ -42,6 +46,7 @@ async function stumbling(use) {
   try {
     await use(`http://127.0.0.1:${server.address().port}/api/v1`);
     assert.ok(attempts > 3, `${attempts}`);
+    assert.ok(second > Date.parse(date) - 100, `${new Date(second).toISOString()} is before ${date}`);
   } finally {
     server.closeAllConnections();
     server.close();
