@@ -1,7 +1,11 @@
 // The description by itself is sound. Whether it says what the tables in proto say is
 // tools/check-contract's to find.
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { stringify } from 'yaml';
 import {
   deref,
   description,
@@ -20,7 +24,22 @@ for (const [name, lint] of Object.entries(linters)) {
   test(`${name} finds nothing in it, by the rules that are its default`, async () => {
     assert.deepEqual(await lint('proto/openapi.yaml'), []);
   });
+
+  test(`${name} would find what is missing`, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'description-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const { contact, license, ...info } = published.info;
+    writeFileSync(join(folder, 'openapi.yaml'), stringify({ ...published, info }));
+    const found = await lint(join(folder, 'openapi.yaml'));
+    assert.equal(found.length, 1, `${found}`);
+    assert.match(found[0], /^info-(license|contact): /);
+  });
 }
+
+test('the dashboard serves it as it is published', async () => {
+  const response = await fetch(`${process.env.DASHBOARD_URL}/openapi.json`);
+  assert.deepEqual(await response.json(), published);
+});
 
 test('every example is as its schema says', () => {
   let count = 0;
