@@ -10,14 +10,15 @@ import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { check, operations } from './asyncapi.mjs';
 import { listen } from './bus.mjs';
-import { linted, root } from './description.mjs';
+import { root } from './description.mjs';
 import { sendEveryCommand } from './every_command.mjs';
+import { linters } from './linters.mjs';
 
 const { BIN_DIR, NATS_URL, RUN_DIR } = process.env;
 const run = promisify(execFile);
 
 test('redocly has nothing to say about it', async () => {
-  assert.deepEqual(await linted('proto/asyncapi.yaml'), []);
+  assert.deepEqual(await linters.redocly('proto/asyncapi.yaml'), []);
 });
 
 // -- the traffic -----------------------------------------------------------------------------------
