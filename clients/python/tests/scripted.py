@@ -1,9 +1,10 @@
-"""A real HTTP server on the loopback address that answers by a script, and a clock that does not wait."""
+"""A real HTTP server on the loopback address that follows a script, and a clock that does not wait."""
 
 from __future__ import annotations
 
 import json
 import socket
+import sys
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -40,6 +41,16 @@ class Clock:
         self.now += seconds
 
 
+class QuietServer(ThreadingHTTPServer):
+    """A client that goes away is part of some tests."""
+
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
 class ScriptedServer:
     """Takes one step of the script for each request; the last one for all that follow."""
 
@@ -60,8 +71,7 @@ class ScriptedServer:
             def log_message(self, *_):
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
+        self.server = QuietServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}/api/v1"
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
 

@@ -91,7 +91,7 @@ class Retry(unittest.TestCase):
             self.client(server, budget=8.0).ping()
         self.assertEqual(self.clock.waits, [1, 2, 4])
 
-    def test_an_attempt_ends_at_its_time_out(self):
+    def test_an_attempt_ends_at_its_timeout(self):
         for step in (HANG, DRIP):
             with self.subTest(step), ScriptedServer(step) as server:
                 started = time.monotonic()
@@ -100,7 +100,7 @@ class Retry(unittest.TestCase):
                 self.assertLess(time.monotonic() - started, 15)
                 self.assertIsInstance(raised.exception.__cause__, TimeoutError)
 
-    def test_a_budget_shorter_than_the_time_out_ends_the_attempt(self):
+    def test_a_budget_shorter_than_the_timeout_ends_the_attempt(self):
         with ScriptedServer(HANG) as server, self.assertRaises(NetworkError):
             self.client(server).ping(budget=0.2)
 

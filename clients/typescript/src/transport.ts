@@ -44,7 +44,8 @@ export class Transport {
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof UnexpectedAnswerError) throw error;
-      throw networkError(`${method} ${path.split('?')[0]}`, error);
+      // What `fetch` throws for a timeout differs between versions of Node.
+      throw networkError(`${method} ${path.split('?')[0]}`, timeout.aborted ? timeout.reason : error);
     }
   }
 

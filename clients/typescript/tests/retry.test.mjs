@@ -1,10 +1,15 @@
 // What is tried again, when, and how often; over real connections, with a clock that does not wait.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer as createSecureServer } from 'node:https';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import {
-  ApiError, Client, ConflictError, NetworkError, RateLimitError, ServerError, UnexpectedAnswerError,
+  ApiError, CertificateError, Client, ConflictError, NetworkError, RateLimitError, ServerError, UnexpectedAnswerError,
 } from 'conversations-client';
 import { retryAfterSeconds } from '../dist/retry.js';
 import { answer, client, clockOf, cut, drip, hang, KEY, ping, refusal, scripted } from './scripted.mjs';
@@ -94,7 +99,7 @@ test('the budget bounds all attempts together', async () => {
   assert.deepEqual(clock.waits, [1000, 2000, 4000]);
 });
 
-test('an attempt ends at its time-out, or at a budget that is shorter', async () => {
+test('an attempt ends at its timeout, or at a budget that is shorter', async () => {
   for (const step of [hang, drip])
     for (const policy of [{ timeoutMs: 200, retries: 0 }, { budgetMs: 200, retries: 0 }])
       await scripted([step], async ({ url }) => {
@@ -131,6 +136,22 @@ test('nobody listens', async () => {
   const error = await failure(client(`http://127.0.0.1:${port}`, clockOf(), { policy: { retries: 2 } }).ping());
   assert.ok(error instanceof NetworkError);
   assert.equal(error.attempts, 3);
+});
+
+test('a certificate that is not trusted is final', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'certificate-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes',
+    '-days', '2', '-subj', '/CN=server', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', 'key', '-out', 'pem'],
+  { cwd: folder, stdio: 'ignore' });
+  const [key, cert] = ['key', 'pem'].map((name) => readFileSync(join(folder, name)));
+  const server = createSecureServer({ key, cert }, () => assert.fail('a request came'));
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const clock = clockOf();
+  const error = await failure(client(`https://127.0.0.1:${server.address().port}`, clock).ping());
+  assert.ok(error instanceof CertificateError, inspect(error));
+  assert.deepEqual([error.attempts, clock.waits], [1, []]);
+  server.close();
 });
 
 test('a success that is not as described is not tried again', async () => {
