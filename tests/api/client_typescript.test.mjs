@@ -72,7 +72,7 @@ test('the comparison sees what is different', async () => {
   };
   assert.match(await changed(({ Conversation }) => { Conversation.properties.tags = { type: 'string' }; }),
     /'Conversation'/);
-  assert.match(await changed(({ ErrorCode }) => ErrorCode.enum.push('worn_out')), /'(AuditLog|ErrorCode)'/);
+  assert.match(await changed(({ ErrorCode }) => ErrorCode.enum.push('gone_stale')), /'(AuditLog|ErrorCode)'/);
   assert.match(await changed(({ TimeFilter }) => TimeFilter.required.pop()), /'(FilterGroup|TimeFilter)'/);
   assert.match(await changed((_, paths) => {
     paths['/pong'] = { get: { ...paths['/ping'].get, operationId: 'pong' } };
