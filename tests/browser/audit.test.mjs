@@ -49,6 +49,7 @@ test('the audit log is filtered, turned page by page, and told in full', async (
 
   await page.getByRole('link', { name: 'Clear' }).click();
   await at(page, '/audit');
+  await listed(page, 50); // the address changes before the form does
   await page.getByLabel('API key').selectOption({ index: 2 });
   await page.getByLabel('Operation').selectOption('conversation.create');
   await page.getByLabel('Conversation id').fill(conversation.id);
