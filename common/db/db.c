@@ -419,3 +419,13 @@ int64_t db_value_int(const struct db_rows *rows, size_t row, int column)
         return 0;
     return PQfformat(result_of(rows), column) == 1 ? binary_int(value) : strtoll(value.p, NULL, 10);
 }
+
+bool db_value_id(const struct db_rows *rows, size_t row, int column, struct uuid *out)
+{
+    const struct str value = db_value(rows, row, column);
+
+    if (value.n != sizeof(out->b))
+        return false;
+    memcpy(out->b, value.p, sizeof(out->b));
+    return true;
+}

@@ -39,6 +39,7 @@
 #include "common/base/arena.h"
 #include "common/base/status.h"
 #include "common/base/str.h"
+#include "common/base/uuid.h"
 
 struct db;
 struct db_rows;
@@ -135,6 +136,8 @@ bool db_value_bool(const struct db_rows *rows, size_t row, int column);
 /* In either format. A time in binary format: microseconds since DB_EPOCH_US. */
 int64_t db_value_int(const struct db_rows *rows, size_t row, int column);
 #define DB_EPOCH_US INT64_C(946684800000000) /* 2000-01-01, in Unix microseconds */
+/* An id in binary format. False: it is SQL NULL, and *out stays as it is. */
+bool db_value_id(const struct db_rows *rows, size_t row, int column, struct uuid *out);
 
 /* SQLSTATE of the batch's failure, "" if none. */
 const char *db_last_sqlstate(const struct db *db);

@@ -31,25 +31,60 @@ static size_t list_unsealed(const struct seal_step *sealing, struct db *db,
         horizon,
         str_of(arena_printf(arena, "%zu", sealing->entries_max)),
     };
-    return db_add(db, SQL_LIST_UNSEALED, params, ARRAY_SIZE(params));
+    return db_add_binary(db, SQL_LIST_UNSEALED, params, ARRAY_SIZE(params), DB_BINARY_ROWS);
+}
+
+/* One is SQL NULL where the entry has none. */
+static struct str id_text(const struct db_rows *rows, size_t row, int column,
+                          char text[UUID_TEXT + 1])
+{
+    struct uuid id;
+
+    if (!db_value_id(rows, row, column, &id))
+        return STR_NONE;
+    uuid_format(&id, text);
+    return (struct str){text, UUID_TEXT};
+}
+
+/* Over the texts that the database would write. */
+static void hash_entry(const struct db_rows *rows, size_t row, struct arena *arena,
+                       struct block_entry *entry)
+{
+    char organization[UUID_TEXT + 1], request[UUID_TEXT + 1], key[UUID_TEXT + 1];
+    char conversation[UUID_TEXT + 1], contact[UUID_TEXT + 1];
+    char created[INT_TEXT], status[INT_TEXT], xid[INT_TEXT];
+    const int64_t http_status = db_value_int(rows, row, LIST_UNSEALED_HTTP_STATUS);
+    const struct str fields[CHAIN_COLUMNS] = {
+        [CHAIN_ORGANIZATION_ID] = id_text(rows, row, LIST_UNSEALED_ORGANIZATION_ID, organization),
+        [CHAIN_REQUEST_ID] = id_text(rows, row, LIST_UNSEALED_REQUEST_ID, request),
+        [CHAIN_CREATED_US] = int_text(entry->created_us, created),
+        [CHAIN_API_KEY_ID] = id_text(rows, row, LIST_UNSEALED_API_KEY_ID, key),
+        [CHAIN_OPERATION] = db_value(rows, row, LIST_UNSEALED_OPERATION),
+        [CHAIN_HTTP_STATUS] = int_text(http_status, status),
+        [CHAIN_OUTCOME] = db_value(rows, row, LIST_UNSEALED_OUTCOME),
+        [CHAIN_DENIAL_REASON] = db_value(rows, row, LIST_UNSEALED_DENIAL_REASON),
+        [CHAIN_CONVERSATION_ID] = id_text(rows, row, LIST_UNSEALED_CONVERSATION_ID, conversation),
+        [CHAIN_CONTACT_ID] = id_text(rows, row, LIST_UNSEALED_CONTACT_ID, contact),
+        [CHAIN_XID] = int_text((int64_t)entry->place.xid, xid),
+    };
+
+    chain_hash_entry(fields, arena, entry->hash);
 }
 
 /* False: it cannot be sealed. Its place is read as far as it has one. */
 static bool read_entry(const struct db_rows *rows, size_t row, struct arena *arena,
                        struct block_entry *out)
 {
-    struct str fields[CHAIN_COLUMNS];
+    const int64_t created_us = db_value_int(rows, row, LIST_UNSEALED_CREATED_AT);
+    const int64_t xid = db_value_int(rows, row, LIST_UNSEALED_XID);
 
-    for (int i = 0; i < CHAIN_COLUMNS; i++)
-        fields[i] = db_value(rows, row, LIST_UNSEALED_CHAIN + i);
-    *out = (struct block_entry){0};
-    if (!str_to_u64(fields[CHAIN_XID], UINT64_MAX, &out->place.xid) ||
-        !uuid_parse(fields[CHAIN_ORGANIZATION_ID], &out->place.organization_id) ||
-        !uuid_parse(fields[CHAIN_REQUEST_ID], &out->place.request_id) ||
-        !chain_read_us(fields[CHAIN_CREATED_US], &out->created_us) ||
-        out->created_us < -NOTED_US_MAX || out->created_us > NOTED_US_MAX)
+    *out = (struct block_entry){.place.xid = (uint64_t)xid};
+    if (!db_value_id(rows, row, LIST_UNSEALED_ORGANIZATION_ID, &out->place.organization_id) ||
+        !db_value_id(rows, row, LIST_UNSEALED_REQUEST_ID, &out->place.request_id) || xid < 0 ||
+        created_us < -NOTED_US_MAX - DB_EPOCH_US || created_us > NOTED_US_MAX - DB_EPOCH_US)
         return false;
-    chain_hash_entry(fields, arena, out->hash);
+    out->created_us = created_us + DB_EPOCH_US;
+    hash_entry(rows, row, arena, out);
     return true;
 }
 
@@ -65,15 +100,19 @@ enum block_column {
     LAST_REQUEST_ID,
     MADE_XID,
     MADE_US,
-    REQUEST_IDS,
-    ENTRY_HASHES,
+    FIRST, /* of its entries, among those of all blocks */
+    LAST,
     BLOCK_HASH,
     KEY_ID,
     SIGNATURE,
+    REQUEST_IDS, /* of all blocks, as the next one, and in binary */
+    ENTRY_HASHES,
     IMPLAUSIBLE,
     IMPLAUSIBLE_US,
     BLOCK_COLUMNS
 };
+
+#define BINARY (UINT32_C(1) << REQUEST_IDS | UINT32_C(1) << ENTRY_HASHES)
 
 static void add_hex(struct buf *column, const void *data, size_t n)
 {
@@ -83,19 +122,17 @@ static void add_hex(struct buf *column, const void *data, size_t n)
     array_add_plain(column, (struct str){text, 2 * n});
 }
 
-static void add_items(struct buf *columns, const struct chain_block *block, struct arena *arena)
+static void add_items(struct buf *columns, const struct chain_block *block)
 {
-    const size_t id_capacity = UUID_TEXT + 1;
-    char *hashes = arena_alloc(arena, block->n * 2 * SHA256_BYTES + 1);
-    struct buf ids;
+    const size_t before = columns[ENTRY_HASHES].n / SHA256_BYTES;
 
-    array_open(&ids, arena, 2 + block->n * id_capacity);
+    array_add_int(&columns[FIRST], (int64_t)(before + 1));
+    array_add_int(&columns[LAST], (int64_t)(before + block->n));
     for (size_t i = 0; i < block->n; i++) {
-        array_add_id(&ids, &block->items[i].request_id);
-        hex_write(block->items[i].hash, SHA256_BYTES, hashes + i * 2 * SHA256_BYTES);
+        ids_add(&columns[REQUEST_IDS], &block->items[i].request_id);
+        buf_add(&columns[ENTRY_HASHES],
+                (struct str){(const char *)block->items[i].hash, SHA256_BYTES});
     }
-    array_add(&columns[REQUEST_IDS], array_close(&ids));
-    array_add_plain(&columns[ENTRY_HASHES], str_of(hashes));
 }
 
 static void add_marks(struct buf *columns, const struct chain_block *block, struct arena *arena)
@@ -130,7 +167,7 @@ static void add_block(struct buf *columns, struct signing_key *key, const struct
     array_add_id(&columns[LAST_REQUEST_ID], &block->items[block->n - 1].request_id);
     array_add_int(&columns[MADE_XID], (int64_t)block->made_xid);
     array_add_int(&columns[MADE_US], block->made_us);
-    add_items(columns, block, arena);
+    add_items(columns, block);
     add_marks(columns, block, arena);
     add_hex(&columns[BLOCK_HASH], made->hash, SHA256_BYTES);
     array_add(&columns[KEY_ID], block->key_id);
@@ -144,12 +181,22 @@ static void add_blocks(const struct seal_step *sealing, struct db *db,
     db_param params[BLOCK_COLUMNS];
 
     for (int i = 0; i < BLOCK_COLUMNS; i++)
-        array_open(&columns[i], arena, 256);
+        if (i == REQUEST_IDS)
+            ids_open(&columns[i], arena, sealing->sealed);
+        else if (i == ENTRY_HASHES)
+            buf_init(&columns[i], arena, sealing->sealed * SHA256_BYTES);
+        else
+            array_open(&columns[i], arena, 256);
     for (size_t i = 0; i < n; i++)
         add_block(columns, sealing->keys->own, &blocks[i], arena);
     for (int i = 0; i < BLOCK_COLUMNS; i++)
-        params[i] = array_close(&columns[i]);
-    db_add(db, SQL_ADD_BLOCKS, params, BLOCK_COLUMNS);
+        if (i == REQUEST_IDS)
+            params[i] = binary_close(&columns[i]);
+        else if (i == ENTRY_HASHES)
+            params[i] = buf_str(&columns[i]);
+        else
+            params[i] = array_close(&columns[i]);
+    db_add_binary(db, SQL_ADD_BLOCKS, params, BLOCK_COLUMNS, BINARY);
 }
 
 /* -- the step --------------------------------------------------------------------------------- */

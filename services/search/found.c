@@ -7,7 +7,6 @@ enum {
     ENTRIES_A_UNIT = 50, /* walking along so many entries of the index costs as much as a get */
     FRAME_ROWS = 1,      /* behind those of a filtered page */
     JSONB_VERSION = 1,   /* the byte in front of the text of a jsonb */
-    ID_BYTES = sizeof(struct uuid),
     FILTER_PARAMS = STATEMENT_ROWS,           /* of search_rest.sql */
     PLAIN_FILTERS_END = STATEMENT_CREATED_NOT /* of search_filtered.sql */
 };
@@ -106,19 +105,11 @@ void found_ask_rest(struct found *found, struct db *db, struct arena *arena)
 
 /* -- their rows ------------------------------------------------------------------------------ */
 
-static bool read_id(struct str value, struct uuid *out)
-{
-    if (value.n != ID_BYTES)
-        return false;
-    memcpy(out->b, value.p, ID_BYTES);
-    return true;
-}
-
 static void read_contact(struct found *found, const struct db_rows *rows)
 {
     const int column = SEARCH_TOTAL_CONTACT_ID;
 
-    found->has_contact = read_id(db_value(rows, 0, column), &found->contact_id);
+    found->has_contact = db_value_id(rows, 0, column, &found->contact_id);
     for (int i = CONVERSATION_CONTACT_EXTERNAL_ID; i < CONVERSATION_COLUMNS; i++)
         found->contact_values[i] = db_value(rows, 0, column + i - CONVERSATION_CONTACT_ID);
 }
@@ -253,5 +244,5 @@ void found_row_read(const struct found *found, size_t i, struct found_row *out)
         .status = db_value(rows, i, CONVERSATION_STATUS),
         .custom_attributes = json_of(db_value(rows, i, CONVERSATION_CUSTOM_ATTRIBUTES)),
     };
-    (void)read_id(db_value(rows, i, CONVERSATION_ID), &out->id);
+    (void)db_value_id(rows, i, CONVERSATION_ID, &out->id);
 }

@@ -28,7 +28,8 @@ enum {
     VANISHED,
     IDS,
     BINARY,
-    FILL
+    FILL,
+    TYPED
 };
 
 static const struct db_statement statements[] = {
@@ -49,6 +50,8 @@ static const struct db_statement statements[] = {
      "a b c d"},
     {"binary", "SELECT $1::text[] AS texts, $2::jsonb[] AS jsons", "texts jsons"},
     {"fill", "SELECT repeat('x', $1::int) AS text", "text"},
+    {"typed", "SELECT $1::uuid AS id, NULL::uuid AS nil, -7::smallint AS n, to_timestamp(0) AS at",
+     "id nil n at"},
 };
 
 static const char schema[] =
@@ -183,6 +186,28 @@ Test(db, hands_values_through_and_knows_null_from_empty)
     cr_assert_eq(db_value_int(rows, 1, 3), 0);
     cr_assert_eq(db_value_int(rows, 0, 2), 0);
     cr_assert_not(db_value_bool(rows, 0, 3));
+}
+
+Test(db, reads_rows_in_binary)
+{
+    const db_param id = STR("01020304-0506-0708-090a-0b0c0d0e0f10");
+    const struct db_rows *rows;
+    struct uuid sent, read = {{0}};
+    size_t binary, text;
+
+    open_batch();
+    binary = db_add_binary(db, TYPED, &id, 1, DB_BINARY_ROWS);
+    text = db_add(db, TYPED, &id, 1);
+    cr_assert_eq(db_commit(db), ST_OK);
+    rows = db_result(db, binary);
+    cr_assert(uuid_parse(id, &sent));
+    cr_assert(db_value_id(rows, 0, 0, &read));
+    cr_assert(uuid_equal(&read, &sent));
+    cr_assert_not(db_value_id(rows, 0, 1, &read), "NULL");
+    cr_assert(uuid_equal(&read, &sent));
+    cr_assert_eq(db_value_int(rows, 0, 2), -7);
+    cr_assert_eq(db_value_int(rows, 0, 3) + DB_EPOCH_US, 0);
+    cr_assert_not(db_value_id(db_result(db, text), 0, 0, &read), "as text it is none");
 }
 
 Test(db, sends_ids_in_binary_beside_text)
