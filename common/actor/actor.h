@@ -73,8 +73,8 @@ struct command_handler {
     /* Reads the results; builds the reply. NULL = the reply is there already. May query for more
        with db_add() and db_run(); when that fails, it returns what db_run() said. */
     enum status (*reply)(struct command *command, struct db *db, void *service);
-    /* In place of query: queues the statements of all the handler's commands of a batch at once, in
-       lock order, behind those of the handlers that query one by one; `n` is at least 1. One
+    /* In place of query, or for what commands share beside it: queues the statements of all the handler's
+       commands of a batch at once, in lock order, behind what is queried one by one; `n` is at least 1. One
        statement for many commands costs PostgreSQL half of what as many statements do. */
     void (*query_together)(struct command *const *commands, size_t n, struct db *db, void *service);
 };

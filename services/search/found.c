@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "common/db/params.h"
+
 enum {
     COST_US = 20,        /* a unit of a command's cost */
     ENTRIES_A_UNIT = 50, /* walking along so many entries of the index costs as much as a get */
@@ -38,19 +40,68 @@ static bool needs_rows(const struct search_statement *statement)
     return statement->sql != SQL_SEARCH_CONTACT;
 }
 
-static void ask_total(struct found *found, struct db *db)
+static void ask_page(struct found *found, struct db *db)
 {
     const db_param *const of = found->statement->params;
     const db_param page[] = {
         of[STATEMENT_ORGANIZATION], of[STATEMENT_CONTACT_ID],  of[STATEMENT_CONTACT_EXTERNAL_ID],
         of[STATEMENT_CREATED_MIN],  of[STATEMENT_BEHIND_TIME], of[STATEMENT_BEHIND_ID],
         of[STATEMENT_ROWS]};
-    const db_param total[] = {of[STATEMENT_ORGANIZATION],        of[STATEMENT_CONTACT_ID],
-                              of[STATEMENT_CONTACT_EXTERNAL_ID], of[STATEMENT_CREATED_MIN],
-                              found->statement->created_end,     found->statement->known_total};
 
     found->page = db_add_binary(db, SQL_SEARCH_CONTACT, page, ARRAY_SIZE(page), DB_BINARY_ROWS);
-    found->contact = db_add_binary(db, SQL_SEARCH_TOTAL, total, ARRAY_SIZE(total), DB_BINARY_ROWS);
+}
+
+/* The parameters of search_total.sql; the first three are in binary. */
+enum total_column {
+    TOTAL_ORGANIZATION,
+    TOTAL_CONTACT_ID,
+    TOTAL_EXTERNAL_ID,
+    TOTAL_CREATED_MIN,
+    TOTAL_CREATED_END,
+    TOTAL_KNOWN,
+    TOTAL_COLUMNS
+};
+
+#define TOTAL_BINARY ((UINT32_C(1) << TOTAL_CREATED_MIN) - 1)
+
+static void add_to_total(struct buf *columns, const struct search_statement *statement)
+{
+    const db_param *const of = statement->params;
+
+    ids_add_text(&columns[TOTAL_ORGANIZATION], of[STATEMENT_ORGANIZATION]);
+    ids_add_text(&columns[TOTAL_CONTACT_ID], of[STATEMENT_CONTACT_ID]);
+    texts_add(&columns[TOTAL_EXTERNAL_ID], of[STATEMENT_CONTACT_EXTERNAL_ID]);
+    array_add(&columns[TOTAL_CREATED_MIN], of[STATEMENT_CREATED_MIN]);
+    array_add(&columns[TOTAL_CREATED_END], statement->created_end);
+    array_add(&columns[TOTAL_KNOWN], statement->known_total);
+}
+
+void found_ask_totals(struct found *const *all, size_t n, struct db *db, struct arena *arena)
+{
+    struct buf columns[TOTAL_COLUMNS];
+    db_param params[TOTAL_COLUMNS];
+    size_t n_asked = 0, result;
+
+    ids_open(&columns[TOTAL_ORGANIZATION], arena, n);
+    ids_open(&columns[TOTAL_CONTACT_ID], arena, n);
+    texts_open(&columns[TOTAL_EXTERNAL_ID], arena, n * 40);
+    for (int i = TOTAL_CREATED_MIN; i < TOTAL_COLUMNS; i++)
+        array_open(&columns[i], arena, n * 16);
+    for (size_t i = 0; i < n; i++) {
+        if (needs_rows(all[i]->statement))
+            continue;
+        add_to_total(columns, all[i]->statement);
+        all[i]->contact_row = n_asked++;
+    }
+    if (n_asked == 0)
+        return;
+    for (int i = 0; i < TOTAL_COLUMNS; i++)
+        params[i] = i < TOTAL_CREATED_MIN ? binary_close(&columns[i]) : array_close(&columns[i]);
+    result =
+        db_add_binary(db, SQL_SEARCH_TOTAL, params, TOTAL_COLUMNS, TOTAL_BINARY | DB_BINARY_ROWS);
+    for (size_t i = 0; i < n; i++)
+        if (!needs_rows(all[i]->statement))
+            all[i]->contact = result;
 }
 
 /* Counts those behind the place. */
@@ -86,7 +137,7 @@ void found_ask(struct found *found, struct db *db, const struct search_statement
     if (needs_rows(statement))
         ask_filtered(found, db);
     else
-        ask_total(found, db);
+        ask_page(found, db);
 }
 
 void found_ask_rest(struct found *found, struct db *db, struct arena *arena)
@@ -109,9 +160,10 @@ static void read_contact(struct found *found, const struct db_rows *rows)
 {
     const int column = SEARCH_TOTAL_CONTACT_ID;
 
-    found->has_contact = db_value_id(rows, 0, column, &found->contact_id);
+    found->has_contact = db_value_id(rows, found->contact_row, column, &found->contact_id);
     for (int i = CONVERSATION_CONTACT_EXTERNAL_ID; i < CONVERSATION_COLUMNS; i++)
-        found->contact_values[i] = db_value(rows, 0, column + i - CONVERSATION_CONTACT_ID);
+        found->contact_values[i] =
+            db_value(rows, found->contact_row, column + i - CONVERSATION_CONTACT_ID);
 }
 
 /* A clock that was set back makes a time negative. */
@@ -186,11 +238,19 @@ static void read_total(struct found *found, const struct db_rows *contact)
     int64_t walked;
 
     found->n = db_rows_count(found->rows);
-    found->n_total = db_value_int(contact, 0, SEARCH_TOTAL_TOTAL);
+    found->n_total = db_value_int(contact, found->contact_row, SEARCH_TOTAL_TOTAL);
     walked = (int64_t)found->n;
     if (found->statement->known_total.p == NULL)
         walked += found->n_total;
     found->cost = units(walked, ENTRIES_A_UNIT);
+}
+
+/* There is none, or not any more. */
+static bool has_no_contact(const struct found *found, const struct db_rows *contact)
+{
+    return needs_rows(found->statement)
+               ? db_rows_count(contact) == 0
+               : db_value(contact, found->contact_row, SEARCH_TOTAL_CONTACT_ID).p == NULL;
 }
 
 bool found_read(struct found *found, const struct db *db)
@@ -198,8 +258,10 @@ bool found_read(struct found *found, const struct db *db)
     const struct db_rows *const contact = db_result(db, found->contact);
 
     found->rows = db_result(db, found->page);
-    if (db_rows_count(contact) == 0) {
-        found->cost = 1; /* there is no contact, or not any more */
+    if (!needs_rows(found->statement) && db_rows_count(contact) <= found->contact_row)
+        return false;
+    if (has_no_contact(found, contact)) {
+        found->cost = 1;
         return true;
     }
     read_contact(found, contact);

@@ -57,6 +57,16 @@ static void query_page(struct command *command, struct db *db, void *service)
     found_ask(&state->found, db, &state->statement);
 }
 
+static void query_totals(struct command *const *commands, size_t n, struct db *db, void *service)
+{
+    struct arena *const arena = commands[0]->arena;
+    struct found **all = ARENA_ARRAY(arena, struct found *, n);
+
+    for (size_t i = 0; i < n; i++)
+        all[i] = &((struct search_state *)commands[i]->state)->found;
+    found_ask_totals(all, n, db, arena);
+}
+
 static void query_rest(struct command *command, struct db *db, void *service)
 {
     struct search_state *state = command->state;
@@ -213,6 +223,7 @@ const struct command_handler search_conversations = {
     .operation = OP_CONVERSATION_SEARCH,
     .parse = search_parse,
     .query = query_page,
+    .query_together = query_totals,
     .query_rest = query_rest,
     .reply = search_reply,
 };

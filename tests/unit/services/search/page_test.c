@@ -44,18 +44,35 @@ TestSuite(search_page, .init = start_filled, .fini = stop);
 
 /* -- one command ----------------------------------------------------------------------------- */
 
-/* False: it is refused. Else a batch is open for it. */
-static bool prepare(struct command *command, const char *organization, const char *body)
+static void open_batch(void)
+{
+    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
+}
+
+/* False: it is refused. */
+static bool parse(struct command *command, const char *organization, const char *body)
 {
     *command =
         (struct command){.handler = &search_conversations, .arena = &arena, .body = str_of(body)};
     errors_init(&command->errors, &arena);
     buf_init(&command->reply, &arena, 1024);
     cr_assert(uuid_parse(str_of(organization), &command->caller.organization_id));
-    if (command_parse(command, &service) != ST_OK)
+    return command_parse(command, &service) == ST_OK;
+}
+
+/* The same; else a batch is open for it. */
+static bool prepare(struct command *command, const char *organization, const char *body)
+{
+    if (!parse(command, organization, body))
         return false;
-    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
+    open_batch();
     return true;
+}
+
+static void ask(struct command *command)
+{
+    search_conversations.query(command, db, &service);
+    search_conversations.query_together(&command, 1, db, &service);
 }
 
 static struct command *run_as(const char *organization, const char *body)
@@ -64,7 +81,7 @@ static struct command *run_as(const char *organization, const char *body)
 
     if (!prepare(command, organization, body))
         return command;
-    search_conversations.query(command, db, &service);
+    ask(command);
     cr_assert_eq(db_run(db), ST_OK, "%s: %s", body, db_last_sqlstate(db));
     search_conversations.query_rest(command, db, &service);
     cr_assert_eq(db_run(db), ST_OK, "%s: %s", body, db_last_sqlstate(db));
@@ -148,6 +165,43 @@ Test(search_page, shows_conversations_as_they_are_read_elsewhere)
     cr_assert(str_starts(reply, str_of(expected)), "%.*s", STR_ARG(reply));
     uuid_format(&command->contact_id, text);
     cr_assert_str_eq(text, id);
+}
+
+/* What they share is a statement, and no more. */
+Test(search_page, of_a_batch_has_the_total_of_its_own_search)
+{
+    static const struct {
+        const char *organization, *body;
+        int total;
+    } searches[] = {
+        {ORG, ONLY(CONTACT), 25},
+        {ORG, ONLY(FILTER("contact.external_id", "=", "\"nobody\"")), 0},
+        {ORG, WITH("external_id", "=", "\"e25\""), 1},
+        {OTHER, ONLY(CONTACT), 1},
+        {ORG, WITH("created_at", "<", "0"), 0},
+    };
+    enum { N = ARRAY_SIZE(searches) };
+    struct command *commands[N];
+
+    for (size_t i = 0; i < N; i++) {
+        commands[i] = ARENA_NEW(&arena, struct command);
+        cr_assert(parse(commands[i], searches[i].organization, searches[i].body));
+    }
+    open_batch();
+    for (size_t i = 0; i < N; i++)
+        search_conversations.query(commands[i], db, &service);
+    search_conversations.query_together(commands, N, db, &service);
+    cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
+    for (size_t i = 0; i < N; i++) {
+        json_t *list;
+
+        cr_assert_eq(search_conversations.reply(commands[i], db, &service), ST_OK);
+        list = list_of(commands[i]);
+        cr_assert_eq(total_of(list), searches[i].total, "%s", searches[i].body);
+        cr_assert_eq(uuid_is_nil(&commands[i]->contact_id), i == 1, "%s", searches[i].body);
+        json_decref(list);
+    }
+    cr_assert_eq(db_commit(db), ST_OK);
 }
 
 static void assert_walk(int per_page)
@@ -266,7 +320,7 @@ static uint32_t cost_of_waiting(const char *body)
     (void)db_add(other, 0, NULL, 0);
     cr_assert_eq(db_run(other), ST_OK);
     cr_assert(prepare(command, ORG, body));
-    search_conversations.query(command, db, &service);
+    ask(command);
     cr_assert_eq(db_send_run(db), ST_OK);
     began_us = clock_mono_us();
     while (clock_mono_us() < began_us + WAIT_US)

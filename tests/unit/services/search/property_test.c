@@ -221,6 +221,7 @@ static void assert_found(struct one *one)
 Test(search_property, random_searches_find_what_the_model_finds)
 {
     static struct one ones[BATCH];
+    struct found *all[BATCH];
     int64_t found = 0, empty = 0;
 
     store_rows();
@@ -229,7 +230,9 @@ Test(search_property, random_searches_find_what_the_model_finds)
         for (int i = 0; i < BATCH; i++) {
             draw(&ones[i]);
             ask(&ones[i]);
+            all[i] = &ones[i].found;
         }
+        found_ask_totals(all, BATCH, db, &arena);
         cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
         for (int i = 0; i < BATCH; i++)
             found_ask_rest(&ones[i].found, db, &arena);

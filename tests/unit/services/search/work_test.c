@@ -208,6 +208,7 @@ static long long cost_ns(pid_t backend, const struct search_statement *statement
 
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
     found_ask(&found, db, statement);
+    found_ask_totals((struct found *const[]){&found}, 1, db, &arena);
     cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
     found_ask_rest(&found, db, &arena);
     cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
