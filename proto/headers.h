@@ -13,12 +13,13 @@
 #define HEADER_ORGANIZATION "Organization-Id" /* UUID */
 #define HEADER_API_KEY      "Api-Key-Id"      /* UUID; absent when no API key asks */
 #define HEADER_SCOPE        "Scope"           /* read or full */
-#define HEADER_RESOURCE     "Resource-Id"     /* the id in the path, as the client sent it */
-#define HEADER_QUERY        "Query"           /* the raw query string */
-#define HEADER_USER         "User-Id"         /* UUID; the user signed in to the dashboard */
-#define HEADER_USER_EMAIL   "User-Email"      /* the same user's; absent if not signed in */
-#define HEADER_CLIENT       "Client-Address"  /* IP address from which the user asks */
-#define HEADER_TRACEPARENT  "traceparent"     /* W3C trace context: trace and asking span */
+/* The id in the path, as the client sent it; in the reply `created`, that of the new conversation. */
+#define HEADER_RESOURCE    "Resource-Id"
+#define HEADER_QUERY       "Query"          /* the raw query string */
+#define HEADER_USER        "User-Id"        /* UUID; the user signed in to the dashboard */
+#define HEADER_USER_EMAIL  "User-Email"     /* the same user's; absent if not signed in */
+#define HEADER_CLIENT      "Client-Address" /* IP address from which the user asks */
+#define HEADER_TRACEPARENT "traceparent"    /* W3C trace context: trace and asking span */
 
 #define HEADER_OUTCOME "Outcome" /* a name from proto/outcome.def */
 

@@ -81,7 +81,7 @@ static bool is_unrecorded(const struct actor *actor, const struct command_handle
 }
 
 struct headers {
-    struct bus_header at[4];
+    struct bus_header at[5];
     size_t n;
 };
 
@@ -103,6 +103,8 @@ static struct headers headers_of(struct actor *actor, const struct command *comm
     struct headers headers = {.n = 0};
 
     add(&headers, HEADER_OUTCOME, outcome_name(command->outcome));
+    if (command->outcome == OUTCOME_CREATED)
+        add(&headers, HEADER_RESOURCE, id_text(&actor->batch->arena, &command->conversation_id));
     if (is_unrecorded(actor, command->handler)) {
         add(&headers, HEADER_RECORDED, "no");
         if (!uuid_is_nil(&command->contact_id))

@@ -146,22 +146,19 @@ static size_t add_envelope(const struct edge_request *http, struct str errors, h
     parts[n++] = iovec_of(str_of(http->id));
     parts[n++] = iovec_of(STR("\",\"errors\":"));
     parts[n++] = iovec_of(errors);
-    parts[n++] = iovec_of(STR("}"));
+    parts[n++] = iovec_of(STR("}\n"));
     return n;
 }
 
-void response_send(struct edge_request *http, struct str body)
+enum { PARTS_MAX = 5 };
+
+static void send_parts(struct edge_request *http, h2o_iovec_t *parts, size_t n)
 {
     static h2o_generator_t generator = {NULL, NULL};
     h2o_req_t *req = http->req;
     bool is_head = h2o_memis(req->input.method.base, req->input.method.len, H2O_STRLIT("HEAD"));
-    h2o_iovec_t parts[5];
-    size_t n = 0, length = 0;
+    size_t length = 0;
 
-    if (req->res.status >= 400)
-        n = add_envelope(http, body, parts);
-    else if (req->res.status != 304)
-        parts[n++] = iovec_of(body);
     for (size_t i = 0; i < n; i++)
         length += parts[i].len;
     /* A 304 says nothing of the length: that would be the file's. */
@@ -170,6 +167,27 @@ void response_send(struct edge_request *http, struct str body)
     edge_request_sending_whole(http, is_head ? 0 : length);
     h2o_start_response(req, &generator);
     h2o_send(req, parts, is_head ? 0 : n, H2O_SEND_STATE_FINAL);
+}
+
+void response_send(struct edge_request *http, struct str json)
+{
+    h2o_iovec_t parts[PARTS_MAX];
+    size_t n = 0;
+
+    if (http->req->res.status >= 400) {
+        n = add_envelope(http, json, parts);
+    } else if (json.n > 0) {
+        parts[n++] = iovec_of(json);
+        parts[n++] = iovec_of(STR("\n"));
+    }
+    send_parts(http, parts, n);
+}
+
+void response_send_file(struct edge_request *http, struct str bytes)
+{
+    h2o_iovec_t part = iovec_of(bytes);
+
+    send_parts(http, &part, http->req->res.status != 304);
 }
 
 void response_stream(struct edge_request *http, h2o_generator_t *generator)

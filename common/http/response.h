@@ -41,8 +41,11 @@ struct str response_number(struct edge_request *http, uint64_t value);
 struct str response_error(struct edge_request *http, enum outcome outcome, const char *message,
                           const char *field);
 
-/* Sends the response that was begun. */
-void response_send(struct edge_request *http, struct str body);
+/* Sends the response that was begun. Its body is JSON and ends in a line feed, so that a prompt does not
+   stand behind it. */
+void response_send(struct edge_request *http, struct str json);
+/* The same with the bytes of a file, as they are. */
+void response_send_file(struct edge_request *http, struct str bytes);
 /* The beginning of a stream; h2o_send() is the caller's. */
 void response_stream(struct edge_request *http, h2o_generator_t *generator);
 

@@ -149,7 +149,7 @@ void dashboard_response_asset(struct edge_request *http, const struct asset *ass
     response_add(http, STR("vary"), NULL, STR("accept-encoding"));
     if (is_packed && !is_known)
         response_add(http, STR("content-encoding"), NULL, STR("gzip"));
-    response_send(http, is_known ? STR_NONE : sent->bytes);
+    response_send_file(http, is_known ? STR_NONE : sent->bytes);
 }
 
 /* -- streams --------------------------------------------------------------------------------- */

@@ -3,8 +3,12 @@
 #include "common/base/clock.h"
 #include "common/crypto/crypto.h"
 #include "common/http/request_headers.h"
+#include "proto/headers.h"
 #include "services/gateway/api_auth.h"
 #include "services/gateway/api_response.h"
+
+/* Most of what makes a request fail so is over in a second: a program that starts again, a full mailbox. */
+enum { UNAVAILABLE_WAIT_S = 1 };
 
 /* -- moves ----------------------------------------------------------------------------------- */
 
@@ -57,6 +61,9 @@ static bool refuse_address(struct api_request *request)
         throttle_wait(request->gateway->throttle, &request->http.client, request->http.started_us);
     if (request->retry_after == 0)
         return false;
+    request->message =
+        "Too many requests from your address, or its network, failed to authenticate; "
+        "wait for the time given in the Retry-After header";
     metric_add(gateway_metrics.auth_throttled, 1);
     refuse(request, OUTCOME_RATE_LIMITED);
     return true;
@@ -219,22 +226,60 @@ static int status_of(const struct api_request *request)
                                : outcome_http_status(request->outcome);
 }
 
+/* What the outcome alone does not say. */
+static const char *message_of(struct api_request *request)
+{
+    char client[ADDRESS_TEXT];
+
+    if (is_unsound(request))
+        return framing_message(request->http.fault);
+    if (request->message != NULL)
+        return request->message;
+    if (request->outcome == OUTCOME_RATE_LIMITED && request->has_view && !request->view.is_of_key)
+        return "Too many requests with all API keys of the organization; wait for the time given "
+               "in "
+               "the Retry-After header";
+    if (request->outcome != OUTCOME_IP_NOT_ALLOWED)
+        return api_response_message(request->outcome);
+    address_format(&request->http.client, client);
+    return arena_printf(&request->http.arena,
+                        "The organization does not allow requests from %s; its owner or admin can "
+                        "add it to the allowlist",
+                        client);
+}
+
 static struct str body_of(struct api_request *request)
 {
     if (request->body.n > 0)
         return request->body;
-    return response_error(&request->http, request->outcome,
-                          is_unsound(request) ? framing_message(request->http.fault)
-                                              : api_response_message(request->outcome),
-                          NULL);
+    return response_error(&request->http, request->outcome, message_of(request), NULL);
 }
 
 /* Seconds until the window ends, at least 1. */
-static unsigned wait_of(const struct api_request *request)
+static unsigned window_left_s(const struct api_request *request)
 {
     int64_t left_s = request->view.reset_s - clock_us() / 1000000;
 
     return left_s > 1 ? (unsigned)left_s : 1;
+}
+
+/* Seconds for Retry-After; 0: none. */
+static unsigned wait_of(const struct api_request *request, int status)
+{
+    if (request->outcome == OUTCOME_RATE_LIMITED && request->has_view)
+        return window_left_s(request);
+    return status == 503 ? UNAVAILABLE_WAIT_S : request->retry_after;
+}
+
+/* A service of the version before does not say. */
+static struct str created_of(const struct api_request *request)
+{
+    struct uuid id;
+    const struct str text = request->outcome == OUTCOME_CREATED
+                                ? bus_message_header(request->reply, HEADER_RESOURCE)
+                                : STR_NONE;
+
+    return uuid_parse(text, &id) ? text : STR_NONE;
 }
 
 static void log_response(const struct api_request *request, int status)
@@ -270,21 +315,22 @@ static void run_responded(struct api_request *request)
 {
     const enum outcome outcome = request->outcome;
     const int64_t took_us = clock_mono_us() - request->http.started_us;
+    const int status = status_of(request);
     const struct api_response response = {
-        .status = status_of(request),
+        .status = status,
         .body = body_of(request),
         .view = request->has_view ? &request->view : NULL,
         .replayed = outcome == OUTCOME_REPLAYED,
+        .created = created_of(request),
         .allow = outcome == OUTCOME_METHOD_NOT_ALLOWED ? request->route.allow : NULL,
-        .retry_after = request->has_view && outcome == OUTCOME_RATE_LIMITED ? wait_of(request)
-                                                                            : request->retry_after,
+        .retry_after = wait_of(request, status),
     };
 
-    gateway_metrics_count(request->route.operation, response.status, took_us);
-    log_response(request, response.status);
-    end_span(request, response.status);
+    gateway_metrics_count(request->route.operation, status, took_us);
+    log_response(request, status);
+    end_span(request, status);
     if (request->has_view)
-        key_usage_count(request->gateway, request->key, response.status, took_us);
+        key_usage_count(request->gateway, request->key, status, took_us);
     api_response_send(&request->http, &response);
 }
 
@@ -374,8 +420,14 @@ static void read_authorization(struct api_request *request, const struct request
     case AUTHORIZATION_MALFORMED:
         break;
     }
-    if (!refuse_address(request))
-        refuse_key(request, OUTCOME_UNAUTHORIZED, header->n == 0 ? "no key" : "malformed key");
+    if (refuse_address(request))
+        return;
+    request->message = header->n == 0
+                           ? "There is no Authorization header; send the API key as "
+                             "Authorization: Bearer KEY"
+                           : "The Authorization header holds no well-formed API key; send it as "
+                             "Authorization: Bearer KEY";
+    refuse_key(request, OUTCOME_UNAUTHORIZED, header->n == 0 ? "no key" : "malformed key");
 }
 
 static void read_request(struct api_request *request, const struct request_headers *headers)

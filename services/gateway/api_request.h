@@ -56,6 +56,7 @@ struct api_request {
 
     enum outcome outcome;
     struct str body;      /* of the response, or STR_NONE: the gateway's own words */
+    const char *message;  /* these; NULL: those of the outcome */
     unsigned retry_after; /* seconds; 0 = as the outcome wants it */
     struct bus_message *reply;
 };

@@ -18,6 +18,10 @@ void api_response_send(struct edge_request *http, const struct api_response *res
     if (response->replayed)
         response_add(http, STR("x-service-idempotent-replay"), "X-Service-Idempotent-Replay",
                      STR("true"));
+    if (response->created.p != NULL)
+        response_add(http, STR("location"), "Location",
+                     str_of(arena_printf(&http->arena, "/api/v1/conversations/%.*s",
+                                         STR_ARG(response->created))));
     if (response->allow != NULL)
         response_add(http, STR("allow"), "Allow", str_of(response->allow));
     if (response->status == 401)
@@ -29,8 +33,7 @@ const char *api_response_message(enum outcome outcome)
 {
     switch (outcome) {
     case OUTCOME_UNAUTHORIZED:
-        return "The API key is missing, malformed, unknown, revoked or expired; send it as "
-               "Authorization: Bearer KEY";
+        return "The API key is unknown, revoked or expired";
     case OUTCOME_API_PLAN_RESTRICTED:
         return "The organization's plan does not include the API; the plan starter or above is "
                "required";
@@ -38,9 +41,6 @@ const char *api_response_message(enum outcome outcome)
         return "The API key is read-only; writing requires a key with scope full";
     case OUTCOME_LEGACY_KEY:
         return "Keys that begin with svc_test_ are no longer accepted; create a new key";
-    case OUTCOME_IP_NOT_ALLOWED:
-        return "The organization does not allow requests from this address; its owner or admin can "
-               "add it to the allowlist";
     case OUTCOME_HTTPS_REQUIRED:
         return "The organization requires HTTPS; this request did not use it";
     case OUTCOME_NOT_FOUND:
@@ -54,7 +54,8 @@ const char *api_response_message(enum outcome outcome)
     case OUTCOME_UNSUPPORTED_MEDIA:
         return "Content-Type must be application/json";
     case OUTCOME_RATE_LIMITED:
-        return "Too many requests; wait for the time given in the Retry-After header";
+        return "Too many requests with this API key; wait for the time given in the Retry-After "
+               "header";
     case OUTCOME_UNAVAILABLE:
     case OUTCOME_BUSY:
         return "The service is unavailable and nothing was written; try again";

@@ -20,6 +20,7 @@ struct api_response {
     const char *allow;             /* 405 */
     unsigned retry_after;          /* seconds; 0 = no header */
     bool replayed;
+    struct str created; /* 201: the id of the new conversation, or STR_NONE */
 };
 
 void api_response_send(struct edge_request *http, const struct api_response *response);

@@ -91,6 +91,7 @@ struct quota_view quota_view(const struct quota *quota)
         .limit = by_key ? quota->limits.key : quota->limits.organization,
         .remaining = by_key ? key : organization,
         .reset_s = (quota->window + 1) * QUOTA_WINDOW_SECONDS,
+        .is_of_key = by_key,
     };
 }
 

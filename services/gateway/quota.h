@@ -56,6 +56,7 @@ void quota_unreachable(struct quota *quota);
 struct quota_view {
     uint32_t limit, remaining;
     int64_t reset_s; /* Unix seconds at which the window ends */
+    bool is_of_key;  /* else the organization's */
 };
 struct quota_view quota_view(const struct quota *quota);
 

@@ -152,6 +152,7 @@ async function mistakes() {
   await plain('DELETE', '/ping');
   await plain('GET', '/ping', { Accept: 'text/html' });
   await plain('GET', '/ping', as('nobody'));
+  await wire.fetch(`${BASE_URL}/ping`);
   await plain('GET', '/ping', as('svc_test_a'));
   await plain('POST', '/conversations', as(READ_KEY), '{}');
   await plain('POST', '/conversations', { 'Content-Type': 'text/plain' }, '{}');

@@ -83,7 +83,7 @@ export class BadRequestError extends ApiError {
   override readonly name = 'BadRequestError';
 }
 
-/** 401: the key is missing, malformed, unknown, revoked or expired. */
+/** 401: no key, or one that is malformed, unknown, revoked or expired. */
 export class UnauthorizedError extends ApiError {
   override readonly name = 'UnauthorizedError';
 }

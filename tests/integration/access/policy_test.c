@@ -54,6 +54,7 @@ Test(policy, an_address_that_is_not_listed_is_refused)
     cr_assert(stack_wait(is_denied, org.full_key, IN_FORCE_MS));
     response = api_create(org.full_key, "{}");
     expect_error(response, 403, "ip_not_allowed", "*");
+    cr_assert_not_null(strstr(response->body, "requests from 127.0.0.1;"), "%s", response->body);
     expect_recorded(&org, response, "conversation.create");
     json_decref(convctl("policy", "set", "--org", org.id, "--ip", "127.0.0.1", NULL));
     cr_assert(stack_wait(is_served, org.full_key, IN_FORCE_MS));

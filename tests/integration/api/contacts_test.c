@@ -53,7 +53,8 @@ Test(contacts, the_profile_of_another_active_contact_is_a_conflict_that_names_it
     first = created(&org, "1", "\"external_id\":\"a\",\"email\":\"a@x.org\",\"phone\":\"1\"");
     refused = create(&org, "2", "\"external_id\":\"b\",\"email\":\"a@x.org\"");
     expect_error(refused, 409, "customer_profile_conflict", "from.email");
-    cr_assert_not_null(strstr(text_at(refused, "errors[0].message"), text_at(first, "contact.id")));
+    expect_text(refused, "errors[0].message",
+                format("belongs to another contact, %s", text_at(first, "contact.id")));
     expect_recorded(&org, refused, "conversation.create");
     refused = create(&org, "2", "\"external_id\":\"b\",\"phone\":\"1\"");
     expect_error(refused, 409, "customer_profile_conflict", "from.phone");
@@ -62,6 +63,21 @@ Test(contacts, the_profile_of_another_active_contact_is_a_conflict_that_names_it
                              org.id, NULL),
                  1);
     expect_status(create(&org, "2", "\"external_id\":\"b\",\"email\":\"b@x.org\""), 201);
+}
+
+/* Both that docs/api.md names. */
+Test(contacts, there_are_two_ways_out_of_a_conflict)
+{
+    struct org org;
+    struct client_response *first;
+    const char *from;
+
+    org_new(&org);
+    first = created(&org, "1", "\"external_id\":\"a\",\"email\":\"a@x.org\"");
+    from = format("\"id\":\"%s\",\"email\":\"a@x.org\"", text_at(first, "contact.id"));
+    expect_status(create(&org, "2", "\"external_id\":\"b\",\"email\":\"a@x.org\""), 409);
+    expect_text(created(&org, "2", from), "contact.external_id", "a");
+    expect_text(created(&org, "3", "\"external_id\":\"b\""), "contact.external_id", "b");
 }
 
 Test(contacts, one_that_exists_cannot_take_anothers_email_either)

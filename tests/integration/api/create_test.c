@@ -12,7 +12,11 @@ TestSuite(create, .init = stack_share);
 
 static void expect_created(const struct client_response *response)
 {
+    const char *location = http_header(response, "Location");
+
     expect_status(response, 201);
+    cr_assert_not_null(location);
+    cr_assert_str_eq(location, format("/api/v1/conversations/%s", text_at(response, "id")));
     cr_assert_null(http_header(response, "X-Service-Idempotent-Replay"));
 }
 
@@ -22,6 +26,7 @@ static void expect_replayed(const struct client_response *response, const char *
 
     expect_status(response, 200);
     cr_assert(replay != NULL && strcmp(replay, "true") == 0);
+    cr_assert_null(http_header(response, "Location"), "nothing was made");
     expect_text(response, "id", id);
 }
 

@@ -94,7 +94,7 @@ class BadRequestError(ApiError):
 
 
 class UnauthorizedError(ApiError):
-    """401: the key is missing, malformed, unknown, revoked or expired."""
+    """401: no key, or one that is malformed, unknown, revoked or expired."""
 
 
 class ForbiddenError(ApiError):

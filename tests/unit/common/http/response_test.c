@@ -124,29 +124,41 @@ Test(response, has_a_reason_for_each_status)
 
 /* -- sending --------------------------------------------------------------------------------- */
 
-static void send_with(int status, const char *body)
+static void send_by(void (*send)(struct edge_request *, struct str), int status, const char *body)
 {
     const struct response_form form = {.is_capitalized = true};
 
     strcpy(sent, "nothing");
     response_begin(&http, &form, status, "application/json", "no-store");
-    response_send(&http, str_of(body));
+    send(&http, str_of(body));
     cr_expect_eq(state, H2O_SEND_STATE_FINAL);
     cr_expect(h2o_timeout_is_linked(&http.send_timer), "a client that does not read is cut off");
+}
+
+static void send_with(int status, const char *body)
+{
+    send_by(response_send, status, body);
 }
 
 Test(response, is_sent_with_its_length)
 {
     send_with(200, "{\"a\":1}");
-    cr_expect_str_eq(sent, "{\"a\":1}");
-    cr_expect_eq(req.res.content_length, 7);
+    cr_expect_str_eq(sent, "{\"a\":1}\n");
+    cr_expect_eq(req.res.content_length, 8);
+}
+
+Test(response, has_no_line_where_there_is_nothing_to_say)
+{
+    send_with(200, "");
+    cr_expect_str_eq(sent, "");
+    cr_expect_eq(req.res.content_length, 0);
 }
 
 Test(response, has_an_envelope_around_errors)
 {
     static const char wanted[] =
         "{\"type\":\"error.list\",\"request_id\":\"0190a000-0000-7000-8000-000000000001\","
-        "\"errors\":[{\"code\":\"x\"}]}";
+        "\"errors\":[{\"code\":\"x\"}]}\n";
 
     send_with(400, "[{\"code\":\"x\"}]");
     cr_expect_str_eq(sent, wanted);
@@ -158,14 +170,21 @@ Test(response, has_no_body_for_a_head_but_its_length)
     req.input.method = h2o_iovec_init(H2O_STRLIT("HEAD"));
     send_with(200, "{\"a\":1}");
     cr_expect_str_eq(sent, "");
-    cr_expect_eq(req.res.content_length, 7);
+    cr_expect_eq(req.res.content_length, 8);
 }
 
 Test(response, has_neither_body_nor_length_where_nothing_was_modified)
 {
-    send_with(304, "{\"a\":1}");
+    send_by(response_send_file, 304, "{\"a\":1}");
     cr_expect_str_eq(sent, "");
     cr_expect_eq(req.res.content_length, SIZE_MAX);
+}
+
+Test(response, has_the_bytes_of_a_file_as_they_are)
+{
+    send_by(response_send_file, 200, "a");
+    cr_expect_str_eq(sent, "a");
+    cr_expect_eq(req.res.content_length, 1);
 }
 
 Test(response, counts_against_the_send_budget_what_is_sent)
@@ -174,7 +193,7 @@ Test(response, counts_against_the_send_budget_what_is_sent)
 
     memset(large, 'x', sizeof(large) - 1);
     send_with(200, large);
-    cr_expect_eq(edge.send_budget.n, sizeof(large) - 1);
+    cr_expect_eq(edge.send_budget.n, sizeof(large), "a line feed ends it");
     send_budget_remove(&edge.send_budget, &http.unsent);
     req.input.method = h2o_iovec_init(H2O_STRLIT("HEAD"));
     send_with(200, large);

@@ -42,6 +42,11 @@ static struct fake_request *get_with_quota(const char *path)
     return request;
 }
 
+static bool says(const struct fake_request *request, const char *text)
+{
+    return strstr(request->body, text) != NULL;
+}
+
 static bool tells(const struct fake_request *request, const char *code)
 {
     char wanted[80];
@@ -63,6 +68,7 @@ Test(api_request, without_a_key_is_refused_and_asks_nobody)
 
     cr_expect_eq(request->status, 401);
     cr_expect(tells(request, "unauthorized"));
+    cr_expect(says(request, "There is no Authorization header"));
     cr_expect(str_equal(fake_response_header(request, "www-authenticate"), STR("Bearer")));
     cr_expect_eq(fake_count(NULL), 0);
 }
@@ -70,7 +76,7 @@ Test(api_request, without_a_key_is_refused_and_asks_nobody)
 Test(api_request, with_a_malformed_key_is_refused_and_asks_nobody)
 {
     bearer[20] ^= 1; /* the checksum is wrong now */
-    cr_expect_eq(fake_get(PING, bearer)->status, 401);
+    cr_expect(says(fake_get(PING, bearer), "holds no well-formed API key"));
     cr_expect_eq(fake_count(NULL), 0);
 }
 
@@ -94,6 +100,7 @@ Test(api_request, of_a_key_that_access_refuses_is_not_recorded)
 
     fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "unauthorized", "[]");
     cr_expect_eq(request->status, 401);
+    cr_expect(says(request, "The API key is unknown, revoked or expired"));
     cr_expect_eq(fake_count(SUBJECT_AUDIT_APPEND), 0);
 }
 
@@ -105,6 +112,7 @@ Test(api_request, from_an_address_that_failed_too_often_is_told_to_wait)
         cr_expect_eq(fake_get(PING, NULL)->status, 401);
     request = fake_get(PING, bearer);
     cr_expect_eq(request->status, 429);
+    cr_expect(says(request, "from your address, or its network, failed to authenticate"));
     cr_expect_gt(fake_response_header(request, "retry-after").n, 0);
     cr_expect_eq(fake_count(NULL), 0, "an unknown key is not looked up for it");
     fake_client("198.51.100.1");
@@ -119,6 +127,7 @@ Test(api_request, beyond_those_that_are_served_at_a_time_is_shed)
     request = fake_get(PING, bearer);
     cr_expect_eq(request->status, 503);
     cr_expect(tells(request, "service_unavailable"));
+    cr_expect(str_equal(fake_response_header(request, "retry-after"), STR("1")));
     cr_expect_eq(fake_count(NULL), 0);
 }
 
@@ -164,7 +173,38 @@ Test(api_request, over_the_limit_is_recorded_and_told_when_to_come_back)
     cr_expect(is_recorded_as("429"));
     fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
     cr_expect_eq(request->status, 429);
+    cr_expect(says(request, "with this API key"));
     cr_expect(str_equal(fake_response_header(request, "retry-after"), STR("7")));
+}
+
+Test(api_request, over_the_limit_of_its_organization_is_told_so)
+{
+    struct fake_request *request = get_with_key(PING);
+
+    fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok",
+               "{\"granted\":0,\"key_left\":900,\"organization_left\":0}");
+    fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
+    cr_expect_eq(request->status, 429);
+    cr_expect(says(request, "with all API keys of the organization"));
+}
+
+Test(api_request, that_has_made_a_conversation_says_where_it_is)
+{
+    struct fake_request *request = get_with_quota(CONVERSATION);
+
+    fake_reply_created(fake_call(SUBJECT_CONVERSATION_GET), FAKE_CONTACT);
+    cr_expect_eq(request->status, 201);
+    cr_expect(str_equal(fake_response_header(request, "location"),
+                        STR("/api/v1/conversations/" FAKE_CONTACT)));
+}
+
+Test(api_request, that_has_made_what_is_not_named_says_nothing_of_where_it_is)
+{
+    struct fake_request *request = get_with_quota(CONVERSATION);
+
+    fake_reply_created(fake_call(SUBJECT_CONVERSATION_GET), "not an id");
+    cr_expect_eq(request->status, 201);
+    cr_expect_null(fake_response_header(request, "location").p);
 }
 
 Test(api_request, that_its_service_has_recorded_is_answered_at_once)
@@ -174,7 +214,7 @@ Test(api_request, that_its_service_has_recorded_is_answered_at_once)
     fake_reply(fake_call(SUBJECT_CONVERSATION_GET), "ok", "{\"a\":1}");
     cr_expect_eq(request->status, 200);
     cr_expect_eq(request->api->key->tally.outcomes[USAGE_ALLOWED], 1);
-    cr_expect_str_eq(request->body, "{\"a\":1}");
+    cr_expect_str_eq(request->body, "{\"a\":1}\n");
     cr_expect_eq(fake_count(SUBJECT_AUDIT_APPEND), 0);
 }
 
@@ -205,7 +245,7 @@ Test(api_request, that_its_service_could_not_record_is_recorded_before_the_answe
         str_equal(fake_header(fake_call(SUBJECT_AUDIT_APPEND), HEADER_CONTACT), STR(FAKE_CONTACT)));
     cr_expect_null(fake_header(fake_call(SUBJECT_AUDIT_APPEND), HEADER_CODE).p);
     fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
-    cr_expect_str_eq(request->body, "{\"a\":1}");
+    cr_expect_str_eq(request->body, "{\"a\":1}\n");
 }
 
 Test(api_request, whose_reply_was_lost_may_have_been_carried_out)

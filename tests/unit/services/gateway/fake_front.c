@@ -47,7 +47,7 @@ void fake_pass_ms(int64_t ms)
 /* -- common/bus ------------------------------------------------------------------------------ */
 
 struct bus_message {
-    const char *outcome, *recorded, *contact, *body;
+    const char *outcome, *recorded, *contact, *resource, *body;
 };
 
 static struct bus_message *new_message(struct bus_message like)
@@ -71,6 +71,8 @@ struct str bus_message_header(struct bus_message *message, const char *name)
         return str_of(message->outcome);
     if (strcmp(name, HEADER_RECORDED) == 0)
         return str_of(message->recorded);
+    if (strcmp(name, HEADER_RESOURCE) == 0)
+        return str_of(message->resource);
     return strcmp(name, HEADER_CONTACT) == 0 ? str_of(message->contact) : STR_NONE;
 }
 
@@ -179,6 +181,12 @@ void fake_reply_unrecorded(struct fake_call *call, const char *outcome, const ch
     end_call(call, CALL_REPLIED,
              &(struct bus_message){
                  .outcome = outcome, .recorded = "no", .contact = contact, .body = body});
+}
+
+void fake_reply_created(struct fake_call *call, const char *id)
+{
+    end_call(call, CALL_REPLIED,
+             &(struct bus_message){.outcome = "created", .resource = id, .body = "{}"});
 }
 
 void fake_reply(struct fake_call *call, const char *outcome, const char *body)

@@ -55,6 +55,8 @@ struct str fake_header(const struct fake_call *call, const char *name);
 /* End it; nothing happens to one that is over, as when a reply comes too late. Unrecorded: by a
    service that could not write its entry; `contact` is whom it found, NULL: nobody. */
 void fake_reply(struct fake_call *call, const char *outcome, const char *body);
+/* A conversation with this id was made. */
+void fake_reply_created(struct fake_call *call, const char *id);
 void fake_reply_unrecorded(struct fake_call *call, const char *outcome, const char *body,
                            const char *contact);
 void fake_end(struct fake_call *call, enum call_end end);
