@@ -241,6 +241,26 @@ void json_add_string(struct buf *buf, struct str text)
     buf_char(buf, '"');
 }
 
+void json_add_compact(struct buf *buf, struct str json)
+{
+    size_t start = 0; /* of the run of bytes that stay */
+    bool is_in_string = false;
+
+    if (json.p == NULL)
+        json = STR("null");
+    for (size_t i = 0; i < json.n; i++) {
+        if (json.p[i] == '"') {
+            is_in_string = !is_in_string;
+        } else if (is_in_string) {
+            i += json.p[i] == '\\'; /* what is escaped ends no string */
+        } else if (json.p[i] == ' ') {
+            buf_add(buf, (struct str){json.p + start, i - start});
+            start = i + 1;
+        }
+    }
+    buf_add(buf, (struct str){json.p + start, json.n - start});
+}
+
 void json_add_key(struct buf *buf, const char *key)
 {
     bool first = buf->n == 0 || buf->p[buf->n - 1] == '{' || buf->p[buf->n - 1] == '[';

@@ -43,6 +43,8 @@ struct str json_member_text(const json_t *object, const char *key);
 
 /* Writing: appends into a buf. The text must be valid UTF-8 (ours always is). */
 void json_add_string(struct buf *buf, struct str text); /* quoted and escaped; STR_NONE: null */
+/* JSON that PostgreSQL has written, without the blanks between its tokens: spaced as ours is. STR_NONE: null. */
+void json_add_compact(struct buf *buf, struct str json);
 /* `"key":`, with a comma before it unless the last byte is an opening bracket. */
 void json_add_key(struct buf *buf, const char *key);
 /* A member: the key and its value. */

@@ -80,7 +80,7 @@ static void add_id(struct buf *out, struct str before, struct str id)
     buf_char(out, '"');
 }
 
-/* A number or an object that PostgreSQL has written; absent is null. */
+/* A number that PostgreSQL has written; absent is null. */
 static void add_raw(struct buf *out, struct str before, struct str json)
 {
     buf_add(out, before);
@@ -128,7 +128,8 @@ void conversation_write_with(struct buf *out, const struct str values[CONVERSATI
                      ? STR("},\"state\":\"open\",\"open\":true")
                      : STR("},\"state\":\"closed\",\"open\":false"));
     add_text(out, STR(",\"status\":"), conversation_status_shown(status));
-    add_raw(out, STR(",\"custom_attributes\":"), values[CONVERSATION_CUSTOM_ATTRIBUTES]);
+    buf_add(out, STR(",\"custom_attributes\":"));
+    json_add_compact(out, values[CONVERSATION_CUSTOM_ATTRIBUTES]);
     add_raw(out, STR(",\"message_count\":"), values[CONVERSATION_MESSAGE_COUNT]);
     buf_add(out, contact);
     buf_char(out, '}');

@@ -198,7 +198,7 @@ Test(attributes, integers_beyond_64_bits_are_stored_and_found)
     update.key = search.key = org.full_key;
     update.path = format("/conversations/%s", new_conversation(&org, "e", "c"));
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-        const char *stored = format("\"custom_attributes\":{\"n\": %s}", numbers[i]);
+        const char *stored = format("\"custom_attributes\":{\"n\":%s}", numbers[i]);
         struct client_response *response;
 
         update.body = format("{\"custom_attributes\":{\"n\":%s}}", numbers[i]);

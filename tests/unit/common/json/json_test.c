@@ -256,6 +256,25 @@ Test(json_writing, tells_empty_from_absent)
     cr_assert(str_equal(buf_str(&buf), STR("\"\"null")));
 }
 
+Test(json_writing, leaves_out_blanks_between_tokens_and_no_others)
+{
+    static const char *const texts[][2] = {
+        {"{\"a b\": \"c, d\", \"e\": 1.50, \"f\": true}",
+         "{\"a b\":\"c, d\",\"e\":1.50,\"f\":true}"},
+        {"{\"a\\\"\": \" \\\\\", \"b\": \"\\\" \"}", "{\"a\\\"\":\" \\\\\",\"b\":\"\\\" \"}"},
+        {"{}", "{}"},
+        {"", ""},
+        {NULL, "null"},
+        {"\"cut off \\", "\"cut off \\"},
+    };
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        buf.n = 0;
+        json_add_compact(&buf, str_of(texts[i][0]));
+        cr_expect(str_equal(buf_str(&buf), str_of(texts[i][1])), "%.*s", STR_ARG(buf_str(&buf)));
+    }
+}
+
 Test(json_writing, puts_commas_between_members)
 {
     buf_char(&buf, '{');

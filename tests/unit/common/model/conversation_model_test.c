@@ -138,7 +138,7 @@ Test(conversation_model, json_writes_every_field_of_the_contract)
                    "\"created_at\":1700000000,\"updated_at\":1700000001,"
                    "\"last_message_at\":1700000002,\"channel\":\"api\","
                    "\"source\":{\"type\":\"api\"},\"state\":\"open\",\"open\":true,"
-                   "\"status\":\"active\",\"custom_attributes\":{\"n\": 1.50},"
+                   "\"status\":\"active\",\"custom_attributes\":{\"n\":1.50},"
                    "\"message_count\":2,\"contact\":{\"type\":\"contact\",\"id\":\"k1\","
                    "\"external_id\":\"u1\",\"name\":\"Ann\",\"email\":\"ann@example.com\","
                    "\"phone\":\"+1\"},\"contacts\":{\"type\":\"contact.list\",\"contacts\":["

@@ -13,7 +13,7 @@ Test(create_store, creates_a_conversation_its_contact_and_its_event_once)
 
     assert_outcome(made, OUTCOME_CREATED, NULL);
     assert_reply_has(made, "\"external_id\":\"e1\"");
-    assert_reply_has(made, "\"custom_attributes\":{\"a\": 1.50, \"big\": 9007199254740993}");
+    assert_reply_has(made, "\"custom_attributes\":{\"a\":1.50,\"big\":9007199254740993}");
     assert_reply_has(made, "\"external_id\":\"u1\",\"name\":\"Ann\",\"email\":\"a@x.org\","
                            "\"phone\":\"1\"");
     cr_assert_str_eq(made->notice, "v1.notice.events");

@@ -217,7 +217,7 @@ Test(race, merges_concurrent_updates_of_one_conversation)
         race((struct call){&conversation_update, ORG, id, "{\"custom_attributes\":{\"a\":1}}"},
              theirs),
         ST_RETRY);
-    assert_reply_has(run(theirs), "\"custom_attributes\":{\"a\": 1, \"b\": 2}");
+    assert_reply_has(run(theirs), "\"custom_attributes\":{\"a\":1,\"b\":2}");
 }
 
 Test(race, checks_the_limit_on_what_another_transaction_left)
@@ -389,7 +389,7 @@ Test(race, loses_no_update_of_two_that_are_made_at_once)
     cr_expect_eq(count("SELECT (extract(epoch FROM updated_at - '2100-01-01Z') * 1000000)::bigint "
                        "FROM conversation.conversations"),
                  2 * WRITES);
-    assert_reply_has(read_back(made), "\"custom_attributes\":{\"a\": 1, \"b\": 2}");
+    assert_reply_has(read_back(made), "\"custom_attributes\":{\"a\":1,\"b\":2}");
 }
 
 /* -- crafted orders -------------------------------------------------------------------------- */

@@ -59,7 +59,7 @@ Test(update_store, merges_attributes_and_removes_nulls)
         run_update(made, "{\"custom_attributes\":{\"a\":2.0,\"b\":null,\"none\":null,\"d\":0}}");
 
     assert_outcome(changed, OUTCOME_OK, NULL);
-    assert_reply_has(changed, "\"custom_attributes\":{\"a\": 2.0, \"c\": true, \"d\": 0}");
+    assert_reply_has(changed, "\"custom_attributes\":{\"a\":2.0,\"c\":true,\"d\":0}");
     cr_assert_str_eq(reply_of(read_back(made)), reply_of(changed));
     cr_assert_eq(count("SELECT count(*) FROM conversation.conversations "
                        "WHERE updated_at > created_at"),
@@ -116,7 +116,7 @@ Test(update_store, holds_each_body_once_however_many_are_for_one_conversation)
     used = arena.used;
     run_batch(commands, N);
     cr_expect_lt(arena.used - used, 2 * (size_t)N * BODY, "%zu bytes", arena.used - used);
-    assert_reply_has(read_back(made), "\"custom_attributes\":{\"a\": 99}");
+    assert_reply_has(read_back(made), "\"custom_attributes\":{\"a\":99}");
 }
 
 /* A batch is one statement, but for those that change the same conversation. */
@@ -132,15 +132,15 @@ Test(update_store, answers_each_update_of_a_batch_with_its_own_result_in_their_o
         const struct uuid *id;
         const char *attributes, *shown; /* shown NULL: not found; "": too many */
     } updates[] = {
-        {ORG, &first->conversation_id, "\"a\":1", "{\"a\": 1}"},
-        {ORG, &second->conversation_id, "\"a\":\"x\\\"y\"", "{\"a\": \"x\\\"y\"}"},
+        {ORG, &first->conversation_id, "\"a\":1", "{\"a\":1}"},
+        {ORG, &second->conversation_id, "\"a\":\"x\\\"y\"", "{\"a\":\"x\\\"y\"}"},
         {ORG, &foreign->conversation_id, "\"a\":3", NULL},
-        {ORG, &first->conversation_id, "\"b\":2", "{\"a\": 1, \"b\": 2}"},
-        {OTHER, &foreign->conversation_id, "\"a\":4", "{\"a\": 4}"},
+        {ORG, &first->conversation_id, "\"b\":2", "{\"a\":1,\"b\":2}"},
+        {OTHER, &foreign->conversation_id, "\"a\":4", "{\"a\":4}"},
         {ORG, &first->conversation_id, NULL, ""}, /* twenty others */
         {OTHER, &first->conversation_id, "\"a\":5", NULL},
-        {ORG, &first->conversation_id, "\"a\":null,\"b\":1.50", "{\"b\": 1.50}"},
-        {ORG, &second->conversation_id, "\"b\":true", "{\"a\": \"x\\\"y\", \"b\": true}"},
+        {ORG, &first->conversation_id, "\"a\":null,\"b\":1.50", "{\"b\":1.50}"},
+        {ORG, &second->conversation_id, "\"b\":true", "{\"a\":\"x\\\"y\",\"b\":true}"},
     };
     enum { N = ARRAY_SIZE(updates) };
     struct command *commands[N];

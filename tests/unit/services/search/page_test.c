@@ -152,7 +152,7 @@ Test(search_page, shows_conversations_as_they_are_read_elsewhere)
         "\"id\":\"01940000-0000-7000-8000-000000000025\",\"external_id\":\"e25\","
         "\"created_at\":1700000002,\"updated_at\":1700000100,\"last_message_at\":null,"
         "\"channel\":\"api\",\"source\":{\"type\":\"api\"},\"state\":\"open\",\"open\":true,"
-        "\"status\":\"active\",\"custom_attributes\":{\"a\": 1.50},\"message_count\":0,"
+        "\"status\":\"active\",\"custom_attributes\":{\"a\":1.50},\"message_count\":0,"
         "\"contact\":{\"type\":\"contact\",\"id\":\"01930000-0000-7000-8000-000000000001\","
         "\"external_id\":\"u\",\"name\":\"U\",\"email\":\"u@x\",\"phone\":\"1\"},"
         "\"contacts\":{\"type\":\"contact.list\",\"contacts\":[{\"type\":\"contact\","
