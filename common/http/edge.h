@@ -72,9 +72,11 @@ struct edge_options {
     const struct networks *trusted; /* proxies: may have any number of the connections */
     const char *address;
     uint16_t port, tls_port;
-    SSL_CTX *tls;  /* NULL: no second listener */
-    bool shared;   /* other loops listen there too */
-    bool logs_all; /* a line in the log for each response, not for failures alone */
+    SSL_CTX *tls; /* NULL: no second listener */
+    bool shared;  /* other loops listen there too */
+    /* A line in the log for each response, not for failures alone: for debugging, or as an access log, in
+       which case its level is info */
+    bool logs_all, logs_access;
     h2o_globalconf_t *http;
     struct edge_hooks hooks;
 };

@@ -207,7 +207,9 @@ void response_log(const struct edge_request *http, int status, const struct log_
     struct log_field fields[5 + RESPONSE_LOG_OWN_MAX];
     char client[ADDRESS_TEXT];
 
-    if (status < 500 && !http->edge->options->logs_all)
+    const struct edge_options *options = http->edge->options;
+
+    if (status < 500 && !options->logs_all && !options->logs_access)
         return;
     must(n <= RESPONSE_LOG_OWN_MAX);
     address_format(&http->client, client);
@@ -217,5 +219,8 @@ void response_log(const struct edge_request *http, int status, const struct log_
     fields[3] = log_int("status", status);
     fields[4] = log_int("took_us", clock_mono_us() - http->started_us);
     memcpy(fields + 5, own, n * sizeof(*own));
-    log_write(status >= 500 ? LOG_WARNING : LOG_DEBUG, "answer", fields, 5 + n);
+    log_write(status >= 500          ? LOG_WARNING
+              : options->logs_access ? LOG_INFO
+                                     : LOG_DEBUG,
+              "answer", fields, 5 + n);
 }

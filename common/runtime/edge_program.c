@@ -14,11 +14,17 @@ struct config {
     int64_t command_timeout_ms;
     int64_t max_connections;
     int64_t shutdown_delay_ms;
+    bool access_log;
 };
 
 #define AT(member) .offset = offsetof(struct config, member)
 
 static const struct setting settings[] = {
+    {.name = "ACCESS_LOG",
+     .type = SETTING_BOOL,
+     AT(access_log),
+     .fallback = "false",
+     .meaning = "A line in the log for each answer, at level info, not for failures alone"},
     {.name = "TRUSTED_PROXIES",
      .type = SETTING_STRING,
      AT(trusted_proxies),
@@ -142,6 +148,7 @@ static bool open_program(const struct process *process, void *closure)
                                     .calls_max = program->calls_max,
                                     .trusted = &trusted,
                                     .logs_all = process->logs_all,
+                                    .logs_access = config.access_log,
                                     .http = &http};
     return program->open(&options);
 }

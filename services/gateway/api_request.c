@@ -290,10 +290,11 @@ static void log_response(const struct api_request *request, int status)
         log_str("organization_id",
                 request->key != NULL ? request->key->record.organization_id : NULL),
     };
+    const struct edge_options *options = request->http.edge->options;
     /* Refused at the door because there is too much of it: counted, not logged one by one. */
     const bool is_shed = request->outcome == OUTCOME_BUSY && !request->has_view;
 
-    if (!is_shed || request->http.edge->options->logs_all)
+    if (!is_shed || options->logs_all || options->logs_access)
         response_log(&request->http, status, own, ARRAY_SIZE(own));
 }
 

@@ -216,7 +216,7 @@ Test(response, that_is_streamed_ends_its_connection_where_there_are_no_chunks)
 /* -- the log --------------------------------------------------------------------------------- */
 
 /* What the log says of a response with this status; "": nothing. */
-static const char *logged(int status, bool logs_all)
+static const char *logged(int status, bool logs_all, bool logs_access)
 {
     static char line[4096];
     const struct log_field own = log_str("route", "search");
@@ -227,6 +227,7 @@ static const char *logged(int status, bool logs_all)
     cr_assert_geq(dup2(ends[1], STDERR_FILENO), 0);
     log_open("testing", NULL, LOG_DEBUG);
     options.logs_all = logs_all;
+    options.logs_access = logs_access;
     response_log(&http, status, &own, 1);
     n = read(ends[0], line, sizeof(line) - 1);
     line[n > 0 ? n : 0] = '\0';
@@ -237,12 +238,14 @@ static const char *logged(int status, bool logs_all)
 
 Test(response, is_logged_when_it_failed_on_our_side_or_all_are)
 {
-    const char *line = logged(500, false);
+    const char *line = logged(500, false, false);
 
     cr_expect_not_null(strstr(line, "\"level\":\"warning\""), "%s", line);
     cr_expect_not_null(strstr(line, http.id), "%s", line);
     cr_expect_not_null(strstr(line, "\"status\":500"), "%s", line);
     cr_expect_not_null(strstr(line, "\"route\":\"search\""), "%s", line);
-    cr_expect_str_eq(logged(499, false), "");
-    cr_expect_not_null(strstr(logged(200, true), "\"level\":\"debug\""));
+    cr_expect_str_eq(logged(499, false, false), "");
+    cr_expect_not_null(strstr(logged(200, true, false), "\"level\":\"debug\""));
+    cr_expect_not_null(strstr(logged(200, false, true), "\"level\":\"info\""));
+    cr_expect_not_null(strstr(logged(503, false, true), "\"level\":\"warning\""));
 }
