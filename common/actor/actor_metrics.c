@@ -11,12 +11,15 @@ static void add_outcomes(struct route_metrics *metrics, const struct service *se
 {
     char labels[160];
 
+    /* Most commands can end in a few outcomes only, and there are dozens of both. That a service is there at
+       all is told by the other series (deploy/monitoring/alerts.yaml). */
     for (size_t i = 0; i < service->n_handlers; i++)
         for (int outcome = 0; outcome < OUTCOME_COUNT; outcome++) {
             snprintf(labels, sizeof(labels), "route=\"%s\",outcome=\"%s\"",
                      service->handlers[i]->subject, outcome_name((enum outcome)outcome));
             metrics[i].outcomes[outcome] = metric_counter("conversations_commands_total", labels,
                                                           "Commands completed, by outcome");
+            metric_show_when_used(metrics[i].outcomes[outcome]);
         }
 }
 

@@ -38,7 +38,8 @@ static const struct scale scale_count = {
 struct metric {
     struct metric *next;
     const char *name, *labels, *help, *type;
-    const struct scale *scale;                /* NULL unless a histogram */
+    const struct scale *scale; /* NULL unless a histogram */
+    bool is_shown_when_used;
     atomic_int_least64_t value;               /* of a histogram: the sum */
     atomic_int_least64_t in[BUCKETS_MAX + 1]; /* observations by bucket; the last is +Inf */
 };
@@ -115,6 +116,11 @@ struct metric *metric_histogram_seconds(const char *name, const char *labels, co
 struct metric *metric_histogram_count(const char *name, const char *labels, const char *help)
 {
     return add_histogram(&scale_count, name, labels, help);
+}
+
+void metric_show_when_used(struct metric *metric)
+{
+    metric->is_shown_when_used = true;
 }
 
 /* -- updating ---------------------------------------------------------------------------------- */
@@ -257,11 +263,22 @@ static void render_process(struct buf *out)
 
 /* -- all of them ------------------------------------------------------------------------------- */
 
+static bool is_used(const struct metric *metric)
+{
+    int64_t n = metric_read(metric);
+
+    for (size_t i = 0; metric->scale != NULL && i <= metric->scale->n; i++)
+        n += atomic_load_explicit(&metric->in[i], memory_order_relaxed);
+    return n != 0;
+}
+
 void metrics_render(struct buf *out)
 {
     const char *name = "";
 
     for (const struct metric *m = first; m != NULL; m = m->next) {
+        if (m->is_shown_when_used && !is_used(m))
+            continue;
         if (strcmp(m->name, name) != 0)
             buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, m->type);
         name = m->name;

@@ -27,6 +27,10 @@ struct metric *metric_histogram_seconds(const char *name, const char *labels, co
 /* Sizes: buckets 1, 2, 4 ... 1024. */
 struct metric *metric_histogram_count(const char *name, const char *labels, const char *help);
 
+/* Not rendered before it has counted or observed something: of the many that seldom or never do. An
+   alert must not count on one, since the first event of a series that was not there makes no rate. */
+void metric_show_when_used(struct metric *metric);
+
 void metric_add(struct metric *metric, int64_t n);
 void metric_set(struct metric *metric, int64_t value);
 /* Microseconds, or a count; a negative value is ignored. */

@@ -83,6 +83,29 @@ Test(metrics, counts_fall_into_powers_of_two)
                "t_batch_bucket{le=\"+Inf\"} 3\nt_batch_sum 2049\nt_batch_count 3\n");
 }
 
+static void assert_lacks(const char *text)
+{
+    cr_assert_null(strstr(rendered(), text), "`%s` in:\n%s", text, rendered());
+}
+
+Test(metrics, are_not_shown_before_they_are_used_where_that_is_said)
+{
+    struct metric *counter = metric_counter("t_rare_total", "kind=\"a\"", "Rare.");
+    struct metric *other = metric_counter("t_rare_total", "kind=\"b\"", "Rare.");
+    struct metric *seconds = metric_histogram_seconds("t_rare_seconds", NULL, "Rare.");
+
+    metric_show_when_used(counter);
+    metric_show_when_used(other);
+    metric_show_when_used(seconds);
+    assert_lacks("t_rare");
+    metric_add(other, 1);
+    metric_observe(seconds, 0);
+    assert_has("# HELP t_rare_total Rare.\n# TYPE t_rare_total counter\n"
+               "t_rare_total{kind=\"b\"} 1\n");
+    assert_has("\nt_rare_seconds_count 1\n");
+    assert_lacks("kind=\"a\"");
+}
+
 Test(metrics, labels_need_not_outlive_the_call)
 {
     char labels[] = "k=\"v\"";
