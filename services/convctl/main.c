@@ -77,6 +77,17 @@ static struct str body_text(json_t *body, struct arena *arena)
     return copy;
 }
 
+/* PostgreSQL puts blanks between tokens, our own code none. */
+static bool print_line(struct str json, struct arena *arena)
+{
+    struct buf out;
+
+    buf_init(&out, arena, json.n + 1);
+    json_add_compact(&out, json);
+    buf_char(&out, '\n');
+    return fwrite(out.p, 1, out.n, stdout) == out.n && fflush(stdout) == 0;
+}
+
 static bool is_paginated(enum convctl_kind kind)
 {
     return kind >= CONVCTL_READS_LAST && kind <= CONVCTL_READS_PART;
@@ -110,8 +121,7 @@ static int run(const struct arguments *arguments, const struct convctl_config *c
                                         : bus_client_send_once(&request, arena, &answer, &failure);
     if (st != ST_OK)
         return fail(EXIT_REFUSED, arena, &failure);
-    printf("%.*s\n", STR_ARG(answer));
-    if (fflush(stdout) != 0)
+    if (!print_line(answer, arena))
         return fail(EXIT_REFUSED, arena,
                     &(struct convctl_failure){"output", "cannot write the output"});
     return 0;
