@@ -26,6 +26,7 @@ static const struct change {
               {"timeout http-request 10s", "timeout http-request 120s"}};
 
 static int port;
+static const char *gateway; /* HOST:PORT; NULL: as it stands there, which leads nowhere here */
 
 static const char *changed(const char *line)
 {
@@ -36,6 +37,8 @@ static const char *changed(const char *line)
             line = format("%.*s%s%s", (int)(at - line), line, bounds[i].to,
                           at + strlen(bounds[i].from));
     }
+    if (gateway != NULL && strstr(line, " gateway:8080") != NULL)
+        return format("    server gateway-1 %s no-check\n", gateway);
     if (strncmp(line, "    bind ", 9) == 0)
         return format("    bind 127.0.0.1:%d\n",
                       strstr(line, ":8080") != NULL ? port : port_free());
@@ -82,10 +85,11 @@ static bool listens(void *closure)
 
 static void start_front(void)
 {
-    char *const config = format("%s/front.cfg", stack_setting("RUN_DIR"));
+    char *config;
     pid_t pid;
 
     port = port_free();
+    config = format("%s/front-%d.cfg", stack_setting("RUN_DIR"), port);
     write_config(config);
     pid = fork();
     cr_assert_geq(pid, 0);
@@ -172,4 +176,45 @@ Test(front, starts_with_whatever_proxies_there_are)
                                    " deploy/compose/front.cfg",
                                    proxies[i])),
                      0, "%s", proxies[i]);
+}
+
+/* -- compression ----------------------------------------------------------------------------- */
+
+static const struct client_response *ask_front(const struct org *org, const char *method,
+                                               const char *path, const char *body)
+{
+    static const char *const headers[] = {"Accept-Encoding: gzip", NULL};
+
+    return http_send(&(struct client_request){
+        .method = method,
+        .path = path,
+        .body = body,
+        .key = org->full_key,
+        .headers = headers,
+        .base = format("http://127.0.0.1:%d/api/v1", port),
+        .skip_checks = true,
+    });
+}
+
+static bool is_compressed(const struct client_response *response)
+{
+    const char *const encoding = http_header(response, "Content-Encoding");
+
+    cr_assert_eq(response->status, 200, "%s", response->body);
+    return encoding != NULL && strcmp(encoding, "gzip") == 0;
+}
+
+Test(front, compresses_pages_and_nothing_else)
+{
+    const char *const base = stack_setting("BASE_URL");
+    struct org org;
+
+    gateway = format("%.*s", (int)strcspn(base + strlen("http://"), "/"), base + strlen("http://"));
+    start_front();
+    org_new(&org);
+    cr_assert(is_compressed(ask_front(&org, "POST", "/conversations/search",
+                                      "{\"query\":{\"field\":\"contact.external_id\","
+                                      "\"operator\":\"=\",\"value\":\"nobody\"}}")));
+    cr_assert(is_compressed(ask_front(&org, "GET", "/audit", NULL)));
+    cr_assert_not(is_compressed(ask_front(&org, "GET", "/ping", NULL)));
 }
