@@ -36,6 +36,11 @@ class Retry(unittest.TestCase):
             with self.subTest(step), ScriptedServer(step, PING) as server:
                 self.assertEqual(self.client(server).ping().attempts, 2)
 
+    def test_an_answer_that_breaks_off_is_tried_again(self):
+        headers = {"Content_Length": "100", CLOSE_AFTER: "yes"}
+        with ScriptedServer(answer(200, b'{"type":', **headers), PING) as server:
+            self.assertEqual(self.client(server).ping().attempts, 2)
+
     def test_a_refusal_is_final(self):
         for status in (301, 400, 401, 403, 404, 405, 406, 409, 413, 415, 417):
             with self.subTest(status), ScriptedServer(refusal(status), PING) as server:

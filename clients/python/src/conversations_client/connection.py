@@ -94,7 +94,11 @@ class Connection:
         self._socket.deadline = deadline
         self._http.request(method, target, body, headers)
         response = self._http.getresponse()
-        return response.status, response.headers, response.read(size_max + 1)
+        content = response.read(size_max + 1)
+        # A read of a given size takes the end of the connection for the end of the body.
+        if response.length and len(content) <= size_max:
+            raise http.client.IncompleteRead(content, response.length)
+        return response.status, response.headers, content
 
     @property
     def is_open(self) -> bool:
