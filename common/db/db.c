@@ -23,6 +23,7 @@ enum {
 struct db {
     struct db_link link;
     struct pipeline pipeline;
+    size_t n_added;     /* statements of the batch; entries of the pipeline begin with a BEGIN */
     bool is_open;       /* the batch: neither committed, nor failed, nor given up */
     bool is_sent;       /* that much of it, for which no answer was waited for */
     bool is_committing; /* the commit was sent */
@@ -103,6 +104,7 @@ void db_open_batch(struct db *db, int64_t deadline_us)
         left_us = WAIT_MAX_US;
     pipeline_clear(&db->pipeline);
     db->pipeline.until_us = clock_mono_us() + left_us + GRACE_US;
+    db->n_added = 0;
     db->is_open = true;
     db->has_unsent = false;
     if (!db_is_up(db))
@@ -114,14 +116,30 @@ size_t db_add(struct db *db, int statement, const db_param *params, size_t n)
     return db_add_binary(db, statement, params, n, 0);
 }
 
+/* A statement's place in the pipeline, behind the BEGIN. */
+static size_t place_of(size_t index)
+{
+    return index + 1;
+}
+
+static void send_own(struct db *db, struct pipeline *pipeline, enum link_statement statement)
+{
+    pipeline_send(pipeline, db_link_statement(&db->link, statement), NULL, 0, 0);
+}
+
 size_t db_add_binary(struct db *db, int statement, const db_param *params, size_t n,
                      uint32_t binary)
 {
-    size_t index = db->pipeline.n;
+    struct pipeline *pipeline = &db->pipeline;
+    const size_t index = db->n_added;
 
     must(db->is_open);
     must(statement >= 0 && (size_t)statement < db->link.options.n_statements);
-    pipeline_send(&db->pipeline, statement, params, n, binary);
+    if (pipeline->n == 0)
+        send_own(db, pipeline, LINK_BEGIN);
+    pipeline_send(pipeline, statement, params, n, binary);
+    if (pipeline->failed == ST_OK)
+        db->n_added++;
     return index;
 }
 
@@ -132,7 +150,7 @@ static void drop_link(struct db *db, const char *why)
 }
 
 /* Ends the server's transaction without writing and leaves the link ready for the next batch, or
-   drops it. After an error the server skips the rollback and does the same at the Sync. */
+   drops it. After an error the server skips all up to the first Sync. */
 static void roll_back(struct db *db)
 {
     struct pipeline undo = {.link = &db->link, .until_us = db->pipeline.until_us};
@@ -140,10 +158,12 @@ static void roll_back(struct db *db)
 
     if (db->pipeline.n == 0 || !db_is_up(db))
         return;
+    is_usable = is_usable && PQpipelineSync(db->link.conn);
     if (is_usable) {
-        pipeline_send(&undo, (int)db->link.options.n_statements, NULL, 0, 0);
+        send_own(db, &undo, LINK_ROLLBACK);
         is_usable = PQpipelineSync(db->link.conn) && pipeline_collect(&db->pipeline) &&
-                    pipeline_collect(&undo) && pipeline_await_sync(&undo);
+                    pipeline_await_sync(&db->pipeline) && pipeline_collect(&undo) &&
+                    pipeline_await_sync(&undo) && undo.failed == ST_OK;
     }
     if (!is_usable)
         drop_link(db, "lost while rolling back");
@@ -167,7 +187,7 @@ static bool flush(struct db *db)
     return unsent >= 0;
 }
 
-/* Without a Sync the server cannot commit: when the link is lost here, nothing is written. */
+/* Without a COMMIT nothing is: when the link is lost here, nothing is written. */
 static enum status lose_run(struct db *db)
 {
     pipeline_fail(&db->pipeline, ST_UNAVAILABLE);
@@ -204,7 +224,7 @@ enum status db_run(struct db *db)
     return db->pipeline.failed == ST_OK ? ST_OK : close_unwritten(db);
 }
 
-/* The Sync may have been on its way. A lost link is still harmless when the server's error about one
+/* The COMMIT may have been on its way. A lost link is still harmless when the server's error about one
    of our statements came first: that failure is the one that was kept. */
 static enum status lose_commit(struct db *db)
 {
@@ -223,7 +243,8 @@ enum status db_send_commit(struct db *db)
     db->is_open = false;
     if (pipeline->n == 0)
         return ST_OK;
-    if (!PQpipelineSync(db->link.conn) || !flush(db))
+    send_own(db, pipeline, LINK_COMMIT);
+    if (pipeline->failed != ST_OK || !PQpipelineSync(db->link.conn) || !flush(db))
         return lose_commit(db);
     db->is_sent = db->is_committing = true;
     return ST_OK;
@@ -240,6 +261,8 @@ enum status db_commit(struct db *db)
     db->is_sent = db->is_committing = false;
     if (!pipeline_collect(&db->pipeline) || !pipeline_await_sync(&db->pipeline))
         return lose_commit(db);
+    if (db->pipeline.failed != ST_OK)
+        roll_back(db);
     return db->pipeline.failed;
 }
 
@@ -278,7 +301,7 @@ enum status db_failure(const struct db *db)
 
 size_t db_added(const struct db *db)
 {
-    return db->pipeline.n;
+    return db->n_added;
 }
 
 void db_add_spare(struct db *db, size_t bytes)
@@ -288,14 +311,16 @@ void db_add_spare(struct db *db, size_t bytes)
 
 size_t db_dropped(const struct db *db, size_t index)
 {
-    must(index < db->pipeline.n_collected);
-    return db->pipeline.entries[index].dropped;
+    must(place_of(index) < db->pipeline.n_collected);
+    return db->pipeline.entries[place_of(index)].dropped;
 }
 
 const struct db_rows *db_result(const struct db *db, size_t index)
 {
-    must(index < db->pipeline.n_collected && db->pipeline.entries[index].result != NULL);
-    return (const struct db_rows *)db->pipeline.entries[index].result;
+    const size_t place = place_of(index);
+
+    must(place < db->pipeline.n_collected && db->pipeline.entries[place].result != NULL);
+    return (const struct db_rows *)db->pipeline.entries[place].result;
 }
 
 const char *db_last_sqlstate(const struct db *db)
@@ -310,7 +335,9 @@ int db_last_statement(const struct db *db)
 
 size_t db_last_entry(const struct db *db)
 {
-    return db->pipeline.failed_entry;
+    const size_t place = db->pipeline.failed_entry;
+
+    return place == DB_NO_ENTRY ? DB_NO_ENTRY : place - place_of(0);
 }
 
 /* -- error codes ------------------------------------------------------------------------------- */
@@ -332,7 +359,6 @@ static const struct meaning meanings[] = {
     {"57P0", ST_UNAVAILABLE, true},   /* shutting down, crashed, starting up, dropped */
     {"08", ST_UNAVAILABLE, true},     /* connection exceptions */
     {"25006", ST_UNAVAILABLE, true},  /* read only: this server is a standby now */
-    {"0A000", ST_UNAVAILABLE, true},  /* a cached plan's result type changed: prepare again */
     {"26000", ST_UNAVAILABLE, true},  /* the prepared statement is gone: prepare again */
 };
 

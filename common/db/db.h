@@ -2,8 +2,8 @@
  * db - one connection to PostgreSQL in pipeline mode. The only user of libpq-fe.h.
  *
  * What     A unit of work is a batch: statements are queued, run together in one round trip, and
- *          committed together. There is no BEGIN: everything up to db_commit() is one implicit
- *          transaction. After a failed statement the whole batch is rolled back.
+ *          committed together, in one transaction: BEGIN goes out with the first of them, COMMIT with
+ *          db_commit(). After a failed statement the whole batch is rolled back.
  *
  *              db_open_batch(db, deadline);
  *              i = db_add(db, SQL_READ_CONVERSATIONS, params, n); queue as many as there are

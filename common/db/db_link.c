@@ -231,6 +231,25 @@ bool db_columns_are(const PGresult *result, const char *columns, char why[256])
     }
 }
 
+static const struct db_statement own_statements[LINK_STATEMENTS] = {
+    [LINK_BEGIN] = {.name = "db_begin", .text = "BEGIN"},
+    [LINK_COMMIT] = {.name = "db_commit", .text = "COMMIT"},
+    [LINK_ROLLBACK] = {.name = "db_rollback", .text = "ROLLBACK"},
+};
+
+int db_link_statement(const struct db_link *link, enum link_statement statement)
+{
+    return (int)link->options.n_statements + (int)statement;
+}
+
+const char *db_link_statement_name(const struct db_link *link, int statement)
+{
+    const size_t n = link->options.n_statements;
+
+    return (size_t)statement < n ? link->options.statements[statement].name
+                                 : own_statements[(size_t)statement - n].name;
+}
+
 static bool send_registry(struct db_link *link)
 {
     const struct db_statement *statement = link->options.statements;
@@ -239,8 +258,10 @@ static bool send_registry(struct db_link *link)
         if (!PQsendPrepare(link->conn, statement->name, statement->text, 0, NULL) ||
             !PQsendDescribePrepared(link->conn, statement->name))
             return false;
-    return PQsendPrepare(link->conn, LINK_ROLLBACK, "ROLLBACK", 0, NULL) &&
-           PQpipelineSync(link->conn);
+    for (size_t i = 0; i < LINK_STATEMENTS; i++)
+        if (!PQsendPrepare(link->conn, own_statements[i].name, own_statements[i].text, 0, NULL))
+            return false;
+    return PQpipelineSync(link->conn);
 }
 
 static void begin_preparing(struct db_link *link)
@@ -279,13 +300,16 @@ static void step_connecting(struct db_link *link, int64_t until_us)
 static void check_described(struct db_link *link, const PGresult *result)
 {
     const struct db_options *options = &link->options;
-    const size_t i = link->n_described / 2;
-    const char *name = i < options->n_statements ? options->statements[i].name : LINK_ROLLBACK;
+    const size_t n_described = 2 * options->n_statements; /* our own are not */
+    const size_t i = link->n_described < n_described
+                         ? link->n_described / 2
+                         : link->n_described - n_described + options->n_statements;
+    const char *name = db_link_statement_name(link, (int)i);
     char why[256];
 
     if (PQresultStatus(result) != PGRES_COMMAND_OK) {
         fail_at_statement(link, name, result);
-    } else if (link->n_described % 2 == 1 &&
+    } else if (i < options->n_statements && link->n_described % 2 == 1 &&
                !db_columns_are(result, options->statements[i].columns, why)) {
         if (may_complain(link))
             LOG(LOG_ERROR, "a statement returns other columns than its file names; retrying",

@@ -21,8 +21,8 @@
 #include "common/db/db.h"
 #include "common/db/db_hosts.h"
 
-/* A statement of our own behind the registry: undoes an implicit transaction. */
-#define LINK_ROLLBACK "db_rollback"
+/* Statements of our own, numbered behind the registry's. */
+enum link_statement { LINK_BEGIN, LINK_COMMIT, LINK_ROLLBACK, LINK_STATEMENTS };
 
 /* Applies to a URL that does not set it otherwise: how soon we notice that the server's machine, or the
    way to it, is gone while a statement is under way, and between two. */
@@ -65,6 +65,10 @@ bool db_link_is_alive(struct db_link *link);
 /* Whether the result has those columns (struct db_statement) and no others. False: `why` says where
    they begin to differ. */
 bool db_columns_are(const PGresult *result, const char *columns, char why[256]);
+
+/* Of a statement of our own: its number, and of any: its name on the server. */
+int db_link_statement(const struct db_link *link, enum link_statement statement);
+const char *db_link_statement_name(const struct db_link *link, int statement);
 
 /* Closes it. The reason goes to the log when the link was up. */
 void db_link_drop(struct db_link *link, const char *why);

@@ -36,12 +36,9 @@ void pipeline_fail(struct pipeline *pipeline, enum status st)
         pipeline->failed = st;
 }
 
-static const char *statement_name(const struct pipeline *pipeline, int statement)
+static bool is_commit(const struct pipeline *pipeline, const struct pipeline_entry *entry)
 {
-    const struct db_options *options = &pipeline->link->options;
-
-    return (size_t)statement < options->n_statements ? options->statements[statement].name
-                                                     : LINK_ROLLBACK;
+    return entry->statement == db_link_statement(pipeline->link, LINK_COMMIT);
 }
 
 /* -- sending --------------------------------------------------------------------------------- */
@@ -102,7 +99,7 @@ static bool copy_params(struct pipeline *pipeline, const db_param *params, size_
 void pipeline_send(struct pipeline *pipeline, int statement, const db_param *params, size_t n,
                    uint32_t binary)
 {
-    const char *name = statement_name(pipeline, statement);
+    const char *name = db_link_statement_name(pipeline->link, statement);
 
     if (pipeline->failed != ST_OK)
         return;
@@ -133,25 +130,39 @@ static bool is_plain_error(const PGresult *result)
     return severity != NULL && strcmp(severity, "ERROR") == 0;
 }
 
-/* The server's own error about a statement of the batch, or, with -1, about the commit. Its text
-   may quote a customer's data and stays out of our log; the server's log has it. */
+/* The columns of a statement have changed since it was prepared: it must be prepared again. The code
+   is that of whatever the server does not support; only this function of its means the plan. */
+static bool is_stale_plan(const PGresult *result)
+{
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *function = PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
+
+    return sqlstate != NULL && strcmp(sqlstate, "0A000") == 0 && function != NULL &&
+           strcmp(function, "RevalidateCachedQuery") == 0;
+}
+
+/* The server's own error about a statement. Its text may quote a customer's data and stays out of our
+   log; the server's log has it. */
 static void note_error(struct pipeline *pipeline, int statement, const PGresult *result)
 {
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    enum status st = is_plain_error(result) ? sqlstate_status(sqlstate) : ST_UNAVAILABLE;
+    const bool is_judged = is_plain_error(result) && !is_stale_plan(result);
+    enum status st = is_judged ? sqlstate_status(sqlstate) : ST_UNAVAILABLE;
 
     if (pipeline->failed != ST_OK)
         return;
     pipeline_fail(pipeline, st);
-    pipeline->failed_statement = statement;
-    pipeline->failed_entry = statement < 0 ? DB_NO_ENTRY : pipeline->n_collected;
+    if ((size_t)statement < pipeline->link->options.n_statements) {
+        pipeline->failed_statement = statement;
+        pipeline->failed_entry = pipeline->n_collected;
+    }
     memcpy(pipeline->sqlstate, sqlstate, strnlen(sqlstate, sizeof(pipeline->sqlstate) - 1));
     pipeline->sqlstate[sizeof(pipeline->sqlstate) - 1] = '\0';
     LOG(st == ST_INTERNAL ? LOG_ERROR
         : st == ST_RETRY  ? LOG_DEBUG
                           : LOG_WARNING,
         "statement failed", log_str("sqlstate", pipeline->sqlstate),
-        log_str("statement", statement < 0 ? "commit" : statement_name(pipeline, statement)),
+        log_str("statement", db_link_statement_name(pipeline->link, statement)),
         log_str("constraint", PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME)));
 }
 
@@ -192,8 +203,9 @@ static bool take(struct pipeline *pipeline, PGresult *result)
     if (kind == PGRES_PIPELINE_ABORTED) {
         pipeline_fail(pipeline, ST_UNAVAILABLE); /* if not already, it failed before this batch */
     } else {
-        is_usable = sqlstate != NULL && !sqlstate_ends_link(sqlstate);
-        if (sqlstate != NULL)
+        is_usable = sqlstate != NULL && !sqlstate_ends_link(sqlstate) && !is_stale_plan(result);
+        /* The last words of a backend prove nothing about a commit. */
+        if (sqlstate != NULL && (is_plain_error(result) || !is_commit(pipeline, entry)))
             note_error(pipeline, entry->statement, result);
     }
     PQclear(result);
@@ -245,10 +257,7 @@ bool pipeline_await_sync(struct pipeline *pipeline)
         if (db_link_next(pipeline->link, pipeline->until_us, &result) != ST_OK)
             return false;
         kind = result != NULL ? PQresultStatus(result) : PGRES_EMPTY_QUERY;
-        if (kind == PGRES_FATAL_ERROR && is_plain_error(result))
-            note_error(pipeline, -1, result);
-        else if (kind == PGRES_FATAL_ERROR || pipeline->link->is_dead)
-            is_usable = false; /* its last words prove nothing about the commit */
+        is_usable = kind != PGRES_FATAL_ERROR && !pipeline->link->is_dead;
         PQclear(result);
     }
     return is_usable;

@@ -3,7 +3,7 @@
  * Private to common/db.
  *
  * What     The server reads in order: an error about one of our statements proves that it never
- *          got to a Sync behind it. The first failure is kept; what follows is its consequence.
+ *          got to a COMMIT behind it. The first failure is kept; what follows is its consequence.
  * Owns     The results, until pipeline_clear(). Memory is reused from batch to batch.
  * Threads  The link's.
  */
@@ -13,7 +13,7 @@
 #include "common/db/db_link.h"
 
 struct pipeline_entry {
-    int statement;    /* in the registry; n_statements is our own rollback */
+    int statement;    /* in the registry, or behind it: db_link_statement() */
     size_t bytes_max; /* as of the batch when it was sent */
     PGresult *result;
     size_t dropped; /* bytes of a result that was not kept */
@@ -30,8 +30,8 @@ struct pipeline {
     size_t bytes_max;   /* statements sent from now on are spare beyond it; 0 = they are not */
 
     enum status failed;   /* ST_OK = it has not */
-    size_t failed_entry;  /* its place in entries; DB_NO_ENTRY = none in particular */
-    int failed_statement; /* -1 = none in particular */
+    size_t failed_entry; /* its place in entries; DB_NO_ENTRY = none in particular, or our own */
+    int failed_statement; /* -1 = likewise */
     char sqlstate[6];
 
     /* Copies of one statement's parameters, each with a NUL behind it. */
@@ -54,8 +54,7 @@ void pipeline_send(struct pipeline *pipeline, int statement, const db_param *par
 bool pipeline_read(struct pipeline *pipeline);
 /* Reads the results of everything sent so far. False: the link is of no further use. */
 bool pipeline_collect(struct pipeline *pipeline);
-/* Reads up to the end of the pipeline, after a Sync. False: as before. An error that comes here is
-   the commit's own, such as a deferred constraint. */
+/* Reads up to the answer to a Sync. False: as before. */
 bool pipeline_await_sync(struct pipeline *pipeline);
 
 #endif

@@ -22,7 +22,8 @@ Test(sqlstate, calls_a_server_that_cannot_serve_unavailable)
 
 Test(sqlstate, calls_everything_else_internal)
 {
-    static const char *const codes[] = {"42P01", "22P02", "23502", "23503", "40002", "XX000", ""};
+    static const char *const codes[] = {"42P01", "22P02", "23502", "23503",
+                                        "0A000", "40002", "XX000", ""};
 
     for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
         cr_assert_eq(sqlstate_status(codes[i]), ST_INTERNAL, "%s", codes[i]);

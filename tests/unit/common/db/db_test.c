@@ -29,7 +29,10 @@ enum {
     IDS,
     BINARY,
     FILL,
-    TYPED
+    TYPED,
+    SAVEPOINT,
+    SHAPE,
+    UNSUPPORTED,
 };
 
 static const struct db_statement statements[] = {
@@ -52,12 +55,18 @@ static const struct db_statement statements[] = {
     {"fill", "SELECT repeat('x', $1::int) AS text", "text"},
     {"typed", "SELECT $1::uuid AS id, NULL::uuid AS nil, -7::smallint AS n, to_timestamp(0) AS at",
      "id nil n at"},
+    {"savepoint", "SAVEPOINT here", NULL},
+    {"shape", "SELECT * FROM shape", "id"},
+    {"unsupported", "SELECT unsupported()", "unsupported"},
 };
 
 static const char schema[] =
     "CREATE TABLE item (id int PRIMARY KEY);"
     "CREATE TABLE deferred (id int UNIQUE DEFERRABLE INITIALLY DEFERRED);"
     "CREATE TABLE slow (id int);"
+    "CREATE TABLE shape (id int);"
+    "CREATE FUNCTION unsupported() RETURNS void LANGUAGE plpgsql AS"
+    " $$ BEGIN RAISE feature_not_supported; END $$;"
     "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
     " $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$;"
     "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON slow DEFERRABLE INITIALLY DEFERRED"
@@ -464,6 +473,50 @@ Test(db, reports_what_only_the_commit_finds)
     cr_assert_str_eq(db_last_sqlstate(db), "23505");
     cr_assert_eq(db_last_statement(db), -1);
     cr_assert_eq(postgres_integer(url, "SELECT count(*) FROM deferred"), 0);
+    assert_usable();
+}
+
+/* Proxies and forks of PostgreSQL do not make one of a pipeline by themselves. */
+Test(db, is_an_explicit_transaction)
+{
+    open_batch();
+    add_int(INSERT, 1);
+    db_add(db, SAVEPOINT, NULL, 0);
+    cr_assert_eq(db_commit(db), ST_OK);
+    cr_assert_eq(items(), 1);
+}
+
+Test(db, leaves_no_transaction_open_behind_it)
+{
+    open_batch();
+    add_int(INSERT, 1);
+    add_int(INSERT, 1);
+    cr_assert_eq(db_commit(db), ST_RETRY);
+    cr_assert_eq(postgres_integer(url, "SELECT count(*) FROM pg_stat_activity"
+                                       " WHERE application_name = 'db_test' AND state = 'idle'"
+                                       " AND datname = current_database()"),
+                 1);
+}
+
+Test(db, prepares_again_what_has_other_columns_now)
+{
+    postgres_do(url, "ALTER TABLE shape ALTER id TYPE bigint");
+    open_batch();
+    add_int(INSERT, 1);
+    db_add(db, SHAPE, NULL, 0);
+    cr_assert_eq(db_run(db), ST_UNAVAILABLE);
+    cr_assert_not(db_is_up(db));
+    cr_assert_eq(items(), 0);
+    assert_usable();
+}
+
+Test(db, keeps_the_link_when_the_server_does_not_support_something)
+{
+    open_batch();
+    db_add(db, UNSUPPORTED, NULL, 0);
+    cr_assert_eq(db_run(db), ST_INTERNAL);
+    cr_assert_str_eq(db_last_sqlstate(db), "0A000");
+    cr_assert(db_is_up(db));
     assert_usable();
 }
 
