@@ -202,7 +202,10 @@ bool bundle_next(struct str *rest, struct bundle_item *out)
     return true;
 }
 
-struct str bundle_expand(const struct bundle_item *item)
+/* What is sent as bundle.h says is never refused: one body, or several in fewer bytes. */
+_Static_assert(BUNDLE_COMPRESS_MAX / RATIO_MAX >= BUNDLE_BYTES_MAX, "as much as one body");
+
+struct str bundle_expand(const struct bundle_item *item, size_t max)
 {
     const struct str block = {item->body.p + LENGTH_BYTES, item->body.n - LENGTH_BYTES};
     const size_t n = length_at(item->body.p);
@@ -210,7 +213,7 @@ struct str bundle_expand(const struct bundle_item *item)
 
     must(item->is_compressed);
     /* What cannot be true is given no memory. */
-    if (n == 0 || n > BUNDLE_COMPRESS_MAX || n / RATIO_MAX > block.n)
+    if (n == 0 || n > max || n / RATIO_MAX > block.n)
         return STR_NONE;
     p = malloc(n);
     must(p != NULL);

@@ -36,7 +36,7 @@ enum {
     /* From here on compressing pays: a page of a search, 32 KB, becomes 3 KB in 8 us and is itself again in 2,
        where carrying it over two sockets and through the server costs 60. */
     BUNDLE_COMPRESS_MIN = 4 * 1024,
-    /* A larger body is not compressed, so no reader allots more for one. */
+    /* A larger body is not compressed, so no reader allots more for those of a bundle. */
     BUNDLE_COMPRESS_MAX = 16 * 1024 * 1024,
 };
 
@@ -76,8 +76,9 @@ void bundle_release(struct bundle_writer *writer);
 /* The item at the beginning of *rest, which goes on behind it. False: *rest is empty, or malformed
    from there on. */
 bool bundle_next(struct str *rest, struct bundle_item *out);
-/* The body of an item that is compressed, as it was: the caller's, to be freed. STR_NONE: it is malformed. */
-struct str bundle_expand(const struct bundle_item *item);
+/* The body of an item that is compressed, as it was: the caller's, to be freed. STR_NONE: it is malformed, or
+   longer than `max`: BUNDLE_COMPRESS_MAX, less what was expanded of the bundle before. */
+struct str bundle_expand(const struct bundle_item *item, size_t max);
 /* All of its items; returns how many, 0: it is malformed, or has none or too many. */
 size_t bundle_read(struct str bundle, struct bundle_item items[BUNDLE_ITEMS_MAX]);
 /* Zero-terminated; STR_NONE: the item has none of that name. */

@@ -260,10 +260,10 @@ static void deliver(struct bus *bus, size_t at, natsMsg *msg)
     struct bus_bundle_slot *slot = bus->bundle_slots[at];
     struct bus_message *messages[BUNDLE_ITEMS_MAX];
     const size_t n = bus_bundle_open(msg, true, messages);
-    size_t n_settled = 0;
+    size_t n_settled = 0, left = BUNDLE_COMPRESS_MAX;
 
     for (size_t i = 0; i < n; i++)
-        if (settle(slot, messages[i]->item.handle) && bus_message_expand(messages[i]))
+        if (settle(slot, messages[i]->item.handle) && bus_message_expand(messages[i], &left))
             messages[n_settled++] = messages[i];
         else
             bus_message_free(messages[i]); /* a second reply, or one that cannot be read */

@@ -187,8 +187,9 @@ size_t bus_queued(natsSubscription *nats);    /* how many messages wait there; N
 struct bus_message *message_of(natsMsg *msg); /* takes it; NULL gives NULL */
 /* Takes a bundle and makes messages of it, BUNDLE_ITEMS_MAX at most; 0: it is malformed, and freed. */
 size_t bus_bundle_open(natsMsg *msg, bool may_be_compressed, struct bus_message **out);
-/* The body of a message of a bundle is as it was before it was compressed. False: it cannot be. */
-bool bus_message_expand(struct bus_message *message);
+/* The body of a message of a bundle is as it was before it was compressed. False: it cannot be, or has more
+   than what is left for the bundle. */
+bool bus_message_expand(struct bus_message *message, size_t *left);
 void bus_bundle_release(struct bus_bundle *bundle); /* one less uses it */
 bool bus_wipes(void);                               /* see bus_wipe_what_is_freed() */
 void bus_discard(natsMsg *msg); /* frees it, on an owner's thread some time later */

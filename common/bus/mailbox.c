@@ -259,18 +259,19 @@ void bus_bundle_release(struct bus_bundle *bundle)
     free(bundle);
 }
 
-bool bus_message_expand(struct bus_message *message)
+bool bus_message_expand(struct bus_message *message, size_t *left)
 {
     struct str body;
 
     if (!message->item.is_compressed)
         return true;
-    body = bundle_expand(&message->item);
+    body = bundle_expand(&message->item, *left);
     if (body.p == NULL) {
         LOG(LOG_WARNING, "reply is malformed",
             log_str("subject", natsMsg_GetSubject(message->bundle->nats)));
         return false;
     }
+    *left -= body.n;
     message->expanded = (char *)body.p;
     message->item.body = body;
     message->item.is_compressed = false;

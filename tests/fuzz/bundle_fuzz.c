@@ -13,7 +13,7 @@ enum { HEADERS_MAX = 64 };
 
 static void expand(const struct bundle_item *item)
 {
-    struct str body = bundle_expand(item);
+    struct str body = bundle_expand(item, BUNDLE_COMPRESS_MAX);
 
     must(body.n <= BUNDLE_COMPRESS_MAX && (body.p == NULL) == (body.n == 0));
     free((char *)body.p);

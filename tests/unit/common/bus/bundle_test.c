@@ -165,7 +165,7 @@ Test(bundle, brings_a_compressed_body_as_it_was)
     cr_assert_eq(item.handle, 7);
     cr_assert_str_eq(bundle_header(&item, "Scope").p, "full");
     cr_assert(item.is_compressed);
-    expanded = bundle_expand(&item);
+    expanded = bundle_expand(&item, BUNDLE_COMPRESS_MAX);
     cr_assert(str_equal(expanded, body));
     free((char *)expanded.p);
     bundle_release(&writer);
@@ -207,7 +207,7 @@ Test(bundle, compresses_nothing_larger_than_a_reader_expands)
     bundle_add_compressed(&writer, 1, NULL, 0, (struct str){body.p, n});
     item = only_item(&writer);
     cr_assert(item.is_compressed);
-    struct str expanded = bundle_expand(&item);
+    struct str expanded = bundle_expand(&item, BUNDLE_COMPRESS_MAX);
     cr_assert_eq(expanded.n, n);
     free((char *)expanded.p);
     free((char *)body.p);
@@ -250,7 +250,7 @@ Test(bundle, expands_nothing_that_is_forged)
 
         memcpy(said, &length, sizeof(length));
         item = only_item(&writer);
-        cr_assert_null(bundle_expand(&item).p, "%u", lengths[i]);
+        cr_assert_null(bundle_expand(&item, BUNDLE_COMPRESS_MAX).p, "%u", lengths[i]);
     }
     writer.p[HEAD - 1] = 3; /* no room for the length that it had */
     memset(writer.p + HEAD - 3, 0, 2);

@@ -295,6 +295,33 @@ Test(bus_bundles, take_no_compressed_request)
     free_clients();
 }
 
+/* Else a message of 8 MB could make a gateway allot a gigabyte. */
+Test(bus_bundles, expand_no_more_of_a_message_than_one_reply_may_have)
+{
+    const struct str zeros = {calloc(1, BUNDLE_COMPRESS_MAX), BUNDLE_COMPRESS_MAX};
+    struct bundle_writer bundle = {.p = NULL};
+    struct bus_mailbox *mailbox = open_both();
+    struct bus_message *request = NULL;
+
+    for (uint64_t handle = 1; handle <= 3; handle++)
+        ask(handle, STR("a"));
+    cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL));
+    bundle_add_compressed(&bundle, 1, &outcome, 1, zeros);
+    bundle_add_compressed(&bundle, 2, &outcome, 1, (struct str){zeros.p, BUNDLE_COMPRESS_MIN});
+    bundle_add(&bundle, 3, &outcome, 1, STR("C"));
+    cr_assert_eq(bus_publish(clients[1], reply_to(request), NULL, NULL, 0, bundle_bytes(&bundle)),
+                 ST_OK);
+    cr_assert(EVENTUALLY(have_replied(2)));
+    cr_assert_eq(replies.handle[0], 1);
+    cr_assert(str_equal(bus_message_body(replies.message[0]), zeros));
+    cr_assert_eq(replies.handle[1], 3);
+    bus_message_free(request);
+    bundle_release(&bundle);
+    free_replies();
+    free_clients();
+    free((char *)zeros.p);
+}
+
 /* The one behind it is not harmed; it itself has no reply. */
 Test(bus_bundles, drop_a_reply_that_cannot_be_expanded)
 {
