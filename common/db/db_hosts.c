@@ -187,9 +187,19 @@ static bool rests(const struct db_hosts *hosts, int64_t now_us)
     return db_hosts_current(hosts)->rests_until_us > now_us;
 }
 
-void db_hosts_turn(struct db_hosts *hosts)
+static void step(struct db_hosts *hosts)
 {
     hosts->at = (hosts->at + 1) % hosts->n;
+}
+
+/* Where all others rest it is tried again itself. */
+void db_hosts_turn(struct db_hosts *hosts, int64_t now_us)
+{
+    const size_t served = hosts->at;
+
+    do
+        step(hosts);
+    while (hosts->at != served && rests(hosts, now_us));
 }
 
 /* Where all rest, the one that has rested longest: there is nothing to wait for. */
@@ -204,7 +214,7 @@ static void begin_round(struct db_hosts *hosts, int64_t now_us)
     for (size_t i = 0; i < hosts->n && rests(hosts, now_us); i++) {
         if (hosts->all[hosts->at].rests_until_us < hosts->all[first].rests_until_us)
             first = hosts->at;
-        db_hosts_turn(hosts);
+        step(hosts);
     }
     if (rests(hosts, now_us))
         hosts->at = first;
@@ -221,7 +231,7 @@ bool db_hosts_fail(struct db_hosts *hosts, bool was_silent, int64_t now_us)
             at->limit_us = LIMIT_ONLY_US;
     }
     do {
-        db_hosts_turn(hosts);
+        step(hosts);
         hosts->n_tried++;
     } while (hosts->n_tried < hosts->n && rests(hosts, now_us));
     if (hosts->n_tried < hosts->n)

@@ -66,8 +66,8 @@ const char *db_hosts_objection(struct db_hosts *hosts, const char *in_hot_standb
 bool db_hosts_fail(struct db_hosts *hosts, bool was_silent, int64_t now_us);
 /* It serves. */
 void db_hosts_succeed(struct db_hosts *hosts);
-/* It served, and kept silent: another one is tried first. */
-void db_hosts_turn(struct db_hosts *hosts);
+/* It served, and kept silent: another one that does not rest is tried first. */
+void db_hosts_turn(struct db_hosts *hosts, int64_t now_us);
 
 /* Why there is no connection, in words for the log and /readyz. */
 const char *db_hosts_trouble(const struct db_hosts *hosts);

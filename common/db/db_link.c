@@ -142,7 +142,7 @@ void db_link_drop(struct db_link *link, const char *why)
     if (link->phase == LINK_UP)
         LOG(LOG_WARNING, "database connection dropped; reconnecting", log_str("reason", why));
     if (link->phase == LINK_UP && !link->is_dead)
-        db_hosts_turn(&link->hosts);
+        db_hosts_turn(&link->hosts, clock_mono_us());
     close_conn(link);
 }
 

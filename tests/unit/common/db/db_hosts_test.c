@@ -116,6 +116,28 @@ Test(db_hosts, leaves_a_silent_one_out_for_four_fifths_of_the_time)
     expect_at(1);
 }
 
+/* Else each statement that took too long would cost as long as the silent one is waited for. */
+Test(db_hosts, does_not_turn_to_one_that_rests)
+{
+    open_hosts("host=a,b,c");
+    cr_assert_not(db_hosts_fail(&hosts, true, SECOND));
+    cr_assert_not(db_hosts_fail(&hosts, false, SECOND));
+    expect_at(2);
+    db_hosts_succeed(&hosts);
+    db_hosts_turn(&hosts, 5 * SECOND - 1);
+    expect_at(1);
+    cr_assert_not(db_hosts_fail(&hosts, true, 5 * SECOND - 1));
+    expect_at(2);
+    db_hosts_succeed(&hosts);
+    db_hosts_turn(&hosts, 5 * SECOND);
+    expect_at(0);
+    cr_assert_not(db_hosts_fail(&hosts, true, 6 * SECOND));
+    expect_at(2);
+    db_hosts_succeed(&hosts);
+    db_hosts_turn(&hosts, 6 * SECOND);
+    expect_at(2);
+}
+
 Test(db_hosts, waits_for_nobody_when_all_are_silent)
 {
     open_hosts("host=a,b");
