@@ -202,15 +202,13 @@ void db_hosts_turn(struct db_hosts *hosts, int64_t now_us)
     while (hosts->at != served && rests(hosts, now_us));
 }
 
-/* Where all rest, the one that has rested longest: there is nothing to wait for. */
-static void begin_round(struct db_hosts *hosts, int64_t now_us)
+/* Begins with one that does not rest; where all do, with the one that has rested longest: there is
+   nothing to wait for. */
+static void begin_pass(struct db_hosts *hosts, int64_t now_us)
 {
     size_t first = hosts->at;
 
     hosts->n_tried = 0;
-    hosts->settles_for_any = !hosts->settles_for_any;
-    hosts->lacks_role = hosts->has_met_other && !hosts->has_met_wanted;
-    hosts->has_met_other = hosts->has_met_wanted = false;
     for (size_t i = 0; i < hosts->n && rests(hosts, now_us); i++) {
         if (hosts->all[hosts->at].rests_until_us < hosts->all[first].rests_until_us)
             first = hosts->at;
@@ -220,9 +218,17 @@ static void begin_round(struct db_hosts *hosts, int64_t now_us)
         hosts->at = first;
 }
 
+static void end_round(struct db_hosts *hosts)
+{
+    hosts->settles_for_any = false;
+    hosts->lacks_role = hosts->has_met_other && !hosts->has_met_wanted;
+    hosts->has_met_other = hosts->has_met_wanted = false;
+}
+
 bool db_hosts_fail(struct db_hosts *hosts, bool was_silent, int64_t now_us)
 {
     struct db_host *at = &hosts->all[hosts->at];
+    bool is_over;
 
     if (hosts->n > 1) {
         at->rests_until_us = was_silent ? now_us + REST_FACTOR * at->limit_us : 0;
@@ -236,8 +242,13 @@ bool db_hosts_fail(struct db_hosts *hosts, bool was_silent, int64_t now_us)
     } while (hosts->n_tried < hosts->n && rests(hosts, now_us));
     if (hosts->n_tried < hosts->n)
         return false;
-    begin_round(hosts, now_us);
-    return true;
+    is_over = hosts->attrs != ATTRS_PREFER_STANDBY || hosts->settles_for_any;
+    if (is_over)
+        end_round(hosts);
+    else
+        hosts->settles_for_any = true;
+    begin_pass(hosts, now_us);
+    return is_over;
 }
 
 void db_hosts_succeed(struct db_hosts *hosts)

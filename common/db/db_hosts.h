@@ -4,8 +4,9 @@
  *
  * What     libpq tries several hosts by itself, but gives up on one that keeps silent only in its
  *          blocking calls: driven in steps, it never gets to the next. So an attempt is for one host.
- *          A round tries each once, from the one that served last, in the order of the URL. A host
- *          that kept silent is left out for a while, so that it takes a fifth of the time at most.
+ *          A round tries each once, from the one that served last, in the order of the URL; with
+ *          prefer-standby it does so again where no standby was to be had. A host that kept silent is
+ *          left out for a while, so that it takes a fifth of the time at most.
  *          target_session_attrs is read here, too: a server says at login whether it is a standby
  *          and whether its sessions are read-only. Where the URL does not say it, writes are wanted.
  * Owns     Copies of the names; no password.
@@ -43,8 +44,8 @@ struct db_hosts {
     const char *attrs_for_libpq; /* what it is to hold a server to; NULL: what the URL says */
     struct db_host all[DB_HOSTS_MAX];
     size_t n, at;
-    size_t n_tried;       /* of this round */
-    bool settles_for_any; /* prefer-standby: no standby was found in the last round */
+    size_t n_tried;       /* in this pass: a round has one, or two with prefer-standby */
+    bool settles_for_any; /* prefer-standby: the first pass found no standby */
     bool has_met_other;   /* in this round: a server of another role, */
     bool has_met_wanted;  /* and one that is wanted, but of no use for another reason */
     bool lacks_role;      /* in the last round: only the former */

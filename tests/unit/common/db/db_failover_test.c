@@ -243,6 +243,21 @@ Test(db_failover, the_log_has_the_reason_of_each_host)
     close(kept);
 }
 
+Test(db_failover, the_log_blames_no_primary_where_a_standby_is_only_preferred)
+{
+    const int kept = dup(STDERR_FILENO), log = memfd_create("log", 0);
+    char text[4096] = "";
+
+    db = db_to(url_of(primary.port, primary.port, "?target_session_attrs=prefer-standby"), true);
+    cr_assert_geq(dup2(log, STDERR_FILENO), 0);
+    expect_at(&primary);
+    cr_assert_geq(dup2(kept, STDERR_FILENO), 0);
+    cr_assert_gt(pread(log, text, sizeof(text) - 1, 0), 0);
+    cr_expect_null(strstr(text, "warning"), "%s", text);
+    close(log);
+    close(kept);
+}
+
 Test(db_failover, the_log_has_the_statement_that_the_primary_refused)
 {
     const int kept = dup(STDERR_FILENO), log = memfd_create("log", 0);

@@ -179,14 +179,18 @@ Test(db_hosts, wants_writes_where_nothing_is_said)
     cr_expect_str_eq(db_hosts_objection(&hosts, "off", "on"), "its sessions are read-only");
 }
 
-Test(db_hosts, settles_for_any_when_a_round_found_no_standby)
+Test(db_hosts, settles_for_any_in_a_round_that_found_no_standby)
 {
     open_hosts("host=a,b target_session_attrs=prefer-standby");
     for (int i = 0; i < 2; i++) {
         cr_assert_not_null(db_hosts_objection(&hosts, "off", "off"));
-        (void)db_hosts_fail(&hosts, false, 0);
+        cr_assert_not(db_hosts_fail(&hosts, false, 0), "there is nothing to complain of");
     }
+    expect_at(0);
     cr_assert_null(db_hosts_objection(&hosts, "off", "off"));
+    cr_assert_not(db_hosts_fail(&hosts, false, 0));
+    cr_assert(db_hosts_fail(&hosts, false, 0));
+    cr_assert_not_null(db_hosts_objection(&hosts, "off", "off"));
     db_hosts_succeed(&hosts);
     cr_assert_not_null(db_hosts_objection(&hosts, "off", "off"));
 }
