@@ -237,8 +237,7 @@ static const char *message_of(struct api_request *request)
         return request->message;
     if (request->outcome == OUTCOME_RATE_LIMITED && request->has_view && !request->view.is_of_key)
         return "Too many requests with all API keys of the organization; wait for the time given "
-               "in "
-               "the Retry-After header";
+               "in the Retry-After header";
     if (request->outcome != OUTCOME_IP_NOT_ALLOWED)
         return api_response_message(request->outcome);
     address_format(&request->http.client, client);
