@@ -1,10 +1,12 @@
 """What is tried again, when, and how often; over real connections, with a clock that does not wait."""
 
+import contextlib
 import logging
 import socket
 import time
 import unittest
 from email.utils import formatdate
+from unittest import mock
 
 from conversations_client import (
     ApiError,
@@ -104,6 +106,30 @@ class Retry(unittest.TestCase):
                     self.client(server, timeout=0.2, retries=0).ping()
                 self.assertLess(time.monotonic() - started, 15)
                 self.assertIsInstance(raised.exception.__cause__, TimeoutError)
+
+    def test_all_addresses_of_a_host_share_the_timeout(self):
+        # Nobody accepts, and a queue that is full lets nobody else in.
+        with socket.create_server(("127.0.0.1", 0), backlog=0) as full, contextlib.ExitStack() as waiting:
+            for _ in range(3):
+                other = waiting.enter_context(socket.socket())
+                other.setblocking(False)
+                other.connect_ex(full.getsockname())
+            addresses = socket.getaddrinfo(*full.getsockname(), type=socket.SOCK_STREAM) * 40
+            client = Client("http://many.example", KEY, policy=RetryPolicy(timeout=0.5, retries=0))
+            with mock.patch("socket.getaddrinfo", return_value=addresses):
+                started = time.monotonic()
+                with self.assertRaises(NetworkError):
+                    client.ping()
+                self.assertLess(time.monotonic() - started, 10)
+
+    def test_the_next_address_is_tried_when_one_refuses(self):
+        with ScriptedServer(PING) as server, socket.create_server(("127.0.0.1", 0)) as closed:
+            free, port = closed.getsockname()[1], server.server.server_address[1]
+            closed.close()
+            addresses = [one for where in (free, port)
+                         for one in socket.getaddrinfo("127.0.0.1", where, type=socket.SOCK_STREAM)]
+            with mock.patch("socket.getaddrinfo", return_value=addresses):
+                self.assertEqual(self.client(server).ping().attempts, 1)
 
     def test_a_budget_shorter_than_the_timeout_ends_the_attempt(self):
         with ScriptedServer(HANG) as server, self.assertRaises(NetworkError):
