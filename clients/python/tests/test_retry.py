@@ -150,6 +150,21 @@ class Retry(unittest.TestCase):
                     self.client(server).ping()
                 self.assertEqual(len(server.requests), 1)
 
+    def test_an_answer_is_never_the_cause_of_another_kind_of_error(self):
+        deep = b"[" * 100_000
+        for step, kind in (
+            (answer(200, deep), UnexpectedAnswerError), (answer(400, deep), ApiError),
+            (answer(400, {"type": "error.list", "request_id": "r", "errors": [None]}), ApiError),
+        ):
+            with ScriptedServer(step) as server, self.assertRaises(kind):
+                self.client(server).ping()
+
+    def test_a_rate_limit_that_makes_no_sense_is_left_out(self):
+        for text in ("9" * 5000, "-1", "1.5", "many", ""):
+            headers = {"X_RateLimit_Limit": text, "X_RateLimit_Remaining": "1", "X_RateLimit_Reset": "1"}
+            with self.subTest(text[:9]), ScriptedServer(answer(200, PING[2], **headers)) as server:
+                self.assertIsNone(self.client(server).ping().rate_limit)
+
     def test_the_same_is_sent_again(self):
         conflict = refusal(409, "external_id_conflict")
         with ScriptedServer(CUT, refusal(500), conflict) as server:

@@ -37,8 +37,9 @@ class Webhooks(unittest.TestCase):
         secret, timestamp, signature, body = self.secret, self.timestamp, self.signature, self.body
         self.refused(secret, timestamp, signature, body + b" ")
         self.refused(secret, f"{timestamp}0", signature, body)
+        self.refused(secret, f"{timestamp}\udc80", signature, body)
         self.refused(secret + "x", timestamp, signature, body)
-        for other in (signature[:-1], signature.upper(), signature[3:], "v1=", "é", signature + ",x"):
+        for other in (signature[:-1], signature.upper(), signature[3:], "v1=", "é", "\udc80", signature + ",x"):
             self.refused(secret, timestamp, other, body)
 
     def test_a_missing_header_is_refused(self):

@@ -1,6 +1,6 @@
 /** How an answer is read, and what it has beside its data. */
 import { type ApiError, errorClass, UnexpectedAnswerError } from './errors.js';
-import type { ErrorList } from './models.js';
+import type { ErrorDetail } from './models.js';
 import { retryAfterSeconds } from './retry.js';
 
 /**
@@ -47,10 +47,9 @@ export function toAnswer<T>({ status, headers, text }: RawAnswer, type: string, 
 
 /** The error that an answer describes; it has no code when a proxy made the answer. */
 export function toError({ status, headers, text }: RawAnswer, now: number): ApiError {
-  const body = parsed(text);
   return new (errorClass(status))(
     status,
-    hasType(body, 'error.list') ? (body as unknown as ErrorList).errors : [],
+    errorsOf(parsed(text)),
     headers.get('X-Service-Request-Id'),
     rateLimitOf(headers),
     retryAfterSeconds(headers.get('Retry-After'), now),
@@ -63,6 +62,12 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function errorsOf(body: unknown): ErrorDetail[] {
+  const errors: unknown = hasType(body, 'error.list') && 'errors' in body ? body.errors : [];
+  const isList = Array.isArray(errors) && errors.every((one) => typeof one === 'object' && one !== null);
+  return isList ? errors : [];
 }
 
 function hasType(value: unknown, type: string): value is { type: string } {

@@ -170,6 +170,15 @@ test('an answer of a proxy has no code', async () => {
   });
 });
 
+test('a list of errors that is none has no code', async () => {
+  for (const errors of [undefined, null, {}, [null], ['x']])
+    await scripted([answer(400, { type: 'error.list', errors })], async ({ url }) => {
+      const error = await failure(client(url).ping());
+      assert.ok(error instanceof ApiError, inspect(error));
+      assert.equal(error.code, undefined);
+    });
+});
+
 test('the same is sent again', async () => {
   await scripted([cut, refusal(500), refusal(409, 'external_id_conflict')], async ({ url, requests }) => {
     const create = client(url).createConversation({ external_id: 'order-1', from: { external_id: 'ü' } });

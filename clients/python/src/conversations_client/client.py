@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import ssl
 import time
 import urllib.parse
@@ -266,15 +267,16 @@ def _cursor_of(following: NextPage | None) -> str | None:
 def _parse(response: Response) -> Any:
     try:
         return json.loads(response.body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UnexpectedAnswerError(f"{response.status}: the body is no JSON") from error
 
 
 def _rate_limit_of(response: Response) -> RateLimit | None:
     names = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
-    texts = [response.headers.get(name) for name in names]
-    numbers = [int(text) for text in texts if text and text.isascii() and text.isdigit()]
-    return RateLimit(*numbers) if len(numbers) == 3 else None
+    texts = [response.headers.get(name, "") for name in names]
+    if not all(re.fullmatch("[0-9]{1,18}", text) for text in texts):
+        return None
+    return RateLimit(*map(int, texts))
 
 
 def _error_of(response: Response) -> ApiError:

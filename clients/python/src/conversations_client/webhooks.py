@@ -49,9 +49,9 @@ def verify(
         raise ValueError("secret must not be empty")
     if not timestamp or not signature:
         raise WebhookError("a header is missing: X-Service-Timestamp, X-Service-Signature")
-    signed = timestamp.encode() + b"." + body
+    signed = _bytes_of(timestamp) + b"." + body
     expected = "v1=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
-    if not hmac.compare_digest(expected.encode(), signature.encode()):
+    if not hmac.compare_digest(expected.encode(), _bytes_of(signature)):
         raise WebhookError("the signature does not match")
     if not (timestamp.isascii() and timestamp.isdigit()):
         raise WebhookError("the timestamp is not a number")
@@ -59,3 +59,8 @@ def verify(
         raise WebhookError("the timestamp is too far from now")
     event = json.loads(body)
     return Event(event["id"], event["type"], event["created_at"], event["data"])
+
+
+def _bytes_of(header: str) -> bytes:
+    """Some servers give bytes that are no UTF-8 as lone surrogates, which no codec takes by default."""
+    return header.encode("utf-8", "surrogatepass")
