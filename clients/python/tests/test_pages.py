@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from conversations_client import BadRequestError, Client
+from conversations_client import BadRequestError, Client, UnexpectedAnswerError
 from scripted import KEY, Clock, ScriptedServer, answer, refusal
 
 QUERY = {"field": "contact.external_id", "operator": "=", "value": "user-7"}
@@ -71,6 +71,18 @@ class Pages(unittest.TestCase):
             with self.assertRaises(BadRequestError):
                 self.listed(server, on_restart=told.append)
         self.assertEqual(len(told), 1)
+
+    def test_only_a_list_that_may_restart_remembers_all_of_it(self):
+        script = page("a", "b", following="1"), page("c", following="2"), page("a")
+        for options, ids in (({}, "abca"), ({"on_restart": print}, "abc")):
+            with ScriptedServer(*script) as server:
+                self.assertEqual("".join(self.listed(server, **options)), ids)
+
+    def test_a_cursor_that_leads_to_itself_is_an_error(self):
+        with ScriptedServer(page("a", following="1")) as server:
+            with self.assertRaises(UnexpectedAnswerError):
+                self.listed(server)
+            self.assertEqual(len(server.requests), 2)
 
     def test_another_refusal_is_no_restart(self):
         told = []

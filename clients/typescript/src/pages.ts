@@ -1,5 +1,5 @@
 /** Iterates over all pages of a list. */
-import { ApiError } from './errors.js';
+import { ApiError, UnexpectedAnswerError } from './errors.js';
 
 /** Called with the error that ended a list, before the list starts over. */
 export type OnRestart = (error: ApiError) => void;
@@ -11,17 +11,18 @@ export interface Page<T> {
 }
 
 /**
- * Yields every item once. Pages are not a snapshot, so the ids of all items are remembered.
+ * Yields every item once. A page that names itself as the next one throws an UnexpectedAnswerError.
  *
  * When a cursor is no longer valid, its error is thrown. With `onRestart`, that is called with the error
- * instead, and the list starts over, without the items that were yielded before. When that yields nothing
- * new before the next such error, the error is thrown.
+ * instead, and the list starts over, without the items that were yielded before: their ids are remembered,
+ * where otherwise those of the page before suffice. When that yields nothing new before the next such
+ * error, the error is thrown.
  */
 export async function* each<T extends { id: string }>(
   fetchPage: (cursor: string | undefined) => Promise<Page<T>>,
   onRestart: OnRestart | undefined,
 ): AsyncGenerator<T, void, undefined> {
-  const seen = new Set<string>();
+  let seen = new Set<string>();
   let cursor: string | undefined;
   let foundNew = true;
   do {
@@ -33,6 +34,7 @@ export async function* each<T extends { id: string }>(
       if (cursor === undefined || !onRestart || !foundNew) throw error;
       onRestart(error);
       foundNew = false;
+      cursor = undefined;
       page = await fetchPage(undefined);
     }
     for (const item of page.items) {
@@ -41,6 +43,9 @@ export async function* each<T extends { id: string }>(
       foundNew = true;
       yield item;
     }
+    if (page.next !== undefined && page.next === cursor)
+      throw new UnexpectedAnswerError('a page names itself as the next one');
+    if (!onRestart) seen = new Set(page.items.map(({ id }) => id));
     cursor = page.next;
   } while (cursor !== undefined);
 }

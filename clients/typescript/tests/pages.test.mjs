@@ -1,7 +1,7 @@
 // All pages of a list, over real connections.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BadRequestError } from 'conversations-client';
+import { BadRequestError, UnexpectedAnswerError } from 'conversations-client';
 import { answer, client, refusal, scripted } from './scripted.mjs';
 
 const page = (ids, next) =>
@@ -73,6 +73,20 @@ test('restarts that bring nothing new end', async () => {
     await assert.rejects(listed(url, {}, { onRestart }), BadRequestError);
   });
   assert.equal(told.length, 1);
+});
+
+test('only a list that may restart remembers all of it', async () => {
+  for (const [options, ids] of [[{}, 'abca'], [{ onRestart() {} }, 'abc']])
+    await scripted([page(['a', 'b'], '1'), page(['c'], '2'), page(['a'])], async ({ url }) => {
+      assert.equal((await listed(url, {}, options)).join(''), ids);
+    });
+});
+
+test('a cursor that leads to itself is an error', async () => {
+  await scripted([page(['a'], '1')], async ({ url, requests }) => {
+    await assert.rejects(listed(url), UnexpectedAnswerError);
+    assert.equal(requests.length, 2);
+  });
 });
 
 test('another refusal is no restart', async () => {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
-from .errors import ApiError
+from .errors import ApiError, UnexpectedAnswerError
 
 
 class _HasId(Protocol):
@@ -23,12 +23,13 @@ def each(
 ) -> Iterator[Item]:
     """Yields every item once.
 
-    ``fetch`` takes a cursor; it returns the items of that page and the cursor of the next one. Pages
-    are not a snapshot, so the ids of all items are remembered.
+    ``fetch`` takes a cursor; it returns the items of that page and the cursor of the next one. A page
+    that names itself as the next one raises an UnexpectedAnswerError.
 
     When a cursor is no longer valid, its error is raised. With ``on_restart``, that is called with
-    the error instead, and the list starts over, without the items that were yielded before. When
-    that yields nothing new before the next such error, the error is raised.
+    the error instead, and the list starts over, without the items that were yielded before: their ids
+    are remembered, where otherwise those of the page before suffice. When that yields nothing new before
+    the next such error, the error is raised.
     """
     seen: set[str] = set()
     cursor: str | None = None
@@ -50,4 +51,8 @@ def each(
                 yield item
         if following is None:
             return
+        if following == cursor:
+            raise UnexpectedAnswerError("a page names itself as the next one")
+        if on_restart is None:
+            seen = {item.id for item in items}
         cursor = following
