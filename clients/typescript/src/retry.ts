@@ -39,9 +39,15 @@ export interface Clock {
   jitter(): number;
 }
 
+/** A timer of Node that is to be longer fires at once. */
+export const TIMER_MAX_MS = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => performance.now(),
-  sleep: (ms, signal) => wait(ms, undefined, signal && { signal }),
+  async sleep(ms, signal) {
+    for (let left = ms; left > 0; left -= TIMER_MAX_MS)
+      await wait(Math.min(left, TIMER_MAX_MS), undefined, signal && { signal });
+  },
   jitter: Math.random,
 };
 
@@ -76,7 +82,10 @@ export async function withRetries<T>(
       if (!error.isTemporary || attempts > policy.retries) throw error;
       if (clock.now() + waitMs >= deadline) throw error;
       onRetry?.({ error, attempts, waitMs });
-      await clock.sleep(waitMs, signal);
+      await clock.sleep(waitMs, signal).catch((stopped: unknown) => {
+        signal?.throwIfAborted();
+        throw stopped;
+      });
     }
   }
 }

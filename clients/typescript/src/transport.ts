@@ -1,6 +1,7 @@
 /** Sends one request by `fetch`, which reuses its connections. */
 import type { RawAnswer } from './answer.js';
 import { CertificateError, NetworkError, UnexpectedAnswerError } from './errors.js';
+import { TIMER_MAX_MS } from './retry.js';
 import { VERSION } from './version.js';
 
 const ANSWER_MAX = 64 * 1024 * 1024;
@@ -31,7 +32,7 @@ export class Transport {
     timeoutMs: number,
     signal: AbortSignal | undefined,
   ): Promise<RawAnswer> {
-    const timeout = AbortSignal.timeout(Math.ceil(timeoutMs));
+    const timeout = AbortSignal.timeout(Math.ceil(Math.min(timeoutMs, TIMER_MAX_MS)));
     try {
       const response = await this.#fetch(this.#baseUrl + path, {
         method,

@@ -119,12 +119,22 @@ test('a signal ends the call with its reason', async () => {
   });
 });
 
-test('a signal ends a wait', async () => {
-  await scripted([refusal(503)], async ({ url }) => {
-    const stop = new AbortController();
-    const patient = new Client(url, KEY, { onRetry: () => stop.abort(), policy: { backoffMs: 1e6, backoffMaxMs: 1e6 } });
-    const error = await failure(patient.ping({ signal: stop.signal, budgetMs: 1e9 }));
-    assert.equal(error.name, 'AbortError');
+test('a signal ends a wait with its reason, however long that would be', async () => {
+  for (const backoffMs of [1e6, 1e11])
+    await scripted([refusal(503), ping], async ({ url }) => {
+      const stop = new AbortController();
+      const onRetry = () => setTimeout(() => stop.abort(new RangeError('enough')), 20);
+      const patient = new Client(url, KEY, { onRetry, policy: { backoffMs, backoffMaxMs: backoffMs } });
+      const error = await failure(patient.ping({ signal: stop.signal, budgetMs: 1e12 }));
+      assert.equal(error.message, 'enough');
+    });
+});
+
+test('a timeout may be longer than a timer', async () => {
+  await scripted([hang], async ({ url }) => {
+    const signal = AbortSignal.timeout(100);
+    const policy = { timeoutMs: 1e12, budgetMs: Infinity };
+    assert.equal(await failure(client(url, clockOf(), { policy }).ping({ signal })), signal.reason);
   });
 });
 
