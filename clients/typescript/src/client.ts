@@ -142,7 +142,7 @@ export class Client {
     body: object | undefined,
     { budgetMs, signal }: CallOptions = {},
   ): Promise<Answer<T>> {
-    const text = body && JSON.stringify(body);
+    const text = body && JSON.stringify(body, finite);
     const attempt = async (timeoutMs: number) => {
       const answer = await this.#transport.send(method, path, text, timeoutMs, signal);
       if (answer.status < 200 || answer.status > 299) throw toError(answer, Date.now());
@@ -156,6 +156,12 @@ export class Client {
     });
     return toAnswer<T>(value, type, attempts);
   }
+}
+
+/** JSON.stringify() makes null of NaN, and null removes an attribute. */
+function finite(name: string, value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`${name} is ${value}`);
+  return value;
 }
 
 function pathOf(id: string): string {

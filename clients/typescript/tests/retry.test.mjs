@@ -138,6 +138,14 @@ test('a timeout may be longer than a timer', async () => {
   });
 });
 
+test('a number that JSON does not have is refused, and removes no attribute', async () => {
+  await scripted([ping], async ({ url, requests }) => {
+    for (const seats of [NaN, Infinity, -Infinity])
+      assert.ok((await failure(client(url).updateConversation('c-1', { seats }))) instanceof TypeError);
+    assert.equal(requests.length, 0);
+  });
+});
+
 test('nobody listens', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => server.on('listening', resolve));
