@@ -62,6 +62,14 @@ static size_t skip_number(struct str text, size_t at, bool *fits)
     return at;
 }
 
+/* A NUL is no part of JSON, and jansson passes over one that stands behind a number or a word. */
+static bool is_free_of_nul(struct str text, char *error)
+{
+    const char *nul = text.n > 0 ? memchr(text.p, '\0', text.n) : NULL;
+
+    return nul == NULL || explain(text, (size_t)(nul - text.p), "syntax error", error);
+}
+
 /* The bounds that jansson does not keep. Runs before it, on bytes that may be anything: as far as
    they are JSON the scan is in step with it, and behind that jansson refuses anyway. */
 static bool within_bounds(struct str text, char *error)
@@ -163,7 +171,7 @@ bool json_read(struct str text, json_t **out, char *error)
 
     if (text.p == NULL)
         text = STR("");
-    if (!within_bounds(text, error))
+    if (!is_free_of_nul(text, error) || !within_bounds(text, error))
         return false;
     value = parse(text, &parse_error);
     if (value == NULL && json_error_code(&parse_error) == json_error_numeric_overflow)

@@ -68,10 +68,21 @@ Test(json, refuses_nothing_at_all)
     assert_refused(STR(" \n"), "unexpected end of text");
 }
 
+Test(json, refuses_nul_wherever_it_stands)
+{
+    assert_refused(STR("\0{}"), "line 1, column 1: syntax error");
+    assert_refused(STR("[1\0]"), "line 1, column 3: syntax error");
+    assert_refused(STR("[1.5e3\0]"), "syntax error");
+    assert_refused(STR("[true\0]"), "syntax error");
+    assert_refused(STR("{\"a\":null\0}"), "syntax error");
+    assert_refused(STR("[\"\0\"]"), "syntax error");
+    assert_refused(STR("[1\0"), "syntax error");
+    assert_refused(STR("{}\0"), "syntax error");
+}
+
 Test(json, refuses_anything_behind_the_value)
 {
     assert_refused(STR("{} {}"), "unexpected text after the value");
-    assert_refused(STR("{}\0"), "");
     assert_refused(STR("1 x"), "unexpected text after the value");
 }
 
