@@ -10,6 +10,13 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 
+/* -- characters ------------------------------------------------------------------------------ */
+
+static bool is_token_char(char c)
+{
+    return ascii_is_alphanumeric(c) || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
+}
+
 /* -- the chunked transfer coding --------------------------------------------------------------- */
 
 #define SIZE_DIGITS_MAX 8
@@ -23,6 +30,7 @@ enum state {
     AFTER_DATA, /* the CR behind a chunk */
     AFTER_DATA_CR,
     AT_TRAILER, /* at the start of a line */
+    IN_TRAILER_NAME,
     IN_TRAILER,
     AFTER_TRAILER, /* the LF behind a line of the trailer */
     AT_END         /* the LF behind the empty line */
@@ -105,7 +113,11 @@ static int step(struct phr_chunked_decoder *decoder, char c, size_t max)
     case AT_TRAILER:
         if (c == '\r')
             return AT_END;
-        return is_text(c) && c != ' ' && c != '\t' ? IN_TRAILER : CHUNKED_MALFORMED;
+        return is_token_char(c) ? IN_TRAILER_NAME : CHUNKED_MALFORMED;
+    case IN_TRAILER_NAME:
+        if (c == ':')
+            return IN_TRAILER;
+        return is_token_char(c) ? IN_TRAILER_NAME : CHUNKED_MALFORMED;
     case IN_TRAILER:
         if (c == '\r')
             return AFTER_TRAILER;
@@ -203,11 +215,6 @@ static void find_next_parser(void)
 
 /* -- checks ------------------------------------------------------------------------------------ */
 
-static bool is_token_char(char c)
-{
-    return ascii_is_alphanumeric(c) || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
-}
-
 static bool is_method(struct str method)
 {
     for (size_t i = 0; i < method.n; i++)
@@ -225,15 +232,51 @@ static bool is_path(struct str target)
     return target.n > 0 && target.p[0] == '/';
 }
 
-/* Name, address or bracketed address, with or without a port: by its characters. */
+/* What stands in a name; a comma could be in one, but then it is rather a list of two. */
+static bool is_name_char(char c)
+{
+    return ascii_is_alphanumeric(c) || (c != '\0' && strchr("-._~!$&'()*+;=", c) != NULL);
+}
+
+/* The name or the address of version 4 at the front of `host`, without the rest. */
+static size_t name_length(struct str host)
+{
+    size_t i = 0;
+
+    while (i < host.n) {
+        if (host.p[i] == '%' && host.n - i > 2 && hex_value(host.p[i + 1]) >= 0 &&
+            hex_value(host.p[i + 2]) >= 0)
+            i += 3;
+        else if (is_name_char(host.p[i]))
+            i++;
+        else
+            break;
+    }
+    return i;
+}
+
+/* An address in brackets at the front of `host`, by its characters; 0: there is none. */
+static size_t literal_length(struct str host)
+{
+    bool has_colon = false;
+    size_t i = 1;
+
+    for (; i < host.n && (hex_value(host.p[i]) >= 0 || host.p[i] == '.' || host.p[i] == ':'); i++)
+        has_colon |= host.p[i] == ':';
+    return has_colon && i < host.n && host.p[i] == ']' ? i + 1 : 0;
+}
+
+/* Name, address or bracketed address, with or without a port (RFC 9110, 7.2). */
 static bool is_host(struct str host)
 {
-    for (size_t i = 0; i < host.n; i++) {
-        char c = host.p[i];
-        if (c <= ' ' || c >= 0x7f || strchr("/?#@\\\"<>^`{|},", c) != NULL)
+    const size_t n = host.n > 0 && host.p[0] == '[' ? literal_length(host) : name_length(host);
+
+    if (n == 0)
+        return false;
+    for (size_t i = n + 1; i < host.n; i++)
+        if (!ascii_is_digit(host.p[i]))
             return false;
-    }
-    return host.n > 0;
+    return n == host.n || host.p[n] == ':';
 }
 
 static bool has_bare_line_feed(const char *p, size_t n)

@@ -12,7 +12,7 @@
  *          start of the next request is unknown.
  *          Its decoder of the chunked transfer coding (RFC 9112, 7.1) is strict: sizes of one to
  *          eight hexadecimal digits and nothing around them, lines that end in CR LF, extensions of
- *          at most 100 bytes a chunk and trailers, both of no consequence.
+ *          at most 100 bytes a chunk and trailers of header fields, both of no consequence.
  * Owns     Nothing. The state of a chunked body is kept in libh2o's own struct, zeroed at its
  *          start.
  * Threads  Any; what framing_take() reports belongs to the calling thread. One thread at a time for

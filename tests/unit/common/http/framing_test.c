@@ -136,6 +136,16 @@ Test(framing, wants_exactly_one_host)
         {GET "Host: \r\n\r\n", FRAMING_HOST},
         {GET "Host: a/b\r\n\r\n", FRAMING_HOST},
         {GET "Host: a@b\r\n\r\n", FRAMING_HOST},
+        {GET "Host: a:b\r\n\r\n", FRAMING_HOST},
+        {GET "Host: a:1:2\r\n\r\n", FRAMING_HOST},
+        {GET "Host: :1\r\n\r\n", FRAMING_HOST},
+        {GET "Host: a%4\r\n\r\n", FRAMING_HOST},
+        {GET "Host: ::1\r\n\r\n", FRAMING_HOST},
+        {GET "Host: [::1\r\n\r\n", FRAMING_HOST},
+        {GET "Host: [::1]a\r\n\r\n", FRAMING_HOST},
+        {GET "Host: [a]\r\n\r\n", FRAMING_HOST},
+        {GET "Host: a%41.b:\r\n\r\n", FRAMING_SOUND},
+        {GET "Host: [::ffff:192.0.2.1]:1\r\n\r\n", FRAMING_SOUND},
         {"GET / HTTP/1.0\r\n" HOST HOST "\r\n", FRAMING_HOST},
     };
     EXPECT_ALL(samples);
@@ -300,6 +310,9 @@ Test(chunked, refuses_what_is_not_exactly_the_grammar)
         "3;\001\r\nabc\r\n",
         "3\r\nabc\r\n0\r\nA\n\r\n",
         "3\r\nabc\r\n0\r\n A: b\r\n\r\n",
+        "3\r\nabc\r\n0\r\nA\r\n\r\n",
+        "3\r\nabc\r\n0\r\n: b\r\n\r\n",
+        "3\r\nabc\r\n0\r\nA : b\r\n\r\n",
         "0\r\n\rx",
     };
 
