@@ -6,7 +6,17 @@
 
 #include "common/base/log.h"
 
+/* gcc says that it is AddressSanitizer's by a macro, clang by a feature. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define IS_POISONED 1
+#endif
+#endif
 #ifdef __SANITIZE_ADDRESS__
+#define IS_POISONED 1
+#endif
+
+#ifdef IS_POISONED
 /* Bytes that were not given out count as out of bounds, so overruns inside a chunk are seen too. */
 #include <sanitizer/asan_interface.h>
 #else
