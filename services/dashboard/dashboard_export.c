@@ -46,7 +46,7 @@ void csv_end_row(struct buf *out)
 #define EXPORTS_OF_ORGANIZATION 2 /* so that none takes all the places */
 /* sent at once, within the time that an answer may take */
 #define SLICE_MAX  (64 * 1024)
-#define MEMORY_MAX (32 * 1024 * 1024) /* several times what the bus lets through */
+#define MEMORY_MAX (4 * EXPORT_TEXT_MAX) /* a text that grows leaves what it had behind */
 
 struct dashboard_export {
     h2o_generator_t generator; /* first: what h2o calls us by */
@@ -59,7 +59,28 @@ struct dashboard_export {
     bool has_begun;
 };
 
-/* -- lines ----------------------------------------------------------------------------------- */
+/* -- the parts of an export ------------------------------------------------------------------ */
+
+bool export_part_is_sound(const json_t *part)
+{
+    const json_t *entries = json_object_get(part, "entries"),
+                 *position = json_object_get(part, "position");
+
+    if (!json_is_array(entries) || (position != NULL && !json_is_object(position)))
+        return false;
+    for (size_t i = 0; i < json_array_size(entries); i++)
+        if (!json_is_object(json_array_get(entries, i)))
+            return false;
+    return true;
+}
+
+/* Every cell takes at most twice the bytes of its text, and some around it. */
+static bool has_room(const struct buf *out, struct str text)
+{
+    enum { AROUND = 64 };
+
+    return out->n <= EXPORT_TEXT_MAX - AROUND && text.n <= (EXPORT_TEXT_MAX - AROUND - out->n) / 2;
+}
 
 static const char *const columns[] = {
     "created_at",    "id",         "operation",       "http_status", "outcome",
@@ -67,13 +88,15 @@ static const char *const columns[] = {
 #define N_COLUMNS ARRAY_SIZE(columns)
 
 /* The first column is a time, in seconds in the entry. */
-static void add_cell(struct buf *out, size_t column, const json_t *value)
+static bool add_cell(struct buf *out, size_t column, const json_t *value)
 {
     char text[32] = "";
 
+    if (!has_room(out, json_text(value)))
+        return false;
     if (!json_is_integer(value)) {
         csv_add_cell(out, json_text(value));
-        return;
+        return true;
     }
     if (column == 0) {
         time_t at = (time_t)json_integer_value(value);
@@ -85,13 +108,16 @@ static void add_cell(struct buf *out, size_t column, const json_t *value)
         snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     }
     csv_add_cell(out, str_of(text));
+    return true;
 }
 
-static void add_row(struct buf *out, const json_t *entry)
+static bool add_row(struct buf *out, const json_t *entry)
 {
     for (size_t i = 0; i < N_COLUMNS; i++)
-        add_cell(out, i, json_object_get(entry, columns[i]));
+        if (!add_cell(out, i, json_object_get(entry, columns[i])))
+            return false;
     csv_end_row(out);
+    return true;
 }
 
 static void add_titles(struct buf *out)
@@ -101,14 +127,38 @@ static void add_titles(struct buf *out)
     csv_end_row(out);
 }
 
-static void add_line(struct buf *out, const json_t *entry)
+static bool add_line(struct buf *out, const json_t *entry)
 {
     char *line = json_dumps(entry, JSON_COMPACT);
+    bool has_added;
 
     must(line != NULL);
-    buf_add(out, str_of(line));
-    buf_char(out, '\n');
+    has_added = has_room(out, str_of(line));
+    if (has_added) {
+        buf_add(out, str_of(line));
+        buf_char(out, '\n');
+    }
     free(line);
+    return has_added;
+}
+
+static bool add_each(struct buf *out, const json_t *entries,
+                     bool (*add)(struct buf *out, const json_t *entry))
+{
+    for (size_t i = 0; i < json_array_size(entries); i++)
+        if (!add(out, json_array_get(entries, i)))
+            return false;
+    return true;
+}
+
+bool export_add_rows(struct buf *out, const json_t *entries)
+{
+    return add_each(out, entries, add_row);
+}
+
+bool export_add_lines(struct buf *out, const json_t *entries)
+{
+    return add_each(out, entries, add_line);
 }
 
 static bool is_csv(const struct dashboard_export *export)
@@ -116,19 +166,30 @@ static bool is_csv(const struct dashboard_export *export)
     return export->request->match.action->kind == ACTION_EXPORT_CSV;
 }
 
-static void write_lines(struct dashboard_export *export, const json_t *entries)
+static bool write_part(struct dashboard_export *export, const json_t *entries)
 {
     arena_clear(&export->arena);
     buf_init(&export->text, &export->arena, SLICE_MAX);
     export->sent = 0;
     if (!export->has_begun && is_csv(export))
         add_titles(&export->text);
-    for (size_t i = 0; i < json_array_size(entries); i++) {
-        if (is_csv(export))
-            add_row(&export->text, json_array_get(entries, i));
-        else
-            add_line(&export->text, json_array_get(entries, i));
-    }
+    return is_csv(export) ? export_add_rows(&export->text, entries)
+                          : export_add_lines(&export->text, entries);
+}
+
+/* What audit answered becomes text and the body of the next step. */
+static bool read_part(struct dashboard_export *export, struct str body)
+{
+    json_t *part;
+    bool is_sound;
+
+    if (!json_read(body, &part, NULL))
+        return false;
+    is_sound = export_part_is_sound(part) && write_part(export, json_object_get(part, "entries"));
+    json_free(export->body);
+    export->body = is_sound ? json_incref(json_object_get(part, "position")) : NULL;
+    json_free(part);
+    return is_sound;
 }
 
 /* -- the stream ------------------------------------------------------------------------------ */
@@ -198,18 +259,13 @@ static void on_step(void *owner, enum call_end end, struct bus_message *message)
     struct dashboard_export *export = request->export;
     struct str body;
     enum outcome outcome = backend_outcome(request, end, message, &body);
-    json_t *answer = NULL;
 
-    if (outcome == OUTCOME_OK && !json_read(body, &answer, NULL))
+    if (outcome == OUTCOME_OK && !read_part(export, body))
         outcome = OUTCOME_SERVER_ERROR;
     if (outcome != OUTCOME_OK) {
         fail(export, outcome, outcome == OUTCOME_SERVER_ERROR ? STR_NONE : body);
         return;
     }
-    json_free(export->body);
-    export->body = json_incref(json_object_get(answer, "position"));
-    write_lines(export, json_object_get(answer, "entries"));
-    json_free(answer);
     if (!export->has_begun)
         begin_stream(export);
     send_slice(export);

@@ -11,6 +11,7 @@
 #define SERVICES_DASHBOARD_DASHBOARD_EXPORT_H
 
 #include "common/base/buf.h"
+#include "common/json/json.h"
 
 struct dashboard_export;
 struct dashboard_request;
@@ -21,6 +22,19 @@ struct dashboard_request;
    tab or a line end, whatever blanks stand before) gets an apostrophe in front. */
 void csv_add_cell(struct buf *out, struct str text); /* STR_NONE is an empty one */
 void csv_end_row(struct buf *out);
+
+/* -- the parts of an export ------------------------------------------------------------------ */
+
+/* A part as text; one of ours has a tenth of it. */
+#define EXPORT_TEXT_MAX ((size_t)4 * 1024 * 1024)
+
+/* Whether it is what audit.export answers: `entries`, an array of objects, and `position`, an object,
+   unless it is the last part. */
+bool export_part_is_sound(const json_t *part);
+/* Entries as rows for spreadsheets, and as one JSON object a line. False: `out` would have more than
+   EXPORT_TEXT_MAX bytes. */
+MUST_CHECK bool export_add_rows(struct buf *out, const json_t *entries);
+MUST_CHECK bool export_add_lines(struct buf *out, const json_t *entries);
 
 /* -- exports --------------------------------------------------------------------------------- */
 
