@@ -225,8 +225,13 @@ static json_int_t sum_of(const json_t *endpoints, const char *figure)
 {
     json_int_t sum = 0;
 
-    for (size_t i = 0; i < json_array_size(endpoints); i++)
-        sum += json_integer_value(json_object_get(json_array_get(endpoints, i), figure));
+    /* Whoever may reply can name any figure. */
+    for (size_t i = 0; i < json_array_size(endpoints); i++) {
+        const json_t *one = json_object_get(json_array_get(endpoints, i), figure);
+
+        if (__builtin_add_overflow(sum, json_integer_value(one), &sum))
+            return 0;
+    }
     return sum;
 }
 
@@ -277,14 +282,14 @@ static bool is_ours(const json_t *stats)
 
 /* Other systems on the bus may be asked, too: foreign replies are left out, and so is the server's
    "no responders". */
-static void hear(void *closure, struct str body)
+void services_hear(json_t *list, struct str reply)
 {
-    json_t *list = closure, *stats, *line;
+    json_t *stats, *line;
     char error[160];
     size_t at = 0;
     int failed;
 
-    if (!json_read(body, &stats, error))
+    if (!json_read(reply, &stats, error))
         return;
     line = is_ours(stats) ? line_of(stats) : NULL;
     json_free(stats);
@@ -294,6 +299,11 @@ static void hear(void *closure, struct str body)
         at++;
     failed = json_array_insert_new(list, at, line);
     must(!failed);
+}
+
+static void hear(void *closure, struct str body)
+{
+    services_hear(closure, body);
 }
 
 enum status list_services(const struct bus_client_request *request, struct arena *arena,

@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "common/base/str.h"
 #include "common/bus/bus.h"
+#include "common/json/json.h"
 
 struct bus_client_request {
     const char *nats_url;
@@ -56,6 +57,10 @@ MUST_CHECK enum status bus_client_classify(struct str outcome, struct str body, 
 
 /* Which processes of the services are alive, by NATS's service discovery. */
 #define LIST_SERVICES_SUBJECT "$SRV.STATS"
+
+/* Puts what a reply says of a service of ours into the list, in its place; anything else is left out.
+   Figures that are too large together count as 0. */
+void services_hear(json_t *list, struct str reply);
 
 /* An array of our services, {name, instance, id, version, started, requests, errors}, by name and
    instance. */

@@ -16,7 +16,7 @@
 #include "services/convctl/paginate.h"
 
 enum { EXIT_REFUSED = 1, EXIT_USAGE = 2 };
-#define MEMORY_MAX (16 * 1024 * 1024)
+#define MEMORY_MAX (64 * 1024 * 1024) /* several times what one reply can hold */
 #define LINE_LIMIT 8192
 
 struct convctl_config {

@@ -56,3 +56,37 @@ Test(bus_client, does_not_take_nonsense_for_an_answer)
     cr_assert_eq(classify("ok", "{"), ST_REFUSED);
     cr_assert_str_eq(failure.message, "the service's reply is not JSON");
 }
+
+/* -- the list of services ---------------------------------------------------------------------- */
+
+static const char *name_at(const json_t *list, size_t i)
+{
+    return json_string_value(json_object_get(json_array_get(list, i), "name"));
+}
+
+Test(services, stand_in_order_and_are_ours)
+{
+    json_t *list = json_array();
+
+    services_hear(list, STR("{\"name\":\"search\",\"id\":\"b\"}"));
+    services_hear(list, STR("{\"name\":\"audit\",\"id\":\"a\"}"));
+    services_hear(list, STR("{\"name\":\"somebody\",\"id\":\"a\"}"));
+    services_hear(list, STR("[1]"));
+    services_hear(list, STR(""));
+    cr_assert_eq(json_array_size(list), 2);
+    cr_assert_str_eq(name_at(list, 0), "audit");
+    cr_assert_str_eq(name_at(list, 1), "search");
+    json_decref(list);
+}
+
+Test(services, figures_that_cannot_be_added_count_as_none)
+{
+    json_t *list = json_array();
+
+    services_hear(list,
+                  STR("{\"name\":\"audit\",\"endpoints\":[{\"num_requests\":9223372036854775807,"
+                      "\"num_errors\":1},{\"num_requests\":1,\"num_errors\":2}]}"));
+    cr_assert_eq(json_integer_value(json_object_get(json_array_get(list, 0), "requests")), 0);
+    cr_assert_eq(json_integer_value(json_object_get(json_array_get(list, 0), "errors")), 3);
+    json_decref(list);
+}
