@@ -97,24 +97,36 @@ struct quota_view quota_view(const struct quota *quota)
 
 /* -- leases ---------------------------------------------------------------------------------- */
 
-static enum status read_reply(struct key *key, struct bus_message *message)
+bool quota_grant_read(struct str json, uint32_t *granted, struct quota_limits *left)
+{
+    struct quota_limits of_reply;
+    uint32_t count;
+    json_t *object;
+    bool good;
+
+    if (!json_read(json, &object, NULL))
+        return false;
+    good = count_read(object, "granted", &count) && count_read(object, "key_left", &of_reply.key) &&
+           count_read(object, "organization_left", &of_reply.organization);
+    json_free(object);
+    if (!good)
+        return false;
+    *granted = count;
+    *left = of_reply;
+    return true;
+}
+
+static bool read_reply(struct key *key, struct bus_message *message)
 {
     struct quota_limits left;
     enum outcome outcome;
     uint32_t granted;
-    json_t *object;
-    bool good;
 
     if (!outcome_of(bus_message_header(message, HEADER_OUTCOME), &outcome) ||
-        outcome != OUTCOME_OK || !json_read(bus_message_body(message), &object, NULL))
-        return ST_UNAVAILABLE;
-    good = count_read(object, "granted", &granted) && count_read(object, "key_left", &left.key) &&
-           count_read(object, "organization_left", &left.organization);
-    json_free(object);
-    if (!good)
-        return ST_INTERNAL;
+        outcome != OUTCOME_OK || !quota_grant_read(bus_message_body(message), &granted, &left))
+        return false;
     quota_grant(&key->quota, key->lease_window, granted, left);
-    return ST_OK;
+    return true;
 }
 
 static void fail(struct key *key)
@@ -131,7 +143,7 @@ static void on_end(void *owner, enum call_end end, struct bus_message *message)
 
     key->leasing = false;
     key->n_short_of = 0;
-    if (end != CALL_REPLIED || read_reply(key, message) != ST_OK)
+    if (end != CALL_REPLIED || !read_reply(key, message))
         fail(key);
     bus_message_free(message);
     wait_list_resume(&key->short_of);

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "common/base/status.h"
+#include "common/base/str.h"
 
 struct gateway;
 struct key;
@@ -61,6 +62,9 @@ struct quota_view {
 struct quota_view quota_view(const struct quota *quota);
 
 /* -- leases: asked of access ----------------------------------------------------------------- */
+
+/* A reply to v1.access.quota. False: not what the contract promises; both are untouched. */
+MUST_CHECK bool quota_grant_read(struct str json, uint32_t *granted, struct quota_limits *left);
 
 void quota_lease_ahead(struct gateway *gateway, struct key *key);
 /* False: it cannot be asked now; the key's quota has what can be counted here. */
