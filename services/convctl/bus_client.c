@@ -225,7 +225,7 @@ static json_int_t sum_of(const json_t *endpoints, const char *figure)
 {
     json_int_t sum = 0;
 
-    /* Whoever may reply can name any figure. */
+    /* A foreign process can name any figure. */
     for (size_t i = 0; i < json_array_size(endpoints); i++) {
         const json_t *one = json_object_get(json_array_get(endpoints, i), figure);
 
