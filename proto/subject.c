@@ -64,7 +64,7 @@ bool bus_user_asks(enum bus_user user)
 }
 
 const char *const bus_discovery_verbs[BUS_DISCOVERY_VERBS] = {"$SRV.PING", "$SRV.INFO",
-                                                              "$SRV.STATS"};
+                                                              BUS_STATS_SUBJECT};
 
 bool bus_user_discovers(enum bus_user user)
 {
@@ -74,6 +74,11 @@ bool bus_user_discovers(enum bus_user user)
 bool bus_user_checks_clock(enum bus_user user)
 {
     return user == BUS_USER_GATEWAY || user == BUS_USER_DASHBOARD;
+}
+
+bool bus_user_reads_stats(enum bus_user user)
+{
+    return user == BUS_USER_DASHBOARD;
 }
 
 bool bus_user_answers(enum bus_user user)

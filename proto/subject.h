@@ -51,6 +51,10 @@ bool bus_user_checks_clock(enum bus_user user);
 #define BUS_CLOCK_SUBJECT "$SRV.PING.access"
 #define BUS_CLOCK_HEADER  "Time" /* Unix milliseconds; in every answer to service discovery */
 
+/* Asks all services at once how they are. */
+bool bus_user_reads_stats(enum bus_user user);
+#define BUS_STATS_SUBJECT "$SRV.STATS"
+
 #define BUS_DISCOVERY_VERBS 3
 extern const char *const bus_discovery_verbs[BUS_DISCOVERY_VERBS]; /* "$SRV.PING" and so on */
 

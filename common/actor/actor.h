@@ -127,6 +127,9 @@ struct service {
     /* Called about once a second on the first actor's thread between batches; NULL = nothing.
        For upkeep such as partitions made ahead. */
     void (*on_idle)(struct db *db, struct arena *arena, void *self);
+    /* By how many seconds it is behind with what it does beside commands, for service discovery;
+       NULL = it does nothing of that kind. Called on the first actor's thread. */
+    int64_t (*lag_s)(const void *self);
     size_t actors; /* how many, in each process; 0 = as the setting ACTORS says */
     /* One more actor in each process runs what organizations ask for that ask for much: for
        mailboxes in which one command may cost as much as hundreds of others. */

@@ -30,7 +30,8 @@
 /* NATS's own service discovery, as stock tools ask for it (`nats micro list`): $SRV.PING, $SRV.INFO and
    $SRV.STATS, each also as .NAME and .NAME.ID, in the shapes of the micro protocol (ADR-32). One actor
    answers for its process, beside the others' work; an endpoint is a command. The figures are those of
-   the metrics: an error is a failure of ours (5xx), time runs from a command's arrival to its reply. */
+   the metrics: an error is a failure of ours (5xx), time runs from a command's arrival to its reply. STATS
+   carries `data` besides: whether it can run commands, and how far behind it is with its other work. */
 enum { DISCOVERY_SUBJECTS = 5 }; /* three for all services, one by name, one by id */
 
 struct discovery {
@@ -40,6 +41,7 @@ struct discovery {
     struct bus_mailbox *asked[DISCOVERY_SUBJECTS]; /* NULL: not open */
     char id[UUID_TEXT + 1];                        /* of this process, until it ends */
     int64_t started_us;
+    bool has_database; /* when it was asked last */
 };
 
 struct transaction;

@@ -84,6 +84,19 @@ static void add_endpoints(const struct discovery *discovery, bool with_figures, 
     buf_char(out, ']');
 }
 
+/* What the protocol has no figure for. */
+static void add_data(const struct discovery *discovery, struct buf *out)
+{
+    const struct service *service = discovery->metrics->service;
+
+    json_add_key(out, "data");
+    buf_char(out, '{');
+    json_add_bool(out, "database", discovery->has_database);
+    if (service->lag_s != NULL)
+        json_add_integer(out, "lag_s", service->lag_s(service->self));
+    buf_char(out, '}');
+}
+
 static void write_ping(const struct discovery *discovery, struct buf *out)
 {
     add_identity(discovery, "ping", out);
@@ -107,6 +120,7 @@ static void write_stats(const struct discovery *discovery, struct buf *out)
     strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", &tm);
     add_identity(discovery, "stats", out);
     json_add_text(out, "started", str_of(started));
+    add_data(discovery, out);
     add_endpoints(discovery, true, out);
 }
 
@@ -169,6 +183,7 @@ void membership_reply_to_discovery(struct actor *actor)
     struct arena arena; /* those of the batches may be in use */
 
     arena_init(&arena, DISCOVERY_ARENA_MAX);
+    discovery->has_database = membership_has_database(actor);
     for (size_t i = 0; i < DISCOVERY_SUBJECTS && discovery->asked[i] != NULL; i++) {
         struct bus_message *message;
 

@@ -137,6 +137,8 @@ static void print_publish(enum bus_user user)
         print_item(&n, "$SRV", ".>");
     if (bus_user_checks_clock(user))
         print_item(&n, BUS_CLOCK_SUBJECT, "");
+    if (bus_user_reads_stats(user))
+        print_item(&n, BUS_STATS_SUBJECT, "");
     if (bus_user_asks(user))
         print_item(&n, bus_user_inbox(user), ".>"); /* to hear whether the server is alive */
     close_list(n);

@@ -57,6 +57,11 @@ static const struct command_handler *const handlers[] = {
 
 static struct audit audit;
 
+static int64_t seal_lag_s(const void *self)
+{
+    return sealer_lag_s();
+}
+
 /* No ping and no refusal is answered before its entry is there: it waits for no page, export or
    check that was requested. */
 static struct service append_service = {
@@ -81,6 +86,7 @@ static struct service audit_service = {
     .audit_sink = &audit_service_sink,
     .has_slow_lane = true,
     .on_idle = audit_upkeep,
+    .lag_s = seal_lag_s,
     .next_in_process = &append_service,
 };
 

@@ -40,6 +40,7 @@ struct sealer {
 };
 
 static struct sealer *sealer; /* of this process */
+static struct metric *lag;    /* the sealer's; metrics outlive it */
 
 /* What should not be there, with the first of it. */
 static void complain(const struct seal_step *sealing)
@@ -241,6 +242,7 @@ enum status sealer_start(const struct process *process, const struct audit_keys 
     self->retention.months = retention_months;
     self->sealed_until_us = clock_us();
     self->metrics = sealer_metrics_make();
+    lag = self->metrics.lag;
     failed = pthread_create(&self->thread, NULL, run, self);
     must(failed == 0);
     sealer = self;
@@ -257,4 +259,9 @@ void sealer_stop(void)
     must(failed == 0);
     release(sealer);
     sealer = NULL;
+}
+
+int64_t sealer_lag_s(void)
+{
+    return metric_read(lag);
 }

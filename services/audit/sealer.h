@@ -21,4 +21,8 @@ MUST_CHECK enum status sealer_start(const struct process *process, const struct 
                                     int64_t retention_months);
 void sealer_stop(void);
 
+/* The age of the oldest entry that is not sealed, as at the last look: the gauge. Any thread, from
+   sealer_start() on. */
+int64_t sealer_lag_s(void);
+
 #endif

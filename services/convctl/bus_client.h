@@ -56,7 +56,7 @@ MUST_CHECK enum status bus_client_classify(struct str outcome, struct str body, 
 /* -- the list of services ---------------------------------------------------------------------- */
 
 /* Which processes of the services are alive, by NATS's service discovery. */
-#define LIST_SERVICES_SUBJECT "$SRV.STATS"
+#define LIST_SERVICES_SUBJECT BUS_STATS_SUBJECT
 
 /* Puts what a reply says of a service of ours into the list, in its place; anything else is left out.
    Figures that are too large together count as 0. */

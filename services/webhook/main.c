@@ -89,6 +89,13 @@ static const struct command_handler *const handlers[] = {
     &webhook_resend,          &webhook_test,         &webhook_publish,
 };
 
+static int64_t outbox_age_s(const void *self)
+{
+    const struct webhook *of = self;
+
+    return metric_read(of->outbox_age);
+}
+
 /* What reads much. Other commands take the lock of all sending: these do not prolong it. */
 static const struct command_handler *const page_handlers[] = {
     &webhook_endpoint_list,
@@ -121,6 +128,7 @@ static struct service webhook_service = {
     .looks_up_organizations = true,
     .audit_sink = &audit_log,
     .on_idle = webhook_upkeep,
+    .lag_s = outbox_age_s,
     .next_in_process = &page_service,
 };
 

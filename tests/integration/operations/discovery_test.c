@@ -157,7 +157,7 @@ static json_int_t figure(const char *subject, const char *name)
 {
     const json_t *response = of_name(ask("$SRV.STATS.conversation", 1), "conversation");
 
-    expect_members(response, "type name id version metadata started endpoints");
+    expect_members(response, "type name id version metadata started data endpoints");
     expect_members(endpoint(response, subject),
                    "name subject queue_group num_requests num_errors "
                    "last_error processing_time average_processing_time");
@@ -176,6 +176,22 @@ Test(discovery, counts_what_was_asked_and_how_long_it_took)
     cr_expect_eq(figure(create, "num_requests"), requests + 1);
     cr_expect_eq(figure(create, "num_errors"), errors);
     cr_expect_gt(figure(create, "processing_time"), time);
+}
+
+Test(discovery, says_whether_a_service_can_work_and_how_far_behind_it_is)
+{
+    json_t *responses = ask("$SRV.STATS", SERVICES);
+
+    for (size_t i = 0; i < SERVICES; i++) {
+        const json_t *data = json_object_get(of_name(responses, services[i]), "data");
+        const bool lags =
+            strcmp(services[i], "audit") == 0 || strcmp(services[i], "webhook") == 0;
+
+        expect_members(data, lags ? "database lag_s" : "database");
+        cr_expect(json_is_true(json_object_get(data, "database")), "%s", services[i]);
+        if (lags)
+            cr_expect(json_is_integer(json_object_get(data, "lag_s")), "%s", services[i]);
+    }
 }
 
 /* -- what convctl makes of it -------------------------------------------------------------------
