@@ -201,6 +201,14 @@ static bool enter_organization(struct dashboard_request *request)
     return false;
 }
 
+static void refuse(struct dashboard_request *request, enum outcome outcome)
+{
+    if (outcome == OUTCOME_UNAUTHORIZED && request->match.action->kind == ACTION_SHOW)
+        dashboard_show_nobody(request);
+    else
+        dashboard_response_refusal(&request->http, outcome, NULL);
+}
+
 static void on_checked(void *owner, enum call_end end, struct bus_message *message)
 {
     struct dashboard_request *request = owner;
@@ -212,7 +220,7 @@ static void on_checked(void *owner, enum call_end end, struct bus_message *messa
     if (outcome != OUTCOME_UNAVAILABLE)
         request->session_share->is_known = outcome != OUTCOME_UNAUTHORIZED;
     if (outcome != OUTCOME_OK)
-        dashboard_response_refusal(&request->http, outcome, NULL);
+        refuse(request, outcome);
     else if (enter_organization(request))
         perform(request);
 }
@@ -324,7 +332,7 @@ static void begin_data(struct dashboard_request *request, struct str method, str
     outcome = judge(request);
     note_foreign(request, outcome);
     if (outcome != OUTCOME_OK)
-        dashboard_response_refusal(&request->http, outcome, NULL);
+        refuse(request, outcome);
     else if (request->match.action->kind == ACTION_SIGN_IN)
         perform(request);
     else if (enter_session(request) && !dashboard_request_check(request, on_checked))

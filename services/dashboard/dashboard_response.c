@@ -1,6 +1,7 @@
 #include "services/dashboard/dashboard_response.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/http/response.h"
@@ -88,6 +89,16 @@ void dashboard_response_send(struct edge_request *http, const struct dashboard_r
     if (response->forgets)
         response_add(http, STR("clear-site-data"), NULL, STR("\"cache\", \"storage\""));
     response_send(http, response->body);
+}
+
+void dashboard_response_text(struct edge_request *http, char *text, const char *cookie)
+{
+    const h2o_iovec_t copy = h2o_strdup(&http->req->pool, text, strlen(text));
+
+    free(text);
+    dashboard_response_send(http, &(struct dashboard_response){.status = 200,
+                                                               .body = {copy.base, copy.len},
+                                                               .cookie = cookie});
 }
 
 /* With the dashboard's own words, and what else `response` has. `field` may be NULL. */

@@ -24,6 +24,8 @@ struct dashboard_response {
 };
 
 void dashboard_response_send(struct edge_request *http, const struct dashboard_response *response);
+/* 200 with JSON that is for free(), which this does; `cookie` may be NULL. */
+void dashboard_response_text(struct edge_request *http, char *text, const char *cookie);
 
 /* With the dashboard's own words for the outcome, or `message`, a literal, if that is not NULL. */
 void dashboard_response_refusal(struct edge_request *http, enum outcome outcome,

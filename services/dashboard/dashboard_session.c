@@ -3,7 +3,6 @@
 #include "services/dashboard/dashboard_session.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/ascii.h"
@@ -172,15 +171,15 @@ static json_t *view_of(const struct dashboard_request *request, const json_t *an
 static void send_view(struct dashboard_request *request)
 {
     char *text = json_dumps(request->view, JSON_COMPACT);
-    h2o_iovec_t copy;
 
     must(text != NULL);
-    copy = h2o_strdup(&request->http.req->pool, text, strlen(text));
-    dashboard_response_send(&request->http,
-                            &(struct dashboard_response){.status = 200,
-                                                         .body = {copy.base, copy.len},
-                                                         .cookie = request->cookie});
-    free(text);
+    dashboard_response_text(&request->http, text, request->cookie);
+}
+
+void dashboard_show_nobody(struct dashboard_request *request)
+{
+    request->view = json_pack("{s:n}", "user");
+    send_view(request);
 }
 
 void dashboard_show_session(struct dashboard_request *request)

@@ -67,6 +67,8 @@ void identity_release(struct identity *identity);
 /* Each answers the request, now or when a service has. */
 void dashboard_sign_in(struct dashboard_request *request);
 void dashboard_show_session(struct dashboard_request *request);
+/* The same without a session: a browser that asks who is signed in has made no mistake. */
+void dashboard_show_nobody(struct dashboard_request *request);
 void dashboard_sign_out(struct dashboard_request *request);
 
 #endif

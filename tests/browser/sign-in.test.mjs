@@ -27,6 +27,25 @@ test('who signs in comes to the page that was asked for', async () => {
   assert.equal(await page.evaluate(() => document.cookie), '');
 });
 
+// What a browser calls an error, it shows to everyone who looks: a stranger has made none.
+test('who is not signed in comes to the door without an error in the console', async () => {
+  const page = await openAs(await organization()), errors = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(`${message.text()} ${message.location().url}`);
+  });
+  const [cookie] = await page.context().cookies();
+  await button(page, 'Sign out').click();
+  await at(page, '/sign-in');
+  for (const cookies of [[], [cookie]]) { // without a session, and with one that has ended
+    await page.context().addCookies(cookies);
+    for (const path of ['/', '/sign-in', '/keys', '/audit/changes?per_page=7']) {
+      await page.goto(path);
+      await seen(heading(page, 'Sign in'));
+    }
+  }
+  assert.deepEqual(errors, []);
+});
+
 test('a wrong password and an unknown address are told the same', async () => {
   const { email } = await organization();
   const page = await visitor();
@@ -84,7 +103,7 @@ test('signing out ends the session and leaves nothing behind', async () => {
   await at(page, '/sign-in?next=%2Fmembers');
   await seen(heading(page, 'Sign in'));
   const headers = { Cookie: `${cookie.name}=${cookie.value}` };
-  assert.equal((await fetch(`${DASHBOARD_URL}/data/session`, { headers })).status, 401);
+  assert.equal((await fetch(`${DASHBOARD_URL}/data/keys`, { headers })).status, 401);
 });
 
 test('a theme that was chosen outlasts signing out', async () => {

@@ -27,9 +27,18 @@ static void expect_signed_in(const struct dashboard_session *who)
     expect_status(dashboard_client_get(who, "/data/session"), 200);
 }
 
+/* To ask who is signed in is no mistake: the answer is nobody, and nothing else. */
+static void expect_nobody(const struct client_response *response)
+{
+    expect_status(response, 200);
+    expect_members(response->json, "user");
+    expect_null(response, "user");
+}
+
 static void expect_signed_out(const struct dashboard_session *who)
 {
-    expect_error(dashboard_client_get(who, "/data/session"), 401, "unauthorized", NULL);
+    expect_nobody(dashboard_client_get(who, "/data/session"));
+    expect_error(dashboard_client_get(who, "/data/policy"), 401, "unauthorized", NULL);
 }
 
 /* -- cookies ----------------------------------------------------------------------------------- */
@@ -88,10 +97,9 @@ Test(dashboard_sessions, have_a_cookie_for_https_alone_behind_a_trusted_proxy)
     cr_assert_not_null(http_header(response, "Strict-Transport-Security"));
     cr_assert(json_is_true(at(response, "secure")));
     expect_status(look_by_https(format("__Host-session=%s", token)), 200);
-    expect_status(look_by_https(format("session=%s", token)), 401);
-    expect_status(dashboard_client_send(&(struct dashboard_client_request){
-                      .path = "/data/session", .cookie = format("__Host-session=%s", token)}),
-                  401);
+    expect_nobody(look_by_https(format("session=%s", token)));
+    expect_nobody(dashboard_client_send(&(struct dashboard_client_request){
+        .path = "/data/session", .cookie = format("__Host-session=%s", token)}));
 }
 
 Test(dashboard_sessions, believe_no_proxy_that_is_not_trusted)
@@ -117,12 +125,10 @@ Test(dashboard_sessions, are_those_of_one_cookie)
     open_session("owner");
     dashboard_client_new_session(&session, &other);
     both = format("session=%s; session=%s", session.token, other.token);
-    expect_error(dashboard_client_send(
-                     &(struct dashboard_client_request){.path = "/data/session", .cookie = both}),
-                 401, "unauthorized", NULL);
-    expect_error(dashboard_client_send(&(struct dashboard_client_request){
-                     .path = "/data/session", .cookie = format("session=%s ", "x")}),
-                 401, "unauthorized", NULL);
+    expect_nobody(dashboard_client_send(
+        &(struct dashboard_client_request){.path = "/data/session", .cookie = both}));
+    expect_nobody(dashboard_client_send(&(struct dashboard_client_request){
+        .path = "/data/session", .cookie = format("session=%s ", "x")}));
 }
 
 /* -- sign-in ----------------------------------------------------------------------------------- */
@@ -137,9 +143,8 @@ Test(dashboard_sessions, begin_anew_whatever_the_browser_brought)
         dashboard_client_sign_in(session.email, session.password, format("session=%s", chosen));
     expect_status(response, 200);
     cr_assert_str_neq(dashboard_client_cookie(response), chosen);
-    expect_status(dashboard_client_send(&(struct dashboard_client_request){
-                      .path = "/data/session", .cookie = format("session=%s", chosen)}),
-                  401);
+    expect_nobody(dashboard_client_send(&(struct dashboard_client_request){
+        .path = "/data/session", .cookie = format("session=%s", chosen)}));
 }
 
 Test(dashboard_sessions, end_when_the_browser_signs_in_again)

@@ -126,7 +126,16 @@ export const del = (path) => ask('DELETE', path, null, undefined, false);
 
 /* For the pages in front of the door, where "unauthorized" is an answer like another. */
 export const knock = (path, body) => ask('POST', path, body, undefined, true);
-export const whoIsThere = () => ask('GET', '/data/session', null, undefined, true);
+
+/* That nobody is signed in is no error to the server, whose console every stranger would find it in; it
+   is one here. */
+export async function whoIsThere() {
+  const view = await ask('GET', '/data/session', null, undefined, true);
+
+  if (view.user === null)
+    throw new ApiError(401, [{code: 'unauthorized', message: 'Sign in first'}], null, null);
+  return view;
+}
 
 /* A path with its ids encoded, one segment each: path`/data/keys/${id}`. */
 export function path(parts, ...values) {
