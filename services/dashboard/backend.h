@@ -48,7 +48,8 @@ enum fill {
 enum action_kind {
     ACTION_PASS,       /* the service's answer is the page's */
     ACTION_SIGN_IN,    /* a session begins; none is needed */
-    ACTION_SHOW,       /* the signed-in user: answered by the dashboard itself */
+    ACTION_SHOW,       /* the signed-in user, or nobody: answered by the dashboard itself */
+    ACTION_SERVICES,   /* the state of the services (deployment.h) */
     ACTION_SIGN_OUT,   /* this session ends */
     ACTION_EXPORT,     /* streamed, an entry a line */
     ACTION_EXPORT_CSV, /* streamed, as a table */

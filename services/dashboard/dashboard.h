@@ -2,8 +2,8 @@
  * dashboard - the event loop of the dashboard, and what it remembers of its clients; its metrics.
  *
  * What     An edge (common/http/edge.h) and the dashboard's own state: the shares of sessions and
- *          organizations, the door, the clients without a valid session, and the running exports.
- *          The program has one.
+ *          organizations, the door, the clients without a valid session, the running exports, and
+ *          the state of the services. The program has one.
  * Owns     All of it, until the process ends.
  * Threads  The loop's; metrics belong to the process: dashboard_metrics_open() once, before threads
  *          start, updating from any.
@@ -14,6 +14,7 @@
 #include "common/http/edge.h"
 #include "common/http/throttle.h"
 #include "services/dashboard/dashboard_export.h"
+#include "services/dashboard/deployment.h"
 #include "services/dashboard/door.h"
 
 struct dashboard {
@@ -23,6 +24,8 @@ struct dashboard {
     struct door door;
     struct throttle *strangers; /* addresses that present invalid sessions */
     struct dashboard_exports exports;
+    bool shows_services; /* to owners; a setting */
+    struct deployment deployment;
 };
 
 /* -- metrics --------------------------------------------------------------------------------- */

@@ -70,6 +70,49 @@ static struct str hide_urls(struct dashboard_request *request, struct str body)
     return (struct str){copy.base, copy.len};
 }
 
+/* -- the state of the services --------------------------------------------------------------- */
+
+static void send_services(struct dashboard_request *request)
+{
+    const struct deployment *deployment = &dashboard_of(request)->deployment;
+
+    dashboard_response_text(
+        &request->http,
+        deployment_state_write(&deployment->state, deployment->as_of_us / 1000000), NULL);
+}
+
+static void on_services(struct deployment_waiter *waiter, bool is_known)
+{
+    struct dashboard_request *request =
+        H2O_STRUCT_FROM_MEMBER(struct dashboard_request, services, waiter);
+
+    if (is_known)
+        send_services(request);
+    else
+        dashboard_response_refusal(&request->http, OUTCOME_UNAVAILABLE,
+                                   "No service has answered; try again in a moment");
+}
+
+static void show_services(struct dashboard_request *request)
+{
+    struct dashboard *dashboard = dashboard_of(request);
+
+    if (!dashboard->shows_services) {
+        dashboard_response_refusal(&request->http, OUTCOME_NOT_FOUND, NULL);
+        return;
+    }
+    switch (deployment_ask(&dashboard->deployment, &request->services, on_services)) {
+    case DEPLOYMENT_KNOWN:
+        send_services(request);
+        return;
+    case DEPLOYMENT_ASKED:
+        return;
+    case DEPLOYMENT_UNREACHABLE:
+        dashboard_response_refusal(&request->http, OUTCOME_UNAVAILABLE, NULL);
+        return;
+    }
+}
+
 /* -- the action ------------------------------------------------------------------------------ */
 
 static void pass_on(void *owner, enum call_end end, struct bus_message *message)
@@ -98,6 +141,9 @@ static void perform_now(struct dashboard_request *request)
         return;
     case ACTION_SHOW:
         dashboard_show_session(request);
+        return;
+    case ACTION_SERVICES:
+        show_services(request);
         return;
     case ACTION_SIGN_OUT:
         dashboard_sign_out(request);
@@ -367,6 +413,7 @@ static void on_end(struct edge_request *http)
         crypto_wipe(entity->base, entity->len);
     dashboard_export_release(request->export);
     door_abandon(&request->place);
+    (void)deployment_leave(&request->services);
     share_leave(request->session_share);
     share_leave(request->organization_share);
     identity_release(&request->who);
@@ -374,7 +421,7 @@ static void on_end(struct edge_request *http)
     bus_message_free(request->reply);
 }
 
-/* A request that is not under way by now waits at the door. */
+/* A request that waits for neither a command nor the services by now waits at the door. */
 static void on_late(struct edge_request *http)
 {
     struct dashboard_request *request =
@@ -382,6 +429,10 @@ static void on_late(struct edge_request *http)
 
     if (backend_give_up(request))
         return;
+    if (deployment_leave(&request->services)) {
+        on_services(&request->services, false);
+        return;
+    }
     door_leave(&request->place);
     on_turn(&request->place, false);
 }

@@ -51,6 +51,7 @@ struct dashboard_request {
     const char *cookie; /* a Set-Cookie for the answer */
     json_t *view;       /* of the session, for the pages */
     struct dashboard_export *export;
+    struct deployment_waiter services; /* of a request for the state of the services */
 };
 
 /* The loop that the request came to. */

@@ -162,10 +162,11 @@ static json_t *view_of(const struct dashboard_request *request, const json_t *an
     dashboard_csrf_token(token, csrf);
     address_format(&request->http.client, address);
     return json_pack(
-        "{s:O?, s:O?, s:O?, s:s, s:s, s:s, s:b}", "user", json_object_get(answer, "user"),
+        "{s:O?, s:O?, s:O?, s:s, s:s, s:s, s:b, s:b}", "user", json_object_get(answer, "user"),
         "organization", json_object_get(answer, "organization"), "expires_at",
         json_object_get(answer, "expires_at"), "csrf", csrf, "address", address, "base_url",
-        dashboard_of(request)->base_url, "secure", (int)request->http.is_https);
+        dashboard_of(request)->base_url, "secure", (int)request->http.is_https, "shows_services",
+        (int)dashboard_of(request)->shows_services);
 }
 
 static void send_view(struct dashboard_request *request)

@@ -21,6 +21,7 @@ struct dashboard_config {
     int64_t port;
     const char *base_url;        /* of the API, as the pages show it */
     int64_t requests_per_second; /* of a session */
+    bool shows_services;
 };
 
 /* Constant once threads run. */
@@ -55,6 +56,12 @@ static const struct setting settings[] = {
      .meaning =
          "Requests for data per second and session, 2.5 times as many in a burst, 0.4 times as "
          "many in flight; all sessions of an organization together have three times that"},
+    {.name = "DASHBOARD_SHOW_SERVICES",
+     .type = SETTING_BOOL,
+     AT(shows_services),
+     .fallback = "true",
+     .meaning = "Owners of every organization see on the overview which services run, how many "
+                "replicas of each, and how far behind the audit log's seal and the webhooks are"},
 };
 
 /* -- the loop -------------------------------------------------------------------------------- */
@@ -86,6 +93,8 @@ static void on_open(struct edge *edge)
     door_init(&dashboard->door, edge->context.loop, seed);
     dashboard->base_url = config.base_url;
     dashboard->strangers = throttle_new(STRANGERS_MAX, seed);
+    dashboard->shows_services = config.shows_services;
+    deployment_init(&dashboard->deployment, edge->context.loop, edge->bus);
 }
 
 static struct edge *new_loop(void)

@@ -1,7 +1,9 @@
 // The first page: what to do first, and then how it goes. And the reference.
 import assert from 'node:assert/strict';
-import { at, counted, heading, openAs, seen } from './browser.mjs';
-import { DASHBOARD_URL, call, converse, ctl, key, organization, receiver, until } from './stack.mjs';
+import { at, counted, gone, heading, openAs, seen } from './browser.mjs';
+import {
+  DASHBOARD_URL, call, converse, ctl, key, organization, receiver, until, user,
+} from './stack.mjs';
 import { suite, test } from './suites.mjs';
 
 suite('overview');
@@ -56,6 +58,51 @@ test('requests, limits and deliveries are drawn, over an hour, a day and a week'
     await page.getByRole('link', { name, exact: true }).click();
     await seen(page.getByRole('img', { name: new RegExp(`^Latency, ${points} points`) }));
     assert.equal(await figure(page, 'Requests').textContent(), '7');
+  }
+});
+
+test('owners see which services run, others do not ask', async () => {
+  const who = await organization(), admin = await user(who.org, 'admin');
+  const owner = await openAs(who);
+  const services = owner.getByRole('region', { name: 'Services' });
+  for (const name of ['access', 'conversation', 'search', 'audit', 'webhook']) {
+    const line = services.getByRole('row').filter({ hasText: name });
+    await seen(line.getByText('Up'));
+    assert.match(await line.getByRole('cell').nth(2).textContent(), /^\d+$/);
+  }
+  await seen(services.getByText(/Oldest entry without seal: \d+ second/));
+  await seen(services.getByText(/Oldest event that waits: \d+ second/));
+  await seen(services.getByText('Of the whole deployment'));
+
+  const page = await openAs(admin, '/account'), asked = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  await page.goto('/overview');
+  await seen(page.getByText('No deliveries in this period'));
+  await gone(page.locator('[aria-busy=true]'));
+  assert.equal(await page.getByRole('region', { name: 'Services' }).count(), 0);
+  assert.ok(asked.includes('/data/usage') && !asked.includes('/data/services'), asked.join());
+});
+
+test('services that do not answer are said to be down, and those behind to be behind', async () => {
+  const page = await openAs(await organization(), '/account');
+  await page.route('**/data/services', (route) => route.fulfill({ json: {
+    as_of: 1700000000,
+    services: [
+      { name: 'access', replicas: 2, ready: 2, lag_s: null },
+      { name: 'conversation', replicas: 2, ready: 1, lag_s: null },
+      { name: 'search', replicas: 0, ready: 0, lag_s: null },
+      { name: 'audit', replicas: 1, ready: 0, lag_s: 121 },
+      { name: 'webhook', replicas: 1, ready: 1, lag_s: 60 },
+    ],
+  } }));
+  await page.goto('/overview');
+  const services = page.getByRole('region', { name: 'Services' });
+  for (const [name, text] of [['access', /Up2/], ['conversation', /Degraded1 of 2 ready/],
+    ['search', /Down0/], ['audit', /No database0 of 1 ready.*121 seconds Behind/],
+    ['webhook', /Up1Oldest event that waits: 60 seconds $/]]) {
+    const line = services.getByRole('row').filter({ hasText: name });
+    await seen(line);
+    assert.match(await line.textContent(), text);
   }
 });
 

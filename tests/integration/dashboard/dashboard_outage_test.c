@@ -3,13 +3,16 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "common/bus/bus.h"
+#include "proto/subject.h"
 #include "tests/support/dashboard_client.h"
 #include "tests/support/http_client.h"
 #include "tests/support/measure.h"
 #include "tests/support/replica.h"
 
-enum { TIMEOUT_MS = 30000 };
+enum { TIMEOUT_MS = 30000, ARRIVAL_MS = 100 };
 
 static struct org org;
 static struct dashboard_session session;
@@ -29,6 +32,7 @@ static void wake_all(void)
 {
     stack_signal("access-0", SIGCONT);
     stack_signal("audit-0", SIGCONT);
+    stack_signal("search-0", SIGCONT);
     stack_signal("nats", SIGCONT);
     cr_assert(replicas_of_stack_await_ready(TIMEOUT_MS));
 }
@@ -135,4 +139,67 @@ Test(dashboard_outage, of_the_bus_is_answered_at_once)
     cr_assert(stack_wait(is_silent, NULL, TIMEOUT_MS));
     stack_signal("nats", SIGCONT);
     cr_assert(stack_wait(is_back, NULL, TIMEOUT_MS));
+}
+
+/* -1: it is not listed. */
+static long long replicas_of(const char *service)
+{
+    struct client_response *response = dashboard_client_get(&session, "/data/services");
+    const json_t *services = at(response, "services");
+
+    for (size_t i = 0; i < json_array_size(services); i++)
+        if (strcmp(text_at(response, format("services[%zu].name", i)), service) == 0)
+            return integer_at(response, format("services[%zu].replicas", i));
+    return -1;
+}
+
+static bool has_search(void *closure)
+{
+    return replicas_of("search") == 1;
+}
+
+Test(dashboard_outage, of_a_service_is_what_owners_see_of_it)
+{
+    stack_halt("search-0");
+    cr_expect_eq(replicas_of("search"), 0);
+    cr_expect_eq(replicas_of("audit"), 1);
+    stack_signal("search-0", SIGCONT);
+    cr_assert(stack_wait(has_search, NULL, TIMEOUT_MS));
+}
+
+/* How often the services have been asked since the last look. */
+static size_t count_asked(struct bus *bus, struct bus_mailbox *asked)
+{
+    struct bus_message *message;
+    size_t n = 0;
+
+    bus_wait(bus, ARRIVAL_MS);
+    while ((message = bus_take(asked)) != NULL) {
+        bus_message_free(message);
+        n++;
+    }
+    return n;
+}
+
+/* However many look, and again soon. */
+Test(dashboard_outage, of_services_is_looked_for_once_in_a_while)
+{
+    enum { LOOKS = 8 };
+    struct question questions[LOOKS];
+    struct bus *bus =
+        bus_connect(&(struct bus_options){.url = stack_setting("NATS_URL"), .name = "looks"});
+    struct bus_mailbox *asked = bus_serve(bus, BUS_STATS_SUBJECT, NULL);
+
+    while (!bus_is_up(bus))
+        bus_wait(bus, ARRIVAL_MS);
+    (void)bus_flush(bus);
+    cr_assert_eq(count_asked(bus, asked), 0);
+    for (size_t i = 0; i < LOOKS; i++)
+        questions[i] = (struct question){.method = "GET", .path = "/data/services"};
+    ask_all(questions, LOOKS);
+    for (size_t i = 0; i < LOOKS; i++)
+        expect_status(questions[i].response, 200);
+    expect_status(dashboard_client_get(&session, "/data/services"), 200);
+    cr_assert_eq(count_asked(bus, asked), 1);
+    bus_free(bus);
 }

@@ -2,10 +2,12 @@
    role may not do. */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/str.h"
 #include "tests/support/dashboard_client.h"
+#include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
 TestSuite(dashboard_roles, .init = stack_share);
@@ -273,6 +275,48 @@ Test(dashboard_roles, keep_what_is_the_owners_from_admins)
     expect_status(dashboard_client_change(&session, "POST", "/data/keys",
                                           "{\"name\":\"k\",\"scope\":\"full\"}"),
                   200);
+}
+
+/* -- the state of the services, which is the deployment's --------------------------------------- */
+
+Test(dashboard_roles, show_the_state_of_the_services_to_owners_alone)
+{
+    static const char *const roles[] = {"member", "admin"};
+    struct client_response *response;
+    const json_t *services;
+
+    for (size_t i = 0; i < ARRAY_SIZE(roles); i++) {
+        open_session(roles[i]);
+        expect_error(dashboard_client_get(&session, "/data/services"), 403, "insufficient_role",
+                     NULL);
+    }
+    expect_error(dashboard_client_get(NULL, "/data/services"), 401, "unauthorized", NULL);
+    open_session("owner");
+    response = dashboard_client_get(&session, "/data/services");
+    expect_status(response, 200);
+    expect_members(response->json, "as_of services");
+    services = at(response, "services");
+    cr_assert_eq(json_array_size(services), 5);
+    for (size_t i = 0; i < json_array_size(services); i++) {
+        expect_members(json_array_get(services, i), "name replicas ready lag_s");
+        cr_expect_geq(integer_at(response, format("services[%zu].ready", i)), 1, "%s",
+                      response->body);
+    }
+}
+
+Test(dashboard_roles, do_not_show_the_services_where_operators_keep_them_to_themselves)
+{
+    struct replica dashboard;
+    struct client_response *response;
+
+    replica_start_of(&dashboard, "dashboard",
+                     (const char *const[]){"DASHBOARD_SHOW_SERVICES=false", NULL});
+    cr_assert_eq(setenv("DASHBOARD_URL", format("http://127.0.0.1:%d", dashboard.port), 1), 0);
+    open_session("owner");
+    expect_error(dashboard_client_get(&session, "/data/services"), 404, "not_found", NULL);
+    response = dashboard_client_get(&session, "/data/session");
+    cr_expect(json_is_false(at(response, "shows_services")));
+    replica_stop(&dashboard);
 }
 
 /* The log of changes says who, from where and what, and never a secret. */

@@ -96,11 +96,14 @@ Test(action, of_a_path_with_an_id_uses_it)
                      rows[i].method, rows[i].path);
 }
 
-Test(action, that_reads_is_for_every_member)
+/* The state of the services is the deployment's and no organization's. */
+Test(action, that_reads_is_for_every_member_if_it_is_of_the_organization)
 {
     for (size_t i = 0; i < N_ROWS; i++)
         if (strcmp(rows[i].method, "GET") == 0)
-            cr_expect_eq(rows[i].min, ROLE_MEMBER, "%s", rows[i].path);
+            cr_expect_eq(rows[i].min,
+                         strcmp(rows[i].path, "/data/services") == 0 ? ROLE_OWNER : ROLE_MEMBER,
+                         "%s", rows[i].path);
 }
 
 Test(action, that_a_member_may_make_is_about_their_own_sessions)

@@ -2,12 +2,13 @@
 import {get, getAll} from '../api.js';
 import {h} from '../dom.js';
 import {compact, milliseconds, percent, rate} from '../format.js';
-import {session} from '../session.js';
+import {is, session} from '../session.js';
 import {plot} from '../components/plot.js';
 import {card, loaded, pageHead} from '../components/section.js';
 import {empty} from '../components/notice.js';
 import {firstSteps} from './first-steps.js';
 import {limits} from './limits.js';
+import {servicesCard} from './services.js';
 import {onGrid, RANGES, total} from './usage-data.js';
 
 export const title = 'Overview';
@@ -123,12 +124,15 @@ export function page({query, signal}) {
   const steps = loaded({label: 'first steps', signal, render: firstSteps,
                         load: () => Promise.all([getAll('/data/keys', signal),
                                                  getAll('/data/webhooks', signal)])});
-  const timer = setInterval(() => [usage, webhooks].filter(isAtRest).forEach((one) => one.reload()),
-                            REFRESH_MS);
+  const services = is('owner') && session().shows_services &&
+    loaded({label: 'the state of the services', signal, render: servicesCard,
+            load: () => get('/data/services', signal)});
+  const shown = [usage, webhooks, services].filter(Boolean);
+  const timer = setInterval(() => shown.filter(isAtRest).forEach((one) => one.reload()), REFRESH_MS);
 
   signal.addEventListener('abort', () => clearInterval(timer));
   return [
     pageHead('Overview', session().organization.name, rangeSwitch(range)),
-    steps.element, usage.element, webhooks.element,
+    steps.element, shown.map(({element}) => element),
   ];
 }
