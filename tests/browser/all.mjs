@@ -7,6 +7,7 @@ import './members.test.mjs';
 import './security.test.mjs';
 import './tabs.test.mjs';
 import './sign-in.test.mjs';
+import './lists.test.mjs';
 import './inbox.test.mjs';
 import './audit.test.mjs';
 import './overview.test.mjs';

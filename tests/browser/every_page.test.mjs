@@ -73,7 +73,8 @@ test('no page has a fault that axe finds, or scrolls sideways, in both themes an
   const [stranger, beginner, page] = await Promise.all([undefined, signedInEmpty, signedIn].map(
     (storageState) => visitor({ storageState })));
   for (const place of doors) await t.test(place.name, () => look(stranger, place));
-  await t.test('overview without data', () =>
-    look(beginner, { name: 'overview without data', path: '/overview', title: 'First steps' }));
+  for (const [path, title] of [['/overview', 'First steps'], ['/keys', 'No active key yet'],
+    ['/inbox', 'No conversations yet'], ['/webhooks', 'No endpoints yet'], ['/audit', 'No requests yet']])
+    await t.test(`${path} without data`, () => look(beginner, { name: `${path} without data`, path, title }));
   for (const place of pages) await t.test(place.name, () => look(page, place));
 });

@@ -14,6 +14,7 @@ import {announce} from './components/announce.js';
 import {errorNotice, notFound} from './components/notice.js';
 import {settled} from './components/section.js';
 import {frame, markCurrent} from './components/shell.js';
+import {startShortcuts} from './components/shortcuts.js';
 
 /* For so long the page before stays; then the next one is shown as far as it is. */
 const TIMEOUT_MS = 400;
@@ -154,4 +155,5 @@ function onTabs(what) {
 
 whenSignedOut(toTheDoor);
 whenTabsTell(onTabs);
+startShortcuts();
 startRouter(showPage);

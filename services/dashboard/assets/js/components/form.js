@@ -138,6 +138,7 @@ export function form({fields, submit, run, cancel, kind = 'primary', extra = nul
 
 /* A form that only narrows down a list: its values become the address. */
 export function filters({fields, label, apply, clear}) {
+  fields[0].control.setAttribute('data-filter', '');
   return h('form', {
     class: 'filters', role: 'search', 'aria-label': label,
     on: {

@@ -34,7 +34,8 @@ export function settled(milliseconds) {
   ]);
 }
 
-const nameOf = (control) => control.getAttribute('aria-label') ?? control.textContent;
+const nameOf = (control) =>
+  control.getAttribute('aria-label') ?? (control.textContent || control.getAttribute('name'));
 
 /* Puts other content into an element. Who stood on a control in there stands on its successor then,
    or at the place itself. */
@@ -45,7 +46,8 @@ function swap(element, content) {
   replace(element, content);
   if (!wasInside)
     return;
-  const successor = [...element.querySelectorAll('a, button, summary')].find((one) => nameOf(one) === name);
+  const successor = [...element.querySelectorAll('a, button, summary, input')]
+    .find((one) => nameOf(one) === name);
 
   (successor ?? element).focus({preventScroll: true});
 }

@@ -7,6 +7,7 @@ import {navigation} from '../routes.js';
 import {endSession} from '../session.js';
 import {toast} from './announce.js';
 import {icon, mark} from './icons.js';
+import {keepShortcuts, showShortcuts} from './shortcuts.js';
 
 const THEMES = [['', 'System'], ['light', 'Light'], ['dark', 'Dark']];
 
@@ -44,6 +45,7 @@ export async function leaveBy(address) {
   await del(address);
   endSession();
   chooseTheme(chosenTheme()); /* signing out cleared what the browser kept */
+  keepShortcuts();
   go('/sign-in');
 }
 
@@ -77,6 +79,8 @@ function side(session) {
              h('p', {class: 'who'}, h('strong', {title: session.user.email}, session.user.email),
                h('span', {class: 'muted'}, words(session.user.role))),
              themeSwitch(),
+             h('button', {type: 'button', class: 'button compact', on: {click: showShortcuts}},
+               'Keyboard shortcuts'),
              h('button', {type: 'button', class: 'button compact', on: {click: signOut}},
                'Sign out')));
 }

@@ -40,7 +40,8 @@ export function pager(pages, address, isFirst) {
   if (isFirst && next === undefined)
     return null;
   return h('nav', {class: 'pager', 'aria-label': 'Pages'},
-           isFirst ? h('span') : h('a', {class: 'button', href: address(null)}, '← Newest'),
+           isFirst ? h('span')
+             : h('a', {class: 'button', href: address(null), 'data-turn': 'back'}, '← Newest'),
            next === undefined ? h('span', {class: 'muted'}, 'No more')
-             : h('a', {class: 'button', href: address(next), rel: 'next'}, 'Older →'));
+             : h('a', {class: 'button', href: address(next), rel: 'next', 'data-turn': 'on'}, 'Older →'));
 }

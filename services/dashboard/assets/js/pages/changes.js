@@ -8,7 +8,8 @@ import {codeBlock} from '../components/copy.js';
 import {facts} from '../components/facts.js';
 import {empty} from '../components/notice.js';
 import {card, loaded, pageHead} from '../components/section.js';
-import {pager, table} from '../components/table.js';
+import {listing, listState} from '../components/listing.js';
+import {pager} from '../components/table.js';
 import {tabs} from './audit.js';
 
 export const title = 'Changes';
@@ -44,12 +45,14 @@ function target(id) {
   return h('code', {title: id, class: 'nowrap'}, id.length > 20 ? shortId(id) : id);
 }
 
-function list({changes, pages}, isFirst) {
+function list({changes, pages}, state, isFirst) {
   if (changes.length === 0)
     return empty('No changes yet', 'Sign-ins, new keys, policy changes and takeovers ' +
-      'are listed here, with the user, the time and what was changed.');
+      'are listed here, with the user, the time and what was changed.',
+                 h('a', {class: 'button', href: '/keys'}, 'Go to API keys'));
   return [
-    table({caption: 'Changes by people, newest first', rows: changes, columns: [
+    listing({caption: 'Changes by people, newest first', rows: changes, noun: 'change', state,
+             isPart: true, columns: [
       {label: 'Time', cell: (one) => time(one.created_at)},
       {label: 'Who', cell: (one) => h('span', {class: 'who-cell'}, one.who,
                                       one.user_id && h('code', {class: 'sub', title: one.user_id},
@@ -67,9 +70,9 @@ function list({changes, pages}, isFirst) {
 }
 
 export function page({query, signal}) {
-  const cursor = query.get('starting_after');
+  const cursor = query.get('starting_after'), state = listState();
   const {element} = loaded({
-    label: 'changes', signal, render: (answer) => list(answer, cursor === null),
+    label: 'changes', signal, render: (answer) => list(answer, state, cursor === null),
     load: () => get(`/data/changes${queryOf({per_page: 50, starting_after: cursor})}`, signal),
   });
 

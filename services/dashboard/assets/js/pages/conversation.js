@@ -123,7 +123,8 @@ function attributes(given) {
   const rows = Object.entries(given);
 
   if (rows.length === 0)
-    return h('p', {class: 'muted'}, 'None. Servers set them through the API.');
+    return h('p', {class: 'muted'}, 'None. Your servers set them with ',
+             h('a', {href: '/reference'}, 'PUT /conversations/{id}'), '.');
   return table({caption: 'Custom attributes', rows, columns: [
     {label: 'Key', cell: ([key]) => h('code', null, key)},
     {label: 'Value', cell: ([, value]) => String(value)},
@@ -133,7 +134,8 @@ function attributes(given) {
 
 function messageList(messages, count) {
   if (messages.length === 0)
-    return h('p', {class: 'muted'}, 'No messages.');
+    return h('p', {class: 'muted'}, 'No messages. One that the API creates is empty; messages come in by ' +
+      'other channels.');
   return [
     messages.length < count && h('p', {class: 'muted'}, `The newest ${messages.length} of ${count}`),
     h('ol', {class: 'messages'}, messages.map((message) =>

@@ -9,7 +9,7 @@ import {openDialog} from '../components/dialog.js';
 import {facts} from '../components/facts.js';
 import {failureCode, failureWords} from '../components/failures.js';
 import {errorNotice} from '../components/notice.js';
-import {table} from '../components/table.js';
+import {listing} from '../components/listing.js';
 
 const PHASES = [['dns_ms', 'Name look-up'], ['connect_ms', 'Connect'], ['tls_ms', 'TLS'],
                 ['wait_ms', 'Response time']];
@@ -76,8 +76,10 @@ function openDelivery(delivery, follow) {
   });
 }
 
-export function deliveryTable(deliveries, follow) {
-  return table({caption: 'Deliveries, newest first', rows: deliveries, columns: [
+export function deliveryTable(deliveries, state, follow) {
+  return listing({caption: 'Deliveries, newest first', rows: deliveries, noun: 'delivery',
+                  nouns: 'deliveries', state,
+                  isPart: true, columns: [
     {label: 'Event', cell: (one) => [h('strong', null, one.event_type),
                                      one.cause !== 'event' && label(words(one.cause))]},
     {label: 'State', cell: (one) => badge(one.state)},

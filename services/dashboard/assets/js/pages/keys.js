@@ -9,7 +9,7 @@ import {codeBlock} from '../components/copy.js';
 import {createWith, pingWith} from '../components/curl.js';
 import {empty, lookingOnly} from '../components/notice.js';
 import {card, loaded, pageHead} from '../components/section.js';
-import {table} from '../components/table.js';
+import {listing, listState} from '../components/listing.js';
 import {createKey, keyState, revokeKey, rotateKey} from './key-dialogs.js';
 
 export const title = 'API keys';
@@ -41,19 +41,23 @@ function columns(reload) {
 
 const isLive = (key) => ['active', 'ending'].includes(keyState(key));
 
-function list(keys, reload) {
+function list(keys, states, reload) {
   const live = keys.filter(isLive), ended = keys.filter((key) => !isLive(key));
   const showing = columns(reload);
 
   return [
-    live.length > 0 ? table({caption: 'Active API keys', columns: showing, rows: live})
-      : empty('No active key yet', 'A key lets your server call the API. Create one, give it to ' +
-          'your backend, and paste the command below to try it.',
+    live.length > 0
+      ? listing({caption: 'Active API keys', columns: showing, rows: live, noun: 'active key',
+                 state: states.live})
+      : empty('No active key yet', is('admin') ? 'A key lets your server call the API. Create one, give it ' +
+          'to your backend, and paste the command below to try it.'
+        : 'A key lets your server call the API. Ask an admin or owner to create one.',
               is('admin') && createButton(reload)),
     ended.length > 0 && h('details', {class: 'more'},
                           h('summary', null, plural(ended.length, 'ended key')),
-                          table({caption: 'Revoked and expired API keys', rows: ended,
-                                 columns: showing.filter((column) => !column.actions)})),
+                          listing({caption: 'Revoked and expired API keys', rows: ended, noun: 'ended key',
+                                   state: states.ended,
+                                   columns: showing.filter((column) => !column.actions)})),
   ];
 }
 
@@ -63,9 +67,9 @@ function createButton(reload) {
 }
 
 export function page({signal}) {
-  const base = session().base_url;
+  const base = session().base_url, states = {live: listState(), ended: listState()};
   const keys = loaded({label: 'keys', signal, load: () => getAll('/data/keys', signal),
-                       render: (answer) => list(answer, () => keys.reload())});
+                       render: (answer) => list(answer, states, () => keys.reload())});
 
   return [
     pageHead('API keys', 'For your servers only. A key gives access to all conversations; ' +

@@ -12,7 +12,7 @@ import {form, input, radios, select} from '../components/form.js';
 import {lookingOnly} from '../components/notice.js';
 import {card, loaded, pageHead} from '../components/section.js';
 import {showSecret} from '../components/secret.js';
-import {table} from '../components/table.js';
+import {listing, listState} from '../components/listing.js';
 
 export const title = 'Members and plan';
 
@@ -94,8 +94,15 @@ function rowActions(member, reload) {
            act('Remove', `Remove ${member.email}`, remove));
 }
 
-function list(members, reload) {
-  return table({caption: 'Members', rows: members, columns: [
+/* The one who could sign in may lose the password or leave. */
+function alone(members) {
+  return members.length === 1 && is('admin') &&
+    h('p', {class: 'muted spaced'}, 'You are the only member. Invite a second owner, so that the ' +
+      'organization can be managed without you.');
+}
+
+function list(members, state, reload) {
+  return [alone(members), listing({caption: 'Members', rows: members, noun: 'member', state, columns: [
     {label: 'Email', cell: (one) => [h('strong', {class: 'break'}, one.email),
                                      one.id === session().user.id && h('span', {class: 'sub'}, 'You'),
                                      one.invited_by && h('span', {class: 'sub'},
@@ -106,7 +113,7 @@ function list(members, reload) {
     {label: 'Added', cell: (one) => time(one.created_at)},
     is('admin') && {label: 'Actions', actions: true,
                     cell: (one) => mayTouch(one) && rowActions(one, reload)},
-  ].filter(Boolean)});
+  ].filter(Boolean)})];
 }
 
 /* A plan chosen while another is being saved stays chosen: the form is not rebuilt. */
@@ -136,9 +143,10 @@ export function page({signal}) {
   /* Oldest first: who came before the others stands at the top. */
   const allMembers = async () =>
     (await getAll('/data/members', signal, (answer) => answer.members)).reverse();
+  const state = listState();
   const members = loaded({
     label: 'members', signal, load: allMembers,
-    render: (all) => list(all, () => members.reload()),
+    render: (all) => list(all, state, () => members.reload()),
   });
   const organization = loaded({
     label: 'the plan', signal, load: () => get('/data/organization', signal),

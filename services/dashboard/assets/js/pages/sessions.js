@@ -7,7 +7,7 @@ import {badge} from '../components/badge.js';
 import {confirmDialog} from '../components/dialog.js';
 import {card, loaded} from '../components/section.js';
 import {leaveBy} from '../components/shell.js';
-import {table} from '../components/table.js';
+import {listing, listState} from '../components/listing.js';
 
 const BROWSERS = [[/Edg\//, 'Edge'], [/OPR\//, 'Opera'], [/Firefox\//, 'Firefox'],
                   [/Chrom(e|ium)\//, 'Chrome'], [/Safari\//, 'Safari'], [/curl\//, 'curl']];
@@ -46,8 +46,8 @@ function endAll() {
   });
 }
 
-function list({sessions}, reload) {
-  return table({caption: 'Your active sessions', rows: sessions, columns: [
+function list({sessions}, state, reload) {
+  return listing({caption: 'Your active sessions', rows: sessions, noun: 'session', state, columns: [
     {label: 'Browser', cell: (one) => [h('span', {title: one.user_agent}, device(one.user_agent)), ' ',
                                        one.current && badge('enabled', 'This one')]},
     {label: 'Address', cell: (one) => h('code', null, one.address ?? '–')},
@@ -61,9 +61,10 @@ function list({sessions}, reload) {
 }
 
 export function sessionsCard(signal) {
+  const state = listState();
   const view = loaded({
     label: 'sessions', signal, load: () => get('/data/sessions', signal),
-    render: (answer) => list(answer, () => view.reload()),
+    render: (answer) => list(answer, state, () => view.reload()),
   });
 
   return card({

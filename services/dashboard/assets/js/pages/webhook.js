@@ -10,6 +10,7 @@ import {confirmDialog} from '../components/dialog.js';
 import {facts} from '../components/facts.js';
 import {failureCode, failureWords} from '../components/failures.js';
 import {empty, errorNotice, lookingOnly, notice} from '../components/notice.js';
+import {listState} from '../components/listing.js';
 import {card, loaded, pageHead} from '../components/section.js';
 import {pager} from '../components/table.js';
 import {deliveryTable} from './deliveries.js';
@@ -137,27 +138,28 @@ function aboutSkipped(deliveries) {
     is('admin') && '“Resend failed” sends them as well, for 30 days.');
 }
 
-function showLog(deliveries, follow, address, before) {
+function showLog(deliveries, state, follow, address, before) {
   if (deliveries.length === 0 && before === null)
-    return empty('Nothing has been sent yet', 'Deliveries appear here as events happen. A test event ' +
-      'shows at once whether your receiver answers.');
+    return empty('Nothing has been sent yet', 'Deliveries appear here as events happen. ' +
+      (is('admin') ? '“Send test event” above shows at once whether your receiver answers.'
+        : 'An admin or owner can send a test event.'));
   const last = deliveries.length >= CUT_MIN ? {next: {starting_after: deliveries.at(-1).id}} : {};
 
   return [
     aboutSkipped(deliveries),
-    deliveries.length > 0 && deliveryTable(deliveries, follow),
+    deliveries.length > 0 && deliveryTable(deliveries, state, follow),
     pager(last, (next) => address + queryOf({before: next}), before === null),
   ];
 }
 
 export function page({params, query, signal}) {
-  const {id} = params, before = query.get('before');
+  const {id} = params, before = query.get('before'), state = listState();
   const outcome = h('div', {role: 'status'});
   const head = pageHead('Webhook endpoint');
   const log = loaded({
     label: 'deliveries', signal,
     load: () => get(path`/data/webhooks/${id}/deliveries` + queryOf({limit: SHOWN, before}), signal),
-    render: (deliveries) => showLog(deliveries, follow, path`/webhooks/${id}`, before),
+    render: (deliveries) => showLog(deliveries, state, follow, path`/webhooks/${id}`, before),
   });
   const endpoint = loaded({
     label: 'the endpoint', signal,

@@ -8,7 +8,7 @@ import {badge, label} from '../components/badge.js';
 import {failureCode} from '../components/failures.js';
 import {empty, lookingOnly} from '../components/notice.js';
 import {card, loaded, pageHead} from '../components/section.js';
-import {table} from '../components/table.js';
+import {listing, listState} from '../components/listing.js';
 import {createEndpoint} from './webhook-dialogs.js';
 
 export const title = 'Webhooks';
@@ -25,12 +25,13 @@ export function health(endpoint) {
            !endpoint.enabled && badge('disabled'));
 }
 
-function list(endpoints, reload) {
+function list(endpoints, state, reload) {
   if (endpoints.length === 0)
-    return empty('No endpoints yet', 'Enter the HTTPS address of your server and choose ' +
-      'its events. Deliveries are signed, so that it can detect forgeries.',
+    return empty('No endpoints yet', is('admin') ? 'Enter the HTTPS address of your server and choose ' +
+      'its events. Deliveries are signed, so that it can detect forgeries.'
+      : 'An endpoint is a server of yours that is notified of events. Ask an admin or owner to add one.',
                  is('admin') && createButton(reload));
-  return table({caption: 'Webhook endpoints', rows: endpoints, columns: [
+  return listing({caption: 'Webhook endpoints', rows: endpoints, noun: 'endpoint', state, columns: [
     {label: 'Endpoint', cell: (one) => [
       h('a', {href: address(one), class: 'strong break'}, one.url),
       h('span', {class: 'badges sub'}, one.events.map(label))]},
@@ -43,9 +44,10 @@ function list(endpoints, reload) {
 }
 
 export function page({signal}) {
+  const state = listState();
   const view = loaded({
     label: 'endpoints', signal, load: () => getAll('/data/webhooks', signal),
-    render: (endpoints) => list(endpoints, () => view.reload()),
+    render: (endpoints) => list(endpoints, state, () => view.reload()),
   });
 
   return [

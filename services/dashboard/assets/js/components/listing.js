@@ -1,0 +1,98 @@
+/*
+ * listing - a table whose rows are all on the page, with a filter over what they show, and pages. Lists
+ * that the server turns page by page have the filter for the page alone.
+ */
+import {h, replace} from '../dom.js';
+import {plural} from '../format.js';
+import {empty} from './notice.js';
+import {table} from './table.js';
+
+const PER_PAGE = 25;
+
+/* What was typed and which page is shown: kept by the page while the list is loaded again. */
+export const listState = () => ({text: '', page: 0});
+
+/* What a row shows, and what it says on hovering: ids and times in full. */
+function textOf(row) {
+  return [...row.querySelectorAll('td:not(.row-actions)')].flatMap((cell) =>
+    [cell.textContent, ...[...cell.querySelectorAll('[title]')].map((one) => one.title)])
+    .join(' ').toLowerCase();
+}
+
+function matching(rows, text) {
+  const wanted = text.toLowerCase().split(/\s+/);
+
+  return rows.filter((row) => wanted.every((word) => row.text.includes(word)));
+}
+
+/* A button at the end of its way stays, so that the focus does: it only says that it leads no further. */
+function turn(name, by, isEnd, go) {
+  return h('button', {type: 'button', class: 'button', 'data-turn': by, 'aria-disabled': isEnd && 'true',
+                      on: {click: () => !isEnd && go()}}, name);
+}
+
+function turner(state, last, show) {
+  const to = (page, by) => () => {
+    state.page = page;
+    show().querySelector(`[data-turn=${by}]`).focus({preventScroll: true});
+  };
+
+  return h('nav', {class: 'pager', 'aria-label': 'Pages'},
+           turn('← Previous', 'back', state.page === 0, to(state.page - 1, 'back')),
+           h('span', {class: 'muted'}, `Page ${state.page + 1} of ${last + 1}`),
+           turn('Next →', 'on', state.page === last, to(state.page + 1, 'on')));
+}
+
+function bar(state, nouns, show) {
+  const input = h('input', {
+    type: 'search', 'aria-label': `Filter ${nouns}`, 'data-filter': true, value: state.text,
+    autocomplete: 'off', spellcheck: 'false', maxlength: '100',
+    on: {input: () => {
+      state.text = input.value;
+      state.page = 0;
+      show();
+    }},
+  });
+  const count = h('p', {class: 'muted small', role: 'status'});
+
+  return {input, count, element: h('div', {class: 'list-bar'}, h('label', null, 'Filter', input), count)};
+}
+
+/*
+ * caption, columns and rows are those of the table; noun: what a row is, nouns: what several are. isPart:
+ * the server turns the pages, and this is one of them.
+ */
+export function listing({caption, columns, rows, noun, nouns = `${noun}s`, state, isPart = false}) {
+  const whole = table({caption, columns, rows});
+  const body = whole.querySelector('tbody');
+  const all = [...body.children].map((element) => ({element, text: textOf(element)}));
+  const place = h('div'), per = isPart ? all.length : PER_PAGE;
+
+  if (all.length < 2)
+    return whole;
+  const {input, count, element} = bar(state, nouns, show);
+
+  function clear() {
+    input.value = state.text = '';
+    show();
+    input.focus();
+  }
+
+  function show() {
+    const found = matching(all, state.text);
+    const last = Math.max(0, Math.ceil(found.length / per) - 1);
+
+    state.page = Math.min(state.page, last);
+    body.replaceChildren(...found.slice(state.page * per, (state.page + 1) * per).map((row) => row.element));
+    count.textContent = `${found.length === all.length ? '' : `${found.length} of `}` +
+      `${plural(all.length, noun, nouns)}${isPart ? ' on this page' : ''}`;
+    replace(place, found.length > 0 ? whole
+      : empty('Nothing matches', `No ${noun} ${isPart ? 'on this page ' : ''}contains what you typed.`,
+              h('button', {type: 'button', class: 'button', on: {click: clear}}, 'Clear the filter')),
+            last > 0 && turner(state, last, show));
+    return place;
+  }
+
+  show();
+  return [element, place];
+}
