@@ -74,7 +74,7 @@ enum {
     PHONE_MAX = 50,
 };
 
-/* The four kinds of customer mean the same to us. */
+/* The four kinds of contact mean the same to us. */
 static const char *const from_types[] = {"contact", "user", "lead", "customer", NULL};
 
 struct from_read {

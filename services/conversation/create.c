@@ -93,7 +93,7 @@ enum create_result create_decide(const struct create_found *found)
 }
 
 /*
- * conversation.create - make an empty conversation for a customer, once for each external id.
+ * conversation.create - make an empty conversation for a contact, once for each external id.
  *
  * Answer   created or replayed: the conversation; or the errors of the body; not_found
  *          (from.id), external_id_conflict, customer_profile_conflict, customer_unavailable
@@ -361,7 +361,7 @@ static enum status create_reply(struct command *command, struct db *db, void *se
                                       CREATE_CONVERSATIONS_CONVERSATION);
     case CREATE_CUSTOMER_UNAVAILABLE:
         return command_refuse(command, OUTCOME_CUSTOMER_UNAVAILABLE, NULL,
-                              "The customer of this conversation has been erased");
+                              "The contact of this conversation has been erased");
     case CREATE_CONTACT_UNKNOWN:
         return command_refuse(command, OUTCOME_NOT_FOUND, "from.id", "is not the id of a contact");
     case CREATE_EXTERNAL_ID_TAKEN:
