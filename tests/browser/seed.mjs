@@ -65,6 +65,8 @@ export const pagesOf = ({ conversation, broken }) => [
   { name: 'security', path: '/security', title: 'Security' },
   { name: 'members', path: '/members', title: 'Members and plan' },
   { name: 'account', path: '/account', title: 'Account' },
+  { name: 'shortcuts', path: '/account', title: 'Account',
+    open: (page) => page.keyboard.press('?') },
 ];
 
 export const doors = [
