@@ -77,8 +77,8 @@ static void send_services(struct dashboard_request *request)
     const struct deployment *deployment = &dashboard_of(request)->deployment;
 
     dashboard_response_text(
-        &request->http,
-        deployment_state_write(&deployment->state, deployment->as_of_us / 1000000), NULL);
+        &request->http, deployment_state_write(&deployment->state, deployment->as_of_us / 1000000),
+        NULL);
 }
 
 static void on_services(struct deployment_waiter *waiter, bool is_known)

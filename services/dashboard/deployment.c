@@ -80,10 +80,10 @@ char *deployment_state_write(const struct deployment_state *state, int64_t as_of
     for (size_t i = 0; i < state->n_services; i++) {
         const struct service_state *one = &state->services[i];
 
-        json_array_append_new(
-            services, json_pack("{s:s, s:i, s:i, s:o}", "name", one->name, "replicas",
-                                (int)one->replicas, "ready", (int)one->ready, "lag_s",
-                                one->has_lag ? json_integer(one->lag_s) : json_null()));
+        json_array_append_new(services,
+                              json_pack("{s:s, s:i, s:i, s:o}", "name", one->name, "replicas",
+                                        (int)one->replicas, "ready", (int)one->ready, "lag_s",
+                                        one->has_lag ? json_integer(one->lag_s) : json_null()));
     }
     all = json_pack("{s:I, s:o}", "as_of", (json_int_t)as_of_s, "services", services);
     text = json_dumps(all, JSON_COMPACT);
@@ -176,10 +176,9 @@ static bool begin_round(struct deployment *deployment, int64_t now_us)
     return true;
 }
 
-enum deployment_answer deployment_ask(struct deployment *deployment,
-                                      struct deployment_waiter *waiter,
-                                      void (*on_end)(struct deployment_waiter *waiter,
-                                                     bool is_known))
+enum deployment_answer
+deployment_ask(struct deployment *deployment, struct deployment_waiter *waiter,
+               void (*on_end)(struct deployment_waiter *waiter, bool is_known))
 {
     const int64_t now_us = clock_mono_us();
 

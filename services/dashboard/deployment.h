@@ -25,7 +25,7 @@
 /* -- what replies say ------------------------------------------------------------------------ */
 
 enum {
-    DEPLOYMENT_REPLICAS_MAX = 256,       /* more are not counted */
+    DEPLOYMENT_REPLICAS_MAX = 256,    /* more are not counted */
     DEPLOYMENT_REPLY_MAX = 64 * 1024, /* bytes; longer ones are none of ours */
 };
 
@@ -88,10 +88,9 @@ void deployment_init(struct deployment *deployment, h2o_loop_t *loop, struct bus
 enum deployment_answer { DEPLOYMENT_KNOWN, DEPLOYMENT_ASKED, DEPLOYMENT_UNREACHABLE };
 
 /* DEPLOYMENT_KNOWN: deployment->state is young enough. DEPLOYMENT_ASKED: on_end follows. */
-MUST_CHECK enum deployment_answer deployment_ask(struct deployment *deployment,
-                                                 struct deployment_waiter *waiter,
-                                                 void (*on_end)(struct deployment_waiter *waiter,
-                                                                bool is_known));
+MUST_CHECK enum deployment_answer
+deployment_ask(struct deployment *deployment, struct deployment_waiter *waiter,
+               void (*on_end)(struct deployment_waiter *waiter, bool is_known));
 /* on_end will not be called. False: it did not wait. */
 bool deployment_leave(struct deployment_waiter *waiter);
 

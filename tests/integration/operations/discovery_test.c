@@ -184,8 +184,7 @@ Test(discovery, says_whether_a_service_can_work_and_how_far_behind_it_is)
 
     for (size_t i = 0; i < SERVICES; i++) {
         const json_t *data = json_object_get(of_name(responses, services[i]), "data");
-        const bool lags =
-            strcmp(services[i], "audit") == 0 || strcmp(services[i], "webhook") == 0;
+        const bool lags = strcmp(services[i], "audit") == 0 || strcmp(services[i], "webhook") == 0;
 
         expect_members(data, lags ? "database lag_s" : "database");
         cr_expect(json_is_true(json_object_get(data, "database")), "%s", services[i]);

@@ -139,12 +139,11 @@ Test(deployment_state, is_written_without_ids)
     note("access", ID(1), "{\"database\":true}");
     note("audit", ID(2), "{\"database\":false,\"lag_s\":7}");
     text = deployment_state_write(&state, 1700000000);
-    cr_expect_str_eq(text,
-                     "{\"as_of\":1700000000,\"services\":["
-                     "{\"name\":\"access\",\"replicas\":1,\"ready\":1,\"lag_s\":null},"
-                     "{\"name\":\"conversation\",\"replicas\":0,\"ready\":0,\"lag_s\":null},"
-                     "{\"name\":\"search\",\"replicas\":0,\"ready\":0,\"lag_s\":null},"
-                     "{\"name\":\"audit\",\"replicas\":1,\"ready\":0,\"lag_s\":7},"
-                     "{\"name\":\"webhook\",\"replicas\":0,\"ready\":0,\"lag_s\":null}]}");
+    cr_expect_str_eq(text, "{\"as_of\":1700000000,\"services\":["
+                           "{\"name\":\"access\",\"replicas\":1,\"ready\":1,\"lag_s\":null},"
+                           "{\"name\":\"conversation\",\"replicas\":0,\"ready\":0,\"lag_s\":null},"
+                           "{\"name\":\"search\",\"replicas\":0,\"ready\":0,\"lag_s\":null},"
+                           "{\"name\":\"audit\",\"replicas\":1,\"ready\":0,\"lag_s\":7},"
+                           "{\"name\":\"webhook\",\"replicas\":0,\"ready\":0,\"lag_s\":null}]}");
     free(text);
 }
