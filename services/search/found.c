@@ -7,7 +7,7 @@
 enum {
     COST_US = 20,        /* a unit of a command's cost */
     ENTRIES_A_UNIT = 50, /* walking along so many entries of the index costs as much as a get */
-    FRAME_ROWS = 1,      /* behind those of a filtered page */
+    FRAME_ROWS = 2,      /* around those of a filtered page, one on each side */
     JSONB_VERSION = 1,   /* the byte in front of the text of a jsonb */
     FILTER_PARAMS = STATEMENT_ROWS,           /* of search_rest.sql */
     PLAIN_FILTERS_END = STATEMENT_CREATED_NOT /* of search_filtered.sql */
@@ -29,9 +29,6 @@ _Static_assert((int)SEARCH_CONTACT_ID == (int)CONVERSATION_ID &&
                    (int)SEARCH_FILTERED_MESSAGE_COUNT == (int)CONVERSATION_MESSAGE_COUNT &&
                    (int)SEARCH_FILTERED_TOOK_US == (int)SEARCH_WITHOUT_TOOK_US,
                "a row of a page is read alike");
-_Static_assert((int)SEARCH_TOTAL_CONTACT_ID == (int)SEARCH_WHOSE_CONTACT_ID &&
-                   (int)SEARCH_TOTAL_CONTACT_PHONE == (int)SEARCH_WHOSE_CONTACT_PHONE,
-               "a contact is read alike");
 
 /* -- the statements -------------------------------------------------------------------------- */
 
@@ -64,44 +61,41 @@ enum total_column {
 
 #define TOTAL_BINARY ((UINT32_C(1) << TOTAL_CREATED_MIN) - 1)
 
+/* With filters that need rows the page says how many there are. */
 static void add_to_total(struct buf *columns, const struct search_statement *statement)
 {
     const db_param *const of = statement->params;
+    const bool is_counted = !needs_rows(statement);
 
     ids_add_text(&columns[TOTAL_ORGANIZATION], of[STATEMENT_ORGANIZATION]);
     ids_add_text(&columns[TOTAL_CONTACT_ID], of[STATEMENT_CONTACT_ID]);
     texts_add(&columns[TOTAL_EXTERNAL_ID], of[STATEMENT_CONTACT_EXTERNAL_ID]);
     array_add(&columns[TOTAL_CREATED_MIN], of[STATEMENT_CREATED_MIN]);
     array_add(&columns[TOTAL_CREATED_END], statement->created_end);
-    array_add(&columns[TOTAL_KNOWN], statement->known_total);
+    array_add(&columns[TOTAL_KNOWN], is_counted ? statement->known_total : STR("0"));
 }
 
 void found_ask_totals(struct found *const *all, size_t n, struct db *db, struct arena *arena)
 {
     struct buf columns[TOTAL_COLUMNS];
     db_param params[TOTAL_COLUMNS];
-    size_t n_asked = 0, result;
+    size_t result;
 
     ids_open(&columns[TOTAL_ORGANIZATION], arena, n);
     ids_open(&columns[TOTAL_CONTACT_ID], arena, n);
     texts_open(&columns[TOTAL_EXTERNAL_ID], arena, n * 40);
     for (int i = TOTAL_CREATED_MIN; i < TOTAL_COLUMNS; i++)
         array_open(&columns[i], arena, n * 16);
-    for (size_t i = 0; i < n; i++) {
-        if (needs_rows(all[i]->statement))
-            continue;
+    for (size_t i = 0; i < n; i++)
         add_to_total(columns, all[i]->statement);
-        all[i]->contact_row = n_asked++;
-    }
-    if (n_asked == 0)
-        return;
     for (int i = 0; i < TOTAL_COLUMNS; i++)
         params[i] = i < TOTAL_CREATED_MIN ? binary_close(&columns[i]) : array_close(&columns[i]);
     result =
         db_add_binary(db, SQL_SEARCH_TOTAL, params, TOTAL_COLUMNS, TOTAL_BINARY | DB_BINARY_ROWS);
-    for (size_t i = 0; i < n; i++)
-        if (!needs_rows(all[i]->statement))
-            all[i]->contact = result;
+    for (size_t i = 0; i < n; i++) {
+        all[i]->contact = result;
+        all[i]->contact_row = i;
+    }
 }
 
 /* Counts those behind the place. */
@@ -124,8 +118,6 @@ static void ask_filtered(struct found *found, struct db *db)
 
     memcpy(page, statement->params, n * sizeof(page[0]));
     page[n] = statement->params[STATEMENT_ROWS];
-    found->contact = db_add_binary(db, SQL_SEARCH_WHOSE, statement->params,
-                                   STATEMENT_CONTACT_EXTERNAL_ID + 1, DB_BINARY_ROWS);
     found->page = db_add_binary(db, statement->sql, page, n + 1, DB_BINARY_ROWS);
     if (!statement->is_first_page && statement->known_total.p == NULL)
         ask_rest(found, db, statement->end_time, statement->end_id);
@@ -133,7 +125,7 @@ static void ask_filtered(struct found *found, struct db *db)
 
 void found_ask(struct found *found, struct db *db, const struct search_statement *statement)
 {
-    *found = (struct found){.statement = statement};
+    *found = (struct found){.statement = statement, .first_row = needs_rows(statement)};
     if (needs_rows(statement))
         ask_filtered(found, db);
     else
@@ -209,9 +201,10 @@ static void read_rest(struct found *found, const struct db *db, struct effort *e
     found->n_total = found->statement->is_first_page ? (int64_t)found->n + n : n;
 }
 
-static bool read_filtered(struct found *found, const struct db *db, const struct db_rows *contact)
+static bool read_filtered(struct found *found, const struct db *db)
 {
-    const size_t n = db_rows_count(found->rows);
+    const struct db_rows *const rows = found->rows;
+    const size_t n = db_rows_count(rows), last = n - 1;
     struct effort effort;
 
     if (n < FRAME_ROWS)
@@ -219,17 +212,17 @@ static bool read_filtered(struct found *found, const struct db *db, const struct
     found->n = n - FRAME_ROWS;
     found->n_total = (int64_t)found->n;
     effort = (struct effort){
-        .walked = db_value_int(found->rows, found->n, SEARCH_FILTERED_WALKED) -
-                  db_value_int(contact, 0, SEARCH_WHOSE_WALKED),
-        .fetched = db_value_int(found->rows, found->n, SEARCH_FILTERED_FETCHED) -
-                   db_value_int(contact, 0, SEARCH_WHOSE_FETCHED),
-        .took_us = db_value_int(found->rows, found->n, SEARCH_FILTERED_TOOK_US),
+        .walked = db_value_int(rows, last, SEARCH_FILTERED_WALKED) -
+                  db_value_int(rows, 0, SEARCH_FILTERED_WALKED),
+        .fetched = db_value_int(rows, last, SEARCH_FILTERED_FETCHED) -
+                   db_value_int(rows, 0, SEARCH_FILTERED_FETCHED),
+        .took_us = db_value_int(rows, last, SEARCH_FILTERED_TOOK_US),
     };
     if (found->statement->known_total.p != NULL)
         found->n_total = found->statement->total;
     else if (found->counts_rest)
         read_rest(found, db, &effort);
-    found->cost = cost_of(found, &effort, db_value(contact, 0, SEARCH_WHOSE_WALKED).p != NULL);
+    found->cost = cost_of(found, &effort, db_value(rows, 0, SEARCH_FILTERED_WALKED).p != NULL);
     return true;
 }
 
@@ -245,28 +238,21 @@ static void read_total(struct found *found, const struct db_rows *contact)
     found->cost = units(walked, ENTRIES_A_UNIT);
 }
 
-/* There is none, or not any more. */
-static bool has_no_contact(const struct found *found, const struct db_rows *contact)
-{
-    return needs_rows(found->statement)
-               ? db_rows_count(contact) == 0
-               : db_value(contact, found->contact_row, SEARCH_TOTAL_CONTACT_ID).p == NULL;
-}
-
 bool found_read(struct found *found, const struct db *db)
 {
     const struct db_rows *const contact = db_result(db, found->contact);
 
     found->rows = db_result(db, found->page);
-    if (!needs_rows(found->statement) && db_rows_count(contact) <= found->contact_row)
+    if (db_rows_count(contact) <= found->contact_row)
         return false;
-    if (has_no_contact(found, contact)) {
+    /* There is none, or not any more. */
+    if (db_value(contact, found->contact_row, SEARCH_TOTAL_CONTACT_ID).p == NULL) {
         found->cost = 1;
         return true;
     }
     read_contact(found, contact);
     if (needs_rows(found->statement))
-        return read_filtered(found, db, contact);
+        return read_filtered(found, db);
     read_total(found, contact);
     return true;
 }
@@ -287,24 +273,27 @@ static struct str json_of(struct str value)
 
 size_t found_row_bytes(const struct found *found, size_t i)
 {
-    return db_value(found->rows, i, CONVERSATION_EXTERNAL_ID).n +
-           db_value(found->rows, i, CONVERSATION_CUSTOM_ATTRIBUTES).n;
+    const size_t row = found->first_row + i;
+
+    return db_value(found->rows, row, CONVERSATION_EXTERNAL_ID).n +
+           db_value(found->rows, row, CONVERSATION_CUSTOM_ATTRIBUTES).n;
 }
 
 void found_row_read(const struct found *found, size_t i, struct found_row *out)
 {
     const struct db_rows *const rows = found->rows;
+    const size_t row = found->first_row + i;
 
     *out = (struct found_row){
-        .created_us = time_us(rows, i, CONVERSATION_CREATED_AT),
-        .updated_us = time_us(rows, i, CONVERSATION_UPDATED_AT),
-        .last_message_us = time_us(rows, i, CONVERSATION_LAST_MESSAGE_AT),
-        .has_last_message = db_value(rows, i, CONVERSATION_LAST_MESSAGE_AT).p != NULL,
-        .message_count = db_value_int(rows, i, CONVERSATION_MESSAGE_COUNT),
-        .external_id = db_value(rows, i, CONVERSATION_EXTERNAL_ID),
-        .channel = db_value(rows, i, CONVERSATION_CHANNEL),
-        .status = db_value(rows, i, CONVERSATION_STATUS),
-        .custom_attributes = json_of(db_value(rows, i, CONVERSATION_CUSTOM_ATTRIBUTES)),
+        .created_us = time_us(rows, row, CONVERSATION_CREATED_AT),
+        .updated_us = time_us(rows, row, CONVERSATION_UPDATED_AT),
+        .last_message_us = time_us(rows, row, CONVERSATION_LAST_MESSAGE_AT),
+        .has_last_message = db_value(rows, row, CONVERSATION_LAST_MESSAGE_AT).p != NULL,
+        .message_count = db_value_int(rows, row, CONVERSATION_MESSAGE_COUNT),
+        .external_id = db_value(rows, row, CONVERSATION_EXTERNAL_ID),
+        .channel = db_value(rows, row, CONVERSATION_CHANNEL),
+        .status = db_value(rows, row, CONVERSATION_STATUS),
+        .custom_attributes = json_of(db_value(rows, row, CONVERSATION_CUSTOM_ATTRIBUTES)),
     };
-    (void)db_value_id(rows, i, CONVERSATION_ID, &out->id);
+    (void)db_value_id(rows, row, CONVERSATION_ID, &out->id);
 }

@@ -1,10 +1,10 @@
 /*
  * found - what a search found: its statements are asked, and their rows read.
  *
- * What     Each search asks two statements, one for the page and one for the contact. Without filters
- *          that need rows the second one has the total, too, and serves all searches of a batch. With them a page that is not full says
- *          itself how many there are; of another first page it is counted what is behind it, in a
- *          second round, and of a later one all, at once. The rows come in binary format.
+ * What     Each search asks a statement for its page, and all searches of a batch one for their contacts,
+ *          which has the total, too, where no filter needs rows. With one that does, a page that is not
+ *          full says itself how many there are; of another first page it is counted what is behind it,
+ *          in a second round, and of a later one all, at once. The rows come in binary format.
  * Owns     Nothing; the values live as long as the batch.
  * Threads  The db's.
  */
@@ -19,7 +19,8 @@ enum { FOUND_COST_MAX = INT32_MAX }; /* what the page itself costs can be added 
 struct found {
     const struct search_statement *statement;
     size_t page, contact, rest; /* indexes of the statements */
-    size_t contact_row;         /* its row in the second one */
+    size_t first_row;           /* of the page, in the rows of its statement */
+    size_t contact_row;         /* in those of the one for contacts */
     bool counts_rest;
 
     /* From found_read() on. */
@@ -43,7 +44,7 @@ struct found_row {
 
 /* The statement is kept. */
 void found_ask(struct found *found, struct db *db, const struct search_statement *statement);
-/* Asks for contacts and totals of those that have been asked and need no rows. */
+/* Asks for contacts and totals of those that have been asked. */
 void found_ask_totals(struct found *const *all, size_t n, struct db *db, struct arena *arena);
 /* When that has been answered: asks for what is still to be counted, if anything is. */
 void found_ask_rest(struct found *found, struct db *db, struct arena *arena);

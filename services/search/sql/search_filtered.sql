@@ -10,18 +10,28 @@
 -- From 7 to 12 NULL is no filter, which is looked at first: most are none, and a test for each row costs.
 -- Seconds are those that clients see, rounded down. The service asks for the rows in binary.
 --
--- The last row has no conversation: it tells how far PostgreSQL's counters are, as search_whose.sql did before,
--- and how long the statement took. It comes last, because the parts are appended without workers (a test fails
--- when it does not).
+-- The first row and the last one have no conversation: they tell how far PostgreSQL's counters are, of entries of
+-- the index that were walked along (NULL in the first: it does not count) and of blocks of attributes that are
+-- stored apart, and the last one how long the statement took. They are first and last, because the parts are
+-- appended without workers (a test fails when they are not).
 --
 -- The place is the only upper bound of the page, as in search_contact.sql. No row is tested twice:
 -- search_rest.sql counts those that are not in the page, if there are any. All in one statement costs half as much
 -- again, for each node of a plan is set up for each search.
 -- columns: id external_id created_at updated_at last_message_at channel status custom_attributes
 -- columns: message_count walked fetched took_us
+(SELECT NULL AS id, NULL AS external_id, NULL AS created_at, NULL AS updated_at, NULL AS last_message_at,
+        NULL AS channel, NULL AS status, NULL AS custom_attributes, NULL AS message_count,
+        CASE WHEN current_setting('track_counts')::boolean THEN
+          pg_stat_get_xact_tuples_returned('conversation.conversations_of_contact'::regclass)
+        END AS walked,
+        pg_stat_get_xact_blocks_fetched(
+          (SELECT reltoastrelid FROM pg_class
+            WHERE oid = 'conversation.conversations'::regclass)) AS fetched,
+        NULL::bigint AS took_us)
+ UNION ALL
 (SELECT id, external_id, created_at, updated_at, last_message_at, channel, status,
-        custom_attributes, message_count,
-        NULL::bigint AS walked, NULL::bigint AS fetched, NULL::bigint AS took_us
+        custom_attributes, message_count, NULL, NULL, NULL
    FROM conversation.conversations
   WHERE organization_id = $1::uuid AND deleted_at IS NULL
     AND contact_id = coalesce(

@@ -1,6 +1,6 @@
 -- How many conversations of a contact there are behind a place, with the filters of search_without.sql.
 --    1 to 18 as there
--- Before and behind the count, how far PostgreSQL's counters are, as in search_whose.sql, and how long it took.
+-- Before and behind the count, how far PostgreSQL's counters are, as in search_filtered.sql, and how long it took.
 -- The counted rows are put in order: that leaves the planner one index to take (the role may not sort).
 -- columns: walked_before fetched_before n walked fetched took_us
 SELECT pg_stat_get_xact_tuples_returned('conversation.conversations_of_contact'::regclass)

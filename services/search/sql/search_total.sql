@@ -1,11 +1,11 @@
--- The contacts whose conversations search_contact.sql gives, and how many there are in all. For each search that
+-- The contacts whose conversations are searched, and how many there are in all without filters. For each search that
 -- is asked for one row comes back, in their order; all of it is NULL for a contact that is unknown or erased,
 -- but for the total.
 --
 -- Arrays with one element for each search:
 --   1 organization  2 id of the contact, or 3 its external id (both NULL: no contact)
 --   4 created at this second or later  5 and before this one
---   6 how many there are in all, where that need not be counted (NULL: count)
+--   6 how many there are in all, where that need not be counted here (NULL: count)
 --
 -- One statement for all searches of a batch, since to set its plan up costs as much as to count. OFFSET 0 keeps
 -- look-ups apart, and the counted rows are put in order: that leaves the planner one index to take (the role may

@@ -13,9 +13,18 @@
 -- in the places of what it gives. What may be a long list is held against a hash table.
 -- columns: id external_id created_at updated_at last_message_at channel status custom_attributes
 -- columns: message_count walked fetched took_us
+(SELECT NULL AS id, NULL AS external_id, NULL AS created_at, NULL AS updated_at, NULL AS last_message_at,
+        NULL AS channel, NULL AS status, NULL AS custom_attributes, NULL AS message_count,
+        CASE WHEN current_setting('track_counts')::boolean THEN
+          pg_stat_get_xact_tuples_returned('conversation.conversations_of_contact'::regclass)
+        END AS walked,
+        pg_stat_get_xact_blocks_fetched(
+          (SELECT reltoastrelid FROM pg_class
+            WHERE oid = 'conversation.conversations'::regclass)) AS fetched,
+        NULL::bigint AS took_us)
+ UNION ALL
 (SELECT id, external_id, created_at, updated_at, last_message_at, channel, status,
-        custom_attributes, message_count,
-        NULL::bigint AS walked, NULL::bigint AS fetched, NULL::bigint AS took_us
+        custom_attributes, message_count, NULL, NULL, NULL
    FROM conversation.conversations
   WHERE organization_id = $1::uuid AND deleted_at IS NULL
     AND contact_id = coalesce(

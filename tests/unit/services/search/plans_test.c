@@ -93,7 +93,6 @@ static void assert_all_walk(void)
     assert_walks(SQL_SEARCH_TOTAL, 1, 1);
     assert_walks(SQL_SEARCH_FILTERED, 1, 0);
     assert_walks(SQL_SEARCH_WITHOUT, 1, 0);
-    assert_walks(SQL_SEARCH_WHOSE, 0, 0);
     assert_walks(SQL_SEARCH_REST, 1, 0);
 }
 

@@ -137,6 +137,7 @@ static long long blocks_fetched(struct db *counting, const char *body)
     db_open_batch(counting, clock_us() + 30 * INT64_C(1000000));
     before = db_add(counting, COUNT_FETCHED, NULL, 0);
     found_ask(&found, counting, &statement);
+    found_ask_totals((struct found *const[]){&found}, 1, counting, &arena);
     cr_assert_eq(db_run(counting), ST_OK, "%s", db_last_sqlstate(counting));
     found_ask_rest(&found, counting, &arena);
     after = db_add(counting, COUNT_FETCHED, NULL, 0);
