@@ -1,6 +1,7 @@
 #include "common/base/metrics.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,10 +36,18 @@ static const struct scale scale_count = {
     .max = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024},
 };
 
+/* The series of a list, and how many there are. */
+struct listed {
+    pthread_mutex_t lock;
+    size_t n;
+    struct metric_series at[METRIC_LISTED_MAX];
+};
+
 struct metric {
     struct metric *next;
     const char *name, *labels, *help, *type;
     const struct scale *scale; /* NULL unless a histogram */
+    struct listed *listed;     /* NULL unless a list */
     bool is_shown_when_used;
     atomic_int_least64_t value;               /* of a histogram: the sum */
     atomic_int_least64_t in[BUCKETS_MAX + 1]; /* observations by bucket; the last is +Inf */
@@ -118,6 +127,18 @@ struct metric *metric_histogram_count(const char *name, const char *labels, cons
     return add_histogram(&scale_count, name, labels, help);
 }
 
+struct metric *metric_gauge_list(const char *name, const char *help)
+{
+    struct metric *metric = metric_gauge(name, NULL, help);
+    int failed;
+
+    metric->listed = calloc(1, sizeof(*metric->listed));
+    must(metric->listed != NULL);
+    failed = pthread_mutex_init(&metric->listed->lock, NULL);
+    must(failed == 0);
+    return metric;
+}
+
 void metric_show_when_used(struct metric *metric)
 {
     metric->is_shown_when_used = true;
@@ -133,6 +154,16 @@ void metric_add(struct metric *metric, int64_t n)
 void metric_set(struct metric *metric, int64_t value)
 {
     atomic_store_explicit(&metric->value, value, memory_order_relaxed);
+}
+
+void metric_list(struct metric *metric, const struct metric_series *series, size_t n)
+{
+    struct listed *listed = metric->listed;
+
+    pthread_mutex_lock(&listed->lock);
+    listed->n = n < METRIC_LISTED_MAX ? n : METRIC_LISTED_MAX;
+    memcpy(listed->at, series, listed->n * sizeof(*series));
+    pthread_mutex_unlock(&listed->lock);
 }
 
 int64_t metric_read(const struct metric *metric)
@@ -192,6 +223,17 @@ static void render_histogram(struct buf *out, const struct metric *metric)
                  scale->per_unit);
     /* Counted from the buckets, so that both agree while others observe. */
     render_value(out, metric, "_count", count, 1);
+}
+
+static void render_list(struct buf *out, const struct metric *metric)
+{
+    struct listed *listed = metric->listed;
+
+    pthread_mutex_lock(&listed->lock);
+    for (size_t i = 0; i < listed->n; i++)
+        buf_printf(out, "%s{%s} %" PRId64 "\n", metric->name, listed->at[i].labels,
+                   listed->at[i].value);
+    pthread_mutex_unlock(&listed->lock);
 }
 
 /* -- the process ------------------------------------------------------------------------------- */
@@ -284,6 +326,8 @@ void metrics_render(struct buf *out)
         name = m->name;
         if (m->scale != NULL)
             render_histogram(out, m);
+        else if (m->listed != NULL)
+            render_list(out, m);
         else
             render_value(out, m, "", atomic_load_explicit(&m->value, memory_order_relaxed), 1);
     }

@@ -8,6 +8,7 @@
  *          metrics_render() adds those of the process itself: its version, what the kernel knows of
  *          it (processor time, start, memory) under the names that Prometheus' own clients use,
  *          threads that hang, and the lines that the log had to drop.
+ *          A list is one metric whose series come and go: few of many things, told all at once.
  * Owns     The registry, names and labels, until the process ends. Help is kept, not copied.
  * Threads  Register before threads start; update and render from any.
  */
@@ -37,6 +38,20 @@ void metric_set(struct metric *metric, int64_t value);
 void metric_observe(struct metric *metric, int64_t value);
 
 int64_t metric_read(const struct metric *metric); /* of a histogram: the sum of its values */
+
+/* A gauge for each of the things that matter at the moment, named by its labels, such as an id. What
+   is told replaces what was told before; of more than METRIC_LISTED_MAX the first ones are kept, so
+   that nothing outside can make series without end. */
+#define METRIC_LISTED_MAX 20
+#define METRIC_LABELS_MAX 160
+
+struct metric_series {
+    char labels[METRIC_LABELS_MAX];
+    int64_t value;
+};
+
+struct metric *metric_gauge_list(const char *name, const char *help);
+void metric_list(struct metric *metric, const struct metric_series *series, size_t n);
 
 /* Prometheus text exposition format 0.0.4. */
 void metrics_render(struct buf *out);

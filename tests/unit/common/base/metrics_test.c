@@ -2,6 +2,7 @@
 
 #include <criterion/criterion.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct arena arena;
@@ -44,6 +45,23 @@ Test(metrics, series_of_one_name_share_help_and_type)
     assert_has("# HELP t_hits_total Hits.\n# TYPE t_hits_total counter\n"
                "t_hits_total{kind=\"a\"} 2\nt_hits_total{kind=\"b\"} 3\n"
                "# HELP t_free Free slots.\n# TYPE t_free gauge\nt_free -4\n");
+}
+
+Test(metrics, a_list_tells_of_what_matters_now_and_never_of_more_than_fits)
+{
+    struct metric *list = metric_gauge_list("t_late_seconds", "Those that are late.");
+    struct metric_series series[METRIC_LISTED_MAX + 1] = {{"id=\"a\"", 5}, {"id=\"b\"", 7}};
+
+    assert_has("# TYPE t_late_seconds gauge\n# HELP");
+    metric_list(list, series, 2);
+    assert_has("t_late_seconds{id=\"a\"} 5\nt_late_seconds{id=\"b\"} 7\n");
+    metric_list(list, series + 1, 1);
+    assert_has("# TYPE t_late_seconds gauge\nt_late_seconds{id=\"b\"} 7\n");
+    snprintf(series[METRIC_LISTED_MAX - 1].labels, METRIC_LABELS_MAX, "id=\"last\"");
+    snprintf(series[METRIC_LISTED_MAX].labels, METRIC_LABELS_MAX, "id=\"beyond\"");
+    metric_list(list, series, METRIC_LISTED_MAX + 1);
+    assert_has("t_late_seconds{id=\"last\"} 0\n# HELP");
+    cr_assert_null(strstr(rendered(), "beyond"));
 }
 
 Test(metrics, durations_are_observed_in_microseconds_and_shown_in_seconds)
