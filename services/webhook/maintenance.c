@@ -1,3 +1,5 @@
+#include <stdio.h>
+
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/db/params.h"
@@ -96,10 +98,11 @@ void webhook_upkeep(struct db *db, struct arena *arena, void *service)
     bool has_more = false;
     enum status st;
 
-    webhook_outbox_stats(db, self);
+    webhook_outbox_stats(db, arena, self);
     webhook_rekey(db, arena, self);
     if (db_is_up(db))
         keep_partitions(db, self);
+    webhook_report_failing(db, arena, self);
     if (clock_mono_us() < self->upkeep.tidy_due_us || !db_is_up(db))
         return;
     st = tidy(db, arena, self, &has_more);
@@ -130,26 +133,107 @@ void webhook_outbox_stats_open(struct webhook *self)
     for (int i = 0; i < WEBHOOK_HEALTHS; i++)
         self->endpoints[i] = metric_gauge("conversations_webhook_endpoints", labels[i],
                                           "Endpoints that are enabled, by health");
+    self->failing =
+        metric_gauge_list("conversations_webhook_endpoint_failing_seconds",
+                          "How long endpoints have failed: those that fail for longest");
 }
 
-void webhook_outbox_stats(struct db *db, struct webhook *self)
+static enum status read_outbox_stats(struct db *db, struct webhook *self)
 {
     const struct params none = {0};
     const struct db_rows *rows;
-    enum status st;
+    enum status st = db_once(db, SQL_READ_OUTBOX_STATS, &none, STATS_TIMEOUT_US);
 
-    if (clock_mono_us() < self->outbox_stats_due_us || !db_is_up(db))
-        return;
-    self->outbox_stats_due_us = clock_mono_us() + STATS_EVERY_S * 1000000LL;
-    st = db_once(db, SQL_READ_OUTBOX_STATS, &none, STATS_TIMEOUT_US);
-    if (st != ST_OK) {
-        LOG(LOG_WARNING, "could not collect outbox statistics", log_str("status", status_name(st)));
-        return;
-    }
+    if (st != ST_OK)
+        return st;
     rows = db_result(db, 0);
     metric_set(self->outbox_age, db_value_int(rows, 0, READ_OUTBOX_STATS_AGE));
     for (int i = 0; i < WEBHOOK_HEALTHS; i++)
         metric_set(self->endpoints[i], db_value_int(rows, 0, READ_OUTBOX_STATS_HEALTHY + i));
+    return ST_OK;
+}
+
+/* By their ids: a URL can hold a secret. */
+static enum status list_failing(struct db *db, struct arena *arena, struct webhook *self)
+{
+    struct metric_series series[METRIC_LISTED_MAX];
+    struct params most = {0};
+    const struct db_rows *rows;
+    size_t n;
+    enum status st;
+
+    params_add_int(&most, arena, METRIC_LISTED_MAX);
+    st = db_once(db, SQL_LIST_FAILING, &most, STATS_TIMEOUT_US);
+    if (st != ST_OK)
+        return st;
+    rows = db_result(db, 0);
+    n = db_rows_count(rows);
+    for (size_t i = 0; i < n && i < METRIC_LISTED_MAX; i++) {
+        snprintf(series[i].labels, sizeof(series[i].labels),
+                 "organization_id=\"%.*s\",endpoint_id=\"%.*s\"",
+                 STR_ARG(db_value(rows, i, LIST_FAILING_ORGANIZATION_ID)),
+                 STR_ARG(db_value(rows, i, LIST_FAILING_ID)));
+        series[i].value = db_value_int(rows, i, LIST_FAILING_SECONDS);
+    }
+    metric_list(self->failing, series, n);
+    return ST_OK;
+}
+
+void webhook_outbox_stats(struct db *db, struct arena *arena, struct webhook *self)
+{
+    enum status st;
+
+    if (clock_mono_us() < self->outbox_stats_due_us || !db_is_up(db))
+        return;
+    self->outbox_stats_due_us = in_seconds(STATS_EVERY_S);
+    st = read_outbox_stats(db, self);
+    if (st == ST_OK)
+        st = list_failing(db, arena, self);
+    if (st != ST_OK)
+        LOG(LOG_WARNING, "could not collect outbox statistics", log_str("status", status_name(st)));
+}
+
+/*
+ * report_failing - names in the log what has failed for so long that its owner has hardly noticed.
+ *
+ * One replica does, once a day for each: the row says when.
+ */
+
+enum { REPORT_EVERY_S = 600, REPORTED_MAX = 100 };
+
+static enum status ask_for_failing(struct db *db, struct arena *arena, size_t *at)
+{
+    struct params most = {0};
+
+    params_add_int(&most, arena, REPORTED_MAX);
+    db_open_batch(db, clock_us() + STATS_TIMEOUT_US);
+    db_add(db, SQL_LOCK_QUEUE, NULL, 0);
+    *at = db_add(db, SQL_REPORT_FAILING, most.at, most.n);
+    return db_commit(db);
+}
+
+void webhook_report_failing(struct db *db, struct arena *arena, struct webhook *self)
+{
+    const struct db_rows *rows;
+    size_t at = 0;
+    enum status st;
+
+    if (clock_mono_us() < self->upkeep.report_due_us || !db_is_up(db))
+        return;
+    self->upkeep.report_due_us = in_seconds(REPORT_EVERY_S);
+    st = ask_for_failing(db, arena, &at);
+    if (st != ST_OK) {
+        LOG(LOG_WARNING, "could not look for endpoints that fail",
+            log_str("status", status_name(st)));
+        return;
+    }
+    rows = db_result(db, at);
+    for (size_t i = 0; i < db_rows_count(rows); i++)
+        LOG(LOG_WARNING, "an endpoint has failed for 5 days",
+            log_slice("organization_id", db_value(rows, i, REPORT_FAILING_ORGANIZATION_ID)),
+            log_slice("endpoint_id", db_value(rows, i, REPORT_FAILING_ID)),
+            log_int("failing_since", db_value_int(rows, i, REPORT_FAILING_FAILING_SINCE)),
+            log_slice("error", db_value(rows, i, REPORT_FAILING_ERROR)));
 }
 
 /*

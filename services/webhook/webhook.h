@@ -24,12 +24,12 @@ struct webhook {
     struct networks allowed;
     int64_t endpoints_max; /* of an organization */
     struct {
-        int64_t partitions_due_us, tidy_due_us; /* clock_mono_us() */
+        int64_t partitions_due_us, tidy_due_us, report_due_us; /* clock_mono_us() */
     } upkeep;
     struct metric *unpartitioned; /* deliveries for which no partition was made */
     struct metric *expired;       /* those that had waited for too long */
     int64_t outbox_stats_due_us;  /* clock_mono_us() */
-    struct metric *outbox_age, *endpoints[WEBHOOK_HEALTHS];
+    struct metric *outbox_age, *endpoints[WEBHOOK_HEALTHS], *failing;
     struct webhook_rekey {
         bool is_done;
         struct uuid organization_id, endpoint_id; /* the last one that was looked at */
@@ -73,6 +73,9 @@ void webhook_rekey(struct db *db, struct arena *arena, struct webhook *self);
 
 /* Gauges over all organizations, renewed every few seconds. */
 void webhook_outbox_stats_open(struct webhook *self);
-void webhook_outbox_stats(struct db *db, struct webhook *self);
+void webhook_outbox_stats(struct db *db, struct arena *arena, struct webhook *self);
+
+/* Every few minutes: the log names endpoints that have failed for 5 days, each once a day. */
+void webhook_report_failing(struct db *db, struct arena *arena, struct webhook *self);
 
 #endif

@@ -96,6 +96,23 @@ test('a receiver that breaks shows as degraded, then failing, then healthy again
   assert.equal(await fact(page, 'Failures in a row').textContent(), '0');
 });
 
+test('an endpoint that has failed for 5 days says so and stays enabled', async () => {
+  const page = await openAs(who, '/webhooks');
+  await openNew(page, '/long');
+  const id = new URL(page.url()).pathname.split('/').at(-1);
+  await run('psql', [process.env.DATABASE_URL, '-qX', '-v', 'ON_ERROR_STOP=1', '-c',
+    `UPDATE webhook.endpoints SET consecutive_failures = 9, failing_since = now() - interval '5 days 1 hour'
+     WHERE id = '${id}'`]);
+  await page.reload();
+  await seen(page.getByText('This endpoint has accepted nothing for 5 days.'));
+  await health(page, 'For 5 days');
+  await seen(button(page, 'Disable'));
+  await sendTest(page, 'webhook.test succeeded: answered 204');
+  await health(page, 'Healthy');
+  await gone(page.getByText('This endpoint has accepted nothing for 5 days.'));
+  assert.equal(await fact(page, 'Last HTTP status').textContent(), '204');
+});
+
 test('what failed is sent again, one or all', async () => {
   const page = await openAs(who, '/webhooks');
   const secret = await openNew(page, '/again');

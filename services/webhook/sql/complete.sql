@@ -57,16 +57,17 @@ WITH told AS MATERIALIZED (
          count(*) AS n, max(last_success) AS last_success,
          max(last_failure) AS last_failure,
          count(*) FILTER (WHERE n > coalesce(last_success, 0)) AS failures,
+         min(finished_at) FILTER (WHERE n > coalesce(last_success, 0)) AS failing_since,
          max(finished_at) FILTER (WHERE n = last_success) AS success_at,
          max(finished_at) FILTER (WHERE n = last_failure) AS failure_at,
          max(error) FILTER (WHERE n = last_failure) AS error,
-         max(http_status) FILTER (WHERE n = last_failure) AS http_status
+         max(http_status) FILTER (WHERE n = greatest(last_success, last_failure)) AS http_status
     FROM completed s
    GROUP BY organization_id, endpoint_id
 ), counted AS (
   UPDATE webhook.endpoints e
      SET (attempts, consecutive_failures, proven, last_success_at, last_failure_at, last_error,
-          last_http_status) = (
+          last_http_status, failing_since) = (
            SELECT e.attempts + s.n,
                   CASE WHEN s.last_success IS NULL THEN e.consecutive_failures ELSE 0 END
                     + s.failures,
@@ -74,7 +75,11 @@ WITH told AS MATERIALIZED (
                   coalesce(s.success_at, e.last_success_at),
                   coalesce(s.failure_at, e.last_failure_at),
                   CASE WHEN s.last_failure IS NULL THEN e.last_error ELSE s.error END,
-                  CASE WHEN s.last_failure IS NULL THEN e.last_http_status ELSE s.http_status END
+                  s.http_status,
+                  CASE WHEN s.failures = 0 THEN NULL
+                       WHEN s.last_success IS NULL
+                       THEN coalesce(webhook.failing_since(e), s.failing_since)
+                       ELSE s.failing_since END
              FROM summed s
             WHERE s.ctid = e.ctid)
    WHERE ctid = ANY (ARRAY(SELECT ctid FROM summed WHERE ctid IS NOT NULL))

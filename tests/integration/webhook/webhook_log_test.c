@@ -1,8 +1,10 @@
 /* What operators see of deliveries, and what they have sent again. */
 #include <criterion/criterion.h>
 #include <string.h>
+#include <time.h>
 
 #include "tests/support/never_free.h"
+#include "tests/support/replica.h"
 #include "tests/support/sql.h"
 #include "tests/support/webhooks.h"
 
@@ -119,7 +121,39 @@ Test(webhook_log, health_follows_consecutive_failures)
     cr_assert_str_eq(text_of(shown, "health"), "healthy");
     cr_assert_eq(json_integer_value(json_object_get(shown, "attempts")), 8);
     cr_assert_str_eq(text_of(shown, "last_error"), "http_5xx");
-    cr_assert_eq(json_integer_value(json_object_get(shown, "last_http_status")), 503);
+    cr_assert_eq(json_integer_value(json_object_get(shown, "last_http_status")), 204);
+    cr_assert(json_is_null(json_object_get(shown, "failing_since")));
+}
+
+static bool is_named(void *closure)
+{
+    const struct webhook *webhook = closure;
+    const struct replica replica = replica_of_stack("webhook-0");
+    const char *all = replica_metrics(&replica);
+
+    return strstr(all, format("endpoint_id=\"%s\"} 4320", webhook->id)) != NULL;
+}
+
+Test(webhook_log, an_endpoint_that_fails_for_long_is_named_by_a_metric_and_goes_on)
+{
+    struct receiver *receiver = receiver_start("good");
+    struct org org;
+    struct webhook webhook;
+    const json_t *shown;
+
+    org_new(&org);
+    webhook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &webhook);
+    sql_text("UPDATE webhook.endpoints SET consecutive_failures = 5,"
+             " failing_since = now() - interval '432001 s' WHERE id = $1::uuid RETURNING id",
+             webhook.id, NULL);
+    shown = webhook_shown(&org, &webhook);
+    cr_assert_leq(json_integer_value(json_object_get(shown, "failing_since")),
+                  time(NULL) - 5 * 86400);
+    cr_assert(stack_wait(is_named, &webhook, SOON_MS));
+    publish_ticket(&org, "ticket.created", "T-1");
+    receiver_await(receiver, "/ok", 1, SOON_MS);
+    webhook_await(&org, &webhook, 1, SOON_MS);
+    cr_assert(json_is_null(json_object_get(webhook_shown(&org, &webhook), "failing_since")));
 }
 
 Test(webhook_log, a_deleted_endpoint_gets_nothing_and_leaves_its_log)

@@ -15,7 +15,7 @@ import {card, loaded, pageHead} from '../components/section.js';
 import {pager} from '../components/table.js';
 import {deliveryTable} from './deliveries.js';
 import {deleteEndpoint, resendFailed} from './webhook-dialogs.js';
-import {health} from './webhooks.js';
+import {failsForDays, health} from './webhooks.js';
 
 export const title = 'Webhook endpoint';
 
@@ -76,6 +76,14 @@ function buttons(endpoint, {reload, reloadLog, follow}) {
            trouble);
 }
 
+/* It is reported and goes on; only a person disables it. */
+function aboutFailing(endpoint) {
+  return failsForDays(endpoint) && notice(
+    'spaced bad', h('strong', null, 'This endpoint has accepted nothing for 5 days. '),
+    'Failing since ', timeExact(endpoint.failing_since), '. Events are still sent to it. Fix the ' +
+      'receiver, then use “Resend failed”; or disable the endpoint.');
+}
+
 function about(endpoint) {
   return card({title: 'Endpoint'}, facts([
     ['URL', h('code', null, endpoint.url)],
@@ -87,6 +95,7 @@ function about(endpoint) {
     ['Last error', endpoint.last_error && h('span', null, failureWords(endpoint.last_error), ' ',
                                             failureCode(endpoint.last_error), ' ',
                                             time(endpoint.last_failure_at))],
+    ['Last HTTP status', endpoint.last_http_status],
     ['Last success', endpoint.last_success_at && timeExact(endpoint.last_success_at)],
     ['Created', timeExact(endpoint.created_at)],
   ]));
@@ -172,7 +181,8 @@ export function page({params, query, signal}) {
     },
     render: (one) => {
       head.querySelector('h1').textContent = new URL(one.url).host;
-      return [is('admin') && buttons(one, {reload, reloadLog: log.reload, follow}), about(one)];
+      return [aboutFailing(one), is('admin') && buttons(one, {reload, reloadLog: log.reload, follow}),
+              about(one)];
     },
   });
 

@@ -3,7 +3,7 @@ import {getAll} from '../api.js';
 import {h} from '../dom.js';
 import {number} from '../format.js';
 import {is} from '../session.js';
-import {time} from '../time.js';
+import {now, time} from '../time.js';
 import {badge, label} from '../components/badge.js';
 import {failureCode} from '../components/failures.js';
 import {empty, lookingOnly} from '../components/notice.js';
@@ -20,8 +20,14 @@ function createButton(reload) {
            'Add endpoint');
 }
 
+const FAILS_FOR_LONG_S = 5 * 86400;
+
+export const failsForDays = (endpoint) => endpoint.enabled && endpoint.health === 'failing' &&
+  endpoint.failing_since !== null && now() - endpoint.failing_since > FAILS_FOR_LONG_S;
+
 export function health(endpoint) {
   return h('span', {class: 'badges'}, badge(endpoint.health),
+           failsForDays(endpoint) && badge('failing', 'For 5 days'),
            !endpoint.enabled && badge('disabled'));
 }
 

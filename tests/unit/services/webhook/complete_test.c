@@ -1,0 +1,170 @@
+/* What becomes of an endpoint and its log when attempts have ended. */
+#include <stdlib.h>
+
+#include "tests/unit/services/webhook/webhook_fixture.h"
+
+TestSuite(complete, .init = start, .fini = stop);
+
+/* Queues so many events, claims one after the other and ends each so, 10 seconds after the one before,
+   which the row holds: state, error and HTTP status. They are put on record together. */
+struct ended {
+    const char *state, *error, *status;
+};
+
+static char *told(const struct ended *ended, size_t n)
+{
+    char text[2048];
+    size_t length = 0;
+
+    length +=
+        (size_t)snprintf(text, sizeof(text),
+                         "SELECT jsonb_agg(jsonb_build_object('organization_id', organization_id,"
+                         " 'endpoint_id', endpoint_id, 'id', id, 'fence', fence, 'state', state,"
+                         " 'error', error, 'http_status', status, 'started_ms', at, 'finished_ms',"
+                         " at) ORDER BY nth) FROM (SELECT *, row_number() OVER (ORDER BY id) AS nth"
+                         " FROM webhook.queue WHERE lease_until IS NOT NULL) AS q JOIN (VALUES ");
+    for (size_t i = 0; i < n; i++)
+        length += (size_t)snprintf(
+            text + length, sizeof(text) - length,
+            "%s(%zu, '%s', %s%s%s, %s, (1700000000 + %zu * 10) * 1000::bigint)", i > 0 ? ", " : "",
+            i + 1, ended[i].state, ended[i].error != NULL ? "'" : "",
+            ended[i].error != NULL ? ended[i].error : "NULL::text",
+            ended[i].error != NULL ? "'" : "",
+            ended[i].status != NULL ? ended[i].status : "NULL::int", i);
+    snprintf(text + length, sizeof(text) - length,
+             ") AS t (nth, state, error, status, at) USING (nth)");
+    return postgres_text(server.url, text);
+}
+
+static void end_all(const struct ended *ended, size_t n)
+{
+    char *text;
+
+    make_events(ORG, (int)n, 0, false);
+    (void)RUN(SQL_FAN_OUT, "100", "64", "4", NOBODY, "100000");
+    postgres_do(server.url, "UPDATE webhook.endpoints SET proven = true");
+    cr_assert_eq(db_rows_count(RUN(SQL_CLAIM, "9", "9", "9", "60000", ORG)), n);
+    text = told(ended, n);
+    cr_assert_not_null(text);
+    cr_assert_eq(RUN_INT(SQL_COMPLETE, text), n);
+    free(text);
+}
+
+#define END(...)                                                                                   \
+    end_all((const struct ended[]){__VA_ARGS__},                                                   \
+            sizeof((const struct ended[]){__VA_ARGS__}) / sizeof(struct ended))
+#define SUCCEEDED                                                                                  \
+    {                                                                                              \
+        "succeeded", NULL, "204"                                                                   \
+    }
+#define FAILED                                                                                     \
+    {                                                                                              \
+        "failed", "http_5xx", "503"                                                                \
+    }
+#define TIMED_OUT                                                                                  \
+    {                                                                                              \
+        "failed", "timeout", NULL                                                                  \
+    }
+
+/* As text; "" = NULL. */
+static const char *of_endpoint(const char *expression)
+{
+    static char *value;
+    char query[256];
+
+    free(value);
+    snprintf(query, sizeof(query), "SELECT coalesce((%s)::text, '') FROM webhook.endpoints e",
+             expression);
+    value = postgres_text(server.url, query);
+    cr_assert_not_null(value);
+    return value;
+}
+
+#define SINCE "extract(epoch FROM webhook.failing_since(e))::int - 1700000000"
+
+Test(complete, shows_the_status_of_the_latest_attempt)
+{
+    make_endpoint(ORG, ENDPOINT);
+    END(FAILED);
+    cr_expect_str_eq(of_endpoint("last_http_status"), "503");
+    END(SUCCEEDED);
+    cr_expect_str_eq(of_endpoint("last_http_status"), "204");
+    END(SUCCEEDED, FAILED, TIMED_OUT);
+    cr_expect_str_eq(of_endpoint("last_http_status"), "", "no answer came");
+    END(FAILED, SUCCEEDED);
+    cr_expect_str_eq(of_endpoint("last_http_status"), "204");
+    cr_expect_str_eq(of_endpoint("last_error"), "http_5xx");
+}
+
+Test(complete, tells_since_when_an_endpoint_fails)
+{
+    make_endpoint(ORG, ENDPOINT);
+    cr_expect_str_eq(of_endpoint(SINCE), "");
+    END(FAILED, SUCCEEDED, FAILED, FAILED);
+    cr_expect_str_eq(of_endpoint(SINCE), "20", "the first one after the success");
+    END(FAILED);
+    cr_expect_str_eq(of_endpoint(SINCE), "20", "it stays");
+    END(FAILED, SUCCEEDED);
+    cr_expect_str_eq(of_endpoint(SINCE), "");
+    cr_expect_str_eq(of_endpoint("failing_since"), "");
+}
+
+/* A sender from before the column leaves it as it is. */
+Test(complete, takes_no_time_from_before_a_success_for_the_first_failure)
+{
+    make_endpoint(ORG, ENDPOINT);
+    END(FAILED, FAILED);
+    postgres_do(server.url, "UPDATE webhook.endpoints SET consecutive_failures = 1,"
+                            " last_success_at = to_timestamp(1700000000 - 1),"
+                            " failing_since = to_timestamp(1700000000 - 100)");
+    cr_expect_str_eq(of_endpoint(SINCE), "");
+    END(FAILED);
+    cr_expect_str_eq(of_endpoint(SINCE), "0");
+    cr_expect_str_eq(of_endpoint("consecutive_failures"), "2");
+}
+
+/* -- endpoints that fail for long ------------------------------------------------------------- */
+
+static void fail_for(const char *endpoint, const char *interval, int failures)
+{
+    char text[256];
+
+    make_endpoint(ORG, endpoint);
+    snprintf(text, sizeof(text),
+             "UPDATE webhook.endpoints SET failing_since = now() - interval '%s',"
+             " consecutive_failures = %d WHERE id = '%s'",
+             interval, failures, endpoint);
+    postgres_do(server.url, text);
+}
+
+#define LONGEST "01920000-0000-7000-8000-00000000001a"
+#define SHORT   "01920000-0000-7000-8000-00000000001b"
+#define SELDOM  "01920000-0000-7000-8000-00000000001c"
+#define OFF     "01920000-0000-7000-8000-00000000001d"
+
+static void expect_rows(const struct db_rows *rows, const char *first, const char *second)
+{
+    const char *const ids[] = {first, second};
+
+    cr_expect_eq(db_rows_count(rows), second != NULL ? 2 : first != NULL ? 1 : 0);
+    for (size_t i = 0; i < db_rows_count(rows) && i < 2; i++)
+        cr_expect(str_equal(db_value(rows, i, 1), str_of(ids[i])), "%s", ids[i]);
+}
+
+Test(complete, leaves_to_a_list_what_fails_and_to_a_report_once_a_day_what_fails_for_long)
+{
+    fail_for(SHORT, "2 hours", 5);
+    fail_for(LONGEST, "6 days", 9);
+    fail_for(SELDOM, "7 days", 4);
+    fail_for(OFF, "8 days", 9);
+    postgres_do(server.url, "UPDATE webhook.endpoints SET enabled = false WHERE id = '" OFF "'");
+    expect_rows(RUN(SQL_LIST_FAILING, "20"), LONGEST, SHORT);
+    cr_expect_geq(db_value_int(RUN(SQL_LIST_FAILING, "20"), 0, 2), 6 * 86400);
+    expect_rows(RUN(SQL_LIST_FAILING, "1"), LONGEST, NULL);
+
+    expect_rows(RUN(SQL_REPORT_FAILING, "100"), LONGEST, NULL);
+    expect_rows(RUN(SQL_REPORT_FAILING, "100"), NULL, NULL);
+    postgres_do(server.url,
+                "UPDATE webhook.endpoints SET reported_at = now() - interval '25 hours'");
+    expect_rows(RUN(SQL_REPORT_FAILING, "100"), LONGEST, NULL);
+}
