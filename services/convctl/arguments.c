@@ -291,6 +291,18 @@ static enum status read_word(struct reader *reader, const char *word)
     return into->call == NULL ? read_verb(reader, word) : read_position(reader, word);
 }
 
+/* An option that is a member of the body has been given. */
+static bool sets_something(const struct reader *reader)
+{
+    const struct argument *arguments = reader->into->call->arguments;
+
+    for (size_t i = 0; arguments[i].kind != ARGUMENT_NONE; i++) {
+        if (arguments[i].option != NULL && arguments[i].field != NULL && reader->given[i])
+            return true;
+    }
+    return false;
+}
+
 static enum status check_complete(struct reader *reader)
 {
     const struct arguments *into = reader->into;
@@ -303,7 +315,7 @@ static enum status check_complete(struct reader *reader)
         if (into->call->arguments[i].required && !reader->given[i])
             return wrong(reader, "%s is missing", name_of(&into->call->arguments[i]));
     }
-    if (into->call->kind == CONVCTL_SETS && json_object_size(into->body) == 0)
+    if (into->call->kind == CONVCTL_SETS && !sets_something(reader))
         return wrong(reader, "nothing to change, see convctl %s --help", into->group);
     return ST_OK;
 }

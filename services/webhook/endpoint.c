@@ -53,7 +53,11 @@ struct endpoint_create {
     struct str url;
     struct str events; /* as PostgreSQL writes an array */
     struct field_bool signing;
+    struct str retries;
 };
+
+/* Schedules; complete.sql has their times. */
+static const char *const schedules[] = {"none", "standard", NULL};
 
 static void read_url(json_t *value, const char *path, void *slot, struct errors *errors)
 {
@@ -124,6 +128,10 @@ static const struct field create_fields[] = {
      .read = read_events,
      .offset = offsetof(struct endpoint_create, events)},
     {.name = "signing", .kind = FIELD_BOOL, .offset = offsetof(struct endpoint_create, signing)},
+    {.name = "retries",
+     .kind = FIELD_CHOICE,
+     .choices = schedules,
+     .offset = offsetof(struct endpoint_create, retries)},
     FIELDS_END,
 };
 
@@ -161,6 +169,7 @@ static enum status endpoint_create_parse(struct command *command, void *service)
     params_add(&query->params, secret_seal(&self->keys, command->arena,
                                            &command->caller.organization_id, &id, query->secret));
     params_add_int(&query->params, command->arena, self->endpoints_max);
+    params_add(&query->params, body->retries.p != NULL ? body->retries : str_of(schedules[0]));
     return ST_OK;
 }
 
@@ -199,6 +208,7 @@ const struct command_handler webhook_endpoint_list = {
 struct endpoint_set {
     struct str id;
     struct field_bool enabled;
+    struct str retries;
 };
 
 static const struct field set_fields[] = {
@@ -206,10 +216,11 @@ static const struct field set_fields[] = {
      .kind = FIELD_UUID,
      .required = true,
      .offset = offsetof(struct endpoint_set, id)},
-    {.name = "enabled",
-     .kind = FIELD_BOOL,
-     .required = true,
-     .offset = offsetof(struct endpoint_set, enabled)},
+    {.name = "enabled", .kind = FIELD_BOOL, .offset = offsetof(struct endpoint_set, enabled)},
+    {.name = "retries",
+     .kind = FIELD_CHOICE,
+     .choices = schedules,
+     .offset = offsetof(struct endpoint_set, retries)},
     FIELDS_END,
 };
 
@@ -221,18 +232,31 @@ static const struct field delete_fields[] = {
     FIELDS_END,
 };
 
-/* Of both: `enabled` is required of endpoint-set, and endpoint-delete has no such member. */
-static enum status endpoint_change_parse(struct command *command, void *service)
+static enum status endpoint_set_parse(struct command *command, void *service)
 {
+    struct operator_query *query = operator_query_for(command, SQL_SET_ENDPOINT);
     const struct endpoint_set *body = command->input;
-    const bool sets = body->enabled.given;
-    struct operator_query *query =
-        operator_query_for(command, sets ? SQL_SET_ENDPOINT : SQL_DELETE_ENDPOINT);
+
+    if (!body->enabled.given && body->retries.p == NULL)
+        return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, NULL,
+                              "enabled or retries is required");
+    webhook_use_queue(command, query);
+    operator_param_id(query, command->arena, body->id);
+    if (body->enabled.given)
+        params_add_bool(&query->params, body->enabled.value);
+    else
+        params_add(&query->params, STR_NONE);
+    params_add(&query->params, body->retries);
+    return ST_OK;
+}
+
+static enum status endpoint_delete_parse(struct command *command, void *service)
+{
+    struct operator_query *query = operator_query_for(command, SQL_DELETE_ENDPOINT);
+    const struct endpoint_set *body = command->input;
 
     webhook_use_queue(command, query);
     operator_param_id(query, command->arena, body->id);
-    if (sets)
-        params_add_bool(&query->params, body->enabled.value);
     return ST_OK;
 }
 
@@ -243,7 +267,7 @@ const struct command_handler webhook_endpoint_set = {
     .needs_organization = true,
     .fields = set_fields,
     .input_size = sizeof(struct endpoint_set),
-    .parse = endpoint_change_parse,
+    .parse = endpoint_set_parse,
     .query = operator_query,
     .reply = webhook_reply,
 };
@@ -255,7 +279,7 @@ const struct command_handler webhook_endpoint_delete = {
     .needs_organization = true,
     .fields = delete_fields,
     .input_size = sizeof(struct endpoint_set),
-    .parse = endpoint_change_parse,
+    .parse = endpoint_delete_parse,
     .query = operator_query,
     .reply = webhook_reply,
 };

@@ -133,6 +133,8 @@ void webhook_outbox_stats_open(struct webhook *self)
     for (int i = 0; i < WEBHOOK_HEALTHS; i++)
         self->endpoints[i] = metric_gauge("conversations_webhook_endpoints", labels[i],
                                           "Endpoints that are enabled, by health");
+    self->retries = metric_gauge("conversations_webhook_retries_waiting", NULL,
+                                 "Retries that wait until they are due");
     self->failing =
         metric_gauge_list("conversations_webhook_endpoint_failing_seconds",
                           "How long endpoints have failed: those that fail for longest");
@@ -150,6 +152,7 @@ static enum status read_outbox_stats(struct db *db, struct webhook *self)
     metric_set(self->outbox_age, db_value_int(rows, 0, READ_OUTBOX_STATS_AGE));
     for (int i = 0; i < WEBHOOK_HEALTHS; i++)
         metric_set(self->endpoints[i], db_value_int(rows, 0, READ_OUTBOX_STATS_HEALTHY + i));
+    metric_set(self->retries, db_value_int(rows, 0, READ_OUTBOX_STATS_RETRIES));
     return ST_OK;
 }
 

@@ -25,6 +25,12 @@ enum {
     ORGANIZATIONS_MAX = 256,
     EVENTS_MAX = 64,
     RESENDS_MAX = 500, /* of a transaction */
+    /* Retries: endpoints that have a turn in a transaction, and what each gets in one; what may wait for
+       an endpoint; and an organization's share of its budget, beside what its events are given. */
+    RETRIED_ENDPOINTS = 20,
+    RETRIED_EACH = 25,
+    RETRIES_WAITING_MAX = 100000,
+    RETRIES_PART = 4,
 };
 
 struct queue {
@@ -77,6 +83,11 @@ bool queue_is_up(struct queue *queue)
 {
     db_check(queue->db);
     return db_connect(queue->db, CONNECT_MS) == ST_OK;
+}
+
+static struct str number(struct queue *queue, int value)
+{
+    return str_of(arena_printf(&queue->arena, "%d", value));
 }
 
 /* -- what ended ------------------------------------------------------------------------------- */
@@ -133,7 +144,7 @@ static void write_ended(struct arena *arena, struct buf *out, const struct attem
 
 static size_t add_complete(struct queue *queue, const struct queue_wants *wants)
 {
-    struct str param;
+    struct str params[2];
     struct buf out;
 
     buf_init(&out, &queue->arena, 512 * wants->n_ended);
@@ -144,16 +155,19 @@ static size_t add_complete(struct queue *queue, const struct queue_wants *wants)
         write_ended(&queue->arena, &out, wants->ended[i]);
     }
     buf_char(&out, ']');
-    param = buf_str(&out);
-    return db_add(queue->db, SQL_COMPLETE, &param, 1);
+    params[0] = buf_str(&out);
+    params[1] = number(queue, RETRIES_WAITING_MAX);
+    return db_add(queue->db, SQL_COMPLETE, params, ARRAY_SIZE(params));
+}
+
+static void read_complete(const struct db_rows *rows, struct queue_result *out)
+{
+    out->n_completed = db_value_int(rows, 0, COMPLETE_COMPLETED);
+    out->n_scheduled = db_value_int(rows, 0, COMPLETE_SCHEDULED);
+    out->n_unscheduled = db_value_int(rows, 0, COMPLETE_UNSCHEDULED);
 }
 
 /* -- claims ----------------------------------------------------------------------------------- */
-
-static struct str number(struct queue *queue, int value)
-{
-    return str_of(arena_printf(&queue->arena, "%d", value));
-}
 
 static size_t add_claim(struct queue *queue, const struct queue_wants *wants)
 {
@@ -252,50 +266,93 @@ static void read_resends(struct queue *queue, const struct db_rows *rows, struct
     remember(queue->resent, db_value(rows, 0, QUEUE_RESENDS_SERVED));
 }
 
+static size_t add_retries(struct queue *queue)
+{
+    const db_param params[] = {
+        number(queue, RETRIED_ENDPOINTS),
+        number(queue, RETRIED_EACH),
+        number(queue, queue->budget / RETRIES_PART),
+    };
+
+    return db_add(queue->db, SQL_QUEUE_RETRIES, params, ARRAY_SIZE(params));
+}
+
+static void read_retries(const struct db_rows *rows, struct queue_result *out)
+{
+    out->n_retried = db_value_int(rows, 0, QUEUE_RETRIES_QUEUED);
+    out->n_dropped = db_value_int(rows, 0, QUEUE_RETRIES_DROPPED);
+    out->has_more_retries = db_value_bool(rows, 0, QUEUE_RETRIES_HAS_MORE);
+}
+
 /* -- the transaction --------------------------------------------------------------------------- */
+
+/* Where each statement of a transaction stands in its batch; 0: it is not in it. */
+struct places {
+    size_t complete, release, recover, fan_out, resends, retries, claim;
+};
+
+static struct places add_all(struct queue *queue, const struct queue_wants *wants)
+{
+    struct places at = {0};
+
+    db_add(queue->db, SQL_LOCK_QUEUE, NULL, 0);
+    if (wants->n_ended > 0)
+        at.complete = add_complete(queue, wants);
+    if (wants->under_way.p != NULL)
+        at.release = keep_claims(queue, wants->under_way);
+    if (wants->recovers)
+        at.recover = db_add(queue->db, SQL_RECOVER, NULL, 0);
+    if (wants->fans_out)
+        at.fan_out = add_fan_out(queue);
+    if (wants->resends)
+        at.resends = add_resends(queue);
+    if (wants->retries)
+        at.retries = add_retries(queue);
+    if (wants->slots > 0)
+        at.claim = add_claim(queue, wants);
+    return at;
+}
+
+static void read_recover(const struct db_rows *rows, struct queue_result *out)
+{
+    out->n_interrupted = db_value_int(rows, 0, RECOVER_INTERRUPTED);
+    out->n_quarantined = db_value_int(rows, 0, RECOVER_QUARANTINED);
+}
+
+static void read_all(struct queue *queue, const struct places *at, struct queue_result *out)
+{
+    struct db *db = queue->db;
+
+    *out = (struct queue_result){0};
+    if (at->complete > 0)
+        read_complete(db_result(db, at->complete), out);
+    if (at->release > 0)
+        out->n_released = db_value_int(db_result(db, at->release), 0, RELEASE_RELEASED);
+    if (at->recover > 0)
+        read_recover(db_result(db, at->recover), out);
+    if (at->fan_out > 0)
+        read_fan_out(queue, db_result(db, at->fan_out), out);
+    if (at->resends > 0)
+        read_resends(queue, db_result(db, at->resends), out);
+    if (at->retries > 0)
+        read_retries(db_result(db, at->retries), out);
+    if (at->claim > 0)
+        read_claims(queue, db_result(db, at->claim), out);
+}
 
 enum status queue_transact(struct queue *queue, const struct queue_wants *wants,
                            struct queue_result *out)
 {
-    struct queue_result result = {0};
-    size_t complete = 0, release = 0, recover = 0, fan_out = 0, resends = 0, claim = 0;
-    struct db *db = queue->db;
+    struct places at;
     enum status st;
 
     arena_clear(&queue->arena);
-    db_open_batch(db, clock_us() + queue->timeout_ms * INT64_C(1000));
-    db_add(db, SQL_LOCK_QUEUE, NULL, 0);
-    if (wants->n_ended > 0)
-        complete = add_complete(queue, wants);
-    if (wants->under_way.p != NULL)
-        release = keep_claims(queue, wants->under_way);
-    if (wants->recovers)
-        recover = db_add(db, SQL_RECOVER, NULL, 0);
-    if (wants->fans_out)
-        fan_out = add_fan_out(queue);
-    if (wants->resends)
-        resends = add_resends(queue);
-    if (wants->slots > 0)
-        claim = add_claim(queue, wants);
-    st = db_commit(db);
-    if (st != ST_OK)
-        return st;
-    if (complete > 0)
-        result.n_completed = db_value_int(db_result(db, complete), 0, COMPLETE_COMPLETED);
-    if (release > 0)
-        result.n_released = db_value_int(db_result(db, release), 0, RELEASE_RELEASED);
-    if (recover > 0) {
-        result.n_interrupted = db_value_int(db_result(db, recover), 0, RECOVER_INTERRUPTED);
-        result.n_quarantined = db_value_int(db_result(db, recover), 0, RECOVER_QUARANTINED);
-    }
-    if (fan_out > 0)
-        read_fan_out(queue, db_result(db, fan_out), &result);
-    if (resends > 0)
-        read_resends(queue, db_result(db, resends), &result);
-    if (claim > 0)
-        read_claims(queue, db_result(db, claim), &result);
-    *out = result;
-    return ST_OK;
+    db_open_batch(queue->db, clock_us() + queue->timeout_ms * INT64_C(1000));
+    at = add_all(queue, wants);
+    st = db_commit(queue->db);
+    if (st == ST_OK)
+        read_all(queue, &at, out);
+    return st;
 }
 
 /* -- the thread -------------------------------------------------------------------------------- */

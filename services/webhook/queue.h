@@ -3,9 +3,9 @@
  * that waits for the database, so that the sender does not.
  *
  * What     A transaction completes attempts that have ended, prolongs the claims of others and
- *          releases what else this process holds, recovers what a lost worker held, fans events out
- *          and claims what can be sent now; in this order, so that slots that became free are
- *          claimed at once.
+ *          releases what else this process holds, recovers what a lost worker held, fans events out,
+ *          takes in resends and retries that are due, and claims what can be sent now; in this order,
+ *          so that slots that became free are claimed at once.
  *          On the thread there is one transaction at a time: begun, and some time later ended.
  *          However long the database takes, the sender goes on reading answers meanwhile.
  * Owns     queue_new() gives what queue_free() takes back, queue_thread_new() what
@@ -40,6 +40,7 @@ struct queue_wants {
     bool recovers;
     bool fans_out;
     bool resends; /* takes in events of resend-failed, which come by the thousand */
+    bool retries; /* takes in those that are due */
     int slots, slots_proven, slots_other; /* free ones: in all, and for each kind of endpoint */
 };
 
@@ -61,7 +62,9 @@ struct queue_result {
     size_t n_claims;
     int64_t n_completed, n_released, n_interrupted, n_quarantined, n_events, n_fanned;
     int64_t n_skipped[QUEUE_SKIPS], n_unrecorded; /* of those fanned out */
-    bool has_more_events, has_more_resends;
+    int64_t n_scheduled, n_unscheduled;           /* of those completed: to be retried; too many */
+    int64_t n_retried, n_dropped;                 /* of retries that were due */
+    bool has_more_events, has_more_resends, has_more_retries;
 };
 
 struct queue *queue_new(const struct queue_options *options);

@@ -43,10 +43,24 @@ static void init_skipped(struct sender_metrics *metrics)
                                          "Skipped deliveries that are not in the log either");
 }
 
+static void init_retries(struct sender_metrics *metrics)
+{
+    metrics->scheduled = metric_counter("conversations_webhook_retries_scheduled_total", NULL,
+                                        "Retries scheduled after a failed attempt");
+    metrics->unscheduled = metric_counter("conversations_webhook_retries_unscheduled_total", NULL,
+                                          "Failed attempts that are not retried because too many "
+                                          "retries wait for the endpoint");
+    metrics->retried =
+        metric_counter("conversations_webhook_retries_total", NULL, "Retries that were queued");
+    metrics->dropped = metric_counter("conversations_webhook_retries_dropped_total", NULL,
+                                      "Retries dropped when they were due: resent or a day late");
+}
+
 void sender_metrics_init(struct sender_metrics *metrics)
 {
     init_results(metrics);
     init_skipped(metrics);
+    init_retries(metrics);
     metrics->seconds = metric_histogram_seconds("conversations_webhook_delivery_seconds", NULL,
                                                 "From the DNS lookup to the end of the response");
     metrics->wait_seconds =
@@ -142,6 +156,7 @@ struct sender {
     bool is_waiting;            /* for a transaction's end */
     bool has_more;              /* the last transaction has left something undone */
     bool has_more_resends;      /* resends are left to be queued */
+    bool has_more_retries;      /* retries that are due, likewise */
     int64_t failing_since_us;   /* clock_mono_us(); 0 = the last transaction has not failed */
     bool has_complained;        /* of that */
     int64_t recovers_from_us;   /* clock_mono_us() */
@@ -162,9 +177,16 @@ static void note(struct sender *sender, const struct queue_result *result, size_
     for (int i = 0; i < QUEUE_SKIPS; i++)
         metric_add(metrics->skipped[i], result->n_skipped[i]);
     metric_add(metrics->unrecorded, result->n_unrecorded);
+    metric_add(metrics->scheduled, result->n_scheduled);
+    metric_add(metrics->unscheduled, result->n_unscheduled);
+    metric_add(metrics->retried, result->n_retried);
+    metric_add(metrics->dropped, result->n_dropped);
     metric_add(metrics->interrupted, result->n_interrupted);
     metric_add(metrics->quarantined, result->n_quarantined);
     metric_add(metrics->overtaken, (int64_t)n_ended - result->n_completed);
+    if (result->n_unscheduled > 0)
+        LOG(LOG_WARNING, "too many retries wait for an endpoint; further failures are not retried",
+            log_int("failures", result->n_unscheduled));
     if (result->n_released > 0)
         LOG(LOG_WARNING, "claims whose reply was lost were released",
             log_int("released", result->n_released));
@@ -193,6 +215,7 @@ static struct queue_wants next_wants(struct sender *sender, bool polls)
         .recovers = polls && takes && clock_mono_us() >= sender->recovers_from_us,
         .fans_out = takes,
         .resends = takes && (polls || sender->has_more_resends),
+        .retries = takes && (polls || sender->has_more_retries),
     };
     int busy;
 
@@ -265,7 +288,9 @@ static void apply_transaction(struct sender *sender, const struct queue_transact
     sender->failing_since_us = 0;
     sender->has_complained = false;
     sender->has_more_resends = transaction->wants.resends && result->has_more_resends;
-    sender->has_more = result->has_more_events || sender->has_more_resends;
+    sender->has_more_retries = transaction->wants.retries && result->has_more_retries;
+    sender->has_more =
+        result->has_more_events || sender->has_more_resends || sender->has_more_retries;
     note(sender, result, transaction->wants.n_ended);
     schedule_rest(&sender->schedule, clock_mono_us(), transaction->took_us,
                   is_idle(&transaction->wants, sender->has_more));

@@ -70,6 +70,7 @@ struct sender_metrics {
     struct metric *under_way;
     struct metric *events, *fanned;
     struct metric *skipped[QUEUE_SKIPS], *unrecorded;
+    struct metric *scheduled, *unscheduled, *retried, *dropped;
     struct metric *interrupted, *quarantined, *overtaken, *failed_transactions;
 };
 

@@ -29,7 +29,7 @@ struct webhook {
     struct metric *unpartitioned; /* deliveries for which no partition was made */
     struct metric *expired;       /* those that had waited for too long */
     int64_t outbox_stats_due_us;  /* clock_mono_us() */
-    struct metric *outbox_age, *endpoints[WEBHOOK_HEALTHS], *failing;
+    struct metric *outbox_age, *endpoints[WEBHOOK_HEALTHS], *failing, *retries;
     struct webhook_rekey {
         bool is_done;
         struct uuid organization_id, endpoint_id; /* the last one that was looked at */

@@ -99,7 +99,7 @@ async function hook({ org }) {
   const url = 'https://127.0.0.1:1024/'; // where nothing listens
   const events = ['ticket.created', 'ai.handoff'].flatMap((event) => ['--event', event]);
   const { id } = await ctl('webhook', 'create', '--org', org, '--url', url, ...events);
-  await ctl('webhook', 'set', '--org', org, id, '--enabled', 'true');
+  await ctl('webhook', 'set', '--org', org, id, '--enabled', 'true', '--retries', 'standard');
   await ctl('webhook', 'test', '--org', org, id);
   const data = JSON.stringify({ id: 'T-1', status: 'open' });
   await ctl('event', 'publish', '--org', org, '--type', 'ticket.created', '--data', data);

@@ -94,7 +94,7 @@ export async function receiver() {
   const self = { status: 204, answer: '', taken };
   const server = createServer(tls, async (request, response) => {
     const body = Buffer.concat(await request.toArray());
-    taken.push({ headers: request.headers, body });
+    taken.push({ url: request.url, headers: request.headers, body });
     response.writeHead(self.status).end(self.status === 204 ? undefined : self.answer);
   });
   server.listen(0, '127.0.0.1');

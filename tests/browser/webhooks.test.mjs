@@ -20,6 +20,10 @@ after(() => server.close());
 const eventOf = ({ headers, body }, secret) =>
   verified(secret, headers['x-service-timestamp'], headers['x-service-signature'], body);
 
+const sql = (text) => run('psql', [process.env.DATABASE_URL, '-qX', '-v', 'ON_ERROR_STOP=1', '-c', text]);
+
+const idOf = (page) => new URL(page.url()).pathname.split('/').at(-1);
+
 async function addEndpoint(page, url, ...events) {
   await button(page, 'Add endpoint').first().click();
   await page.getByLabel('URL').fill(url);
@@ -99,10 +103,8 @@ test('a receiver that breaks shows as degraded, then failing, then healthy again
 test('an endpoint that has failed for 5 days says so and stays enabled', async () => {
   const page = await openAs(who, '/webhooks');
   await openNew(page, '/long');
-  const id = new URL(page.url()).pathname.split('/').at(-1);
-  await run('psql', [process.env.DATABASE_URL, '-qX', '-v', 'ON_ERROR_STOP=1', '-c',
-    `UPDATE webhook.endpoints SET consecutive_failures = 9, failing_since = now() - interval '5 days 1 hour'
-     WHERE id = '${id}'`]);
+  await sql(`UPDATE webhook.endpoints SET consecutive_failures = 9,
+             failing_since = now() - interval '5 days 1 hour' WHERE id = '${idOf(page)}'`);
   await page.reload();
   await seen(page.getByText('This endpoint has accepted nothing for 5 days.'));
   await health(page, 'For 5 days');
@@ -142,13 +144,50 @@ test('what failed is sent again, one or all', async () => {
   assert.deepEqual(again.sort(), failed.slice(0, 2).sort());
 });
 
+const ofPath = (path) => server.taken.filter(({ url }) => url.endsWith(path));
+
+// Its waiting retries, so long from now.
+const delayRetries = (endpoint, interval) => sql(
+  `UPDATE webhook.retries SET due_at = now() + interval '${interval}' WHERE endpoint_id = '${endpoint}';
+   UPDATE webhook.endpoints SET retry_at = now() + interval '${interval}'
+    WHERE id = '${endpoint}' AND retries_waiting > 0`);
+
+test('what fails is retried where the endpoint says so', async () => {
+  const page = await openAs(who, '/webhooks');
+  const secret = await openNew(page, '/retried');
+  const id = idOf(page);
+  assert.equal(await fact(page, 'Retries').textContent(), 'None');
+  await button(page, 'Retries').click();
+  await page.getByLabel('When a delivery fails').selectOption('standard');
+  await confirm(page, 'Save');
+  await seen(fact(page, 'Retries').getByText('Standard', { exact: true }));
+
+  server.status = 500;
+  await converse(token, { from: { external_id: 'user-9' } });
+  await until(() => ofPath('/retried').length > 0, 'the first attempt');
+  server.status = 204;
+  await until(async () => {
+    await delayRetries(id, '90 min');
+    await button(page, 'Refresh').click();
+    return fact(page, 'Retries').getByText('Standard: 1 waiting, the next in 1 hour').isVisible();
+  }, 'the retry waits');
+  await seen(row(page, 'conversation.created').getByText('Retry in 1 hour'));
+  await delayRetries(id, '0');
+  await until(() => ofPath('/retried').length > 1, 'the retry');
+  const [first, second] = ofPath('/retried').map((one) => eventOf(one, secret));
+  assert.deepEqual(first, second);
+  await until(async () => {
+    await button(page, 'Refresh').click();
+    return row(page, 'Retry 1 of 6').getByText('Succeeded').isVisible();
+  }, 'the log has it');
+});
+
 // As if the organization had been given all its deliveries of this minute.
 async function spendBudget() {
   await until(() => new Date().getSeconds() < 40, 'room in the minute', 30);
-  await run('psql', [process.env.DATABASE_URL, '-qX', '-v', 'ON_ERROR_STOP=1', '-c',
-    `INSERT INTO webhook.budgets (organization_id, minute, queued, skipped)
-     VALUES ('${who.org}', date_trunc('minute', now(), 'UTC'), 10000000, 0)
-     ON CONFLICT (organization_id) DO UPDATE SET minute = excluded.minute, queued = excluded.queued`]);
+  await sql(`INSERT INTO webhook.budgets (organization_id, minute, queued, skipped)
+             VALUES ('${who.org}', date_trunc('minute', now(), 'UTC'), 10000000, 0)
+             ON CONFLICT (organization_id) DO UPDATE SET minute = excluded.minute, queued = excluded.queued`);
 }
 
 test('what exceeded the budget shows as skipped, and can be sent', async () => {

@@ -2,8 +2,14 @@
 -- minute. What another claim has overtaken meanwhile is left alone. Rows are found once and then
 -- touched where they lie (ctid), see fan_out.sql.
 --
+-- Where the endpoint has a schedule, an event whose latest attempt failed is to be retried, up to a fifth later
+-- than the schedule says, so that what failed together does not come back together. As soon as it succeeds,
+-- no retry waits any more.
+--
 --   1 JSON array of objects, in the order in which the attempts ended
--- columns: completed
+--   2 retries that may wait for an endpoint
+-- -> how many were completed; of these to be retried; of these not, since too many wait
+-- columns: completed scheduled unscheduled
 WITH told AS MATERIALIZED (
   SELECT *
     FROM ROWS FROM (jsonb_to_recordset($1::jsonb)
@@ -23,7 +29,8 @@ WITH told AS MATERIALIZED (
                WHERE organization_id = t.organization_id AND endpoint_id = t.endpoint_id
                  AND id = t.id AND fence = t.fence
               OFFSET 0) AS q))
-  RETURNING organization_id, endpoint_id, id, event_id, event_type, cause, previous_id, created_at
+  RETURNING organization_id, endpoint_id, id, event_id, event_type, cause, previous_id, retry,
+            created_at
 ), completed AS MATERIALIZED (
   SELECT d.*, t.state, t.error, t.http_status, to_timestamp(t.started_ms / 1000.0) AS started_at,
          to_timestamp(t.finished_ms / 1000.0) AS finished_at, t.dns_us, t.connect_us, t.tls_us,
@@ -36,13 +43,57 @@ WITH told AS MATERIALIZED (
     JOIN told t ON t.organization_id = d.organization_id AND t.id = d.id
 ), logged AS (
   INSERT INTO webhook.deliveries (organization_id, created_at, id, endpoint_id, event_id,
-                                  event_type, cause, previous_id, state, error, http_status,
+                                  event_type, cause, previous_id, retry, state, error, http_status,
                                   started_at, finished_at, dns_us, connect_us, tls_us, wait_us,
                                   total_us, address, excerpt)
-  SELECT organization_id, created_at, id, endpoint_id, event_id, event_type, cause, previous_id,
+  SELECT organization_id, created_at, id, endpoint_id, event_id, event_type, cause, previous_id, retry,
          state, error, http_status, started_at, finished_at, dns_us, connect_us, tls_us, wait_us,
          total_us, address, excerpt
     FROM completed
+), latest AS MATERIALIZED (
+  -- Of each event and endpoint: a success, or else the last failure.
+  SELECT DISTINCT ON (organization_id, endpoint_id, event_id)
+         organization_id, endpoint_id, event_id, event_type, id, retry, state, error, n
+    FROM completed
+   WHERE event_type <> 'webhook.test'
+   ORDER BY organization_id, endpoint_id, event_id, state = 'succeeded' DESC, n DESC
+), to_retry AS MATERIALIZED (
+  SELECT l.*, e.retries_waiting
+           + row_number() OVER (PARTITION BY l.organization_id, l.endpoint_id ORDER BY l.n) AS place
+    FROM latest l
+   CROSS JOIN LATERAL (
+     SELECT retries_waiting, enabled AND retry_schedule = 'standard' AS wanted FROM webhook.endpoints
+      WHERE organization_id = l.organization_id AND id = l.endpoint_id
+     OFFSET 0) AS e
+   WHERE l.state = 'failed' AND l.error <> 'expired' AND l.retry < 6 AND e.wanted
+), scheduled AS (
+  INSERT INTO webhook.retries (organization_id, endpoint_id, event_id, event_type, previous_id, retry,
+                               due_at)
+  SELECT organization_id, endpoint_id, event_id, event_type, id, retry + 1,
+         clock_timestamp() + (ARRAY[5, 60, 300, 1800, 7200, 21600])[retry + 1] * (1 + random() / 5)
+           * interval '1 second'
+    FROM to_retry
+   WHERE place <= $2::integer
+  ON CONFLICT DO NOTHING
+  RETURNING organization_id, endpoint_id, due_at
+), withdrawn AS (
+  DELETE FROM webhook.retries
+   WHERE ctid = ANY (ARRAY(
+           SELECT r.ctid
+             FROM latest l
+            CROSS JOIN LATERAL (
+              SELECT ctid FROM webhook.retries
+               WHERE organization_id = l.organization_id AND endpoint_id = l.endpoint_id
+                 AND event_id = l.event_id
+              OFFSET 0) AS r
+            WHERE l.state = 'succeeded'))
+  RETURNING organization_id, endpoint_id
+), retries AS MATERIALIZED (
+  SELECT organization_id, endpoint_id, sum(more) AS more, min(due_at) AS due_at
+    FROM (SELECT organization_id, endpoint_id, 1 AS more, due_at FROM scheduled
+          UNION ALL
+          SELECT organization_id, endpoint_id, -1, NULL FROM withdrawn) AS r
+   GROUP BY organization_id, endpoint_id
 ), in_minutes AS (
   INSERT INTO webhook.statistics AS s (organization_id, minute, delivered, failed)
   SELECT organization_id, date_trunc('minute', finished_at, 'UTC'),
@@ -61,13 +112,18 @@ WITH told AS MATERIALIZED (
          max(finished_at) FILTER (WHERE n = last_success) AS success_at,
          max(finished_at) FILTER (WHERE n = last_failure) AS failure_at,
          max(error) FILTER (WHERE n = last_failure) AS error,
-         max(http_status) FILTER (WHERE n = greatest(last_success, last_failure)) AS http_status
+         max(http_status) FILTER (WHERE n = greatest(last_success, last_failure)) AS http_status,
+         coalesce((SELECT more FROM retries r
+                    WHERE r.organization_id = s.organization_id AND r.endpoint_id = s.endpoint_id), 0)
+           AS retries,
+         (SELECT due_at FROM retries r
+           WHERE r.organization_id = s.organization_id AND r.endpoint_id = s.endpoint_id) AS retry_at
     FROM completed s
    GROUP BY organization_id, endpoint_id
 ), counted AS (
   UPDATE webhook.endpoints e
      SET (attempts, consecutive_failures, proven, last_success_at, last_failure_at, last_error,
-          last_http_status, failing_since) = (
+          last_http_status, failing_since, retries_waiting, retry_at) = (
            SELECT e.attempts + s.n,
                   CASE WHEN s.last_success IS NULL THEN e.consecutive_failures ELSE 0 END
                     + s.failures,
@@ -79,9 +135,12 @@ WITH told AS MATERIALIZED (
                   CASE WHEN s.failures = 0 THEN NULL
                        WHEN s.last_success IS NULL
                        THEN coalesce(webhook.failing_since(e), s.failing_since)
-                       ELSE s.failing_since END
+                       ELSE s.failing_since END,
+                  e.retries_waiting + s.retries,
+                  CASE WHEN e.retries_waiting + s.retries > 0 THEN least(e.retry_at, s.retry_at) END
              FROM summed s
             WHERE s.ctid = e.ctid)
    WHERE ctid = ANY (ARRAY(SELECT ctid FROM summed WHERE ctid IS NOT NULL))
 )
-SELECT count(*) AS completed FROM completed
+SELECT (SELECT count(*) FROM completed) AS completed, (SELECT count(*) FROM scheduled) AS scheduled,
+       (SELECT count(*) FROM to_retry WHERE place > $2) AS unscheduled

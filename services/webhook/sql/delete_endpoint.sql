@@ -1,4 +1,5 @@
--- Removes an endpoint with its secret; its log stays. What waits is put on record as skipped.
+-- Removes an endpoint with its secret and its retries; its log stays. What waits in the queue is put on record
+-- as skipped.
 -- $1 organization, $2 endpoint -> result, JSON; no row: no such endpoint
 -- columns: operator.*
 WITH gone AS (
@@ -11,8 +12,9 @@ WITH gone AS (
   RETURNING *
 ), logged AS (
   INSERT INTO webhook.deliveries (organization_id, created_at, id, endpoint_id, event_id,
-                                  event_type, cause, previous_id, state, error, finished_at)
-  SELECT organization_id, created_at, id, endpoint_id, event_id, event_type, cause, previous_id,
+                                  event_type, cause, previous_id, retry, state, error,
+                                  finished_at)
+  SELECT organization_id, created_at, id, endpoint_id, event_id, event_type, cause, previous_id, retry,
          'skipped', 'endpoint_deleted', clock_timestamp()
     FROM dropped
 )

@@ -20,9 +20,10 @@ WITH oldest AS MATERIALIZED (
   RETURNING *
 ), logged AS (
   INSERT INTO webhook.deliveries (organization_id, created_at, id, endpoint_id, event_id,
-                                  event_type, cause, previous_id, state, error, finished_at)
+                                  event_type, cause, previous_id, retry, state, error,
+                                  finished_at)
   SELECT organization_id, webhook.time_of(new_id), new_id, endpoint_id, event_id, event_type, cause,
-         previous_id, 'skipped', 'expired', clock_timestamp()
+         previous_id, retry, 'skipped', 'expired', clock_timestamp()
     FROM (SELECT *, webhook.id_at(clock_timestamp()) AS new_id FROM old OFFSET 0) AS o
 )
 SELECT count(*) AS expired FROM old

@@ -1,6 +1,6 @@
 -- A page of what waits or is under way, and what became of the others, newest first: 200 at most, and
 -- 460 KB, since many pages are made at once: 50 of the largest fit. What does not fit is not
--- even read: a row's answer takes at most twice its bytes as JSON, and all else 800. The log of an
+-- even read: a row's answer takes at most twice its bytes as JSON, and all else 900. The log of an
 -- endpoint outlives it.
 -- $1 organization, $2 endpoint, $3 how many, $4 those before this delivery or null
 -- -> result, JSON array; no row: no such endpoint
@@ -12,7 +12,7 @@ WITH bound AS MATERIALIZED (
     FROM (SELECT coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AS id) AS b
 ), listed AS (
   SELECT * FROM (
-    SELECT q.created_at, q.id, 800 AS bytes, q AS waiting, NULL::webhook.deliveries AS ended
+    SELECT q.created_at, q.id, 900 AS bytes, q AS waiting, NULL::webhook.deliveries AS ended
       FROM webhook.queue q
      WHERE q.organization_id = $1::uuid AND q.endpoint_id = $2::uuid
        AND q.id < (SELECT id FROM bound)
@@ -20,7 +20,7 @@ WITH bound AS MATERIALIZED (
      LIMIT least($3::integer, 200)) AS waiting
   UNION ALL
   SELECT * FROM (
-    SELECT d.created_at, d.id, 800 + 2 * coalesce(octet_length(d.excerpt), 0), NULL::webhook.queue, d
+    SELECT d.created_at, d.id, 900 + 2 * coalesce(octet_length(d.excerpt), 0), NULL::webhook.queue, d
       FROM webhook.deliveries d
      WHERE d.organization_id = $1 AND d.endpoint_id = $2
        AND (d.created_at, d.id) < (SELECT created_at, id FROM bound)

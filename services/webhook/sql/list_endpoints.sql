@@ -4,7 +4,7 @@
 -- columns: operator.*
 WITH listed AS (
   SELECT e AS endpoint, e.id,
-         sum(800 + octet_length(e.url)) OVER (ORDER BY e.id DESC ROWS UNBOUNDED PRECEDING) AS total
+         sum(1000 + octet_length(e.url)) OVER (ORDER BY e.id DESC ROWS UNBOUNDED PRECEDING) AS total
     FROM (SELECT *
             FROM webhook.endpoints
            WHERE organization_id = $1::uuid

@@ -1,6 +1,7 @@
 -- Moves resends from webhook.resends to the queue: organizations have one each in
 -- turn, as many as are looked at, from the one behind the last that had any, within the budgets of
--- this minute (fan_out.sql). Where the endpoint wants nothing any more, it is put on record as skipped.
+-- this minute (fan_out.sql). Where the endpoint wants nothing any more, it is put on record as skipped. A resend
+-- takes the place of a retry that waits (resend.sql).
 --
 --   1 how many at most  2 organizations to be looked at  3 the one that had its turn last
 --   4 deliveries an organization may be given in a minute
@@ -85,8 +86,25 @@ WITH RECURSIVE ahead AS (
      SET minute = excluded.minute,
          queued = excluded.queued + CASE WHEN b.minute = excluded.minute THEN b.queued ELSE 0 END,
          skipped = CASE WHEN b.minute = excluded.minute THEN b.skipped ELSE 0 END
+), withdrawn AS (
+  DELETE FROM webhook.retries
+   WHERE ctid = ANY (ARRAY(
+           SELECT r.ctid
+             FROM made m
+            CROSS JOIN LATERAL (
+              SELECT ctid FROM webhook.retries
+               WHERE organization_id = m.organization_id AND endpoint_id = m.endpoint_id
+                 AND event_id = m.event_id
+              OFFSET 0) AS r
+            WHERE m.enabled))
+  RETURNING organization_id, endpoint_id
 ), marked AS (
-  UPDATE webhook.endpoints SET has_work = true
+  UPDATE webhook.endpoints e
+     SET (has_work, retries_waiting, retry_at) = (
+           SELECT true, e.retries_waiting - count(*),
+                  CASE WHEN e.retries_waiting > count(*) THEN e.retry_at END
+             FROM withdrawn w
+            WHERE w.organization_id = e.organization_id AND w.endpoint_id = e.id)
    WHERE ctid = ANY (ARRAY(SELECT DISTINCT endpoint FROM made WHERE enabled))
 )
 SELECT (SELECT count(*) FROM taken) AS taken,

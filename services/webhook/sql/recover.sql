@@ -5,20 +5,20 @@
 WITH lost AS (
   DELETE FROM webhook.queue
    WHERE lease_until < clock_timestamp()
-  RETURNING organization_id, endpoint_id, id, event_id, event_type, cause, previous_id,
+  RETURNING organization_id, endpoint_id, id, event_id, event_type, cause, previous_id, retry,
             crashes + 1 AS crashes, created_at, claimed_at
 ), logged AS (
   INSERT INTO webhook.deliveries (organization_id, created_at, id, endpoint_id, event_id,
-                                  event_type, cause, previous_id, state, error, started_at,
+                                  event_type, cause, previous_id, retry, state, error, started_at,
                                   finished_at)
-  SELECT organization_id, created_at, id, endpoint_id, event_id, event_type, cause, previous_id,
+  SELECT organization_id, created_at, id, endpoint_id, event_id, event_type, cause, previous_id, retry,
          CASE WHEN crashes < 3 THEN 'interrupted' ELSE 'quarantined' END, 'interrupted',
          claimed_at, clock_timestamp()
     FROM lost
 ), again AS (
   INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id, event_type, cause,
-                             previous_id, crashes, created_at)
-  SELECT organization_id, endpoint_id, new_id, event_id, event_type, 'again', id, crashes,
+                             previous_id, retry, crashes, created_at)
+  SELECT organization_id, endpoint_id, new_id, event_id, event_type, 'again', id, retry, crashes,
          webhook.time_of(new_id)
     FROM (SELECT l.*, webhook.id_at(clock_timestamp()) AS new_id
             FROM lost l

@@ -1,4 +1,5 @@
--- Queues what a delivery of the log has sent, or should have, once more.
+-- Queues what a delivery of the log has sent, or should have, once more. It takes the place of a retry that
+-- waits, and begins the schedule again if it fails.
 -- $1 organization, $2 delivery
 -- -> result (ok, disabled, gone: the endpoint is deleted), JSON of the new delivery;
 --    no row: no such delivery
@@ -19,8 +20,21 @@ WITH found AS MATERIALIZED (
     FROM found
    WHERE enabled
   RETURNING *
+), withdrawn AS (
+  DELETE FROM webhook.retries
+   WHERE ctid = ANY (ARRAY(
+           SELECT r.ctid
+             FROM found f
+            CROSS JOIN LATERAL (
+              SELECT ctid FROM webhook.retries
+               WHERE organization_id = $1 AND endpoint_id = f.endpoint_id AND event_id = f.event_id
+              OFFSET 0) AS r
+            WHERE f.enabled))
+  RETURNING 1
 ), marked AS (
-  UPDATE webhook.endpoints e SET has_work = true
+  UPDATE webhook.endpoints e
+     SET has_work = true, retries_waiting = retries_waiting - (SELECT count(*) FROM withdrawn),
+         retry_at = CASE WHEN retries_waiting > (SELECT count(*) FROM withdrawn) THEN retry_at END
     FROM found f
    WHERE e.organization_id = $1 AND e.id = f.endpoint_id AND f.enabled
 )

@@ -1,27 +1,44 @@
--- Enables or disables an endpoint. What waits for one that is disabled is put on record as skipped.
--- $1 organization, $2 endpoint, $3 enabled -> result (ok, same), JSON; no row: no such endpoint
+-- Enables or disables an endpoint, and chooses whether what fails is retried. What waits for one that is
+-- disabled is put on record as skipped; retries that wait for one that is disabled or wants none go, as
+-- the failures that they are for are on record.
+-- $1 organization, $2 endpoint, $3 enabled or null, $4 retry schedule or null
+-- -> result (ok, same), JSON; no row: no such endpoint
 -- columns: operator.*
-WITH found AS (
-  SELECT enabled FROM webhook.endpoints
+WITH found AS MATERIALIZED (
+  SELECT enabled, retry_schedule, coalesce($3::boolean, enabled) AS next_enabled,
+         coalesce($4::text, retry_schedule) AS next_schedule
+    FROM webhook.endpoints
    WHERE organization_id = $1::uuid AND id = $2::uuid
      FOR NO KEY UPDATE
+), wanted AS MATERIALIZED (
+  SELECT next_enabled AS enabled, next_schedule AS schedule,
+         next_enabled AND next_schedule <> 'none' AS retries
+    FROM found
 ), changed AS (
   UPDATE webhook.endpoints e
-     SET enabled = $3::boolean, has_work = has_work AND $3, updated_at = now()
-    FROM found
+     SET enabled = w.enabled, retry_schedule = w.schedule, has_work = has_work AND w.enabled,
+         retries_waiting = CASE WHEN w.retries THEN retries_waiting ELSE 0 END,
+         retry_at = CASE WHEN w.retries THEN retry_at END, updated_at = now()
+    FROM wanted w
    WHERE organization_id = $1 AND id = $2
   RETURNING e.*
+), withdrawn AS (
+  DELETE FROM webhook.retries
+   WHERE organization_id = $1 AND endpoint_id = $2 AND (SELECT NOT retries FROM wanted)
 ), dropped AS (
   DELETE FROM webhook.queue
-   WHERE organization_id = $1 AND endpoint_id = $2 AND lease_until IS NULL AND NOT $3
+   WHERE organization_id = $1 AND endpoint_id = $2 AND lease_until IS NULL
+     AND (SELECT NOT enabled FROM wanted)
   RETURNING *
 ), logged AS (
   INSERT INTO webhook.deliveries (organization_id, created_at, id, endpoint_id, event_id,
-                                  event_type, cause, previous_id, state, error, finished_at)
-  SELECT organization_id, created_at, id, endpoint_id, event_id, event_type, cause, previous_id,
+                                  event_type, cause, previous_id, retry, state, error,
+                                  finished_at)
+  SELECT organization_id, created_at, id, endpoint_id, event_id, event_type, cause, previous_id, retry,
          'skipped', 'endpoint_disabled', clock_timestamp()
     FROM dropped
 )
-SELECT CASE WHEN found.enabled = $3 THEN 'same' ELSE 'ok' END AS result,
+SELECT CASE WHEN found.enabled = next_enabled AND found.retry_schedule = next_schedule
+            THEN 'same' ELSE 'ok' END AS result,
        webhook.shown(ROW(changed.*)::webhook.endpoints) AS reply
   FROM found, changed

@@ -173,6 +173,27 @@ static void end_beside_a_delivery(const char *name, int signal)
     cr_assert_eq(receiver_count(receiver, "/slow"), 1);
 }
 
+/* It waits in a table: whoever is there when it is due sends it, once. */
+Test(webhook_crash, a_retry_that_waits_outlives_its_sender)
+{
+    struct receiver *receiver = receiver_start("good");
+    struct org org;
+    struct webhook webhook;
+
+    org_new(&org);
+    webhook_new(&org, receiver_url(receiver, "/status/503"), "ticket.created", &webhook);
+    never_free(
+        convctl("webhook", "set", "--org", org.id, webhook.id, "--retries", "standard", NULL));
+    publish_ticket(&org, "ticket.created", "T-1");
+    webhook_await(&org, &webhook, 1, TIMEOUT_MS);
+    stack_end("webhook-0", SIGKILL);
+    cr_assert(replicas_of_stack_await_ready(TIMEOUT_MS));
+    webhook_await(&org, &webhook, 2, TIMEOUT_MS);
+    cr_assert_str_eq(text_of(webhook_delivery(&org, &webhook, 0), "cause"), "retry");
+    cr_assert_eq(receiver_count(receiver, "/status"), 2);
+    never_free(convctl("webhook", "delete", "--org", org.id, webhook.id, NULL));
+}
+
 Test(webhook_crash, an_orderly_stop_lets_what_is_under_way_end)
 {
     end_beside_a_delivery("webhook-0", SIGTERM);

@@ -180,6 +180,7 @@ Test(arguments, name_what_is_wrong)
     WRONG("--name is missing", "org", "create");
     WRONG("nothing to change, see convctl policy --help", "policy", "set", "--org", ORG);
     WRONG("nothing to change, see convctl org --help", "org", "set", ORG);
+    WRONG("nothing to change, see convctl webhook --help", "webhook", "set", "--org", ORG, ORG);
     WRONG("--no-ip and --ip exclude each other", "policy", "set", "--org", ORG, "--no-ip", "--ip",
           "::1");
     WRONG("--ip and --no-ip exclude each other", "policy", "set", "--org", ORG, "--ip", "::1",

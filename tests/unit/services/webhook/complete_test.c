@@ -1,70 +1,20 @@
 /* What becomes of an endpoint and its log when attempts have ended. */
 #include <stdlib.h>
 
-#include "tests/unit/services/webhook/webhook_fixture.h"
+#include "tests/unit/services/webhook/ended_attempts.h"
 
 TestSuite(complete, .init = start, .fini = stop);
 
-/* Queues so many events, claims one after the other and ends each so, 10 seconds after the one before,
-   which the row holds: state, error and HTTP status. They are put on record together. */
-struct ended {
-    const char *state, *error, *status;
-};
-
-static char *told(const struct ended *ended, size_t n)
-{
-    char text[2048];
-    size_t length = 0;
-
-    length +=
-        (size_t)snprintf(text, sizeof(text),
-                         "SELECT jsonb_agg(jsonb_build_object('organization_id', organization_id,"
-                         " 'endpoint_id', endpoint_id, 'id', id, 'fence', fence, 'state', state,"
-                         " 'error', error, 'http_status', status, 'started_ms', at, 'finished_ms',"
-                         " at) ORDER BY nth) FROM (SELECT *, row_number() OVER (ORDER BY id) AS nth"
-                         " FROM webhook.queue WHERE lease_until IS NOT NULL) AS q JOIN (VALUES ");
-    for (size_t i = 0; i < n; i++)
-        length += (size_t)snprintf(
-            text + length, sizeof(text) - length,
-            "%s(%zu, '%s', %s%s%s, %s, (1700000000 + %zu * 10) * 1000::bigint)", i > 0 ? ", " : "",
-            i + 1, ended[i].state, ended[i].error != NULL ? "'" : "",
-            ended[i].error != NULL ? ended[i].error : "NULL::text",
-            ended[i].error != NULL ? "'" : "",
-            ended[i].status != NULL ? ended[i].status : "NULL::int", i);
-    snprintf(text + length, sizeof(text) - length,
-             ") AS t (nth, state, error, status, at) USING (nth)");
-    return postgres_text(server.url, text);
-}
-
 static void end_all(const struct ended *ended, size_t n)
 {
-    char *text;
-
     make_events(ORG, (int)n, 0, false);
     (void)RUN(SQL_FAN_OUT, "100", "64", "4", NOBODY, "100000");
-    postgres_do(server.url, "UPDATE webhook.endpoints SET proven = true");
-    cr_assert_eq(db_rows_count(RUN(SQL_CLAIM, "9", "9", "9", "60000", ORG)), n);
-    text = told(ended, n);
-    cr_assert_not_null(text);
-    cr_assert_eq(RUN_INT(SQL_COMPLETE, text), n);
-    free(text);
+    end_claimed(ended, n, "100000");
 }
 
 #define END(...)                                                                                   \
     end_all((const struct ended[]){__VA_ARGS__},                                                   \
             sizeof((const struct ended[]){__VA_ARGS__}) / sizeof(struct ended))
-#define SUCCEEDED                                                                                  \
-    {                                                                                              \
-        "succeeded", NULL, "204"                                                                   \
-    }
-#define FAILED                                                                                     \
-    {                                                                                              \
-        "failed", "http_5xx", "503"                                                                \
-    }
-#define TIMED_OUT                                                                                  \
-    {                                                                                              \
-        "failed", "timeout", NULL                                                                  \
-    }
 
 /* As text; "" = NULL. */
 static const char *of_endpoint(const char *expression)

@@ -52,6 +52,8 @@ function resendButton(delivery, close, follow) {
   return [trouble, h('div', {class: 'actions end'}, button)];
 }
 
+const cause = ({cause: name, retry}) => (name === 'retry' ? `Retry ${retry} of 6` : words(name));
+
 function openDelivery(delivery, follow) {
   openDialog({
     title: `Delivery of ${delivery.event_type}`, wide: true,
@@ -62,13 +64,14 @@ function openDelivery(delivery, follow) {
         ['Error', delivery.error && h('span', null, failureWords(delivery.error), ' ',
                                       failureCode(delivery.error))],
         ['Address', delivery.address && h('code', null, delivery.address)],
-        ['Cause', words(delivery.cause)],
+        ['Cause', cause(delivery)],
         ['Queued', timeExact(delivery.created_at)],
         ['Finished', delivery.finished_at && timeExact(delivery.finished_at)],
         ['Duration', milliseconds(delivery.duration_ms)],
+        ['Next retry', delivery.retry_at && timeExact(delivery.retry_at)],
         ['Delivery', h('code', null, delivery.id)],
         ['Event', h('code', null, delivery.event_id)],
-        ['Resent from', delivery.previous_id && h('code', null, delivery.previous_id)],
+        ['Repeats', delivery.previous_id && h('code', null, delivery.previous_id)],
       ]),
       timings(delivery), excerpt(delivery),
       is('admin') && delivery.finished_at && resendButton(delivery, close, follow),
@@ -81,8 +84,9 @@ export function deliveryTable(deliveries, state, follow) {
                   nouns: 'deliveries', state,
                   isPart: true, columns: [
     {label: 'Event', cell: (one) => [h('strong', null, one.event_type),
-                                     one.cause !== 'event' && label(words(one.cause))]},
-    {label: 'State', cell: (one) => badge(one.state)},
+                                     one.cause !== 'event' && label(cause(one))]},
+    {label: 'State', cell: (one) => [badge(one.state), one.retry_at &&
+      h('span', {class: 'sub'}, 'Retry ', time(one.retry_at))]},
     {label: 'Result', cell: (one) => (one.http_status === null && one.error ? failureCode(one.error)
       : h('code', null, String(one.http_status ?? '–')))},
     {label: 'Duration', number: true, cell: (one) => milliseconds(one.duration_ms)},

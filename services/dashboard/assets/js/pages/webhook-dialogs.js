@@ -1,5 +1,5 @@
-/* Adding and deleting an endpoint, and sending failed deliveries again. */
-import {del, path, post} from '../api.js';
+/* Adding, changing and deleting an endpoint, and sending failed deliveries again. */
+import {del, path, post, put} from '../api.js';
 import {h} from '../dom.js';
 import {plural} from '../format.js';
 import {go} from '../router.js';
@@ -15,6 +15,8 @@ const EVENTS = [
   ['ticket.resolved', 'ticket.resolved', 'A ticket is closed'],
   ['ai.handoff', 'ai.handoff', 'A person takes over a conversation'],
 ];
+const RETRIES = [['none', 'None: an event is sent once'],
+                 ['standard', 'Standard: after 5 s, 1 min, 5 min, 30 min, 2 h and 6 h']];
 const SINCE = [['3600', 'In the last hour'], ['86400', 'In the last 24 hours'],
                ['604800', 'In the last 7 days'], ['2592000', 'In the last 30 days']];
 
@@ -44,10 +46,36 @@ export function createEndpoint(reload) {
         checkboxes({name: 'events', label: 'Events', options: EVENTS, checked: ['conversation.created']}),
         checkbox({name: 'signing', label: 'Sign deliveries', checked: true,
                   hint: 'Recommended: without it your receiver cannot verify the sender'}),
+        select({name: 'retries', label: 'Retries', options: RETRIES, value: 'none',
+                hint: 'Of a failed delivery: each repeats the event under its id, as a new delivery'}),
       ],
       submit: 'Add endpoint', cancel: close,
       run: async (values) => created(dialog, await post('/data/webhooks', values)),
     }),
+  });
+}
+
+export function chooseRetries(endpoint, reload) {
+  openDialog({
+    title: 'Retries',
+    body: (close) => [
+      endpoint.retries_waiting > 0 && h('p', null, 'Waiting: ',
+                                        plural(endpoint.retries_waiting, 'retry', 'retries'),
+                                        '. Without a schedule they are dropped; “Resend failed” sends ' +
+                                          'their events.'),
+      form({
+        fields: [select({name: 'retries', label: 'When a delivery fails', options: RETRIES,
+                         value: endpoint.retries})],
+        submit: 'Save', cancel: close,
+        run: async (values) => {
+          await put(path`/data/webhooks/${endpoint.id}`, values);
+          toast(values.retries === 'none' ? 'Failed deliveries are not retried'
+            : 'Failed deliveries are retried from now on');
+          close();
+          reload();
+        },
+      }),
+    ],
   });
 }
 

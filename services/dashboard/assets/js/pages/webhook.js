@@ -14,7 +14,7 @@ import {listState} from '../components/listing.js';
 import {card, loaded, pageHead} from '../components/section.js';
 import {pager} from '../components/table.js';
 import {deliveryTable} from './deliveries.js';
-import {deleteEndpoint, resendFailed} from './webhook-dialogs.js';
+import {chooseRetries, deleteEndpoint, resendFailed} from './webhook-dialogs.js';
 import {failsForDays, health} from './webhooks.js';
 
 export const title = 'Webhook endpoint';
@@ -46,7 +46,8 @@ function action(name, run, trouble, kind = '') {
 function switchOff(endpoint, reload) {
   confirmDialog({
     title: 'Disable this endpoint?',
-    text: 'Events that happen while it is disabled are neither sent to it nor kept for it.',
+    text: 'Events that happen while it is disabled are neither sent to it nor kept for it. Waiting ' +
+      'retries are dropped.',
     action: 'Disable endpoint',
     run: async () => {
       await put(path`/data/webhooks/${endpoint.id}`, {enabled: false});
@@ -70,6 +71,7 @@ function buttons(endpoint, {reload, reloadLog, follow}) {
              endpoint.enabled && action('Send test event', async () =>
                follow(await post(path`/data/webhooks/${endpoint.id}/test`, {})), trouble, 'primary'),
              endpoint.enabled && action('Resend failed', () => resendFailed(endpoint, reloadLog), trouble),
+             action('Retries', () => chooseRetries(endpoint, reload), trouble),
              endpoint.enabled ? action('Disable', () => switchOff(endpoint, reload), trouble)
                : action('Enable', () => switchOn(endpoint, reload), trouble, 'primary'),
              action('Delete endpoint', () => deleteEndpoint(endpoint), trouble, 'danger')),
@@ -84,12 +86,20 @@ function aboutFailing(endpoint) {
       'receiver, then use “Resend failed”; or disable the endpoint.');
 }
 
+function retries(endpoint) {
+  if (endpoint.retries === 'none')
+    return 'None';
+  return h('span', null, 'Standard', endpoint.retries_waiting > 0 && [
+    `: ${number(endpoint.retries_waiting)} waiting, the next `, time(endpoint.next_retry_at)]);
+}
+
 function about(endpoint) {
   return card({title: 'Endpoint'}, facts([
     ['URL', h('code', null, endpoint.url)],
     ['Health', health(endpoint)],
     ['Events', h('span', {class: 'badges'}, endpoint.events.map(label))],
     ['Signing', endpoint.signing ? 'On' : 'Off'],
+    ['Retries', retries(endpoint)],
     ['Attempts', number(endpoint.attempts)],
     ['Failures in a row', number(endpoint.consecutive_failures)],
     ['Last error', endpoint.last_error && h('span', null, failureWords(endpoint.last_error), ' ',

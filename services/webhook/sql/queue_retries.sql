@@ -1,0 +1,100 @@
+-- Moves retries that are due from webhook.retries to the queue. Endpoints have their turns one after the
+-- other, and each gets so many at most in one: retry_at says when the next turn is. An organization has a
+-- budget of retries for each minute, apart from that of events (fan_out.sql); what is beyond it
+-- waits for the next minute.
+--
+-- Dropped are those that have been due for a day, of an endpoint that wants none any more, and of events
+-- that an operator has just had sent again (resend_failed.sql).
+--
+--   1 endpoints at most  2 retries of each  3 retries an organization is given in a minute
+-- -> how many were queued, how many were dropped, whether more are due
+-- columns: queued dropped has_more
+WITH present AS MATERIALIZED (
+  SELECT moment, date_trunc('minute', moment, 'UTC') AS minute
+    FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS moment) AS m
+), turns AS MATERIALIZED (
+  SELECT organization_id, id, ctid, enabled AND retry_schedule <> 'none' AS wanted
+    FROM webhook.endpoints
+   WHERE retry_at <= (SELECT moment FROM present)
+   ORDER BY retry_at
+   LIMIT $1::integer
+), spent AS MATERIALIZED (
+  SELECT o.organization_id, greatest(0, $3::integer - coalesce(b.retried, 0)) AS room
+    FROM (SELECT DISTINCT organization_id FROM turns) AS o
+   CROSS JOIN present p
+    LEFT JOIN LATERAL (
+      SELECT retry_minute, retried FROM webhook.budgets
+       WHERE organization_id = o.organization_id
+      OFFSET 0) AS b ON b.retry_minute = p.minute
+), due AS MATERIALIZED (
+  SELECT t.organization_id, t.id AS endpoint_id, t.wanted, s.room, r.*,
+         row_number() OVER (PARTITION BY t.organization_id ORDER BY r.nth, t.id) AS place
+    FROM turns t
+    JOIN spent s ON s.organization_id = t.organization_id
+   CROSS JOIN LATERAL (
+     SELECT event_id, event_type, previous_id, retry, due_at, ctid,
+            row_number() OVER (ORDER BY due_at) AS nth
+       FROM webhook.retries
+      WHERE organization_id = t.organization_id AND endpoint_id = t.id
+        AND due_at <= (SELECT moment FROM present)
+      ORDER BY due_at
+      LIMIT $2::integer) AS r
+), taken AS MATERIALIZED (
+  SELECT d.*, d.wanted AND d.due_at >= p.moment - interval '1 day'
+                AND NOT EXISTS (
+                      SELECT FROM webhook.resends w
+                       WHERE w.organization_id = d.organization_id AND w.endpoint_id = d.endpoint_id
+                         AND w.event_id = d.event_id
+                      OFFSET 0) AS is_queued
+    FROM due d
+   CROSS JOIN present p
+   WHERE d.place <= d.room
+), gone AS (
+  DELETE FROM webhook.retries WHERE ctid = ANY (ARRAY(SELECT ctid FROM taken))
+), queued AS (
+  INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id, event_type, cause,
+                             previous_id, retry, created_at)
+  SELECT t.organization_id, t.endpoint_id, webhook.id_at(p.moment), t.event_id, t.event_type, 'retry',
+         t.previous_id, t.retry, p.moment
+    FROM taken t
+   CROSS JOIN present p
+   WHERE t.is_queued
+), in_budgets AS (
+  INSERT INTO webhook.budgets AS b (organization_id, minute, queued, skipped, retry_minute, retried)
+  SELECT t.organization_id, p.minute, 0, 0, p.minute, count(*)
+    FROM taken t
+   CROSS JOIN present p
+   GROUP BY t.organization_id, p.minute
+  ON CONFLICT (organization_id) DO UPDATE
+     SET retry_minute = excluded.retry_minute,
+         retried = excluded.retried
+           + CASE WHEN b.retry_minute = excluded.retry_minute THEN b.retried ELSE 0 END
+), looked_at AS MATERIALIZED (
+  SELECT t.ctid, n.taken, n.queued, n.due > n.taken AS is_over,
+         (SELECT due_at FROM webhook.retries
+           WHERE organization_id = t.organization_id AND endpoint_id = t.id
+           ORDER BY due_at
+          OFFSET n.taken LIMIT 1) AS next_due
+    FROM turns t
+   CROSS JOIN LATERAL (
+     SELECT (SELECT count(*) FROM due
+              WHERE organization_id = t.organization_id AND endpoint_id = t.id) AS due,
+            count(*) AS taken, count(*) FILTER (WHERE is_queued) AS queued
+       FROM taken
+      WHERE organization_id = t.organization_id AND endpoint_id = t.id) AS n
+), marked AS (
+  UPDATE webhook.endpoints e
+     SET (retries_waiting, has_work, retry_at) = (
+           SELECT e.retries_waiting - l.taken, e.has_work OR l.queued > 0,
+                  CASE WHEN l.is_over THEN p.minute + interval '1 minute'
+                       ELSE greatest(l.next_due, CASE WHEN l.next_due IS NOT NULL THEN p.moment END) END
+             FROM looked_at l
+            CROSS JOIN present p
+            WHERE l.ctid = e.ctid)
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM looked_at))
+)
+SELECT count(*) FILTER (WHERE is_queued) AS queued, count(*) FILTER (WHERE NOT is_queued) AS dropped,
+       (SELECT count(*) FROM turns) = $1
+         OR EXISTS (SELECT FROM looked_at l CROSS JOIN present p
+                     WHERE NOT l.is_over AND l.next_due <= p.moment) AS has_more
+  FROM taken
