@@ -1,11 +1,13 @@
 /*
- * endpoint-create, endpoint-list, endpoint-set, endpoint-delete - where an organization wants its
- * events.
+ * endpoint-create, endpoint-list, endpoint-set, endpoint-rotate-secret, endpoint-delete - where an
+ * organization wants its events.
  *
- * Answer   ok: the endpoint, with its secret at creation only; or an array; or {id, deleted}; or
- *          parameter_invalid, parameter_not_found, not_found, conflict
+ * Answer   ok: the endpoint, with its secret at creation and its next secret when rotating begins,
+ *          and never again; or an array; or {id, deleted}; or parameter_invalid,
+ *          parameter_not_found, not_found, conflict
  * Retry    endpoint-create makes another endpoint each time; when the answer is lost, the endpoint
- *          is useless and can be deleted. The others are idempotent
+ *          is useless and can be deleted. Rotating begins again with another secret; finishing twice
+ *          is a conflict. The others are idempotent
  */
 #include "common/base/clock.h"
 #include "common/db/params.h"
@@ -22,6 +24,8 @@ static const struct operator_result results[] = {
      "The organization has reached its limit of endpoints"},
     {STR("disabled"), OUTCOME_CONFLICT, NULL, "The endpoint is disabled; enable it first"},
     {STR("gone"), OUTCOME_CONFLICT, NULL, "The endpoint has been deleted"},
+    {STR("unsigned"), OUTCOME_CONFLICT, NULL, "The endpoint does not sign"},
+    {STR("no_rotation"), OUTCOME_CONFLICT, NULL, "The secret is not being rotated; begin first"},
 };
 
 void webhook_use_queue(struct command *command, struct operator_query *query)
@@ -222,6 +226,59 @@ static const struct field set_fields[] = {
      .choices = schedules,
      .offset = offsetof(struct endpoint_set, retries)},
     FIELDS_END,
+};
+
+struct rotate_secret {
+    struct str id, step;
+};
+
+static const char *const steps[] = {"begin", "finish", "cancel", NULL};
+
+static const struct field rotate_fields[] = {
+    {.name = "id",
+     .kind = FIELD_UUID,
+     .required = true,
+     .offset = offsetof(struct rotate_secret, id)},
+    {.name = "step",
+     .kind = FIELD_CHOICE,
+     .required = true,
+     .choices = steps,
+     .offset = offsetof(struct rotate_secret, step)},
+    FIELDS_END,
+};
+
+/* The secret is sealed for the endpoint. An id that names none (operator_param_id()) finds none. */
+static enum status rotate_secret_parse(struct command *command, void *service)
+{
+    struct operator_query *query = operator_query_for(command, SQL_ROTATE_SECRET);
+    const struct rotate_secret *body = command->input;
+    const struct webhook *self = service;
+    struct uuid id = {0};
+
+    webhook_use_queue(command, query);
+    operator_param_id(query, command->arena, body->id);
+    params_add(&query->params, body->step);
+    if (!str_equal(body->step, str_of(steps[0])) || !uuid_parse(body->id, &id)) {
+        params_add(&query->params, STR_NONE);
+        return ST_OK;
+    }
+    query->secret_name = "next_secret";
+    query->secret = secret_new(command->arena);
+    params_add(&query->params, secret_seal(&self->keys, command->arena,
+                                           &command->caller.organization_id, &id, query->secret));
+    return ST_OK;
+}
+
+const struct command_handler webhook_rotate_secret = {
+    .subject = SUBJECT_WEBHOOK_ENDPOINT_ROTATE_SECRET,
+    .change = CHANGE_ENDPOINT_ROTATE_SECRET,
+    .writes = true,
+    .needs_organization = true,
+    .fields = rotate_fields,
+    .input_size = sizeof(struct rotate_secret),
+    .parse = rotate_secret_parse,
+    .query = operator_query,
+    .reply = webhook_reply,
 };
 
 static const struct field delete_fields[] = {

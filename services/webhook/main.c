@@ -85,8 +85,9 @@ static struct sender *sender;
 /* Nothing here is in the audit log: that is the API's, and these are not its operations. What
    changes something is in the log of changes. */
 static const struct command_handler *const handlers[] = {
-    &webhook_endpoint_create, &webhook_endpoint_set, &webhook_endpoint_delete,
-    &webhook_resend,          &webhook_test,         &webhook_publish,
+    &webhook_endpoint_create, &webhook_endpoint_set, &webhook_rotate_secret,
+    &webhook_endpoint_delete, &webhook_resend,       &webhook_test,
+    &webhook_publish,
 };
 
 static int64_t outbox_age_s(const void *self)

@@ -252,7 +252,7 @@ enum { REKEY_STEP = 200, REKEY_TIMEOUT_US = 5 * 1000 * 1000 };
 /* Rows end with the next batch. */
 struct endpoint_secret {
     struct uuid organization_id, endpoint_id;
-    struct str sealed;
+    struct str sealed, next_sealed; /* the second one is STR_NONE unless it is being rotated */
 };
 
 /* NULL: no ids of ours. */
@@ -268,6 +268,7 @@ static struct endpoint_secret *copy_rows(const struct db_rows *rows, struct aren
             !uuid_parse(db_value(rows, i, LIST_SECRETS_ID), &secrets[i].endpoint_id))
             return NULL;
         secrets[i].sealed = arena_str(arena, db_value(rows, i, LIST_SECRETS_SECRET));
+        secrets[i].next_sealed = arena_str(arena, db_value(rows, i, LIST_SECRETS_NEXT_SECRET));
     }
     return secrets;
 }
@@ -288,6 +289,26 @@ static enum status read_step(struct db *db, struct arena *arena, const struct we
     return *secrets != NULL ? ST_OK : ST_INTERNAL;
 }
 
+/* False: there is nothing to be done for this one. */
+static bool add_rekeyed(struct db *db, struct arena *arena, const struct secret_keys *keys,
+                        const struct endpoint_secret *of, struct str sealed)
+{
+    struct params params = {0};
+    struct str rekeyed;
+
+    if (sealed.p == NULL)
+        return false;
+    rekeyed = secret_rekey(keys, arena, &of->organization_id, &of->endpoint_id, sealed);
+    if (rekeyed.p == NULL)
+        return false;
+    params_add_id(&params, arena, &of->organization_id);
+    params_add_id(&params, arena, &of->endpoint_id);
+    params_add(&params, sealed);
+    params_add(&params, rekeyed);
+    db_add(db, SQL_REPLACE_SECRET, params.at, params.n);
+    return true;
+}
+
 /* All of a step in one transaction, with the lock of the queue: the sender's statements touch
    endpoints where they found them, and an update moves them. */
 static enum status write_step(struct db *db, struct arena *arena, struct webhook *self,
@@ -299,18 +320,8 @@ static enum status write_step(struct db *db, struct arena *arena, struct webhook
     db_open_batch(db, clock_us() + REKEY_TIMEOUT_US);
     db_add(db, SQL_LOCK_QUEUE, NULL, 0);
     for (size_t i = 0; i < n; i++) {
-        struct params params = {0};
-        struct str rekeyed_secret = secret_rekey(&self->keys, arena, &secrets[i].organization_id,
-                                                 &secrets[i].endpoint_id, secrets[i].sealed);
-
-        if (rekeyed_secret.p == NULL)
-            continue;
-        params_add_id(&params, arena, &secrets[i].organization_id);
-        params_add_id(&params, arena, &secrets[i].endpoint_id);
-        params_add(&params, secrets[i].sealed);
-        params_add(&params, rekeyed_secret);
-        db_add(db, SQL_REPLACE_SECRET, params.at, params.n);
-        rekeyed++;
+        rekeyed += add_rekeyed(db, arena, &self->keys, &secrets[i], secrets[i].sealed);
+        rekeyed += add_rekeyed(db, arena, &self->keys, &secrets[i], secrets[i].next_sealed);
     }
     st = db_commit(db);
     if (st == ST_OK)

@@ -42,6 +42,7 @@ struct webhook {
 extern const struct command_handler webhook_endpoint_create;
 extern const struct command_handler webhook_endpoint_list;
 extern const struct command_handler webhook_endpoint_set;
+extern const struct command_handler webhook_rotate_secret;
 extern const struct command_handler webhook_endpoint_delete;
 extern const struct command_handler webhook_deliveries;
 extern const struct command_handler webhook_resend;

@@ -100,6 +100,8 @@ async function hook({ org }) {
   const events = ['ticket.created', 'ai.handoff'].flatMap((event) => ['--event', event]);
   const { id } = await ctl('webhook', 'create', '--org', org, '--url', url, ...events);
   await ctl('webhook', 'set', '--org', org, id, '--enabled', 'true', '--retries', 'standard');
+  await ctl('webhook', 'rotate-secret', '--org', org, id, 'begin');
+  await ctl('webhook', 'rotate-secret', '--org', org, id, 'finish');
   await ctl('webhook', 'test', '--org', org, id);
   const data = JSON.stringify({ id: 'T-1', status: 'open' });
   await ctl('event', 'publish', '--org', org, '--type', 'ticket.created', '--data', data);

@@ -182,6 +182,37 @@ test('what fails is retried where the endpoint says so', async () => {
   }, 'the log has it');
 });
 
+test('a secret is rotated in two steps, and can be kept', async () => {
+  const page = await openAs(who, '/webhooks');
+  const present = await openNew(page, '/rotated');
+  const begin = async () => {
+    await button(page, 'Rotate secret').click();
+    await confirm(page, 'Make the next secret');
+    return takeSecret(page, 'Next signing secret');
+  };
+  const signs = async (secret) => {
+    const sent = ofPath('/rotated').length;
+    await button(page, 'Send test event').click();
+    await until(() => ofPath('/rotated').length > sent, 'a test event');
+    await seen(page.getByText('webhook.test succeeded: answered 204'));
+    return eventOf(ofPath('/rotated').at(-1), secret) !== null;
+  };
+
+  const dropped = await begin();
+  await seen(page.getByText('The secret is being rotated.'));
+  await button(page, 'Discard the next secret').click();
+  await gone(page.getByText('The secret is being rotated.'));
+  const next = await begin();
+  assert.equal(new Set([present, dropped, next]).size, 3);
+  await seen(page.getByText('The secret is being rotated.'));
+  assert(await signs(present));
+  await button(page, 'Switch to the next secret').click();
+  await confirm(page, 'Switch');
+  await gone(page.getByText('The secret is being rotated.'));
+  assert(await signs(next));
+  assert.equal(eventOf(ofPath('/rotated').at(-1), present), null);
+});
+
 // As if the organization had been given all its deliveries of this minute.
 async function spendBudget() {
   await until(() => new Date().getSeconds() < 40, 'room in the minute', 30);

@@ -158,6 +158,88 @@ Test(webhook_deliver, the_secret_is_shown_once_and_stored_sealed)
                  0);
 }
 
+static const char *signature_sent(const struct org *org, const struct webhook *webhook,
+                                  struct receiver *receiver, const struct received **got)
+{
+    const size_t before = receiver_count(receiver, "/ok");
+
+    cr_assert_str_eq(text_of(webhook_test(org, webhook), "state"), "succeeded");
+    *got = receiver_get(receiver, "/ok", before);
+    return (*got)->signature;
+}
+
+static const json_t *rotate(const struct org *org, const struct webhook *webhook, const char *step)
+{
+    return never_free(
+        convctl("webhook", "rotate-secret", "--org", org->id, webhook->id, step, NULL));
+}
+
+Test(webhook_deliver, a_secret_is_rotated_in_place_when_the_receiver_is_ready)
+{
+    struct receiver *receiver = receiver_start("good");
+    const struct received *got;
+    struct org org;
+    struct webhook webhook;
+    const char *dropped, *next, *signature;
+    char code[64];
+
+    org_new(&org);
+    webhook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &webhook);
+    cr_assert_eq(convctl_fails(code, "webhook", "rotate-secret", "--org", org.id, webhook.id,
+                               "finish", NULL),
+                 1);
+    cr_assert_str_eq(code, "conflict");
+    dropped = text_of(rotate(&org, &webhook, "begin"), "next_secret");
+    next = text_of(rotate(&org, &webhook, "begin"), "next_secret");
+    cr_assert_eq(strncmp(next, "whsec_", 6), 0);
+    cr_assert_str_neq(next, dropped);
+    cr_assert_null(json_object_get(webhook_shown(&org, &webhook), "next_secret"));
+    cr_assert(json_is_integer(json_object_get(webhook_shown(&org, &webhook), "next_secret_at")));
+    signature = signature_sent(&org, &webhook, receiver, &got);
+    cr_assert_str_eq(signature, signature_of(webhook.secret, got), "still the present one");
+
+    rotate(&org, &webhook, "finish");
+    cr_assert(json_is_null(json_object_get(webhook_shown(&org, &webhook), "next_secret_at")));
+    signature = signature_sent(&org, &webhook, receiver, &got);
+    cr_assert_str_eq(signature, signature_of(next, got));
+
+    rotate(&org, &webhook, "begin");
+    rotate(&org, &webhook, "cancel");
+    rotate(&org, &webhook, "cancel");
+    cr_assert_eq(convctl_fails(code, "webhook", "rotate-secret", "--org", org.id, webhook.id,
+                               "finish", NULL),
+                 1);
+    signature = signature_sent(&org, &webhook, receiver, &got);
+    cr_assert_str_eq(signature, signature_of(next, got));
+    cr_assert_eq(sql_integer("SELECT count(*) FROM audit.changes WHERE organization_id = $1::uuid"
+                             " AND change = 'endpoint.rotate-secret' AND target = $2",
+                             org.id, webhook.id, NULL),
+                 5, "three begun, one finished, one cancelled");
+    cr_assert_eq(sql_integer("SELECT count(*) FROM audit.changes WHERE organization_id = $1::uuid"
+                             " AND detail::text ~ 'whsec'",
+                             org.id, NULL),
+                 0);
+}
+
+Test(webhook_deliver, what_does_not_sign_has_no_secret_to_rotate)
+{
+    struct org org;
+    const json_t *made;
+    char code[64];
+
+    org_new(&org);
+    made = never_free(convctl("webhook", "create", "--org", org.id, "--url",
+                              "https://hooks.example.com/", "--event", "ticket.created",
+                              "--no-signing", NULL));
+    cr_assert_eq(convctl_fails(code, "webhook", "rotate-secret", "--org", org.id,
+                               text_of(made, "id"), "begin", NULL),
+                 1);
+    cr_assert_str_eq(code, "conflict");
+    cr_assert_eq(
+        convctl_fails(code, "webhook", "rotate-secret", "--org", org.id, org.id, "begin", NULL), 1);
+    cr_assert_str_eq(code, "not_found");
+}
+
 Test(webhook_deliver, a_secret_moved_to_another_endpoint_signs_nothing)
 {
     struct receiver *receiver = receiver_start("good");

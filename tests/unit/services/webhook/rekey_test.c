@@ -1,6 +1,7 @@
 /* Secrets are sealed again while the sender works. */
 #include <libpq-fe.h>
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "services/webhook/webhook.h"
 #include "tests/unit/services/webhook/webhook_fixture.h"
@@ -15,20 +16,22 @@ static struct db *senders; /* `db` is the actors' */
 static struct arena arena;
 static struct webhook webhook;
 
-/* With a secret that the key before has sealed. */
+/* With secrets that the key before has sealed, the present one and the next. */
 static void make_sealed_endpoint(const struct secret_keys *before, const char *text)
 {
     struct uuid organization, id;
-    struct str sealed;
+    struct str sealed, next;
 
     cr_assert(uuid_parse(STR(ORG), &organization) && uuid_parse(str_of(text), &id));
     sealed = secret_seal(before, &arena, &organization, &id, secret_new(&arena));
+    next = secret_seal(before, &arena, &organization, &id, secret_new(&arena));
     postgres_do(server.url,
                 arena_printf(&arena,
                              "INSERT INTO webhook.endpoints (organization_id, id, url, events,"
-                             " signing, secret, created_at) VALUES ('" ORG "', '%s', '',"
-                             " ARRAY['t'], true, decode('%.*s', 'hex'), now() - interval '1 d')",
-                             text, STR_ARG(sealed)));
+                             " signing, secret, next_secret, created_at) VALUES ('" ORG "', '%s',"
+                             " '', ARRAY['t'], true, decode('%.*s', 'hex'), decode('%.*s', 'hex'),"
+                             " now() - interval '1 d')",
+                             text, STR_ARG(sealed), STR_ARG(next)));
 }
 
 static void open_all(void)
@@ -52,6 +55,28 @@ static void close_all(void)
 }
 
 TestSuite(rekey, .init = open_all, .fini = close_all);
+
+/* With the new key alone. */
+static void expect_opened(const char *column)
+{
+    char secret[ENDPOINT_SECRET_TEXT];
+    struct uuid organization, id;
+    struct secret_keys now;
+    char *sealed;
+
+    cr_assert(secret_keys_read(STR(KEY_NEXT), STR(""), &now));
+    for (int i = 0; i < 2; i++) {
+        cr_assert(uuid_parse(STR(ORG), &organization) && uuid_parse(str_of(endpoints[i]), &id));
+        sealed =
+            postgres_text(server.url, arena_printf(&arena,
+                                                   "SELECT encode(%s, 'hex') FROM webhook.endpoints"
+                                                   " WHERE id = '%s'",
+                                                   column, endpoints[i]));
+        cr_assert_not_null(sealed);
+        cr_expect(secret_open(&now, &organization, &id, str_of(sealed), secret), "%s", column);
+        free(sealed);
+    }
+}
 
 static void *rekey(void *unused)
 {
@@ -91,7 +116,9 @@ Test(rekey, takes_no_work_from_endpoints)
     PQfinish(gate);
     pthread_join(one, NULL);
     pthread_join(other, NULL);
-    cr_assert_eq(webhook.rekey.rekeyed, 2);
+    cr_assert_eq(webhook.rekey.rekeyed, 4);
+    expect_opened("secret");
+    expect_opened("next_secret");
     cr_assert_eq(count("SELECT count(*) FROM webhook.queue"), 2);
     cr_assert_eq(count("SELECT count(*) FROM webhook.endpoints WHERE has_work"), 2,
                  "what waits is never claimed");

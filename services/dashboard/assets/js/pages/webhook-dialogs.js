@@ -79,6 +79,52 @@ export function chooseRetries(endpoint, reload) {
   });
 }
 
+const rotate = (endpoint, step) => post(path`/data/webhooks/${endpoint.id}/rotate-secret`, {step});
+
+/* Until it is finished, nothing changes for the receiver; so the first step can be taken at any time. */
+export function rotateSecret(endpoint, reload) {
+  const dialog = openDialog({
+    title: 'Rotate the secret',
+    onClose: reload,
+    body: (close) => [
+      h('p', null, 'This makes the next secret and shows it once. Deliveries stay signed with the present ' +
+        'one until you switch, so that your receiver can learn to accept both first.'),
+      form({
+        fields: [], submit: 'Make the next secret', cancel: close,
+        run: async () => {
+          const {next_secret: secret} = await rotate(endpoint, 'begin');
+
+          showSecret(dialog, {
+            title: 'The next secret', label: 'Next signing secret', secret,
+            text: 'Have your receiver accept this secret as well as the present one. Then switch on the ' +
+              'page of this endpoint.',
+          });
+        },
+      }),
+    ],
+  });
+}
+
+export function switchSecret(endpoint, reload) {
+  confirmDialog({
+    title: 'Sign with the next secret?',
+    text: 'From now on deliveries are signed with the next secret alone, those that are under way ' +
+      'excepted. A receiver that does not know it refuses them. The present secret is deleted.',
+    action: 'Switch',
+    run: async () => {
+      await rotate(endpoint, 'finish');
+      toast('Deliveries are signed with the new secret');
+      reload();
+    },
+  });
+}
+
+export async function dropNextSecret(endpoint, reload) {
+  await rotate(endpoint, 'cancel');
+  toast('The next secret is discarded; the present one stays');
+  reload();
+}
+
 export function deleteEndpoint(endpoint) {
   confirmDialog({
     title: 'Delete this endpoint?',

@@ -14,7 +14,9 @@ import {listState} from '../components/listing.js';
 import {card, loaded, pageHead} from '../components/section.js';
 import {pager} from '../components/table.js';
 import {deliveryTable} from './deliveries.js';
-import {chooseRetries, deleteEndpoint, resendFailed} from './webhook-dialogs.js';
+import {
+  chooseRetries, deleteEndpoint, dropNextSecret, resendFailed, rotateSecret, switchSecret,
+} from './webhook-dialogs.js';
 import {failsForDays, health} from './webhooks.js';
 
 export const title = 'Webhook endpoint';
@@ -72,10 +74,27 @@ function buttons(endpoint, {reload, reloadLog, follow}) {
                follow(await post(path`/data/webhooks/${endpoint.id}/test`, {})), trouble, 'primary'),
              endpoint.enabled && action('Resend failed', () => resendFailed(endpoint, reloadLog), trouble),
              action('Retries', () => chooseRetries(endpoint, reload), trouble),
+             endpoint.signing && action('Rotate secret', () => rotateSecret(endpoint, reload), trouble),
              endpoint.enabled ? action('Disable', () => switchOff(endpoint, reload), trouble)
                : action('Enable', () => switchOn(endpoint, reload), trouble, 'primary'),
              action('Delete endpoint', () => deleteEndpoint(endpoint), trouble, 'danger')),
            trouble);
+}
+
+/* Between the two steps of a rotation. */
+function aboutRotation(endpoint, reload) {
+  const trouble = h('div');
+
+  return endpoint.next_secret_at !== null && h(
+    'div', {class: 'notice spaced stack'},
+    h('p', null, h('strong', null, 'The secret is being rotated. '), 'The next one was made ',
+      time(endpoint.next_secret_at), '; deliveries are signed with the present one until you switch. ' +
+        'Switch when your receiver accepts both.'),
+    is('admin') && h(
+      'div', {class: 'actions'},
+      action('Switch to the next secret', () => switchSecret(endpoint, reload), trouble, 'primary'),
+      action('Discard the next secret', () => dropNextSecret(endpoint, reload), trouble)),
+    trouble);
 }
 
 /* It is reported and goes on; only a person disables it. */
@@ -191,8 +210,8 @@ export function page({params, query, signal}) {
     },
     render: (one) => {
       head.querySelector('h1').textContent = new URL(one.url).host;
-      return [aboutFailing(one), is('admin') && buttons(one, {reload, reloadLog: log.reload, follow}),
-              about(one)];
+      return [aboutFailing(one), aboutRotation(one, reload),
+              is('admin') && buttons(one, {reload, reloadLog: log.reload, follow}), about(one)];
     },
   });
 
