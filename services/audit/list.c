@@ -297,14 +297,18 @@ const struct command_handler audit_export = {
  *
  * Answer   ok: {"changes": [{id, created_at, who, user_id, change, target, detail, address}...],
  *          "pages"}; or parameter_invalid, invalid_cursor
+ * Bound    as of a page of the audit log, where a filter is given
  */
 
 /* Of a page, and of a row of it without its detail. */
 enum { BYTES_MAX = 256 * 1024, ROW_BYTES = 1024 };
 
+enum { CHANGE_NAME_MAX = 64, WHO_MAX = 255 };
+
 struct changes {
     struct field_int per_page;
     struct str starting_after;
+    struct str change, who; /* STR_NONE: any */
     struct str binding;
     struct page_place behind;
     size_t page; /* index of the statement */
@@ -321,6 +325,16 @@ static const struct field changes_fields[] = {
      .min = 1,
      .max = CURSOR_TEXT_MAX,
      .offset = offsetof(struct changes, starting_after)},
+    {.name = "change",
+     .kind = FIELD_TEXT,
+     .min = 1,
+     .max = CHANGE_NAME_MAX,
+     .offset = offsetof(struct changes, change)},
+    {.name = "who",
+     .kind = FIELD_TEXT,
+     .min = 1,
+     .max = WHO_MAX,
+     .offset = offsetof(struct changes, who)},
     FIELDS_END,
 };
 
@@ -333,8 +347,11 @@ static enum status changes_parse(struct command *command, void *service)
     if (!changes->per_page.given)
         changes->per_page.value = AUDIT_PER_PAGE_DEFAULT;
     uuid_format(&command->caller.organization_id, organization);
-    changes->binding = str_of(arena_printf(command->arena, "audit.changes\n%s\n%" PRId64 "\n",
-                                           organization, changes->per_page.value));
+    /* With their lengths no two pairs of texts come to the same. */
+    changes->binding =
+        str_of(arena_printf(command->arena, "audit.changes\n%s\n%" PRId64 "\n%zu %.*s\n%zu %.*s\n",
+                            organization, changes->per_page.value, changes->change.n,
+                            STR_ARG(changes->change), changes->who.n, STR_ARG(changes->who)));
     if (changes->starting_after.p != NULL &&
         !page_read(&self->keys, changes->binding, changes->starting_after, &changes->behind))
         return page_refuse(command);
@@ -344,6 +361,8 @@ static enum status changes_parse(struct command *command, void *service)
 static void changes_query(struct command *command, struct db *db, void *service)
 {
     struct changes *changes = command->input;
+    const bool is_filtered = changes->change.p != NULL || changes->who.p != NULL;
+    const int64_t rows_max = changes->per_page.value + 1;
     char organization[UUID_TEXT + 1], behind[UUID_TEXT + 1];
 
     uuid_format(&command->caller.organization_id, organization);
@@ -351,9 +370,12 @@ static void changes_query(struct command *command, struct db *db, void *service)
     const db_param params[] = {
         str_of(organization),
         changes->starting_after.p != NULL ? str_of(behind) : STR_NONE,
-        number(command->arena, changes->per_page.value + 1),
+        number(command->arena, rows_max),
+        changes->change,
+        changes->who,
+        number(command->arena, is_filtered ? LOOKED_AT_MAX : rows_max),
     };
-    changes->page = db_add(db, SQL_LIST_CHANGES, params, 3);
+    changes->page = db_add(db, SQL_LIST_CHANGES, params, ARRAY_SIZE(params));
 }
 
 static void write_change(struct buf *out, const struct db_rows *rows, size_t row)
@@ -384,18 +406,40 @@ static size_t shown_of(const struct db_rows *rows, size_t max)
     return n;
 }
 
+/* Behind the first n rows there are more: one that has come, or one that was not looked at. */
+static bool has_more_changes(const struct db_rows *rows, size_t n)
+{
+    const size_t found = db_rows_count(rows);
+
+    if (found == 0)
+        return false;
+    return db_value_bool(rows, found - 1, LIST_CHANGES_IS_LIMIT) || found > n + 1 ||
+           (found > n && db_value_bool(rows, found - 1, LIST_CHANGES_IS_MATCH));
+}
+
+static uint32_t cost_of_changes(const struct db_rows *rows)
+{
+    const size_t found = db_rows_count(rows);
+    const int64_t looked_at = found > 0 ? db_value_int(rows, found - 1, LIST_CHANGES_LOOKED_AT) : 0;
+
+    return 1 + (uint32_t)(looked_at / ENTRIES_A_UNIT);
+}
+
 static enum status changes_reply(struct command *command, struct db *db, void *service)
 {
     const struct audit *self = service;
     const struct changes *changes = command->input;
     const struct db_rows *rows = db_result(db, changes->page);
-    const size_t found = db_rows_count(rows);
-    const size_t shown = shown_of(rows, (size_t)changes->per_page.value);
+    size_t shown = shown_of(rows, (size_t)changes->per_page.value);
+    const bool has_more = has_more_changes(rows, shown);
     struct page_place last = {.us = 0};
     struct buf *out = &command->reply;
 
+    command->cost = cost_of_changes(rows);
     if (shown > 0 && uuid_parse(db_value(rows, shown - 1, LIST_CHANGES_ID), &last.id))
         last.us = uuid_v7_ms(&last.id) * 1000;
+    if (shown > 0 && !db_value_bool(rows, shown - 1, LIST_CHANGES_IS_MATCH))
+        shown--;
 
     buf_add(out, STR("{\"changes\":["));
     for (size_t i = 0; i < shown; i++) {
@@ -404,8 +448,8 @@ static enum status changes_reply(struct command *command, struct db *db, void *s
         write_change(out, rows, i);
     }
     buf_char(out, ']');
-    page_write(&self->keys, changes->binding, (int)changes->per_page.value,
-               found > shown ? &last : NULL, out);
+    page_write(&self->keys, changes->binding, (int)changes->per_page.value, has_more ? &last : NULL,
+               out);
     buf_char(out, '}');
     return ST_OK;
 }

@@ -169,6 +169,8 @@ const struct convctl_call convctl_calls[] = {
     {.group = "audit", .verb = "changes", .subject = SUBJECT_AUDIT_CHANGES, .kind = CONVCTL_READS,
      .meaning = "show what operators and the dashboard's users changed, newest first, page by page",
      .arguments = {ORG_OPTION,
+                   OPTION("--change", "NAME", "change", ARGUMENT_TEXT),
+                   OPTION("--who", "EMAIL|operator", "who", ARGUMENT_TEXT),
                    OPTION("--per-page", "N", "per_page", ARGUMENT_COUNT),
                    OPTION("--starting-after", "CURSOR", "starting_after", ARGUMENT_TEXT)}},
     {.group = "audit", .verb = "retain", .subject = SUBJECT_AUDIT_RETAIN, .kind = CONVCTL_CHANGES,

@@ -50,8 +50,11 @@ static const struct parameter audit_query[] = {
     {"outcome", false},         {"api_key_id", false},       {"conversation_id", false},
     {"created_at_after", true}, {"created_at_before", true}, {NULL, false},
 };
-static const struct parameter page_query[] = {
-    {"per_page", true}, {"starting_after", false}, {NULL, false}};
+static const struct parameter changes_query[] = {{"per_page", true},
+                                                 {"starting_after", false},
+                                                 {"change", false},
+                                                 {"who", false},
+                                                 {NULL, false}};
 static const struct parameter inbox_query[] = {
     {"channel", false}, {"status", false},         {"contact", false},
     {"per_page", true}, {"starting_after", false}, {NULL, false},

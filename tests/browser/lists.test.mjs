@@ -117,7 +117,7 @@ test('no key acts while a dialog is open', async () => {
   await seen(page.getByText('Page 1 of 2'));
 });
 
-test('deliveries and changes are filtered on their page', async () => {
+test('deliveries are filtered on their page, changes by the server', async () => {
   const own = await organization(), server = await receiver();
   const { id } = await ctl('webhook', 'create', '--org', own.org, '--url', server.url,
     '--event', 'conversation.created', '--event', 'ai.handoff');
@@ -136,8 +136,20 @@ test('deliveries and changes are filtered on their page', async () => {
 
   await page.goto('/audit/changes');
   const changes = 'Changes by people, newest first';
-  await page.getByLabel('Filter changes').fill('endpoint.create');
+  await seen(rows(page, changes));
+  await page.keyboard.press('/');
+  await page.keyboard.type('operator');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('endpoint');
+  await page.keyboard.press('Enter');
+  await at(page, '/audit/changes?who=operator&change=endpoint');
   await counts(page, changes, 1);
+  await page.getByLabel('Who', { exact: true }).fill(own.email.toUpperCase());
+  await page.keyboard.press('Enter');
+  await counts(page, changes, 2); // the test events
+  await page.getByLabel('Change', { exact: true }).fill('endpoint.delete');
+  await page.keyboard.press('Enter');
+  await seen(heading(page, 'Nothing matches'));
 });
 
 // -- nothing yet: each list says what to do next -----------------------------------------------------

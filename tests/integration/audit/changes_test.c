@@ -267,6 +267,117 @@ Test(changes, are_listed_page_by_page_newest_first)
     cr_expect_eq(n, 5);
 }
 
+/* As many as an organization's, from `who` and of `change`. */
+static size_t count_selected(const struct org *org, const char *filter, bool *has_next)
+{
+    const json_t *page = service_client_get_as(service_connection, &some_user,
+                                               SUBJECT_AUDIT_CHANGES, org->id, filter);
+
+    *has_next = json_at(page, "pages.next") != NULL;
+    return json_array_size(json_object_get(page, "changes"));
+}
+
+Test(changes, are_selected_by_kind_and_user)
+{
+    static const struct {
+        const char *filter;
+        size_t n;
+        bool has_next;
+    } rows[] = {
+        {"{\"change\":\"key\"}", 3, false},
+        {"{\"change\":\"key\",\"per_page\":3}", 3, false},
+        {"{\"change\":\"key\",\"per_page\":2}", 2, true},
+        {"{\"change\":\"key.create\"}", 2, false},
+        {"{\"change\":\"key.create\",\"per_page\":1}", 1, true},
+        {"{\"change\":\"ke\"}", 0, false},
+        {"{\"change\":\"KEY\"}", 0, false},
+        {"{\"who\":\"Operator\"}", 4, false},
+        {"{\"who\":\"ADA@example.com\"}", 1, false},
+        {"{\"who\":\"ada@example.com\",\"change\":\"key\"}", 0, false},
+        {"{\"who\":\"nobody@example.com\"}", 0, false},
+        {"{}", 5, false},
+        {"{\"per_page\":5}", 5, false},
+        {"{\"per_page\":4}", 4, true},
+    };
+    struct org org;
+
+    org_new(&org); /* the organization and two keys */
+    json_decref(convctl("key", "revoke", "--org", org.id, org.read_key_id, NULL));
+    cr_assert_eq(service_client_call_as(service_connection, &some_user, SUBJECT_ACCESS_POLICY_SET,
+                                        org.id, "{\"require_https\":true}")
+                     .outcome,
+                 OUTCOME_OK);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        bool has_next;
+
+        cr_expect_eq(count_selected(&org, rows[i].filter, &has_next), rows[i].n, "%s",
+                     rows[i].filter);
+        cr_expect_eq(has_next, rows[i].has_next, "%s", rows[i].filter);
+    }
+    cr_expect_eq(json_array_size(json_object_get(
+                     never_free(convctl("audit", "changes", "--org", org.id, "--who", "operator",
+                                        "--change", "key.revoke", NULL)),
+                     "changes")),
+                 1);
+}
+
+enum { NEWER = 2500 }; /* a page looks at 1,000 */
+
+/* None is missed, however many others are in between. */
+Test(changes, that_are_selected_seldom_are_found_page_by_page)
+{
+    const char *filter = "{\"change\":\"organization\"}";
+    struct org org;
+    size_t found = 0;
+    int pages = 0;
+
+    org_new(&org);
+    cr_assert_eq(sql_integer(format("WITH made AS (INSERT INTO audit.changes (organization_id, id,"
+                                    " who, change, detail) SELECT $1::uuid, ('ff000000-0000-7000-"
+                                    "8000-' || lpad(to_hex(n), 12, '0'))::uuid, 'operator',"
+                                    " 'session.sign-in', '{}' FROM generate_series(1, %d) AS n"
+                                    " RETURNING 1) SELECT count(*) FROM made",
+                                    NEWER),
+                             org.id, NULL),
+                 NEWER);
+    while (filter != NULL) {
+        const json_t *page = service_client_get_as(service_connection, &some_user,
+                                                   SUBJECT_AUDIT_CHANGES, org.id, filter);
+        const char *cursor = json_string_value(json_at(page, "pages.next.starting_after"));
+
+        found += json_array_size(json_object_get(page, "changes"));
+        filter = cursor == NULL
+                     ? NULL
+                     : format("{\"change\":\"organization\",\"starting_after\":\"%s\"}", cursor);
+        cr_assert_lt(++pages, 10);
+    }
+    cr_expect_eq(found, 1);
+    cr_expect_eq(pages, 3);
+}
+
+Test(changes, have_cursors_for_what_was_asked_alone)
+{
+    struct org org;
+    const json_t *page;
+    const char *cursor;
+
+    org_new(&org);
+    page = service_client_get_as(service_connection, &some_user, SUBJECT_AUDIT_CHANGES, org.id,
+                                 "{\"per_page\":1,\"change\":\"key\"}");
+    cursor = text_of(json_at(page, "pages.next"), "starting_after");
+    cr_expect_eq(service_client_call_as(service_connection, &some_user, SUBJECT_AUDIT_CHANGES,
+                                        org.id,
+                                        format("{\"per_page\":1,\"who\":\"key\","
+                                               "\"starting_after\":\"%s\"}",
+                                               cursor))
+                     .outcome,
+                 OUTCOME_INVALID_CURSOR);
+    cr_expect_eq(service_client_call_as(service_connection, &some_user, SUBJECT_AUDIT_CHANGES,
+                                        org.id, "{\"who\":\"\"}")
+                     .outcome,
+                 OUTCOME_PARAMETER_INVALID);
+}
+
 Test(changes, of_one_organization_are_not_shown_to_another)
 {
     struct org org, other;

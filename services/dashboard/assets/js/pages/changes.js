@@ -2,14 +2,15 @@
 import {get, query as queryOf} from '../api.js';
 import {h} from '../dom.js';
 import {shortId} from '../format.js';
+import {go} from '../router.js';
 import {time, timeExact} from '../time.js';
 import {openDialog} from '../components/dialog.js';
 import {codeBlock} from '../components/copy.js';
 import {facts} from '../components/facts.js';
+import {filters, input} from '../components/form.js';
 import {empty} from '../components/notice.js';
 import {card, loaded, pageHead} from '../components/section.js';
-import {listing, listState} from '../components/listing.js';
-import {pager} from '../components/table.js';
+import {pager, table} from '../components/table.js';
 import {tabs} from './audit.js';
 
 export const title = 'Changes';
@@ -45,14 +46,43 @@ function target(id) {
   return h('code', {title: id, class: 'nowrap'}, id.length > 20 ? shortId(id) : id);
 }
 
-function list({changes, pages}, state, isFirst) {
+/* What changes are called; the server takes others as well. */
+const KINDS = ['audit', 'contact', 'conversation', 'delivery', 'endpoint', 'invitation', 'key', 'member',
+               'organization', 'password', 'policy', 'session', 'user'];
+
+function filterForm(given) {
+  const kinds = h('datalist', {id: 'kinds'}, KINDS.map((name) => h('option', {value: name})));
+
+  return h('div', {class: 'card'}, kinds, filters({
+    label: 'Filter changes',
+    fields: [
+      input({name: 'who', label: 'Who', value: given.who ?? '', maxlength: '255', autocomplete: 'off',
+             placeholder: 'Email, or operator'}),
+      input({name: 'change', label: 'Change', value: given.change ?? '', maxlength: '64', list: 'kinds',
+             placeholder: 'key, or key.create', autocomplete: 'off', spellcheck: 'false'}),
+    ],
+    apply: (values) => go(`/audit/changes${queryOf(values)}`),
+    clear: Object.keys(given).length > 0 && '/audit/changes',
+  }));
+}
+
+function list({changes, pages}, given) {
+  const {starting_after: cursor, ...narrowing} = given;
+  const turner = pager(pages, (next) => `/audit/changes${queryOf({...narrowing, starting_after: next})}`,
+                       cursor === undefined);
+
+  /* A page looks at so many changes at most, and goes on from there. */
+  if (changes.length === 0 && pages.next)
+    return [empty('Nothing matches so far', 'Older changes have not been searched yet.'), turner];
+  if (changes.length === 0 && Object.keys(given).length > 0)
+    return empty('Nothing matches', 'No change matches these filters.',
+                 h('a', {class: 'button', href: '/audit/changes'}, 'Clear the filters'));
   if (changes.length === 0)
     return empty('No changes yet', 'Sign-ins, new keys, policy changes and takeovers ' +
       'are listed here, with the user, the time and what was changed.',
                  h('a', {class: 'button', href: '/keys'}, 'Go to API keys'));
   return [
-    listing({caption: 'Changes by people, newest first', rows: changes, noun: 'change', state,
-             isPart: true, columns: [
+    table({caption: 'Changes by people, newest first', rows: changes, columns: [
       {label: 'Time', cell: (one) => time(one.created_at)},
       {label: 'Who', cell: (one) => h('span', {class: 'who-cell'}, one.who,
                                       one.user_id && h('code', {class: 'sub', title: one.user_id},
@@ -65,20 +95,26 @@ function list({changes, pages}, state, isFirst) {
         on: {click: () => openChange(one)},
       }, 'Details')},
     ]}),
-    pager(pages, (next) => `/audit/changes${queryOf({starting_after: next})}`, isFirst),
+    turner,
   ];
 }
 
 export function page({query, signal}) {
-  const cursor = query.get('starting_after'), state = listState();
+  const given = {};
+
+  for (const name of ['who', 'change', 'starting_after']) {
+    if (query.get(name))
+      given[name] = query.get(name);
+  }
   const {element} = loaded({
-    label: 'changes', signal, render: (answer) => list(answer, state, cursor === null),
-    load: () => get(`/data/changes${queryOf({per_page: 50, starting_after: cursor})}`, signal),
+    label: 'changes', signal, render: (answer) => list(answer, given),
+    load: () => get(`/data/changes${queryOf({...given, per_page: 50})}`, signal),
   });
 
   return [
     pageHead('Audit', 'Changes made here and with the operators’ tools: who, what and when.'),
     tabs('/audit/changes'),
+    filterForm(given),
     card({title: 'Changes by people'}, element),
   ];
 }
