@@ -13,6 +13,7 @@
 #include "common/json/json.h"
 #include "services/convctl/arguments.h"
 #include "services/convctl/bus_client.h"
+#include "services/convctl/output.h"
 #include "services/convctl/paginate.h"
 
 enum { EXIT_REFUSED = 1, EXIT_USAGE = 2 };
@@ -78,14 +79,13 @@ static struct str body_text(json_t *body, struct arena *arena)
 }
 
 /* PostgreSQL puts blanks between tokens, our own code none. */
-static bool print_line(struct str json, struct arena *arena)
+static bool print_answer(struct str json, struct arena *arena)
 {
-    struct buf out;
+    struct buf compact;
 
-    buf_init(&out, arena, json.n + 1);
-    json_add_compact(&out, json);
-    buf_char(&out, '\n');
-    return fwrite(out.p, 1, out.n, stdout) == out.n && fflush(stdout) == 0;
+    buf_init(&compact, arena, json.n + 1);
+    json_add_compact(&compact, json);
+    return output_print(buf_str(&compact));
 }
 
 static bool is_paginated(enum convctl_kind kind)
@@ -121,7 +121,7 @@ static int run(const struct arguments *arguments, const struct convctl_config *c
                                         : bus_client_send_once(&request, arena, &answer, &failure);
     if (st != ST_OK)
         return fail(EXIT_REFUSED, arena, &failure);
-    if (!print_line(answer, arena))
+    if (!print_answer(answer, arena))
         return fail(EXIT_REFUSED, arena,
                     &(struct convctl_failure){"output", "cannot write the output"});
     return 0;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/json/json.h"
+#include "services/convctl/output.h"
 
 /* As many as a double holds of what was written in decimals. */
 #define DIGITS          15
@@ -88,7 +89,7 @@ static bool print_lines(struct pagination *pages, const json_t *value)
 static bool print_object(const json_t *value)
 {
     char *text = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
-    bool is_written = text != NULL && puts(text) >= 0 && fflush(stdout) == 0;
+    bool is_written = text != NULL && output_print(str_of(text));
 
     free(text);
     return is_written;

@@ -38,6 +38,36 @@ Test(operators, list_all_keys_however_many_there_are)
     expect_whole_list(never_free(convctl("key", "list", "--org", org.id, NULL)), MANY);
 }
 
+/* What the command prints on a terminal, which `script` is for it. */
+static const char *on_terminal(const char *command)
+{
+    static char text[64 * 1024];
+    FILE *from = popen(format("script -qec \"'%s/convctl' %s\" /dev/null </dev/null",
+                              stack_setting("BIN_DIR"), command),
+                       "r");
+    size_t n;
+
+    cr_assert_not_null(from);
+    n = fread(text, 1, sizeof(text) - 1, from);
+    text[n] = '\0';
+    cr_assert_eq(pclose(from), 0, "%s: %s", command, text);
+    return text;
+}
+
+/* As many lines as there are members, where people read it. The terminal ends each with \r\n. */
+Test(operators, read_answers_line_by_line_on_a_terminal)
+{
+    struct org org;
+    const char *text;
+
+    org_new(&org);
+    text = on_terminal(format("org get %s", org.id));
+    cr_expect_not_null(strstr(text, format("{\r\n  \"id\": \"%s\",\r\n  \"", org.id)), "%s", text);
+    text = on_terminal(format("key list --org %s", org.id));
+    cr_expect_not_null(strstr(text, "[\r\n  {\r\n    \"id\": \""), "%s", text);
+    cr_expect_not_null(strstr(text, "\r\n  }\r\n]\r\n"), "%s", text);
+}
+
 static json_int_t count_of(const char *plan)
 {
     json_t *response = plan != NULL ? never_free(convctl("org", "count", "--plan", plan, NULL))

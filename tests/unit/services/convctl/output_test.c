@@ -1,0 +1,57 @@
+#include "services/convctl/output.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+static const char *indented(const char *json)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *to = open_memstream(&text, &n);
+
+    cr_assert_not_null(to);
+    output_indent(to, str_of(json));
+    fclose(to);
+    return text; /* until the test's process ends */
+}
+
+Test(output, has_a_line_for_each_member_and_element)
+{
+    cr_expect_str_eq(indented("{\"a\":1,\"b\":[true,null]}"), "{\n"
+                                                              "  \"a\": 1,\n"
+                                                              "  \"b\": [\n"
+                                                              "    true,\n"
+                                                              "    null\n"
+                                                              "  ]\n"
+                                                              "}");
+}
+
+Test(output, leaves_what_is_empty_on_its_line)
+{
+    cr_expect_str_eq(indented("{}"), "{}");
+    cr_expect_str_eq(indented("[]"), "[]");
+    cr_expect_str_eq(indented("[{},[]]"), "[\n  {},\n  []\n]");
+}
+
+Test(output, changes_nothing_inside_of_texts)
+{
+    cr_expect_str_eq(indented("{\"a{b\":\"c,d:[e]\"}"), "{\n  \"a{b\": \"c,d:[e]\"\n}");
+    cr_expect_str_eq(indented("[\"\\\"{\",\"\\\\\",1]"), "[\n  \"\\\"{\",\n  \"\\\\\",\n  1\n]");
+}
+
+Test(output, keeps_the_digits_of_numbers)
+{
+    cr_expect_str_eq(indented("[12345678901234567890123,1.10]"),
+                     "[\n  12345678901234567890123,\n  1.10\n]");
+    cr_expect_str_eq(indented("7"), "7");
+}
+
+/* Not JSON, but it must not be read beyond its end. */
+Test(output, ends_where_its_input_does)
+{
+    static const char *const cut[] = {"", "\"", "\"a", "\"a\\", "{", "[", "}", "]]]", "{\"a\":"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(cut); i++)
+        (void)indented(cut[i]);
+    cr_expect_str_eq(indented("\"a\\"), "\"a\\");
+}
