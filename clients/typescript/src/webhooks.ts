@@ -12,13 +12,16 @@ export interface WebhookEvent {
   data: { [key: string]: unknown };
 }
 
+/** As a server has it; a list, of a header that came more than once, is refused. */
+type Header = string | readonly string[] | null | undefined;
+
 export interface Delivery {
   /** The endpoint's, with `whsec_`. */
   secret: string;
   /** The header X-Service-Timestamp. */
-  timestamp: string | null | undefined;
+  timestamp: Header;
   /** The header X-Service-Signature. */
-  signature: string | null | undefined;
+  signature: Header;
   /** The raw body: parsed and written again, its bytes would differ. */
   body: Uint8Array;
   /** How many seconds its timestamp may be off, 300 by default. */
@@ -36,8 +39,8 @@ export function verifyWebhook(delivery: Delivery): WebhookEvent {
   const { tolerance = TOLERANCE_S, now = Date.now() / 1000 } = delivery;
   if (!(body instanceof Uint8Array)) throw new TypeError('body must be the raw bytes');
   if (!secret) throw new TypeError('secret must not be empty');
-  if (!timestamp || !signature)
-    throw new WebhookError('a header is missing: X-Service-Timestamp, X-Service-Signature');
+  if (typeof timestamp !== 'string' || typeof signature !== 'string' || !timestamp || !signature)
+    throw new WebhookError('X-Service-Timestamp and X-Service-Signature must be there, each once');
   const digest = createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex');
   const expected = Buffer.from(`v1=${digest}`);
   const given = Buffer.from(signature);

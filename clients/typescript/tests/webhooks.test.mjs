@@ -42,6 +42,11 @@ test('a missing header is refused', () => {
   }
 });
 
+test('a header that came twice is refused', () => {
+  refused({ timestamp: [good.timestamp, good.timestamp] });
+  refused({ signature: [good.signature] });
+});
+
 test('the window is 300 seconds both ways', () => {
   for (const time of [now - 300, now + 300]) verifyWebhook({ ...good, now: time });
   for (const time of [now - 301, now + 301, undefined]) refused({ now: time });

@@ -1,5 +1,8 @@
 // A strict program that uses the package of clients/typescript as it was packed.
-import { ApiError, type Answer, Client, type Conversation, type Query, VERSION } from 'conversations-client';
+import type { IncomingMessage } from 'node:http';
+import {
+  ApiError, type Answer, Client, type Conversation, type Query, verifyWebhook, VERSION, type WebhookEvent,
+} from 'conversations-client';
 
 const { BASE_URL = '', FULL_KEY = '' } = process.env;
 const client = new Client(BASE_URL, FULL_KEY, { policy: { budgetMs: 20_000 } });
@@ -20,6 +23,12 @@ async function codeOf(call: Promise<Answer<Conversation>>): Promise<string | und
     if (error instanceof ApiError) return error.code;
     throw error;
   }
+}
+
+// Headers are what a server of Node has.
+export function received({ headers }: IncomingMessage, body: Buffer, secret: string): WebhookEvent {
+  const { 'x-service-timestamp': timestamp, 'x-service-signature': signature } = headers;
+  return verifyWebhook({ secret, timestamp, signature, body });
 }
 
 const { data } = await client.ping();
