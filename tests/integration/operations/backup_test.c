@@ -158,3 +158,36 @@ Test(backup, tools_bring_everything_back_in_another_folder, .fini = stop)
                " | jq -e '.ok and .entries > 0' >/dev/null",
                restored, org.id));
 }
+
+/* -- what the tools must not do -------------------------------------------------------------- */
+
+/* A command that fails; `says` is in what it says. */
+static void refused(const char *command, const char *says)
+{
+    run(format("if out=$(%s 2>&1 >/dev/null); then exit 1; fi; case $out in *'%s'*) ;; *)"
+               " echo \"$out\" >&2; exit 1 ;; esac",
+               command, says));
+}
+
+Test(backup, is_of_this_deployment_whatever_the_environment_says)
+{
+    const char *backup = format("%s-plain", stack_setting("RUN_DIR"));
+
+    /* libpq takes these before the host, port and database that it was given. */
+    run(format("printf '[elsewhere]\\nhost=127.0.0.1\\nport=1\\n' >'%s.service'", backup));
+    run(format("PGHOSTADDR=127.0.0.2 PGSERVICE=elsewhere PGSERVICEFILE='%s.service'"
+               " PGOPTIONS=-cnone=1 tools/backup '%s'",
+               backup, backup));
+    run(format("rm -r '%s' '%s.service'", backup, backup));
+}
+
+Test(backup, touches_no_folder_but_its_own)
+{
+    const char *backup = format("%s-beside", stack_setting("RUN_DIR"));
+
+    run(format("mkdir '%s.new' && echo mine >'%s.new/file'", backup, backup));
+    run(format("tools/backup '%s/' && [ -s '%s/conversations.backup' ]", backup, backup));
+    run(format("[ \"$(cat '%s.new/file')\" = mine ] && rm -r '%s.new'", backup, backup));
+    refused(format("RUN_DIR='%s' tools/backup '%s-none'", backup, backup), "no deployment");
+    run(format("rm -r '%s' && ! ls -d '%s'*", backup, backup));
+}
