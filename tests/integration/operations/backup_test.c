@@ -191,3 +191,28 @@ Test(backup, touches_no_folder_but_its_own)
     refused(format("RUN_DIR='%s' tools/backup '%s-none'", backup, backup), "no deployment");
     run(format("rm -r '%s' && ! ls -d '%s'*", backup, backup));
 }
+
+Test(backup, a_restore_leaves_other_secrets_alone)
+{
+    const char *backup = format("%s-theirs", stack_setting("RUN_DIR"));
+    const char *folder = format("%s-ours", stack_setting("RUN_DIR"));
+
+    run(format("tools/backup '%s'", backup));
+    run(format("mkdir -p '%s/secrets' && echo ours >'%s/secrets/webhook-key'", folder, folder));
+    refused(format("RUN_DIR='%s' tools/restore '%s'", folder, backup), "other secrets");
+    run(format("[ \"$(cat '%s/secrets/webhook-key')\" = ours ]", folder));
+    run(format("rm -r '%s' '%s'", backup, folder));
+}
+
+Test(backup, what_is_half_restored_does_not_start, .fini = stop)
+{
+    const char *backup = format("%s-half", stack_setting("RUN_DIR"));
+    const char *restored = format("%s-half-restored", stack_setting("RUN_DIR"));
+
+    run(format("tools/backup '%s' && cp -a '%s' '%s-whole'", backup, backup, backup));
+    run(format("truncate -s -4096 '%s/conversations.backup'", backup));
+    move_to(restored);
+    refused(format("tools/restore '%s'", backup), "could not be restored");
+    refused("deploy/local/stack up", "half restored");
+    run(format("tools/restore '%s-whole' && deploy/local/stack up >/dev/null", backup));
+}
