@@ -1,6 +1,6 @@
 # What an operator types:   run up down test build bench fuzz lint
-# What a developer adds:    test-long check-drift format clean compile_commands.json test-api screenshots
-#                           settings fuzz-binaries
+# What a developer adds:    test-long check-drift format clean compile_commands.json test-api test-random
+#                           screenshots settings fuzz-binaries
 # Settings: PROFILE=release|asan|tsan, V=1 shows commands, ONLY=PATTERN narrows tests and lint.
 MAKEFLAGS += -rR --no-print-directory
 ifeq ($(MAKELEVEL),0)
@@ -151,6 +151,8 @@ INTEGRATION_SRC := $(shell find tests/integration -name '*_test.c' | sort | \
 LONG_SRC        := $(call tests_in,tests/long)
 scripts_in = $(shell ls $(1)/*.test.mjs 2>/dev/null | $(wanted))
 API_SRC         := $(call scripts_in,tests/api)
+# What is drawn at random: a little of it in `make test`, more in `make test-long`.
+RANDOM_SRC      := $(filter tests/api/random_%,$(API_SRC))
 BROWSER_SRC     := $(call scripts_in,tests/browser)
 MEASURED_SRC    := $(call scripts_in,tests/browser/measured)
 
@@ -191,9 +193,11 @@ $(CLIENT_DIST): $(CLIENT_MODULES) clients/typescript/tsconfig.json $(wildcard cl
 	$(Q)rm -rf $(@D) && npm run --silent --prefix clients/typescript build
 CLIENTS = $(if $(filter %/client_typescript.test.mjs,$(API_SRC)),$(CLIENT_DIST))
 
-.PHONY: test-api
+.PHONY: test-api test-random
 test-api: $(API_MODULES) $(CLIENTS)
 	$(Q)cd tests/api && node --test --test-concurrency=2 --test-reporter=tap $(notdir $(API_SRC))
+test-random: $(API_MODULES)
+	$(Q)cd tests/api && node --test --test-concurrency=1 --test-reporter=tap $(notdir $(RANDOM_SRC))
 
 # The dashboard in a real browser, on a stack that runs: tools/run-tests starts one. All files share a
 # browser; what is measured wants the machine to itself.
@@ -245,11 +249,12 @@ endif
 
 # Load, endurance and scale: what measures, and so has the machine to itself.
 test-long:
-	$(if $(strip $(LONG_SRC) $(MEASURED_SRC)),,$(nothing))
-	$(Q)tools/install-packages build test run integration $(if $(MEASURED_SRC),browser) \
+	$(if $(strip $(LONG_SRC) $(MEASURED_SRC) $(RANDOM_SRC)),,$(nothing))
+	$(Q)tools/install-packages build test run integration $(if $(MEASURED_SRC),browser) $(if $(RANDOM_SRC),api) \
 	    $(if $(filter %/failover_test.c,$(LONG_SRC)),failover)
-	$(Q)$(MAKE) build $(if $(MEASURED_SRC),$(BROWSER_MODULES) $(MEASURED_MODULES)) $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC))))
-	$(Q)tools/run-tests $(PROFILE) $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC)))) $(MEASURED_SRC)
+	$(Q)$(MAKE) build $(if $(MEASURED_SRC),$(BROWSER_MODULES) $(MEASURED_MODULES)) $(if $(RANDOM_SRC),$(API_MODULES)) \
+	    $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC))))
+	$(Q)tools/run-tests $(PROFILE)-long $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC)))) $(MEASURED_SRC) $(RANDOM_SRC)
 
 # -- fuzzing ---------------------------------------------------------------------------------------
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,build/fuzz/bin/%,$(wildcard tests/fuzz/*_fuzz.c))

@@ -8,7 +8,6 @@ import { checkAny } from './description.mjs';
 import { exchange } from './bad_inputs/exchange.mjs';
 import { CLOSES } from './bad_inputs/rows.mjs';
 
-// A connection that is closed without an answer is not one that waits for us.
 const FROM = '127.3.1.4'; // an address of our own: other tests have theirs shut out
 const API_AT_ONCE = 16;
 const SESSIONS = 12; // each may ask for 50 things at once, and then for 20 a second
@@ -166,7 +165,8 @@ describe('bad inputs', () => {
 // -- the tables ------------------------------------------------------------------------------------
 
 test('the tables hold at least 500 rows, each of its own', () => {
-  const rows = all.flatMap(({ name, rows: some }) => some.map(([why, sent]) => ({ name, why, sent: `${name} ${sent}` })));
+  const rows = all.flatMap(({ name, rows: some }) =>
+    some.map(([why, sent]) => ({ name, why, sent: `${name} ${sent}` })));
   assert.ok(rows.length >= 500, `${rows.length}`);
   assert.equal(new Set(rows.map(({ name, why }) => `${name}: ${why}`)).size, rows.length, 'a name stands twice');
   assert.equal(new Set(rows.map(({ sent }) => sent)).size, rows.length, 'a request stands twice');

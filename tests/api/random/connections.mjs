@@ -1,0 +1,87 @@
+// Many connections to the API, each with one request at a time: what random tests ask their thousands of
+// questions by, since a client library costs more than the answer.
+import { connect } from 'node:net';
+
+const TIMEOUT_MS = 30000;
+
+// What is whole of the first response in the text: { status, headers, body }, headers by name in lower case.
+function read(bytes) {
+  const end = bytes.indexOf('\r\n\r\n');
+  if (end < 0) return undefined;
+  const [first, ...lines] = bytes.toString('latin1', 0, end).split('\r\n');
+  const headers = new Map(lines.map((line) => {
+    const colon = line.indexOf(': ');
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 2)];
+  }));
+  const from = end + 4, to = from + Number(headers.get('content-length'));
+  if (bytes.length < to) return undefined;
+  return { status: Number(first.slice(9, 12)), headers, body: bytes.toString('utf8', from, to) };
+}
+
+function connection(port) {
+  const socket = connect({ host: '127.0.0.1', port, noDelay: true });
+  let parts = [], waiting;
+  const end = (how, value) => {
+    const { [how]: tell, timer } = waiting;
+    clearTimeout(timer);
+    waiting = undefined;
+    parts = [];
+    tell(value);
+  };
+  socket.on('data', (bytes) => {
+    parts.push(bytes);
+    const all = parts.length > 1 ? Buffer.concat(parts) : bytes;
+    parts = [all];
+    const answer = read(all);
+    if (answer !== undefined) end('resolve', answer);
+  });
+  const fail = (error) => waiting && end('reject', error);
+  socket.on('error', fail);
+  socket.on('close', () => fail(new Error('the connection was closed')));
+  const send = (text) => new Promise((resolve, reject) => {
+    const timer = setTimeout(() => fail(new Error(`no answer in time to ${text.slice(0, 400)}`)), TIMEOUT_MS);
+    waiting = { resolve, reject, timer };
+    socket.write(text);
+  });
+  return { send, close: () => socket.destroy() };
+}
+
+// Up to `n` connections to where the URL says: { ask(request), close() }. A request is { key, method, path,
+// body }, the body a text; the answer has its body read as JSON too.
+export function connections(url, n) {
+  const { port, pathname } = new URL(url);
+  const free = [], waiting = [], all = [];
+  const take = () => {
+    if (free.length > 0) return free.pop();
+    if (all.length === n) return new Promise((resolve) => waiting.push(resolve));
+    all.push(connection(port));
+    return all.at(-1);
+  };
+  const put = (one) => (waiting.length > 0 ? waiting.shift()(one) : free.push(one));
+
+  async function ask({ key, method = 'POST', path, body }) {
+    const more = body === undefined ? ''
+      : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`;
+    const one = await take();
+    const answer = await one.send(`${method} ${pathname}${path} HTTP/1.1\r\nHost: a\r\n`
+      + `Authorization: Bearer ${key}\r\n${more}\r\n${body ?? ''}`);
+    put(one);
+    return { ...answer, json: JSON.parse(answer.body) };
+  }
+  return { ask, close: () => all.forEach((one) => one.close()) };
+}
+
+// Calls `work` with each number below n, so many at once; the first that fails ends all.
+export async function each(n, atOnce, work) {
+  let next = 0, isOver = false;
+  await Promise.all(Array.from({ length: atOnce }, async () => {
+    while (next < n && !isOver) {
+      try {
+        await work(next++);
+      } catch (error) {
+        isOver = true;
+        throw error;
+      }
+    }
+  }));
+}
