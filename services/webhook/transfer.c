@@ -87,7 +87,9 @@ enum failure transfer_failure(CURLcode code, const struct attempt *attempt)
     case CURLE_PARTIAL_FILE:
         return attempt->tls_us >= 0 ? FAILURE_CLOSED : FAILURE_TLS;
     case CURLE_OUT_OF_MEMORY:
-        /* It calls a header line too long so; without memory we would not be here. */
+    case CURLE_BAD_FUNCTION_ARGUMENT:
+        /* It calls a header line so that is too long, or is none; without memory, or with settings that
+           it does not take, we would not be here. */
         return attempt->tls_us >= 0 ? FAILURE_PROTOCOL : FAILURE_INTERNAL;
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_UNSUPPORTED_PROTOCOL:
@@ -247,6 +249,8 @@ static void set_request(struct transfer *transfer)
 void transfer_set_up(struct transfer *transfer, struct attempt *attempt, const char *ca_path)
 {
     transfer->attempt = attempt;
+    transfer->easy = curl_easy_init();
+    must(transfer->easy != NULL);
     set_limits(transfer, ca_path);
     set_callbacks(transfer);
     pin(transfer);
@@ -296,27 +300,23 @@ void transfer_classify(struct transfer *transfer, CURLcode code)
 
 struct transfer *transfer_new(void)
 {
-    struct transfer *transfer = heap_zeroed(1, sizeof(*transfer));
-
-    transfer->easy = curl_easy_init();
-    must(transfer->easy != NULL);
-    return transfer;
+    return heap_zeroed(1, sizeof(struct transfer));
 }
 
+/* The handle is not used again: libcurl 7.88 keeps, over curl_easy_reset() too, a pointer to the last header
+   of an answer, which it has freed, and adds to that what the next answer begins with, if it is a line that
+   goes on. */
 void transfer_clear(struct transfer *transfer)
 {
-    CURL *easy = transfer->easy;
-
-    curl_easy_reset(easy);
+    curl_easy_cleanup(transfer->easy);
     curl_slist_free_all(transfer->headers);
     curl_slist_free_all(transfer->connect_to);
-    *transfer = (struct transfer){.easy = easy};
+    *transfer = (struct transfer){.easy = NULL};
 }
 
 void transfer_free(struct transfer *transfer)
 {
     transfer_clear(transfer);
-    curl_easy_cleanup(transfer->easy);
     free(transfer);
 }
 
@@ -327,7 +327,7 @@ struct transfers {
     CURLM *multi;
     char ca_path[CA_BUNDLE_PATH];
     int ca_fd;
-    struct transfer *idle; /* handles that can be used again */
+    struct transfer *idle; /* those that can be set up again */
 };
 
 /* -- all of them: beginning and ending --------------------------------------------------------- */

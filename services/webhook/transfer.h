@@ -40,7 +40,7 @@ enum failure transfer_failure(CURLcode code, const struct attempt *attempt);
 
 struct transfer {
     struct attempt *attempt;
-    CURL *easy;
+    CURL *easy; /* from set-up to clear; one for each request */
     struct curl_slist *headers, *connect_to;
     size_t headers_n;           /* bytes of the response's headers so far */
     bool is_cut;                /* as much is read of the response as is kept */

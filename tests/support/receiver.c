@@ -232,6 +232,10 @@ static void answer_oddly(struct visit *visit, const char *path)
         say(visit, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\nx\r\n");
     else if (begins(path, "/upgrade"))
         say(visit, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nhello");
+    else if (begins(path, "/no-header"))
+        say(visit, "HTTP/1.1 200 OK\r\nno header\r\n\r\n");
+    else if (begins(path, "/goes-on"))
+        say(visit, "HTTP/1.1 200 OK\r\n X-Filler: x\r\nContent-Length: 2\r\n\r\nok");
     else if (begins(path, "/full"))
         send_full(visit);
     else if (begins(path, "/escape"))

@@ -13,7 +13,8 @@
  *              /endless-line  one header line without end
  *              /full          200 with 4,096 bytes of a longer body, then nothing
  *              /bad-chunk     200 in chunks, the second of which has no length
- *              /upgrade       101, unasked
+ *              /upgrade       101, unasked      /no-header     200, with a line that is no header
+ *              /goes-on       200; its first header goes on a line that is not there
  *              /squeezed      200, compressed in transfer
  *              /slow/MS       200 after MS
  *

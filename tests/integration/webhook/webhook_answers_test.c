@@ -47,6 +47,17 @@ Test(webhook_answers, each_status_has_its_class)
     }
 }
 
+/* libcurl would add it to the last header of the answer before, which is gone. */
+Test(webhook_answers, a_first_line_that_goes_on_belongs_to_no_other_answer)
+{
+    struct receiver *receiver = receiver_start("good");
+
+    for (int i = 0; i < 4; i++) {
+        cr_expect_str_eq(text_of(send(receiver, "/ok"), "state"), "succeeded");
+        cr_expect_str_eq(text_of(send(receiver, "/goes-on"), "error"), "protocol");
+    }
+}
+
 Test(webhook_answers, a_redirect_is_not_followed)
 {
     struct receiver *receiver = receiver_start("good");
@@ -148,6 +159,7 @@ Test(webhook_answers, answers_without_end_cost_no_memory)
         {"/cut", "closed"},
         {"/half", "closed"},
         {"/garbage", "protocol"},
+        {"/no-header", "protocol"},
     };
     struct receiver *receiver = receiver_start("good");
     long before;

@@ -36,6 +36,8 @@ Test(transfer_failure, takes_what_is_too_long_for_memory_for_the_receivers_fault
 
     cr_expect_eq(transfer_failure(CURLE_OUT_OF_MEMORY, &before), FAILURE_INTERNAL);
     cr_expect_eq(transfer_failure(CURLE_OUT_OF_MEMORY, &after), FAILURE_PROTOCOL);
+    cr_expect_eq(transfer_failure(CURLE_BAD_FUNCTION_ARGUMENT, &before), FAILURE_INTERNAL);
+    cr_expect_eq(transfer_failure(CURLE_BAD_FUNCTION_ARGUMENT, &after), FAILURE_PROTOCOL);
 }
 
 Test(transfer_failure, is_no_success_without_a_whole_answer)
