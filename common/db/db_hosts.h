@@ -63,7 +63,8 @@ const struct db_host *db_hosts_current(const struct db_hosts *hosts);
 const char *db_hosts_objection(struct db_hosts *hosts, const char *in_hot_standby,
                                const char *default_transaction_read_only);
 
-/* The attempt has failed, and the next host is current. True: that was the last of the round. */
+/* The attempt has failed, and the next host is current. True: that was the last of the round. Silent is also
+   one whose name took long to look up. */
 bool db_hosts_fail(struct db_hosts *hosts, bool was_silent, int64_t now_us);
 /* It serves. */
 void db_hosts_succeed(struct db_hosts *hosts);

@@ -117,6 +117,14 @@ static void fail_attempt(struct db_link *link, const char *message)
     end_attempt_with_reasons(link, false);
 }
 
+/* There is no socket, as when the host has no address. A look-up that took longer than the host is given is
+   as bad as its silence. */
+static void fail_at_once(struct db_link *link, int64_t took_us)
+{
+    add_reason(link, PQerrorMessage(link->conn));
+    end_attempt_with_reasons(link, took_us > db_hosts_current(&link->hosts)->limit_us);
+}
+
 static void fail_at_statement(struct db_link *link, const char *statement, const PGresult *result)
 {
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -149,6 +157,7 @@ void db_link_drop(struct db_link *link, const char *why)
 static void begin(struct db_link *link)
 {
     const struct db_host *host = db_hosts_current(&link->hosts);
+    const int64_t began_us = clock_mono_us();
     char options[sizeof(SESSION_OPTIONS) + 80];
     /* Before dbname: the URL wins. Behind it: we do, where the value is not NULL. */
     const char *keys[] = {LINK_LOSS_KEYS,
@@ -180,13 +189,14 @@ static void begin(struct db_link *link)
                    SESSION_OPTIONS " -c lock_timeout=%d -c statement_timeout=%d",
                    link->options.lock_ms,
                    link->options.statement_ms > 0 ? link->options.statement_ms : STATEMENT_MS);
+    watchdog_kick_at(began_us);
     link->conn = PQconnectStartParams(keys, values, 1);
     must(link->conn != NULL);
     link->phase = LINK_CONNECTING;
     link->polling = PGRES_POLLING_WRITING;
     link->attempt_ends_us = clock_mono_us() + host->limit_us;
     if (PQstatus(link->conn) == CONNECTION_BAD)
-        fail_attempt(link, PQerrorMessage(link->conn));
+        fail_at_once(link, clock_mono_us() - began_us);
 }
 
 static int slice_ms(int64_t until_us)

@@ -1,5 +1,8 @@
 /* A db whose URL names two servers: a standby that is promoted, and a primary that goes away. */
 #include <criterion/criterion.h>
+#include <dlfcn.h>
+#include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -167,6 +170,42 @@ Test(db_failover, a_host_that_keeps_silent_does_not_hold_the_others_up)
     postgres_server_promote(&standby);
     expect_at(&standby);
     close(listener);
+}
+
+/* -- names that are looked up ------------------------------------------------------------------ */
+
+enum { LOOK_UP_MS = 1100, REST_MS = 1500 /* less than it rests */ };
+
+static int n_slow_look_ups;
+
+/* libpq's: a resolver whose servers are gone takes its time to say so. */
+int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
+                struct addrinfo **out)
+{
+    int (*const original)(const char *, const char *, const struct addrinfo *, struct addrinfo **) =
+        (int (*)(const char *, const char *, const struct addrinfo *, struct addrinfo **))dlsym(
+            RTLD_NEXT, "getaddrinfo");
+
+    if (name == NULL || strcmp(name, "slow.invalid") != 0)
+        return original(name, service, hints, out);
+    n_slow_look_ups++;
+    poll(NULL, 0, LOOK_UP_MS);
+    return EAI_AGAIN;
+}
+
+Test(db_failover, a_name_that_takes_long_to_look_up_does_not_hold_the_others_up)
+{
+    char url[128];
+
+    (void)snprintf(url, sizeof(url), "postgresql://postgres@slow.invalid,127.0.0.1:%u/postgres",
+                   standby.port);
+    db = db_to(url, false);
+    await_trouble(no_writes);
+    cr_assert_eq(n_slow_look_ups, 1);
+    cr_assert_eq(db_connect(db, REST_MS), ST_UNAVAILABLE);
+    cr_assert_eq(n_slow_look_ups, 1, "%d times", n_slow_look_ups);
+    postgres_server_promote(&standby);
+    expect_at(&standby);
 }
 
 Test(db_failover, tries_another_host_first_when_the_one_in_use_kept_silent)
