@@ -30,7 +30,6 @@ struct partition {
     struct tcp_proxy proxy;
     size_t n;
     struct replica replicas[ALL];
-    struct replica gateway; /* gives up soon what is not answered */
     struct org org;
     struct load *load;
 };
@@ -49,18 +48,16 @@ static void open_partition(struct partition *partition, size_t n)
         replica_launch_of(&partition->replicas[i], cut_off[i],
                           (const char *const[]){format("DATABASE_URL=%s", url), NULL});
     }
-    replica_start(&partition->gateway, (const char *const[]){"COMMAND_TIMEOUT_MS=1000", NULL});
     for (size_t i = 0; i < partition->n; i++)
         replica_await(&partition->replicas[i]);
     org_new(&partition->org);
     json_decref(convctl("org", "set", partition->org.id, "--rate-limit", "100000", NULL));
-    partition->load = load_start_at(partition->gateway.base, &partition->org, RATE);
+    partition->load = load_start(&partition->org, RATE);
 }
 
 static void close_partition(struct partition *partition)
 {
     replicas_stop(partition->replicas, partition->n);
-    replica_stop(&partition->gateway);
     tcp_proxy_cut(&partition->proxy);
 }
 
