@@ -1,5 +1,5 @@
 // Random sequences of operations, by several clients at once, against a model of the contract. One that fails
-// is made as short as it gets and printed. TEST_LONG=1 runs 4,000 sequences.
+// is made as short as it gets and printed. TEST_LONG=1 runs 3,000 sequences.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, request as forward } from 'node:http';
@@ -11,7 +11,7 @@ import { Model } from './random/model.mjs';
 import { drawSteps } from './random/operations.mjs';
 import { run, shrink } from './random/run.mjs';
 
-const SEQUENCES = isLong ? 4000 : 80;
+const SEQUENCES = isLong ? 3000 : 80;
 const STEPS = 30;
 const AT_ONCE = 4; // sequences side by side, each in two organizations of its own
 const MINIMAL = 3; // steps: what a fault of one rule takes
@@ -30,6 +30,13 @@ async function newOrganization() {
 
 const print = (steps) => steps.map((step, i) => `  ${i + 1}. ${JSON.stringify(step)}`).join('\n');
 
+// The fault of a sequence that has failed: one that depends on who comes first may take some runs.
+async function faultOf(steps, fails) {
+  let fault;
+  for (let i = 0; i < 20 && fault === undefined; i++) fault = await fails(steps);
+  return fault;
+}
+
 // The first sequence that fails, shrunk: { steps, fault }; undefined: none of `n` does.
 async function search(model, n, organizations, ask = api.ask) {
   const fails = (steps) => run(model, steps, organizations, ask);
@@ -37,7 +44,7 @@ async function search(model, n, organizations, ask = api.ask) {
     const steps = drawSteps(dice('operations', i), STEPS);
     if (await fails(steps) === undefined) continue;
     const shortest = await shrink(steps, fails);
-    return { steps: shortest, fault: await fails(shortest) };
+    return { steps: shortest, fault: await faultOf(shortest, fails) };
   }
   return undefined;
 }
@@ -61,7 +68,7 @@ test(`${SEQUENCES} random sequences are answered as the model says`, async (t) =
     const fault = await fails(steps);
     if (fault !== undefined) {
       const shortest = await shrink(steps, fails);
-      assert.fail(`sequence ${i}: ${fault}\nthe shortest that fails:\n${print(shortest)}\n${await fails(shortest)}\n`
+      assert.fail(`sequence ${i}: ${fault}\nthe shortest that fails:\n${print(shortest)}\n${await faultOf(shortest, fails)}\n`
         + `again: ${again('tests/api/random_operations')}`);
     }
     free.push(pair);

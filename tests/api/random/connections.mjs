@@ -3,6 +3,7 @@
 import { connect } from 'node:net';
 
 const TIMEOUT_MS = 30000;
+const IDLE_MS = 2000; // soon the service closes a connection that rests
 
 // What is whole of the first response in the text: { status, headers, body }, headers by name in lower case.
 function read(bytes) {
@@ -20,10 +21,11 @@ function read(bytes) {
 
 function connection(port) {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true });
-  let parts = [], waiting;
+  let parts = [], waiting, usedAt = Date.now();
   const end = (how, value) => {
     const { [how]: tell, timer } = waiting;
     clearTimeout(timer);
+    usedAt = Date.now();
     waiting = undefined;
     parts = [];
     tell(value);
@@ -43,19 +45,31 @@ function connection(port) {
     waiting = { resolve, reject, timer };
     socket.write(text);
   });
-  return { send, close: () => socket.destroy() };
+  const isFresh = () => !socket.destroyed && Date.now() - usedAt < IDLE_MS;
+  return { send, isFresh, close: () => socket.destroy() };
 }
 
 // Up to `n` connections to where the URL says: { ask(request), close() }. A request is { key, method, path,
 // body }, the body a text; the answer has its body read as JSON too.
 export function connections(url, n) {
   const { port, pathname } = new URL(url);
-  const free = [], waiting = [], all = [];
+  const free = [], waiting = [], all = new Set();
+  const open = () => {
+    const one = connection(port);
+    all.add(one);
+    return one;
+  };
+  const drop = (one) => {
+    one.close();
+    all.delete(one);
+  };
   const take = () => {
-    if (free.length > 0) return free.pop();
-    if (all.length === n) return new Promise((resolve) => waiting.push(resolve));
-    all.push(connection(port));
-    return all.at(-1);
+    while (free.length > 0) {
+      const one = free.pop();
+      if (one.isFresh()) return one;
+      drop(one);
+    }
+    return all.size < n ? open() : new Promise((resolve) => waiting.push(resolve));
   };
   const put = (one) => (waiting.length > 0 ? waiting.shift()(one) : free.push(one));
 

@@ -74,12 +74,13 @@ const drawAudit = (dice) => ({
   ...(dice.once(3) ? { only: dice.pick(AUDITED) } : {}),
 });
 const drawStrange = (dice) => ({
-  op: 'strange', ...reader(dice), ...dice.pick([
-    { method: 'GET', path: '/none', status: 404, code: 'not_found', entry: 'unknown' },
-    { method: 'DELETE', path: '/ping', status: 405, code: 'method_not_allowed', entry: 'unknown' },
-    { method: 'GET', path: '/conversations', status: 405, code: 'method_not_allowed', entry: 'unknown' },
-    { method: 'GET', path: '/ping', key: 'svc_live_none', status: 401, code: 'unauthorized' },
-  ]),
+  op: 'strange', ...reader(dice), ...dice.weighed(
+    [3, { method: 'GET', path: '/none', status: 404, code: 'not_found', entry: 'unknown' }],
+    [3, { method: 'DELETE', path: '/ping', status: 405, code: 'method_not_allowed', entry: 'unknown' }],
+    [3, { method: 'GET', path: '/conversations', status: 405, code: 'method_not_allowed', entry: 'unknown' }],
+    // Seldom: an address that fails too often is shut out.
+    [1, { method: 'GET', path: '/ping', key: 'svc_live_none', status: 401, code: 'unauthorized' }],
+  ),
 });
 const operator = (dice, op, more) =>
   ({ op, organization: drawOrganization(dice), conversation: drawConversation(dice), ...more });

@@ -48,25 +48,27 @@ const byId = (list) => [...list].sort((a, b) => (a.id < b.id ? -1 : 1));
 const nameOf = (state) => JSON.stringify(state.map((own) =>
   ({ ...own, contacts: byId(own.contacts), conversations: byId(own.conversations) })));
 
-// The states that the answers can have led to: [{ state, entries }], from any of `states` and in any order.
-// Throws what is wrong with the first of them when there is none.
+// What the answers can have led to, from any of `states` and in any order: { states, entries }, with all that
+// the audit log may have of each operation. Throws what is wrong with the first of them when there is none.
 function explain(model, states, operations, answers) {
-  const after = new Map();
+  const after = new Map(), logged = operations.map(() => new Map());
   let first;
   for (const before of states)
     for (const order of permutations(operations.length)) {
       const state = structuredClone(before), entries = [];
       try {
         for (const i of order) entries[i] = model.apply(state, operations[i], answers[i]);
-        after.set(nameOf(state), { state, entries });
       } catch (error) {
         first ??= error;
+        continue;
       }
-      if (after.size === STATES_MAX) return [...after.values()];
+      if (after.size < STATES_MAX) after.set(nameOf(state), state);
+      for (const [i, entry] of entries.entries())
+        if (entry !== undefined) logged[i].set(JSON.stringify(entry), entry);
     }
   // An answer of another shape may be any error.
   if (after.size === 0) throw first instanceof Fault ? first : new Fault(first.stack);
-  return [...after.values()];
+  return { states: [...after.values()], entries: logged.map((all) => [...all.values()]) };
 }
 
 // Of each contact for whom one step has made several conversations, a search: it tells their order.
@@ -90,11 +92,11 @@ function searchesAfter(step, { organizations }, operations, answers) {
 
 async function take(model, states, operations, world, ask) {
   const answers = await Promise.all(operations.map((one) => (one.call ? operate(one) : timed(ask, one.request))));
-  const found = explain(model, states, operations, answers);
+  const { states: after, entries } = explain(model, states, operations, answers);
   for (const organization of [0, 1])
-    world.log[organization].push(found[0].entries.filter((entry, i) =>
-      entry !== undefined && operations[i].organization === organization));
-  return { states: found.map(({ state }) => state), answers };
+    world.log[organization].push(entries.filter((all, i) =>
+      all.length > 0 && operations[i].organization === organization));
+  return { states: after, answers };
 }
 
 // The first thing that is wrong, as text; undefined: all is as it must be.
@@ -146,7 +148,7 @@ const replaced = (list, at, one) => [...list.slice(0, at), one, ...list.slice(at
 
 // The shortest sequence found that still fails: `fails` runs one. What depends on who comes first is tried
 // several times.
-export async function shrink(steps, fails, tries = 400) {
+export async function shrink(steps, fails, tries = 2000) {
   let best = steps;
   const isWorse = async (candidate) => {
     for (let i = candidate.some(({ members }) => members) ? 3 : 1; i > 0 && tries > 0; i--, tries--)
@@ -162,6 +164,8 @@ export async function shrink(steps, fails, tries = 400) {
         if (best.length === n || !await isWorse(without(best, at, n))) at += n;
   };
   const simplify = async () => {
+    for (const [i, step] of best.entries())
+      if (step.members && await isWorse([...best.slice(0, i), ...step.members, ...best.slice(i + 1)])) return true;
     for (const [i, step] of best.entries())
       for (const form of simpler(step)) if (await isWorse(replaced(best, i, form))) return true;
     return false;
