@@ -263,10 +263,11 @@ SERVICE_OBJ = $(patsubst %.c,$(OUT)/%.o,$(filter-out %/main.c,$(wildcard service
 $(OUT)/libservices.a: $(SERVICE_OBJ) $(foreach d,$(filter services/%,$(SQL_DIRS)),$(OUT)/gen/$(notdir $(d))_sql.o) $(OBJ_dashboard)
 	$(Q)rm -f $@ && ar qcs $@ $^
 
-$(FUZZ_BIN): build/fuzz/bin/%_fuzz: build/fuzz/tests/fuzz/%_fuzz.o build/fuzz/libservices.a build/fuzz/libcommon.a
+FUZZ_SHARED := $(patsubst %.c,build/fuzz/%.o,$(filter-out %_fuzz.c,$(wildcard tests/fuzz/*.c)))
+$(FUZZ_BIN): build/fuzz/bin/%_fuzz: build/fuzz/tests/fuzz/%_fuzz.o $(FUZZ_SHARED) build/fuzz/libservices.a build/fuzz/libcommon.a
 	$(Q)mkdir -p $(@D)
 	@echo "LINK $(@F)"
-	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(PKG_LIBS)
+	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(PKG_LIBS) -lhttp_parser
 
 .PHONY: fuzz fuzz-binaries
 fuzz-binaries: $(FUZZ_BIN)

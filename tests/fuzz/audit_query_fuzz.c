@@ -23,15 +23,14 @@ static void expect_limits(bool is_read, const struct audit_query *query,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct str text = {(const char *)data, size};
-    struct arena arena;
+    static struct arena arena = {.cap = 16 << 20};
     struct errors errors;
     struct audit_query query;
 
-    arena_init(&arena, 16 << 20);
     errors_init(&errors, &arena);
     expect_limits(audit_query_read(text, &arena, &query, &errors), &query, &errors, &arena);
     errors_init(&errors, &arena);
     expect_limits(audit_query_read_body(text, &arena, &query, &errors), &query, &errors, &arena);
-    arena_release(&arena);
+    arena_clear(&arena);
     return 0;
 }

@@ -29,12 +29,11 @@ static void check_create(const struct create_body *body)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct str text = {(const char *)data, size};
-    struct arena arena;
+    static struct arena arena = {.cap = 64 << 20};
     struct errors errors;
     struct create_body create;
     struct update_body update;
 
-    arena_init(&arena, 64 << 20);
     errors_init(&errors, &arena);
     if (create_body_read(text, &create, &errors))
         check_create(&create);
@@ -47,6 +46,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                   update.custom_attributes.n_values <= ATTRIBUTES_MAX);
     else
         must_hold(errors.n >= 1 && errors.n <= ERRORS_MAX);
-    arena_release(&arena);
+    arena_clear(&arena);
     return 0;
 }

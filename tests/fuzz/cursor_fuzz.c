@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "common/base/base64url.h"
+#include "common/base/clock.h"
 #include "common/base/log.h"
+#include "services/audit/audit_query.h"
 #include "services/search/search_query.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -87,6 +89,18 @@ static void check_signed(const uint8_t *payload, size_t n)
     must(memcmp(position, payload + HEAD_BYTES, length) == 0);
 }
 
+/* A page of the audit log begins behind the place in the cursor, which is an id, or an id and a time. */
+static void check_page(struct str position)
+{
+    char text[CURSOR_TEXT_MAX + 1];
+    struct page_place place;
+
+    cursor_make(&keys, BINDING, position, clock_us(), text);
+    must(page_read(&keys, BINDING, str_of(text), &place) ==
+         (position.n == sizeof(place.id) || position.n == sizeof(place.id) + sizeof(place.us)));
+    must(!page_read(&keys, STR("another list"), str_of(text), &place));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     const struct str text = {(const char *)data, n};
@@ -98,5 +112,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     must(!reads(text, position, &length)); /* nobody guesses a signature */
     check_spelling(text);
     check_signed(data, n < PAYLOAD_MAX ? n : PAYLOAD_MAX);
+    check_page((struct str){text.p, n < CURSOR_POSITION_MAX ? n : CURSOR_POSITION_MAX});
     return 0;
 }

@@ -41,6 +41,21 @@ static void check(const json_t *value, size_t depth)
     }
 }
 
+/* Without the blanks that jansson, like PostgreSQL, writes between tokens it means the same. */
+static void check_compact(const char *spaced, const json_t *value)
+{
+    static struct arena arena = {.cap = 1 << 24};
+    struct buf buf;
+    json_t *again;
+
+    buf_init(&buf, &arena, 64);
+    json_add_compact(&buf, str_of(spaced));
+    must(buf.n <= strlen(spaced));
+    must(json_read(buf_str(&buf), &again, NULL) && json_equal(value, again));
+    json_free(again);
+    arena_clear(&arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     json_t *value, *again;
@@ -55,6 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     must(dumped != NULL);
     must(json_read(str_of(dumped), &again, error));
     must(json_equal(value, again));
+    check_compact(dumped, value);
     free(dumped);
     json_free(again);
     json_free(value);

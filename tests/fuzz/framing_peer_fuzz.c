@@ -1,0 +1,247 @@
+/* What the guard of HTTP framing admits, http-parser (Node.js' before llhttp) frames the same: method, target,
+   headers, body, and where the next request begins. A peer that refuses a request forwards none, so it may;
+   but only for reasons that have nothing to do with framing. The input is what a client sends: requests one
+   behind the other. */
+#include <http_parser.h>
+#include <string.h>
+
+#include "common/http/framing.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { HEADERS_MAX = 100, MESSAGE_MAX = 70 * 1024, MESSAGES_MAX = 4 };
+
+/* One request, as either parser sees it. */
+struct request {
+    struct str method, target;
+    size_t n_headers;
+    struct {
+        struct str name, value;
+    } headers[2 * HEADERS_MAX]; /* trailers as well, which only the peer reads */
+    char body[MESSAGE_MAX];
+    size_t body_n;
+    bool is_chunked, is_complete;
+    size_t end; /* of a complete one */
+};
+
+static struct request ours, theirs;
+
+/* -- ours -------------------------------------------------------------------------------------- */
+
+static bool has_name(struct str name, const char *other)
+{
+    return str_equal_nocase(name, str_of(other));
+}
+
+/* As h2o goes on behind the head: by the length or by chunks. */
+static bool read_body(struct str rest, size_t begin, uint64_t length)
+{
+    struct phr_chunked_decoder decoder = {.consume_trailer = 1};
+    size_t n = rest.n;
+    ssize_t left;
+
+    if (!ours.is_chunked) {
+        ours.is_complete = rest.n >= length;
+        ours.body_n = ours.is_complete ? (size_t)length : rest.n;
+        memcpy(ours.body, rest.p, ours.body_n);
+        ours.end = begin + ours.body_n;
+        return true;
+    }
+    memcpy(ours.body, rest.p, rest.n);
+    left = phr_decode_chunked(&decoder, ours.body, &n);
+    if (framing_take() != FRAMING_SOUND)
+        return false;
+    ours.is_complete = left >= 0;
+    ours.body_n = n;
+    ours.end = begin + rest.n - (left >= 0 ? (size_t)left : 0);
+    return true;
+}
+
+/* False: it is not admitted, or nothing that is whole has come. */
+static bool read_ours(struct str bytes, int *minor_version)
+{
+    struct phr_header headers[HEADERS_MAX];
+    size_t n_headers = HEADERS_MAX;
+    uint64_t length = 0;
+    int used = phr_parse_request(bytes.p, bytes.n, &ours.method.p, &ours.method.n, &ours.target.p,
+                                 &ours.target.n, minor_version, headers, &n_headers, 0);
+
+    if (framing_take() != FRAMING_SOUND || used < 0)
+        return false;
+    ours.is_chunked = false;
+    ours.n_headers = n_headers;
+    for (size_t i = 0; i < n_headers; i++) {
+        const struct str name = {headers[i].name, headers[i].name_len};
+        const struct str value = {headers[i].value, headers[i].value_len};
+
+        ours.headers[i].name = name;
+        ours.headers[i].value = value;
+        if (has_name(name, "content-length"))
+            must(str_to_u64(value, FRAMING_BODY_MAX, &length));
+        ours.is_chunked |= has_name(name, "transfer-encoding");
+    }
+    return read_body(str_skip(bytes, (size_t)used), (size_t)used, length);
+}
+
+/* -- theirs ------------------------------------------------------------------------------------ */
+
+static int on_target(http_parser *parser, const char *p, size_t n)
+{
+    theirs.target = (struct str){p, n};
+    return 0;
+}
+
+static int on_name(http_parser *parser, const char *p, size_t n)
+{
+    if (theirs.n_headers == ARRAY_SIZE(theirs.headers))
+        return 1;
+    theirs.headers[theirs.n_headers].name = (struct str){p, n};
+    theirs.headers[theirs.n_headers++].value = STR("");
+    return 0;
+}
+
+/* A value that blanks end comes in one piece, as all of the bytes are there. */
+static int on_value(http_parser *parser, const char *p, size_t n)
+{
+    theirs.headers[theirs.n_headers - 1].value = (struct str){p, n};
+    return 0;
+}
+
+static int on_body(http_parser *parser, const char *p, size_t n)
+{
+    must(theirs.body_n + n <= sizeof(theirs.body));
+    memcpy(theirs.body + theirs.body_n, p, n);
+    theirs.body_n += n;
+    return 0;
+}
+
+static int on_complete(http_parser *parser)
+{
+    theirs.is_complete = true;
+    http_parser_pause(parser, 1);
+    return 0;
+}
+
+/* It takes a header with a longer name for that one. */
+static bool has_longer_name(struct str name)
+{
+    for (size_t i = 0; i < ours.n_headers; i++)
+        if (ours.headers[i].name.n > name.n &&
+            str_equal_nocase((struct str){ours.headers[i].name.p, name.n}, name))
+            return true;
+    return false;
+}
+
+/* A tab behind a value is a blank for us, as RFC 9110 has it, but not for the peer. */
+static bool has_tab(void)
+{
+    for (size_t i = 0; i < ours.n_headers; i++) {
+        const struct str value = ours.headers[i].value;
+
+        if (value.p[value.n] == '\t')
+            return true;
+    }
+    return false;
+}
+
+/* What may be wrong for one parser that is not for the other: a method that it does not know, and the
+   fields of a trailer, of which we read none. */
+static bool may_refuse(enum http_errno error, bool has_trailer)
+{
+    switch (error) {
+    case HPE_INVALID_METHOD:
+        return true;
+    case HPE_UNEXPECTED_CONTENT_LENGTH:
+    case HPE_INVALID_TRANSFER_ENCODING:
+        return has_trailer || has_tab() || has_longer_name(STR("transfer-encoding"));
+    case HPE_INVALID_CONTENT_LENGTH:
+        return has_trailer || has_tab();
+    case HPE_INVALID_HEADER_TOKEN:
+    case HPE_CB_header_field:
+        return has_trailer;
+    default:
+        return false;
+    }
+}
+
+/* False: it is refused. */
+static bool read_theirs(struct str bytes, http_parser *parser)
+{
+    static const http_parser_settings settings = {
+        .on_url = on_target,
+        .on_header_field = on_name,
+        .on_header_value = on_value,
+        .on_body = on_body,
+        .on_message_complete = on_complete,
+    };
+    enum http_errno error;
+
+    http_parser_init(parser, HTTP_REQUEST);
+    theirs.n_headers = theirs.body_n = 0;
+    theirs.is_complete = false;
+    theirs.end = http_parser_execute(parser, &settings, bytes.p, bytes.n);
+    error = HTTP_PARSER_ERRNO(parser);
+    if (error == HPE_OK || (error == HPE_PAUSED && theirs.is_complete))
+        return true;
+    must(may_refuse(error, ours.is_chunked));
+    return false;
+}
+
+/* -- both -------------------------------------------------------------------------------------- */
+
+/* The guard leaves zeros before a length out, of which h2o takes no more than it can count. */
+static struct str canonical(struct str name, struct str value)
+{
+    value = str_trim_ows(value);
+    while (has_name(name, "content-length") && value.n > 1 && value.p[0] == '0')
+        value = str_skip(value, 1);
+    return value;
+}
+
+static void compare_headers(int minor_version)
+{
+    size_t k = 0;
+
+    for (size_t i = 0; i < ours.n_headers; i++, k++) {
+        /* The guard takes it from HTTP/1.0, where it means nothing. */
+        while (minor_version == 0 && k < theirs.n_headers &&
+               has_name(theirs.headers[k].name, "expect"))
+            k++;
+        must(k < theirs.n_headers);
+        must(str_equal(ours.headers[i].name, theirs.headers[k].name));
+        must(str_equal(canonical(ours.headers[i].name, ours.headers[i].value),
+                       canonical(theirs.headers[k].name, theirs.headers[k].value)));
+    }
+}
+
+static void compare(const http_parser *parser, int minor_version)
+{
+    const char *method = http_method_str((enum http_method)parser->method);
+
+    must(str_equal(ours.method, str_of(method)) && str_equal(ours.target, theirs.target));
+    must(parser->http_major == 1 && parser->http_minor == minor_version);
+    compare_headers(minor_version);
+    must(ours.is_complete == theirs.is_complete);
+    must(ours.body_n == theirs.body_n && memcmp(ours.body, theirs.body, ours.body_n) == 0);
+    /* A parser that is paused stands before the byte that ended the message. */
+    if (ours.is_complete)
+        must(ours.end == theirs.end || ours.end == theirs.end + 1);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct str bytes = {(const char *)data, n};
+    http_parser parser;
+    int minor_version;
+
+    if (n > MESSAGE_MAX)
+        return 0;
+    for (int i = 0; i < MESSAGES_MAX && read_ours(bytes, &minor_version); i++) {
+        if (!read_theirs(bytes, &parser))
+            break;
+        compare(&parser, minor_version);
+        if (!ours.is_complete)
+            break;
+        bytes = str_skip(bytes, ours.end);
+    }
+    return 0;
+}
