@@ -358,7 +358,7 @@ lint-python:
 # What several places say is the same in all of them. Each check prints all that it finds, and none
 # waits for another: one run names every place that a change has forgotten.
 DRIFT := contract pages settings compose kubernetes systemd changelog
-.PHONY: check-drift drift lint-layers lint-length lint-migrations lint-tests lint-tour lint-words $(DRIFT:%=drift-%)
+.PHONY: check-drift drift lint-fuzz lint-layers lint-length lint-migrations lint-tests lint-tour lint-words $(DRIFT:%=drift-%)
 check-drift:
 	$(Q)tools/install-packages build drift
 	$(Q)$(MAKE) -k -O drift
@@ -371,8 +371,8 @@ drift-settings:
 drift-contract drift-pages drift-compose drift-kubernetes drift-systemd drift-changelog: drift-%:
 	$(Q)tools/check-$*
 
-lint-tree: drift lint-layers lint-length lint-migrations lint-tests lint-tour lint-words
-lint-layers lint-length lint-migrations lint-tests lint-tour lint-words: lint-%:
+lint-tree: drift lint-fuzz lint-layers lint-length lint-migrations lint-tests lint-tour lint-words
+lint-fuzz lint-layers lint-length lint-migrations lint-tests lint-tour lint-words: lint-%:
 	$(Q)tools/check-$*
 
 # The page of all settings, from what the programs say of themselves; the users of the bus; and the rules
