@@ -1,6 +1,6 @@
 # What an operator types:   run up down test build bench fuzz lint
 # What a developer adds:    test-long check-drift format clean compile_commands.json test-api test-random
-#                           screenshots settings fuzz-binaries
+#                           screenshots settings fuzz-binaries fuzz-corpus fuzz-coverage
 # Settings: PROFILE=release|asan|tsan, V=1 shows commands, ONLY=PATTERN narrows tests and lint.
 MAKEFLAGS += -rR --no-print-directory
 ifeq ($(MAKELEVEL),0)
@@ -34,11 +34,12 @@ CFLAGS_release = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fno-omit-f
 CFLAGS_asan    = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS_tsan    = -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 CFLAGS_coverage = -O0 -g --coverage
-ifeq ($(PROFILE),fuzz)
+ifneq ($(filter fuzz fuzz-coverage,$(PROFILE)),)
 CC = clang
 WARNINGS =
-CFLAGS_fuzz = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 endif
+CFLAGS_fuzz = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+CFLAGS_fuzz-coverage = -O1 -g -fsanitize-coverage=bb,inline-8bit-counters,pc-table -fprofile-instr-generate -fcoverage-mapping
 CFLAGS  = -std=gnu17 -D_GNU_SOURCE -pthread -fPIE -I. -I$(OUT)/gen $(WARNINGS) $(CFLAGS_$(PROFILE)) $(EXTRA_CFLAGS)
 LDFLAGS = -pie -pthread -Wl,--as-needed,-z,relro,-z,now -rdynamic $(CFLAGS_$(PROFILE)) $(EXTRA_LDFLAGS)
 
@@ -257,24 +258,34 @@ test-long:
 	$(Q)tools/run-tests $(PROFILE)-long $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC)))) $(MEASURED_SRC) $(RANDOM_SRC)
 
 # -- fuzzing ---------------------------------------------------------------------------------------
-FUZZ_BIN := $(patsubst tests/fuzz/%.c,build/fuzz/bin/%,$(wildcard tests/fuzz/*_fuzz.c))
+# ONLY=PATTERN narrows them as it does tests.
+FUZZ_TARGETS := $(patsubst tests/fuzz/%_fuzz.c,%,$(shell ls tests/fuzz/*_fuzz.c | $(wanted)))
+FUZZ_BIN = $(FUZZ_TARGETS:%=$(OUT)/bin/%_fuzz)
+FUZZ_SHARED := $(patsubst %.c,$(OUT)/%.o,$(filter-out %_fuzz.c,$(wildcard tests/fuzz/*.c)))
 SERVICE_OBJ = $(patsubst %.c,$(OUT)/%.o,$(filter-out %/main.c,$(wildcard services/*/*.c)))
 
 $(OUT)/libservices.a: $(SERVICE_OBJ) $(foreach d,$(filter services/%,$(SQL_DIRS)),$(OUT)/gen/$(notdir $(d))_sql.o) $(OBJ_dashboard)
 	$(Q)rm -f $@ && ar qcs $@ $^
 
-FUZZ_SHARED := $(patsubst %.c,build/fuzz/%.o,$(filter-out %_fuzz.c,$(wildcard tests/fuzz/*.c)))
-$(FUZZ_BIN): build/fuzz/bin/%_fuzz: build/fuzz/tests/fuzz/%_fuzz.o $(FUZZ_SHARED) build/fuzz/libservices.a build/fuzz/libcommon.a
+$(FUZZ_BIN): $(OUT)/bin/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.o $(FUZZ_SHARED) $(OUT)/libservices.a $(OUT)/libcommon.a
 	$(Q)mkdir -p $(@D)
 	@echo "LINK $(@F)"
 	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(PKG_LIBS) -lhttp_parser
 
-.PHONY: fuzz fuzz-binaries
+.PHONY: fuzz fuzz-binaries fuzz-corpus fuzz-coverage
 fuzz-binaries: $(FUZZ_BIN)
 fuzz:
+	$(if $(FUZZ_TARGETS),,$(nothing))
 	$(Q)tools/install-packages build fuzz
 	$(Q)$(MAKE) fuzz-binaries PROFILE=fuzz
-	$(Q)tools/run-fuzz $(FUZZ_BIN)
+	$(Q)tools/run-fuzz $(FUZZ_TARGETS)
+
+# What the corpora reach of the parsers, file by file; with V=1 also the lines that they do not reach.
+# fuzz-corpus adds to them what `make fuzz` has found, as far as it reaches more.
+fuzz-corpus fuzz-coverage: fuzz-%:
+	$(Q)tools/install-packages build fuzz
+	$(Q)$(MAKE) fuzz-binaries PROFILE=fuzz-coverage
+	$(Q)tools/fuzz-$* $(FUZZ_TARGETS)
 
 # -- running ---------------------------------------------------------------------------------------
 # The stack ends when make does, and hears Ctrl-C also where a script put make in the background.
@@ -395,7 +406,8 @@ help:
 	@echo '                  everything; ONLY=PATTERN, of what matches; make format mends the former'
 	@echo 'make check-drift  what a command, setting, error code, column or page lacks elsewhere'
 	@echo 'make bench        requests a second and CPU a request'
-	@echo 'make fuzz         every parser of untrusted input (FUZZ_SECONDS)'
+	@echo 'make fuzz         every parser of untrusted input (FUZZ_SECONDS, FUZZ_RUNS); make fuzz-coverage'
+	@echo '                  what the corpora reach of them'
 	@echo 'make screenshots  docs/screenshots again'
 	@echo 'make settings     docs/settings.md again, the users of the bus, the rules for alerts'
 	@echo 'V=1 shows commands. Settings are in docs/settings.md, such as GATEWAY_PORT and RUN_DIR;'
