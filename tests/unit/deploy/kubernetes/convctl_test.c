@@ -34,7 +34,9 @@ static void make_folder(void)
     cr_assert_not_null(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s:%s", folder, getenv("PATH"));
     cr_assert(setenv("PATH", path, 1) == 0 && setenv("FOLDER", folder, 1) == 0);
-    write_script("kubectl", KUBECTL "exec \"$@\"");
+    write_script("kubectl",
+                 KUBECTL "\"$@\" && exit; status=$?\n"
+                         "echo \"command terminated with exit code $status\" >&2; exit $status");
     write_script("convctl", "case $1 in\n"
                             "count) seq -f 'line %.0f' \"$2\" ;;\n"
                             "user) head -n 1; exit 3 ;;\n"
