@@ -61,7 +61,7 @@ static const struct setting settings[] = {
      .min = 1000,
      .max = 60000,
      .meaning = "Milliseconds after which a claim that was not renewed is over, and its "
-                "delivery is retried"},
+                "delivery is made again"},
     {.name = "WEBHOOK_DELIVERIES_PER_MINUTE",
      .type = SETTING_INT,
      .offset = AT(budget),
