@@ -116,10 +116,11 @@ static void take_replies(struct deployment *deployment, int64_t now_us)
     }
 }
 
-/* A round without any reply says nothing of the services: it was not permitted, or the bus is away. */
+/* A round without any reply says nothing of the services: it was not permitted. Nor does one that has
+   lost the bus in between. */
 static void end_round(struct deployment *deployment, int64_t now_us)
 {
-    const bool is_known = deployment->state.n_replicas > 0;
+    const bool is_known = deployment->state.n_replicas > 0 && bus_is_up(deployment->bus);
 
     deployment->begun_us = 0;
     deployment->known_us = is_known ? now_us : 0;
