@@ -179,18 +179,18 @@ enum { LOOK_UP_MS = 1100, REST_MS = 1500 /* less than it rests */ };
 static int n_slow_look_ups;
 
 /* libpq's: a resolver whose servers are gone takes its time to say so. */
-int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
-                struct addrinfo **out)
+int getaddrinfo(const char *name, const char *service, const struct addrinfo *req,
+                struct addrinfo **pai)
 {
-    int (*const original)(const char *, const char *, const struct addrinfo *, struct addrinfo **) =
-        (int (*)(const char *, const char *, const struct addrinfo *, struct addrinfo **))dlsym(
-            RTLD_NEXT, "getaddrinfo");
+    int (*original)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
 
-    if (name == NULL || strcmp(name, "slow.invalid") != 0)
-        return original(name, service, hints, out);
-    n_slow_look_ups++;
-    poll(NULL, 0, LOOK_UP_MS);
-    return EAI_AGAIN;
+    if (name != NULL && strcmp(name, "slow.invalid") == 0) {
+        n_slow_look_ups++;
+        poll(NULL, 0, LOOK_UP_MS);
+        return EAI_AGAIN;
+    }
+    original = dlsym(RTLD_NEXT, "getaddrinfo");
+    return original(name, service, req, pai);
 }
 
 Test(db_failover, a_name_that_takes_long_to_look_up_does_not_hold_the_others_up)
