@@ -30,7 +30,7 @@ struct pipeline {
     size_t bytes_max;   /* statements sent from now on are spare beyond it; 0 = they are not */
 
     enum status failed;   /* ST_OK = it has not */
-    size_t failed_entry; /* its place in entries; DB_NO_ENTRY = none in particular, or our own */
+    size_t failed_entry;  /* its place in entries; DB_NO_ENTRY = none in particular, or our own */
     int failed_statement; /* -1 = likewise */
     char sqlstate[6];
 
