@@ -79,6 +79,7 @@ static const struct {
     {&webhook_publish, &webhook_state},
     {&webhook_resend, &webhook_state},
     {&webhook_resend_failed, &webhook_state},
+    {&webhook_rotate_secret, &webhook_state},
     {&webhook_statistics, &webhook_state},
     {&webhook_test, &webhook_state},
 };
