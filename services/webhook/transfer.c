@@ -306,17 +306,11 @@ struct transfer *transfer_new(void)
 /* The handle is not used again: libcurl 7.88 keeps, over curl_easy_reset() too, a pointer to the last header
    of an answer, which it has freed, and adds to that what the next answer begins with, if it is a line that
    goes on. */
-void transfer_clear(struct transfer *transfer)
+void transfer_free(struct transfer *transfer)
 {
     curl_easy_cleanup(transfer->easy);
     curl_slist_free_all(transfer->headers);
     curl_slist_free_all(transfer->connect_to);
-    *transfer = (struct transfer){.easy = NULL};
-}
-
-void transfer_free(struct transfer *transfer)
-{
-    transfer_clear(transfer);
     free(transfer);
 }
 
@@ -327,24 +321,13 @@ struct transfers {
     CURLM *multi;
     char ca_path[CA_BUNDLE_PATH];
     int ca_fd;
-    struct transfer *idle; /* those that can be set up again */
 };
 
 /* -- all of them: beginning and ending --------------------------------------------------------- */
 
-static struct transfer *idle_transfer(struct transfers *transfers)
-{
-    struct transfer *transfer = transfers->idle;
-
-    if (transfer == NULL)
-        return transfer_new();
-    transfers->idle = transfer->next;
-    return transfer;
-}
-
 void transfers_begin(struct transfers *transfers, struct attempt *attempt)
 {
-    struct transfer *transfer = idle_transfer(transfers);
+    struct transfer *transfer = transfer_new();
     CURLMcode code;
 
     attempt->transfer = transfer;
@@ -359,9 +342,7 @@ void transfers_release(struct transfers *transfers, struct attempt *attempt)
 
     attempt->transfer = NULL;
     curl_multi_remove_handle(transfers->multi, transfer->easy);
-    transfer_clear(transfer);
-    transfer->next = transfers->idle;
-    transfers->idle = transfer;
+    transfer_free(transfer);
 }
 
 static void finish(struct transfers *transfers, struct transfer *transfer, CURLcode code)
@@ -440,14 +421,8 @@ struct transfers *transfers_new(const struct transfers_options *options)
 
 void transfers_free(struct transfers *transfers)
 {
-    struct transfer *transfer;
-
     if (transfers == NULL)
         return;
-    while ((transfer = transfers->idle) != NULL) {
-        transfers->idle = transfer->next;
-        transfer_free(transfer);
-    }
     curl_multi_cleanup(transfers->multi);
     curl_global_cleanup();
     ca_bundle_close(transfers->ca_fd);

@@ -40,25 +40,22 @@ enum failure transfer_failure(CURLcode code, const struct attempt *attempt);
 
 struct transfer {
     struct attempt *attempt;
-    CURL *easy; /* from set-up to clear; one for each request */
+    CURL *easy; /* from set-up on */
     struct curl_slist *headers, *connect_to;
     size_t headers_n;           /* bytes of the response's headers so far */
     bool is_cut;                /* as much is read of the response as is kept */
     bool headers_are_too_large; /* more than 16 KB */
     bool was_blocked;           /* by the second look */
     bool lacked_socket;         /* we were out of sockets */
-    struct transfer *next;      /* for the owner of idle ones */
 };
 
 struct transfer *transfer_new(void);
 void transfer_free(struct transfer *transfer);
 
-/* Makes it the attempt's request. `ca_path` is the file of the CA bundle. */
+/* Makes it the attempt's request, once. `ca_path` is the file of the CA bundle. */
 void transfer_set_up(struct transfer *transfer, struct attempt *attempt, const char *ca_path);
 /* Ends the attempt by libcurl's result. */
 void transfer_classify(struct transfer *transfer, CURLcode code);
-/* Ready to be set up for another one. */
-void transfer_clear(struct transfer *transfer);
 
 /* -- all of them ------------------------------------------------------------------------------- */
 

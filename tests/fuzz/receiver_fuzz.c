@@ -91,9 +91,13 @@ CURLcode curl_easy_getinfo(CURL *curl, CURLINFO info, ...)
 
 static void set_up(void)
 {
+    static bool is_ready;
+
+    if (is_ready)
+        return;
+    is_ready = true;
     fuzz_quiet();
     must(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
-    transfer = transfer_new();
     attempt = (struct attempt){
         .arena = {.cap = 1 << 20},
         .id = STR("01890000-0000-7000-8000-000000000000"),
@@ -149,8 +153,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     if (n > ANSWER_MAX)
         return 0;
-    if (transfer == NULL)
-        set_up();
+    set_up();
+    transfer = transfer_new();
     answer = (struct str){(const char *)data, n};
     attempt.begun_us = clock_mono_us();
     attempt.has_ended = false;
@@ -160,7 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     must(attempt.has_ended && !transfer->was_blocked);
     check_status();
     check_excerpt();
-    transfer_clear(transfer);
+    transfer_free(transfer);
     close(receiver);
     arena_clear(&attempt.arena);
     return 0;
