@@ -252,25 +252,28 @@ int db_link_statement(const struct db_link *link, enum link_statement statement)
     return (int)link->options.n_statements + (int)statement;
 }
 
-const char *db_link_statement_name(const struct db_link *link, int statement)
+/* Of the registry, or behind it. */
+static const struct db_statement *statement_at(const struct db_link *link, size_t i)
 {
     const size_t n = link->options.n_statements;
 
-    return (size_t)statement < n ? link->options.statements[statement].name
-                                 : own_statements[(size_t)statement - n].name;
+    return i < n ? &link->options.statements[i] : &own_statements[i - n];
 }
 
-static bool send_registry(struct db_link *link)
+const char *db_link_statement_name(const struct db_link *link, int statement)
 {
-    const struct db_statement *statement = link->options.statements;
+    return statement_at(link, (size_t)statement)->name;
+}
 
-    for (size_t i = 0; i < link->options.n_statements; i++, statement++)
+static bool send_statements(struct db_link *link)
+{
+    for (size_t i = 0; i < link->options.n_statements + LINK_STATEMENTS; i++) {
+        const struct db_statement *statement = statement_at(link, i);
+
         if (!PQsendPrepare(link->conn, statement->name, statement->text, 0, NULL) ||
             !PQsendDescribePrepared(link->conn, statement->name))
             return false;
-    for (size_t i = 0; i < LINK_STATEMENTS; i++)
-        if (!PQsendPrepare(link->conn, own_statements[i].name, own_statements[i].text, 0, NULL))
-            return false;
+    }
     return PQpipelineSync(link->conn);
 }
 
@@ -289,7 +292,7 @@ static void begin_preparing(struct db_link *link)
     link->phase = LINK_PREPARING;
     link->n_described = 0;
     if (PQsetnonblocking(link->conn, 1) != 0 || !PQenterPipelineMode(link->conn) ||
-        !send_registry(link))
+        !send_statements(link))
         fail_attempt(link, PQerrorMessage(link->conn));
 }
 
@@ -309,21 +312,15 @@ static void step_connecting(struct db_link *link, int64_t until_us)
 /* A reply about a statement: that it is prepared, or what it returns. */
 static void check_described(struct db_link *link, const PGresult *result)
 {
-    const struct db_options *options = &link->options;
-    const size_t n_described = 2 * options->n_statements; /* our own are not */
-    const size_t i = link->n_described < n_described
-                         ? link->n_described / 2
-                         : link->n_described - n_described + options->n_statements;
-    const char *name = db_link_statement_name(link, (int)i);
+    const struct db_statement *statement = statement_at(link, link->n_described / 2);
     char why[256];
 
     if (PQresultStatus(result) != PGRES_COMMAND_OK) {
-        fail_at_statement(link, name, result);
-    } else if (i < options->n_statements && link->n_described % 2 == 1 &&
-               !db_columns_are(result, options->statements[i].columns, why)) {
+        fail_at_statement(link, statement->name, result);
+    } else if (link->n_described % 2 == 1 && !db_columns_are(result, statement->columns, why)) {
         if (may_complain(link))
             LOG(LOG_ERROR, "a statement returns other columns than its file names; retrying",
-                log_str("statement", name), log_str("reason", why));
+                log_str("statement", statement->name), log_str("reason", why));
         (void)end_attempt(link, false);
     }
 }
