@@ -117,13 +117,36 @@ static void write_entries(struct buf *out, const struct db_rows *rows, size_t n)
     buf_char(out, ']');
 }
 
-static uint32_t cost_of(const struct db_rows *rows)
+/* Where a page says of its rows how they were looked for. */
+struct looking_columns {
+    int is_match, is_limit, looked_at;
+};
+
+static uint32_t cost_of(const struct db_rows *rows, const struct looking_columns *columns)
 {
     const size_t found = db_rows_count(rows);
-    const int64_t looked_at = found > 0 ? db_value_int(rows, found - 1, LIST_ENTRIES_LOOKED_AT) : 0;
+    const int64_t looked_at = found > 0 ? db_value_int(rows, found - 1, columns->looked_at) : 0;
 
     return 1 + (uint32_t)(looked_at / ENTRIES_A_UNIT);
 }
+
+/* Behind the first n rows there are more: one that has come, or one that was not looked at. A row too many
+   only says so. */
+static bool has_more(const struct db_rows *rows, size_t n, const struct looking_columns *columns)
+{
+    const size_t found = db_rows_count(rows);
+
+    if (found == 0)
+        return false;
+    return db_value_bool(rows, found - 1, columns->is_limit) || found > n + 1 ||
+           (found > n && db_value_bool(rows, found - 1, columns->is_match));
+}
+
+static const struct looking_columns looking_for_entries = {
+    .is_match = LIST_ENTRIES_IS_MATCH,
+    .is_limit = LIST_ENTRIES_IS_LIMIT,
+    .looked_at = LIST_ENTRIES_LOOKED_AT,
+};
 
 static enum status list_reply(struct command *command, struct db *db, void *service)
 {
@@ -131,22 +154,19 @@ static enum status list_reply(struct command *command, struct db *db, void *serv
     const struct audit_list *list = command->state;
     const struct db_rows *rows = db_result(db, list->page);
     const size_t found = db_rows_count(rows), max = (size_t)list->query.per_page;
-    const bool is_limited = found > 0 && db_value_bool(rows, found - 1, LIST_ENTRIES_IS_LIMIT);
-    /* A row too many only says whether there is a next page. */
-    const bool has_more =
-        is_limited || (found > max && db_value_bool(rows, found - 1, LIST_ENTRIES_IS_MATCH));
     size_t shown = found > max ? max : found;
+    const bool is_last = !has_more(rows, shown, &looking_for_entries);
     struct page_place last = {.us = 0};
     struct buf *out = &command->reply;
 
-    command->cost = cost_of(rows);
-    if (has_more)
+    command->cost = cost_of(rows, &looking_for_entries);
+    if (!is_last)
         last = place_of(rows, shown - 1);
     if (shown > 0 && !db_value_bool(rows, shown - 1, LIST_ENTRIES_IS_MATCH))
         shown--;
     buf_add(out, STR("{\"type\":\"audit_log.list\",\"audit_logs\":"));
     write_entries(out, rows, shown);
-    page_write(&self->keys, list->binding, list->query.per_page, has_more ? &last : NULL, out);
+    page_write(&self->keys, list->binding, list->query.per_page, is_last ? NULL : &last, out);
     buf_char(out, '}');
     return ST_OK;
 }
@@ -406,24 +426,11 @@ static size_t shown_of(const struct db_rows *rows, size_t max)
     return n;
 }
 
-/* Behind the first n rows there are more: one that has come, or one that was not looked at. */
-static bool has_more_changes(const struct db_rows *rows, size_t n)
-{
-    const size_t found = db_rows_count(rows);
-
-    if (found == 0)
-        return false;
-    return db_value_bool(rows, found - 1, LIST_CHANGES_IS_LIMIT) || found > n + 1 ||
-           (found > n && db_value_bool(rows, found - 1, LIST_CHANGES_IS_MATCH));
-}
-
-static uint32_t cost_of_changes(const struct db_rows *rows)
-{
-    const size_t found = db_rows_count(rows);
-    const int64_t looked_at = found > 0 ? db_value_int(rows, found - 1, LIST_CHANGES_LOOKED_AT) : 0;
-
-    return 1 + (uint32_t)(looked_at / ENTRIES_A_UNIT);
-}
+static const struct looking_columns looking_for_changes = {
+    .is_match = LIST_CHANGES_IS_MATCH,
+    .is_limit = LIST_CHANGES_IS_LIMIT,
+    .looked_at = LIST_CHANGES_LOOKED_AT,
+};
 
 static enum status changes_reply(struct command *command, struct db *db, void *service)
 {
@@ -431,11 +438,11 @@ static enum status changes_reply(struct command *command, struct db *db, void *s
     const struct changes *changes = command->input;
     const struct db_rows *rows = db_result(db, changes->page);
     size_t shown = shown_of(rows, (size_t)changes->per_page.value);
-    const bool has_more = has_more_changes(rows, shown);
+    const bool is_last = !has_more(rows, shown, &looking_for_changes);
     struct page_place last = {.us = 0};
     struct buf *out = &command->reply;
 
-    command->cost = cost_of_changes(rows);
+    command->cost = cost_of(rows, &looking_for_changes);
     if (shown > 0 && uuid_parse(db_value(rows, shown - 1, LIST_CHANGES_ID), &last.id))
         last.us = uuid_v7_ms(&last.id) * 1000;
     if (shown > 0 && !db_value_bool(rows, shown - 1, LIST_CHANGES_IS_MATCH))
@@ -448,7 +455,7 @@ static enum status changes_reply(struct command *command, struct db *db, void *s
         write_change(out, rows, i);
     }
     buf_char(out, ']');
-    page_write(&self->keys, changes->binding, (int)changes->per_page.value, has_more ? &last : NULL,
+    page_write(&self->keys, changes->binding, (int)changes->per_page.value, is_last ? NULL : &last,
                out);
     buf_char(out, '}');
     return ST_OK;
