@@ -1,35 +1,9 @@
 /* tools/check-fuzz names parsers that no fuzz target has, and rows of its table that are not true. */
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-
-static char root[] = "/tmp/check-fuzz.XXXXXX";
-static char output[4096];
-
-static int shell(const char *command)
-{
-    int status = system(command);
-
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void write_file(const char *path, const char *text)
-{
-    char command[256], full[160];
-    FILE *file;
-
-    snprintf(full, sizeof(full), "%s/%s", root, path);
-    snprintf(command, sizeof(command), "mkdir -p \"$(dirname %s)\"", full);
-    cr_assert_eq(shell(command), 0);
-    file = fopen(full, "w");
-    cr_assert(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
-}
+#include "tests/unit/tools/check_tree.h"
 
 static void make_tree(void)
 {
-    cr_assert_not_null(mkdtemp(root));
+    open_tree();
     write_file("common/base/tea.c", "static int read_leaf(struct str s)\n{\n    return 1;\n}\n\n"
                                     "bool tea_parse(struct str text)\n{\n"
                                     "    return read_leaf(text);\n}\n");
@@ -38,30 +12,11 @@ static void make_tree(void)
     write_file("tests/fuzz/parsers.txt", "common/base/tea.c tea_parse tea\n");
 }
 
-static void remove_tree(void)
-{
-    char command[64];
-
-    snprintf(command, sizeof(command), "rm -rf %s", root);
-    cr_assert_eq(shell(command), 0);
-}
-
 TestSuite(check_fuzz, .init = make_tree, .fini = remove_tree);
 
 static int check(void)
 {
-    char command[160];
-    FILE *file;
-    int status;
-
-    snprintf(command, sizeof(command), "tools/check-fuzz %s >%s/out 2>&1", root, root);
-    status = shell(command);
-    snprintf(command, sizeof(command), "%s/out", root);
-    file = fopen(command, "r");
-    cr_assert_not_null(file);
-    output[fread(output, 1, sizeof(output) - 1, file)] = '\0';
-    fclose(file);
-    return status;
+    return run_check("check-fuzz");
 }
 
 static void expect_found(const char *found)

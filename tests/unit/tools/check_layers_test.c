@@ -1,44 +1,17 @@
 /* tools/check-layers finds what points the wrong way, and nothing else. */
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "common/base/str.h"
-
-static char root[64];
-
-static int shell(const char *command)
-{
-    int status = system(command);
-
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void write_file(const char *path, const char *text)
-{
-    char command[256], full[160];
-    FILE *file;
-
-    snprintf(full, sizeof(full), "%s/%s", root, path);
-    snprintf(command, sizeof(command), "mkdir -p \"$(dirname %s)\"", full);
-    cr_assert(shell(command) == 0);
-    file = fopen(full, "w");
-    cr_assert(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
-}
+#include "tests/unit/tools/check_tree.h"
 
 /* Exit status of the check over a tree that holds one file with this line; by this table, or by ours
    where it is NULL. */
 static int check_by(const char *table, const char *path, const char *line)
 {
     static const char *const folders[] = {"common", "proto", "services", "deploy", "tests"};
-    char command[160];
     int status;
 
-    strcpy(root, "/tmp/check-layers.XXXXXX");
-    cr_assert(mkdtemp(root) != NULL);
+    open_tree();
     for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
         char folder[160];
 
@@ -48,10 +21,8 @@ static int check_by(const char *table, const char *path, const char *line)
     write_file(path, line);
     if (table != NULL)
         write_file("tools/layers.txt", table);
-    snprintf(command, sizeof(command), "tools/check-layers %s >%s/out 2>&1", root, root);
-    status = shell(command);
-    snprintf(command, sizeof(command), "rm -rf %s", root);
-    cr_assert(shell(command) == 0);
+    status = run_check("check-layers");
+    remove_tree();
     return status;
 }
 

@@ -1,35 +1,9 @@
 /* tools/check-words finds retired words, says what to use, and finds nothing else. */
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-
-static char root[] = "/tmp/check-words.XXXXXX";
-static char output[4096];
-
-static int shell(const char *command)
-{
-    int status = system(command);
-
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void write_file(const char *path, const char *text)
-{
-    char command[256], full[160];
-    FILE *file;
-
-    snprintf(full, sizeof(full), "%s/%s", root, path);
-    snprintf(command, sizeof(command), "mkdir -p \"$(dirname %s)\"", full);
-    cr_assert_eq(shell(command), 0);
-    file = fopen(full, "w");
-    cr_assert(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
-}
+#include "tests/unit/tools/check_tree.h"
 
 static void make_tree(void)
 {
-    cr_assert_not_null(mkdtemp(root));
+    open_tree();
     write_file("docs/glossary.md",
                "## Terms\n\n| term | meaning | where |\n| --- | --- | --- |\n"
                "| `gizmo` | not retired | |\n\n"
@@ -41,32 +15,13 @@ static void make_tree(void)
                "| `is fed up` | has ended | |\n");
 }
 
-static void remove_tree(void)
-{
-    char command[64];
-
-    snprintf(command, sizeof(command), "rm -rf %s", root);
-    cr_assert_eq(shell(command), 0);
-}
-
 TestSuite(check_words, .init = make_tree, .fini = remove_tree);
 
 /* Its exit status over a tree with this file; what it printed is in `output`. */
 static int check(const char *path, const char *text)
 {
-    char command[160];
-    FILE *file;
-
     write_file(path, text);
-    snprintf(command, sizeof(command), "tools/check-words %s >%s/out 2>&1", root, root);
-    int status = shell(command);
-
-    snprintf(command, sizeof(command), "%s/out", root);
-    file = fopen(command, "r");
-    cr_assert_not_null(file);
-    output[fread(output, 1, sizeof(output) - 1, file)] = '\0';
-    fclose(file);
-    return status;
+    return run_check("check-words");
 }
 
 static void expect_found(const char *path, const char *text, const char *found)

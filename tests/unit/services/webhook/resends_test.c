@@ -95,23 +95,13 @@ Test(resends, of_failures_know_what_became_of_events)
 
 static int64_t blocks_read(void)
 {
-    static char query[8192], url[POSTGRES_URL_MAX];
-    char *plan;
-    const char *hits;
-    int64_t blocks;
+    static char query[8192];
 
     snprintf(query, sizeof(query),
              "PREPARE resend AS %s; EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)"
              " EXECUTE resend('" ORG "', '" ENDPOINT "', 0, 10000, 50000)",
              webhook_sql[SQL_RESEND_FAILED].text);
-    postgres_url_as(&server, "conv_webhook", url);
-    plan = postgres_text(url, query);
-    cr_assert_not_null(plan);
-    hits = strstr(plan, "\"Shared Hit Blocks\": ");
-    cr_assert_not_null(hits);
-    blocks = strtoll(hits + strlen("\"Shared Hit Blocks\": "), NULL, 10);
-    free(plan);
-    return blocks;
+    return blocks_hit(query);
 }
 
 /* Counted, not timed: what waits must not be looked through for each event that failed. */

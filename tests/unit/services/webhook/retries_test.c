@@ -373,22 +373,12 @@ Test(retries, keep_their_place_in_the_schedule_through_a_crash)
 
 static int64_t blocks_of(const char *statement, const char *arguments)
 {
-    static char query[16384], url[POSTGRES_URL_MAX];
-    const char *hits;
-    char *plan;
-    int64_t blocks;
+    static char query[16384];
 
     snprintf(query, sizeof(query),
              "BEGIN; PREPARE s AS %s; EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE s(%s)",
              statement, arguments);
-    postgres_url_as(&server, "conv_webhook", url);
-    plan = postgres_text(url, query);
-    cr_assert_not_null(plan);
-    hits = strstr(plan, "\"Shared Hit Blocks\": ");
-    cr_assert_not_null(hits);
-    blocks = strtoll(hits + strlen("\"Shared Hit Blocks\": "), NULL, 10);
-    free(plan);
-    return blocks;
+    return blocks_hit(query);
 }
 
 /* Counted, not timed: what has ended must not be looked for in all that waits for its endpoint. */

@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/clock.h"
@@ -127,6 +128,24 @@ static inline int64_t queued_of(const char *organization)
 static inline void await_room_in_minute(void)
 {
     postgres_await(server.url, "SELECT (extract(second FROM clock_timestamp()) < 50)::int");
+}
+
+/* The blocks that a statement reads, as `query` explains it. */
+static inline int64_t blocks_hit(const char *query)
+{
+    static char url[POSTGRES_URL_MAX];
+    const char *hits;
+    char *plan;
+    int64_t blocks;
+
+    postgres_url_as(&server, "conv_webhook", url);
+    plan = postgres_text(url, query);
+    cr_assert_not_null(plan);
+    hits = strstr(plan, "\"Shared Hit Blocks\": ");
+    cr_assert_not_null(hits);
+    blocks = strtoll(hits + strlen("\"Shared Hit Blocks\": "), NULL, 10);
+    free(plan);
+    return blocks;
 }
 
 #endif
