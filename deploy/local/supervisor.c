@@ -145,12 +145,15 @@ static bool read_plan(struct supervisor *self)
 static void put_line(const struct supervisor *self, const char *path, const char *line)
 {
     char fresh[4096];
+    bool is_written;
     FILE *file;
 
     snprintf(fresh, sizeof(fresh), "%s/pids/.new", self->dir);
     file = fopen(fresh, "we");
-    if (file == NULL || fprintf(file, "%s\n", line) < 0 || fclose(file) != 0 ||
-        rename(fresh, path) != 0)
+    is_written = file != NULL && fprintf(file, "%s\n", line) >= 0;
+    if (file != NULL)
+        is_written &= fclose(file) == 0;
+    if (!is_written || rename(fresh, path) != 0)
         say("%s: cannot be written: %s", path, strerror(errno));
 }
 
