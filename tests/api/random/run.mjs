@@ -146,6 +146,14 @@ function* simpler(step) {
 }
 const replaced = (list, at, one) => [...list.slice(0, at), one, ...list.slice(at + 1)];
 
+// The step at `i` when it names its contact by a conversation: with the contact as the step named it that made
+// the conversation. Else undefined.
+function withItsContact(steps, i) {
+  const { of } = steps[i].by ?? {};
+  const maker = of && steps.slice(0, i).find((step) => step.op === 'create' && step.conversation === of);
+  return maker && { ...steps[i], by: maker.by };
+}
+
 // The shortest sequence found that still fails: `fails` runs one. What depends on who comes first is tried
 // several times.
 export async function shrink(steps, fails, tries = 2000) {
@@ -166,6 +174,10 @@ export async function shrink(steps, fails, tries = 2000) {
   const simplify = async () => {
     for (const [i, step] of best.entries())
       if (step.members && await isWorse([...best.slice(0, i), ...step.members, ...best.slice(i + 1)])) return true;
+    for (const i of best.keys()) {
+      const direct = withItsContact(best, i);
+      if (direct && await isWorse(replaced(best, i, direct))) return true;
+    }
     for (const [i, step] of best.entries())
       for (const form of simpler(step)) if (await isWorse(replaced(best, i, form))) return true;
     return false;
