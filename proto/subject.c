@@ -1,7 +1,10 @@
 #include "proto/subject.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "common/base/cell.h"
+#include "common/base/log.h"
 #include "common/base/str.h"
 
 #define MAILBOX(symbol, subject, user)              const char SUBJECT_##symbol[] = subject;
@@ -37,6 +40,54 @@ bool subject_is_bundled(const char *subject)
             return true;
     return false;
 }
+
+/* -- cells ------------------------------------------------------------------------------------- */
+
+static const unsigned cell_users = 0
+#define CELL_USER(symbol) | symbol
+#include "proto/subject.def"
+    ;
+
+bool bus_user_is_of_cell(enum bus_user user)
+{
+    return (cell_users >> user & 1) != 0;
+}
+
+/* By the word after the version, which the mailboxes' subjects have: v1.conversation.*. */
+static bool is_of_mailbox(const char *subject, const char *mailbox)
+{
+    const size_t n = strlen(mailbox) - 1;
+
+    return strncmp(subject, mailbox, n) == 0;
+}
+
+bool subject_is_of_cell(const char *subject)
+{
+    for (size_t i = 0; i < n_bus_permissions; i++) {
+        const struct bus_permission *at = &bus_permissions[i];
+
+        if (at->kind == BUS_MAILBOX && (at->listeners & cell_users) != 0 &&
+            is_of_mailbox(subject, at->subject))
+            return true;
+        if (at->kind == BUS_NOTICE && (at->senders & cell_users) != 0 &&
+            strcmp(subject, at->subject) == 0)
+            return true;
+    }
+    return false;
+}
+
+const char *subject_in_cell(const char *subject, const char *cell, char out[SUBJECT_CAPACITY])
+{
+    const char *const rest = strchr(subject, '.');
+
+    if (cell_is_main(cell) || !subject_is_of_cell(subject))
+        return subject;
+    must(snprintf(out, SUBJECT_CAPACITY, "%.*s.%s%s", (int)(rest - subject), subject, cell, rest) <
+         SUBJECT_CAPACITY);
+    return out;
+}
+
+/* -- users ------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name, *inbox;

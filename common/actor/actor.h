@@ -121,9 +121,6 @@ struct service {
        with that time, and the rest of its batch is run again: well below the time that commands
        have. */
     int statement_ms;
-    /* Check that the organization exists before running an operator's command (one that queries and
-       is no operation of the API); reply not_found if it does not. */
-    bool looks_up_organizations;
     /* Called about once a second on the first actor's thread between batches; NULL = nothing.
        For upkeep such as partitions made ahead. */
     void (*on_idle)(struct db *db, struct arena *arena, void *self);
@@ -151,6 +148,7 @@ struct actor_options {
     const char *bus_url;           /* never logged */
     const struct bus_tls *bus_tls;
     const char *database_url; /* never logged */
+    const char *cell;         /* whose subjects it takes; NULL: main */
     bool is_first;            /* calls on_idle */
     size_t batch_max;         /* 0 = as the service says */
     size_t mailbox_max;       /* 0 = 1024 */

@@ -6,8 +6,7 @@
  *     slow_lane.c      the queue of the slow lane's actor, and the organizations it is for
  *     membership.c     the link to the database, membership in the queue group, and replies to NATS's
  *                      service discovery
- *     batch_item.c     a message becomes a command; its hooks are called; operators' commands for
- *                      unknown organizations are refused
+ *     batch_item.c     a message becomes a command; its hooks are called
  *     command.c        what hooks say of a command; a command that is done with becomes a reply
  *     transaction.c    commands become a transaction
  *     batch.c          the phases of a batch; what failed is taken out of a batch, what lost a race is put back
@@ -28,7 +27,7 @@
 #include "common/trace/trace.h"
 
 /* NATS's own service discovery, as stock tools ask for it (`nats micro list`): $SRV.PING, $SRV.INFO and
-   $SRV.STATS, each also as .NAME and .NAME.ID, in the shapes of the micro protocol (ADR-32). One actor
+   $SRV.STATS, each also as .NAME and .NAME.ID, in the shapes of the micro protocol (ADR-32), with the cell in the metadata. One actor
    answers for its process, beside the others' work; an endpoint is a command. The figures are those of
    the metrics: an error is a failure of ours (5xx), time runs from a command's arrival to its reply. STATS
    carries `data` besides: whether it can run commands, and how far behind it is with its other work. */
@@ -37,6 +36,7 @@ enum { DISCOVERY_SUBJECTS = 5 }; /* three for all services, one by name, one by 
 struct discovery {
     const struct actor_metrics *metrics; /* of all mailboxes of the process */
     const char *instance;                /* "conversation-0" */
+    const char *cell;                    /* NULL: main */
     struct bus *bus;
     struct bus_mailbox *asked[DISCOVERY_SUBJECTS]; /* NULL: not open */
     char id[UUID_TEXT + 1];                        /* of this process, until it ends */
@@ -84,7 +84,6 @@ struct actor {
     struct db_statement *statements; /* the service's, the audit sink's, and the next behind them */
     int limit_lock_waits, end_hung_sessions;  /* their numbers */
     struct audit_statements audit_statements; /* of the audit sink */
-    int find_organizations;                   /* likewise, where the service looks them up */
 
     struct fair_queue queue;
     /* Shared by the producers and the consumer, its owner; NULL: there is none. */
@@ -170,10 +169,6 @@ void batch_item_query_rest(struct actor *actor, struct batch_item *item);
 void batch_item_reply(struct actor *actor, struct batch_item *item);
 /* Clears the reply and makes it one of the actor's own failures. */
 void batch_item_fail(struct batch_item *item, enum outcome outcome);
-
-/* Refuses parsed items of organizations that do not exist, in a separate round trip if any
-   must be looked up. Anything but ST_OK is db_run()'s. */
-enum status organizations_look_up(struct actor *actor, struct batch_item *const *items, size_t n);
 
 /* -- transaction.c --------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #include "common/base/log.h"
 #include "common/json/json.h"
 #include "proto/headers.h"
+#include "proto/subject.h"
 
 enum status command_refuse(struct command *command, enum outcome outcome, const char *field,
                            const char *message, ...)
@@ -146,13 +147,15 @@ static void publish_notice(struct actor *actor, const struct command *command)
     char organization[UUID_TEXT + 1];
     const struct bus_header header = {HEADER_ORGANIZATION, organization};
     const struct uuid *whose = &command->caller.organization_id;
+    char subject[SUBJECT_CAPACITY];
     enum status st;
 
     if (command->notice == NULL ||
         (command->notice == actor->noticed && uuid_equal(whose, &actor->noticed_for)))
         return;
     uuid_format(whose, organization);
-    st = bus_publish(actor->bus, command->notice, NULL, &header, 1, STR(""));
+    st = bus_publish(actor->bus, subject_in_cell(command->notice, actor->options.cell, subject), NULL,
+                     &header, 1, STR(""));
     if (st != ST_OK)
         LOG(LOG_WARNING, "notification not sent; the receiver polls anyway",
             log_str("subject", command->notice));

@@ -5,6 +5,7 @@
 
 #include "actor_sql.h"
 #include "common/actor/actor_internal.h"
+#include "common/base/cell.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/version.h"
@@ -31,19 +32,22 @@ static void add_identity(const struct discovery *discovery, const char *type, st
     json_add_key(out, "metadata");
     buf_char(out, '{');
     json_add_text(out, "instance", str_of(discovery->instance));
+    json_add_text(out, "cell", str_of(discovery->cell != NULL ? discovery->cell : CELL_MAIN));
     buf_char(out, '}');
 }
 
 /* The object is left open. */
-static void add_endpoint(const struct service *service, const struct command_handler *handler,
-                         struct buf *out)
+static void add_endpoint(const struct discovery *discovery, const struct service *service,
+                         const struct command_handler *handler, struct buf *out)
 {
     const char *group = service->group != NULL ? service->group : service->name;
+    char subject[SUBJECT_CAPACITY];
 
     add_separator(out);
     buf_char(out, '{');
     json_add_text(out, "name", str_of(strrchr(handler->subject, '.') + 1));
-    json_add_text(out, "subject", str_of(handler->subject));
+    json_add_text(out, "subject",
+                  str_of(subject_in_cell(handler->subject, discovery->cell, subject)));
     json_add_text(out, "queue_group", str_of(group));
 }
 
@@ -75,7 +79,7 @@ static void add_endpoints(const struct discovery *discovery, bool with_figures, 
         const struct route_metrics *of = actor_metrics_of(metrics, at);
 
         for (size_t i = 0; i < at->n_handlers; i++) {
-            add_endpoint(at, at->handlers[i], out);
+            add_endpoint(discovery, at, at->handlers[i], out);
             if (with_figures)
                 add_figures(&of[i], out);
             buf_char(out, '}');
@@ -131,17 +135,21 @@ static const struct {
 
 /* -- service discovery: requests and replies --------------------------------------------------- */
 
-/* From here on it is there for who asks. `instance` is kept. */
-static void open_discovery(struct discovery *discovery, struct bus *bus,
-                           const struct actor_metrics *metrics, const char *instance)
+/* From here on it is there for who asks. */
+static void open_discovery(struct actor *actor)
 {
-    const char *name = metrics->service->name;
+    struct discovery *const discovery = &actor->discovery;
+    struct bus *const bus = actor->bus;
+    const char *name = actor->metrics->service->name;
     struct uuid id = uuid_v7(clock_us());
     char subject[128];
     size_t n = 0;
 
-    *discovery = (struct discovery){
-        .metrics = metrics, .instance = instance, .bus = bus, .started_us = clock_us()};
+    *discovery = (struct discovery){.metrics = actor->metrics,
+                                    .instance = actor->options.name,
+                                    .cell = actor->options.cell,
+                                    .bus = bus,
+                                    .started_us = clock_us()};
     uuid_format(&id, discovery->id);
     for (; n < BUS_DISCOVERY_VERBS; n++)
         discovery->asked[n] = bus_serve(bus, bus_discovery_verbs[n], NULL);
@@ -236,10 +244,6 @@ bool membership_open_database(struct actor *actor)
     actor->statements[n++] = actor_sql[SQL_LIMIT_LOCK_WAITS];
     actor->end_hung_sessions = (int)n;
     actor->statements[n++] = actor_sql[SQL_END_HUNG_SESSIONS];
-    if (service->looks_up_organizations) {
-        actor->find_organizations = (int)n;
-        actor->statements[n++] = actor_sql[SQL_FIND_ORGANIZATIONS];
-    }
     for (size_t i = 0; i < actor->n_batches; i++) {
         actor->batches[i].db = db_new(&(struct db_options){
             .url = actor->options.database_url,
@@ -287,14 +291,17 @@ static void join(struct actor *actor)
     const char *group = service->group != NULL ? service->group : service->name;
 
     for (size_t i = 0; i < service->n_handlers; i++) {
-        struct bus_mailbox *mailbox = bus_serve(actor->bus, service->handlers[i]->subject, group);
+        const char *subject = service->handlers[i]->subject;
+        char in_cell[SUBJECT_CAPACITY];
+        struct bus_mailbox *mailbox = bus_serve(
+            actor->bus, subject_in_cell(subject, actor->options.cell, in_cell), group);
 
-        if (subject_is_bundled(service->handlers[i]->subject))
+        if (subject_is_bundled(subject))
             bus_serve_bundles(mailbox);
         actor->mailboxes[actor->n_mailboxes++] = mailbox;
     }
     if (actor->options.is_first && service == actor->metrics->service)
-        open_discovery(&actor->discovery, actor->bus, actor->metrics, actor->options.name);
+        open_discovery(actor);
     (void)bus_flush(actor->bus);
 }
 

@@ -235,7 +235,6 @@ enum status transaction_ask(struct actor *actor, struct batch_item **items, size
 {
     struct transaction *transaction = ARENA_ARRAY(&actor->batch->arena, struct transaction, 1);
     struct db *db = actor->batch->db;
-    enum status st;
 
     *transaction = (struct transaction){.actor = actor, .items = items, .n = n};
     *out = transaction;
@@ -247,10 +246,7 @@ enum status transaction_ask(struct actor *actor, struct batch_item **items, size
     db_open_batch(db, latest_deadline(items, n));
     if (locks_are_short)
         limit_lock_waits(actor);
-    st = organizations_look_up(actor, items, n);
     add_owner(transaction, NULL, NULL);
-    if (st != ST_OK)
-        return blame(transaction, st);
     query(transaction);
     transaction->sent_us = clock_mono_us();
     return blame(transaction, db_send_run(db));

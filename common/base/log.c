@@ -17,7 +17,7 @@ enum { STRING_MAX = 1000 };
 /* Of enum log_level, as far as lines have them. */
 static const char *const level_names[] = {"debug", "info", "warning", "error"};
 
-static const char *service_name, *instance_name;
+static const char *service_name, *instance_name, *cell_name;
 static enum log_level min_level = LOG_INFO;
 
 /* A line under construction. A field that does not fit is left out, the rest of the line stays
@@ -145,6 +145,8 @@ static void format(struct line *line, enum log_level level, const char *message,
                                                         : program_invocation_short_name)});
     if (instance_name != NULL)
         add_field(line, &(struct log_field){.key = "instance", .s = str_of(instance_name)});
+    if (cell_name != NULL)
+        add_field(line, &(struct log_field){.key = "cell", .s = str_of(cell_name)});
     add_field(line, &(struct log_field){.key = "message", .s = str_of(message)});
     for (size_t i = 0; i < n; i++)
         add_field(line, &fields[i]);
@@ -162,10 +164,11 @@ bool log_level_parse(const char *text, enum log_level *out)
     return false;
 }
 
-void log_open(const char *service, const char *instance, enum log_level min)
+void log_open(const char *service, const char *instance, const char *cell, enum log_level min)
 {
     service_name = service;
     instance_name = instance;
+    cell_name = cell;
     min_level = min;
 }
 

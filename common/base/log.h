@@ -41,8 +41,8 @@ struct log_field log_bool(const char *key, bool value);
 bool log_level_parse(const char *text, enum log_level *out);
 
 /* Once, before threads start. `service` and `instance` are kept, not copied; `instance` says which
-   of its replicas this is, NULL: it has none. */
-void log_open(const char *service, const char *instance, enum log_level min);
+   of its replicas this is, NULL: it has none; `cell` in which cell, NULL: the lines have no such field. */
+void log_open(const char *service, const char *instance, const char *cell, enum log_level min);
 void log_write(enum log_level level, const char *message, const struct log_field *fields, size_t n);
 uint64_t log_dropped(void); /* lines that could not be written so far */
 

@@ -239,6 +239,7 @@ static void render_list(struct buf *out, const struct metric *metric)
 /* -- the process ------------------------------------------------------------------------------- */
 
 static int64_t started_us;
+static const char *cell_name;
 
 __attribute__((constructor)) static void on_load(void)
 {
@@ -275,6 +276,11 @@ static void begin_process_metric(struct buf *out, const char *name, const char *
     buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n%s", name, help, name, type, name);
 }
 
+void metrics_name_cell(const char *cell)
+{
+    cell_name = cell;
+}
+
 static void render_seconds(struct buf *out, int64_t us)
 {
     buf_printf(out, " %" PRId64 ".%06" PRId64 "\n", us / 1000000, us % 1000000);
@@ -287,7 +293,10 @@ static void render_process(struct buf *out)
     getrusage(RUSAGE_SELF, &usage);
     begin_process_metric(out, "conversations_build_info", "gauge",
                          "Version of the program, always 1.");
-    buf_printf(out, "{version=\"%s\",revision=\"%s\"} 1\n", version_text, version_revision);
+    buf_printf(out, "{version=\"%s\",revision=\"%s\"", version_text, version_revision);
+    if (cell_name != NULL)
+        buf_printf(out, ",cell=\"%s\"", cell_name);
+    buf_add(out, STR("} 1\n"));
     begin_process_metric(out, "process_cpu_seconds_total", "counter", "CPU time used.");
     render_seconds(out, time_us(usage.ru_utime) + time_us(usage.ru_stime));
     begin_process_metric(out, "process_start_time_seconds", "gauge",

@@ -53,6 +53,9 @@ struct metric_series {
 struct metric *metric_gauge_list(const char *name, const char *help);
 void metric_list(struct metric *metric, const struct metric_series *series, size_t n);
 
+/* Once, before anything is rendered: the label `cell` of conversations_build_info. Kept; NULL: none. */
+void metrics_name_cell(const char *cell);
+
 /* Prometheus text exposition format 0.0.4. */
 void metrics_render(struct buf *out);
 

@@ -203,7 +203,8 @@ void call_headers_add(struct call_headers *headers, const char *name, const char
 enum status calls_start(struct calls *calls, const struct call_request *request, uint64_t *handle)
 {
     struct call_headers headers = request->headers;
-    char deadline[24];
+    char deadline[24], in_cell[SUBJECT_CAPACITY];
+    const char *subject;
     struct call *call;
     enum status st;
 
@@ -213,11 +214,11 @@ enum status calls_start(struct calls *calls, const struct call_request *request,
              (clock_us() + timeout_us(calls, request)) / 1000);
     call_headers_add(&headers, HEADER_DEADLINE, deadline);
     *handle = handle_of(call);
+    subject = subject_in_cell(request->subject, request->cell, in_cell);
     st = subject_is_bundled(request->subject)
-             ? bus_request_bundled(calls->bus, request->subject, *handle, headers.at, headers.n,
+             ? bus_request_bundled(calls->bus, subject, *handle, headers.at, headers.n,
                                    request->body)
-             : bus_request(calls->bus, request->subject, *handle, headers.at, headers.n,
-                           request->body);
+             : bus_request(calls->bus, subject, *handle, headers.at, headers.n, request->body);
     if (st != ST_OK) {
         close_call(call);
         return st;

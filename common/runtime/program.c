@@ -8,8 +8,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "common/base/cell.h"
 #include "common/base/log.h"
 #include "common/base/log_writer.h"
+#include "common/base/metrics.h"
 #include "common/base/version.h"
 #include "common/crypto/crypto.h"
 #include "common/http/admin.h"
@@ -96,7 +98,10 @@ static bool read_settings(void)
     char error[256] = "LOG_LEVEL must be debug, info, warning or error";
     const bool is_sound = load_settings(error) && log_level_parse(config.log_level, &level);
 
-    log_open(program->name, config.instance, level);
+    process.cell = is_sound && program->cell != NULL && !cell_is_main(*program->cell)
+                       ? *program->cell
+                       : NULL;
+    log_open(program->name, config.instance, process.cell, level);
     if (!is_sound)
         LOG(LOG_ERROR, error);
     process.logs_all = level == LOG_DEBUG;
@@ -216,9 +221,10 @@ static int run(void)
     process.instance = config.instance;
     process.bus_url = config.bus_url;
     process.bus_tls = &config.bus_tls;
+    metrics_name_cell(process.cell);
     /* The trace has a thread. */
     is_started = program->open(&process, program->closure) &&
-                 trace_open(&config.trace, program->name, name) == ST_OK &&
+                 trace_open(&config.trace, &(struct trace_origin){program->name, name, process.cell}) == ST_OK &&
                  program->start(program->closure) && admin_start(&admin_options, &admin) == ST_OK;
     if (is_started)
         wait_for_end(&ends);

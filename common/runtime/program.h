@@ -28,6 +28,7 @@ struct process {
     const char *bus_url;  /* never logged */
     const struct bus_tls *bus_tls;
     const char *database_url; /* never logged; NULL where a program has no database */
+    const char *cell;         /* whose services it is one of; NULL: of none but `main` */
     bool logs_all;            /* LOG_LEVEL is debug */
 };
 
@@ -43,6 +44,7 @@ struct program {
     const char *name;
     struct program_settings settings[PROGRAM_SETTINGS_MAX]; /* and those of every program */
     void *closure;                                          /* for the hooks */
+    const char *const *cell; /* a setting: as in `process`. NULL: it is of no cell */
     /* False: the settings do not do (logged). Before anything starts. NULL = they do. */
     bool (*check)(void *closure);
     /* Metrics, and what threads inherit or find set: no thread is started here. `process` may be

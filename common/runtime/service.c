@@ -3,12 +3,13 @@
 #include <stdio.h>
 
 #include "common/actor/actor_metrics.h"
+#include "common/base/cell.h"
 #include "common/base/log.h"
 
 enum { ACTORS_MAX = 32, MAILBOXES_MAX = 4, ALL_ACTORS_MAX = 128 };
 
 struct config {
-    const char *database_url;
+    const char *database_url, *cell;
     int64_t actors;
 };
 
@@ -21,6 +22,12 @@ static const struct setting settings[] = {
      .secret = true,
      .meaning = "PostgreSQL URL with credentials, of one server or of several, of which the one "
                 "that takes writes is used"},
+    {.name = "CELL",
+     .type = SETTING_STRING,
+     AT(cell),
+     .fallback = CELL_MAIN,
+     .meaning = "Cell whose organizations it serves, up to 16 lower-case letters and digits; of no effect on "
+                "access"},
     {.name = "ACTORS",
      .type = SETTING_INT,
      AT(actors),
@@ -112,6 +119,7 @@ static bool start_actors(struct running *self, const struct service *service, co
         .bus_url = self->process.bus_url,
         .bus_tls = self->process.bus_tls,
         .database_url = self->process.database_url,
+        .cell = self->process.cell,
     };
 
     if (service->has_slow_lane) {
@@ -144,6 +152,16 @@ static bool start_mailboxes(struct running *self)
             return false;
     }
     return true;
+}
+
+static bool check(void *closure)
+{
+    const struct running *self = closure;
+
+    if (cell_is_name(str_of(self->config.cell)))
+        return true;
+    LOG(LOG_ERROR, "CELL must be 1 to 16 lower-case letters and digits, the first a letter");
+    return false;
 }
 
 static bool open_service(const struct process *process, void *closure)
@@ -213,6 +231,8 @@ int service_main(int argc, char **argv, struct service *service, const struct se
         .name = service->name,
         .settings = {[1] = {settings, ARRAY_SIZE(settings), &running.config}},
         .closure = &running,
+        .cell = &running.config.cell,
+        .check = check,
         .open = open_service,
         .start = start,
         .is_ready = is_ready,

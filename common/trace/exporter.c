@@ -291,13 +291,15 @@ static void add_span(const struct span *span, struct buf *out)
     buf_add(out, STR("}}"));
 }
 
-void otlp_write(const struct span *spans, size_t n, const char *service, const char *instance,
+void otlp_write(const struct span *spans, size_t n, const struct trace_origin *origin,
                 struct buf *out)
 {
     buf_add(out, STR("{\"resourceSpans\":[{\"resource\":{\"attributes\":["));
     add_attribute(out, "service.namespace", "stringValue", STR("conversations"));
-    add_attribute(out, "service.name", "stringValue", str_of(service));
-    add_attribute(out, "service.instance.id", "stringValue", str_of(instance));
+    add_attribute(out, "service.name", "stringValue", str_of(origin->service));
+    add_attribute(out, "service.instance.id", "stringValue", str_of(origin->instance));
+    if (origin->cell != NULL)
+        add_attribute(out, "conversations.cell", "stringValue", str_of(origin->cell));
     buf_add(out, STR("]},\"scopeSpans\":[{\"scope\":{\"name\":\"conversations\"},\"spans\":["));
     for (size_t i = 0; i < n; i++)
         add_span(&spans[i], out);

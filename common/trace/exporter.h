@@ -26,8 +26,8 @@ int post_send(struct post *post, struct str body, char error[256]);
 /* From here on nothing is waited for that is later than this (clock_mono_us()). */
 void post_hurry(struct post *post, int64_t until_us);
 
-/* The body of a request. `service` and `instance`: the process that made the spans. */
-void otlp_write(const struct span *spans, size_t n, const char *service, const char *instance,
+/* The body of a request. */
+void otlp_write(const struct span *spans, size_t n, const struct trace_origin *origin,
                 struct buf *out);
 
 #endif

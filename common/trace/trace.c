@@ -103,7 +103,7 @@ enum {
 
 static struct {
     bool is_on; /* constant while there are threads */
-    const char *service, *instance;
+    struct trace_origin origin;
     double ratio;
     struct post *post;
     struct metric *sent, *dropped, *failed;
@@ -167,7 +167,7 @@ static void send_spans(size_t n, struct arena *arena)
     bool is_taken;
 
     buf_init(&body, arena, n * 1024);
-    otlp_write(state.sending, n, state.service, state.instance, &body);
+    otlp_write(state.sending, n, &state.origin, &body);
     status = post_send(state.post, buf_str(&body), error);
     is_taken = status >= 200 && status <= 299;
     metric_add(is_taken ? state.sent : state.failed, (int64_t)n);
@@ -221,8 +221,7 @@ static void open_queue(void)
     state.is_closing = false;
 }
 
-enum status trace_open(const struct trace_settings *settings, const char *service,
-                       const char *instance)
+enum status trace_open(const struct trace_settings *settings, const struct trace_origin *origin)
 {
     char error[256] = "OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1";
 
@@ -234,8 +233,7 @@ enum status trace_open(const struct trace_settings *settings, const char *servic
         LOG(LOG_ERROR, error);
         return ST_REFUSED;
     }
-    state.service = service;
-    state.instance = instance;
+    state.origin = *origin;
     register_metrics();
     open_queue();
     must(pthread_create(&state.thread, NULL, run, NULL) == 0);

@@ -104,10 +104,14 @@ struct trace_settings {
 
 /* -- opening and closing ----------------------------------------------------------------------- */
 
-/* `service` and `instance` ("gateway", "gateway-0") are kept. ST_REFUSED (logged): a setting is
-   unusable. */
-MUST_CHECK enum status trace_open(const struct trace_settings *settings, const char *service,
-                                  const char *instance);
+/* The process that makes the spans: "gateway", "gateway-0"; NULL: it is of no cell, or of `main`. */
+struct trace_origin {
+    const char *service, *instance, *cell;
+};
+
+/* What `origin` points to is kept. ST_REFUSED (logged): a setting is unusable. */
+MUST_CHECK enum status trace_open(const struct trace_settings *settings,
+                                  const struct trace_origin *origin);
 void trace_close(void);
 bool trace_is_on(void);
 

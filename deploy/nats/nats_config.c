@@ -1,11 +1,13 @@
 /*
  * nats-config - prints the users of nats-server and what each may do, from proto/subject.def.
  *
- *     nats-config [--second] [--passwords STEM]
+ *     nats-config [--second] [--cell NAME]... [--passwords STEM]
  *     nats-config --version
  *
  *     --second           every user twice: gateway-2 may do what gateway may, so that programs can
  *                        go over to other passwords one by one
+ *     --cell NAME        a cell beside main: the users of its services are called NAME-conversation and so on,
+ *                        and the others may do in it what they may do in main
  *     --passwords STEM   passwords are the first lines of the files STEMadmin, STEMgateway, ...;
  *                        otherwise variables, $NATS_GATEWAY_PASSWORD, $NATS_GATEWAY_2_PASSWORD,
  *                        ..., which the server finds in its configuration or environment
@@ -20,15 +22,25 @@
 #include <string.h>
 
 #include "common/base/ascii.h"
+#include "common/base/cell.h"
 #include "common/base/log.h"
 #include "common/base/version.h"
 #include "proto/subject.h"
 
-enum { PASSWORD_MAX = 256, PATH_LIMIT = 4096 };
+enum { PASSWORD_MAX = 256, PATH_LIMIT = 4096, CELLS_MAX = 64 };
 
 struct options {
     bool second;
-    const char *stem; /* NULL: passwords are variables */
+    const char *stem;             /* NULL: passwords are variables */
+    const char *cells[CELLS_MAX]; /* the first is main */
+    size_t n_cells;
+};
+
+/* Who is printed, and the cells whose subjects are meant: a cell's service has the one. */
+struct whom {
+    enum bus_user user;
+    const char *const *cells;
+    size_t n_cells;
 };
 
 /* -- passwords --------------------------------------------------------------------------------- */
@@ -107,11 +119,11 @@ static enum bus_user sender_of(const struct bus_permission *bundle)
 }
 
 /* Several answers to a bundle: more than allow_responses allows. */
-static void print_replies(const struct bus_permission *bundle, int *n)
+static void print_replies(const struct bus_permission *bundle, const char *subject, int *n)
 {
-    char rest[128];
+    char rest[SUBJECT_CAPACITY + 8];
 
-    snprintf(rest, sizeof(rest), ".*.%s.*", bundle->subject);
+    snprintf(rest, sizeof(rest), ".*.%s.*", subject);
     print_item(n, bus_user_inbox(sender_of(bundle)), rest);
 }
 
@@ -120,19 +132,34 @@ static const char *suffix_of(const struct bus_permission *permission)
     return permission->kind == BUS_BUNDLE ? ".bundle" : "";
 }
 
-static void print_publish(enum bus_user user)
+/* In how many cells a subject is another one. */
+static size_t count_cells(const struct whom *whom, const struct bus_permission *permission)
 {
+    return subject_is_of_cell(permission->subject) ? whom->n_cells : 1;
+}
+
+static void print_sent(const struct whom *whom, const struct bus_permission *permission, int *n)
+{
+    char in_cell[SUBJECT_CAPACITY];
+
+    for (size_t i = 0; i < count_cells(whom, permission); i++) {
+        const char *subject = subject_in_cell(permission->subject, whom->cells[i], in_cell);
+
+        if (permission->senders >> whom->user & 1)
+            print_item(n, subject, suffix_of(permission));
+        if (permission->kind == BUS_BUNDLE && permission->listeners >> whom->user & 1)
+            print_replies(permission, subject, n);
+    }
+}
+
+static void print_publish(const struct whom *whom)
+{
+    const enum bus_user user = whom->user;
     int n = 0;
 
     fputs("        publish: { ", stdout);
-    for (size_t i = 0; i < n_bus_permissions; i++) {
-        const struct bus_permission *permission = &bus_permissions[i];
-
-        if (permission->senders >> user & 1)
-            print_item(&n, permission->subject, suffix_of(permission));
-        if (permission->kind == BUS_BUNDLE && permission->listeners >> user & 1)
-            print_replies(permission, &n);
-    }
+    for (size_t i = 0; i < n_bus_permissions; i++)
+        print_sent(whom, &bus_permissions[i], &n);
     if (bus_user_discovers(user))
         print_item(&n, "$SRV", ".>");
     if (bus_user_checks_clock(user))
@@ -160,19 +187,26 @@ static void print_discovery(enum bus_user user, int *n)
 }
 
 /* "SUBJECT GROUP" allows that queue group alone. */
-static void print_subscribe(enum bus_user user)
+static void print_heard(const struct whom *whom, const struct bus_permission *permission, int *n)
 {
-    char rest[64];
+    const bool has_group = permission->kind != BUS_NOTICE;
+    char in_cell[SUBJECT_CAPACITY], rest[64];
+
+    snprintf(rest, sizeof(rest), "%s%s%s", suffix_of(permission), has_group ? " " : "",
+             has_group ? bus_user_name(whom->user) : "");
+    for (size_t i = 0; i < count_cells(whom, permission); i++)
+        print_item(n, subject_in_cell(permission->subject, whom->cells[i], in_cell), rest);
+}
+
+static void print_subscribe(const struct whom *whom)
+{
+    const enum bus_user user = whom->user;
     int n = 0;
 
     fputs("        subscribe: { ", stdout);
     for (size_t i = 0; i < n_bus_permissions; i++)
-        if (bus_permissions[i].listeners >> user & 1) {
-            snprintf(rest, sizeof(rest), "%s%s%s", suffix_of(&bus_permissions[i]),
-                     bus_permissions[i].kind == BUS_NOTICE ? "" : " ",
-                     bus_permissions[i].kind == BUS_NOTICE ? "" : bus_user_name(user));
-            print_item(&n, bus_permissions[i].subject, rest);
-        }
+        if (bus_permissions[i].listeners >> user & 1)
+            print_heard(whom, &bus_permissions[i], &n);
     if (bus_user_answers(user))
         print_discovery(user, &n);
     if (bus_user_asks(user))
@@ -180,59 +214,101 @@ static void print_subscribe(enum bus_user user)
     close_list(n);
 }
 
-static void print_permissions(enum bus_user user)
+static void print_permissions(const struct whom *whom)
 {
     puts("      permissions: {");
-    print_publish(user);
-    print_subscribe(user);
-    if (bus_user_answers(user))
+    print_publish(whom);
+    print_subscribe(whom);
+    if (bus_user_answers(whom->user))
         puts("        allow_responses: { max: 1, expires: \"1m\" }");
     puts("      }");
 }
 
-enum { ADMIN = -1 };
+/* -- users ------------------------------------------------------------------------------------- */
 
-static bool print_one(const struct options *options, int user, const char *suffix)
+/* NULL: the administrator. Once more with another password, if that is wanted. */
+static bool print_one(const struct options *options, const char *name, const struct whom *whom)
+{
+    char second[64];
+
+    snprintf(second, sizeof(second), "%s-2", name);
+    for (int i = 0; i < (options->second ? 2 : 1); i++) {
+        if (!print_user(options->stem, i == 0 ? name : second))
+            return false;
+        if (whom != NULL)
+            print_permissions(whom);
+        puts("    }");
+    }
+    return true;
+}
+
+static bool print_of_cell(const struct options *options, const char *const *cell)
 {
     char name[64];
 
-    snprintf(name, sizeof(name), "%s%s",
-             user == ADMIN ? "admin" : bus_user_name((enum bus_user)user), suffix);
-    if (!print_user(options->stem, name))
-        return false;
-    if (user != ADMIN)
-        print_permissions((enum bus_user)user);
-    puts("    }");
+    for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
+        const struct whom whom = {user, cell, 1};
+
+        snprintf(name, sizeof(name), "%s-%s", *cell, bus_user_name(user));
+        if (bus_user_is_of_cell(user) && !print_one(options, name, &whom))
+            return false;
+    }
     return true;
 }
 
 static bool print_all(const struct options *options)
 {
     fputs("# Made by nats-config from proto/subject.def.\nauthorization {\n  users: [\n", stdout);
-    for (int user = ADMIN; user < BUS_USER_COUNT; user++)
-        if (!print_one(options, user, "") || (options->second && !print_one(options, user, "-2")))
+    if (!print_one(options, "admin", NULL))
+        return false;
+    for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
+        const struct whom whom = {user, options->cells,
+                                  bus_user_is_of_cell(user) ? 1 : options->n_cells};
+
+        if (!print_one(options, bus_user_name(user), &whom))
+            return false;
+    }
+    for (size_t i = 1; i < options->n_cells; i++)
+        if (!print_of_cell(options, &options->cells[i]))
             return false;
     puts("  ]\n}");
     return true;
 }
 
+static bool add_cell(struct options *options, const char *name)
+{
+    for (size_t i = 0; i < options->n_cells; i++)
+        if (strcmp(options->cells[i], name) == 0)
+            return false;
+    if (!cell_is_name(str_of(name)) || options->n_cells == CELLS_MAX)
+        return false;
+    options->cells[options->n_cells++] = name;
+    return true;
+}
+
+static bool read_options(int argc, char **argv, struct options *out)
+{
+    *out = (struct options){.cells = {CELL_MAIN}, .n_cells = 1};
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--second") == 0)
+            out->second = true;
+        else if (i + 1 < argc && strcmp(argv[i], "--passwords") == 0)
+            out->stem = argv[++i];
+        else if (i + 1 == argc || strcmp(argv[i], "--cell") != 0 || !add_cell(out, argv[++i]))
+            return false;
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
-    struct options options = {0};
-    int i = 1;
+    struct options options;
 
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return version_print();
-    if (i < argc && strcmp(argv[i], "--second") == 0) {
-        options.second = true;
-        i++;
-    }
-    if (i + 1 < argc && strcmp(argv[i], "--passwords") == 0) {
-        options.stem = argv[i + 1];
-        i += 2;
-    }
-    if (i != argc) {
-        fputs("usage: nats-config [--second] [--passwords STEM] | --version\n", stderr);
+    if (!read_options(argc, argv, &options)) {
+        fputs("usage: nats-config [--second] [--cell NAME]... [--passwords STEM] | --version\n",
+              stderr);
         return 2;
     }
     return print_all(&options) && fflush(stdout) == 0 ? 0 : 1;

@@ -22,6 +22,7 @@
 struct access {
     int64_t rate_limit_default;
     int64_t password_cost;
+    const char *cells; /* names, separated by commas; new organizations are in the first */
     int64_t upkeep_due_us;                       /* clock_mono_us() */
     char no_password_hash[CRYPTO_PASSWORD_TEXT]; /* of an unknown password */
 };
@@ -34,9 +35,11 @@ extern const struct command_handler access_report_usage;
 extern const struct command_handler access_read_usage;
 extern const struct command_handler access_org_create;
 extern const struct command_handler access_org_get;
+extern const struct command_handler access_org_cell;
 extern const struct command_handler access_org_list;
 extern const struct command_handler access_org_count;
 extern const struct command_handler access_org_set;
+extern const struct command_handler access_cell_list;
 extern const struct command_handler access_key_create;
 extern const struct command_handler access_key_list;
 extern const struct command_handler access_key_rotate;

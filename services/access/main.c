@@ -1,4 +1,6 @@
 #include "common/audit_log/audit_log.h"
+#include "common/base/cell.h"
+#include "common/base/log.h"
 #include "common/bus/bus.h"
 #include "common/json/json.h"
 #include "common/runtime/service.h"
@@ -27,6 +29,12 @@ static const struct setting settings[] = {
          "Hashing a password takes 2 to this number rounds of scrypt, with r=8 and p=3: one more "
          "takes twice as long, and twice as much memory as 32 MiB, twice a process; less than 15 "
          "is for tests. A hash of a lower cost is replaced when its user signs in"},
+    {.name = "CELLS",
+     .type = SETTING_STRING,
+     .offset = offsetof(struct access, cells),
+     .fallback = CELL_MAIN,
+     .meaning = "Names of the cells, separated by commas; a new organization is in the first unless another one "
+                "is named"},
 };
 
 /* Nothing here is in the audit log: that is the API's, and these are not its operations. What
@@ -39,7 +47,7 @@ static const struct command_handler *const auth_handlers[] = {
 static const struct command_handler *const handlers[] = {
     &access_report_usage,  &access_org_create,    &access_org_get,     &access_org_list,
     &access_org_count,     &access_org_set,       &access_key_create,  &access_key_list,
-    &access_key_rotate,    &access_key_revoke,    &access_policy_get,  &access_policy_set,
+    &access_org_cell,       &access_cell_list, &access_key_rotate,    &access_key_revoke,    &access_policy_get,  &access_policy_set,
     &access_member_list,   &access_member_invite, &access_member_set,  &access_member_remove,
     &access_session_check, &access_session_list,  &access_session_end, &access_session_end_all,
 };
@@ -111,6 +119,10 @@ static enum status open(struct service *service, void *config)
 {
     uint8_t password[SHA256_BYTES];
 
+    if (!cell_list_is_sound(str_of(access_state.cells))) {
+        LOG(LOG_ERROR, "CELLS must be names of cells, separated by commas");
+        return ST_REFUSED;
+    }
     json_wipe_what_is_freed();
     bus_wipe_what_is_freed();
     crypto_password_set_cost((unsigned)access_state.password_cost);

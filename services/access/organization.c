@@ -1,3 +1,4 @@
+#include "common/base/cell.h"
 #include "common/base/clock.h"
 #include "common/base/ip.h"
 #include "common/db/params.h"
@@ -6,9 +7,10 @@
 #include "services/access/access.h"
 
 /*
- * org-create, org-get, org-list, org-count, org-set - organizations, their plan and their limits.
+ * org-create, org-get, org-cell, org-list, org-count, org-set - organizations, their plan, their limits and
+ * their cell; cell-list - the cells.
  *
- * Answer   ok: the organization, an array of them, or their count; or parameter_invalid,
+ * Answer   ok: the organization, {id, cell}, an array of them, or their count; or parameter_invalid,
  *          parameter_not_found, not_found
  * Notice   v1.notice.access after a change
  * Retry    org-create makes another organization each time; org-set is idempotent
@@ -17,7 +19,7 @@
 static const char *const plans[] = {"free", "starter", "growth", "enterprise", NULL};
 
 struct org_create {
-    struct str name, plan;
+    struct str name, plan, cell;
 };
 
 static const struct field create_fields[] = {
@@ -31,19 +33,29 @@ static const struct field create_fields[] = {
      .kind = FIELD_CHOICE,
      .choices = plans,
      .offset = offsetof(struct org_create, plan)},
+    {.name = "cell",
+     .kind = FIELD_TEXT,
+     .max = CELL_NAME_MAX,
+     .offset = offsetof(struct org_create, cell)},
     FIELDS_END,
 };
 
 static enum status org_create_parse(struct command *command, void *service)
 {
+    const struct access *self = service;
     const struct org_create *body = command->input;
+    struct str cells = str_of(self->cells);
     struct operator_query *query;
 
+    if (body->cell.p != NULL && !cell_is_listed(cells, body->cell))
+        return command_refuse(command, OUTCOME_PARAMETER_INVALID, "cell",
+                              "must be one of the cells that there are");
     /* From here on the command belongs to the organization that it makes. */
     command->caller.organization_id = uuid_v7(clock_us());
     query = access_for_organization(command, SQL_CREATE_ORGANIZATION);
     params_add(&query->params, body->name);
     params_add(&query->params, body->plan.p != NULL ? body->plan : STR("starter"));
+    params_add(&query->params, body->cell.p != NULL ? body->cell : str_cut(&cells, ','));
     return ST_OK;
 }
 
@@ -68,6 +80,20 @@ const struct command_handler access_org_get = {
     .subject = SUBJECT_ACCESS_ORG_GET,
     .needs_organization = true,
     .parse = org_get_parse,
+    .query = operator_query,
+    .reply = access_reply,
+};
+
+static enum status org_cell_parse(struct command *command, void *service)
+{
+    access_for_organization(command, SQL_READ_CELL);
+    return ST_OK;
+}
+
+const struct command_handler access_org_cell = {
+    .subject = SUBJECT_ACCESS_ORG_CELL,
+    .needs_organization = true,
+    .parse = org_cell_parse,
     .query = operator_query,
     .reply = access_reply,
 };
@@ -168,6 +194,26 @@ const struct command_handler access_org_set = {
     .parse = org_set_parse,
     .query = operator_query,
     .reply = access_reply_change,
+};
+
+static enum status cell_list_parse(struct command *command, void *service)
+{
+    const struct access *self = service;
+    struct str rest = str_of(self->cells);
+    struct buf names;
+
+    array_open(&names, command->arena, 64);
+    while (rest.n > 0)
+        array_add_plain(&names, str_cut(&rest, ','));
+    params_add(&operator_query_of(command, SQL_LIST_CELLS)->params, array_close(&names));
+    return ST_OK;
+}
+
+const struct command_handler access_cell_list = {
+    .subject = SUBJECT_ACCESS_CELL_LIST,
+    .parse = cell_list_parse,
+    .query = operator_query,
+    .reply = access_reply,
 };
 
 /*

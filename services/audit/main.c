@@ -82,7 +82,6 @@ static struct service audit_service = {
     .statements = audit_sql,
     .n_statements = AUDIT_SQL_COUNT,
     .self = &audit,
-    .looks_up_organizations = true,
     .audit_sink = &audit_service_sink,
     .has_slow_lane = true,
     .on_idle = audit_upkeep,

@@ -13,6 +13,7 @@
 
 struct head_publisher {
     const struct audit_keys *keys;
+    const char *cell; /* whose chains they are; NULL: main */
     /* Behind this place a round goes on, which steps take turns at. */
     struct block_place behind;
 

@@ -237,6 +237,7 @@ enum status sealer_start(const struct process *process, const struct audit_keys 
         return ST_REFUSED;
     }
     self->sealing.keys = self->publisher.keys = keys;
+    self->publisher.cell = process->cell;
     self->retention.keys = keys;
     self->retention.name = process->name;
     self->retention.months = retention_months;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/arena.h"
+#include "common/base/cell.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/uuid.h"
@@ -20,6 +21,8 @@
 
 struct bus_client {
     struct bus *bus;
+    bool knows_cell;
+    char cell[CELL_CAPACITY]; /* of the organization that is asked about */
 };
 
 static enum status failed(struct convctl_failure *failure, const char *code, const char *message)
@@ -103,9 +106,9 @@ static bool wait_for_link(struct bus *bus)
     return bus_is_up(bus);
 }
 
-enum status bus_client_send(struct bus_client *client, const struct bus_client_request *request,
-                            struct arena *arena, struct str *answer,
-                            struct convctl_failure *failure)
+static enum status send_to(struct bus_client *client, const char *subject,
+                           const struct bus_client_request *request, struct arena *arena,
+                           struct str *answer, struct convctl_failure *failure)
 {
     struct uuid id = uuid_v7(clock_us());
     char id_text[UUID_TEXT + 1], deadline[24];
@@ -119,7 +122,7 @@ enum status bus_client_send(struct bus_client *client, const struct bus_client_r
 
     uuid_format(&id, id_text);
     snprintf(deadline, sizeof(deadline), "%" PRId64, clock_us() / 1000 + TIMEOUT_MS);
-    st = bus_call(client->bus, request->subject, headers, request->organization != NULL ? 3 : 2,
+    st = bus_call(client->bus, subject, headers, request->organization != NULL ? 3 : 2,
                   request->body, TIMEOUT_MS, &reply);
     if (st == ST_UNAVAILABLE)
         return failed(failure, "service_unavailable", "no service replied; nothing was done");
@@ -134,6 +137,45 @@ enum status bus_client_send(struct bus_client *client, const struct bus_client_r
                              arena, answer, failure);
     bus_message_free(reply);
     return st;
+}
+
+/* The directory knows it, and whether there is such an organization at all. */
+static enum status find_cell(struct bus_client *client, const struct bus_client_request *request,
+                             struct arena *arena, struct convctl_failure *failure)
+{
+    const struct bus_client_request question = {.organization = request->organization,
+                                                .only_reads = true};
+    struct str answer;
+    json_t *value = NULL;
+    enum status st =
+        send_to(client, SUBJECT_ACCESS_ORG_GET, &question, arena, &answer, failure);
+    char error[160];
+
+    if (st != ST_OK)
+        return st;
+    if (!json_read(answer, &value, error) ||
+        !cell_read(json_member_text(value, "cell"), client->cell))
+        st = failed(failure, "server_error", "the organization's cell is not understood");
+    client->knows_cell = st == ST_OK;
+    json_free(value);
+    return st;
+}
+
+enum status bus_client_send(struct bus_client *client, const struct bus_client_request *request,
+                            struct arena *arena, struct str *answer,
+                            struct convctl_failure *failure)
+{
+    char in_cell[SUBJECT_CAPACITY];
+
+    if (!client->knows_cell && request->organization != NULL &&
+        subject_is_of_cell(request->subject)) {
+        enum status st = find_cell(client, request, arena, failure);
+
+        if (st != ST_OK)
+            return st;
+    }
+    return send_to(client, subject_in_cell(request->subject, client->knows_cell ? client->cell : NULL, in_cell), request, arena,
+                   answer, failure);
 }
 
 /* What has come; how many. */
@@ -250,6 +292,7 @@ static json_t *line_of(const json_t *stats)
     must(line != NULL);
     put_text(line, "name", stats);
     put_text(line, "instance", json_object_get(stats, "metadata"));
+    put_text(line, "cell", json_object_get(stats, "metadata"));
     put_text(line, "id", stats);
     put_text(line, "version", stats);
     put_text(line, "started", stats);

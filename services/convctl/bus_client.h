@@ -33,7 +33,8 @@ struct bus_client;
 struct bus_client *bus_client_open(const struct bus_client_request *request,
                                    struct convctl_failure *failure);
 void bus_client_close(struct bus_client *client);
-/* One request over an open link. *answer and the texts of *failure live in the arena. */
+/* One request over an open link, to the cell of its organization, which it asks for once: all requests of a
+   link are of one organization. *answer and the texts of *failure live in the arena. */
 MUST_CHECK enum status bus_client_send(struct bus_client *client,
                                        const struct bus_client_request *request,
                                        struct arena *arena, struct str *answer,
@@ -62,7 +63,7 @@ MUST_CHECK enum status bus_client_classify(struct str outcome, struct str body, 
    Figures that are too large together count as 0. */
 void services_hear(json_t *list, struct str reply);
 
-/* An array of our services, {name, instance, id, version, started, requests, errors}, by name and
+/* An array of our services, {name, instance, cell, id, version, started, requests, errors}, by name and
    instance. */
 MUST_CHECK enum status list_services(const struct bus_client_request *request, struct arena *arena,
                                      struct str *answer, struct convctl_failure *failure);

@@ -33,9 +33,10 @@
 /* clang-format off */
 const struct convctl_call convctl_calls[] = {
     {.group = "org", .verb = "create", .subject = SUBJECT_ACCESS_ORG_CREATE, .kind = CONVCTL_CHANGES,
-     .meaning = "create an organization; the default plan is starter",
+     .meaning = "create an organization; the default plan is starter, the default cell the first one",
      .arguments = {NEEDED("--name", "NAME", "name", ARGUMENT_TEXT),
-                   OPTION("--plan", PLANS, "plan", ARGUMENT_CHOICE)}},
+                   OPTION("--plan", PLANS, "plan", ARGUMENT_CHOICE),
+                   OPTION("--cell", "NAME", "cell", ARGUMENT_TEXT)}},
     {.group = "org", .verb = "get", .subject = SUBJECT_ACCESS_ORG_GET, .kind = CONVCTL_READS,
      .meaning = "show an organization",
      .arguments = {ORG_POSITION}},
@@ -49,6 +50,9 @@ const struct convctl_call convctl_calls[] = {
      .arguments = {ORG_POSITION,
                    OPTION("--plan", PLANS, "plan", ARGUMENT_CHOICE),
                    OPTION("--rate-limit", "N|default", "rate_limit", ARGUMENT_COUNT_OR_DEFAULT)}},
+
+    {.group = "cell", .verb = "list", .subject = SUBJECT_ACCESS_CELL_LIST, .kind = CONVCTL_READS,
+     .meaning = "list the cells, and how many organizations each has"},
 
     {.group = "key", .verb = "create", .subject = SUBJECT_ACCESS_KEY_CREATE, .kind = CONVCTL_CHANGES,
      .meaning = "create an API key; its token is shown only once",

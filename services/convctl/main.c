@@ -154,7 +154,7 @@ int main(int argc, char **argv)
     crypto_open();
     arena_init(&arena, MEMORY_MAX);
     /* Standard error is for the one JSON object; what the bus has to tell ends up there anyway. */
-    log_open("convctl", NULL, LOG_OFF);
+    log_open("convctl", NULL, NULL, LOG_OFF);
     code = work(argc, (const char *const *)argv, &arguments, &arena);
     arguments_release(&arguments);
     arena_release(&arena);

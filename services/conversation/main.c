@@ -24,7 +24,6 @@ static struct service inbox_service = {
     .n_handlers = ARRAY_SIZE(inbox_handlers),
     .statements = conversation_sql,
     .n_statements = CONVERSATION_SQL_COUNT,
-    .looks_up_organizations = true,
     .batch_max = 4,
     .actors = 1,
     .has_slow_lane = true,
@@ -37,7 +36,6 @@ static struct service conversation_service = {
     .statements = conversation_sql,
     .n_statements = CONVERSATION_SQL_COUNT,
     .audit_sink = &audit_log,
-    .looks_up_organizations = true,
     .has_slow_lane = true,
     .next_in_process = &inbox_service,
 };

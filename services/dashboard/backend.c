@@ -377,6 +377,7 @@ bool backend_call(struct dashboard_request *request, const char *subject, struct
     if (request->http.traceparent[0] != '\0')
         call_headers_add(&call.headers, HEADER_TRACEPARENT, request->http.traceparent);
     if (request->who.answer != NULL) {
+        call.cell = request->who.cell;
         call_headers_add(&call.headers, HEADER_ORGANIZATION, request->who.organization_id);
         call_headers_add(&call.headers, HEADER_USER, request->who.user_id);
         call_headers_add(&call.headers, HEADER_USER_EMAIL, request->who.email);

@@ -137,7 +137,8 @@ bool identity_read(struct str answer, struct identity *out)
     identity.role_name = text_of(user, "role");
     identity.organization_id = id_of(json_object_get(identity.answer, "organization"));
     if (read_role(&identity) && identity.user_id != NULL && identity.email != NULL &&
-        identity.organization_id != NULL) {
+        identity.organization_id != NULL &&
+        cell_read(json_member_text(identity.answer, "cell"), identity.cell)) {
         *out = identity;
         return true;
     }

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/base/cell.h"
 #include "common/base/status.h"
 #include "common/base/str.h"
 #include "common/crypto/crypto.h"
@@ -56,6 +57,7 @@ struct identity {
     json_t *answer; /* of v1.access.session-check; NULL = none */
     const char *user_id, *email, *organization_id, *role_name;
     enum role role;
+    char cell[CELL_CAPACITY]; /* the organization's */
 };
 
 /* False: the answer lacks something, or holds what cannot be passed on in a header. */

@@ -30,6 +30,7 @@ static enum status start(struct api_request *request, const char *subject,
                          enum edge_request_limit limit, call_fn on_end)
 {
     struct call_request call = {.subject = subject,
+                                .cell = request->key->record.cell,
                                 .headers = *headers,
                                 .body = body,
                                 .timeout = CALL_TIMEOUT_OWNER,

@@ -104,6 +104,7 @@ static bool read_record(const json_t *object, struct key_record *record)
            read_bool(object, "ip_allowlist_enabled", &record->ip_allowlist_enabled) &&
            count_read(object, "key_limit", &record->limits.key) &&
            count_read(object, "organization_limit", &record->limits.organization) &&
+           cell_read(json_member_text(object, "cell"), record->cell) &&
            read_addresses(object, record);
 }
 

@@ -18,6 +18,7 @@
 
 #include <h2o.h>
 
+#include "common/base/cell.h"
 #include "common/base/ip.h"
 #include "common/base/status.h"
 #include "common/base/uuid.h"
@@ -38,6 +39,7 @@ struct key_record {
     bool plan_has_api, require_https, ip_allowlist_enabled;
     int64_t expires_at; /* Unix seconds; INT64_MAX = never */
     struct quota_limits limits;
+    char cell[CELL_CAPACITY]; /* the organization's */
     struct address *addresses;
     size_t n_addresses;
 };

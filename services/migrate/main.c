@@ -121,7 +121,7 @@ int main(int argc, char **argv)
         (argc == 2 && strcmp(option, "--status") != 0 && strcmp(option, "--print-config") != 0))
         return usage(stderr, 2);
 
-    log_open("migrate", NULL, LOG_INFO);
+    log_open("migrate", NULL, NULL, LOG_INFO);
     if (config_load(settings, N_SETTINGS, &config, error) != ST_OK) {
         LOG(LOG_ERROR, "settings", log_str("error", error));
         return 2;

@@ -380,6 +380,8 @@ static void on_transaction(void *closure)
 
 static bool open_parts(struct sender *sender)
 {
+    char subject[SUBJECT_CAPACITY];
+
     const struct sender_options *options = &sender->options;
 
     sender->attempts = attempts_new(&(struct attempts_options){
@@ -407,7 +409,8 @@ static bool open_parts(struct sender *sender)
         .tls = options->bus_tls,
     });
     if (sender->bus != NULL)
-        bus_listen(sender->bus, SUBJECT_NOTICE_EVENTS, on_notice, sender);
+        bus_listen(sender->bus, subject_in_cell(SUBJECT_NOTICE_EVENTS, options->cell, subject),
+                   on_notice, sender);
     return sender->bus != NULL;
 }
 

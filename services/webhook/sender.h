@@ -24,6 +24,7 @@
 
 struct sender_options {
     const char *name, *bus_url, *database_url;
+    const char *cell; /* whose notices it hears; NULL: main */
     const struct bus_tls *bus_tls;
     const char *dns_servers, *ca_file; /* NULL = the system's */
     int slots;                         /* deliveries under way at a time */

@@ -11,7 +11,7 @@ void fuzz_quiet(void)
     static bool is_quiet;
 
     if (!is_quiet)
-        log_open("fuzz", NULL, LOG_OFF);
+        log_open("fuzz", NULL, NULL, LOG_OFF);
     is_quiet = true;
 }
 

@@ -12,6 +12,7 @@ FROM (
            o.require_https,
            o.ip_allowlist_enabled,
            o.ip_allowlist,
+           o.cell,
            coalesce(o.rate_limit, $2::bigint) AS key_limit,
            coalesce(o.rate_limit, $2::bigint) * 5 / 2 AS organization_limit
     FROM access.api_keys k

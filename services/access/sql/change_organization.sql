@@ -13,7 +13,7 @@ WITH found AS (
             CASE WHEN $4::boolean THEN NULL ELSE coalesce($3::integer, found.rate_limit) END
     FROM found
     WHERE o.organization_id = $1::uuid
-    RETURNING o.organization_id AS id, o.name, o.plan, o.rate_limit,
+    RETURNING o.organization_id AS id, o.name, o.plan, o.rate_limit, o.cell,
               floor(extract(epoch FROM o.created_at))::bigint AS created_at
 )
 SELECT CASE WHEN (changed.plan, changed.rate_limit)

@@ -34,7 +34,8 @@ FROM (
                     ELSE found.last_seen_at END)))::bigint AS expires_at,
            json_build_object('id', u.user_id, 'email', u.email, 'role', u.role) AS "user",
            json_build_object('id', o.organization_id, 'name', o.name, 'plan', o.plan)
-               AS organization
+               AS organization,
+           o.cell
     FROM found
     JOIN access.users u USING (organization_id, user_id)
     JOIN access.organizations o USING (organization_id)

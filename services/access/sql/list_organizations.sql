@@ -4,7 +4,7 @@
 -- columns: operator.*
 SELECT 'ok' AS result, coalesce(json_agg(row_to_json(o) ORDER BY id DESC), '[]') AS reply
 FROM (
-    SELECT organization_id AS id, name, plan, rate_limit,
+    SELECT organization_id AS id, name, plan, rate_limit, cell,
            floor(extract(epoch FROM created_at))::bigint AS created_at
     FROM access.organizations
     WHERE organization_id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')

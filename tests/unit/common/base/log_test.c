@@ -17,7 +17,7 @@ static void setup(void)
 {
     cr_assert_eq(pipe2(ends, O_NONBLOCK), 0);
     cr_assert_geq(dup2(ends[1], STDERR_FILENO), 0);
-    log_open("testing", "3", LOG_INFO);
+    log_open("testing", "3", NULL, LOG_INFO);
 }
 
 TestSuite(log, .init = setup);
@@ -66,7 +66,7 @@ Test(log, writes_nothing_when_it_is_off)
 {
     enum log_level level;
 
-    log_open("testing", "3", LOG_OFF);
+    log_open("testing", "3", NULL, LOG_OFF);
     LOG(LOG_ERROR, "unheard");
     cr_assert_eq(read(ends[0], line, sizeof(line)), -1);
     cr_assert_not(log_level_parse("off", &level));

@@ -21,7 +21,7 @@ static int ends[2];
 static void log_into(int fd)
 {
     cr_assert_geq(dup2(fd, STDERR_FILENO), 0);
-    log_open("testing", NULL, LOG_INFO);
+    log_open("testing", NULL, NULL, LOG_INFO);
     log_writer_start();
 }
 

@@ -225,7 +225,7 @@ static const char *logged(int status, bool logs_all, bool logs_access)
 
     cr_assert_eq(pipe2(ends, O_NONBLOCK), 0);
     cr_assert_geq(dup2(ends[1], STDERR_FILENO), 0);
-    log_open("testing", NULL, LOG_DEBUG);
+    log_open("testing", NULL, NULL, LOG_DEBUG);
     options.logs_all = logs_all;
     options.logs_access = logs_access;
     response_log(&http, status, &own, 1);

@@ -17,7 +17,7 @@ static enum status open_with(const char *endpoint, const char *headers, const ch
     const struct trace_settings settings = {
         .endpoint = endpoint, .headers = headers, .ca_file = "", .ratio = ratio};
 
-    return trace_open(&settings, "sample", "sample-0");
+    return trace_open(&settings, &(struct trace_origin){"sample", "sample-0", NULL});
 }
 
 static void do_something(struct span *span)
