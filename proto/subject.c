@@ -76,14 +76,14 @@ bool subject_is_of_cell(const char *subject)
     return false;
 }
 
-const char *subject_in_cell(const char *subject, const char *cell, char out[SUBJECT_CAPACITY])
+const char *subject_in_cell(const char *subject, const char *cell, char out[CELL_SUBJECT_CAPACITY])
 {
     const char *const rest = strchr(subject, '.');
 
     if (cell_is_main(cell) || !subject_is_of_cell(subject))
         return subject;
-    must(snprintf(out, SUBJECT_CAPACITY, "%.*s.%s%s", (int)(rest - subject), subject, cell, rest) <
-         SUBJECT_CAPACITY);
+    must(snprintf(out, CELL_SUBJECT_CAPACITY, "%.*s.%s%s", (int)(rest - subject), subject, cell, rest) <
+         CELL_SUBJECT_CAPACITY);
     return out;
 }
 

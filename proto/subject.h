@@ -41,13 +41,13 @@ bool subject_is_bundled(const char *subject);
 
 /* -- cells (common/base/cell.h) ---------------------------------------------------------------- */
 
-#define SUBJECT_CAPACITY 128
+#define CELL_SUBJECT_CAPACITY 128
 
 /* It is one of a service that each cell has, or a notice of such a one. */
 bool subject_is_of_cell(const char *subject);
 /* The same in that cell (NULL: main): `subject` itself in main, and everywhere where it is of no cell;
    otherwise it is written to `out`. */
-const char *subject_in_cell(const char *subject, const char *cell, char out[SUBJECT_CAPACITY]);
+const char *subject_in_cell(const char *subject, const char *cell, char out[CELL_SUBJECT_CAPACITY]);
 bool bus_user_is_of_cell(enum bus_user user);
 
 const char *bus_user_name(enum bus_user user);

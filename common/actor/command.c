@@ -147,7 +147,7 @@ static void publish_notice(struct actor *actor, const struct command *command)
     char organization[UUID_TEXT + 1];
     const struct bus_header header = {HEADER_ORGANIZATION, organization};
     const struct uuid *whose = &command->caller.organization_id;
-    char subject[SUBJECT_CAPACITY];
+    char subject[CELL_SUBJECT_CAPACITY];
     enum status st;
 
     if (command->notice == NULL ||

@@ -41,7 +41,7 @@ static void add_endpoint(const struct discovery *discovery, const struct service
                          const struct command_handler *handler, struct buf *out)
 {
     const char *group = service->group != NULL ? service->group : service->name;
-    char subject[SUBJECT_CAPACITY];
+    char subject[CELL_SUBJECT_CAPACITY];
 
     add_separator(out);
     buf_char(out, '{');
@@ -292,7 +292,7 @@ static void join(struct actor *actor)
 
     for (size_t i = 0; i < service->n_handlers; i++) {
         const char *subject = service->handlers[i]->subject;
-        char in_cell[SUBJECT_CAPACITY];
+        char in_cell[CELL_SUBJECT_CAPACITY];
         struct bus_mailbox *mailbox = bus_serve(
             actor->bus, subject_in_cell(subject, actor->options.cell, in_cell), group);
 

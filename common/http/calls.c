@@ -203,7 +203,7 @@ void call_headers_add(struct call_headers *headers, const char *name, const char
 enum status calls_start(struct calls *calls, const struct call_request *request, uint64_t *handle)
 {
     struct call_headers headers = request->headers;
-    char deadline[24], in_cell[SUBJECT_CAPACITY];
+    char deadline[24], in_cell[CELL_SUBJECT_CAPACITY];
     const char *subject;
     struct call *call;
     enum status st;

@@ -121,7 +121,7 @@ static enum bus_user sender_of(const struct bus_permission *bundle)
 /* Several answers to a bundle: more than allow_responses allows. */
 static void print_replies(const struct bus_permission *bundle, const char *subject, int *n)
 {
-    char rest[SUBJECT_CAPACITY + 8];
+    char rest[CELL_SUBJECT_CAPACITY + 8];
 
     snprintf(rest, sizeof(rest), ".*.%s.*", subject);
     print_item(n, bus_user_inbox(sender_of(bundle)), rest);
@@ -140,7 +140,7 @@ static size_t count_cells(const struct whom *whom, const struct bus_permission *
 
 static void print_sent(const struct whom *whom, const struct bus_permission *permission, int *n)
 {
-    char in_cell[SUBJECT_CAPACITY];
+    char in_cell[CELL_SUBJECT_CAPACITY];
 
     for (size_t i = 0; i < count_cells(whom, permission); i++) {
         const char *subject = subject_in_cell(permission->subject, whom->cells[i], in_cell);
@@ -190,7 +190,7 @@ static void print_discovery(enum bus_user user, int *n)
 static void print_heard(const struct whom *whom, const struct bus_permission *permission, int *n)
 {
     const bool has_group = permission->kind != BUS_NOTICE;
-    char in_cell[SUBJECT_CAPACITY], rest[64];
+    char in_cell[CELL_SUBJECT_CAPACITY], rest[64];
 
     snprintf(rest, sizeof(rest), "%s%s%s", suffix_of(permission), has_group ? " " : "",
              has_group ? bus_user_name(whom->user) : "");

@@ -11,6 +11,7 @@
  */
 #include <inttypes.h>
 #include <nats/nats.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,29 +34,83 @@ static natsStatus connect_bus(natsOptions **options, natsConnection **bus)
     return s == NATS_OK ? natsConnection_Connect(bus, *options) : s;
 }
 
-/* Who it is about, and until when it may still be begun. */
-static natsStatus make_request(natsMsg **request, const char *organization, const char *type,
-                               const char *ticket)
+/* One request about an organization, and the reply to it; until when it may still be begun. */
+static natsStatus ask(natsConnection *bus, const char *subject, const char *organization,
+                      const char *body, natsMsg **reply)
 {
-    char deadline[24], body[CAPACITY];
-    int n =
-        snprintf(body, sizeof(body), "{\"type\":\"%s\",\"data\":{\"id\":\"%s\",\"status\":\"%s\"}}",
-                 type, ticket, strcmp(type, "ticket.resolved") == 0 ? "closed" : "open");
-    natsStatus s = n < CAPACITY ? natsMsg_Create(request, "v1.webhook.publish", NULL, body, n)
-                                : NATS_INVALID_ARG;
+    char deadline[24];
+    natsMsg *request = NULL;
+    natsStatus s = natsMsg_Create(&request, subject, NULL, body, (int)strlen(body));
 
     snprintf(deadline, sizeof(deadline), "%" PRId64, nats_Now() + TIMEOUT_MS);
     if (s == NATS_OK)
-        s = natsMsgHeader_Set(*request, "Organization-Id", organization);
-    return s == NATS_OK ? natsMsgHeader_Set(*request, "Deadline", deadline) : s;
+        s = natsMsgHeader_Set(request, "Organization-Id", organization);
+    if (s == NATS_OK)
+        s = natsMsgHeader_Set(request, "Deadline", deadline);
+    if (s == NATS_OK)
+        s = natsConnection_RequestMsg(reply, bus, request, TIMEOUT_MS);
+    natsMsg_Destroy(request);
+    return s;
+}
+
+static const char *outcome_of(natsMsg *reply)
+{
+    const char *outcome = "";
+
+    return natsMsgHeader_Get(reply, "Outcome", &outcome) == NATS_OK ? outcome : "";
+}
+
+/* The webhooks of an organization are in its cell. A program that publishes often keeps the answer, and asks
+   again after a minute, or when it is told `unavailable`. */
+static natsStatus find_subject(natsConnection *bus, const char *organization, char *subject)
+{
+    natsMsg *reply = NULL;
+    char text[CAPACITY], cell[17] = "main";
+    const char *found;
+    natsStatus s = ask(bus, "v1.access.org-cell", organization, "", &reply);
+
+    if (s == NATS_OK) {
+        snprintf(text, sizeof(text), "%.*s", natsMsg_GetDataLength(reply), natsMsg_GetData(reply));
+        found = strstr(text, "\"cell\":\"");
+        if (strcmp(outcome_of(reply), "ok") != 0 || found == NULL ||
+            sscanf(found, "\"cell\":\"%16[a-z0-9]", cell) != 1) {
+            fprintf(stderr, "external: %s %s\n", outcome_of(reply), text);
+            s = NATS_ERR;
+        }
+    }
+    if (strcmp(cell, "main") == 0)
+        snprintf(subject, CAPACITY, "v1.webhook.publish");
+    else
+        snprintf(subject, CAPACITY, "v1.%s.webhook.publish", cell);
+    natsMsg_Destroy(reply);
+    return s;
+}
+
+static natsStatus publish(natsConnection *bus, char **argv, bool *is_stored)
+{
+    char body[CAPACITY], subject[CAPACITY];
+    natsMsg *reply = NULL;
+    const int n =
+        snprintf(body, sizeof(body), "{\"type\":\"%s\",\"data\":{\"id\":\"%s\",\"status\":\"%s\"}}",
+                 argv[2], argv[3], strcmp(argv[2], "ticket.resolved") == 0 ? "closed" : "open");
+    natsStatus s = n < CAPACITY ? find_subject(bus, argv[1], subject) : NATS_INVALID_ARG;
+
+    if (s == NATS_OK)
+        s = ask(bus, subject, argv[1], body, &reply);
+    if (s == NATS_OK) { /* {"id","type"}, or what is wrong: [{"code","message","field"?}] */
+        printf("%s %.*s\n", outcome_of(reply), natsMsg_GetDataLength(reply),
+               natsMsg_GetData(reply));
+        *is_stored = strcmp(outcome_of(reply), "ok") == 0;
+    }
+    natsMsg_Destroy(reply);
+    return s;
 }
 
 int main(int argc, char **argv)
 {
     natsOptions *options = NULL;
     natsConnection *bus = NULL;
-    natsMsg *request = NULL, *reply = NULL;
-    const char *outcome = "";
+    bool is_stored = false;
     natsStatus s;
 
     if (argc != 4 || getenv("NATS_URL") == NULL || strpbrk(argv[3], "\"\\") != NULL) {
@@ -64,19 +119,11 @@ int main(int argc, char **argv)
     }
     s = connect_bus(&options, &bus);
     if (s == NATS_OK)
-        s = make_request(&request, argv[1], argv[2], argv[3]);
-    if (s == NATS_OK)
-        s = natsConnection_RequestMsg(&reply, bus, request, TIMEOUT_MS);
-    if (s == NATS_OK)
-        s = natsMsgHeader_Get(reply, "Outcome", &outcome);
-    if (s == NATS_OK) /* {"id","type"}, or what is wrong: [{"code","message","field"?}] */
-        printf("%s %.*s\n", outcome, natsMsg_GetDataLength(reply), natsMsg_GetData(reply));
-    else
+        s = publish(bus, argv, &is_stored);
+    if (s != NATS_OK)
         fprintf(stderr, "external: %s\n", natsStatus_GetText(s));
-    natsMsg_Destroy(reply);
-    natsMsg_Destroy(request);
     natsConnection_Destroy(bus);
     natsOptions_Destroy(options);
     nats_Close();
-    return s == NATS_OK && strcmp(outcome, "ok") == 0 ? 0 : 1;
+    return is_stored ? 0 : 1;
 }

@@ -29,7 +29,7 @@ static const struct setting settings[] = {
          "Hashing a password takes 2 to this number rounds of scrypt, with r=8 and p=3: one more "
          "takes twice as long, and twice as much memory as 32 MiB, twice a process; less than 15 "
          "is for tests. A hash of a lower cost is replaced when its user signs in"},
-    {.name = "CELLS",
+    {.name = "CELL_NAMES",
      .type = SETTING_STRING,
      .offset = offsetof(struct access, cells),
      .fallback = CELL_MAIN,
@@ -120,7 +120,7 @@ static enum status open(struct service *service, void *config)
     uint8_t password[SHA256_BYTES];
 
     if (!cell_list_is_sound(str_of(access_state.cells))) {
-        LOG(LOG_ERROR, "CELLS must be names of cells, separated by commas");
+        LOG(LOG_ERROR, "CELL_NAMES must be names of cells, separated by commas");
         return ST_REFUSED;
     }
     json_wipe_what_is_freed();

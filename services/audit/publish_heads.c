@@ -60,7 +60,7 @@ static struct str message_of(const struct published_head *head, struct arena *ar
 static enum status publish_head(const char *cell, struct bus *bus,
                                 const struct published_head *head, struct arena *arena)
 {
-    char subject[SUBJECT_CAPACITY];
+    char subject[CELL_SUBJECT_CAPACITY];
     const struct bus_header header = {HEADER_ORGANIZATION, arena_cstr(arena, head->organization)};
     enum status st =
         bus_publish(bus, subject_in_cell(SUBJECT_NOTICE_AUDIT_HEAD, cell, subject), NULL, &header, 1,

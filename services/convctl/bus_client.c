@@ -165,7 +165,7 @@ enum status bus_client_send(struct bus_client *client, const struct bus_client_r
                             struct arena *arena, struct str *answer,
                             struct convctl_failure *failure)
 {
-    char in_cell[SUBJECT_CAPACITY];
+    char in_cell[CELL_SUBJECT_CAPACITY];
 
     if (!client->knows_cell && request->organization != NULL &&
         subject_is_of_cell(request->subject)) {

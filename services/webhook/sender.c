@@ -380,7 +380,7 @@ static void on_transaction(void *closure)
 
 static bool open_parts(struct sender *sender)
 {
-    char subject[SUBJECT_CAPACITY];
+    char subject[CELL_SUBJECT_CAPACITY];
 
     const struct sender_options *options = &sender->options;
 

@@ -53,6 +53,7 @@ async function administer() {
   await ctl('org', 'get', org);
   await ctl('org', 'set', org, '--rate-limit', '1000');
   await ctl('org', 'list');
+  await ctl('cell', 'list');
   await ctl('org', 'count', '--plan', 'growth');
   const first = await ctl('key', 'create', '--org', org, '--name', 'a', '--scope', 'full');
   const { token } = await ctl('key', 'rotate', '--org', org, first.id, '--overlap', '1h');

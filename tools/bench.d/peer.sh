@@ -28,7 +28,7 @@ peer_postgres_up() (
     kill -0 $! || die "the peer's PostgreSQL did not start: see $RUN_DIR/log"
     sleep 0.05
   done
-  database_url admin
+  database_url main admin
 )
 
 # peer_up FOLDER: starts the peer and makes it a target.

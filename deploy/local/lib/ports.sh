@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154
 # TCP ports: free ones are picked once and kept in $RUN_DIR/ports, a line "NAME PORT" each.
-#     postgres nats                   where these listen
+#     postgres nats                   where these listen; cell2-postgres
 #     gateway gateway_tls dashboard   where their first replica does; replica i adds i
 #     NAME of a process               its admin listener: /livez /readyz /metrics
 #
@@ -114,9 +114,10 @@ port_keep() {
 
 # Settles the ports. Requested ones come first, so that no other program of the stack takes them.
 ports_settle() {
-  local service gateways i n
+  local service cell gateways i n
   ports_open
   ports_look
+  cells_check
   replicas_check
   CLAIMED=()
   unset "PORTS[gateway_tls]"
@@ -129,10 +130,15 @@ ports_settle() {
   [[ -n ${DASHBOARD_PORT-} ]] || dashboard_claim
   [[ -n ${POSTGRES_PORT-} ]] || port_keep postgres
   [[ -n ${NATS_PORT-} ]] || port_keep nats
+  for cell in $(cells); do
+    [[ $cell == main ]] || port_keep "$cell-postgres"
+  done
   for service in "${SERVICES[@]}"; do
     n=$(replicas_of "$service")
-    for ((i = 0; i < n; i++)); do
-      port_keep "$service-$i"
+    for cell in $(cells_of "$service"); do
+      for ((i = 0; i < n; i++)); do
+        port_keep "$(in_cell "$cell" "$service-$i")"
+      done
     done
   done
   ports_save

@@ -3,7 +3,7 @@
 
 restore_prepare() {
   tls_prepare
-  postgres_prepare
+  postgres_prepare main
 }
 
 # Others that are there may be all that opens a database which was moved away.
@@ -49,7 +49,7 @@ restore() {
   start restore_prepare env
   # shellcheck disable=SC2034 # for wait_a_little
   until=$((SECONDS + READY_TIMEOUT_S))
-  until postgres_answers; do
+  until postgres_answers postgres; do
     wait_a_little postgres "no answer"
   done
   restore_database "$from" || {

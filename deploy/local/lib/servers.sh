@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The two servers that the services stand on: PostgreSQL and nats-server, on loopback only.
+# The servers that the services stand on, on loopback only: a PostgreSQL for each cell, and nats-server.
 #
 # PostgreSQL refuses to be root, and the user it then is may not be able to walk to RUN_DIR (below
 # /root, say). So root opens the folder as descriptor 9 and PostgreSQL finds its data through
@@ -15,48 +15,58 @@ if [[ $EUID -eq 0 ]]; then
   as_postgres=(setpriv --reuid=postgres --regid=postgres --init-groups --no-new-privs)
 fi
 
+# CELL USER
 database_url() {
-  echo "postgresql://$1:$(secret "database-$1")@127.0.0.1:$(port_of postgres)/$DATABASE$(tls_database_query)"
+  local port
+  port=$(port_of "$(in_cell "$1" postgres)")
+  echo "postgresql://$2:$(database_password "$1" "$2")@127.0.0.1:$port/$DATABASE$(tls_database_query)"
+}
+
+database_password() {
+  secret "$(in_cell "$1" "database-$2")"
 }
 
 nats_url() {
   echo "nats://$1:$(secret "bus-$1")@127.0.0.1:$(port_of nats)"
 }
 
-# The postmaster of this RUN_DIR, if it lives: its working folder tells it from a stranger that got
-# the same pid after a power loss.
+# The postmaster of the folder HOME, if it lives: its working folder tells it from a stranger that got the
+# same pid after a power loss.
 postgres_pid() {
-  local pid data=$RUN_DIR/postgres/data
+  local pid data=$1/data
   [[ -e $data/postmaster.pid ]] || return 1
   read -r pid <"$data/postmaster.pid"
   [[ /proc/$pid/cwd -ef $data ]] && echo "$pid"
 }
 
+# NAME, as in pids/.
 postgres_answers() {
-  "$PGBIN/pg_isready" -q -h 127.0.0.1 -p "$(port_of postgres)"
+  "$PGBIN/pg_isready" -q -h 127.0.0.1 -p "$(port_of "$1")"
 }
 
-# Only without a supervisor: then it is on its way out, having got SIGQUIT.
+# Only without a supervisor: then they are on their way out, having got SIGQUIT.
 postgres_wait_gone() {
-  local pid until=$((SECONDS + 15))
-  while pid=$(postgres_pid); do
-    [[ $SECONDS -lt $until ]] || kill -KILL "$pid" 2>/dev/null || true
-    sleep 0.05
+  local home pid until=$((SECONDS + 15))
+  for home in "$RUN_DIR"/{,*-}postgres; do
+    while pid=$(postgres_pid "$home"); do
+      [[ $SECONDS -lt $until ]] || kill -KILL "$pid" 2>/dev/null || true
+      sleep 0.05
+    done
+    # Left behind by a crash; PostgreSQL itself would mistake a stranger for its owner.
+    rm -f "$home/data/postmaster.pid"
   done
-  # Left behind by a crash; PostgreSQL itself would mistake a stranger for its owner.
-  rm -f "$RUN_DIR/postgres/data/postmaster.pid"
 }
 
 # initdb computes for a second. With STACK_TEMPLATE it does so once for all stacks: the first one leaves
 # there what it made, and the others take that and set a password of their own.
 postgres_init() {
-  local fresh=$RUN_DIR/postgres/data.new template=${STACK_TEMPLATE-} lock
+  local cell=$1 fresh=$2/data.new template=${STACK_TEMPLATE-} lock
   if [[ -n $template ]]; then
     exec {lock}>"$template/lock"
     flock "$lock"
     if [[ -d $template/data ]]; then
       cp -a "$template/data/." "$fresh" &&
-        echo "ALTER ROLE admin PASSWORD '$(secret database-admin)';" | postgres_single
+        echo "ALTER ROLE admin PASSWORD '$(database_password "$cell" admin)';" | postgres_single
       return
     fi
   fi
@@ -73,16 +83,16 @@ postgres_single() {
 
 # Made aside and renamed when it is whole: an interrupted start begins again.
 postgres_create() {
-  local home=$RUN_DIR/postgres
+  local cell=$1 home=$2 log=$RUN_DIR/log/initdb.log
   echo "creating the database in $home"
   rm -rf "$home"
   install -d -m 700 -o "$postgres_owner" "$home" "$home/data.new"
-  install -m 600 -o "$postgres_owner" <(secret database-admin) "$home/password"
+  install -m 600 -o "$postgres_owner" <(database_password "$cell" admin) "$home/password"
   (
     cd /
     exec 9<"$home"
-    postgres_init
-  ) >"$RUN_DIR/log/initdb.log" 2>&1 || die "initdb failed: see $RUN_DIR/log/initdb.log"
+    postgres_init "$cell" "$home"
+  ) >"$log" 2>&1 || die "initdb failed: see $log"
   rm -f "$home/password"
   sync "$home/data.new"
   mv "$home/data.new" "$home/data"
@@ -95,46 +105,53 @@ shared_buffers_mb() {
     /proc/meminfo
 }
 
-# Durability is PostgreSQL's default: fsync and synchronous_commit are on.
+# CELL. Durability is PostgreSQL's default: fsync and synchronous_commit are on. Organizations move between
+# cells by logical replication.
 postgres_prepare() {
-  secret database-admin >/dev/null
-  [[ -d $RUN_DIR/postgres/data ]] || postgres_create
-  cat >"$RUN_DIR/postgres/data/postgresql.conf" <<END
+  local cell=$1 name home
+  name=$(in_cell "$cell" postgres)
+  home=$RUN_DIR/$name
+  database_password "$cell" admin >/dev/null
+  [[ -d $home/data ]] || postgres_create "$cell" "$home"
+  cat >"$home/data/postgresql.conf" <<END
 listen_addresses = '127.0.0.1'
-port = $(port_of postgres)
+port = $(port_of "$name")
 unix_socket_directories = ''
 max_connections = 200
 shared_buffers = $(shared_buffers_mb)MB
 max_wal_size = 2GB
+$([[ ${CELLS:-1} -eq 1 ]] || echo 'wal_level = logical')
 deadlock_timeout = 100ms
 password_encryption = scram-sha-256
 log_line_prefix = '%m [%p] %u %a '
 log_timezone = 'UTC'
 timezone = 'UTC'
-$(tls_postgres_config)
+$(tls_postgres_config "$home/data")
 END
   # There is no other way in, nor one without TLS where TLS is on.
-  echo "host$(! wants_tls || echo ssl) all all 127.0.0.1/32 scram-sha-256" \
-    >"$RUN_DIR/postgres/data/pg_hba.conf"
+  echo "host$(! wants_tls || echo ssl) all all 127.0.0.1/32 scram-sha-256" >"$home/data/pg_hba.conf"
   # The supervisor's parent-death signal is lost in the change of user, so it is set again here.
-  start_script postgres "cd /
-exec 9<$(quote "$RUN_DIR/postgres")
+  start_script "$name" "cd /
+exec 9<$(quote "$home")
 exec ${as_postgres[*]:-setpriv} --pdeathsig QUIT $PGBIN/postgres -D $PGDATA_VIA_FD"
-  plan service postgres INT QUIT 30
+  plan service "$name" INT QUIT 30
 }
 
 # Each service has its own user, with the permissions of proto/subject.def.
 nats_users_prepare() {
-  local user
-  for user in $(nats_users); do
+  local user options=()
+  for user in $(cells); do
+    [[ $user == main ]] || options+=(--cell "$user")
+  done
+  for user in $(nats_users "${options[@]}"); do
     secret "bus-$user" >/dev/null
   done
-  "$BIN_DIR/nats-config" --passwords "$RUN_DIR/secrets/bus-" >"$RUN_DIR/nats/users.conf" ||
+  "$BIN_DIR/nats-config" "${options[@]}" --passwords "$RUN_DIR/secrets/bus-" >"$RUN_DIR/nats/users.conf" ||
     die "nats-config failed"
 }
 
 nats_users() {
-  "$BIN_DIR/nats-config" | sed -n 's/^ *user: "\([a-z]*\)".*/\1/p'
+  "$BIN_DIR/nats-config" "$@" | sed -n 's/^ *user: "\([a-z0-9-]*\)".*/\1/p'
 }
 
 nats_prepare() {

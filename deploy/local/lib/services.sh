@@ -35,23 +35,28 @@ replicas_of() {
   fi
 }
 
-# The supervisor has room for 128 lines: beside these, PostgreSQL, nats-server and migrate have one.
-REPLICAS_MAX=125
+# The supervisor has room for 128 lines: beside these, nats-server has one, and each cell's PostgreSQL and
+# migrate.
+REPLICAS_MAX=127
 
 replicas_check() {
-  local service n sum=0
+  local service cell n sum=$((2 * ${CELLS:-1}))
   for service in "${SERVICES[@]}"; do
     n=$(replicas_of "$service")
     [[ $n =~ ^(0|[1-9][0-9]?)$ ]] || die "REPLICAS_${service^^} must be a number from 0 to 99"
-    sum=$((sum + n))
+    for cell in $(cells_of "$service"); do
+      sum=$((sum + n))
+    done
   done
   [[ $sum -le $REPLICAS_MAX ]] ||
     die "REPLICAS_* ask for $sum processes in all; $REPLICAS_MAX are the most"
 }
 
+# CELL SERVICE I
 service_prepare() {
-  local service=$1 i=$2 name=$1-$2
-  local settings=("NATS_URL=$(nats_url "$service")" "SERVICE_INSTANCE=$i"
+  local cell=$1 service=$2 i=$3 name
+  name=$(in_cell "$cell" "$service-$i")
+  local settings=("NATS_URL=$(nats_url "$(in_cell "$cell" "$service")")" "SERVICE_INSTANCE=$i"
     "ADMIN_ADDRESS=127.0.0.1" "ADMIN_PORT=$(port_of "$name")")
   local line
   while read -r line; do
@@ -59,8 +64,10 @@ service_prepare() {
   done < <(tls_bus_settings)
 
   [[ " ${WITH_DATABASE[*]} " != *" $service "* ]] ||
-    settings+=("DATABASE_URL=$(database_url "conv_$service")")
+    settings+=("DATABASE_URL=$(database_url "$cell" "conv_$service")")
+  [[ " ${OF_CELL[*]} " != *" $service "* ]] || settings+=("CELL=$cell")
   case $service in
+  access) settings+=("CELL_NAMES=${CELL_NAMES:-$(cells | paste -sd,)}") ;;
   gateway)
     settings+=("GATEWAY_PORT=$(($(port_of gateway) + i))")
     [[ -z ${PORTS[gateway_tls]-} ]] ||
@@ -82,23 +89,30 @@ exec $(quote "$BIN_DIR/$service")"
   plan service "$name" TERM KILL 10
 }
 
+# CELL. A cell's database has all schemas; that of access is used in main alone.
 migrate_prepare() {
-  local service settings=("DATABASE_URL=$(database_url admin)")
+  local cell=$1 service name settings
+  name=$(in_cell "$cell" migrate)
+  settings=("DATABASE_URL=$(database_url "$cell" admin)")
   for service in "${WITH_DATABASE[@]}"; do
-    settings+=("${service^^}_DB_PASSWORD=$(secret "database-conv_$service")")
+    settings+=("${service^^}_DB_PASSWORD=$(database_password "$cell" "conv_$service")")
   done
-  start_script migrate "$(exports "${settings[@]}")
+  start_script "$name" "$(exports "${settings[@]}")
 exec $(quote "$BIN_DIR/migrate")"
-  plan task migrate TERM KILL 10
+  plan task "$name" TERM KILL 10
 }
 
 services_prepare() {
-  local service i n
-  migrate_prepare
+  local service cell i n
+  for cell in $(cells); do
+    migrate_prepare "$cell"
+  done
   for service in "${SERVICES[@]}"; do
     n=$(replicas_of "$service")
-    for ((i = 0; i < n; i++)); do
-      service_prepare "$service" "$i"
+    for cell in $(cells_of "$service"); do
+      for ((i = 0; i < n; i++)); do
+        service_prepare "$cell" "$service" "$i"
+      done
     done
   done
 }
@@ -107,6 +121,6 @@ services_prepare() {
 services_admin_ports() {
   local kind name
   while read -r kind name _; do
-    [[ $kind == task || $name == postgres || $name == nats ]] || echo "$name $(port_of "$name")"
+    [[ $kind == task || $name == *postgres || $name == nats ]] || echo "$name $(port_of "$name")"
   done <"$RUN_DIR/plan"
 }

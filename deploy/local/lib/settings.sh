@@ -4,12 +4,12 @@
 # "secrets/FILE DIGEST"; "-" for one that was not given. A digest, as some are secret.
 
 # What the stack itself gives its programs.
-SETTINGS_OURS='BIN_DIR|NATS_(URL|CA_FILE|CERT_FILE|KEY_FILE|TLS_HOST)|DATABASE_URL|ADMIN_\w+|SERVICE_INSTANCE'
+SETTINGS_OURS='BIN_DIR|NATS_(URL|CA_FILE|CERT_FILE|KEY_FILE|TLS_HOST)|DATABASE_URL|CELL|ADMIN_\w+|SERVICE_INSTANCE'
 
 # The settings of the stack and of its programs.
 settings_names() {
   local program
-  printf '%s\n' BIN_DIR STACK_TLS GATEWAY_PORT DASHBOARD_PORT POSTGRES_PORT NATS_PORT
+  printf '%s\n' BIN_DIR STACK_TLS CELLS GATEWAY_PORT DASHBOARD_PORT POSTGRES_PORT NATS_PORT
   printf 'REPLICAS_%s\n' "${SERVICES[@]^^}"
   for program in "${SERVICES[@]}" migrate; do
     [[ ! -x $BIN_DIR/$program ]] || "$BIN_DIR/$program" --describe-config
@@ -40,7 +40,7 @@ settings_digest() {
     case $name in
     GATEWAY_PORT) value=${GATEWAY_PORT:-8080} ;;
     DASHBOARD_PORT) value=${DASHBOARD_PORT:-8081} ;;
-    REPLICAS_*) value=${!name:-1} ;;
+    CELLS | REPLICAS_*) value=${!name:-1} ;;
     secrets/*) value=$(cat "$RUN_DIR/$name" 2>/dev/null) ;;
     *) value=${!name-} ;;
     esac

@@ -57,7 +57,7 @@ END
 
 # PostgreSQL wants to own its key.
 tls_postgres_config() {
-  local data=$RUN_DIR/postgres/data
+  local data=$1
   wants_tls || return 0
   install -m 600 -o "$postgres_owner" "$TLS/server.pem" "$TLS/server.key" "$data"
   echo "ssl = on

@@ -202,7 +202,7 @@ static void expect_services(const json_t *list)
     for (size_t i = 0; i < SERVICES; i++) {
         const json_t *line = json_array_get(list, i);
 
-        expect_members(line, "name instance id version started requests errors");
+        expect_members(line, "name instance cell id version started requests errors");
         cr_expect_str_eq(member(line, "name"), services[i]);
         cr_expect_str_eq(member(line, "version"), stack_version_of("convctl"));
         expect_uuid(member(line, "id"));

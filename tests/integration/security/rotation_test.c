@@ -66,7 +66,7 @@ Test(rotation, of_the_webhook_key_seals_all_secrets_anew)
 {
     const char *old = stack_setting_of("webhook-0", "WEBHOOK_SECRET_KEY");
     struct second_deployment made;
-    struct replica webhook;
+    struct replica access, webhook;
     struct org org;
     json_t *created;
 
@@ -77,6 +77,7 @@ Test(rotation, of_the_webhook_key_seals_all_secrets_anew)
     second_deployment_open(&made);
     deployment = &made;
 
+    second_deployment_start(deployment, &access, "access", NULL, NULL);
     second_deployment_start(deployment, &webhook, "webhook", "WEBHOOK_SECRET_KEY=" NEW_KEY, NULL);
     cr_assert_str_eq(try_to_send(&org), "internal", "the new key alone opens nothing yet");
     replica_stop(&webhook);
@@ -94,6 +95,7 @@ Test(rotation, of_the_webhook_key_seals_all_secrets_anew)
     second_deployment_start(deployment, &webhook, "webhook", "WEBHOOK_SECRET_KEY=" NEW_KEY, NULL);
     cr_assert_str_eq(try_to_send(&org), "connect");
     replica_stop(&webhook);
+    replica_stop(&access);
     second_deployment_close(&made);
     json_decref(created);
 }
@@ -185,6 +187,7 @@ Test(rotation, of_the_signing_key_leaves_the_audit_log_whole)
     expect_status(api_get(org.full_key, "/ping"), 200);
     second_deployment_open(&made);
     deployment = &made;
+    second_deployment_start(deployment, &access, "access", NULL, NULL);
     second_deployment_start(deployment, &audit, "audit", NULL, NULL);
     cr_assert(stack_wait(has_another_signer, &(struct signer){&org, ""}, 20000));
     cr_assert(is_whole(&org, old));
@@ -196,7 +199,6 @@ Test(rotation, of_the_signing_key_leaves_the_audit_log_whole)
 
     second_deployment_start(deployment, &audit, "audit", "AUDIT_SIGNING_KEY=" NEW_KEY,
                             format("AUDIT_PUBLIC_KEYS=%s", old));
-    second_deployment_start(deployment, &access, "access", NULL, NULL);
     second_deployment_start(deployment, &gateway, "gateway", NULL, NULL);
     expect_status(http_send(&(struct client_request){
                       .method = "GET", .base = gateway.base, .path = "/ping", .key = org.full_key}),

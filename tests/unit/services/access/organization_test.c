@@ -8,11 +8,12 @@ Test(organization, is_created_with_an_id_of_the_service)
 
     parsed_accepts(&parsed, &access_org_create, "{\"name\":\"Acme\",\"plan\":\"free\"}");
     cr_assert_eq(parsed.query->statement, SQL_CREATE_ORGANIZATION);
-    cr_assert_eq(parsed.query->params.n, 3);
+    cr_assert_eq(parsed.query->params.n, 4);
     cr_assert_eq(parsed.query->params.at[0].n, UUID_TEXT);
     cr_assert_not(str_equal(parsed.query->params.at[0], STR(PARSED_ORGANIZATION)));
     parsed_param(&parsed, 1, "Acme");
     parsed_param(&parsed, 2, "free");
+    parsed_param(&parsed, 3, "main");
     arena_release(&parsed.arena);
 }
 
@@ -23,6 +24,19 @@ Test(organization, gets_the_plan_that_comes_with_api_access_when_none_is_named)
     parsed_accepts(&parsed, &access_org_create, "{\"name\":\"Acme\"}");
     parsed_param(&parsed, 2, "starter");
     arena_release(&parsed.arena);
+}
+
+Test(organization, is_in_the_first_cell_unless_another_one_is_named)
+{
+    struct parsed parsed;
+
+    parsed_accepts(&parsed, &access_org_create, "{\"name\":\"Acme\",\"cell\":\"second\"}");
+    parsed_param(&parsed, 3, "second");
+    arena_release(&parsed.arena);
+    parsed_refuses(&access_org_create, "{\"name\":\"Acme\",\"cell\":\"third\"}", INVALID, "cell");
+    parsed_refuses(&access_org_create, "{\"name\":\"Acme\",\"cell\":\"\"}", INVALID, "cell");
+    parsed_refuses(&access_org_create, "{\"name\":\"Acme\",\"cell\":\"main,second\"}", INVALID,
+                   "cell");
 }
 
 Test(organization, refuses_bodies_that_break_the_contract)

@@ -22,7 +22,7 @@ struct parsed {
 
 static inline void parsed_init(struct parsed *parsed, struct str body)
 {
-    *parsed = (struct parsed){.self = {.rate_limit_default = 1667}};
+    *parsed = (struct parsed){.self = {.rate_limit_default = 1667, .cells = "main,second"}};
     arena_init(&parsed->arena, 64 << 20);
     parsed->command = (struct command){.arena = &parsed->arena, .body = body};
     errors_init(&parsed->command.errors, &parsed->arena);

@@ -84,7 +84,7 @@ static bool says(const char *answer, const char *member)
 
 static void make_key(const char *expires_in)
 {
-    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter");
+    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter", "main");
     cr_assert(
         says(ASK(SQL_CREATE_KEY, ORG, KEY, HASH, "k", "full", "svc_live_", "abcd", expires_in),
              "\"id\":\"" KEY "\""));
@@ -217,7 +217,7 @@ Test(statements, keep_the_latest_use_of_a_key, .init = start, .fini = stop)
 
 Test(statements, never_leave_an_allowlist_empty_while_it_is_on, .init = start, .fini = stop)
 {
-    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter");
+    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter", "main");
     cr_assert_str_eq(ASK(SQL_CHANGE_POLICY, ORG, NULL, "true", NULL, NULL), "empty_allowlist");
     cr_assert_str_eq(ASK(SQL_CHANGE_POLICY, ORG, NULL, "true", "{10.0.0.1}", NULL),
                      "{\"require_https\":false,\"ip_allowlist_enabled\":true,"
@@ -229,8 +229,8 @@ Test(statements, never_leave_an_allowlist_empty_while_it_is_on, .init = start, .
 
 Test(statements, find_an_email_taken_within_its_organization_only, .init = start, .fini = stop)
 {
-    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter");
-    ASK(SQL_CREATE_ORGANIZATION, OTHER, "Other", "starter");
+    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter", "main");
+    ASK(SQL_CREATE_ORGANIZATION, OTHER, "Other", "starter", "main");
     cr_assert(says(ASK(SQL_CREATE_USER, ORG, KEY, "a@b", "owner", "h"), "\"email\":\"a@b\""));
     cr_assert_str_eq(ASK(SQL_CREATE_USER, ORG, ORG, "a@b", "owner", "h"), "email_taken");
     cr_assert(says(ASK(SQL_CREATE_USER, OTHER, KEY, "a@b", "owner", "h"), "\"email\":\"a@b\""));
@@ -238,8 +238,8 @@ Test(statements, find_an_email_taken_within_its_organization_only, .init = start
 
 Test(statements, count_organizations_of_a_plan_or_all, .init = start, .fini = stop)
 {
-    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter");
-    ASK(SQL_CREATE_ORGANIZATION, OTHER, "Other", "growth");
+    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter", "main");
+    ASK(SQL_CREATE_ORGANIZATION, OTHER, "Other", "growth", "main");
     cr_assert_str_eq(ASK(SQL_COUNT_ORGANIZATIONS, NULL), "{\"count\":2}");
     cr_assert_str_eq(ASK(SQL_COUNT_ORGANIZATIONS, "growth"), "{\"count\":1}");
     cr_assert_str_eq(ASK(SQL_COUNT_ORGANIZATIONS, "free"), "{\"count\":0}");
@@ -285,7 +285,7 @@ Test(statements, let_two_operators_change_a_policy_at_once, .init = start, .fini
     pthread_t other;
     int emptied = 0;
 
-    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter");
+    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter", "main");
     cr_assert_eq(pthread_create(&other, NULL, turn_on_and_off, NULL), 0);
     for (int i = 0; i < 200; i++) {
         const char *answer =
@@ -417,7 +417,7 @@ Test(statements, clean_around_what_somebody_else_has_locked, .init = start, .fin
 {
     PGconn *holder;
 
-    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter");
+    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter", "main");
     ASK(SQL_CREATE_USER, ORG, KEY, "a@b", "owner", "h");
     postgres_do(server.url,
                 "INSERT INTO access.sessions (organization_id, session_id, user_id, token_hash,"
@@ -458,7 +458,7 @@ static void make_namesakes(void)
     crypto_password_hash(STR("the password of others"), hash);
     for (int i = 0; i < NAMESAKES; i++) {
         organization[sizeof(organization) - 2] = (char)('1' + i);
-        ASK(SQL_CREATE_ORGANIZATION, organization, "Acme", "starter");
+        ASK(SQL_CREATE_ORGANIZATION, organization, "Acme", "starter", "main");
         ASK(SQL_CREATE_USER, organization, KEY, "a@b", "owner", hash);
     }
 }
@@ -522,7 +522,7 @@ Test(statements, are_backed_by_a_constraint_on_the_allowlist, .init = start, .fi
     struct db_admin *role = NULL;
     char error[256];
 
-    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter");
+    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter", "main");
     cr_assert_eq(db_admin_open(role_url, "test", 10, &role, error), ST_OK, "%s", error);
     cr_assert_eq(
         db_admin_script(role, "UPDATE access.organizations SET ip_allowlist_enabled = true"),

@@ -1,0 +1,35 @@
+# shellcheck shell=bash
+# Cells: CELLS of them, the first named main, the others cell2, cell3 and so on. Each has a PostgreSQL and the
+# services in OF_CELL; what is another one's has its name in front: cell2-postgres, cell2-conversation-0.
+OF_CELL=(conversation search audit webhook)
+CELLS_MAX=9
+
+cells() {
+  local i
+  echo main
+  for ((i = 2; i <= ${CELLS:-1}; i++)); do
+    echo "cell$i"
+  done
+}
+
+cells_check() {
+  [[ ${CELLS:-1} =~ ^[1-9]$ ]] || die "CELLS must be a number from 1 to $CELLS_MAX"
+}
+
+# CELL NAME
+in_cell() {
+  if [[ $1 == main ]]; then
+    echo "$2"
+  else
+    echo "$1-$2"
+  fi
+}
+
+# The cells that SERVICE runs in; the directory's and the edge's run once, as if in main.
+cells_of() {
+  if [[ " ${OF_CELL[*]} " == *" $1 "* ]]; then
+    cells
+  else
+    echo main
+  fi
+}
