@@ -154,6 +154,9 @@ scripts_in = $(shell ls $(1)/*.test.mjs 2>/dev/null | $(wanted))
 API_SRC         := $(call scripts_in,tests/api)
 # What is drawn at random: a little of it in `make test`, more in `make test-long`.
 RANDOM_SRC      := $(filter tests/api/random_%,$(API_SRC))
+# What clients and receivers of organizations in several cells see.
+CELLS_SRC       := $(filter $(addprefix tests/api/,client_% random_operations% requests% samples% sdk% webhooks%),$(API_SRC))
+API_LONG_SRC    := $(sort $(RANDOM_SRC) $(CELLS_SRC))
 BROWSER_SRC     := $(call scripts_in,tests/browser)
 MEASURED_SRC    := $(call scripts_in,tests/browser/measured)
 
@@ -194,11 +197,14 @@ $(CLIENT_DIST): $(CLIENT_MODULES) clients/typescript/tsconfig.json $(wildcard cl
 	$(Q)rm -rf $(@D) && npm run --silent --prefix clients/typescript build
 CLIENTS = $(if $(filter %/client_typescript.test.mjs,$(API_SRC)),$(CLIENT_DIST))
 
-.PHONY: test-api test-random
+.PHONY: test-api test-random test-cells
 test-api: $(API_MODULES) $(CLIENTS)
 	$(Q)cd tests/api && node --test --test-concurrency=2 --test-reporter=tap $(notdir $(API_SRC))
 test-random: $(API_MODULES)
 	$(Q)cd tests/api && node --test --test-concurrency=1 --test-reporter=tap $(notdir $(RANDOM_SRC))
+
+test-cells: $(API_MODULES) $(CLIENTS)
+	$(Q)cd tests/api && node --test --test-concurrency=2 --test-reporter=tap $(notdir $(CELLS_SRC))
 
 # The dashboard in a real browser, on a stack that runs: tools/run-tests starts one. All files share a
 # browser; what is measured wants the machine to itself.
@@ -250,12 +256,12 @@ endif
 
 # Load, endurance and scale: what measures, and so has the machine to itself.
 test-long:
-	$(if $(strip $(LONG_SRC) $(MEASURED_SRC) $(RANDOM_SRC)),,$(nothing))
-	$(Q)tools/install-packages build test run integration $(if $(MEASURED_SRC),browser) $(if $(RANDOM_SRC),api) \
+	$(if $(strip $(LONG_SRC) $(MEASURED_SRC) $(API_LONG_SRC)),,$(nothing))
+	$(Q)tools/install-packages build test run integration $(if $(MEASURED_SRC),browser) $(if $(API_LONG_SRC),api) \
 	    $(if $(filter %/failover_test.c,$(LONG_SRC)),failover)
-	$(Q)$(MAKE) build $(if $(MEASURED_SRC),$(BROWSER_MODULES) $(MEASURED_MODULES)) $(if $(RANDOM_SRC),$(API_MODULES)) \
+	$(Q)$(MAKE) build $(if $(MEASURED_SRC),$(BROWSER_MODULES) $(MEASURED_MODULES)) $(if $(API_LONG_SRC),$(API_MODULES) $(CLIENTS)) \
 	    $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC))))
-	$(Q)tools/run-tests $(PROFILE)-long $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC)))) $(MEASURED_SRC) $(RANDOM_SRC)
+	$(Q)tools/run-tests $(PROFILE)-long $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC)))) $(MEASURED_SRC) $(API_LONG_SRC)
 
 # -- fuzzing ---------------------------------------------------------------------------------------
 # ONLY=PATTERN narrows them as it does tests.

@@ -2,7 +2,7 @@
 // dashboard: operators by convctl, servers by the API, receivers of webhooks.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { randomBytes, randomUUID, scryptSync } from 'node:crypto';
+import { randomBytes, randomInt, randomUUID, scryptSync } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
@@ -29,8 +29,12 @@ export async function sql(name, variables) {
 }
 
 // A separate organization for a test, with its owner: {org, name, email, password}.
-export async function organization({ name = 'Example', plan = 'growth' } = {}) {
-  const { id: org } = await ctl('org', 'create', '--name', name, '--plan', plan);
+// Of the cells that the stack has, any.
+const CELLS = Number(process.env.CELLS || 1);
+const someCell = () => ['main', ...Array.from({ length: CELLS - 1 }, (_, i) => `cell${i + 2}`)][randomInt(CELLS)];
+
+export async function organization({ name = 'Example', plan = 'growth', cell = someCell() } = {}) {
+  const { id: org } = await ctl('org', 'create', '--name', name, '--plan', plan, '--cell', cell);
   return { org, name, ...(await user(org, 'owner')) };
 }
 

@@ -54,12 +54,17 @@ void org_new_key(const struct org *org, const char *scope, char token[64], char 
 
 void org_new(struct org *org)
 {
+    org_new_in(org, "main");
+}
+
+void org_new_in(struct org *org, const char *cell)
+{
     struct uuid unique = uuid_v7(clock_us());
     char name[UUID_TEXT + 1];
     json_t *made;
 
     uuid_format(&unique, name);
-    made = convctl("org", "create", "--name", name, "--plan", "growth", NULL);
+    made = convctl("org", "create", "--name", name, "--plan", "growth", "--cell", cell, NULL);
     copy_member(made, "id", org->id, sizeof(org->id));
     json_decref(made);
     org_new_key(org, "full", org->full_key, org->full_key_id);

@@ -20,6 +20,7 @@ struct org {
 
 /* An organization that no other test knows, on a plan with API access, with a key of each kind. */
 void org_new(struct org *org);
+void org_new_in(struct org *org, const char *cell);
 void org_new_key(const struct org *org, const char *scope, char token[64], char id[37]);
 
 /* -- requests -------------------------------------------------------------------------------- */

@@ -11,63 +11,15 @@
 #include "common/base/str.h"
 #include "tests/support/api_client.h"
 #include "tests/support/nats_client.h"
+#include "tests/support/own_stack.h"
 #include "tests/support/sql.h"
-
-/* Settings of the stack that `make test` runs, which this one is not to take over. */
-static const char *const foreign[] = {
-    "GATEWAY_TLS_PORT", "GATEWAY_TLS_CERT",   "GATEWAY_TLS_KEY",
-    "TRUSTED_PROXIES",  "WEBHOOK_DNS_SERVER", "REPLICAS_GATEWAY",
-};
-
-static void run_stack(const char *verb)
-{
-    const char *folder = stack_setting("RUN_DIR");
-
-    cr_assert_eq(system(format("deploy/local/stack %s >'%s.log' 2>&1", verb, folder)), 0,
-                 "stack %s: see %s.log", verb, folder);
-}
-
-/* Its env file into our environment, as a shell reads it. */
-static void read_env(void)
-{
-    FILE *env = popen(format("set -a; . '%s/env'; exec env", stack_setting("RUN_DIR")), "re");
-    char line[4096];
-
-    cr_assert_not_null(env);
-    while (fgets(line, sizeof(line), env) != NULL) {
-        char *value = strchr(line, '=');
-
-        line[strcspn(line, "\n")] = '\0';
-        if (value == NULL)
-            continue;
-        *value++ = '\0';
-        cr_assert_eq(setenv(line, value, 1), 0);
-    }
-    cr_assert_eq(pclose(env), 0);
-}
 
 static void start(void)
 {
-    int port = stack_gateway_port();
-
-    for (size_t i = 0; i < ARRAY_SIZE(foreign); i++)
-        unsetenv(foreign[i]);
-    /* `make test` keeps a dozen ports together. */
-    setenv("GATEWAY_PORT", format("%d", port + 6), 1);
-    setenv("DASHBOARD_PORT", format("%d", port + 7), 1);
-    setenv("RUN_DIR", format("%s-tls", stack_setting("RUN_DIR")), 1);
-    setenv("STACK_TLS", "1", 1);
-    cr_assert_eq(system(format("rm -rf '%s'", stack_setting("RUN_DIR"))), 0);
-    run_stack("up");
-    read_env();
+    own_stack_start("tls", (const char *const[]){"STACK_TLS=1", NULL});
 }
 
-static void stop(void)
-{
-    run_stack("down");
-}
-
-TestSuite(tls, .init = start, .fini = stop);
+TestSuite(tls, .init = start, .fini = own_stack_stop);
 
 /* -- the database -------------------------------------------------------------------------------
  */
