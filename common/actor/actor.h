@@ -91,7 +91,9 @@ struct audit_statements {
    commands of a batch, and one for those of operators. The audit log (common/audit_log) is such a
    sink. The actor registers those statements that the service does not have itself. */
 struct audit_sink {
-    const struct db_statement *entries; /* a second entry for a request violates its unique key */
+    /* A second entry for a request violates its unique key. NULL = there are none: no command of the
+       service is an operation of the API. */
+    const struct db_statement *entries;
     const struct db_statement *changes;
     /* Queues them for those of `commands` that are to be recorded. */
     void (*add)(struct db *db, const struct audit_statements *statements,

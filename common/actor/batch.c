@@ -74,7 +74,9 @@ static void defer(struct actor *actor, struct batch_item *item)
    has answered and recorded it. Whatever the command did was rolled back with its entry. */
 static bool is_recorded_already(const struct actor *actor)
 {
-    return actor->service->audit_sink != NULL &&
+    const struct audit_sink *audit_sink = actor->service->audit_sink;
+
+    return audit_sink != NULL && audit_sink->entries != NULL &&
            strcmp(db_last_sqlstate(actor->batch->db), UNIQUE_VIOLATION) == 0 &&
            db_last_statement(actor->batch->db) == actor->audit_statements.entries;
 }

@@ -237,7 +237,8 @@ bool membership_open_database(struct actor *actor)
     for (size_t i = 0; i < n; i++)
         actor->statements[i] = service->statements[i];
     if (service->audit_sink != NULL) {
-        actor->audit_statements.entries = enlist(actor, service->audit_sink->entries, &n);
+        if (service->audit_sink->entries != NULL)
+            actor->audit_statements.entries = enlist(actor, service->audit_sink->entries, &n);
         actor->audit_statements.changes = enlist(actor, service->audit_sink->changes, &n);
     }
     actor->limit_lock_waits = (int)n;
