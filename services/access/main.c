@@ -1,4 +1,3 @@
-#include "common/audit_log/audit_log.h"
 #include "common/base/cell.h"
 #include "common/base/log.h"
 #include "common/bus/bus.h"
@@ -6,6 +5,7 @@
 #include "common/runtime/service.h"
 #include "proto/subject.h"
 #include "services/access/access.h"
+#include "services/access/outbox.h"
 #include "services/access/session.h"
 
 static struct access access_state;
@@ -38,7 +38,7 @@ static const struct setting settings[] = {
 };
 
 /* Nothing here is in the audit log: that is the API's, and these are not its operations. What
-   changes something is in the log of changes. */
+   changes something gets into the log of changes, by the outbox. */
 static const struct command_handler *const auth_handlers[] = {
     &access_authenticate,
     &access_quota,
@@ -97,7 +97,7 @@ static struct service session_service = {
     .statements = access_sql,
     .n_statements = ACCESS_SQL_COUNT,
     .self = &access_state,
-    .audit_sink = &audit_log,
+    .audit_sink = &access_outbox,
     .batch_max = 1,
     .actors = 2,
     .next_in_process = &auth_service,
@@ -110,7 +110,7 @@ static struct service access_service = {
     .statements = access_sql,
     .n_statements = ACCESS_SQL_COUNT,
     .self = &access_state,
-    .audit_sink = &audit_log,
+    .audit_sink = &access_outbox,
     .on_idle = access_upkeep,
     .next_in_process = &session_service,
 };
@@ -132,6 +132,11 @@ static enum status open(struct service *service, void *config)
     return ST_OK;
 }
 
+static enum status start_outbox(const struct process *process, void *config)
+{
+    return outbox_start(process);
+}
+
 int main(int argc, char **argv)
 {
     const struct service_extra extra = {
@@ -139,6 +144,8 @@ int main(int argc, char **argv)
         .n_settings = ARRAY_SIZE(settings),
         .config = &access_state,
         .open = open,
+        .start = start_outbox,
+        .stop = outbox_stop,
     };
 
     return service_main(argc, argv, &access_service, &extra);

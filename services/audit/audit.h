@@ -34,6 +34,7 @@ struct audit {
 };
 
 extern const struct command_handler audit_append;
+extern const struct command_handler audit_record;
 extern const struct command_handler audit_list;
 extern const struct command_handler audit_entries;
 extern const struct command_handler audit_changes;

@@ -49,6 +49,7 @@ static const struct setting settings[] = {
 
 static const struct command_handler *const append_handlers[] = {
     &audit_append,
+    &audit_record,
 };
 
 static const struct command_handler *const handlers[] = {
@@ -62,8 +63,8 @@ static int64_t seal_lag_s(const void *self)
     return sealer_lag_s();
 }
 
-/* No ping and no refusal is answered before its entry is there: it waits for no page, export or
-   check that was requested. */
+/* No ping and no refusal is answered before its entry is there, and a change is soon in its log: they
+   wait for no page, export or check that was requested. */
 static struct service append_service = {
     .name = "append",
     .group = "audit", /* as the bus knows the whole process */

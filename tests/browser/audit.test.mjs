@@ -26,6 +26,10 @@ before(async () => {
 const exported = async () =>
   (await convctl('audit', 'export', '--org', who.org)).trim().split('\n').filter(Boolean);
 
+// A change is in the log a moment after it was made.
+const latest = async (page) =>
+  (await (await page.request.get('/data/changes?per_page=1')).json()).changes[0].change;
+
 const rows = (page) => page.getByRole('table').getByRole('row').count();
 const listed = (page, n) => until(async () => await rows(page) === n + 1, `${n} entries`);
 
@@ -104,6 +108,7 @@ test('what people change is named with who, what, when and from where', async ()
   await page.getByLabel('Require HTTPS').check();
   await button(page, 'Save HTTPS policy').click();
   await seen(page.getByText('HTTPS is required'));
+  await until(async () => await latest(page) === 'policy.set', 'the change is in the log');
   await page.getByRole('link', { name: 'Audit' }).click();
   await page.getByRole('link', { name: 'Changes by people' }).click();
   await at(page, '/audit/changes');

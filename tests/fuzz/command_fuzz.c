@@ -58,6 +58,7 @@ static const struct {
     {&audit_entries, &audit_state},
     {&audit_export, &audit_state},
     {&audit_list, &audit_state},
+    {&audit_record, &audit_state},
     {&audit_set_retention, &audit_state},
     {&audit_verify, &audit_state},
     {&conversation_append, NULL},

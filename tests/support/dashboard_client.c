@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
-#include "tests/support/sql.h"
+#include "tests/support/changes.h"
 
 #define HEADERS_MAX 16
 #define SIGN_IN_US  (30 * 1000 * 1000)
@@ -171,7 +171,5 @@ void dashboard_client_new_session(const struct dashboard_session *session,
 
 long long dashboard_client_count_changes(const char *organization_id)
 {
-    return (long long)sql_integer(
-        "SELECT count(*) FROM audit.changes WHERE organization_id = $1::uuid", organization_id,
-        NULL);
+    return (long long)changes_count(organization_id, "true");
 }

@@ -6,6 +6,7 @@
 
 #include "proto/subject.h"
 #include "tests/support/api_client.h"
+#include "tests/support/changes.h"
 #include "tests/support/never_free.h"
 #include "tests/support/service_client.h"
 #include "tests/support/sql.h"
@@ -79,6 +80,7 @@ Test(members, that_are_invited_choose_a_password_and_are_signed_in)
                  OUTCOME_OK);
     cr_assert_eq(accept(service_connection, invitation, USER_PASSWORD).outcome,
                  OUTCOME_UNAUTHORIZED, "used");
+    changes_await(ada.org.id);
     cr_assert_eq(sql_integer("SELECT count(*) FROM audit.changes WHERE organization_id = $1::uuid"
                              " AND (change = 'invitation.accept' AND who = $2"
                              " OR change = 'member.invite' AND detail->>'email' = $2"

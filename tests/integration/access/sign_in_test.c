@@ -9,6 +9,7 @@
 #include "common/base/clock.h"
 #include "common/base/ip.h"
 #include "proto/subject.h"
+#include "tests/support/changes.h"
 #include "tests/support/service_client.h"
 #include "tests/support/sql.h"
 
@@ -36,6 +37,7 @@ Test(sign_in, takes_email_and_password)
     cr_assert_eq(reply.outcome, OUTCOME_OK);
     cr_assert_str_eq(reply_text(reply.body, "user.email"), ada.email);
     cr_assert_str_eq(reply_text(reply.body, "organization.id"), ada.org.id);
+    changes_await(ada.org.id);
     cr_assert_eq(sql_integer("SELECT count(*) FROM audit.changes WHERE organization_id = $1::uuid"
                              " AND change = 'session.sign-in' AND user_id = $2::uuid AND who = $3",
                              ada.org.id, ada.id, ada.email, NULL),

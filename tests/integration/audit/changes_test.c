@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "proto/subject.h"
+#include "tests/support/changes.h"
 #include "tests/support/never_free.h"
 #include "tests/support/service_client.h"
 #include "tests/support/sql.h"
@@ -12,10 +13,7 @@ TestSuite(changes, .init = service_connection_open, .fini = service_connection_c
 
 static int64_t recorded(const struct org *org, const char *condition)
 {
-    return sql_integer(format("SELECT count(*) FROM audit.changes WHERE organization_id = '%s'"
-                              " AND %s",
-                              org->id, condition),
-                       NULL);
+    return changes_count(org->id, condition);
 }
 
 Test(changes, of_an_operator_are_on_record)
@@ -157,17 +155,22 @@ Test(changes, that_are_refused_leave_nothing)
     cr_expect_eq(recorded(&org, "who <> 'operator'"), 0);
 }
 
-/* A row of that organization's is refused by the table itself for the while. */
+/* A row of that organization's is refused by the table itself for the while: that of the log, and that
+   in which access has what is to be in the log. */
 static void refuse_records(const struct org *org, bool on)
 {
+    static const char *const tables[] = {"audit.changes", "access.outbox"};
     const char *name = format("refuse_%.8s", org->id + 24);
-    const char *state = sql_state_as(
-        NULL, on ? format("ALTER TABLE audit.changes ADD CONSTRAINT %s CHECK (organization_id <>"
-                          " '%s') NOT VALID",
-                          name, org->id)
-                 : format("ALTER TABLE audit.changes DROP CONSTRAINT %s", name));
 
-    cr_assert_str_eq(state, "00000");
+    for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+        const char *state = sql_state_as(
+            NULL, on ? format("ALTER TABLE %s ADD CONSTRAINT %s CHECK (organization_id <> '%s')"
+                              " NOT VALID",
+                              tables[i], name, org->id)
+                     : format("ALTER TABLE %s DROP CONSTRAINT %s", tables[i], name));
+
+        cr_assert_str_eq(state, "00000");
+    }
 }
 
 Test(changes, that_cannot_be_recorded_are_not_made)
@@ -180,6 +183,7 @@ Test(changes, that_cannot_be_recorded_are_not_made)
     conversation = new_conversation(&org, "c-1", "k-1");
     keys = sql_integer("SELECT count(*) FROM access.api_keys WHERE organization_id = $1::uuid",
                        org.id, NULL);
+    changes_await(org.id);
     refuse_records(&org, true);
     cr_expect_eq(service_client_call_as(
                      service_connection, &some_user, SUBJECT_CONVERSATION_SET_STATUS, org.id,
@@ -245,6 +249,7 @@ Test(changes, are_listed_page_by_page_newest_first)
     org_new(&org);
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", NULL));
     json_decref(convctl("key", "revoke", "--org", org.id, org.read_key_id, NULL));
+    changes_await(org.id);
     do {
         const char *cursor = json_string_value(json_at(page, "pages.next.starting_after"));
         json_t *next = cursor == NULL
@@ -307,6 +312,7 @@ Test(changes, are_selected_by_kind_and_user)
                                         org.id, "{\"require_https\":true}")
                      .outcome,
                  OUTCOME_OK);
+    changes_await(org.id);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         bool has_next;
 
@@ -332,6 +338,7 @@ Test(changes, that_are_selected_seldom_are_found_page_by_page)
     int pages = 0;
 
     org_new(&org);
+    changes_await(org.id);
     cr_assert_eq(sql_integer(format("WITH made AS (INSERT INTO audit.changes (organization_id, id,"
                                     " who, change, detail) SELECT $1::uuid, ('ff000000-0000-7000-"
                                     "8000-' || lpad(to_hex(n), 12, '0'))::uuid, 'operator',"
@@ -362,6 +369,7 @@ Test(changes, have_cursors_for_what_was_asked_alone)
     const char *cursor;
 
     org_new(&org);
+    changes_await(org.id);
     page = service_client_get_as(service_connection, &some_user, SUBJECT_AUDIT_CHANGES, org.id,
                                  "{\"per_page\":1,\"change\":\"key\"}");
     cursor = text_of(json_at(page, "pages.next"), "starting_after");
@@ -386,6 +394,7 @@ Test(changes, of_one_organization_are_not_shown_to_another)
 
     org_new(&org);
     org_new(&other);
+    changes_await(org.id);
     page = service_client_get_as(service_connection, &some_user, SUBJECT_AUDIT_CHANGES, org.id,
                                  "{\"per_page\":1}");
     theirs = service_client_call_as(service_connection, &some_user, SUBJECT_AUDIT_CHANGES, other.id,
@@ -432,6 +441,7 @@ Test(changes, and_entries_of_the_api_are_read_without_leaving_any)
 static const char *accepted(const struct dashboard_user *owner, const char *email,
                             const char *member)
 {
+    changes_await(owner->org.id);
     return sql_text("SELECT detail->>$3 FROM audit.changes WHERE organization_id = $1::uuid"
                     " AND change = 'invitation.accept' AND who = $2",
                     owner->org.id, email, member, NULL);

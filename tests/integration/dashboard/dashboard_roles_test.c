@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "tests/support/changes.h"
 #include "tests/support/dashboard_client.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
@@ -144,6 +145,7 @@ Test(dashboard_roles, end_at_the_organization_in_filters_and_cursors)
     expect_error(dashboard_client_get(&session, format("/data/audit?per_page=1&starting_after=%s",
                                                        text_at(page, "pages.next.starting_after"))),
                  400, "invalid_cursor", "starting_after");
+    changes_await(owner.organization_id);
     page = dashboard_client_get(&owner, "/data/changes?per_page=1");
     expect_error(dashboard_client_get(&session, format("/data/changes?per_page=1&starting_after=%s",
                                                        text_at(page, "pages.next.starting_after"))),
@@ -328,6 +330,7 @@ Test(dashboard_roles, stand_behind_every_change)
     made = dashboard_client_change(&session, "POST", "/data/keys",
                                    "{\"name\":\"mine\",\"scope\":\"read\"}");
     expect_status(made, 200);
+    changes_await(session.organization_id);
     changes = dashboard_client_get(&session, "/data/changes?per_page=1");
     expect_text(changes, "changes[0].change", "key.create");
     expect_text(changes, "changes[0].who", session.email);

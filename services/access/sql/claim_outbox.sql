@@ -1,0 +1,26 @@
+-- Takes changes that are due, in order: for a while no other process takes them.
+--   $1 milliseconds   $2 how many at most   $3 bytes of JSON at most, unless it is one; escaped, a
+--   byte may take six
+-- columns: organization_id id who user_id change target detail address
+WITH due AS (
+    SELECT organization_id, id,
+           512 + octet_length(detail::text)
+               + 6 * (octet_length(who) + coalesce(octet_length(target), 0)) AS bytes
+      FROM access.outbox
+     WHERE due_at <= now()
+     ORDER BY organization_id, id
+     LIMIT $2::bigint
+       FOR NO KEY UPDATE SKIP LOCKED
+), added AS (
+    SELECT organization_id, id, bytes, sum(bytes) OVER (ORDER BY organization_id, id) AS total
+      FROM due
+), claimed AS (
+    UPDATE access.outbox AS change SET due_at = now() + $1::bigint * interval '1 millisecond'
+      FROM added
+     WHERE change.organization_id = added.organization_id AND change.id = added.id
+       AND (added.total <= $3::bigint OR added.total = added.bytes)
+    RETURNING change.*
+)
+SELECT organization_id, id, who, user_id, change, target, detail, address
+  FROM claimed
+ ORDER BY organization_id, id
