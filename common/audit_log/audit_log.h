@@ -76,8 +76,8 @@ struct change_entry {
 /* The change of a command that succeeded, as it is recorded. */
 struct change_entry change_entry_of(const struct command *command, struct arena *arena);
 
-/* Queues `statement` (sql/append_changes.sql) for those of `commands` that are to be recorded, if
-   there are any. */
+/* Queues `statement` (sql/append_changes.sql, or another with its parameters) for those of `commands`
+   that are to be recorded, if there are any. */
 void change_log_add(struct db *db, int statement, struct command *const *commands, size_t n,
                     struct arena *arena);
 

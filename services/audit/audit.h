@@ -1,6 +1,6 @@
 /*
- * audit - the service that keeps the audit log: it takes the entries of what ended in the gateway
- * and serves GET /audit and the log of changes.
+ * audit - the service that keeps the audit log: it takes the entries of what ended in the gateway and
+ * the changes that access has made, and serves GET /audit and the log of changes.
  *
  * Owns     main.c has the only struct audit; handlers and upkeep get it as `service`. What a command
  *          needs lives in its arena.
