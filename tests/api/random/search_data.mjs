@@ -52,16 +52,10 @@ export function drawData(dice, organization) {
   const sizes = contacts.map((_, i) => (i === 13 ? 0 : i < 2 ? 250 : 20 + dice.below(60)));
   const all = contacts.flatMap((contact, i) =>
     dice.list(sizes[i], (n) => drawConversation(dice, i * 1000 + n, contact)));
-  const living = Map.groupBy === undefined ? grouped(all) : Map.groupBy(all, ({ contact }) => contact);
-  const lists = new Map(contacts.map((contact) => [contact,
-    (living.get(contact) ?? []).filter(({ isDeleted }) => !isDeleted).sort(newestFirst)]));
+  const lists = new Map(contacts.map((contact) => [contact, []]));
+  for (const one of all) if (!one.isDeleted) lists.get(one.contact).push(one);
+  for (const list of lists.values()) list.sort(newestFirst);
   return { organization, contacts, all, of: (contact) => lists.get(contact) ?? [] };
-}
-
-function grouped(all) {
-  const groups = new Map();
-  for (const one of all) groups.set(one.contact, [...(groups.get(one.contact) ?? []), one]);
-  return groups;
 }
 
 // -- as clients see it -----------------------------------------------------------------------------
