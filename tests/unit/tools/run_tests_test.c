@@ -227,3 +227,20 @@ Test(run_tests, leave_no_stack_however_they_end)
         await(ARE_GONE);
     }
 }
+
+Test(run_tests, leave_a_run_of_the_same_tree_its_stacks)
+{
+    static const char *const programs[] = {"build/release/tests/integration/run", NULL};
+    int status;
+    pid_t pid;
+
+    make_program("integration", FOR_EVER);
+    must_do("echo '/* stack_have_alone */' >>$TREE/tests/integration/x_test.c");
+    pid = start(programs, "[ -s $TREE/integration.pid ]");
+    make_program("unit/x", CRITERION("2", "2", "0"));
+    cr_expect_eq(shell("$TREE/tools/run-tests release " UNIT " 2>&1 | grep -q 'run already'"), 0);
+    cr_expect_eq(shell("[ -e $TREE/build/test-run/alone-0/lock ] && [ ! -e $TREE/stopped ]"), 0);
+    kill(pid, SIGTERM);
+    cr_assert_eq(waitpid(pid, &status, 0), pid);
+    cr_expect_eq(run_tests(UNIT), 0, "its turn has ended");
+}
