@@ -332,13 +332,15 @@ TIDY_FLAGS = -std=gnu17 -D_GNU_SOURCE -I. -I$(OUT)/gen $(PKG_CFLAGS)
 lint:
 	$(if $(ONLY),$(if $(strip $(LINTED)),,$(nothing)))
 	$(Q)tools/install-packages build test lint
-	$(Q)$(MAKE) -k lint-all
+	$(Q)rm -rf build/findings
+	$(Q)$(MAKE) -k lint-all || { echo 'lint: what was found, once more:'; cat build/findings/* 2>/dev/null; exit 1; }
 	@echo "lint: no findings in $(words $(sort $(LINTED))) C files, $$(($$(date +%s) - MAKE_STARTED)) s"
 
 lint-all: lint-format lint-tidy lint-headers lint-shell lint-yaml lint-python lint-tree
 
 lint-format:
-	$(Q)$(if $(LINTED),clang-format --dry-run -Werror $(sort $(LINTED)))
+	$(Q)$(if $(LINTED),tools/checked format sh -c \
+	    'clang-format --dry-run -Werror "$$@" || { echo "make format lays these out"; exit 1; }' - $(sort $(LINTED)))
 
 format:
 	$(Q)clang-format -i $(ALL_C) $(ALL_H)
@@ -348,9 +350,9 @@ lint-tidy: $(patsubst %.c,$(OUT)/tidy/%.ok,$(sort $(filter %.c,$(LINTED))))
 $(OUT)/tidy/%.ok: %.c $(OUT)/%.o .clang-tidy tests/.clang-tidy services/gateway/.clang-tidy services/dashboard/.clang-tidy
 	$(Q)mkdir -p $(@D)
 	@echo "TIDY $<"
-	$(Q)clang-tidy --quiet --warnings-as-errors='*' $(TIDY_CHECKS) $< -- $(TIDY_FLAGS) >$@.log 2>/dev/null || \
-	    { cat $@.log; exit 1; }
-	$(Q)mv $@.log $@
+	$(Q)tools/checked tidy.$< sh -c '"$$@" 2>/dev/null' - \
+	    clang-tidy --quiet --warnings-as-errors='*' $(TIDY_CHECKS) $< -- $(TIDY_FLAGS)
+	$(Q)touch $@
 # The analyzer follows h2o's intrusive lists into items that were unlinked before they were freed, and
 # says so in h2o's header; AddressSanitizer, which the suite runs under, checks that for real.
 $(OUT)/tidy/common/http/edge.ok $(OUT)/tidy/common/http/listener.ok: \
@@ -360,17 +362,18 @@ $(OUT)/tidy/common/http/edge.ok $(OUT)/tidy/common/http/listener.ok: \
 lint-headers: $(patsubst %,$(OUT)/headers/%.ok,$(sort $(filter %.h,$(LINTED))))
 $(OUT)/headers/%.ok: % $(OUT)/flags | $(SQL_HEADERS)
 	$(Q)mkdir -p $(@D)
-	$(Q)echo '#include "$<"' | $(CC) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -MF $(@:.ok=.d) -MT $@ -fsyntax-only -x c - && touch $@
+	$(Q)echo '#include "$<"' | tools/checked header.$< $(CC) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -MF $(@:.ok=.d) -MT $@ -fsyntax-only -x c -
+	$(Q)touch $@
 
 lint-shell:
-	$(Q)shellcheck -x $(SCRIPTS)
+	$(Q)tools/checked shell shellcheck -x $(SCRIPTS)
 
 lint-yaml:
-	$(Q)$(if $(YAML),yamllint -s $(YAML),true)
+	$(Q)$(if $(YAML),tools/checked yaml yamllint -s $(YAML),true)
 
 # The types of the client in Python; those of the one in TypeScript are checked when it is built.
 lint-python:
-	$(Q)mypy --no-error-summary --config-file clients/python/pyproject.toml --cache-dir build/mypy clients/python/src
+	$(Q)tools/checked python mypy --no-error-summary --config-file clients/python/pyproject.toml --cache-dir build/mypy clients/python/src
 
 # What several places say is the same in all of them. Each check prints all that it finds, and none
 # waits for another: one run names every place that a change has forgotten.
@@ -384,13 +387,13 @@ check-drift:
 drift: $(DRIFT:%=drift-%)
 drift-settings drift-compose drift-kubernetes drift-systemd: build
 drift-settings:
-	$(Q)tools/describe-settings --check
+	$(Q)tools/checked settings tools/describe-settings --check
 drift-contract drift-pages drift-compose drift-kubernetes drift-systemd drift-changelog: drift-%:
-	$(Q)tools/check-$*
+	$(Q)tools/checked $* tools/check-$*
 
 lint-tree: drift lint-fuzz lint-layers lint-length lint-migrations lint-tests lint-tour lint-words
 lint-fuzz lint-layers lint-length lint-migrations lint-tests lint-tour lint-words: lint-%:
-	$(Q)tools/check-$*
+	$(Q)tools/checked $* tools/check-$*
 
 # The page of all settings, from what the programs say of themselves; the users of the bus; and the rules
 # for alerts, for the Prometheus operator.
