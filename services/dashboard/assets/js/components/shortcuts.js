@@ -67,7 +67,7 @@ export function showShortcuts() {
   openDialog({
     title: 'Keyboard shortcuts',
     body: () => [
-      h('dl', {class: 'facts'}, KEYS.map(({key, text}) => [
+      h('dl', {class: 'facts keys'}, KEYS.map(({key, text}) => [
         h('dt', null, h('kbd', null, key)), h('dd', null, text)])),
       h('p', {class: 'muted'}, 'Tab, Enter and Escape work everywhere. In a filter, Enter applies it.'),
       h('label', {class: 'choice'}, choice, h('span', null, 'Use these single keys',
