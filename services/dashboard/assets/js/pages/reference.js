@@ -62,7 +62,8 @@ function response(status, given, resolve) {
                                                  schemaView(media.schema, resolve)]));
 }
 
-const firstWords = (text) => text.replaceAll('`', '').split(/[.:\n]/)[0];
+/* The first sentence, which may be wrapped. */
+const firstWords = (text) => text.replaceAll('`', '').split(/[.:](?=\s|$)/)[0].replaceAll('\n', ' ');
 
 function operation(one, base, resolve) {
   const media = one.requestBody && resolve(one.requestBody).content['application/json'];
