@@ -27,7 +27,7 @@ async function accept(link) {
   const page = await visitor();
   await page.goto(link);
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
-  await page.getByLabel('Password, again').fill(PASSWORD);
+  await page.getByLabel('Repeat password').fill(PASSWORD);
   await button(page, 'Accept and sign in').click();
   await at(page, '/overview');
   return page;
@@ -97,7 +97,7 @@ test('an invitation is good once', async () => {
   const late = await visitor();
   await late.goto(link);
   await late.getByLabel('Password', { exact: true }).fill(PASSWORD);
-  await late.getByLabel('Password, again').fill(PASSWORD);
+  await late.getByLabel('Repeat password').fill(PASSWORD);
   await button(late, 'Accept and sign in').click();
   await seen(late.getByRole('alert'));
   assert.deepEqual(await late.context().cookies(), []);

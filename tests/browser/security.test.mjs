@@ -103,17 +103,17 @@ test('a changed password is the only one that opens, and other sessions end', as
   const here = await openAs(other, '/account');
   const chosen = 'correct horse battery staple';
   const change = async (now, next, again = next) => {
-    await here.getByLabel('Password now').fill(now);
+    await here.getByLabel('Current password').fill(now);
     await here.getByLabel('New password', { exact: true }).fill(next);
-    await here.getByLabel('New password, again').fill(again);
+    await here.getByLabel('Repeat new password').fill(again);
     await button(here, 'Change password').click();
   };
 
   await change('not the password', chosen);
   await seen(here.getByText('is incorrect'));
-  assert.equal(await here.getByLabel('Password now').getAttribute('aria-invalid'), 'true');
+  assert.equal(await here.getByLabel('Current password').getAttribute('aria-invalid'), 'true');
   await change(other.password, chosen, 'another one');
-  assert.equal(await here.getByLabel('New password, again').getAttribute('aria-invalid'), 'true');
+  assert.equal(await here.getByLabel('Repeat new password').getAttribute('aria-invalid'), 'true');
   await change(other.password, chosen);
   await seen(here.getByText('Password changed; 1 other session ended'));
   await there.getByRole('link', { name: 'Overview' }).click();

@@ -6,7 +6,7 @@ export function passwordFields({name, label, first = false}) {
     input({name, label, type: 'password', required: true, minlength: '15', maxlength: '1024',
            autocomplete: 'new-password', autofocus: first,
            hint: 'At least 15 characters: several words make a good one'}),
-    input({name: 'again', label: `${label}, again`, type: 'password', required: true,
+    input({name: 'again', label: `Repeat ${label.toLowerCase()}`, type: 'password', required: true,
            maxlength: '1024', autocomplete: 'new-password'}),
   ];
 }

@@ -14,7 +14,7 @@ export const title = 'Account';
 
 function passwordForm(onChanged) {
   const fields = [
-    input({name: 'password', label: 'Password now', type: 'password', required: true,
+    input({name: 'password', label: 'Current password', type: 'password', required: true,
            autocomplete: 'current-password', maxlength: '1024'}),
     ...passwordFields({name: 'new_password', label: 'New password'}),
   ];

@@ -134,7 +134,7 @@ function attributes(given) {
 
 function messageList(messages, count) {
   if (messages.length === 0)
-    return h('p', {class: 'muted'}, 'No messages. One that the API creates is empty; messages come in by ' +
+    return h('p', {class: 'muted'}, 'No messages. The API creates conversations empty; messages come in by ' +
       'other channels.');
   return [
     messages.length < count && h('p', {class: 'muted'}, `The newest ${messages.length} of ${count}`),

@@ -25,7 +25,7 @@ export function limits(usage, range) {
 
   if (rows.length === 0)
     return null;
-  return card({title: 'Rate limit use', text: `By key; of the ${unit}`},
+  return card({title: 'Rate limit use', text: `By key, in the ${unit}`},
               table({caption: 'Rate limit use by key', rows, columns: [
                 {label: 'Key', cell: (key) => h('strong', null, key.name)},
                 {label: 'Over time', cell: (key) => spark(key.values, key.limit_per_minute)},

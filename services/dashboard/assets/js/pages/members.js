@@ -128,7 +128,7 @@ function plan(organization) {
              h('p', {class: 'muted'}, 'Owners change the plan.'));
   return h('div', {class: 'stack'}, known, form({
     fields: [select({name: 'plan', label: 'Change the plan', options: PLANS, value: organization.plan,
-                     hint: 'Without access to the API, every request gets a 403'})],
+                     hint: 'On Free every request to the API gets a 403'})],
     submit: 'Save plan', kind: '',
     run: async (values) => {
       const saved = await put('/data/organization', values);

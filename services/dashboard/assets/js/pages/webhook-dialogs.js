@@ -47,7 +47,7 @@ export function createEndpoint(reload) {
         checkbox({name: 'signing', label: 'Sign deliveries', checked: true,
                   hint: 'Recommended: without it your receiver cannot verify the sender'}),
         select({name: 'retries', label: 'Retries', options: RETRIES, value: 'none',
-                hint: 'Of a failed delivery: each repeats the event under its id, as a new delivery'}),
+                hint: 'A retry sends the same event, with its id, as a new delivery'}),
       ],
       submit: 'Add endpoint', cancel: close,
       run: async (values) => created(dialog, await post('/data/webhooks', values)),

@@ -58,7 +58,7 @@ export function page({signal}) {
 
   return [
     pageHead('Webhooks', 'Each event is sent to each endpoint that listens for it. Failed deliveries ' +
-      'can be resent, and are retried where an endpoint says so.',
+      'can be resent, and are retried where the endpoint has retries.',
              is('admin') && createButton(() => view.reload())),
     lookingOnly('endpoints and their deliveries'),
     card({title: 'Endpoints', text: 'Degraded from 2 failures in a row, failing from 5; one success makes ' +
