@@ -1,6 +1,6 @@
 # What an operator types:   run up down test build bench fuzz lint
-# What a developer adds:    test-long check-drift format clean compile_commands.json test-api test-random
-#                           screenshots settings fuzz-binaries fuzz-corpus fuzz-coverage
+# What a developer adds:    test-long test-mutants endurance check-drift format clean compile_commands.json
+#                           test-api test-random screenshots settings fuzz-binaries fuzz-corpus fuzz-coverage
 # Settings: PROFILE=release|asan|tsan, V=1 shows commands, ONLY=PATTERN narrows tests and lint.
 MAKEFLAGS += -rR --no-print-directory
 ifeq ($(MAKELEVEL),0)
@@ -149,7 +149,7 @@ tests_in = $(shell find $(1) -name '*_test.c' 2>/dev/null | sort | $(wanted))
 UNIT_SRC        := $(call tests_in,tests/unit)
 INTEGRATION_SRC := $(shell find tests/integration -name '*_test.c' | sort | \
                      sed -E 's|^(tests/integration/).*/(.*)|& \1\2|' | $(wanted) | cut -d ' ' -f 1)
-LONG_SRC        := $(call tests_in,tests/long)
+LONG_SRC        := $(call tests_in,tests/long tests/faults)
 scripts_in = $(shell ls $(1)/*.test.mjs 2>/dev/null | $(wanted))
 API_SRC         := $(call scripts_in,tests/api)
 # What is drawn at random: a little of it in `make test`, more in `make test-long`.
@@ -262,6 +262,23 @@ test-long:
 	$(Q)$(MAKE) build $(if $(MEASURED_SRC),$(BROWSER_MODULES) $(MEASURED_MODULES)) $(if $(API_LONG_SRC),$(API_MODULES) $(CLIENTS)) \
 	    $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC))))
 	$(Q)tools/run-tests $(PROFILE)-long $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC)))) $(MEASURED_SRC) $(API_LONG_SRC)
+
+# For hours, with faults: whether anything grows, or becomes slower.
+ENDURANCE_HOURS   ?= 2
+ENDURANCE_SECONDS ?= $(shell expr $(ENDURANCE_HOURS) \* 3600)
+.PHONY: endurance
+endurance:
+	$(Q)tools/install-packages build test run
+	$(Q)$(MAKE) build $(OUT)/tests/faults/run
+	$(Q)ENDURANCE_SECONDS=$(ENDURANCE_SECONDS) TEST_TIMEOUT_S=$$(($(ENDURANCE_SECONDS) + 900)) \
+	    tools/run-tests $(PROFILE)-endurance $(OUT)/tests/faults/run
+
+# That the test of faults finds what it is for: services with a bug put in, each of which it must find.
+.PHONY: test-mutants
+test-mutants:
+	$(Q)tools/install-packages build test run
+	$(Q)$(MAKE) build $(OUT)/tests/faults/run
+	$(Q)tests/faults/run-mutants $(MUTANTS)
 
 # -- fuzzing ---------------------------------------------------------------------------------------
 # ONLY=PATTERN narrows them as it does tests.
@@ -410,6 +427,8 @@ help:
 	@echo 'make test         every behaviour once, on private stacks (PROFILE=asan, PROFILE=tsan);'
 	@echo '                  ONLY=PATTERN runs the tests whose path matches'
 	@echo 'make test-long    load, endurance and scale: what measures, with the machine to itself'
+	@echo 'make endurance    for ENDURANCE_HOURS (2) under load and faults: what grows; test-mutants: that'
+	@echo '                  the test of faults finds bugs'
 	@echo 'make build        binaries into build/bin; make clean removes build'
 	@echo 'make lint         formatting and static analysis of what has changed against main; LINT=all, of'
 	@echo '                  everything; ONLY=PATTERN, of what matches; make format mends the former'

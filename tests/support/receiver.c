@@ -29,6 +29,7 @@ struct receiver {
     pthread_mutex_t lock;
     struct received *all;
     size_t n, capacity, connections, now, max;
+    bool keeps_nothing;
 };
 
 /* One connection. */
@@ -126,6 +127,8 @@ static void note(struct visit *visit, char path[128])
     header(request, "Content-Type", one->type, sizeof(one->type));
     one->body_n = visit->n - (size_t)(body - request);
     snprintf(one->body, sizeof(one->body), "%s", body);
+    if (receiver->keeps_nothing)
+        receiver->n--;
     id = strstr(body, "\"evt_");
     snprintf(one->event_id, sizeof(one->event_id), "%.36s", id != NULL ? id + 1 : "");
     one->at_us = clock_mono_us();
@@ -363,6 +366,13 @@ const char *receiver_url(const struct receiver *receiver, const char *path)
     return format("https://127.0.0.1:%d%s", receiver->port, path);
 }
 
+void receiver_keep_nothing(struct receiver *receiver)
+{
+    pthread_mutex_lock(&receiver->lock);
+    receiver->keeps_nothing = true;
+    pthread_mutex_unlock(&receiver->lock);
+}
+
 /* -- what has come ---------------------------------------------------------------------------- */
 
 size_t receiver_count(struct receiver *receiver, const char *path)
@@ -389,6 +399,15 @@ const struct received *receiver_get(struct receiver *receiver, const char *path,
     }
     pthread_mutex_unlock(&receiver->lock);
     return copy;
+}
+
+void receiver_each(struct receiver *receiver,
+                   void (*visit)(const struct received *received, void *closure), void *closure)
+{
+    pthread_mutex_lock(&receiver->lock);
+    for (size_t i = 0; i < receiver->n; i++)
+        visit(&receiver->all[i], closure);
+    pthread_mutex_unlock(&receiver->lock);
 }
 
 struct awaited {

@@ -47,10 +47,16 @@ int receiver_port(const struct receiver *receiver);
 /* "https://127.0.0.1:PORT" and the path. */
 const char *receiver_url(const struct receiver *receiver, const char *path);
 
+/* From now on requests are answered and forgotten. */
+void receiver_keep_nothing(struct receiver *receiver);
+
 /* How many requests have come with a path that begins so. */
 size_t receiver_count(struct receiver *receiver, const char *path);
 /* The nth of them, from 0; NULL when there are fewer. */
 const struct received *receiver_get(struct receiver *receiver, const char *path, size_t nth);
+/* All of them, in their order; nothing is received meanwhile. */
+void receiver_each(struct receiver *receiver,
+                   void (*visit)(const struct received *received, void *closure), void *closure);
 /* Waits until so many have come; fails the test when they do not in time. */
 void receiver_await(struct receiver *receiver, const char *path, size_t n, int timeout_ms);
 /* Connections that were accepted, requests or not. */

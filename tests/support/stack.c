@@ -170,6 +170,20 @@ json_t *convctl(const char *first, ...)
     return value;
 }
 
+json_t *convctl_if_possible(const char *first, ...)
+{
+    char *output = malloc(OUTPUT_MAX), complaint[4096];
+    json_t *value = NULL;
+    va_list rest;
+
+    va_start(rest, first);
+    if (run_convctl(first, rest, output, complaint, sizeof(complaint)) == 0)
+        value = json_loads(output, JSON_DECODE_ANY, NULL);
+    va_end(rest);
+    free(output);
+    return value;
+}
+
 bool convctl_succeeds(const char *first, ...)
 {
     char *output = malloc(OUTPUT_MAX), complaint[4096];

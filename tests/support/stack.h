@@ -29,7 +29,8 @@ enum { ABSENCE_US = 10 * 1000 * 1000 };
 /* Runs convctl with these arguments (the last one NULL); returns what it printed. Where no service
    answers, and so nothing was done, it runs again for some seconds. */
 json_t *convctl(const char *first, ...) __attribute__((sentinel));
-/* The same, where it may fail. */
+/* The same, once, where it may fail: then NULL. */
+json_t *convctl_if_possible(const char *first, ...) __attribute__((sentinel));
 bool convctl_succeeds(const char *first, ...) __attribute__((sentinel));
 /* The same, expecting it to fail: its exit status, and the error code in `code`. */
 int convctl_fails(char code[64], const char *first, ...) __attribute__((sentinel));

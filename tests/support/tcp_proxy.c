@@ -3,14 +3,17 @@
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "tests/support/port.h"
 
 enum { LISTENER = 128 /* behind the ends of 64 connections */, PART = 64 * 1024 };
@@ -42,10 +45,18 @@ static int listen_at(uint16_t port)
 struct unsent {
     char bytes[PART];
     size_t from, n;
+    int64_t due_us; /* nothing of it is sent before */
 };
 
 static struct pollfd at[LISTENER + 1]; /* the ends `i` and `i ^ 1` belong together */
 static struct unsent unsent[LISTENER];
+static const struct tcp_proxy_weather *weather;
+
+/* What comes from the end `i`: the even ones are those of who connected. */
+static bool is_held(int i)
+{
+    return i % 2 == 0 ? weather->holds_requests : weather->holds_replies;
+}
 
 static void hang_up(int i)
 {
@@ -76,7 +87,7 @@ static bool send_on(int i)
     struct unsent *left = &unsent[i];
     ssize_t n;
 
-    if (left->n == 0)
+    if (left->n == 0 || is_held(i ^ 1) || clock_mono_us() < left->due_us)
         return true;
     n = send(at[i].fd, left->bytes + left->from, left->n, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0)
@@ -98,50 +109,105 @@ static bool read_for_other(int i)
         return n < 0 && errno == EAGAIN;
     left->from = 0;
     left->n = (size_t)n;
+    left->due_us = clock_mono_us() + weather->delay_ms * 1000LL;
     return send_on(i ^ 1);
 }
 
-static void await(void)
+/* What waits for its time is not waited for here; returns how long that is at most. */
+static int choose_events(void)
 {
-    for (int i = 0; i < LISTENER; i++)
-        at[i].events =
-            (short)((unsent[i ^ 1].n == 0 ? POLLIN : 0) | (unsent[i].n > 0 ? POLLOUT : 0));
-    while (poll(at, LISTENER + 1, -1) < 0)
-        if (errno != EINTR)
-            _exit(1);
+    const int64_t now_us = clock_mono_us();
+    int wait_ms = -1;
+
+    for (int i = 0; i < LISTENER; i++) {
+        const struct unsent *left = &unsent[i];
+        const int64_t early_us = left->n > 0 && at[i].fd >= 0 ? left->due_us - now_us : 0;
+        const bool may_send = left->n > 0 && early_us <= 0 && !is_held(i ^ 1);
+
+        at[i].events = (short)((unsent[i ^ 1].n == 0 ? POLLIN : 0) | (may_send ? POLLOUT : 0));
+        if (early_us > 0 && (wait_ms < 0 || early_us / 1000 < wait_ms))
+            wait_ms = (int)(early_us / 1000) + 1;
+    }
+    return wait_ms;
 }
 
-static _Noreturn void run(int listener, uint16_t to)
+/* SIGUSR1 comes nowhere else: another weather is seen at once. */
+static void await(void)
+{
+    const int wait_ms = choose_events();
+    const struct timespec wait = {wait_ms / 1000, wait_ms % 1000 * 1000000L};
+    sigset_t none;
+
+    sigemptyset(&none);
+    if (ppoll(at, LISTENER + 1, wait_ms < 0 ? NULL : &wait, &none) >= 0)
+        return;
+    if (errno != EINTR)
+        _exit(1);
+    for (int i = 0; i <= LISTENER; i++)
+        at[i].revents = 0;
+}
+
+static void on_weather(int signal)
+{
+    (void)signal;
+}
+
+/* The test's other descriptors are nobody's here: what the test closes is closed. */
+static int keep_only(int listener)
+{
+    const int kept = dup2(listener, STDERR_FILENO + 1);
+
+    if (kept < 0 || close_range((unsigned)kept + 1, UINT_MAX, 0) != 0)
+        _exit(1);
+    return kept;
+}
+
+static _Noreturn void run(int listener, const struct tcp_proxy *proxy)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGUSR1, on_weather);
+    listener = keep_only(listener);
+    weather = proxy->weather;
     for (int i = 0; i <= LISTENER; i++)
         at[i] = (struct pollfd){.fd = i == LISTENER ? listener : -1, .events = POLLIN};
     for (;;) {
         await();
         for (int i = 0; i < LISTENER; i++)
-            if (at[i].fd >= 0 && at[i].revents != 0 && !(send_on(i) && read_for_other(i)))
+            if (at[i].fd >= 0 && !(send_on(i) && (at[i].revents == 0 || read_for_other(i))))
                 hang_up(i);
         if (at[LISTENER].revents != 0)
-            take_in(to);
+            take_in(proxy->to);
     }
 }
 
 /* -- the test's ------------------------------------------------------------------------------ */
 
+/* SIGUSR1 is blocked before the process is there: it may be told of a weather at once. */
 void tcp_proxy_restore(struct tcp_proxy *proxy)
 {
     int listener = listen_at(proxy->port);
+    sigset_t told, before;
 
+    sigemptyset(&told);
+    sigaddset(&told, SIGUSR1);
+    cr_assert_eq(pthread_sigmask(SIG_BLOCK, &told, &before), 0);
     proxy->pid = fork();
     cr_assert_geq(proxy->pid, 0);
     if (proxy->pid == 0)
-        run(listener, proxy->to);
+        run(listener, proxy);
+    cr_assert_eq(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
     close(listener);
 }
 
 void tcp_proxy_start(struct tcp_proxy *proxy, uint16_t to)
 {
-    *proxy = (struct tcp_proxy){.port = port_free(), .to = to};
+    *proxy = (struct tcp_proxy){
+        .port = port_free(),
+        .to = to,
+        .weather = mmap(NULL, sizeof(*proxy->weather), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0),
+    };
+    cr_assert(proxy->weather != MAP_FAILED);
     tcp_proxy_restore(proxy);
 }
 
@@ -164,4 +230,13 @@ void tcp_proxy_pause(struct tcp_proxy *proxy)
 void tcp_proxy_resume(struct tcp_proxy *proxy)
 {
     cr_assert_eq(kill(proxy->pid, SIGCONT), 0);
+}
+
+void tcp_proxy_change_weather(struct tcp_proxy *proxy, const struct tcp_proxy_weather *now)
+{
+    proxy->weather->delay_ms = now->delay_ms;
+    proxy->weather->holds_requests = now->holds_requests;
+    proxy->weather->holds_replies = now->holds_replies;
+    if (proxy->pid != 0)
+        cr_assert_eq(kill(proxy->pid, SIGUSR1), 0);
 }

@@ -1,5 +1,6 @@
 /*
- * tcp_proxy - a TCP proxy on the loopback interface that can be cut or paused.
+ * tcp_proxy - a TCP proxy on the loopback interface that can be cut, paused, slowed or made deaf in
+ * one direction.
  *
  * What     Forwards each connection to another port of the loopback interface.
  * Owns     A process, which ends with the test's process in any case.
@@ -9,12 +10,21 @@
 #ifndef TESTS_SUPPORT_TCP_PROXY_H
 #define TESTS_SUPPORT_TCP_PROXY_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+/* How a link is while it is there. What is held goes on its way when it is held no longer. */
+struct tcp_proxy_weather {
+    atomic_int delay_ms;        /* in each direction */
+    atomic_bool holds_requests; /* what comes from who connected */
+    atomic_bool holds_replies;  /* what comes from the server */
+};
 
 struct tcp_proxy {
     pid_t pid; /* 0 while it is cut */
     uint16_t port, to;
+    struct tcp_proxy_weather *weather; /* shared with the process */
 };
 
 void tcp_proxy_start(struct tcp_proxy *proxy, uint16_t to);
@@ -24,5 +34,7 @@ void tcp_proxy_restore(struct tcp_proxy *proxy);
 /* Keeps its connections and accepts new ones, but forwards nothing until it is resumed. */
 void tcp_proxy_pause(struct tcp_proxy *proxy);
 void tcp_proxy_resume(struct tcp_proxy *proxy);
+/* From now on, for connections that are there too. */
+void tcp_proxy_change_weather(struct tcp_proxy *proxy, const struct tcp_proxy_weather *now);
 
 #endif

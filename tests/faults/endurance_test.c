@@ -1,0 +1,119 @@
+/*
+ * Endurance: hours at half the highest rate, a step of faults every 20 s, keys and endpoints that come
+ * and go, and partitions of the audit log that are made. watch-endurance says what has grown.
+ *
+ * ENDURANCE_SECONDS is how long; `make endurance` sets it. The seed and the steps are those of
+ * fault_run.h; FAULTS_RATE is a rate instead of half the highest.
+ */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "tests/faults/churn.h"
+#include "tests/faults/fault_run.h"
+#include "tests/faults/faulty_stack.h"
+#include "tests/faults/workload.h"
+
+TestSuite(endurance, .init = stack_have_alone);
+
+enum { SEARCH_S = 10, STEP_MS = 20000, AS_FAST_AS_MAY_BE = 1000000 };
+
+static struct {
+    pthread_mutex_t lock;
+    FILE *file;
+    int64_t begin_us;
+} latencies = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void note_latency(const struct response *response)
+{
+    if (response->status < 200 || response->status >= 300 ||
+        !faulty_stack_was_calm(response->begin_us))
+        return;
+    pthread_mutex_lock(&latencies.lock);
+    if (latencies.file != NULL)
+        fprintf(latencies.file, "%.1f %.2f\n",
+                (double)(response->begin_us - latencies.begin_us) / 1e6,
+                (double)(response->end_us - response->begin_us) / 1e3);
+    pthread_mutex_unlock(&latencies.lock);
+}
+
+/* The workers send one request after the other for some seconds. */
+static int find_highest_rate(const struct org orgs[WORKLOAD_ORGS])
+{
+    workload_start(orgs, 1, AS_FAST_AS_MAY_BE);
+    stack_let_run(SEARCH_S * 1000);
+    return (int)(workload_stop().requests / SEARCH_S);
+}
+
+static pid_t watch(const char *samples)
+{
+    const pid_t pid = fork();
+
+    cr_assert_geq(pid, 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        execl("tests/faults/watch-endurance", "watch-endurance", "watch", samples, NULL);
+        _exit(127);
+    }
+    return pid;
+}
+
+static void run_for_long(const struct fault_run *run, const struct org orgs[WORKLOAD_ORGS],
+                         struct receiver *receiver, const char *samples, const char *latency_path)
+{
+    struct workload_counts counts;
+    pid_t watcher;
+    int status;
+
+    latencies.file = fopen(latency_path, "we");
+    latencies.begin_us = clock_mono_us();
+    cr_assert_not_null(latencies.file);
+    watcher = watch(samples);
+    workload_start(orgs, run->seed, run->per_second);
+    churn_start(&orgs[0], 0, receiver_url(receiver, "/ok/churn"));
+    fault_run_steps(run);
+    counts = workload_stop();
+    churn_stop();
+    kill(watcher, SIGTERM);
+    cr_assert_eq(waitpid(watcher, &status, 0), watcher);
+    pthread_mutex_lock(&latencies.lock);
+    cr_assert_eq(fclose(latencies.file), 0);
+    latencies.file = NULL;
+    pthread_mutex_unlock(&latencies.lock);
+    fprintf(stderr, "%lld requests, %d a second; at most %.1f s late\n", counts.requests,
+            run->per_second, (double)counts.latest_us / 1e6);
+    cr_expect_eq(system(format("tests/faults/watch-endurance report '%s' '%s' %lld 1>&2", samples,
+                               latency_path, counts.requests)),
+                 0, "something grows, or has become slower");
+}
+
+Test(endurance, nothing_grows_or_becomes_slower)
+{
+    const char *seconds = stack_setting("ENDURANCE_SECONDS");
+    struct receiver *receiver = receiver_start("good");
+    struct webhook webhooks[WORKLOAD_ORGS];
+    struct org orgs[WORKLOAD_ORGS];
+    static struct fault_run run;
+
+    fault_run_settings(&run, atoi(seconds), 0);
+    run.step_ms = STEP_MS;
+    workload_observe(note_latency);
+    receiver_keep_nothing(receiver);
+    faulty_stack_open();
+    for (int i = 0; i < WORKLOAD_ORGS; i++)
+        fault_run_organization(i, &orgs[i], receiver, &webhooks[i]);
+    if (run.per_second == 0)
+        run.per_second = find_highest_rate(orgs) / 2;
+    cr_assert_gt(run.per_second, 0);
+    fprintf(stderr, "FAULTS_SEED=%llu FAULTS_RATE=%d for %s s\n", (unsigned long long)run.seed,
+            run.per_second, seconds);
+    run_for_long(&run, orgs, receiver, format("%s/samples.ndjson", stack_setting("RUN_DIR")),
+                 format("%s/latencies", stack_setting("RUN_DIR")));
+    faulty_stack_await_ready();
+}

@@ -1,0 +1,162 @@
+#include "tests/faults/fault_plan.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/str.h"
+
+const char *const fault_processes[] = {
+    "postgres", "nats",      "access-0",    "conversation-0", "conversation-1", "search-0",
+    "audit-0",  "webhook-0", "dashboard-0", "gateway-0",      "gateway-1",
+};
+const size_t fault_processes_n = ARRAY_SIZE(fault_processes);
+const char *const fault_servers[FAULT_SERVERS] = {"nats", "postgres"};
+
+static const char *const kinds[FAULT_KINDS] = {
+    [FAULT_KILL] = "kill", [FAULT_STOP] = "stop", [FAULT_CUT] = "cut",   [FAULT_DROP] = "drop",
+    [FAULT_SLOW] = "slow", [FAULT_MUTE] = "mute", [FAULT_DEAF] = "deaf", [FAULT_PAUSE] = "pause",
+};
+
+enum {
+    FIRST_OF_OURS = 2,
+    FAULT_MIN_MS = 300,
+    FAULT_MAX_MS = 3500,
+    HEAL_MIN_MS = 600,
+    HEAL_MAX_MS = 2500
+};
+
+int fault_has_link(const char *process, enum fault_server server)
+{
+    const int is_front =
+        strncmp(process, "gateway", 7) == 0 || strncmp(process, "dashboard", 9) == 0;
+    const int is_server = strcmp(process, "postgres") == 0 || strcmp(process, "nats") == 0;
+
+    return !is_server && (server == FAULT_NATS || !is_front);
+}
+
+/* splitmix64 */
+uint64_t fault_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static int between(uint64_t *state, int least, int most)
+{
+    return least + (int)(fault_random(state) % (uint64_t)(most - least + 1));
+}
+
+/* One time in three all services lose a server together: then the link is that of "all". */
+static void draw_link(struct fault *fault, uint64_t *state)
+{
+    const enum fault_server server = (enum fault_server)between(state, 0, FAULT_SERVERS - 1);
+    const char *process = "all";
+
+    if (between(state, 0, 2) > 0)
+        do
+            process = fault_processes[between(state, FIRST_OF_OURS, (int)fault_processes_n - 1)];
+        while (!fault_has_link(process, server));
+    snprintf(fault->whom, sizeof(fault->whom), "%s/%s", fault_servers[server], process);
+}
+
+static struct fault draw_fault(uint64_t *state)
+{
+    struct fault fault = {.kind = (enum fault_kind)between(state, 0, FAULT_KINDS - 1),
+                          .ms = between(state, FAULT_MIN_MS, FAULT_MAX_MS)};
+
+    if (fault.kind == FAULT_KILL)
+        fault.ms = 0;
+    if (fault.kind == FAULT_KILL || fault.kind == FAULT_STOP)
+        snprintf(fault.whom, sizeof(fault.whom), "%s",
+                 fault_processes[between(state, 0, (int)fault_processes_n - 1)]);
+    else
+        draw_link(&fault, state);
+    return fault;
+}
+
+/* No two of a pair do something to the same process or link. */
+static int are_apart(const struct fault *a, const struct fault *b)
+{
+    const char *a_link = strchr(a->whom, '/'), *b_link = strchr(b->whom, '/');
+
+    if (a_link != NULL && b_link != NULL)
+        return strncmp(a->whom, b->whom, (size_t)(a_link - a->whom)) != 0;
+    return strcmp(a->whom, b->whom) != 0;
+}
+
+void fault_plan_draw(struct fault_plan *plan, uint64_t seed, int64_t ms)
+{
+    uint64_t state = seed;
+
+    plan->n = 0;
+    while (ms > 0 && plan->n < FAULT_STEPS_MAX) {
+        struct fault_step *step = &plan->steps[plan->n++];
+        int lasts_ms;
+
+        step->faults[0] = draw_fault(&state);
+        step->n = between(&state, 0, 2) == 0 ? FAULT_PAIR : 1;
+        if (step->n == FAULT_PAIR)
+            do
+                step->faults[1] = draw_fault(&state);
+            while (!are_apart(&step->faults[0], &step->faults[1]));
+        lasts_ms = step->faults[0].ms;
+        if (step->n == FAULT_PAIR && step->faults[1].ms > lasts_ms)
+            lasts_ms = step->faults[1].ms;
+        step->heal_ms = between(&state, HEAL_MIN_MS, HEAL_MAX_MS);
+        ms -= lasts_ms + step->heal_ms;
+    }
+}
+
+static void read_fault(struct fault *fault, const char *text)
+{
+    char kind[16] = "";
+
+    *fault = (struct fault){.kind = FAULT_KINDS};
+    (void)sscanf(text, "%15[a-z]:%39[a-z/0-9-]:%d", kind, fault->whom, &fault->ms);
+    for (int i = 0; i < FAULT_KINDS; i++)
+        if (strcmp(kind, kinds[i]) == 0)
+            fault->kind = (enum fault_kind)i;
+    cr_assert(fault->kind != FAULT_KINDS && fault->whom[0] != '\0', "no fault: %s", text);
+}
+
+void fault_plan_read(struct fault_plan *plan, const char *text, int64_t ms)
+{
+    char *copy = strdup(text), *left = copy;
+    int64_t lasting_ms = 0;
+
+    cr_assert_not_null(copy);
+    plan->n = 0;
+    for (char *word; (word = strsep(&left, " ")) != NULL;) {
+        struct fault_step *step = &plan->steps[plan->n];
+        char *second = strchr(word, '+');
+
+        if (word[0] == '\0')
+            continue;
+        cr_assert_lt(plan->n++, FAULT_STEPS_MAX);
+        step->n = 1;
+        read_fault(&step->faults[0], word);
+        if (second != NULL)
+            read_fault(&step->faults[step->n++], second + 1);
+        lasting_ms += step->faults[0].ms;
+    }
+    for (size_t i = 0; i < plan->n; i++)
+        plan->steps[i].heal_ms =
+            ms > lasting_ms ? (int)((ms - lasting_ms) / (int64_t)plan->n) : HEAL_MIN_MS;
+    free(copy);
+}
+
+void fault_step_print(const struct fault_step *step, char *out, size_t capacity)
+{
+    size_t n = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < step->n && n < capacity; i++)
+        n +=
+            (size_t)snprintf(out + n, capacity - n, "%s%s:%s:%d", i > 0 ? "+" : "",
+                             kinds[step->faults[i].kind], step->faults[i].whom, step->faults[i].ms);
+}

@@ -1,0 +1,67 @@
+/*
+ * fault_plan - which faults a run has, and when: drawn from a seed, or read from a text.
+ *
+ * What     A plan is a list of steps; a step is one fault, or two at the same time, and then time to
+ *          heal. The same seed and length give the same plan. As a text, which the run prints:
+ *
+ *              stop:search-0:1800 mute:postgres/audit-0:900+kill:nats ...
+ *
+ *          KIND:WHOM[:MS], where WHOM is a process, or the link from a process to a server.
+ * Owns     A plan is the caller's, and free of pointers.
+ * Fails    fault_plan_read() fails the test where the text is none.
+ */
+#ifndef TESTS_FAULTS_FAULT_PLAN_H
+#define TESTS_FAULTS_FAULT_PLAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum fault_kind {
+    FAULT_KILL,  /* a process, by SIGKILL; the supervisor starts it again */
+    FAULT_STOP,  /* a process, all of its threads; a server with all of its processes */
+    FAULT_CUT,   /* a link is closed, and refused for so long */
+    FAULT_DROP,  /* a link is closed again and again for so long, and can be had at once */
+    FAULT_SLOW,  /* everything on a link takes FAULT_DELAY_MS longer, in each direction */
+    FAULT_MUTE,  /* a link is half open: what the server replies is held */
+    FAULT_DEAF,  /* likewise: what the process asks is held */
+    FAULT_PAUSE, /* both */
+    FAULT_KINDS
+};
+
+enum { FAULT_STEPS_MAX = 4096, FAULT_PAIR = 2, FAULT_DELAY_MS = 25 };
+
+struct fault {
+    enum fault_kind kind;
+    char whom[40];
+    int ms; /* how long it lasts; 0 for a kill */
+};
+
+struct fault_step {
+    struct fault faults[FAULT_PAIR];
+    size_t n;
+    int heal_ms; /* after the last of them has ended */
+};
+
+struct fault_plan {
+    struct fault_step steps[FAULT_STEPS_MAX];
+    size_t n;
+};
+
+/* The processes of the stack under test, in the order of their start; and which of them has a link
+   to which server. */
+extern const char *const fault_processes[];
+extern const size_t fault_processes_n;
+enum fault_server { FAULT_NATS, FAULT_POSTGRES, FAULT_SERVERS };
+extern const char *const fault_servers[FAULT_SERVERS];
+int fault_has_link(const char *process, enum fault_server server);
+
+/* Steps for about `ms` in all. */
+void fault_plan_draw(struct fault_plan *plan, uint64_t seed, int64_t ms);
+/* Spread over about `ms` in all. */
+void fault_plan_read(struct fault_plan *plan, const char *text, int64_t ms);
+void fault_step_print(const struct fault_step *step, char *out, size_t capacity);
+
+/* Numbers from a seed, the next one at each call. */
+uint64_t fault_random(uint64_t *state);
+
+#endif

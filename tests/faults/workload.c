@@ -1,0 +1,483 @@
+#include "tests/faults/workload.h"
+
+#include <criterion/criterion.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/str.h"
+#include "tests/faults/fault_plan.h"
+#include "tests/faults/history.h"
+
+enum {
+    RESPONSE_MS = 12000, /* no response takes that long, unless its gateway stands */
+    KNOWN_MAX = 400000,
+    KEYS = 4,     /* attributes that are updated */
+    RECENT = 300, /* of so many conversations most are asked for */
+    WORKER_STACK = 128 * 1024,
+    PAGES_MAX = 12,
+};
+
+/* Conversations that were answered, in the order in which they became known. */
+struct known {
+    char id[37];
+    unsigned number; /* of the external id */
+};
+
+static struct {
+    const struct org *orgs;
+    uint64_t seed;
+    int per_second;
+    int64_t begin_us;
+    atomic_bool stopping;
+    atomic_llong next, latest_us;
+    atomic_uint n_external[WORKLOAD_ORGS], n_races[WORKLOAD_ORGS];
+    pthread_mutex_t lock;
+    struct known *known[WORKLOAD_ORGS];
+    unsigned n_known[WORKLOAD_ORGS];
+    pthread_t threads[WORKLOAD_WORKERS];
+} load = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+struct worker {
+    struct http_connection connections[WORKLOAD_GATEWAYS];
+};
+
+/* A request in the making. */
+struct turn {
+    struct worker *worker;
+    long long n;
+    uint64_t random;
+    int org;
+    struct ask it;
+    char path[512], body[2048];
+};
+
+/* -- what is known --------------------------------------------------------------------------- */
+
+static unsigned draw(struct turn *turn, unsigned n)
+{
+    return (unsigned)(fault_random(&turn->random) % n);
+}
+
+static void learn(int org, const char *id, unsigned number)
+{
+    pthread_mutex_lock(&load.lock);
+    if (load.n_known[org] < KNOWN_MAX) {
+        struct known *known = &load.known[org][load.n_known[org]++];
+
+        snprintf(known->id, sizeof(known->id), "%s", id);
+        known->number = number;
+    }
+    pthread_mutex_unlock(&load.lock);
+}
+
+/* Mostly a recent one, so that several requests meet at one conversation. */
+static bool pick_known(struct turn *turn, int org, struct known *out)
+{
+    const unsigned choice = draw(turn, 1U << 30), kind = draw(turn, 4);
+    unsigned n;
+
+    pthread_mutex_lock(&load.lock);
+    n = load.n_known[org];
+    if (n > 0 && kind == 0)
+        *out = load.known[org][choice % n];
+    else if (n > 0 && kind == 1)
+        *out = load.known[org][n - 1 - choice % (n < 8 ? n : 8)];
+    else if (n > 0)
+        *out = load.known[org][n - 1 - choice % (n < RECENT ? n : RECENT)];
+    pthread_mutex_unlock(&load.lock);
+    return n > 0;
+}
+
+unsigned workload_external_ids(int org)
+{
+    return load.n_external[org];
+}
+
+unsigned workload_races(int org)
+{
+    return load.n_races[org];
+}
+
+/* -- creates --------------------------------------------------------------------------------- */
+
+static void create(struct turn *turn, unsigned number, unsigned contact, const char *why)
+{
+    struct response response;
+    const char *id;
+
+    snprintf(turn->path, sizeof(turn->path), "/conversations");
+    snprintf(turn->body, sizeof(turn->body),
+             "{\"external_id\":\"x-%u\",\"from\":{\"external_id\":\"c-%u\"},"
+             "\"custom_attributes\":{\"kind\":\"%s\",\"born\":%lld}}",
+             number, contact, number % 2 == 0 ? "even" : "odd", turn->n);
+    turn->it.method = "POST";
+    turn->it.body = turn->body;
+    response = ask(&turn->it);
+    id = text_of(response.body, "id");
+    if ((response.status == 200 || response.status == 201) && id[0] != '\0')
+        learn(turn->org, id, number);
+    workload_note("create", turn->org, &turn->it, &response,
+                  json_pack("{s:o, s:o, s:s, s:I}", "ext", json_sprintf("x-%u", number), "contact",
+                            json_sprintf("c-%u", contact), "why", why, "born",
+                            (json_int_t)turn->n));
+}
+
+static void create_new(struct turn *turn)
+{
+    const unsigned number = atomic_fetch_add(&load.n_external[turn->org], 1);
+
+    create(turn, number, number / PER_CONTACT, "new");
+}
+
+/* One that was sent not long ago, whatever became of it. */
+static void create_again(struct turn *turn)
+{
+    const unsigned n = load.n_external[turn->org];
+    const unsigned number = n == 0 ? 0 : n - 1 - draw(turn, n < RECENT ? n : RECENT);
+
+    create(turn, number, number / PER_CONTACT, "again");
+}
+
+/* The same, or two updates of one conversation, through both gateways at the same moment. */
+static void race(struct turn *turn, const char *const bodies[WORKLOAD_GATEWAYS],
+                 struct ask asked[WORKLOAD_GATEWAYS], struct response responses[WORKLOAD_GATEWAYS])
+{
+    for (int i = 0; i < WORKLOAD_GATEWAYS; i++) {
+        asked[i] = turn->it;
+        asked[i].gateway = i;
+        asked[i].connection = &turn->worker->connections[i];
+        asked[i].body = bodies[i];
+        responses[i] = ask_begin(&asked[i]);
+    }
+    for (int i = 0; i < WORKLOAD_GATEWAYS; i++)
+        ask_end(&asked[i], &responses[i]);
+}
+
+static void create_racing(struct turn *turn)
+{
+    const unsigned number = atomic_fetch_add(&load.n_races[turn->org], 1);
+    struct response responses[WORKLOAD_GATEWAYS];
+    struct ask asked[WORKLOAD_GATEWAYS];
+
+    snprintf(turn->path, sizeof(turn->path), "/conversations");
+    snprintf(turn->body, sizeof(turn->body),
+             "{\"external_id\":\"race-%u\",\"from\":{\"external_id\":\"racer-%u\"}}", number,
+             number / PER_CONTACT);
+    turn->it.method = "POST";
+    race(turn, (const char *const[]){turn->body, turn->body}, asked, responses);
+    for (int i = 0; i < WORKLOAD_GATEWAYS; i++)
+        workload_note("create", turn->org, &asked[i], &responses[i],
+                      json_pack("{s:o, s:o, s:s}", "ext", json_sprintf("race-%u", number),
+                                "contact", json_sprintf("racer-%u", number / PER_CONTACT), "why",
+                                "race"));
+}
+
+static void create_conflicting(struct turn *turn)
+{
+    struct known known;
+
+    if (pick_known(turn, turn->org, &known))
+        create(turn, known.number, known.number / PER_CONTACT + 1, "conflict");
+    else
+        create_new(turn);
+}
+
+/* -- one conversation ------------------------------------------------------------------------ */
+
+static void get(struct turn *turn)
+{
+    struct response response;
+    struct known known;
+
+    if (!pick_known(turn, turn->org, &known)) {
+        create_new(turn);
+        return;
+    }
+    snprintf(turn->path, sizeof(turn->path), "/conversations/%s", known.id);
+    response = ask(&turn->it);
+    workload_note("get", turn->org, &turn->it, &response,
+                  json_pack("{s:s, s:o}", "conversation", known.id, "ext",
+                            json_sprintf("x-%u", known.number)));
+}
+
+/* That of the other organization is not there. */
+static void get_across(struct turn *turn)
+{
+    struct response response;
+    struct known known;
+
+    if (!pick_known(turn, 1 - turn->org, &known)) {
+        create_new(turn);
+        return;
+    }
+    snprintf(turn->path, sizeof(turn->path), "/conversations/%s", known.id);
+    if (draw(turn, 2) == 0) {
+        turn->it.method = "PUT";
+        snprintf(turn->body, sizeof(turn->body), "{\"custom_attributes\":{\"k0\":%lld}}", turn->n);
+        turn->it.body = turn->body;
+        turn->it.key = load.orgs[turn->org].full_key;
+    }
+    response = ask(&turn->it);
+    workload_note(turn->it.body != NULL ? "update" : "get", turn->org, &turn->it, &response,
+                  json_pack("{s:s, s:b}", "conversation", known.id, "across", 1));
+}
+
+static void update(struct turn *turn)
+{
+    const unsigned key = draw(turn, KEYS), other = draw(turn, KEYS);
+    json_t *set;
+    struct response response;
+    struct known known;
+
+    if (!pick_known(turn, turn->org, &known)) {
+        create_new(turn);
+        return;
+    }
+    set = json_pack("{s:I}", (char[]){'k', (char)('0' + key), '\0'}, (json_int_t)turn->n);
+    if (other != key && draw(turn, 3) == 0)
+        json_object_set_new(set, (char[]){'k', (char)('0' + other), '\0'},
+                            draw(turn, 2) == 0 ? json_null() : json_integer(turn->n));
+    char *text = json_dumps(set, JSON_COMPACT);
+
+    snprintf(turn->path, sizeof(turn->path), "/conversations/%s", known.id);
+    snprintf(turn->body, sizeof(turn->body), "{\"custom_attributes\":%s}", text);
+    free(text);
+    turn->it.method = "PUT";
+    turn->it.body = turn->body;
+    response = ask(&turn->it);
+    workload_note("update", turn->org, &turn->it, &response,
+                  json_pack("{s:s, s:o}", "conversation", known.id, "set", set));
+}
+
+/* Neither may lose what the other writes. */
+static void update_racing(struct turn *turn)
+{
+    struct response responses[WORKLOAD_GATEWAYS];
+    struct ask asked[WORKLOAD_GATEWAYS];
+    char other[128];
+    struct known known;
+
+    if (!pick_known(turn, turn->org, &known)) {
+        create_new(turn);
+        return;
+    }
+    snprintf(turn->path, sizeof(turn->path), "/conversations/%s", known.id);
+    snprintf(turn->body, sizeof(turn->body), "{\"custom_attributes\":{\"r0\":%lld}}", turn->n);
+    snprintf(other, sizeof(other), "{\"custom_attributes\":{\"r1\":%lld}}", turn->n);
+    turn->it.method = "PUT";
+    race(turn, (const char *const[]){turn->body, other}, asked, responses);
+    for (int i = 0; i < WORKLOAD_GATEWAYS; i++)
+        workload_note("update", turn->org, &asked[i], &responses[i],
+                      json_pack("{s:s, s:{s:I}}", "conversation", known.id, "set",
+                                i == 0 ? "r0" : "r1", (json_int_t)turn->n));
+}
+
+/* -- lists ----------------------------------------------------------------------------------- */
+
+struct walk {
+    unsigned contact;
+    const char *filter; /* "even", "odd" or NULL */
+    int per_page, page;
+    char cursor[1024];
+};
+
+static void search_page(struct turn *turn, struct walk *walk)
+{
+    struct response response;
+    char more[128] = "";
+
+    if (walk->filter != NULL)
+        snprintf(more, sizeof(more),
+                 ",{\"field\":\"custom_attributes.kind\",\"operator\":\"=\",\"value\":\"%s\"}",
+                 walk->filter);
+    snprintf(turn->path, sizeof(turn->path), "/conversations/search");
+    snprintf(turn->body, sizeof(turn->body),
+             "{\"query\":{\"operator\":\"AND\",\"value\":[{\"field\":\"contact.external_id\","
+             "\"operator\":\"=\",\"value\":\"c-%u\"}%s]},\"pagination\":{\"per_page\":%d%s%s%s}}",
+             walk->contact, more, walk->per_page,
+             walk->cursor[0] != '\0' ? ",\"starting_after\":\"" : "", walk->cursor,
+             walk->cursor[0] != '\0' ? "\"" : "");
+    turn->it.method = "POST";
+    turn->it.body = turn->body;
+    response = ask(&turn->it);
+    snprintf(walk->cursor, sizeof(walk->cursor), "%s",
+             json_string_value(json_at(response.body, "pages.next.starting_after")) != NULL
+                 ? json_string_value(json_at(response.body, "pages.next.starting_after"))
+                 : "");
+    workload_note("search", turn->org, &turn->it, &response,
+                  json_pack("{s:I, s:i, s:o, s:s?, s:i}", "walk", (json_int_t)turn->n, "page",
+                            walk->page++, "contact", json_sprintf("c-%u", walk->contact), "kind",
+                            walk->filter, "per_page", walk->per_page));
+}
+
+/* Pages after pages, until there are no more or one does not come. */
+static void search(struct turn *turn)
+{
+    static const int sizes[] = {2, 3, 50};
+    struct walk walk = {.per_page = sizes[draw(turn, 3)]};
+    const unsigned filter = draw(turn, 4);
+    struct known known;
+
+    if (!pick_known(turn, turn->org, &known)) {
+        create_new(turn);
+        return;
+    }
+    walk.contact = known.number / PER_CONTACT;
+    walk.filter = filter == 0 ? "even" : filter == 1 ? "odd" : NULL;
+    do
+        search_page(turn, &walk);
+    while (walk.cursor[0] != '\0' && walk.page < PAGES_MAX && !load.stopping);
+}
+
+static void list_audit(struct turn *turn)
+{
+    struct response response;
+
+    snprintf(turn->path, sizeof(turn->path), "/audit?per_page=%u", 1 + draw(turn, 10));
+    response = ask(&turn->it);
+    workload_note("audit", turn->org, &turn->it, &response, json_object());
+}
+
+/* -- what needs no conversation -------------------------------------------------------------- */
+
+static void ping(struct turn *turn)
+{
+    struct response response;
+    const int reads = draw(turn, 2) == 0;
+
+    turn->it.key = reads ? load.orgs[turn->org].read_key : load.orgs[turn->org].full_key;
+    snprintf(turn->path, sizeof(turn->path), "/ping");
+    response = ask(&turn->it);
+    workload_note("ping", turn->org, &turn->it, &response,
+                  json_pack("{s:s}", "scope", reads ? "read" : "full"));
+}
+
+/* What is wrong with a request, and the status of its response. */
+static const struct refused {
+    const char *operation, *method, *path, *header, *body;
+    int status;
+    char key; /* 'r', 'f', or 'n' for one that is nobody's */
+} refused[] = {
+    {"create", "POST", "/conversations", NULL, "{\"external_id\":", 400, 'f'},
+    {"create", "POST", "/conversations", NULL, "{\"external_id\":\"y\"}", 400, 'f'},
+    {"create", "POST", "/conversations", NULL,
+     "{\"external_id\":\"denied\",\"from\":{\"external_id\":\"denied\"}}", 403, 'r'},
+    {"create", "POST", "/conversations", "Content-Type: text/plain", "{}", 415, 'f'},
+    {"get", "GET", "/conversations/01890000-0000-7000-8000-000000000000", NULL, NULL, 404, 'r'},
+    {"search", "POST", "/conversations/search", NULL, "{\"query\":{}}", 400, 'r'},
+    {"audit", "GET", "/audit?per_page=0", NULL, NULL, 400, 'r'},
+    {"unknown", "GET", "/nothing", NULL, NULL, 404, 'r'},
+    {"unknown", "DELETE", "/ping", NULL, NULL, 405, 'f'},
+    {"ping", "GET", "/ping", "Accept: text/html", NULL, 406, 'r'},
+    {"ping", "GET", "/ping", NULL, NULL, 401, 'n'},
+};
+
+static void be_refused(struct turn *turn)
+{
+    const struct refused *shape = &refused[draw(turn, ARRAY_SIZE(refused))];
+    struct response response;
+
+    snprintf(turn->path, sizeof(turn->path), "%s", shape->path);
+    turn->it.method = shape->method;
+    turn->it.header = shape->header;
+    turn->it.body = shape->body;
+    turn->it.key = shape->key == 'f'   ? load.orgs[turn->org].full_key
+                   : shape->key == 'r' ? load.orgs[turn->org].read_key
+                                       : "svc_live_nobody";
+    response = ask(&turn->it);
+    workload_note(shape->operation, turn->org, &turn->it, &response,
+                  json_pack("{s:i}", "refused", shape->status));
+}
+
+/* -- turns ----------------------------------------------------------------------------------- */
+
+static const struct {
+    unsigned share;
+    void (*take)(struct turn *turn);
+} kinds[] = {
+    {14, create_new},   {6, create_again},  {3, create_conflicting}, {22, get}, {3, get_across},
+    {15, update},       {10, search},       {4, list_audit},         {7, ping}, {7, be_refused},
+    {5, create_racing}, {4, update_racing},
+};
+
+static void take_turn(struct worker *worker, long long n)
+{
+    struct turn turn = {.worker = worker, .n = n, .random = load.seed ^ ((uint64_t)n << 20)};
+    unsigned chosen = draw(&turn, 100), i = 0;
+
+    turn.org = (int)draw(&turn, WORKLOAD_ORGS);
+    turn.it = (struct ask){.gateway = (int)draw(&turn, WORKLOAD_GATEWAYS),
+                           .key = load.orgs[turn.org].full_key,
+                           .method = "GET",
+                           .path = turn.path,
+                           .timeout_ms = RESPONSE_MS};
+    while (chosen >= kinds[i].share)
+        chosen -= kinds[i++].share;
+    turn.it.connection = &worker->connections[turn.it.gateway];
+    kinds[i].take(&turn);
+}
+
+static void wait_until(int64_t due_us)
+{
+    int64_t late_us = clock_mono_us() - due_us, latest_us = load.latest_us;
+
+    if (late_us < 0)
+        poll(NULL, 0, (int)(-late_us / 1000));
+    while (late_us > latest_us &&
+           !atomic_compare_exchange_weak(&load.latest_us, &latest_us, late_us))
+        continue;
+}
+
+static void *work(void *closure)
+{
+    struct worker worker = {.connections = {{.fd = -1}, {.fd = -1}}};
+
+    (void)closure;
+    while (!load.stopping) {
+        const long long n = atomic_fetch_add(&load.next, 1);
+
+        wait_until(load.begin_us + n * 1000000 / load.per_second);
+        if (!load.stopping)
+            take_turn(&worker, n);
+    }
+    for (int i = 0; i < WORKLOAD_GATEWAYS; i++)
+        http_connection_close(&worker.connections[i]);
+    return NULL;
+}
+
+void workload_start(const struct org orgs[WORKLOAD_ORGS], uint64_t seed, int per_second)
+{
+    pthread_attr_t attributes;
+
+    load.orgs = orgs;
+    load.seed = seed;
+    load.per_second = per_second;
+    load.begin_us = clock_mono_us();
+    load.stopping = false;
+    load.next = load.latest_us = 0;
+    for (int i = 0; i < WORKLOAD_ORGS; i++) {
+        load.n_known[i] = 0;
+        load.known[i] = calloc(KNOWN_MAX, sizeof(*load.known[i]));
+        cr_assert_not_null(load.known[i]);
+    }
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, WORKER_STACK);
+    for (int i = 0; i < WORKLOAD_WORKERS; i++)
+        cr_assert_eq(pthread_create(&load.threads[i], &attributes, work, NULL), 0);
+    pthread_attr_destroy(&attributes);
+}
+
+struct workload_counts workload_stop(void)
+{
+    load.stopping = true;
+    for (int i = 0; i < WORKLOAD_WORKERS; i++)
+        pthread_join(load.threads[i], NULL);
+    for (int i = 0; i < WORKLOAD_ORGS; i++)
+        free(load.known[i]);
+    return (struct workload_counts){.requests = load.next, .latest_us = load.latest_us};
+}
