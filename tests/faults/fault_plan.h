@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum fault_kind {
-    FAULT_KILL,  /* a process, by SIGKILL; the supervisor starts it again */
+    FAULT_KILL, /* a process, by SIGKILL, again and again for so long; the supervisor starts it again */
     FAULT_STOP,  /* a process, all of its threads; a server with all of its processes */
     FAULT_CUT,   /* a link is closed, and refused for so long */
     FAULT_DROP,  /* a link is closed again and again for so long, and can be had at once */
@@ -33,7 +33,7 @@ enum { FAULT_STEPS_MAX = 4096, FAULT_PAIR = 2, FAULT_DELAY_MS = 25 };
 struct fault {
     enum fault_kind kind;
     char whom[40];
-    int ms; /* how long it lasts; 0 for a kill */
+    int ms; /* how long it lasts; 0 is one kill */
 };
 
 struct fault_step {

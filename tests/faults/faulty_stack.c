@@ -23,6 +23,7 @@ enum {
     SCRIPT_MAX = 65536,
     LOOK_EVERY_MS = 100,
     DROP_EVERY_MS = 500,
+    KILL_EVERY_MS = 1200,
     LINKS_MS = 10000,
     READY_MS = 30000
 };
@@ -260,7 +261,7 @@ static void at_links(const struct fault *fault, bool begins)
 
 struct under_way {
     const struct fault *fault;
-    int64_t begun_us, ends_us, dropped_us;
+    int64_t begun_us, ends_us, again_us;
     bool has_ended;
 };
 
@@ -276,7 +277,7 @@ static void begin(struct under_way *it, const struct fault *fault)
     *it = (struct under_way){.fault = fault,
                              .begun_us = now_us,
                              .ends_us = now_us + fault->ms * 1000LL,
-                             .dropped_us = now_us};
+                             .again_us = now_us};
     atomic_fetch_add(&n_under_way, 1);
     if (fault->kind == FAULT_KILL)
         stack_end(fault->whom, SIGKILL);
@@ -303,7 +304,7 @@ static void end(struct under_way *it)
                             (json_int_t)it->begun_us, "end", (json_int_t)clock_mono_us()));
 }
 
-/* Ends it when it is time, and drops again what drops. */
+/* Ends it when it is time, and does again what is done again and again. */
 static void look_at(struct under_way *it, int64_t until_us)
 {
     const int64_t now_us = clock_mono_us();
@@ -312,9 +313,12 @@ static void look_at(struct under_way *it, int64_t until_us)
         return;
     if (now_us >= it->ends_us || now_us >= until_us) {
         end(it);
-    } else if (it->fault->kind == FAULT_DROP && now_us - it->dropped_us >= DROP_EVERY_MS * 1000LL) {
+    } else if (it->fault->kind == FAULT_DROP && now_us - it->again_us >= DROP_EVERY_MS * 1000LL) {
         at_links(it->fault, true);
-        it->dropped_us = now_us;
+        it->again_us = now_us;
+    } else if (it->fault->kind == FAULT_KILL && now_us - it->again_us >= KILL_EVERY_MS * 1000LL) {
+        stack_end(it->fault->whom, SIGKILL);
+        it->again_us = now_us;
     }
 }
 
