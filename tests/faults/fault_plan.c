@@ -1,6 +1,7 @@
 #include "tests/faults/fault_plan.h"
 
 #include <criterion/criterion.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,10 +65,15 @@ static void draw_link(struct fault *fault, uint64_t *state)
     snprintf(fault->whom, sizeof(fault->whom), "%s/%s", fault_servers[server], process);
 }
 
+/* Half of them happen to processes, half to links. */
 static struct fault draw_fault(uint64_t *state)
 {
-    struct fault fault = {.kind = (enum fault_kind)between(state, 0, FAULT_KINDS - 1),
-                          .ms = between(state, FAULT_MIN_MS, FAULT_MAX_MS)};
+    const bool is_of_process = between(state, 0, 1) == 0;
+    struct fault fault = {
+        .kind = (enum fault_kind)(is_of_process ? between(state, FAULT_KILL, FAULT_STOP)
+                                                : between(state, FAULT_CUT, FAULT_PAUSE)),
+        .ms = between(state, FAULT_MIN_MS, FAULT_MAX_MS),
+    };
 
     if (fault.kind == FAULT_KILL)
         fault.ms = 0;
