@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,6 +204,30 @@ Test(run_tests, end_with_a_signal_and_begin_nothing_more)
         cr_expect_eq(shell(ARE_GONE), 0);
         cr_expect_eq(shell("[ ! -e $TREE/z.pid ]"), 0, "another was begun");
     }
+}
+
+/* As `timeout make test-long` has it: make tells its children of a signal that the whole group has got. */
+Test(run_tests, end_however_often_the_signal_comes)
+{
+    static const char *const programs[] = {UNIT, NULL};
+    bool has_ended = false;
+    int status = 0;
+    pid_t pid;
+
+    make_program("unit/x", FOR_EVER);
+    signal(SIGTERM, SIG_DFL);
+    pid = start(programs, "[ -s $TREE/x.pid ]");
+    for (int i = 0; i < 1000; i++)
+        kill(pid, SIGTERM);
+    for (int i = 0; i < 3000 && !has_ended; i++) {
+        poll(NULL, 0, 10);
+        has_ended = waitpid(pid, &status, WNOHANG) == pid;
+    }
+    if (!has_ended)
+        kill(pid, SIGKILL);
+    cr_assert(has_ended, "it does not end");
+    cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 1, "%x", (unsigned)status);
+    cr_expect_eq(shell(ARE_GONE), 0);
 }
 
 /* The test has started a separate stack, too. */
