@@ -263,9 +263,8 @@ test-long:
 	    $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC))))
 	$(Q)tools/run-tests $(PROFILE)-long $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC)))) $(MEASURED_SRC) $(API_LONG_SRC)
 
-# For hours, with faults: whether anything grows, or becomes slower.
-ENDURANCE_HOURS   ?= 2
-ENDURANCE_SECONDS ?= $(shell expr $(ENDURANCE_HOURS) \* 3600)
+# Under load and faults for long: whether anything grows, or becomes slower.
+ENDURANCE_SECONDS ?= $(if $(filter 1,$(TEST_LONG)),7200,300)
 .PHONY: endurance
 endurance:
 	$(Q)tools/install-packages build test run
@@ -273,7 +272,9 @@ endurance:
 	$(Q)ENDURANCE_SECONDS=$(ENDURANCE_SECONDS) TEST_TIMEOUT_S=$$(($(ENDURANCE_SECONDS) + 900)) \
 	    tools/run-tests $(PROFILE)-endurance $(OUT)/tests/faults/run
 
-# That the test of faults finds what it is for: services with a bug put in, each of which it must find.
+# That the test of faults finds what it is for: services with a bug put in, each of which it must find. The
+# short form has a few.
+MUTANTS ?= $(if $(filter 1,$(TEST_LONG)),,attempt-not-made-again event-of-a-replay update-lost)
 .PHONY: test-mutants
 test-mutants:
 	$(Q)tools/install-packages build test run
@@ -395,7 +396,8 @@ lint-python:
 # What several places say is the same in all of them. Each check prints all that it finds, and none
 # waits for another: one run names every place that a change has forgotten.
 DRIFT := contract pages settings compose kubernetes systemd changelog
-.PHONY: check-drift drift lint-fuzz lint-layers lint-length lint-migrations lint-tests lint-tour lint-words $(DRIFT:%=drift-%)
+.PHONY: check-drift drift lint-fuzz lint-layers lint-length lint-migrations lint-mutants lint-tests lint-tour lint-words \
+    $(DRIFT:%=drift-%)
 check-drift:
 	$(Q)tools/install-packages build drift
 	$(Q)$(MAKE) -k -O drift
@@ -408,7 +410,9 @@ drift-settings:
 drift-contract drift-pages drift-compose drift-kubernetes drift-systemd drift-changelog: drift-%:
 	$(Q)tools/checked $* tools/check-$*
 
-lint-tree: drift lint-fuzz lint-layers lint-length lint-migrations lint-tests lint-tour lint-words
+lint-tree: drift lint-fuzz lint-layers lint-length lint-migrations lint-mutants lint-tests lint-tour lint-words
+lint-mutants:
+	$(Q)tests/faults/run-mutants --check
 lint-fuzz lint-layers lint-length lint-migrations lint-tests lint-tour lint-words: lint-%:
 	$(Q)tools/checked $* tools/check-$*
 
@@ -427,8 +431,9 @@ help:
 	@echo 'make test         every behaviour once, on private stacks (PROFILE=asan, PROFILE=tsan);'
 	@echo '                  ONLY=PATTERN runs the tests whose path matches'
 	@echo 'make test-long    load, endurance and scale: what measures, with the machine to itself'
-	@echo 'make endurance    for ENDURANCE_HOURS (2) under load and faults: what grows; test-mutants: that'
-	@echo '                  the test of faults finds bugs'
+	@echo 'make test-mutants whether the test of faults finds bugs that are put in'
+	@echo 'make endurance    what grows or becomes slower, in ENDURANCE_SECONDS of load and faults'
+	@echo '                  TEST_LONG=1 is the long form of these three'
 	@echo 'make build        binaries into build/bin; make clean removes build'
 	@echo 'make lint         formatting and static analysis of what has changed against main; LINT=all, of'
 	@echo '                  everything; ONLY=PATTERN, of what matches; make format mends the former'

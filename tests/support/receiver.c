@@ -127,13 +127,13 @@ static void note(struct visit *visit, char path[128])
     header(request, "Content-Type", one->type, sizeof(one->type));
     one->body_n = visit->n - (size_t)(body - request);
     snprintf(one->body, sizeof(one->body), "%s", body);
-    if (receiver->keeps_nothing)
-        receiver->n--;
     id = strstr(body, "\"evt_");
     snprintf(one->event_id, sizeof(one->event_id), "%.36s", id != NULL ? id + 1 : "");
     one->at_us = clock_mono_us();
     if (++receiver->now > receiver->max)
         receiver->max = receiver->now;
+    if (receiver->keeps_nothing)
+        receiver->n--; /* its place is the next one's */
     pthread_mutex_unlock(&receiver->lock);
 }
 

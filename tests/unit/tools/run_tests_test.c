@@ -64,12 +64,18 @@ static void make_program(const char *folder, const char *script)
 }
 
 /* Exit status; what was printed is in $TREE/out. */
-static int run_tests(const char *what)
+static int run_form(const char *form, const char *what)
 {
     char command[512];
 
-    snprintf(command, sizeof(command), "$TREE/tools/run-tests release %s >$TREE/out 2>&1", what);
+    snprintf(command, sizeof(command), "$TREE/tools/run-tests release%s %s >$TREE/out 2>&1", form,
+             what);
     return shell(command);
+}
+
+static int run_tests(const char *what)
+{
+    return run_form("", what);
 }
 
 static void expect_said(const char *text)
@@ -143,6 +149,23 @@ Test(run_tests, fails_when_a_test_is_skipped_that_has_no_reason_to)
     cr_expect_eq(run_tests("tests/api/x.test.mjs"), 0, "one test reads the journal");
     must_do("printf 'test-api:\\n\\t@echo \"# pass 1\"; echo \"# skipped 2\"\\n' >$TREE/Makefile");
     cr_expect_eq(run_tests("tests/api/x.test.mjs"), 1);
+}
+
+/* What takes hours is for who asks for it. */
+Test(run_tests, runs_endurance_in_its_own_form_alone)
+{
+    static const char program[] = "build/release/tests/faults/run";
+
+    make_program("faults", CRITERION("2", "2", "0"));
+    must_do("cd $TREE/tests/faults && cp x_test.c endurance_test.c &&"
+            " echo tests/faults/x_test.c tests/faults/endurance_test.c"
+            " >$TREE/build/release/tests/faults/files");
+    cr_expect_eq(run_form("-long", program), 0);
+    expect_said("^ok +faults/x ");
+    expect_said("^2 passed, 0 failed$");
+    cr_expect_eq(run_form("-endurance", program), 0);
+    expect_said("^ok +faults/endurance ");
+    expect_said("^2 passed, 0 failed$");
 }
 
 static void await(const char *condition)
