@@ -1,11 +1,12 @@
-/* One request, and the line that tells of it. */
+#include "tests/faults/ask.h"
+
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/base/clock.h"
 #include "tests/faults/history.h"
-#include "tests/faults/workload.h"
+#include "tests/support/api_client.h"
 
 enum { REQUEST_MAX = 8192 };
 
@@ -148,7 +149,7 @@ static json_t *response_kept(const json_t *body)
 
 static void (*observe)(const struct response *response);
 
-void workload_observe(void (*observer)(const struct response *response))
+void ask_observe(void (*observer)(const struct response *response))
 {
     observe = observer;
 }
@@ -169,8 +170,8 @@ static void write_line(const char *operation, int org, const struct ask *asked,
     history_write(line);
 }
 
-void workload_note(const char *operation, int org, const struct ask *asked,
-                   struct response *response, json_t *args)
+void ask_note(const char *operation, int org, const struct ask *asked, struct response *response,
+              json_t *args)
 {
     if (observe != NULL) {
         observe(response);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "tests/faults/ask.h"
 #include "tests/faults/history.h"
 #include "tests/faults/workload.h"
 
@@ -40,8 +41,8 @@ static void use(const char *token, const char *key)
                            .timeout_ms = RESPONSE_MS};
     struct response response = ask(&it);
 
-    workload_note("ping", churn.org_number, &it, &response,
-                  json_pack("{s:s, s:s}", "scope", "full", "key", key));
+    ask_note("ping", churn.org_number, &it, &response,
+             json_pack("{s:s, s:s}", "scope", "full", "key", key));
     poll(NULL, 0, USE_EVERY_MS);
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "tests/faults/ask.h"
 #include "tests/faults/churn.h"
 #include "tests/faults/fault_run.h"
 #include "tests/faults/faulty_stack.h"
@@ -103,7 +104,7 @@ Test(endurance, nothing_grows_or_becomes_slower)
 
     fault_run_settings(&run, atoi(seconds), 0);
     run.step_ms = STEP_MS;
-    workload_observe(note_latency);
+    ask_observe(note_latency);
     receiver_keep_nothing(receiver);
     faulty_stack_open();
     for (int i = 0; i < WORKLOAD_ORGS; i++)

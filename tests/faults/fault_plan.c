@@ -28,11 +28,11 @@ enum {
     HEAL_MAX_MS = 2500
 };
 
-int fault_has_link(const char *process, enum fault_server server)
+bool fault_has_link(const char *process, enum fault_server server)
 {
-    const int is_front =
+    const bool is_front =
         strncmp(process, "gateway", 7) == 0 || strncmp(process, "dashboard", 9) == 0;
-    const int is_server = strcmp(process, "postgres") == 0 || strcmp(process, "nats") == 0;
+    const bool is_server = strcmp(process, "postgres") == 0 || strcmp(process, "nats") == 0;
 
     return !is_server && (server == FAULT_NATS || !is_front);
 }
@@ -65,28 +65,27 @@ static void draw_link(struct fault *fault, uint64_t *state)
     snprintf(fault->whom, sizeof(fault->whom), "%s/%s", fault_servers[server], process);
 }
 
-/* Half of them happen to processes, half to links. */
+/* Half of them happen to processes, half to links. Drawn one after the other: an initializer has no order. */
 static struct fault draw_fault(uint64_t *state)
 {
     const bool is_of_process = between(state, 0, 1) == 0;
-    struct fault fault = {
-        .kind = (enum fault_kind)(is_of_process ? between(state, FAULT_KILL, FAULT_STOP)
-                                                : between(state, FAULT_CUT, FAULT_PAUSE)),
-        .ms = between(state, FAULT_MIN_MS, FAULT_MAX_MS),
-    };
+    struct fault fault = {.ms = between(state, FAULT_MIN_MS, FAULT_MAX_MS)};
 
-    if (fault.kind == FAULT_KILL)
-        fault.ms = 0;
-    if (fault.kind == FAULT_KILL || fault.kind == FAULT_STOP)
+    if (is_of_process) {
+        fault.kind = (enum fault_kind)between(state, FAULT_KILL, FAULT_STOP);
         snprintf(fault.whom, sizeof(fault.whom), "%s",
                  fault_processes[between(state, 0, (int)fault_processes_n - 1)]);
-    else
+    } else {
+        fault.kind = (enum fault_kind)between(state, FAULT_CUT, FAULT_PAUSE);
         draw_link(&fault, state);
+    }
+    if (fault.kind == FAULT_KILL)
+        fault.ms = 0;
     return fault;
 }
 
 /* No two of a pair do something to the same process or link. */
-static int are_apart(const struct fault *a, const struct fault *b)
+static bool are_apart(const struct fault *a, const struct fault *b)
 {
     const char *a_link = strchr(a->whom, '/'), *b_link = strchr(b->whom, '/');
 

@@ -13,6 +13,7 @@
 #ifndef TESTS_FAULTS_FAULT_PLAN_H
 #define TESTS_FAULTS_FAULT_PLAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,7 +54,7 @@ extern const char *const fault_processes[];
 extern const size_t fault_processes_n;
 enum fault_server { FAULT_NATS, FAULT_POSTGRES, FAULT_SERVERS };
 extern const char *const fault_servers[FAULT_SERVERS];
-int fault_has_link(const char *process, enum fault_server server);
+bool fault_has_link(const char *process, enum fault_server server);
 
 /* Steps for about `ms` in all. */
 void fault_plan_draw(struct fault_plan *plan, uint64_t seed, int64_t ms);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/faults/ask.h"
 #include "tests/faults/history.h"
 #include "tests/support/sql.h"
 
@@ -30,14 +31,14 @@ static void read_page(struct reader *reader, const char *operation, const char *
     const char *cursor;
 
     for (int i = 0; i < TRIES && response.status != 200; i++) {
-        workload_note(operation, reader->number, &it, &response, json_object());
+        ask_note(operation, reader->number, &it, &response, json_object());
         stack_let_run(PAUSE_MS);
         response = ask(&it);
     }
     cr_assert_eq(response.status, 200, "%s %s ends with %d", method, path, response.status);
     cursor = json_string_value(json_at(response.body, "pages.next.starting_after"));
     snprintf(reader->cursor, sizeof(reader->cursor), "%s", cursor != NULL ? cursor : "");
-    workload_note(operation, reader->number, &it, &response, args);
+    ask_note(operation, reader->number, &it, &response, args);
 }
 
 static void read_contact(struct reader *reader, const char *contact)
@@ -61,7 +62,7 @@ static void read_contact(struct reader *reader, const char *contact)
 static void read_contacts(struct reader *reader, const char *prefix, unsigned n)
 {
     /* One beyond the last: a create that was to be refused named it. */
-    for (unsigned i = 0; i <= n / PER_CONTACT + 1; i++) {
+    for (unsigned i = 0; i <= n / WORKLOAD_PER_CONTACT + 1; i++) {
         char contact[32];
 
         snprintf(contact, sizeof(contact), "%s-%u", prefix, i);

@@ -10,6 +10,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/str.h"
+#include "tests/faults/ask.h"
 #include "tests/faults/fault_plan.h"
 #include "tests/faults/history.h"
 
@@ -121,17 +122,16 @@ static void create(struct turn *turn, unsigned number, unsigned contact, const c
     id = text_of(response.body, "id");
     if ((response.status == 200 || response.status == 201) && id[0] != '\0')
         learn(turn->org, id, number);
-    workload_note("create", turn->org, &turn->it, &response,
-                  json_pack("{s:o, s:o, s:s, s:I}", "ext", json_sprintf("x-%u", number), "contact",
-                            json_sprintf("c-%u", contact), "why", why, "born",
-                            (json_int_t)turn->n));
+    ask_note("create", turn->org, &turn->it, &response,
+             json_pack("{s:o, s:o, s:s, s:I}", "ext", json_sprintf("x-%u", number), "contact",
+                       json_sprintf("c-%u", contact), "why", why, "born", (json_int_t)turn->n));
 }
 
 static void create_new(struct turn *turn)
 {
     const unsigned number = atomic_fetch_add(&load.n_external[turn->org], 1);
 
-    create(turn, number, number / PER_CONTACT, "new");
+    create(turn, number, number / WORKLOAD_PER_CONTACT, "new");
 }
 
 /* One that was sent not long ago, whatever became of it. */
@@ -140,7 +140,7 @@ static void create_again(struct turn *turn)
     const unsigned n = load.n_external[turn->org];
     const unsigned number = n == 0 ? 0 : n - 1 - draw(turn, n < RECENT ? n : RECENT);
 
-    create(turn, number, number / PER_CONTACT, "again");
+    create(turn, number, number / WORKLOAD_PER_CONTACT, "again");
 }
 
 /* The same, or two updates of one conversation, through both gateways at the same moment. */
@@ -167,14 +167,13 @@ static void create_racing(struct turn *turn)
     snprintf(turn->path, sizeof(turn->path), "/conversations");
     snprintf(turn->body, sizeof(turn->body),
              "{\"external_id\":\"race-%u\",\"from\":{\"external_id\":\"racer-%u\"}}", number,
-             number / PER_CONTACT);
+             number / WORKLOAD_PER_CONTACT);
     turn->it.method = "POST";
     race(turn, (const char *const[]){turn->body, turn->body}, asked, responses);
     for (int i = 0; i < WORKLOAD_GATEWAYS; i++)
-        workload_note("create", turn->org, &asked[i], &responses[i],
-                      json_pack("{s:o, s:o, s:s}", "ext", json_sprintf("race-%u", number),
-                                "contact", json_sprintf("racer-%u", number / PER_CONTACT), "why",
-                                "race"));
+        ask_note("create", turn->org, &asked[i], &responses[i],
+                 json_pack("{s:o, s:o, s:s}", "ext", json_sprintf("race-%u", number), "contact",
+                           json_sprintf("racer-%u", number / WORKLOAD_PER_CONTACT), "why", "race"));
 }
 
 static void create_conflicting(struct turn *turn)
@@ -182,7 +181,7 @@ static void create_conflicting(struct turn *turn)
     struct known known;
 
     if (pick_known(turn, turn->org, &known))
-        create(turn, known.number, known.number / PER_CONTACT + 1, "conflict");
+        create(turn, known.number, known.number / WORKLOAD_PER_CONTACT + 1, "conflict");
     else
         create_new(turn);
 }
@@ -200,9 +199,9 @@ static void get(struct turn *turn)
     }
     snprintf(turn->path, sizeof(turn->path), "/conversations/%s", known.id);
     response = ask(&turn->it);
-    workload_note("get", turn->org, &turn->it, &response,
-                  json_pack("{s:s, s:o}", "conversation", known.id, "ext",
-                            json_sprintf("x-%u", known.number)));
+    ask_note("get", turn->org, &turn->it, &response,
+             json_pack("{s:s, s:o}", "conversation", known.id, "ext",
+                       json_sprintf("x-%u", known.number)));
 }
 
 /* That of the other organization is not there. */
@@ -223,8 +222,8 @@ static void get_across(struct turn *turn)
         turn->it.key = load.orgs[turn->org].full_key;
     }
     response = ask(&turn->it);
-    workload_note(turn->it.body != NULL ? "update" : "get", turn->org, &turn->it, &response,
-                  json_pack("{s:s, s:b}", "conversation", known.id, "across", 1));
+    ask_note(turn->it.body != NULL ? "update" : "get", turn->org, &turn->it, &response,
+             json_pack("{s:s, s:b}", "conversation", known.id, "across", 1));
 }
 
 static void update(struct turn *turn)
@@ -250,8 +249,8 @@ static void update(struct turn *turn)
     turn->it.method = "PUT";
     turn->it.body = turn->body;
     response = ask(&turn->it);
-    workload_note("update", turn->org, &turn->it, &response,
-                  json_pack("{s:s, s:o}", "conversation", known.id, "set", set));
+    ask_note("update", turn->org, &turn->it, &response,
+             json_pack("{s:s, s:o}", "conversation", known.id, "set", set));
 }
 
 /* Neither may lose what the other writes. */
@@ -272,9 +271,9 @@ static void update_racing(struct turn *turn)
     turn->it.method = "PUT";
     race(turn, (const char *const[]){turn->body, other}, asked, responses);
     for (int i = 0; i < WORKLOAD_GATEWAYS; i++)
-        workload_note("update", turn->org, &asked[i], &responses[i],
-                      json_pack("{s:s, s:{s:I}}", "conversation", known.id, "set",
-                                i == 0 ? "r0" : "r1", (json_int_t)turn->n));
+        ask_note("update", turn->org, &asked[i], &responses[i],
+                 json_pack("{s:s, s:{s:I}}", "conversation", known.id, "set", i == 0 ? "r0" : "r1",
+                           (json_int_t)turn->n));
 }
 
 /* -- lists ----------------------------------------------------------------------------------- */
@@ -309,10 +308,10 @@ static void search_page(struct turn *turn, struct walk *walk)
              json_string_value(json_at(response.body, "pages.next.starting_after")) != NULL
                  ? json_string_value(json_at(response.body, "pages.next.starting_after"))
                  : "");
-    workload_note("search", turn->org, &turn->it, &response,
-                  json_pack("{s:I, s:i, s:o, s:s?, s:i}", "walk", (json_int_t)turn->n, "page",
-                            walk->page++, "contact", json_sprintf("c-%u", walk->contact), "kind",
-                            walk->filter, "per_page", walk->per_page));
+    ask_note("search", turn->org, &turn->it, &response,
+             json_pack("{s:I, s:i, s:o, s:s?, s:i}", "walk", (json_int_t)turn->n, "page",
+                       walk->page++, "contact", json_sprintf("c-%u", walk->contact), "kind",
+                       walk->filter, "per_page", walk->per_page));
 }
 
 /* Pages after pages, until there are no more or one does not come. */
@@ -327,7 +326,7 @@ static void search(struct turn *turn)
         create_new(turn);
         return;
     }
-    walk.contact = known.number / PER_CONTACT;
+    walk.contact = known.number / WORKLOAD_PER_CONTACT;
     walk.filter = filter == 0 ? "even" : filter == 1 ? "odd" : NULL;
     do
         search_page(turn, &walk);
@@ -340,7 +339,7 @@ static void list_audit(struct turn *turn)
 
     snprintf(turn->path, sizeof(turn->path), "/audit?per_page=%u", 1 + draw(turn, 10));
     response = ask(&turn->it);
-    workload_note("audit", turn->org, &turn->it, &response, json_object());
+    ask_note("audit", turn->org, &turn->it, &response, json_object());
 }
 
 /* -- what needs no conversation -------------------------------------------------------------- */
@@ -353,8 +352,8 @@ static void ping(struct turn *turn)
     turn->it.key = reads ? load.orgs[turn->org].read_key : load.orgs[turn->org].full_key;
     snprintf(turn->path, sizeof(turn->path), "/ping");
     response = ask(&turn->it);
-    workload_note("ping", turn->org, &turn->it, &response,
-                  json_pack("{s:s}", "scope", reads ? "read" : "full"));
+    ask_note("ping", turn->org, &turn->it, &response,
+             json_pack("{s:s}", "scope", reads ? "read" : "full"));
 }
 
 /* What is wrong with a request, and the status of its response. */
@@ -390,8 +389,8 @@ static void be_refused(struct turn *turn)
                    : shape->key == 'r' ? load.orgs[turn->org].read_key
                                        : "svc_live_nobody";
     response = ask(&turn->it);
-    workload_note(shape->operation, turn->org, &turn->it, &response,
-                  json_pack("{s:i}", "refused", shape->status));
+    ask_note(shape->operation, turn->org, &turn->it, &response,
+             json_pack("{s:i}", "refused", shape->status));
 }
 
 /* -- turns ----------------------------------------------------------------------------------- */

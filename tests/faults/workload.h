@@ -15,31 +15,8 @@
 #include <stdint.h>
 
 #include "tests/support/api_client.h"
-#include "tests/support/http_connection.h"
 
-enum { WORKLOAD_WORKERS = 384, WORKLOAD_GATEWAYS = 2, WORKLOAD_ORGS = 2, PER_CONTACT = 8 };
-
-/* A request on a connection, which is opened where it is closed. */
-struct ask {
-    struct http_connection *connection;
-    int gateway;
-    const char *key; /* NULL: none */
-    const char *method, *path;
-    const char *header; /* one more, instead of the Content-Type; or NULL */
-    const char *body;   /* NULL: none */
-    int timeout_ms;
-};
-struct response {
-    bool was_sent, is_replay; /* the latter as the header says */
-    int status;               /* 0: no answer */
-    int64_t begin_us, end_us;
-    char request_id[37];
-    json_t *body; /* NULL: none, or no JSON; the caller's */
-};
-struct response ask(const struct ask *it);
-/* The same in two steps, so that two are under way. */
-struct response ask_begin(const struct ask *it);
-void ask_end(const struct ask *it, struct response *response);
+enum { WORKLOAD_WORKERS = 384, WORKLOAD_GATEWAYS = 2, WORKLOAD_ORGS = 2, WORKLOAD_PER_CONTACT = 8 };
 
 struct workload_counts {
     long long requests;
@@ -48,16 +25,11 @@ struct workload_counts {
 
 void workload_start(const struct org orgs[WORKLOAD_ORGS], uint64_t seed, int per_second);
 struct workload_counts workload_stop(void);
-/* Is told of each answer, by the thread that got it; then nothing is written into the history. NULL: none. */
-void workload_observe(void (*observer)(const struct response *response));
 
-/* How many external ids an organization has used: x-0 to x-(n-1), x-i of contact c-(i / PER_CONTACT). */
+/* How many external ids an organization has used: x-0 to x-(n-1), x-i of contact
+   c-(i / WORKLOAD_PER_CONTACT). */
 unsigned workload_external_ids(int org);
-/* Likewise race-0 to race-(n-1), of racer-(i / PER_CONTACT). */
+/* Likewise race-0 to race-(n-1), of racer-(i / WORKLOAD_PER_CONTACT). */
 unsigned workload_races(int org);
-
-/* The line of one request; takes over `args`, and `response->body`, of which it keeps what is checked. */
-void workload_note(const char *operation, int org, const struct ask *asked,
-                   struct response *response, json_t *args);
 
 #endif
