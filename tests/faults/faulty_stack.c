@@ -22,7 +22,7 @@ enum {
     LINKS_MAX = 32,
     SCRIPT_MAX = 65536,
     LOOK_EVERY_MS = 100,
-    DROP_EVERY_MS = 500,
+    DROP_EVERY_MS = 1000, /* and half of it to connect and begin */
     KILL_EVERY_MS = 1200,
     LINKS_MS = 10000,
     READY_MS = 30000
