@@ -88,6 +88,22 @@ Test(watch_endurance, names_what_becomes_slower)
     cr_expect_not_null(strstr(output, "SLOWER"), "%s", output);
 }
 
+Test(watch_endurance, says_why_no_partition_was_made)
+{
+    FILE *file;
+    char path[64];
+
+    write_samples(100, 100);
+    write_latencies(1);
+    snprintf(path, sizeof(path), "%s/samples", root);
+    file = fopen(path, "ae");
+    cr_assert_not_null(file);
+    fputs("{\"name\":\"partitions\",\"made\":0,\"why\":\"it was busy\"}\n", file);
+    cr_assert_eq(fclose(file), 0);
+    cr_expect_eq(report(), 1);
+    cr_expect_not_null(strstr(output, "not made: it was busy"), "%s", output);
+}
+
 Test(watch_endurance, judges_nothing_by_nothing)
 {
     write_samples(100, 100);
