@@ -274,7 +274,7 @@ endurance:
 
 # That the test of faults finds what it is for: services with a bug put in, each of which it must find. The
 # short form has a few.
-MUTANTS ?= $(if $(filter 1,$(TEST_LONG)),,attempt-not-made-again event-of-a-replay update-lost)
+MUTANTS ?= $(if $(filter 1,$(TEST_LONG)),,event-of-a-replay late-reply-called-unavailable update-lost)
 .PHONY: test-mutants
 test-mutants:
 	$(Q)tools/install-packages build test run
