@@ -1,11 +1,27 @@
 # shellcheck shell=bash disable=SC2154
 # What tools/backup and tools/restore do alike with docker compose.
 
-compose() {
-  docker compose --project-directory "$root" "$@"
-}
+# COMPOSE_FILE, in the environment or in .env, names the files of further cells, as seen from here.
+compose() (
+  cd "$root"
+  exec docker compose --project-directory "$root" "$@"
+)
 
 # Prints the folder of secrets that compose uses: the variable SECRETS_DIR may be in .env.
 compose_secrets() {
   compose config | sed -nE "s|^ *file: [\"']?(.*)/database-admin[\"']?$|\1|p"
+}
+
+# Prints the cells, of which each has a PostgreSQL, a line each.
+compose_cells() {
+  compose config --services | sed -nE 's/^((.*)-)?postgres$/\2/p' | sed 's/^$/main/' | sort
+}
+
+# The PostgreSQL of CELL, and its part of the backup FOLDER.
+compose_postgres() {
+  [[ $1 == main ]] || printf '%s-' "$1"
+  echo postgres
+}
+compose_part() {
+  echo "$2$([[ $1 == main ]] || echo "/cells/$1")"
 }

@@ -2,8 +2,51 @@
 # A backup that tools/backup has made, into a RUN_DIR without a database: only PostgreSQL runs meanwhile.
 
 restore_prepare() {
+  local cell
   tls_prepare
-  postgres_prepare main
+  for cell in $(cells); do
+    postgres_prepare "$cell"
+  done
+}
+
+# The part of the backup FROM that is of CELL.
+restore_part() {
+  local from=$1 cell=$2
+  if [[ $cell == main ]]; then
+    echo "$from"
+  else
+    echo "$from/cells/$cell"
+  fi
+}
+
+# CELLS is what the backup has: with fewer, organizations would be without their data.
+restore_cells() {
+  local from=$1 homes n
+  shopt -s nullglob
+  homes=("$from"/cells/*)
+  shopt -u nullglob
+  n=$((1 + ${#homes[@]}))
+  [[ -z ${CELLS-} || $CELLS == "$n" ]] || die "$from has $n cells, and CELLS is $CELLS"
+  CELLS=$n
+  cells_check
+}
+
+restore_is_backup() {
+  local from=$1 cell part
+  [[ -d $from/secrets ]] || return 1
+  for cell in $(cells); do
+    part=$(restore_part "$from" "$cell")
+    [[ -s $part/roles.sql && -s $part/conversations.backup ]] || return 1
+  done
+}
+
+# What there is, unless a restore has left it half done.
+restore_check_empty() {
+  local home
+  for home in "$RUN_DIR"/{,*-}postgres; do
+    [[ ! -e $home || -e $RUN_DIR/restoring ]] ||
+      die "$RUN_DIR has a database; choose another RUN_DIR, or move $home away"
+  done
 }
 
 # Others that are there may be all that opens a database which was moved away.
@@ -20,15 +63,28 @@ restore_secrets() {
   [[ -e $RUN_DIR/settings.env || ! -e $from/settings.env ]] || cp -a "$from/settings.env" "$RUN_DIR"
 }
 
-# Passwords by the environment, which only its owner can read. `admin` and its password are there.
+# FOLDER CELL. Passwords by the environment, which only its owner can read. `admin` and its password are there.
 restore_database() (
   export PGHOST=127.0.0.1 PGUSER=admin PGDATABASE=postgres PGPORT PGPASSWORD
-  PGPORT=$(port_of postgres) PGPASSWORD=$(secret database-admin)
+  PGPORT=$(port_of "$(in_cell "$2" postgres)") PGPASSWORD=$(database_password "$2" admin)
   ! wants_tls || export PGSSLMODE=verify-full PGSSLROOTCERT="$TLS/authority.pem"
   grep -v '^CREATE ROLE admin;$' "$1/roles.sql" | "$PGBIN/psql" -qX -v ON_ERROR_STOP=1 >/dev/null &&
     "$PGBIN/dropdb" conversations &&
     "$PGBIN/pg_restore" --exit-on-error --create -d postgres "$1/conversations.backup"
 )
+
+restore_all() {
+  local from=$1 cell name
+  # shellcheck disable=SC2034 # for wait_a_little
+  until=$((SECONDS + READY_TIMEOUT_S))
+  for cell in $(cells); do
+    name=$(in_cell "$cell" postgres)
+    until postgres_answers "$name"; do
+      wait_a_little "$name" "no answer"
+    done
+    restore_database "$(restore_part "$from" "$cell")" "$cell" || return
+  done
+}
 
 # What a restore leaves that failed or was interrupted: the next one begins again.
 restore_check() {
@@ -38,25 +94,24 @@ restore_check() {
 
 restore() {
   local from=${1-}
-  [[ -s $from/roles.sql && -s $from/conversations.backup && -d $from/secrets ]] ||
-    die "${from:-nothing} is not a backup by tools/backup"
+  [[ -n $from ]] || die "restore DIR: which backup?"
+  restore_cells "$from"
+  restore_is_backup "$from" || die "$from is not a backup by tools/backup"
   ! is_running || die "$RUN_DIR is running: make down stops it"
-  [[ ! -e $RUN_DIR/postgres || -e $RUN_DIR/restoring ]] ||
-    die "$RUN_DIR has a database; choose another RUN_DIR, or move $RUN_DIR/postgres away"
+  restore_check_empty
   trap 'stop_what_we_started; exit 130' INT TERM HUP
   restore_secrets "$from"
-  rm -rf "$RUN_DIR/postgres"
+  rm -rf "$RUN_DIR"/{,*-}postgres
   start restore_prepare env
-  # shellcheck disable=SC2034 # for wait_a_little
-  until=$((SECONDS + READY_TIMEOUT_S))
-  until postgres_answers postgres; do
-    wait_a_little postgres "no answer"
-  done
-  restore_database "$from" || {
+  restore_all "$from" || {
     stop
     die "$from could not be restored"
   }
   stop
   rm "$RUN_DIR/restoring"
-  echo "$from is restored in $RUN_DIR; make up starts it"
+  if [[ $CELLS == 1 ]]; then
+    echo "$from is restored in $RUN_DIR; make up starts it"
+  else
+    echo "$from is restored in $RUN_DIR; CELLS=$CELLS make up starts it"
+  fi
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/support/api_client.h"
+#include "tests/support/own_stack.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/sealed_log.h"
 #include "tests/support/second_deployment.h"
@@ -108,6 +109,14 @@ Test(backup, brings_everything_back_on_another_server)
     second_deployment_close(&deployment);
 }
 
+/* A command that fails; `says` is in what it says. */
+static void refused(const char *command, const char *says)
+{
+    run(format("if out=$(%s 2>&1 >/dev/null); then exit 1; fi; case $out in *'%s'*) ;; *)"
+               " echo \"$out\" >&2; exit 1 ;; esac",
+               command, says));
+}
+
 /* -- the tools ------------------------------------------------------------------------------- */
 
 /* From here on this process's stack is another one, on ports of ours that nobody uses. */
@@ -159,15 +168,54 @@ Test(backup, tools_bring_everything_back_in_another_folder, .fini = stop)
                restored, org.id));
 }
 
-/* -- what the tools must not do -------------------------------------------------------------- */
+/* -- cells ------------------------------------------------------------------------------------- */
 
-/* A command that fails; `says` is in what it says. */
-static void refused(const char *command, const char *says)
+static const char *const cells[] = {"main", "cell2"};
+enum { N_CELLS = ARRAY_SIZE(cells) };
+
+static void is_whole(const char *folder, const struct org *org,
+                     const struct client_response *before, const char *id)
 {
-    run(format("if out=$(%s 2>&1 >/dev/null); then exit 1; fi; case $out in *'%s'*) ;; *)"
-               " echo \"$out\" >&2; exit 1 ;; esac",
-               command, says));
+    const struct client_response *after = read_conversation(org, id);
+
+    cr_assert_eq(after->status, 200);
+    cr_expect_str_eq(after->body, before->body);
+    run(format("set -a && . '%s/env' && \"$BIN_DIR/convctl\" audit verify --org %s"
+               " | jq -e '.ok and .entries > 0' >/dev/null",
+               folder, org->id));
 }
+
+Test(backup, tools_bring_every_cell_back, .fini = stop)
+{
+    const char *backup, *restored, *ids[N_CELLS];
+    struct client_response *before[N_CELLS];
+    struct org orgs[N_CELLS];
+
+    own_stack_start("cells", (const char *const[]){"CELLS=2", NULL});
+    backup = format("%s-backup", stack_setting("RUN_DIR"));
+    restored = format("%s-restored", stack_setting("RUN_DIR"));
+    for (int i = 0; i < N_CELLS; i++) {
+        org_new_in(&orgs[i], cells[i]);
+        ids[i] = new_conversation(&orgs[i], "kept", "ada");
+        before[i] = read_conversation(&orgs[i], ids[i]);
+    }
+    run(format("rm -rf '%s' '%s' && tools/backup '%s' && [ -z \"$(find '%s' -perm /077)\" ]",
+               backup, restored, backup, backup));
+    run(format("mkdir '%s/cell3-postgres'", stack_setting("RUN_DIR")));
+    refused(format("tools/backup '%s-less'", backup), "never ran");
+    own_stack_stop();
+
+    setenv("RUN_DIR", restored, 1);
+    refused(format("CELLS=3 tools/restore '%s'", backup), "has 2 cells");
+    run(format("cp -a '%s' '%s-part' && rm '%s-part/cells/cell2/roles.sql'", backup, backup,
+               backup));
+    refused(format("CELLS= tools/restore '%s-part'", backup), "not a backup");
+    run(format("CELLS= tools/restore '%s' && deploy/local/stack up >/dev/null", backup));
+    for (int i = 0; i < N_CELLS; i++)
+        is_whole(restored, &orgs[i], before[i], ids[i]);
+}
+
+/* -- what the tools must not do -------------------------------------------------------------- */
 
 Test(backup, is_of_this_deployment_whatever_the_environment_says)
 {
