@@ -39,7 +39,7 @@ static const char *start(const char *settings, const char *commands)
     snprintf(command, sizeof(command),
              "%s RUN_DIR=$FOLDER BIN_DIR=$FOLDER bash -euc '"
              "die() { echo \"$*\"; exit 1; };"
-             "for part in ports services describe; do . deploy/local/lib/$part.sh; done;"
+             "for part in cells ports services describe; do . deploy/local/lib/$part.sh; done;"
              "port_is_free() { [[ $1 != ${STRANGER-} ]]; };"
              "ports_settle;"
              "%s' 2>&1",
@@ -122,7 +122,7 @@ Test(ports, of_strangers_are_refused_and_others_proposed)
 Test(ports, are_of_no_more_processes_than_the_supervisor_has_room_for)
 {
     cr_expect_str_eq(settle("REPLICAS_GATEWAY=99 REPLICAS_DASHBOARD=27"),
-                     "REPLICAS_* ask for 126 processes in all; 125 are the most\n");
+                     "REPLICAS_* ask for 128 processes in all; 127 are the most\n");
     cr_expect_str_eq(settle("REPLICAS_GATEWAY=99 REPLICAS_DASHBOARD=26 DASHBOARD_PORT=9000"),
                      "8080 none 9000\n");
 }
