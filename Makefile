@@ -416,12 +416,13 @@ lint-mutants:
 lint-fuzz lint-layers lint-length lint-migrations lint-tests lint-tour lint-words: lint-%:
 	$(Q)tools/checked $* tools/check-$*
 
-# The page of all settings, from what the programs say of themselves; the users of the bus; and the rules
-# for alerts, for the Prometheus operator.
+# The page of all settings, from what the programs say of themselves; the users of the bus; a second cell; and the
+# rules for alerts, for the Prometheus operator.
 .PHONY: settings
 settings: build
 	$(Q)tools/describe-settings
 	$(Q)$(OUT)/bin/nats-config >deploy/kubernetes/base/users.conf
+	$(Q)NATS_CONFIG=$(OUT)/bin/nats-config deploy/kubernetes/make-cells cell2
 	$(Q)tools/monitoring-rule >deploy/monitoring/prometheus-rule.yaml
 
 .PHONY: help

@@ -96,3 +96,41 @@ Test(make_secrets, lays_the_same_out_for_kubernetes_with_other_servers)
               "[ ! -s audit/CURSOR_KEY_PREVIOUS ] && [ ! -e migrate/DATABASE_URL ]"),
         0);
 }
+
+/* With the users of the bus that are there for the cell cell2. */
+Test(make_secrets, makes_those_of_a_cell_and_never_forgets_it)
+{
+    cr_assert_eq(setenv("CELL_NAMES", "main,cell2", 1), 0);
+    cr_assert_eq(setenv("CELL2_DATABASE_HOST", "db2.example:5433", 1), 0);
+    make();
+    cr_expect_eq(
+        shell("cd \"$SECRETS_DIR\" && nats-server -t -c nats.conf >/dev/null 2>&1 &&"
+              " grep -q \"NATS_CELL2_AUDIT_PASSWORD: \\\"$(cat nats-cell2-audit)\\\"\" nats.conf &&"
+              " grep -q '^nats://cell2-audit:' nats-url-cell2-audit &&"
+              " grep -q \"conv_audit:$(cat database-cell2-audit)@db2.example:5433/\""
+              " database-url-cell2-audit && grep -q '^postgresql://admin:'"
+              " database-url-cell2-admin && grep -q '@postgres/' database-url-audit"),
+        0);
+    cr_expect_eq(shell("CELL_NAMES= deploy/compose/make-secrets 2>/dev/null"), 1);
+    cr_expect_eq(shell("CELL_NAMES=main,cell2,cell3 deploy/compose/make-secrets 2>&1 |"
+                       " grep -q 'make-cells cell2 cell3'"),
+                 0);
+    cr_expect_eq(
+        shell(
+            "\"${BIN_DIR:-build/bin}/nats-config\" --cell cell2 --cell cell3 "
+            ">\"$SECRETS_DIR/users\" &&"
+            " CELL_NAMES=main,cell2,cell3 BUS_USERS=\"$SECRETS_DIR/users\""
+            " deploy/compose/make-secrets >/dev/null && [ -s \"$SECRETS_DIR/nats-cell3-search\" ]"),
+        0);
+}
+
+Test(make_secrets, refuses_names_that_are_none)
+{
+    static const char *const names[] = {"cell2", "main,main", "main,Cell2", "main,cell2,cell2",
+                                        "main,a-b"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        cr_assert_eq(setenv("CELL_NAMES", names[i], 1), 0);
+        cr_expect_eq(shell("deploy/compose/make-secrets 2>/dev/null"), 1, "%s", names[i]);
+    }
+}
