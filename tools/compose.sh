@@ -3,7 +3,7 @@
 
 # COMPOSE_FILE, in the environment or in .env, names the files of further cells, as seen from here.
 compose() (
-  cd "$root"
+  cd "$root" || exit
   exec docker compose --project-directory "$root" "$@"
 )
 
