@@ -395,7 +395,7 @@ lint-python:
 
 # What several places say is the same in all of them. Each check prints all that it finds, and none
 # waits for another: one run names every place that a change has forgotten.
-DRIFT := contract pages settings compose kubernetes systemd changelog
+DRIFT := contract pages settings compose kubernetes cells systemd changelog
 .PHONY: check-drift drift lint-fuzz lint-layers lint-length lint-migrations lint-mutants lint-tests lint-tour lint-words \
     $(DRIFT:%=drift-%)
 check-drift:
@@ -404,10 +404,10 @@ check-drift:
 	@echo "check-drift: no findings"
 
 drift: $(DRIFT:%=drift-%)
-drift-settings drift-compose drift-kubernetes drift-systemd: build
+drift-settings drift-compose drift-kubernetes drift-cells drift-systemd: build
 drift-settings:
 	$(Q)tools/checked settings tools/describe-settings --check
-drift-contract drift-pages drift-compose drift-kubernetes drift-systemd drift-changelog: drift-%:
+drift-contract drift-pages drift-compose drift-kubernetes drift-cells drift-systemd drift-changelog: drift-%:
 	$(Q)tools/checked $* tools/check-$*
 
 lint-tree: drift lint-fuzz lint-layers lint-length lint-migrations lint-mutants lint-tests lint-tour lint-words
