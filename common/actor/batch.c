@@ -1,8 +1,10 @@
 #include <string.h>
 
+#include "actor_sql.h"
 #include "common/actor/actor_internal.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/db/params.h"
 
 enum {
     /* How long a command is tried that loses races or finds its rows locked. */
@@ -14,10 +16,12 @@ enum {
     SEARCH_US = 600 * 1000,
     /* For so long after a lock was not to be had LOCK_TIMEOUT_SHORT_MS applies. */
     SHORT_LOCKS_US = 2 * 1000 * 1000,
+    LIST_CLOSED_US = 1000 * 1000,
 };
 
 #define UNIQUE_VIOLATION   "23505"
 #define LOCK_NOT_AVAILABLE "55P03"
+#define SERVED_ELSEWHERE   "CM001" /* audit.admit() */
 
 /* -- one command ----------------------------------------------------------------------------- */
 
@@ -240,6 +244,35 @@ static size_t give_up(struct actor *actor, struct batch_item **items, size_t n)
 static void run(struct actor *actor, struct batch_item **items, size_t n,
                 struct failure_search *search);
 
+static bool is_closed(const struct db_rows *closed, const struct batch_item *item)
+{
+    struct uuid id;
+
+    for (size_t i = 0; i < db_rows_count(closed); i++)
+        if (uuid_parse(db_value(closed, i, LIST_CLOSED_ORGANIZATION_ID), &id) &&
+            uuid_equal(&id, &item->command.caller.organization_id))
+            return true;
+    return false;
+}
+
+/* Some are of organizations that another cell serves, or will in a moment: these are refused, as what was to be
+   written was rolled back. Who asks again finds the other cell. Returns how many are left. */
+static size_t refuse_closed(struct actor *actor, struct batch_item **items, size_t n)
+{
+    const struct params none = {.n = 0};
+    size_t kept = 0;
+
+    if (strcmp(db_last_sqlstate(actor->batch->db), SERVED_ELSEWHERE) != 0 ||
+        db_once(actor->batch->db, actor->list_closed, &none, LIST_CLOSED_US) != ST_OK)
+        return n;
+    for (size_t i = 0; i < n; i++)
+        if (is_closed(db_result(actor->batch->db, 0), items[i]))
+            refuse_for_now(actor, items[i]);
+        else
+            items[kept++] = items[i];
+    return kept;
+}
+
 /* They failed together: the others run without the suspects, and these, when they are several, in
    halves, until each is answered or deferred or the time for it is over. Returns how many are to be
    run again, and in *items which. */
@@ -254,6 +287,9 @@ static size_t recover(struct actor *actor, struct batch_item ***items, size_t n,
             reply_lost(actor, (*items)[i], st);
         return 0;
     }
+    n_others = refuse_closed(actor, *items, n);
+    if (n_others < n)
+        return n_others;
     n_others = part(actor, *items, n);
     charge(actor, search, *items + n_others, n - n_others, took_us);
     if (n - n_others == 1) {

@@ -154,8 +154,8 @@ static void publish_notice(struct actor *actor, const struct command *command)
         (command->notice == actor->noticed && uuid_equal(whose, &actor->noticed_for)))
         return;
     uuid_format(whose, organization);
-    st = bus_publish(actor->bus, subject_in_cell(command->notice, actor->options.cell, subject), NULL,
-                     &header, 1, STR(""));
+    st = bus_publish(actor->bus, subject_in_cell(command->notice, actor->options.cell, subject),
+                     NULL, &header, 1, STR(""));
     if (st != ST_OK)
         LOG(LOG_WARNING, "notification not sent; the receiver polls anyway",
             log_str("subject", command->notice));

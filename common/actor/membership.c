@@ -237,8 +237,10 @@ bool membership_open_database(struct actor *actor)
     for (size_t i = 0; i < n; i++)
         actor->statements[i] = service->statements[i];
     if (service->audit_sink != NULL) {
-        if (service->audit_sink->entries != NULL)
+        if (service->audit_sink->entries != NULL) {
             actor->audit_statements.entries = enlist(actor, service->audit_sink->entries, &n);
+            actor->list_closed = enlist(actor, &actor_sql[SQL_LIST_CLOSED], &n);
+        }
         actor->audit_statements.changes = enlist(actor, service->audit_sink->changes, &n);
     }
     actor->limit_lock_waits = (int)n;
@@ -294,8 +296,8 @@ static void join(struct actor *actor)
     for (size_t i = 0; i < service->n_handlers; i++) {
         const char *subject = service->handlers[i]->subject;
         char in_cell[CELL_SUBJECT_CAPACITY];
-        struct bus_mailbox *mailbox = bus_serve(
-            actor->bus, subject_in_cell(subject, actor->options.cell, in_cell), group);
+        struct bus_mailbox *mailbox =
+            bus_serve(actor->bus, subject_in_cell(subject, actor->options.cell, in_cell), group);
 
         if (subject_is_bundled(subject))
             bus_serve_bundles(mailbox);

@@ -14,10 +14,9 @@
 #include "proto/headers.h"
 #include "proto/subject.h"
 
-#define ORGANIZATION       "01890a5d-ac96-774b-bcce-b302099a8057"
-#define OTHER_ORGANIZATION "01890a5d-ac96-774b-bcce-b302099a8059"
-#define API_KEY            "01890a5d-ac96-774b-bcce-b302099a8058"
-#define ECHO               "test.echo"
+#define ORGANIZATION "01890a5d-ac96-774b-bcce-b302099a8057"
+#define API_KEY      "01890a5d-ac96-774b-bcce-b302099a8058"
+#define ECHO         "test.echo"
 
 enum { REPLIES_MAX = 2048, TEXT_MAX = 512, TIMEOUT_US = COMMAND_CLIENT_TIMEOUT_MS * 1000 };
 

@@ -11,6 +11,8 @@
 
 enum { COMMAND_CLIENT_TIMEOUT_MS = 30000 };
 
+#define OTHER_ORGANIZATION "01890a5d-ac96-774b-bcce-b302099a8059"
+
 enum command_client_mode {
     COMMAND_NORMAL,             /* the deadline is COMMAND_CLIENT_TIMEOUT_MS from now */
     COMMAND_EXPIRED,            /* the deadline has passed */

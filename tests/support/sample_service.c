@@ -15,6 +15,13 @@ const char sample_schema[] =
     " PRIMARY KEY (organization_id, created_at, request_id));"
     "CREATE TABLE audit.changes (organization_id uuid, id uuid PRIMARY KEY, who text NOT NULL,"
     " user_id uuid, change text NOT NULL, target text, detail json NOT NULL, address text);"
+    /* As services/audit/migrations/0016_moving.sql has it. */
+    "CREATE TABLE audit.moving (organization_id uuid PRIMARY KEY, state text NOT NULL);"
+    "CREATE VIEW audit.closed AS SELECT organization_id FROM audit.moving WHERE state <> 'leaving';"
+    "CREATE FUNCTION audit.admit(organizations uuid[]) RETURNS boolean LANGUAGE plpgsql AS"
+    " $$ BEGIN IF EXISTS (SELECT FROM audit.closed WHERE organization_id = ANY (organizations)) "
+    "THEN"
+    "    RAISE SQLSTATE 'CM001'; END IF; RETURN true; END $$;"
     "CREATE TABLE sample (id text, seq bigserial);"
     "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
     " $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$;"

@@ -1,6 +1,8 @@
 -- Appends to the log of changes, one array for each column: enum column in audit_log.c.
+-- An organization that another cell serves makes it fail (audit.admit).
 INSERT INTO audit.changes (organization_id, id, who, user_id, change, target, detail, address)
 SELECT organization_id, id, who, user_id, change, target, detail::json, address
   FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[],
               $8::text[])
        AS entry (organization_id, id, who, user_id, change, target, detail, address)
+ WHERE (SELECT audit.admit($1) FROM audit.moving LIMIT 1) IS NOT FALSE

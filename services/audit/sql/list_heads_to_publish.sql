@@ -1,5 +1,5 @@
 -- The last blocks of chains that have grown since their heads were published, in the order of
--- sealing, and the number of the last head that was published.
+-- sealing, and the number of the last head that was published. Of organizations that this cell serves.
 --   $1 rows at most   $2 $3 behind this place: transaction and organization
 -- Blocks are asked for in the order of their index, which leaves the planner no other. Blocks
 -- beyond the horizon are of another server.
@@ -39,6 +39,7 @@ SELECT head.organization_id, head.number, head.entries,
                         AND published.number = head.number
                       LIMIT 1) AS published ON true
  WHERE published.is_published IS NULL
+   AND head.organization_id NOT IN (SELECT organization_id FROM audit.closed)
    AND (head.last_xid, head.organization_id) > ($2::xid8, $3::uuid)
  ORDER BY head.last_xid, head.organization_id
  LIMIT $1::bigint

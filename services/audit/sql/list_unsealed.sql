@@ -1,4 +1,4 @@
--- Settled entries behind a place, in the order of sealing.
+-- Settled entries behind a place, in the order of sealing, of organizations that this cell serves.
 --   $1 $2 $3 the place: transaction, organization, request   $4 the horizon   $5 rows at most
 -- The service asks for the rows in binary, and makes of them the texts that chain.* are elsewhere: a time and
 -- a dozen ids as texts cost the server more than all else here.
@@ -18,5 +18,6 @@ SELECT organization_id,
   FROM audit.entries
  WHERE (xid, organization_id, request_id) > ($1::xid8, $2::uuid, $3::uuid)
    AND xid < $4::xid8
+   AND organization_id NOT IN (SELECT organization_id FROM audit.closed)
  ORDER BY xid, organization_id, request_id
  LIMIT $5::bigint

@@ -1,5 +1,6 @@
 -- Appends entries to the audit log, one array for each column: enum audit_log_column in audit_log.h. An entry
 -- that is there already stays as it is; the ids of those that were not are returned, in order.
+-- An organization that another cell serves makes it fail (audit.admit).
 -- columns: request_id
 INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id, operation,
                            http_status, outcome, denial_reason, conversation_id, contact_id)
@@ -9,5 +10,6 @@ SELECT organization_id, created_at, request_id, api_key_id, operation, http_stat
               $6::smallint[], $7::text[], $8::text[], $9::uuid[], $10::uuid[])
        AS entry (organization_id, created_at, request_id, api_key_id, operation,
                  http_status, outcome, denial_reason, conversation_id, contact_id)
+ WHERE (SELECT audit.admit($1) FROM audit.moving LIMIT 1) IS NOT FALSE
     ON CONFLICT DO NOTHING
 RETURNING request_id

@@ -2,7 +2,8 @@
 --
 -- Organizations have their turns one after the other, as many as are looked at, from the one behind
 -- the last that had one. Organizations with less work done in this call come first, and none gets more
--- than a quarter of it; the first event of all is taken whatever it costs.
+-- than a quarter of it; the first event of all is taken whatever it costs. One that is on the move between
+-- cells has no turn, here and wherever deliveries are looked for.
 --
 -- An organization has a budget for each minute. Beyond it a delivery is skipped, as it is where the
 -- endpoint is disabled or the event has waited for a day. Skipped deliveries are put on
@@ -40,6 +41,7 @@ WITH RECURSIVE ahead AS (
     FROM (SELECT id FROM ahead WHERE id IS NOT NULL
           UNION ALL
           SELECT id FROM behind WHERE id <= $4) AS both_ways
+   WHERE NOT EXISTS (SELECT FROM audit.moving WHERE organization_id = id)
    ORDER BY place
    LIMIT $3
 ), present AS MATERIALIZED (

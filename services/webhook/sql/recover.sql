@@ -5,6 +5,7 @@
 WITH lost AS (
   DELETE FROM webhook.queue
    WHERE lease_until < clock_timestamp()
+     AND NOT EXISTS (SELECT FROM audit.closed AS c WHERE c.organization_id = queue.organization_id)
   RETURNING organization_id, endpoint_id, id, event_id, event_type, cause, previous_id, retry,
             crashes + 1 AS crashes, created_at, claimed_at
 ), logged AS (

@@ -122,6 +122,28 @@ Test(actor, keeps_a_bad_command_from_harming_its_neighbours)
     cr_assert_eq(metric_read(metrics->fallbacks), 1);
 }
 
+Test(actor, refuses_an_organization_that_another_cell_serves_and_nobody_else)
+{
+    postgres_do(url, "INSERT INTO audit.moving VALUES ('" OTHER_ORGANIZATION "', 'gone')");
+    hold_back();
+    for (int i = 0; i < 40; i++)
+        command_client_send(client, SAMPLE_PUT_ALL, i % 4 == 0 ? "closed" : "open",
+                            i % 4 == 0 ? COMMAND_OTHER_ORGANIZATION : COMMAND_NORMAL);
+    let_go();
+    command_client_await(client, 41);
+    cr_assert_eq(command_client_count(client, "created"), 31);
+    cr_assert_eq(command_client_count(client, "unavailable"), 10);
+    cr_assert_eq(count("SELECT count(*) FROM sample WHERE id = 'closed'"), 0);
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 31);
+    cr_assert_leq(metric_read(metrics->fallbacks), 3, "all of a batch at once");
+
+    command_client_reset(client);
+    postgres_do(url, "UPDATE audit.moving SET state = 'leaving'");
+    command_client_send(client, SAMPLE_PUT_ALL, "leaving", COMMAND_OTHER_ORGANIZATION);
+    command_client_await(client, 1);
+    cr_assert_eq(command_client_count(client, "created"), 1);
+}
+
 Test(actor, finds_those_whose_statement_fails_among_many_of_one_statement)
 {
     hold_back();

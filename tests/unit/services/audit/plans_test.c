@@ -5,13 +5,14 @@
 TestSuite(audit_plans, .init = start, .fini = stop);
 
 /* Raises where the statement `planned` reads anything but by an index, by more than an
-   organization's first column, or blocks by another index than `%s`. */
+   organization's first column, or blocks by another index than `%s`. Organizations that are on the
+   move are few. */
 #define ASSERT_BY_KEY                                                                              \
     "DO $do$ DECLARE line text; plan text := ''; wrong text; node text := ''; BEGIN "              \
     "FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) EXECUTE planned%s' LOOP "                            \
     "plan := plan || line || E'\\n'; "                                                             \
     "IF line ~ ' Scan ' THEN node := line; END IF; "                                               \
-    "IF line ~ 'Seq Scan|Bitmap' OR line ~ 'Disabled' "                                            \
+    "IF line ~ 'Seq Scan(?! on moving)|Bitmap' OR line ~ 'Disabled' "                              \
     "OR (line ~ 'Index Cond' AND node ~ 'entries_[a-z0-9_]*pkey' AND line !~ 'created_at') "       \
     "OR (line ~ 'Index Cond' AND node ~ 'xid_organization_id' AND line !~ '\\mxid\\M') "           \
     "OR (line ~ 'Index Cond' AND node ~ 'blocks_pkey' AND line !~ 'organization_id = ') "          \

@@ -22,8 +22,8 @@
 
 static const struct postgres_template template = {
     .name = "webhook",
-    .roles = {"conv_conversation", "conv_webhook"},
-    .migrations = {"services/webhook/migrations/*.sql"},
+    .roles = {"conv_access", "conv_audit", "conv_conversation", "conv_search", "conv_webhook"},
+    .migrations = {"services/audit/migrations/*.sql", "services/webhook/migrations/*.sql"},
 };
 static struct postgres_server server;
 static struct db *db;

@@ -1,0 +1,255 @@
+-- Organizations that are on the move between cells (docs/cells.md), and what moves one: logical replication of
+-- the rows that have its id. `convctl cell move` calls the functions, as the owner; no service may.
+
+-- leaving:  to another cell. All goes on but new attempts to deliver.
+-- closed:   nothing is written any more, and no command is run, for a while (audit.closed_for()): should nobody
+--           go on with the move, it is as if it were leaving.
+-- gone:     likewise, for good: it is served elsewhere, and whoever does not know yet is refused.
+-- arriving: from another cell. Its rows come in, and nobody touches them.
+CREATE TABLE audit.moving (
+  organization_id uuid PRIMARY KEY,
+  state text NOT NULL CHECK (state IN ('leaving', 'closed', 'gone', 'arriving')),
+  since timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+GRANT SELECT ON audit.moving TO conv_audit, conv_conversation, conv_search, conv_webhook;
+
+CREATE FUNCTION audit.closed_for() RETURNS interval
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN interval '10 seconds';
+
+-- Organizations that another cell serves, or will in a moment.
+CREATE VIEW audit.closed AS
+SELECT organization_id
+  FROM audit.moving
+ WHERE state IN ('gone', 'arriving')
+    OR (state = 'closed' AND since > clock_timestamp() - audit.closed_for());
+GRANT SELECT ON audit.closed TO conv_audit, conv_conversation, conv_search, conv_webhook;
+
+-- Raises an error if one of these organizations is closed here: what is to be written is rolled back. Called by
+-- what writes, in its own statement, only where the table has rows at all.
+CREATE FUNCTION audit.admit(organizations uuid[]) RETURNS boolean
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  IF EXISTS (SELECT FROM audit.closed WHERE organization_id = ANY (organizations)) THEN
+    RAISE SQLSTATE 'CM001' USING MESSAGE = 'an organization is served by another cell';
+  END IF;
+  RETURN true;
+END
+$$;
+
+-- What is an organization's, in the order in which rows can be deleted.
+CREATE FUNCTION audit.moved_tables() RETURNS text[]
+LANGUAGE sql IMMUTABLE
+RETURN ARRAY['conversation.messages', 'conversation.conversations', 'conversation.contacts',
+             'webhook.retries', 'webhook.resends', 'webhook.queue', 'webhook.events',
+             'webhook.deliveries', 'webhook.statistics', 'webhook.budgets', 'webhook.endpoints',
+             'audit.changes', 'audit.minimums', 'audit.heads', 'audit.blocks', 'audit.entries'];
+REVOKE ALL ON FUNCTION audit.moved_tables() FROM PUBLIC;
+
+-- Of publication, slot and subscription: PostgreSQL takes up to 63 bytes.
+CREATE FUNCTION audit.move_name(organization uuid) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN 'move_' || replace(organization::text, '-', '');
+REVOKE ALL ON FUNCTION audit.move_name(uuid) FROM PUBLIC;
+
+-- -- where it comes from --------------------------------------------------------------------------
+
+-- Both are safe to repeat. The slot keeps the write-ahead log until it is dropped.
+CREATE FUNCTION audit.move_publish(organization uuid) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  name constant text := audit.move_name(organization);
+BEGIN
+  IF NOT EXISTS (SELECT FROM pg_publication WHERE pubname = name) THEN
+    EXECUTE format('CREATE PUBLICATION %I FOR TABLE %s WITH (publish_via_partition_root = true)', name,
+                   (SELECT string_agg(format('%s WHERE (organization_id = %L)', moved, organization), ', ')
+                      FROM unnest(audit.moved_tables()) AS moved));
+  END IF;
+END
+$$;
+REVOKE ALL ON FUNCTION audit.move_publish(uuid) FROM PUBLIC;
+
+CREATE FUNCTION audit.move_unpublish(organization uuid) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  name constant text := audit.move_name(organization);
+BEGIN
+  PERFORM pg_drop_replication_slot(slot_name) FROM pg_replication_slots
+    WHERE slot_name = name OR slot_name LIKE name || '\_sync\_%';
+  EXECUTE format('DROP PUBLICATION IF EXISTS %I', name);
+END
+$$;
+REVOKE ALL ON FUNCTION audit.move_unpublish(uuid) FROM PUBLIC;
+
+-- -- where it goes --------------------------------------------------------------------------------
+
+-- Numbers of transactions here are greater than `above`, that of the other cell, and stay so for two thousand
+-- million of its transactions: blocks and entries that come from there then lie below all that is sealed here
+-- from now on. See audit.continue_numbers().
+CREATE FUNCTION audit.raise_numbers(above xid8) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  room constant bigint := 2147483648;
+  wanted constant bigint := above::text::bigint + room;
+BEGIN
+  IF audit.number_of(pg_current_xact_id())::text::bigint >= wanted THEN
+    RETURN;
+  END IF;
+  LOCK TABLE audit.entries IN ACCESS EXCLUSIVE MODE;
+  INSERT INTO audit.numbering AS present (added)
+  VALUES (wanted + room - pg_current_xact_id()::text::bigint)
+      ON CONFLICT (is_only) DO UPDATE SET added = EXCLUDED.added;
+  EXECUTE (SELECT format('ALTER TABLE audit.entries ALTER COLUMN xid
+                          SET DEFAULT audit.numbered(pg_current_xact_id(), %s)', added)
+             FROM audit.numbering);
+END
+$$;
+REVOKE ALL ON FUNCTION audit.raise_numbers(xid8) FROM PUBLIC;
+
+-- Everything that was written here with a number up to `above`, or before numbers were raised, is sealed.
+CREATE FUNCTION audit.is_sealed_below(above xid8) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT NOT EXISTS (
+    SELECT
+      FROM (SELECT xid, organization_id, request_id FROM audit.entries
+             WHERE xid <= above
+             ORDER BY xid DESC, organization_id DESC, request_id DESC LIMIT 1) AS entry
+     WHERE (entry.xid, entry.organization_id, entry.request_id) >
+           ALL (SELECT last_xid, organization_id, last_request_id FROM audit.blocks
+                 ORDER BY last_xid DESC, organization_id DESC, number DESC LIMIT 1))
+$$;
+REVOKE ALL ON FUNCTION audit.is_sealed_below(xid8) FROM PUBLIC;
+
+-- A table a month or a day for what is about to come, where the other cell has one.
+CREATE FUNCTION audit.make_partitions_of(partitions text[]) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+AS $$
+DECLARE
+  partition text;
+BEGIN
+  FOREACH partition IN ARRAY partitions LOOP
+    IF partition ~ '^entries_\d{4}_\d{2}$' THEN
+      PERFORM audit.make_partition(to_timestamp(right(partition, 7), 'YYYY_MM'));
+    ELSIF partition ~ '^deliveries_\d{4}_\d{2}_\d{2}$' THEN
+      PERFORM webhook.make_partition(to_timestamp(right(partition, 10), 'YYYY_MM_DD'));
+    END IF;
+  END LOOP;
+END
+$$;
+REVOKE ALL ON FUNCTION audit.make_partitions_of(text[]) FROM PUBLIC;
+
+CREATE FUNCTION audit.partitions() RETURNS text[]
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+  SELECT coalesce(array_agg(c.relname ORDER BY c.relname), '{}')
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+   WHERE i.inhparent IN (to_regclass('audit.entries'), to_regclass('webhook.deliveries'))
+     AND c.relname NOT LIKE '%default'
+$$;
+REVOKE ALL ON FUNCTION audit.partitions() FROM PUBLIC;
+
+-- `conninfo` leads to the other cell. Rows are copied, and followed by what changes.
+CREATE FUNCTION audit.move_subscribe(organization uuid, conninfo text) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  name constant text := audit.move_name(organization);
+BEGIN
+  EXECUTE format('CREATE SUBSCRIPTION %I CONNECTION %L PUBLICATION %I
+                  WITH (create_slot = false, slot_name = %L)', name, conninfo, name, name);
+END
+$$;
+REVOKE ALL ON FUNCTION audit.move_subscribe(uuid, text) FROM PUBLIC;
+
+CREATE FUNCTION audit.move_unsubscribe(organization uuid) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  name constant text := audit.move_name(organization);
+BEGIN
+  IF EXISTS (SELECT FROM pg_subscription
+              WHERE subname = name AND subdbid = (SELECT oid FROM pg_database
+                                                   WHERE datname = current_database())) THEN
+    EXECUTE format('ALTER SUBSCRIPTION %I DISABLE', name);
+    EXECUTE format('ALTER SUBSCRIPTION %I SET (slot_name = NONE)', name);
+    EXECUTE format('DROP SUBSCRIPTION %I', name);
+  END IF;
+END
+$$;
+REVOKE ALL ON FUNCTION audit.move_unsubscribe(uuid) FROM PUBLIC;
+
+-- -- both -----------------------------------------------------------------------------------------
+
+-- From here on it is served here. Entries that the other cell had not sealed yet, or that were passed over here
+-- while it was closed, get a number of today, so that the seal finds them; and published heads are no measure of
+-- how far heads are published here. The seal does nothing meanwhile: what it was about to seal is sealed then.
+CREATE FUNCTION audit.move_open(organization uuid) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('audit.seal', 0));
+  UPDATE audit.entries AS entry SET xid = audit.number_of(pg_current_xact_id())
+   WHERE organization_id = organization
+     AND (xid, organization_id, request_id) >
+         ALL (SELECT last_xid, organization_id, last_request_id FROM audit.blocks
+               WHERE organization_id = organization ORDER BY number DESC LIMIT 1);
+  UPDATE audit.heads SET last_xid = '0' WHERE organization_id = organization AND last_xid <> '0';
+  DELETE FROM audit.moving WHERE organization_id = organization;
+END
+$$;
+REVOKE ALL ON FUNCTION audit.move_open(uuid) FROM PUBLIC;
+
+-- How many rows each table has of it; with `is_exact`, a sum over what is in them as well.
+CREATE FUNCTION audit.move_sums(organization uuid, is_exact boolean) RETURNS TABLE (name text, sums text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  FOREACH name IN ARRAY audit.moved_tables() LOOP
+    EXECUTE format('SELECT count(*)::text %s FROM %s AS t WHERE organization_id = %L',
+                   CASE WHEN is_exact THEN '|| '' '' || coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)'
+                        ELSE '' END, name, organization) INTO sums;
+    RETURN NEXT;
+  END LOOP;
+END
+$$;
+REVOKE ALL ON FUNCTION audit.move_sums(uuid, boolean) FROM PUBLIC;
+
+-- Deletes up to `most` rows of it; how many there were.
+CREATE FUNCTION audit.move_delete(organization uuid, most integer) RETURNS integer
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  deleted integer := 0;
+  n integer;
+  found text;
+BEGIN
+  FOREACH found IN ARRAY audit.moved_tables() LOOP
+    EXIT WHEN deleted >= most;
+    EXECUTE format('DELETE FROM %1$s WHERE (tableoid, ctid) IN
+                    (SELECT tableoid, ctid FROM %1$s WHERE organization_id = %2$L LIMIT %3$s)',
+                   found, organization, most - deleted);
+    GET DIAGNOSTICS n = ROW_COUNT;
+    deleted := deleted + n;
+  END LOOP;
+  RETURN deleted;
+END
+$$;
+REVOKE ALL ON FUNCTION audit.move_delete(uuid, integer) FROM PUBLIC;
