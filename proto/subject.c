@@ -82,8 +82,8 @@ const char *subject_in_cell(const char *subject, const char *cell, char out[CELL
 
     if (cell_is_main(cell) || !subject_is_of_cell(subject))
         return subject;
-    must(snprintf(out, CELL_SUBJECT_CAPACITY, "%.*s.%s%s", (int)(rest - subject), subject, cell, rest) <
-         CELL_SUBJECT_CAPACITY);
+    must(snprintf(out, CELL_SUBJECT_CAPACITY, "%.*s.%s%s", (int)(rest - subject), subject, cell,
+                  rest) < CELL_SUBJECT_CAPACITY);
     return out;
 }
 

@@ -73,6 +73,9 @@ class Stack:
             "WEBHOOK_CA_FILE": str(certificates / "authority.pem"),
             "WEBHOOK_DNS_SERVER": f"127.0.0.1:{port + 9}",
         }
+        if "CELLS" not in self.environment:
+            # The second is a name alone.
+            self.environment["CELL_NAMES"] = "main,spare"
         with self.log.open("ab") as log:
             for command in (
                     ["tests/support/make-certificates", certificates],

@@ -22,8 +22,8 @@
 struct access {
     int64_t rate_limit_default;
     int64_t password_cost;
-    const char *cells; /* names, separated by commas; new organizations are in the first */
-    int64_t upkeep_due_us;                       /* clock_mono_us() */
+    const char *cells;     /* names, separated by commas; new organizations are in the first */
+    int64_t upkeep_due_us; /* clock_mono_us() */
     char no_password_hash[CRYPTO_PASSWORD_TEXT]; /* of an unknown password */
 };
 
@@ -40,6 +40,8 @@ extern const struct command_handler access_org_list;
 extern const struct command_handler access_org_count;
 extern const struct command_handler access_org_set;
 extern const struct command_handler access_cell_list;
+extern const struct command_handler access_move_get;
+extern const struct command_handler access_move_set;
 extern const struct command_handler access_key_create;
 extern const struct command_handler access_key_list;
 extern const struct command_handler access_key_rotate;

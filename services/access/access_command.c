@@ -94,6 +94,8 @@ static const struct operator_result results[] = {
     {STR("last_owner"), OUTCOME_LAST_OWNER, NULL, "An organization must have at least one owner"},
     {STR("insufficient_role"), OUTCOME_INSUFFICIENT_ROLE, NULL, "Your role does not allow this"},
     {STR("key_ended"), OUTCOME_CONFLICT, NULL, "The key was revoked or has expired"},
+    {STR("conflict"), OUTCOME_CONFLICT, NULL,
+     "The move of the organization is at another step, or there is none, or it is there already"},
     {STR("email_taken"), OUTCOME_CONFLICT, "email", "belongs to another user of the organization"},
 };
 

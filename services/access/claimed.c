@@ -40,8 +40,8 @@ static struct claimed collect(const struct db_rows *rows, struct arena *arena)
     struct claimed claimed = {.n = db_rows_count(rows)};
     struct buf organizations, ids, body;
 
-    if (claimed.n == 0)
-        return claimed;
+    if (claimed.n == 0 || !cell_read(db_value(rows, 0, CLAIM_OUTBOX_CELL), claimed.cell))
+        return (struct claimed){.n = 0};
     array_open(&organizations, arena, (UUID_TEXT + 1) * claimed.n);
     array_open(&ids, arena, (UUID_TEXT + 1) * claimed.n);
     buf_init(&body, arena, 512 * claimed.n);

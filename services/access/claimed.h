@@ -10,6 +10,7 @@
 #ifndef SERVICES_ACCESS_CLAIMED_H
 #define SERVICES_ACCESS_CLAIMED_H
 
+#include "common/base/cell.h"
 #include "common/db/db.h"
 
 #define CLAIMED_MAX 100 /* changes in one message */
@@ -19,6 +20,7 @@ struct claimed {
     struct str organizations, ids; /* of all of them, as arrays of PostgreSQL */
     struct str first;              /* the first one's id, for the log */
     struct str message;            /* the body of v1.audit.record; STR_NONE without any */
+    char cell[CELL_CAPACITY];      /* where it goes */
 };
 
 /* Those that are due, in the order of organizations and ids, `most` of them at most. */

@@ -33,7 +33,8 @@ static const struct setting settings[] = {
      .type = SETTING_STRING,
      .offset = offsetof(struct access, cells),
      .fallback = CELL_MAIN,
-     .meaning = "Names of the cells, separated by commas; a new organization is in the first unless another one "
+     .meaning = "Names of the cells, separated by commas; a new organization is in the first "
+                "unless another one "
                 "is named"},
 };
 
@@ -47,7 +48,8 @@ static const struct command_handler *const auth_handlers[] = {
 static const struct command_handler *const handlers[] = {
     &access_report_usage,  &access_org_create,    &access_org_get,     &access_org_list,
     &access_org_count,     &access_org_set,       &access_key_create,  &access_key_list,
-    &access_org_cell,       &access_cell_list, &access_key_rotate,    &access_key_revoke,    &access_policy_get,  &access_policy_set,
+    &access_org_cell,      &access_cell_list,     &access_move_get,    &access_move_set,
+    &access_key_rotate,    &access_key_revoke,    &access_policy_get,  &access_policy_set,
     &access_member_list,   &access_member_invite, &access_member_set,  &access_member_remove,
     &access_session_check, &access_session_list,  &access_session_end, &access_session_end_all,
 };

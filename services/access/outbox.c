@@ -116,18 +116,12 @@ static void await_reply(struct outbox *self, int64_t until_us)
     }
 }
 
-/* Where an organization's log is kept. There is one audit service, for all of them. */
-static const char *subject_for(void)
-{
-    return SUBJECT_AUDIT_RECORD;
-}
-
 /* The outcome of its reply, in the arena; STR_NONE: there is none. */
 static struct str hand_over(struct outbox *self, const struct claimed *claimed)
 {
     const int64_t until_us = clock_mono_us() + ANSWER_US;
     const struct uuid id = uuid_v7(clock_us());
-    char id_text[UUID_TEXT + 1];
+    char id_text[UUID_TEXT + 1], in_cell[CELL_SUBJECT_CAPACITY];
     const struct bus_header headers[] = {
         {HEADER_REQUEST_ID, id_text},
         {HEADER_DEADLINE, arena_printf(&self->arena, "%" PRId64, (clock_us() + ANSWER_US) / 1000)},
@@ -137,8 +131,8 @@ static struct str hand_over(struct outbox *self, const struct claimed *claimed)
     uuid_format(&id, id_text);
     self->handle++;
     self->has_ended = false;
-    if (bus_request(self->bus, subject_for(), self->handle, headers, ARRAY_SIZE(headers),
-                    claimed->message) == ST_OK)
+    if (bus_request(self->bus, subject_in_cell(SUBJECT_AUDIT_RECORD, claimed->cell, in_cell),
+                    self->handle, headers, ARRAY_SIZE(headers), claimed->message) == ST_OK)
         await_reply(self, until_us);
     self->has_ended = true; /* what comes from here on is late */
     if (self->reply != NULL)

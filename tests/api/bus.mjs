@@ -4,7 +4,7 @@ import { connect } from 'nats';
 const decoder = new TextDecoder();
 
 // nats://USER:PASSWORD@HOST:PORT as what the client wants to be told.
-function place(url) {
+export function place(url) {
   const { hostname, port, username, password } = new URL(url);
   return { servers: `${hostname}:${port}`, user: username, pass: password };
 }

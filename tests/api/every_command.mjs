@@ -5,8 +5,10 @@ import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { connect, headers as natsHeaders } from 'nats';
+import { place } from './bus.mjs';
 
-const { BASE_URL, DASHBOARD_URL, BIN_DIR } = process.env;
+const { BASE_URL, DASHBOARD_URL, BIN_DIR, NATS_URL } = process.env;
 const run = promisify(execFile);
 
 // -- who asks --------------------------------------------------------------------------------------
@@ -21,6 +23,18 @@ async function api(key, method, path, body) {
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
   const answer = await fetch(BASE_URL + path, { method, headers, body: body && JSON.stringify(body) });
   return answer.json();
+}
+
+// A command that convctl sends with others in between, as itself.
+async function command(subject, organization, body = '') {
+  const bus = await connect({ ...place(NATS_URL), inboxPrefix: '_INBOX.operator' });
+  const headers = natsHeaders();
+  headers.set('Organization-Id', organization);
+  headers.set('Request-Id', randomUUID());
+  headers.set('Deadline', String(Date.now() + 5000));
+  const answer = await bus.request(subject, body, { headers, timeout: 5000 });
+  assert.equal(answer.headers.get('Outcome'), 'ok', `${subject}: ${answer.string()}`);
+  await bus.close();
 }
 
 // A user's browser: { data(method, path, body) } that gives the answer's JSON, or its text.
@@ -54,6 +68,9 @@ async function administer() {
   await ctl('org', 'set', org, '--rate-limit', '1000');
   await ctl('org', 'list');
   await ctl('cell', 'list');
+  await command('v1.access.move-set', org, '{"step":"copying","to":"spare"}');
+  await command('v1.access.move-get', org);
+  await command('v1.access.move-set', org, '{"step":"aborted"}');
   await ctl('org', 'count', '--plan', 'growth');
   const first = await ctl('key', 'create', '--org', org, '--name', 'a', '--scope', 'full');
   const { token } = await ctl('key', 'rotate', '--org', org, first.id, '--overlap', '1h');

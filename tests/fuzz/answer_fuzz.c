@@ -45,6 +45,7 @@ static struct str written(const struct key_record *record)
     add_truth(&text, "ip_allowlist_enabled", record->ip_allowlist_enabled);
     json_add_integer(&text, "key_limit", record->limits.key);
     json_add_integer(&text, "organization_limit", record->limits.organization);
+    json_add_text(&text, "cell", str_of(record->cell));
     json_add_key(&text, "ip_allowlist");
     buf_char(&text, '[');
     for (size_t i = 0; i < record->n_addresses; i++) {
@@ -66,6 +67,7 @@ static void check_key(struct str body)
     must(record.n_addresses <= KEY_ADDRESSES_MAX);
     must(key_record_read(written(&record), &again));
     must(strcmp(record.organization_id, again.organization_id) == 0);
+    must(strcmp(record.cell, again.cell) == 0);
     must(record.n_addresses == again.n_addresses && record.expires_at == again.expires_at);
     for (size_t i = 0; i < record.n_addresses; i++)
         must(key_record_lists(&again, &record.addresses[i]));

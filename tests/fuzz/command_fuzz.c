@@ -17,7 +17,7 @@
 #define SECRET "a secret that is long enough for a fuzzer"
 #define KEY    "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 
-static struct access access_state = {.rate_limit_default = 1000};
+static struct access access_state = {.rate_limit_default = 1000, .cells = "main,second"};
 static struct audit audit_state = {.retention_months = 12};
 static struct search search_state;
 static struct webhook webhook_state = {.endpoints_max = 50};
@@ -27,6 +27,7 @@ static const struct {
     void *self;
 } commands[] = {
     {&access_authenticate, &access_state},
+    {&access_cell_list, &access_state},
     {&access_invitation, &access_state},
     {&access_key_create, &access_state},
     {&access_key_list, &access_state},
@@ -36,6 +37,9 @@ static const struct {
     {&access_member_list, &access_state},
     {&access_member_remove, &access_state},
     {&access_member_set, &access_state},
+    {&access_move_get, &access_state},
+    {&access_move_set, &access_state},
+    {&access_org_cell, &access_state},
     {&access_org_count, &access_state},
     {&access_org_create, &access_state},
     {&access_org_get, &access_state},

@@ -10,8 +10,8 @@
 
 /* Settings of the stack that `make test` runs, which this one is not to take over. */
 static const char *const foreign[] = {
-    "GATEWAY_TLS_PORT", "GATEWAY_TLS_CERT",   "GATEWAY_TLS_KEY",
-    "TRUSTED_PROXIES",  "WEBHOOK_DNS_SERVER", "REPLICAS_GATEWAY",
+    "GATEWAY_TLS_PORT",   "GATEWAY_TLS_CERT", "GATEWAY_TLS_KEY", "TRUSTED_PROXIES",
+    "WEBHOOK_DNS_SERVER", "REPLICAS_GATEWAY", "CELL_NAMES",
 };
 
 static void run_stack(const char *verb)

@@ -236,6 +236,41 @@ Test(statements, find_an_email_taken_within_its_organization_only, .init = start
     cr_assert(says(ASK(SQL_CREATE_USER, OTHER, KEY, "a@b", "owner", "h"), "\"email\":\"a@b\""));
 }
 
+/* `step` from where the move is: ok, or a conflict. */
+static void expect_step(const char *step, const char *to, const char *expected)
+{
+    const char *const answer = ASK(SQL_SET_MOVE, ORG, step, to);
+
+    cr_expect_str_eq(strcmp(answer, "conflict") == 0 ? answer : "ok", expected, "%s %s: %s", step,
+                     to, answer);
+}
+
+Test(statements, take_a_move_step_by_step, .init = start, .fini = stop)
+{
+    ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter", "main");
+    expect_step("switching", "", "conflict");
+    expect_step("copying", "main", "conflict");
+    expect_step("copying", "second", "ok");
+    expect_step("copying", "second", "ok");
+    expect_step("copying", "third", "conflict");
+    expect_step("switched", "", "conflict");
+    expect_step("done", "", "conflict");
+    cr_expect(says(ASK(SQL_READ_MOVE, ORG), "\"step\" : \"copying\""));
+    expect_step("switching", "", "ok");
+    expect_step("aborted", "", "conflict");
+    cr_expect(says(ASK(SQL_READ_MOVE, ORG), "\"cell\":\"main\""));
+    expect_step("switched", "", "ok");
+    expect_step("switched", "", "ok");
+    cr_expect(says(ASK(SQL_READ_MOVE, ORG), "\"cell\":\"second\""));
+    expect_step("done", "", "ok");
+    cr_expect(says(ASK(SQL_READ_MOVE, ORG), "\"move\":null"));
+    expect_step("done", "", "conflict");
+    expect_step("copying", "main", "ok");
+    expect_step("aborted", "", "ok");
+    cr_expect(says(ASK(SQL_READ_MOVE, ORG), "\"cell\":\"second\""));
+    cr_expect_str_eq(ASK(SQL_SET_MOVE, OTHER, "copying", "second"), "");
+}
+
 Test(statements, count_organizations_of_a_plan_or_all, .init = start, .fini = stop)
 {
     ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter", "main");
