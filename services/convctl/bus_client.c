@@ -145,10 +145,9 @@ static enum status find_cell(struct bus_client *client, const struct bus_client_
 {
     const struct bus_client_request question = {.organization = request->organization,
                                                 .only_reads = true};
-    struct str answer;
+    struct str answer = STR_NONE;
     json_t *value = NULL;
-    enum status st =
-        send_to(client, SUBJECT_ACCESS_ORG_GET, &question, arena, &answer, failure);
+    enum status st = send_to(client, SUBJECT_ACCESS_ORG_GET, &question, arena, &answer, failure);
     char error[160];
 
     if (st != ST_OK)
@@ -174,8 +173,10 @@ enum status bus_client_send(struct bus_client *client, const struct bus_client_r
         if (st != ST_OK)
             return st;
     }
-    return send_to(client, subject_in_cell(request->subject, client->knows_cell ? client->cell : NULL, in_cell), request, arena,
-                   answer, failure);
+    return send_to(
+        client,
+        subject_in_cell(request->subject, client->knows_cell ? client->cell : NULL, in_cell),
+        request, arena, answer, failure);
 }
 
 /* What has come; how many. */

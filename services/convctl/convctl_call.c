@@ -4,6 +4,7 @@
 
 #include "proto/subject.h"
 #include "services/convctl/bus_client.h"
+#include "services/convctl/cell_move.h"
 
 #define EVENTS "ticket.created|ticket.resolved|ai.handoff"
 #define PLANS  "free|starter|growth|enterprise"
@@ -52,7 +53,14 @@ const struct convctl_call convctl_calls[] = {
                    OPTION("--rate-limit", "N|default", "rate_limit", ARGUMENT_COUNT_OR_DEFAULT)}},
 
     {.group = "cell", .verb = "list", .subject = SUBJECT_ACCESS_CELL_LIST, .kind = CONVCTL_READS,
-     .meaning = "list the cells, and how many organizations each has"},
+     .meaning = "list the cells, how many organizations each has, and the moves from there"},
+    {.group = "cell", .verb = "move", .subject = CELL_MOVE_SUBJECT, .kind = CONVCTL_MOVES,
+     .meaning = "move an organization to another cell while it is served; the same call again goes on where one was "
+                "interrupted",
+     .arguments = {ORG_POSITION,
+                   OPTION("--to", "CELL", "to", ARGUMENT_TEXT),
+                   OPTION("--grace", "SECONDS", "grace", ARGUMENT_COUNT),
+                   OPTION("--abort", NULL, "abort", ARGUMENT_OFF)}},
 
     {.group = "key", .verb = "create", .subject = SUBJECT_ACCESS_KEY_CREATE, .kind = CONVCTL_CHANGES,
      .meaning = "create an API key; its token is shown only once",

@@ -39,7 +39,8 @@ struct argument {
    read change nothing and may be sent again. */
 enum convctl_kind {
     CONVCTL_CHANGES,
-    CONVCTL_SETS, /* what its options name: one of them at least must be given */
+    CONVCTL_SETS,  /* what its options name: one of them at least must be given */
+    CONVCTL_MOVES, /* see cell_move.h */
     CONVCTL_READS,
     CONVCTL_READS_LAST,
     CONVCTL_READS_LINES,

@@ -13,6 +13,7 @@
 #include "common/json/json.h"
 #include "services/convctl/arguments.h"
 #include "services/convctl/bus_client.h"
+#include "services/convctl/cell_move.h"
 #include "services/convctl/output.h"
 #include "services/convctl/paginate.h"
 
@@ -23,6 +24,7 @@ enum { EXIT_REFUSED = 1, EXIT_USAGE = 2 };
 struct convctl_config {
     const char *nats_url;
     struct bus_tls bus_tls;
+    const char *cell_databases;
 };
 
 static const struct setting settings[] = {
@@ -33,6 +35,12 @@ static const struct setting settings[] = {
      .secret = true,
      .meaning = "NATS URL; may contain credentials"},
     BUS_TLS_SETTINGS(struct convctl_config, bus_tls),
+    {.name = "CELL_DATABASES",
+     .type = SETTING_STRING,
+     .offset = offsetof(struct convctl_config, cell_databases),
+     .fallback = "",
+     .secret = true,
+     .meaning = "Databases of cells, for their administrators: NAME=URL, blanks between them"},
 };
 
 static int fail(int code, struct arena *arena, const struct convctl_failure *failure)
@@ -117,8 +125,12 @@ static int run(const struct arguments *arguments, const struct convctl_config *c
                    ? 0
                    : fail(EXIT_REFUSED, arena, &failure);
     request.body = body_text(arguments->body, arena);
-    st = kind == CONVCTL_READS_SERVICES ? list_services(&request, arena, &answer, &failure)
-                                        : bus_client_send_once(&request, arena, &answer, &failure);
+    if (kind == CONVCTL_READS_SERVICES)
+        st = list_services(&request, arena, &answer, &failure);
+    else if (kind == CONVCTL_MOVES)
+        st = cell_move(&request, arguments->body, config->cell_databases, arena, &answer, &failure);
+    else
+        st = bus_client_send_once(&request, arena, &answer, &failure);
     if (st != ST_OK)
         return fail(EXIT_REFUSED, arena, &failure);
     if (!print_answer(answer, arena))

@@ -33,3 +33,12 @@ cells_of() {
     echo main
   fi
 }
+
+# For convctl cell move.
+cell_databases() {
+  local cell all=()
+  for cell in $(cells); do
+    all+=("$cell=$(database_url "$cell" admin)")
+  done
+  echo "${all[*]}"
+}

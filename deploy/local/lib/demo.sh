@@ -29,6 +29,7 @@ demo_prepare() {
   {
     echo "BASE_URL=http://127.0.0.1:$(port_of gateway)/api/v1"
     echo "DASHBOARD_URL=http://127.0.0.1:$(port_of dashboard)"
+    printf 'CELL_DATABASES=%q\n' "$(cell_databases)"
     printf '%q\n' "DATABASE_URL=$(database_url main admin)" "NATS_URL=$NATS_URL" "${tls[@]}"
     cat "$RUN_DIR/secrets/demo"
   } >"$RUN_DIR/env.new"

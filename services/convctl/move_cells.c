@@ -1,0 +1,117 @@
+#include "services/convctl/move_cells.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/base/clock.h"
+
+enum { CONNECT_S = 5 };
+
+enum status move_failed(struct move *move, const char *code, const char *message)
+{
+    *move->failure = (struct convctl_failure){code, message};
+    return ST_REFUSED;
+}
+
+void move_pause(int ms)
+{
+    const struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+
+    nanosleep(&pause, NULL);
+}
+
+enum status move_ask(struct move *move, struct db_admin *on, enum convctl_sql statement,
+                     const char *const *params, size_t n)
+{
+    if (db_admin_query(on, &convctl_sql[statement], params, n) == ST_OK)
+        return ST_OK;
+    return move_failed(
+        move, "server_error",
+        arena_printf(move->arena, "%s, in the database of cell %s: %s", convctl_sql[statement].name,
+                     on == move->from.admin || on == move->from.snapshot ? move->from.name
+                                                                         : move->to.name,
+                     db_admin_error(on)));
+}
+
+const char *move_answered(const struct db_admin *on, int column)
+{
+    const char *value = db_admin_rows(on) > 0 ? db_admin_value(on, 0, column) : NULL;
+
+    return value != NULL ? value : "";
+}
+
+bool move_is_true(const struct db_admin *on, int column)
+{
+    return strcmp(move_answered(on, column), "t") == 0;
+}
+
+bool move_await(struct move *move, struct db_admin *on, enum convctl_sql statement,
+                const char *const *params, size_t n, const char *wanted, int timeout_ms,
+                int every_ms)
+{
+    const int64_t until_us = clock_mono_us() + timeout_ms * INT64_C(1000);
+
+    while (move_ask(move, on, statement, params, n) == ST_OK) {
+        if (strcmp(move_answered(on, 0), wanted) == 0)
+            return true;
+        if (clock_mono_us() >= until_us) {
+            (void)move_failed(
+                move, "timeout",
+                arena_printf(move->arena, "%s takes too long", convctl_sql[statement].name));
+            return false;
+        }
+        move_pause(every_ms);
+    }
+    return false;
+}
+
+/* NAME=URL NAME=URL. */
+static const char *url_of(const char *databases, const char *cell, struct arena *arena)
+{
+    struct str rest = str_of(databases);
+
+    while (rest.n > 0) {
+        struct str url = str_cut(&rest, ' ');
+
+        if (str_equal(str_cut(&url, '='), str_of(cell)) && url.n > 0)
+            return arena_cstr(arena, url);
+    }
+    return NULL;
+}
+
+static enum status open_one(struct move *move, struct db_admin **admin, const char *cell,
+                            const char *url)
+{
+    char error[256];
+
+    if (url == NULL)
+        return move_failed(
+            move, "usage",
+            arena_printf(move->arena,
+                         "CELL_DATABASES does not say where the database of cell %s is", cell));
+    if (db_admin_open(url, "convctl cell move", CONNECT_S, admin, error) == ST_OK)
+        return ST_OK;
+    return move_failed(move, "service_unavailable",
+                       arena_printf(move->arena, "the database of cell %s: %s", cell, error));
+}
+
+enum status move_open_cells(struct move *move, const char *databases)
+{
+    move->from_url = url_of(databases, move->from.name, move->arena);
+    move->to_url = url_of(databases, move->to.name, move->arena);
+    if (open_one(move, &move->from.admin, move->from.name, move->from_url) != ST_OK ||
+        open_one(move, &move->from.snapshot, move->from.name, move->from_url) != ST_OK ||
+        open_one(move, &move->to.admin, move->to.name, move->to_url) != ST_OK)
+        return ST_REFUSED;
+    return open_one(move, &move->to.snapshot, move->to.name, move->to_url);
+}
+
+void move_close_cells(struct move *move)
+{
+    db_admin_free(move->from.admin);
+    db_admin_free(move->from.snapshot);
+    db_admin_free(move->to.admin);
+    db_admin_free(move->to.snapshot);
+}

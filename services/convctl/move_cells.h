@@ -1,0 +1,54 @@
+/*
+ * move_cells - the databases of the two cells that an organization moves between, and what is asked there.
+ *
+ * Owns     The connections, from move_open_cells() to move_close_cells(). Texts of failures are in the arena.
+ * Threads  One thread.
+ * Fails    ST_REFUSED or false, with the failure filled.
+ */
+#ifndef SERVICES_CONVCTL_MOVE_CELLS_H
+#define SERVICES_CONVCTL_MOVE_CELLS_H
+
+#include "common/base/cell.h"
+#include "common/db/db_admin.h"
+#include "convctl_sql.h"
+#include "services/convctl/bus_client.h"
+
+struct cell {
+    char name[CELL_CAPACITY];
+    struct db_admin *admin, *snapshot; /* the second holds the moment at which it was closed */
+};
+
+struct move {
+    const struct bus_client_request *request;
+    struct bus_client *bus;
+    struct arena *arena;
+    struct convctl_failure *failure;
+    struct cell from, to;
+    char step[16]; /* of the directory; "" = no move */
+    const char *to_url;
+    const char *from_url;
+    int64_t closed_us, closed_ms, rows;
+};
+
+enum status move_failed(struct move *move, const char *code, const char *message);
+void move_pause(int ms);
+
+/* `databases`: see cell_move.h. */
+MUST_CHECK enum status move_open_cells(struct move *move, const char *databases);
+void move_close_cells(struct move *move); /* those that are open */
+
+#define PARAMS(...)                                                                                \
+    ((const char *const[]){__VA_ARGS__}), ARRAY_SIZE(((const char *const[]){__VA_ARGS__}))
+
+/* The parameters as text; NULL is SQL NULL. */
+MUST_CHECK enum status move_ask(struct move *move, struct db_admin *on, enum convctl_sql statement,
+                                const char *const *params, size_t n);
+/* Of the first row; "" where there is none, or a NULL. Lives until the next statement. */
+const char *move_answered(const struct db_admin *on, int column);
+bool move_is_true(const struct db_admin *on, int column);
+/* Asks again until the answer is that; false: not in time, or it failed. */
+MUST_CHECK bool move_await(struct move *move, struct db_admin *on, enum convctl_sql statement,
+                           const char *const *params, size_t n, const char *wanted, int timeout_ms,
+                           int every_ms);
+
+#endif

@@ -1,0 +1,7 @@
+-- Transactions of services that began before that moment, and may not know what was set then.
+-- $1 the moment
+-- columns: n
+SELECT count(*) AS n
+  FROM pg_stat_activity
+ WHERE xact_start <= $1::timestamptz AND usename LIKE 'conv\_%' AND backend_type = 'client backend'
+   AND datname = current_database()

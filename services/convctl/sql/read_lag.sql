@@ -1,0 +1,6 @@
+-- Bytes of the write-ahead log that the other cell has not taken over yet, up to a place or the present end.
+-- $1 organization, $2 the place or null
+-- columns: lag wal_end
+SELECT coalesce($2::pg_lsn, pg_current_wal_lsn()) - confirmed_flush_lsn AS lag, pg_current_wal_lsn() AS wal_end
+  FROM pg_replication_slots
+ WHERE slot_name = audit.move_name($1::uuid)

@@ -1,0 +1,204 @@
+/* An organization moves to another cell and back while it is asked 200 times a second: nothing is lost or
+ * there twice, and nobody else notices. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/base/clock.h"
+#include "tests/support/api_client.h"
+#include "tests/support/load.h"
+#include "tests/support/measure.h"
+#include "tests/support/own_stack.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/receiver.h"
+#include "tests/support/sql.h"
+#include "tests/support/webhooks.h"
+
+TestSuite(cell_move, .init = stack_have_alone);
+
+enum { PER_SECOND = 200, BESIDE_PER_SECOND = 50, CLOSED_MAX_MS = 2000 };
+
+static void start(void)
+{
+    own_stack_start("moves", (const char *const[]){"CELLS=2", NULL});
+}
+
+static void org_with_load(struct org *org)
+{
+    org_new(org);
+    json_decref(convctl("org", "set", org->id, "--rate-limit", "100000", NULL));
+}
+
+/* For how many milliseconds it was closed. */
+static int64_t move_to(const struct org *org, const char *cell)
+{
+    json_t *moved = convctl("cell", "move", org->id, "--to", cell, "--grace", "0", NULL);
+    const int64_t closed_ms = json_integer_value(json_object_get(moved, "closed_ms"));
+
+    cr_assert_str_eq(json_string_value(json_object_get(moved, "step")), "done");
+    fprintf(stderr, "to %s: %lld rows, closed for %lld ms\n", cell,
+            (long long)json_integer_value(json_object_get(moved, "rows")), (long long)closed_ms);
+    json_decref(moved);
+    return closed_ms;
+}
+
+static bool is_sealed(void *closure)
+{
+    const struct org *const org = closure;
+    json_t *verified = convctl("audit", "verify", "--org", org->id, NULL);
+    const bool is_done = json_integer_value(json_object_get(verified, "unsealed")) == 0;
+
+    cr_expect(json_is_true(json_object_get(verified, "ok")), "%s", json_dumps(verified, 0));
+    json_decref(verified);
+    return is_done;
+}
+
+/* Only 503, and how many. */
+static int refusals(const struct load *load)
+{
+    int n = 0;
+
+    for (int i = 0; i < load_count(load); i++) {
+        const int status = load_record(load, i)->status;
+
+        cr_expect(status == 200 || status == 201 || status == 503, "%d", status);
+        n += status == 503;
+    }
+    return n;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* One event for each conversation, in whichever cell it was made and sent. */
+static void expect_each_once(struct receiver *receiver, size_t n)
+{
+    size_t n_received;
+    const char **ids;
+
+    receiver_await(receiver, "/moving", n, 30000);
+    n_received = receiver_count(receiver, "/moving");
+    cr_expect_eq(n_received, n, "%zu deliveries of %zu events", n_received, n);
+    ids = calloc(n_received, sizeof(*ids));
+    for (size_t i = 0; i < n_received; i++)
+        ids[i] = receiver_get(receiver, "/moving", i)->event_id;
+    qsort(ids, n_received, sizeof(*ids), by_id);
+    for (size_t i = 1; i < n_received; i++)
+        cr_expect_str_neq(ids[i - 1], ids[i], "delivered twice");
+    free(ids);
+}
+
+static void expect_nothing_left(const struct org *org, const char *cell)
+{
+    cr_expect_eq(postgres_integer(own_stack_database_url(cell),
+                                  format("SELECT sum(split_part(sums, ' ', 1)::bigint)::bigint"
+                                         "  FROM audit.move_sums('%s', false)",
+                                         org->id)),
+                 0);
+}
+
+Test(cell_move, loses_nothing_under_load)
+{
+    struct receiver *receiver = receiver_start("good");
+    struct webhook webhook;
+    struct org org, beside;
+    struct load *load, *load_beside;
+    const char *const first[] = {"cell2", "main"};
+
+    start();
+    org_with_load(&org);
+    org_with_load(&beside);
+    webhook_new(&org, receiver_url(receiver, "/moving"), "conversation.created", &webhook);
+    load = load_start(&org, PER_SECOND);
+    load_beside = load_start(&beside, BESIDE_PER_SECOND);
+    cr_assert(load_await_served(load, PER_SECOND, 20000));
+    for (int i = 0; i < long_form_or(10, 2); i++) {
+        cr_expect_leq(move_to(&org, first[i % 2]), CLOSED_MAX_MS);
+        cr_assert(load_await_served(load, PER_SECOND, 20000));
+    }
+    load_stop(load);
+    load_stop(load_beside);
+    load_tell_failures(load_beside, 0);
+    cr_expect_eq(load_last_failure_us(load_beside), 0, "another organization's");
+    fprintf(stderr, "%d requests, %d refusals\n", load_count(load), refusals(load));
+    load_check_consistency(load);
+    cr_expect(stack_wait(is_sealed, &org, 20000));
+    expect_each_once(receiver, (size_t)sql_integer("SELECT count(*) FROM conversation.conversations"
+                                                   " WHERE organization_id = $1::uuid",
+                                                   org.id, NULL));
+    expect_nothing_left(&org, "cell2");
+    own_stack_stop();
+}
+
+static bool is_in(const struct org *org, const char *cell)
+{
+    json_t *found = convctl("org", "get", org->id, NULL);
+    const bool is_there = strcmp(json_string_value(json_object_get(found, "cell")), cell) == 0;
+
+    json_decref(found);
+    return is_there;
+}
+
+static bool is_under_way(const json_t *cells, const struct org *org)
+{
+    const json_t *cell;
+    size_t i;
+
+    json_array_foreach(cells, i, cell)
+    {
+        const json_t *const moves = json_object_get(cell, "moves"),
+                            *first = json_array_get(moves, 0);
+
+        if (first != NULL &&
+            strcmp(json_string_value(json_object_get(first, "organization")), org->id) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Where it is after a move that was killed, gone on with or aborted. */
+static void kill_once(const struct org *org, const char *to, int ms, bool is_aborted)
+{
+    const int status =
+        system(format("timeout --signal=KILL %d.%03d %s/convctl cell move %s --to %s --grace 0"
+                      " >/dev/null 2>&1",
+                      ms / 1000, ms % 1000, stack_setting("BIN_DIR"), org->id, to));
+    json_t *found;
+
+    fprintf(stderr, "killed after %d ms: %d\n", ms, status);
+    /* It may be too late, or done. */
+    if (is_aborted && convctl_succeeds("cell", "move", org->id, "--abort", NULL))
+        return;
+    found = convctl("cell", "list", NULL);
+    if (is_under_way(found, org) || !is_in(org, to))
+        (void)move_to(org, to);
+    json_decref(found);
+}
+
+Test(cell_move, that_is_killed_ends_done_or_undone)
+{
+    const int kills = long_form_or(30, 6);
+    struct org org;
+    struct load *load;
+
+    start();
+    srand((unsigned)time(NULL));
+    org_with_load(&org);
+    load = load_start(&org, PER_SECOND / 2);
+    cr_assert(load_await_served(load, PER_SECOND, 20000));
+    for (int i = 0; i < kills; i++) {
+        kill_once(&org, is_in(&org, "main") ? "cell2" : "main", 20 + rand() % 3000, i % 3 == 2);
+        cr_assert(load_await_served(load, 20, 30000));
+    }
+    if (!is_in(&org, "main"))
+        (void)move_to(&org, "main");
+    load_stop(load);
+    (void)refusals(load);
+    load_check_consistency(load);
+    cr_expect(stack_wait(is_sealed, &org, 20000));
+    own_stack_stop();
+}
