@@ -106,7 +106,7 @@ void call_headers_add(struct call_headers *headers, const char *name, const char
 
 struct call_request {
     const char *subject;
-    const char *cell; /* that answers, if the subject is of a cell; NULL: main */
+    const char *cell;            /* that answers, if the subject is of a cell; NULL: main */
     struct call_headers headers; /* without the deadline, which calls_start() adds */
     struct str body;
     enum call_timeout timeout;

@@ -98,9 +98,8 @@ static bool read_settings(void)
     char error[256] = "LOG_LEVEL must be debug, info, warning or error";
     const bool is_sound = load_settings(error) && log_level_parse(config.log_level, &level);
 
-    process.cell = is_sound && program->cell != NULL && !cell_is_main(*program->cell)
-                       ? *program->cell
-                       : NULL;
+    process.cell =
+        is_sound && program->cell != NULL && !cell_is_main(*program->cell) ? *program->cell : NULL;
     log_open(program->name, config.instance, process.cell, level);
     if (!is_sound)
         LOG(LOG_ERROR, error);
@@ -224,7 +223,8 @@ static int run(void)
     metrics_name_cell(process.cell);
     /* The trace has a thread. */
     is_started = program->open(&process, program->closure) &&
-                 trace_open(&config.trace, &(struct trace_origin){program->name, name, process.cell}) == ST_OK &&
+                 trace_open(&config.trace,
+                            &(struct trace_origin){program->name, name, process.cell}) == ST_OK &&
                  program->start(program->closure) && admin_start(&admin_options, &admin) == ST_OK;
     if (is_started)
         wait_for_end(&ends);

@@ -26,7 +26,8 @@ static const struct setting settings[] = {
      .type = SETTING_STRING,
      AT(cell),
      .fallback = CELL_MAIN,
-     .meaning = "Cell whose organizations it serves, up to 16 lower-case letters and digits; of no effect on "
+     .meaning = "Cell whose organizations it serves, up to 16 lower-case letters and digits; of no "
+                "effect on "
                 "access"},
     {.name = "ACTORS",
      .type = SETTING_INT,

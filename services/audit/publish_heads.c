@@ -62,9 +62,8 @@ static enum status publish_head(const char *cell, struct bus *bus,
 {
     char subject[CELL_SUBJECT_CAPACITY];
     const struct bus_header header = {HEADER_ORGANIZATION, arena_cstr(arena, head->organization)};
-    enum status st =
-        bus_publish(bus, subject_in_cell(SUBJECT_NOTICE_AUDIT_HEAD, cell, subject), NULL, &header, 1,
-                    message_of(head, arena));
+    enum status st = bus_publish(bus, subject_in_cell(SUBJECT_NOTICE_AUDIT_HEAD, cell, subject),
+                                 NULL, &header, 1, message_of(head, arena));
 
     if (st == ST_OK)
         LOG(LOG_INFO, "head of an audit chain", log_slice("organization_id", head->organization),
@@ -173,7 +172,8 @@ static enum status publish_rows(struct head_publisher *publisher, struct db *db,
 
         if (st != ST_OK)
             return st;
-        if (finding == IS_LIMIT || (finding == IS_HEAD && publish_head(publisher->cell, bus, head, arena) != ST_OK))
+        if (finding == IS_LIMIT ||
+            (finding == IS_HEAD && publish_head(publisher->cell, bus, head, arena) != ST_OK))
             break;
         publisher->n += finding == IS_HEAD;
         (void)str_to_u64(db_value(rows, row, LIST_HEADS_TO_PUBLISH_HEAD + HEAD_LAST_XID),

@@ -5,8 +5,8 @@
 Test(cell, has_a_name_that_fits_into_subjects_and_variables)
 {
     static const char *const good[] = {"main", "a", "b2", "abcdefghijklmnop"};
-    static const char *const bad[] = {"",  "2",     "2b",  "A",   "a-b", "a.b", "a*",
-                                      ">", "a b", "\xc3\xa9", "abcdefghijklmnopq"};
+    static const char *const bad[] = {
+        "", "2", "2b", "A", "a-b", "a.b", "a*", ">", "a b", "\xc3\xa9", "abcdefghijklmnopq"};
 
     for (size_t i = 0; i < ARRAY_SIZE(good); i++)
         cr_expect(cell_is_name(str_of(good[i])), "%s", good[i]);
