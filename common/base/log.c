@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/log_writer.h"
 #include "common/base/text.h"
+#include "common/base/version.h"
 
 enum { STRING_MAX = 1000 };
 
@@ -145,6 +146,7 @@ static void format(struct line *line, enum log_level level, const char *message,
                                                         : program_invocation_short_name)});
     if (instance_name != NULL)
         add_field(line, &(struct log_field){.key = "instance", .s = str_of(instance_name)});
+    add_field(line, &(struct log_field){.key = "version", .s = str_of(version_text)});
     if (cell_name != NULL)
         add_field(line, &(struct log_field){.key = "cell", .s = str_of(cell_name)});
     add_field(line, &(struct log_field){.key = "message", .s = str_of(message)});

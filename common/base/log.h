@@ -3,7 +3,7 @@
  *
  *     LOG(LOG_WARNING, "database link lost", log_str("service", name), log_int("retry_ms", 200));
  *
- * What     time (RFC 3339, UTC, milliseconds), level, service, instance, message, then the fields.
+ * What     time (RFC 3339, UTC, milliseconds), level, service, instance, version, message, then the fields.
  *          Strings are escaped and cut at 1,000 bytes. A line has at most 4,096 bytes and is in one
  *          write(2), so lines never mix; fields that do not fit are left out. A program that runs
  *          for long has a thread for it (log_writer.h), and logging never blocks; others write

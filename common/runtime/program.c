@@ -150,8 +150,7 @@ static void prepare_process(sigset_t *ends)
     const struct rlimit none = {0, 0};
 
     log_writer_start();
-    LOG(LOG_INFO, "starting", log_str("version", version_text),
-        log_str("revision", version_revision));
+    LOG(LOG_INFO, "starting", log_str("revision", version_revision));
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)signal(SIGPIPE, SIG_IGN);
     sigemptyset(ends);

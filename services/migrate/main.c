@@ -130,8 +130,7 @@ int main(int argc, char **argv)
         config_print(settings, N_SETTINGS, &config);
         return 0;
     }
-    LOG(LOG_INFO, "starting", log_str("version", version_text),
-        log_str("revision", version_revision));
+    LOG(LOG_INFO, "starting", log_str("revision", version_revision));
     st = connect_in_time(&config, &admin);
     if (st != ST_OK)
         return exit_code(st);

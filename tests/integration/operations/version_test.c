@@ -82,7 +82,7 @@ Test(version, is_in_the_first_line_of_every_log)
                                             "search-0",  "audit-0",       "webhook-0",
                                             "migrate",   "conversation-0"};
     const char *fields =
-        format("\"message\":\"starting\",\"version\":\"%s\",\"revision\":\"", VERSION);
+        format("\"version\":\"%s\",\"message\":\"starting\",\"revision\":\"", VERSION);
 
     for (size_t i = 0; i < ARRAY_SIZE(processes); i++)
         cr_expect_not_null(strstr(first_line(processes[i]), fields), "%s: %s", processes[i],

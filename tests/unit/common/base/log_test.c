@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/version.h"
+
 static int ends[2];
 static char line[2 * PIPE_BUF];
 
@@ -52,6 +54,7 @@ Test(log, writes_one_object_with_its_fields)
     cr_assert_str_eq(text(object, "level"), "warning");
     cr_assert_str_eq(text(object, "service"), "testing");
     cr_assert_str_eq(text(object, "instance"), "3");
+    cr_assert_str_eq(text(object, "version"), version_text);
     cr_assert_str_eq(text(object, "message"), "link lost");
     cr_assert_str_eq(text(object, "a"), "x");
     cr_assert_eq(json_integer_value(json_object_get(object, "b")), INT64_MIN);
