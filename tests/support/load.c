@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "tests/support/never_free.h"
 #include "tests/support/sql.h"
 #include "tests/support/webhooks.h"
 
@@ -118,10 +119,10 @@ static void *work(void *closure)
 
 struct load *load_start_at(const char *base, const struct org *org, int per_second)
 {
-    static struct load *load; /* reachable until the end */
+    struct load *const load = calloc(1, sizeof(*load));
 
-    load = calloc(1, sizeof(*load));
     cr_assert_not_null(load);
+    never_free(load);
     load->org = *org;
     webhook_watch(org);
     load->base = base;

@@ -25,6 +25,13 @@ static const struct grant {
     {"access", "audit.changes", "INSERT"},
     {"conversation", "audit.changes", "INSERT"},
     {"webhook", "audit.changes", "INSERT"},
+    {"conversation", "audit.moving", "SELECT"}, /* which organizations another cell serves */
+    {"conversation", "audit.closed", "SELECT"},
+    {"search", "audit.moving", "SELECT"},
+    {"search", "audit.closed", "SELECT"},
+    {"webhook", "audit.moving", "SELECT"},
+    {"webhook", "audit.closed", "SELECT"},
+    {"webhook", "audit.paused", "SELECT"},
     {"conversation", "webhook.events", "INSERT"},
     {"conversation", "webhook.wanted_events", "SELECT"},
     {"audit", "access.organizations", "SELECT"}, /* the id alone, see below */
