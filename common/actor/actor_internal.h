@@ -83,7 +83,7 @@ struct actor {
     struct batch *batch;             /* the one that is dealt with, or was last */
     struct db_statement *statements; /* the service's, the audit sink's, and the next behind them */
     int limit_lock_waits, end_hung_sessions;  /* their numbers */
-    int list_closed;                          /* likewise, where there are entries to be refused */
+    int list_closed;                          /* likewise; -1 where no entries are written */
     struct audit_statements audit_statements; /* of the audit sink */
 
     struct fair_queue queue;

@@ -262,7 +262,8 @@ static size_t refuse_closed(struct actor *actor, struct batch_item **items, size
     const struct params none = {.n = 0};
     size_t kept = 0;
 
-    if (strcmp(db_last_sqlstate(actor->batch->db), SERVED_ELSEWHERE) != 0 ||
+    if (actor->list_closed < 0 ||
+        strcmp(db_last_sqlstate(actor->batch->db), SERVED_ELSEWHERE) != 0 ||
         db_once(actor->batch->db, actor->list_closed, &none, LIST_CLOSED_US) != ST_OK)
         return n;
     for (size_t i = 0; i < n; i++)

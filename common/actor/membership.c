@@ -232,6 +232,7 @@ bool membership_open_database(struct actor *actor)
     const struct service *service = actor->service;
     size_t n = service->n_statements;
 
+    actor->list_closed = -1;
     actor->statements =
         heap_zeroed(n + AUDIT_SINK_STATEMENTS + ACTOR_SQL_COUNT, sizeof(*actor->statements));
     for (size_t i = 0; i < n; i++)

@@ -60,7 +60,8 @@ const struct convctl_call convctl_calls[] = {
      .arguments = {ORG_POSITION,
                    OPTION("--to", "CELL", "to", ARGUMENT_TEXT),
                    OPTION("--grace", "SECONDS", "grace", ARGUMENT_COUNT),
-                   OPTION("--abort", NULL, "abort", ARGUMENT_OFF)}},
+                   OPTION("--abort", NULL, "abort", ARGUMENT_OFF),
+                   OPTION("--unchecked", NULL, "unchecked", ARGUMENT_OFF)}},
 
     {.group = "key", .verb = "create", .subject = SUBJECT_ACCESS_KEY_CREATE, .kind = CONVCTL_CHANGES,
      .meaning = "create an API key; its token is shown only once",

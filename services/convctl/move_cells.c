@@ -7,7 +7,10 @@
 
 #include "common/base/clock.h"
 
-enum { CONNECT_S = 5 };
+enum { CONNECT_S = 5, PATIENCE_MS = 40000, AGAIN_MS = 200 };
+
+#define LOCK_NOT_AVAILABLE "55P03"
+#define OBJECT_IN_USE      "55006"
 
 enum status move_failed(struct move *move, const char *code, const char *message)
 {
@@ -33,6 +36,23 @@ enum status move_ask(struct move *move, struct db_admin *on, enum convctl_sql st
                      on == move->from.admin || on == move->from.snapshot ? move->from.name
                                                                          : move->to.name,
                      db_admin_error(on)));
+}
+
+enum status move_ask_patiently(struct move *move, struct db_admin *on, enum convctl_sql statement,
+                               const char *const *params, size_t n)
+{
+    const int64_t until_us = clock_mono_us() + PATIENCE_MS * INT64_C(1000);
+
+    while (move_ask(move, on, statement, params, n) != ST_OK) {
+        const char *const sqlstate = db_admin_sqlstate(on);
+        const bool may_pass =
+            strcmp(sqlstate, LOCK_NOT_AVAILABLE) == 0 || strcmp(sqlstate, OBJECT_IN_USE) == 0;
+
+        if (!may_pass || clock_mono_us() >= until_us)
+            return ST_REFUSED;
+        move_pause(AGAIN_MS);
+    }
+    return ST_OK;
 }
 
 const char *move_answered(const struct db_admin *on, int column)

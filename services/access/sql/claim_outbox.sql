@@ -1,4 +1,5 @@
--- Takes changes that are due, in order, of organizations of one cell: for a while no other process takes them.
+-- Takes changes that are due, in order, of organizations of one cell: for a while no other process takes them. Those
+-- of an organization that is just going over to another cell wait.
 --   $1 milliseconds   $2 how many at most   $3 bytes of JSON at most, unless it is one; escaped, a
 --   byte may take six
 -- columns: organization_id id who user_id change target detail address cell
@@ -10,6 +11,8 @@ WITH due AS MATERIALIZED (
                + 6 * (octet_length(who) + coalesce(octet_length(target), 0)) AS bytes
       FROM access.outbox
      WHERE due_at <= now()
+       AND NOT EXISTS (SELECT FROM access.moves AS m
+                        WHERE m.organization_id = outbox.organization_id AND m.step = 'switching')
      ORDER BY organization_id, id
      LIMIT $2::bigint
        FOR NO KEY UPDATE SKIP LOCKED

@@ -1,7 +1,8 @@
 -- Organizations that are on the move between cells (docs/cells.md), and what moves one: logical replication of
 -- the rows that have its id. `convctl cell move` calls the functions, as the owner; no service may.
 
--- leaving:  to another cell. All goes on but new attempts to deliver.
+-- leaving:  to another cell. All goes on but new attempts to deliver, and these too where nobody goes on with the
+--           move for a minute.
 -- closed:   nothing is written any more, and no command is run, for a while (audit.closed_for()): should nobody
 --           go on with the move, it is as if it were leaving.
 -- gone:     likewise, for good: it is served elsewhere, and whoever does not know yet is refused.
@@ -24,6 +25,15 @@ SELECT organization_id
  WHERE state IN ('gone', 'arriving')
     OR (state = 'closed' AND since > clock_timestamp() - audit.closed_for());
 GRANT SELECT ON audit.closed TO conv_audit, conv_conversation, conv_search, conv_webhook;
+
+-- Those of which no delivery is begun.
+CREATE VIEW audit.paused AS
+SELECT organization_id
+  FROM audit.moving
+ WHERE state IN ('gone', 'arriving')
+    OR (state = 'closed' AND since > clock_timestamp() - audit.closed_for())
+    OR (state = 'leaving' AND since > clock_timestamp() - interval '1 minute');
+GRANT SELECT ON audit.paused TO conv_webhook;
 
 -- Raises an error if one of these organizations is closed here: what is to be written is rolled back. Called by
 -- what writes, in its own statement, only where the table has rows at all.
@@ -80,8 +90,7 @@ AS $$
 DECLARE
   name constant text := audit.move_name(organization);
 BEGIN
-  PERFORM pg_drop_replication_slot(slot_name) FROM pg_replication_slots
-    WHERE slot_name = name OR slot_name LIKE name || '\_sync\_%';
+  PERFORM pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = name;
   EXECUTE format('DROP PUBLICATION IF EXISTS %I', name);
 END
 $$;
@@ -91,10 +100,12 @@ REVOKE ALL ON FUNCTION audit.move_unpublish(uuid) FROM PUBLIC;
 
 -- Numbers of transactions here are greater than `above`, that of the other cell, and stay so for two thousand
 -- million of its transactions: blocks and entries that come from there then lie below all that is sealed here
--- from now on. See audit.continue_numbers().
+-- from now on. See audit.continue_numbers(). Those who append wait for a moment at most; it fails where somebody
+-- reads for longer, and is called again.
 CREATE FUNCTION audit.raise_numbers(above xid8) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET lock_timeout = '50ms'
 AS $$
 DECLARE
   room constant bigint := 2147483648;
@@ -134,6 +145,7 @@ REVOKE ALL ON FUNCTION audit.is_sealed_below(xid8) FROM PUBLIC;
 CREATE FUNCTION audit.make_partitions_of(partitions text[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET lock_timeout = '50ms'
 SET timezone = 'UTC'
 AS $$
 DECLARE
@@ -161,7 +173,8 @@ AS $$
 $$;
 REVOKE ALL ON FUNCTION audit.partitions() FROM PUBLIC;
 
--- `conninfo` leads to the other cell. Rows are copied, and followed by what changes.
+-- `conninfo` leads to the other cell. Rows are copied, and followed by what changes. What fails is said without
+-- the statement, since that has a password in it.
 CREATE FUNCTION audit.move_subscribe(organization uuid, conninfo text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -171,9 +184,30 @@ DECLARE
 BEGIN
   EXECUTE format('CREATE SUBSCRIPTION %I CONNECTION %L PUBLICATION %I
                   WITH (create_slot = false, slot_name = %L)', name, conninfo, name, name);
+EXCEPTION WHEN OTHERS THEN
+  RAISE SQLSTATE '08006' USING MESSAGE = SQLERRM;
 END
 $$;
 REVOKE ALL ON FUNCTION audit.move_subscribe(uuid, text) FROM PUBLIC;
+
+-- Nothing is copied or followed any more. Slots at the other cell's server by which tables were being copied have
+-- names like this; NULL: there is no subscription.
+CREATE FUNCTION audit.move_disable(organization uuid) RETURNS text
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  name constant text := audit.move_name(organization);
+  subscription constant oid := (SELECT oid FROM pg_subscription WHERE subname = name);
+BEGIN
+  IF subscription IS NULL THEN
+    RETURN NULL;
+  END IF;
+  EXECUTE format('ALTER SUBSCRIPTION %I DISABLE', name);
+  RETURN format('pg\_%s\_sync\_%%\_%s', subscription, (SELECT system_identifier FROM pg_control_system()));
+END
+$$;
+REVOKE ALL ON FUNCTION audit.move_disable(uuid) FROM PUBLIC;
 
 CREATE FUNCTION audit.move_unsubscribe(organization uuid) RETURNS void
 LANGUAGE plpgsql
@@ -231,7 +265,7 @@ END
 $$;
 REVOKE ALL ON FUNCTION audit.move_sums(uuid, boolean) FROM PUBLIC;
 
--- Deletes up to `most` rows of it; how many there were.
+-- Deletes about `most` rows of it; how many there were.
 CREATE FUNCTION audit.move_delete(organization uuid, most integer) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -243,8 +277,9 @@ DECLARE
 BEGIN
   FOREACH found IN ARRAY audit.moved_tables() LOOP
     EXIT WHEN deleted >= most;
-    EXECUTE format('DELETE FROM %1$s WHERE (tableoid, ctid) IN
-                    (SELECT tableoid, ctid FROM %1$s WHERE organization_id = %2$L LIMIT %3$s)',
+    -- Another partition may have a row of it at the same place, which then goes as well.
+    EXECUTE format('DELETE FROM %1$s WHERE organization_id = %2$L AND ctid = ANY
+                    (ARRAY(SELECT ctid FROM %1$s WHERE organization_id = %2$L LIMIT %3$s))',
                    found, organization, most - deleted);
     GET DIAGNOSTICS n = ROW_COUNT;
     deleted := deleted + n;

@@ -1,6 +1,6 @@
 -- $1 organization, $2 state
--- columns: since
+-- columns: organization_id
 INSERT INTO audit.moving AS m (organization_id, state)
 VALUES ($1::uuid, $2::text)
     ON CONFLICT (organization_id) DO UPDATE SET state = EXCLUDED.state, since = clock_timestamp()
-RETURNING since
+RETURNING organization_id

@@ -40,7 +40,7 @@ WITH busy AS MATERIALIZED (
     FROM webhook.endpoints e
     LEFT JOIN busy b ON b.organization_id = e.organization_id AND b.endpoint_id = e.id
     LEFT JOIN load l ON l.organization_id = e.organization_id
-   WHERE e.has_work AND NOT EXISTS (SELECT FROM audit.moving WHERE organization_id = e.organization_id)
+   WHERE e.has_work AND NOT EXISTS (SELECT FROM audit.paused WHERE organization_id = e.organization_id)
      AND coalesce(b.n, 0) < CASE WHEN e.proven THEN 4 ELSE 1 END
 ), looked_at AS MATERIALIZED (
   SELECT * FROM ready WHERE turn <= kind_room

@@ -16,7 +16,7 @@ WITH oldest AS MATERIALIZED (
                ORDER BY id
                LIMIT $1::integer) AS q
             WHERE e.has_work
-              AND NOT EXISTS (SELECT FROM audit.moving WHERE organization_id = e.organization_id)
+              AND NOT EXISTS (SELECT FROM audit.paused WHERE organization_id = e.organization_id)
             LIMIT $1))
   RETURNING *
 ), logged AS (

@@ -41,7 +41,7 @@ WITH RECURSIVE ahead AS (
     FROM (SELECT id FROM ahead WHERE id IS NOT NULL
           UNION ALL
           SELECT id FROM behind WHERE id <= $4) AS both_ways
-   WHERE NOT EXISTS (SELECT FROM audit.moving WHERE organization_id = id)
+   WHERE NOT EXISTS (SELECT FROM audit.paused WHERE organization_id = id)
    ORDER BY place
    LIMIT $3
 ), present AS MATERIALIZED (

@@ -16,7 +16,7 @@ WITH present AS MATERIALIZED (
   SELECT organization_id, id, ctid, enabled AND retry_schedule <> 'none' AS wanted
     FROM webhook.endpoints
    WHERE retry_at <= (SELECT moment FROM present)
-     AND NOT EXISTS (SELECT FROM audit.moving WHERE organization_id = endpoints.organization_id)
+     AND NOT EXISTS (SELECT FROM audit.paused WHERE organization_id = endpoints.organization_id)
    ORDER BY retry_at
    LIMIT $1::integer
 ), spent AS MATERIALIZED (

@@ -1,0 +1,268 @@
+#include "services/convctl/move_copy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+
+enum {
+    PAUSE_MS = 5,
+    LOOK_MS = 200,
+    SEAL_MS = 60000,  /* for the seal of the other cell to reach its present end */
+    DRAIN_MS = 40000, /* for attempts at deliveries that are under way */
+    CLOSED_MS = 1800, /* for what is done while the organization is closed */
+    FAILURES_MAX = 2,
+    LAG_MAX = 1024 * 1024, /* bytes of the write-ahead log, before it is closed */
+    KEPT_MS = 9000,        /* well before audit.closed_for() is over */
+    TRIES = 5,             /* to have it closed for no longer than that */
+};
+
+/* -- copying ----------------------------------------------------------------------------------- */
+
+static enum status check(struct move *move, const char *org, const char **number,
+                         const char **partitions)
+{
+    const char *dropped;
+
+    if (move_ask(move, move->from.admin, SQL_READ_CELL, PARAMS(org)) != ST_OK)
+        return ST_REFUSED;
+    if (strcmp(move_answered(move->from.admin, READ_CELL_WAL_LEVEL), "logical") != 0)
+        return move_failed(move, "conflict",
+                           arena_printf(move->arena,
+                                        "the database of cell %s needs wal_level = logical",
+                                        move->from.name));
+    if (!move_is_true(move->from.admin, READ_CELL_SEES_SESSIONS))
+        return move_failed(
+            move, "conflict",
+            arena_printf(move->arena,
+                         "in the database of cell %s, track_activities must be on, and this "
+                         "user needs pg_read_all_stats",
+                         move->from.name));
+    *number = arena_printf(move->arena, "%s", move_answered(move->from.admin, READ_CELL_NUMBER));
+    *partitions =
+        arena_printf(move->arena, "%s", move_answered(move->from.admin, READ_CELL_PARTITIONS));
+    dropped = arena_printf(move->arena, "%s", move_answered(move->from.admin, READ_CELL_DROPPED));
+    if (move_ask(move, move->to.admin, SQL_READ_CELL, PARAMS(org)) != ST_OK)
+        return ST_REFUSED;
+    if ((move_is_true(move->to.admin, READ_CELL_HAS_ROWS) &&
+         !move_is_true(move->to.admin, READ_CELL_IS_SUBSCRIBED)) ||
+        move_is_true(move->to.admin, READ_CELL_IS_DISABLED))
+        return move_failed(
+            move, "conflict",
+            arena_printf(move->arena,
+                         "cell %s has rows of the organization; where a move was being aborted, "
+                         "--abort goes on with that",
+                         move->to.name));
+    if (strcmp(dropped, move_answered(move->to.admin, READ_CELL_DROPPED)) != 0)
+        return move_failed(
+            move, "conflict",
+            "the cells have dropped different months of the audit log: give them the "
+            "same retention, and "
+            "wait for it");
+    return ST_OK;
+}
+
+/* Rows are copied and followed from here on. Each of these is safe to repeat; once there is a subscription, all
+   of them have been done, and rows that have come are not for the other cell to seal. */
+enum status move_begin_copying(struct move *move, const char *org)
+{
+    const char *number = "", *partitions = "";
+
+    if (check(move, org, &number, &partitions) != ST_OK)
+        return ST_REFUSED;
+    if (move_is_true(move->to.admin, READ_CELL_IS_SUBSCRIBED))
+        return ST_OK;
+    if (move_ask_patiently(move, move->to.admin, SQL_MAKE_PARTITIONS, PARAMS(partitions)) !=
+            ST_OK ||
+        move_ask_patiently(move, move->to.admin, SQL_RAISE_NUMBERS, PARAMS(number)) != ST_OK ||
+        move_ask(move, move->to.admin, SQL_SET_MOVING, PARAMS(org, "arriving")) != ST_OK ||
+        !move_await(move, move->to.admin, SQL_IS_SEALED, PARAMS(number), "t", SEAL_MS, LOOK_MS) ||
+        move_ask(move, move->from.admin, SQL_PUBLISH, PARAMS(org)) != ST_OK ||
+        move_ask(move, move->from.admin, SQL_CREATE_SLOT, PARAMS(org)) != ST_OK)
+        return ST_REFUSED;
+    return move_ask(move, move->to.admin, SQL_SUBSCRIBE, PARAMS(org, move->from_url));
+}
+
+/* Bytes behind; negative: the slot has gone, or what it needs. */
+static int64_t read_lag(struct move *move, const char *org, const char *end)
+{
+    if (move_ask(move, move->from.admin, SQL_READ_LAG, PARAMS(org, end)) != ST_OK)
+        return -1;
+    if (db_admin_rows(move->from.admin) == 0) {
+        (void)move_failed(move, "server_error",
+                          "the replication slot has gone, or the write-ahead log that it needs");
+        return -1;
+    }
+    const int64_t lag = strtoll(move_answered(move->from.admin, READ_LAG_LAG), NULL, 10);
+
+    return lag > 0 ? lag : 0;
+}
+
+/* However long it takes, as long as it does not fail again and again. PostgreSQL counts failures for good. */
+enum status move_await_copy(struct move *move, const char *org)
+{
+    long long failures, before = -1;
+
+    for (;;) {
+        if (move_ask(move, move->to.admin, SQL_READ_COPYING, PARAMS(org)) != ST_OK)
+            return ST_REFUSED;
+        failures = strtoll(move_answered(move->to.admin, READ_COPYING_FAILURES), NULL, 10);
+        if (before < 0)
+            before = failures;
+        if (failures > before + FAILURES_MAX)
+            return move_failed(
+                move, "server_error",
+                arena_printf(move->arena,
+                             "rows cannot be copied: the log of cell %s's database says why",
+                             move->to.name));
+        if (move_is_true(move->to.admin, READ_COPYING_IS_COPIED)) {
+            const int64_t lag = read_lag(move, org, NULL);
+
+            if (lag < LAG_MAX)
+                return lag < 0 ? ST_REFUSED : ST_OK;
+        }
+        move_pause(LOOK_MS);
+    }
+}
+
+/* -- closing ----------------------------------------------------------------------------------- */
+
+/* All that services do from now on knows of the state: transactions that began before it was committed have
+   ended. */
+static bool set_state(struct move *move, const char *org, const char *state, int timeout_ms)
+{
+    const char *committed;
+
+    if (move_ask(move, move->from.admin, SQL_SET_MOVING, PARAMS(org, state)) != ST_OK ||
+        move_ask(move, move->from.admin, SQL_READ_MOMENT, NULL, 0) != ST_OK)
+        return false;
+    committed = arena_printf(move->arena, "%s", move_answered(move->from.admin, 0));
+    return move_await(move, move->from.admin, SQL_COUNT_OLDER, PARAMS(committed), "0", timeout_ms,
+                      PAUSE_MS);
+}
+
+static bool drain(struct move *move, const char *org)
+{
+    return set_state(move, org, "leaving", DRAIN_MS) &&
+           move_await(move, move->from.admin, SQL_COUNT_CLAIMS, PARAMS(org), "0", DRAIN_MS,
+                      PAUSE_MS);
+}
+
+/* Until the other cell has all that is there now. */
+static bool catch_up(struct move *move, const char *org, int64_t until_us)
+{
+    const char *end;
+    int64_t lag = read_lag(move, org, NULL);
+
+    if (lag < 0)
+        return false;
+    end = arena_printf(move->arena, "%s", move_answered(move->from.admin, READ_LAG_WAL_END));
+    while ((lag = read_lag(move, org, end)) > 0) {
+        if (clock_mono_us() >= until_us) {
+            (void)move_failed(
+                move, "timeout",
+                "the other cell does not keep up; nothing has changed, try again later");
+            return false;
+        }
+        move_pause(PAUSE_MS);
+    }
+    return lag == 0;
+}
+
+bool move_compare(struct move *move, const char *org, bool is_exact, struct db_admin *from,
+                  struct db_admin *to, int64_t *rows)
+{
+    const char *const exact = is_exact ? "true" : "false";
+    bool is_same = true;
+
+    *rows = 0;
+    if (move_ask(move, from, SQL_SUM_ROWS, PARAMS(org, exact)) != ST_OK ||
+        move_ask(move, to, SQL_SUM_ROWS, PARAMS(org, exact)) != ST_OK)
+        return false;
+    for (size_t i = 0; i < db_admin_rows(from); i++) {
+        const char *here = db_admin_value(from, i, SUM_ROWS_SUMS);
+        const char *there = i < db_admin_rows(to) ? db_admin_value(to, i, SUM_ROWS_SUMS) : NULL;
+
+        *rows += strtoll(here, NULL, 10);
+        if (is_same && (there == NULL || strcmp(here, there) != 0)) {
+            is_same = false;
+            (void)move_failed(move, "server_error",
+                              arena_printf(move->arena, "%s differs: %s in cell %s, %s in cell %s",
+                                           db_admin_value(from, i, SUM_ROWS_NAME), here,
+                                           move->from.name, there != NULL ? there : "nothing",
+                                           move->to.name));
+        }
+    }
+    return is_same;
+}
+
+/* The moment that both are in now stays to be looked at. */
+static bool hold(struct move *move, struct db_admin *on)
+{
+    if (db_admin_script(on, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM audit.moving") ==
+        ST_OK)
+        return true;
+    (void)move_failed(move, "server_error", arena_printf(move->arena, "%s", db_admin_error(on)));
+    return false;
+}
+
+/* If that fails, the connection has ended, and the moment with it. */
+void move_let_go(struct move *move)
+{
+    enum status st = db_admin_script(move->from.snapshot, "ROLLBACK");
+
+    if (st == ST_OK)
+        st = db_admin_script(move->to.snapshot, "ROLLBACK");
+    if (st != ST_OK)
+        (void)move_failed(move, "server_error", "the link to a cell's database was lost");
+}
+
+/* An attempt may have begun where draining took longer than the state counts. */
+static bool has_no_claims(struct move *move, const char *org)
+{
+    return move_ask(move, move->from.admin, SQL_COUNT_CLAIMS, PARAMS(org)) == ST_OK &&
+           strcmp(move_answered(move->from.admin, 0), "0") == 0;
+}
+
+/* Closed, and all of it in the other cell; or as before, in time. What is kept closed must have been committed
+   before it would have been open again. */
+static bool close_once(struct move *move, const char *org)
+{
+    int64_t until_us;
+
+    move->closed_us = clock_mono_us();
+    until_us = move->closed_us + CLOSED_MS * INT64_C(1000);
+    return set_state(move, org, "closed", CLOSED_MS) && has_no_claims(move, org) &&
+           catch_up(move, org, until_us) && hold(move, move->from.snapshot) &&
+           hold(move, move->to.snapshot) &&
+           move_compare(move, org, move->rows <= MOVE_EXACT_MAX, move->from.snapshot,
+                        move->to.snapshot, &move->rows) &&
+           clock_mono_us() < until_us &&
+           move_ask(move, move->from.admin, SQL_KEEP_CLOSED, PARAMS(org)) == ST_OK &&
+           move_answered(move->from.admin, 0)[0] != '\0' &&
+           clock_mono_us() < move->closed_us + KEPT_MS * INT64_C(1000);
+}
+
+enum status move_close(struct move *move, const char *org)
+{
+    int64_t rows;
+
+    /* Reads what is going to be compared, so that it is in memory, and how much that is. It goes on changing. */
+    if (!move_compare(move, org, false, move->from.admin, move->to.admin, &rows))
+        *move->failure = (struct convctl_failure){NULL, NULL};
+    move->rows = rows;
+    if (!drain(move, org))
+        return ST_REFUSED;
+    for (int i = 0; i < TRIES; i++) {
+        move->is_held = close_once(move, org);
+        if (move->is_held)
+            return ST_OK;
+        move_let_go(move);
+        /* What was passed over by the seal meanwhile comes next, and then all is as before. */
+        if (move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org)) != ST_OK || !drain(move, org))
+            return ST_REFUSED;
+    }
+    return move->failure->code != NULL
+               ? ST_REFUSED
+               : move_failed(move, "timeout", "it would be closed for too long");
+}

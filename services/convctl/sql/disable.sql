@@ -1,0 +1,2 @@
+-- columns: slots
+SELECT audit.move_disable($1::uuid) AS slots

@@ -1,0 +1,5 @@
+-- Slots by which tables were being copied; one that is in use still makes it fail.   $1 names, for LIKE
+-- columns: dropped
+SELECT count(pg_drop_replication_slot(slot_name)) AS dropped
+  FROM pg_replication_slots
+ WHERE slot_name LIKE $1::text

@@ -1,0 +1,2 @@
+-- columns: moment
+SELECT clock_timestamp()::text AS moment
