@@ -74,7 +74,7 @@ static enum status look_up(struct move *move, const char *to)
 /* -- the steps --------------------------------------------------------------------------------- */
 
 /* Bus and directory may be away for a moment. Each of these steps may be noted twice. */
-static enum status tell_patiently(struct move *move, const char *step)
+static enum status tell_again(struct move *move, const char *step)
 {
     enum status st = tell(move, step);
 
@@ -90,7 +90,7 @@ static enum status tell_or_open(struct move *move, const char *org)
 {
     struct convctl_failure first;
 
-    if (tell_patiently(move, "switching") == ST_OK)
+    if (tell_again(move, "switching") == ST_OK)
         return ST_OK;
     first = *move->failure;
     if (look_up(move, NULL) == ST_OK && strcmp(move->step, "copying") == 0 &&
@@ -121,7 +121,7 @@ static enum status go_over(struct move *move, const char *org)
     move->is_held = true;
     if (move_ask(move, move->to.admin, SQL_DISABLE, PARAMS(org)) != ST_OK ||
         move_ask(move, move->to.admin, SQL_OPEN, PARAMS(org)) != ST_OK ||
-        tell_patiently(move, "switched") != ST_OK)
+        tell_again(move, "switched") != ST_OK)
         return ST_REFUSED;
     move->is_held = false;
     if (move->closed_us > 0)
@@ -136,10 +136,10 @@ static enum status stop_copying(struct move *move, const char *org)
     if (move_ask(move, move->to.admin, SQL_DISABLE, PARAMS(org)) != ST_OK)
         return ST_REFUSED;
     slots = arena_printf(move->arena, "%s", move_answered(move->to.admin, 0));
-    if (move_ask_patiently(move, move->from.admin, SQL_DROP_SLOTS, PARAMS(slots)) != ST_OK ||
+    if (move_ask_again(move, move->from.admin, SQL_DROP_SLOTS, PARAMS(slots)) != ST_OK ||
         move_ask(move, move->to.admin, SQL_UNSUBSCRIBE, PARAMS(org)) != ST_OK)
         return ST_REFUSED;
-    return move_ask_patiently(move, move->from.admin, SQL_UNPUBLISH, PARAMS(org));
+    return move_ask_again(move, move->from.admin, SQL_UNPUBLISH, PARAMS(org));
 }
 
 static enum status delete_rows(struct move *move, struct cell *cell, const char *org)

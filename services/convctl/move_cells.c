@@ -7,7 +7,7 @@
 
 #include "common/base/clock.h"
 
-enum { CONNECT_S = 5, PATIENCE_MS = 40000, AGAIN_MS = 200 };
+enum { CONNECT_S = 5, RETRY_MS = 40000, AGAIN_MS = 200 };
 
 #define LOCK_NOT_AVAILABLE "55P03"
 #define OBJECT_IN_USE      "55006"
@@ -38,10 +38,10 @@ enum status move_ask(struct move *move, struct db_admin *on, enum convctl_sql st
                      db_admin_error(on)));
 }
 
-enum status move_ask_patiently(struct move *move, struct db_admin *on, enum convctl_sql statement,
-                               const char *const *params, size_t n)
+enum status move_ask_again(struct move *move, struct db_admin *on, enum convctl_sql statement,
+                           const char *const *params, size_t n)
 {
-    const int64_t until_us = clock_mono_us() + PATIENCE_MS * INT64_C(1000);
+    const int64_t until_us = clock_mono_us() + RETRY_MS * INT64_C(1000);
 
     while (move_ask(move, on, statement, params, n) != ST_OK) {
         const char *const sqlstate = db_admin_sqlstate(on);

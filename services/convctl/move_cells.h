@@ -45,9 +45,9 @@ void move_close_cells(struct move *move); /* those that are open */
 MUST_CHECK enum status move_ask(struct move *move, struct db_admin *on, enum convctl_sql statement,
                                 const char *const *params, size_t n);
 /* The same, again and again for a while where a lock is not to be had or a slot is still in use. */
-MUST_CHECK enum status move_ask_patiently(struct move *move, struct db_admin *on,
-                                          enum convctl_sql statement, const char *const *params,
-                                          size_t n);
+MUST_CHECK enum status move_ask_again(struct move *move, struct db_admin *on,
+                                      enum convctl_sql statement, const char *const *params,
+                                      size_t n);
 /* Of the first row; "" where there is none, or a NULL. Lives until the next statement. */
 const char *move_answered(const struct db_admin *on, int column);
 bool move_is_true(const struct db_admin *on, int column);

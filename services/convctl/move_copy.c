@@ -72,9 +72,8 @@ enum status move_begin_copying(struct move *move, const char *org)
         return ST_REFUSED;
     if (move_is_true(move->to.admin, READ_CELL_IS_SUBSCRIBED))
         return ST_OK;
-    if (move_ask_patiently(move, move->to.admin, SQL_MAKE_PARTITIONS, PARAMS(partitions)) !=
-            ST_OK ||
-        move_ask_patiently(move, move->to.admin, SQL_RAISE_NUMBERS, PARAMS(number)) != ST_OK ||
+    if (move_ask_again(move, move->to.admin, SQL_MAKE_PARTITIONS, PARAMS(partitions)) != ST_OK ||
+        move_ask_again(move, move->to.admin, SQL_RAISE_NUMBERS, PARAMS(number)) != ST_OK ||
         move_ask(move, move->to.admin, SQL_SET_MOVING, PARAMS(org, "arriving")) != ST_OK ||
         !move_await(move, move->to.admin, SQL_IS_SEALED, PARAMS(number), "t", SEAL_MS, LOOK_MS) ||
         move_ask(move, move->from.admin, SQL_PUBLISH, PARAMS(org)) != ST_OK ||
@@ -84,7 +83,7 @@ enum status move_begin_copying(struct move *move, const char *org)
 }
 
 /* Bytes behind; negative: the slot has gone, or what it needs. */
-static int64_t read_lag(struct move *move, const char *org, const char *end)
+static int64_t lag_of(struct move *move, const char *org, const char *end)
 {
     if (move_ask(move, move->from.admin, SQL_READ_LAG, PARAMS(org, end)) != ST_OK)
         return -1;
@@ -116,7 +115,7 @@ enum status move_await_copy(struct move *move, const char *org)
                              "rows cannot be copied: the log of cell %s's database says why",
                              move->to.name));
         if (move_is_true(move->to.admin, READ_COPYING_IS_COPIED)) {
-            const int64_t lag = read_lag(move, org, NULL);
+            const int64_t lag = lag_of(move, org, NULL);
 
             if (lag < LAG_MAX)
                 return lag < 0 ? ST_REFUSED : ST_OK;
@@ -152,12 +151,12 @@ static bool drain(struct move *move, const char *org)
 static bool catch_up(struct move *move, const char *org, int64_t until_us)
 {
     const char *end;
-    int64_t lag = read_lag(move, org, NULL);
+    int64_t lag = lag_of(move, org, NULL);
 
     if (lag < 0)
         return false;
     end = arena_printf(move->arena, "%s", move_answered(move->from.admin, READ_LAG_WAL_END));
-    while ((lag = read_lag(move, org, end)) > 0) {
+    while ((lag = lag_of(move, org, end)) > 0) {
         if (clock_mono_us() >= until_us) {
             (void)move_failed(
                 move, "timeout",
