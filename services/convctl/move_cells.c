@@ -119,13 +119,14 @@ static enum status open_one(struct move *move, struct db_admin **admin, const ch
 
 enum status move_open_cells(struct move *move, const char *databases)
 {
+    const char *const to_url = url_of(databases, move->to.name, move->arena);
+
     move->from_url = url_of(databases, move->from.name, move->arena);
-    move->to_url = url_of(databases, move->to.name, move->arena);
     if (open_one(move, &move->from.admin, move->from.name, move->from_url) != ST_OK ||
         open_one(move, &move->from.snapshot, move->from.name, move->from_url) != ST_OK ||
-        open_one(move, &move->to.admin, move->to.name, move->to_url) != ST_OK)
+        open_one(move, &move->to.admin, move->to.name, to_url) != ST_OK)
         return ST_REFUSED;
-    return open_one(move, &move->to.snapshot, move->to.name, move->to_url);
+    return open_one(move, &move->to.snapshot, move->to.name, to_url);
 }
 
 void move_close_cells(struct move *move)

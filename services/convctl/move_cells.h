@@ -25,7 +25,6 @@ struct move {
     struct convctl_failure *failure;
     struct cell from, to;
     char step[16]; /* of the directory; "" = no move */
-    const char *to_url;
     const char *from_url;
     bool is_held; /* closed for good in the one cell, and not open yet in the other */
     int64_t closed_us, closed_ms, rows;

@@ -30,8 +30,7 @@ GRANT SELECT ON audit.closed TO conv_audit, conv_conversation, conv_search, conv
 CREATE VIEW audit.paused AS
 SELECT organization_id
   FROM audit.moving
- WHERE state IN ('gone', 'arriving')
-    OR (state = 'closed' AND since > clock_timestamp() - audit.closed_for())
+ WHERE organization_id IN (SELECT organization_id FROM audit.closed)
     OR (state = 'leaving' AND since > clock_timestamp() - interval '1 minute');
 GRANT SELECT ON audit.paused TO conv_webhook;
 
@@ -198,7 +197,10 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   name constant text := audit.move_name(organization);
-  subscription constant oid := (SELECT oid FROM pg_subscription WHERE subname = name);
+  subscription constant oid := (SELECT oid FROM pg_subscription
+                                WHERE subname = name
+                                  AND subdbid = (SELECT oid FROM pg_database
+                                                  WHERE datname = current_database()));
 BEGIN
   IF subscription IS NULL THEN
     RETURN NULL;
@@ -216,10 +218,7 @@ AS $$
 DECLARE
   name constant text := audit.move_name(organization);
 BEGIN
-  IF EXISTS (SELECT FROM pg_subscription
-              WHERE subname = name AND subdbid = (SELECT oid FROM pg_database
-                                                   WHERE datname = current_database())) THEN
-    EXECUTE format('ALTER SUBSCRIPTION %I DISABLE', name);
+  IF audit.move_disable(organization) IS NOT NULL THEN
     EXECUTE format('ALTER SUBSCRIPTION %I SET (slot_name = NONE)', name);
     EXECUTE format('DROP SUBSCRIPTION %I', name);
   END IF;
