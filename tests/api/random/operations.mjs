@@ -82,8 +82,10 @@ const drawStrange = (dice) => ({
     [1, { method: 'GET', path: '/ping', key: 'svc_live_none', status: 401, code: 'unauthorized' }],
   ),
 });
-const operator = (dice, op, more) =>
-  ({ op, organization: drawOrganization(dice), conversation: drawConversation(dice), ...more });
+// Calls of operators are few, and most tell only together with others of the same conversation.
+const operator = (dice, op, more) => ({
+  op, organization: drawOrganization(dice), conversation: dice.weighed([3, 'c0~'], [1, drawConversation(dice)]), ...more,
+});
 const STATUSES = ['active', 'waiting', 'human_takeover', 'resolved', 'archived'];
 
 // What may be under way at the same time.
