@@ -1,0 +1,99 @@
+# shellcheck shell=bash disable=SC2154,SC2034
+# BENCH_MODE=cells: what a second cell costs, and whether it feels the loss of another one's database. Two
+# organizations are served by one cell, and by a cell each, measured in turn; then the requests of the one are
+# measured while the other's PostgreSQL is well, and while it is killed. Takes 5 minutes.
+#
+#     CELLS_OPERATIONS  "ping get search create update mix"
+#     CELLS_RATE        requests a second: where two cells could do more than one, the CPU of a request is compared
+#                       at the same rate (2000; 0: as many as can be)
+# beside BENCH_SECONDS, BENCH_CONNECTIONS (64) and BENCH_ROUNDS (3).
+
+# cells_organization CELL: the keys of a new organization with 20,000 conversations become a line of `keys`, and
+# theirs become lines of `ids`.
+cells_organization() {
+  local id full read number
+  id=$("$BIN_DIR/convctl" org create --name "In $1" --plan enterprise --cell "$1" | jq -er .id)
+  "$BIN_DIR/convctl" org set "$id" --rate-limit 1000000 >/dev/null
+  full=$("$BIN_DIR/convctl" key create --org "$id" --name full --scope full | jq -er .token)
+  read=$("$BIN_DIR/convctl" key create --org "$id" --name read --scope read | jq -er .token)
+  echo "$full $read" >"$RUN_DIR/keys"
+  load fill 32 600 || {
+    cat "$RUN_DIR/wrk.err" >&2
+    exit 1
+  }
+  cat "$RUN_DIR/keys" >>"$RUN_DIR/keys.all"
+  number=$(wc -l <"$RUN_DIR/keys.all")
+  sed "s/\$/ $number/" "$RUN_DIR/ids" >>"$RUN_DIR/ids.all"
+}
+
+# cells_stack DIR CELL CELL: a stack with an organization in each of these, which may be the same cell.
+cells_stack() {
+  stack_up "$1"
+  cells_organization "$2"
+  cells_organization "$3"
+  cells_take all
+}
+
+# cells_take all|1|2: what requests are for, all organizations or one of them.
+cells_take() {
+  case $1 in
+  all)
+    cp "$RUN_DIR/keys.all" "$RUN_DIR/keys"
+    shuf "$RUN_DIR/ids.all" >"$RUN_DIR/ids"
+    ;;
+  *)
+    sed -n "$1p" "$RUN_DIR/keys.all" >"$RUN_DIR/keys"
+    sed -n "s/ $1\$//p" "$RUN_DIR/ids.all" | shuf >"$RUN_DIR/ids"
+    ;;
+  esac
+}
+
+# Waits until the PostgreSQL of the second cell is back.
+cells_wait() {
+  local url=${CELL_DATABASES##*cell2=} i
+  for ((i = 0; i < 300; i++)); do
+    psql -qX "$url" -c '' 2>/dev/null && return
+    sleep 0.1
+  done
+  echo "bench: the PostgreSQL of cell2 did not come back in 30 s" >&2
+  exit 1
+}
+
+# Kills the PostgreSQL of the second cell when a measurement that begins now has warmed up.
+cells_kill() {
+  sleep "$((warmup + 1))"
+  kill -KILL "$(<"$RUN_DIR/pids/cell2-postgres")"
+}
+
+# The same requests for the organization in main, without and with a neighbour that loses its database.
+cells_neighbour() {
+  local operation n round killer
+  cells_take 1
+  for operation in "${operations[@]}"; do
+    for n in "${connections[@]}"; do
+      for ((round = 1; round <= ${BENCH_ROUNDS:-3}; round++)); do
+        measure well "$operation" "$n" "$round"
+        cells_kill &
+        killer=$!
+        measure killed "$operation" "$n" "$round"
+        wait "$killer"
+        cells_wait
+      done
+    done
+  done
+  ratios killed well
+}
+
+cells_bench() {
+  local one=$PWD/build/bench-one-run two=$PWD/build/bench-two-run
+  read -ra operations <<<"${CELLS_OPERATIONS:-ping get search create update mix}"
+  read -ra connections <<<"${BENCH_CONNECTIONS:-64}"
+  CELLS=1 cells_stack "$one" main main
+  CELLS=2 cells_stack "$two" main cell2
+  [[ ${CELLS_RATE:-2000} == 0 ]] || export RATE=${CELLS_RATE:-2000}
+  echo "$about; ${RATE:-any} requests a second"
+  measure_in_turn two "$two" one "$one"
+  ratios two one
+  target "$two"
+  cells_neighbour
+}
