@@ -151,12 +151,13 @@ INTEGRATION_SRC := $(shell find tests/integration -name '*_test.c' | sort | \
                      sed -E 's|^(tests/integration/).*/(.*)|& \1\2|' | $(wanted) | cut -d ' ' -f 1)
 LONG_SRC        := $(call tests_in,tests/long tests/faults)
 scripts_in = $(shell ls $(1)/*.test.mjs 2>/dev/null | $(wanted))
-API_SRC         := $(call scripts_in,tests/api)
+MOVED_SRC       := $(filter tests/api/moved%,$(call scripts_in,tests/api))
+API_SRC         := $(filter-out $(MOVED_SRC),$(call scripts_in,tests/api))
 # What is drawn at random: a little of it in `make test`, more in `make test-long`.
 RANDOM_SRC      := $(filter tests/api/random_%,$(API_SRC))
 # What clients and receivers of organizations in several cells see.
 CELLS_SRC       := $(filter $(addprefix tests/api/,client_% random_operations% requests% samples% sdk% webhooks%),$(API_SRC))
-API_LONG_SRC    := $(sort $(RANDOM_SRC) $(CELLS_SRC))
+API_LONG_SRC    := $(sort $(RANDOM_SRC) $(CELLS_SRC) $(MOVED_SRC))
 BROWSER_SRC     := $(call scripts_in,tests/browser)
 MEASURED_SRC    := $(call scripts_in,tests/browser/measured)
 
@@ -197,7 +198,7 @@ $(CLIENT_DIST): $(CLIENT_MODULES) clients/typescript/tsconfig.json $(wildcard cl
 	$(Q)rm -rf $(@D) && npm run --silent --prefix clients/typescript build
 CLIENTS = $(if $(filter %/client_typescript.test.mjs,$(API_SRC)),$(CLIENT_DIST))
 
-.PHONY: test-api test-random test-cells
+.PHONY: test-api test-random test-cells test-moved
 test-api: $(API_MODULES) $(CLIENTS)
 	$(Q)cd tests/api && node --test --test-concurrency=2 --test-reporter=tap $(notdir $(API_SRC))
 test-random: $(API_MODULES)
@@ -205,6 +206,11 @@ test-random: $(API_MODULES)
 
 test-cells: $(API_MODULES) $(CLIENTS)
 	$(Q)cd tests/api && node --test --test-concurrency=2 --test-reporter=tap $(notdir $(CELLS_SRC))
+
+# Those whose clients may be asked to wait, while their organization is moved.
+test-moved: $(API_MODULES) $(CLIENT_DIST)
+	$(Q)cd tests/api && MOVED='$(notdir $(wildcard $(addprefix tests/api/,client_*.test.mjs requests.test.mjs \
+	    samples.test.mjs sdk.test.mjs webhooks.test.mjs)))' node --test --test-reporter=tap $(notdir $(MOVED_SRC))
 
 # The dashboard in a real browser, on a stack that runs: tools/run-tests starts one. All files share a
 # browser; what is measured wants the machine to itself.
