@@ -321,6 +321,7 @@ fuzz-corpus fuzz-coverage: fuzz-%:
 # The stack ends when make does, and hears Ctrl-C also where a script put make in the background.
 .PHONY: run up down bench
 run up:
+	$(Q)deploy/local/stack check
 	$(Q)tools/install-packages build run
 	$(Q)$(MAKE) build
 	$(Q)BIN_DIR=$(CURDIR)/$(OUT)/bin exec env --default-signal=INT setpriv --pdeathsig TERM \

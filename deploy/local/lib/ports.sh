@@ -4,8 +4,10 @@
 #     gateway gateway_tls dashboard   where their first replica does; replica i adds i
 #     NAME of a process               its admin listener: /livez /readyz /metrics
 #
-# CLAIMED has the owner of each port of this start; LISTENING, the ports in use.
+# CLAIMED has the owner of each port of this start; LISTENING, the ports in use; TAKEN, a line for each setting
+# whose ports are another program's.
 declare -A PORTS=() CLAIMED=() LISTENING=()
+TAKEN=
 
 ports_open() {
   local name port
@@ -70,7 +72,8 @@ free_port() {
 }
 
 # Gives NAME the COUNT ports from FIRST on, if the operator asks for any: they must be possible, or
-# nothing starts. A leading zero would mean octal further on.
+# nothing starts. Ports that another program has are put down in TAKEN: all are told at once. A leading zero would
+# mean octal further on.
 ports_claim() {
   local name=$1 first=$2 count=$3 setting=${1^^}_PORT port
   [[ -n $first ]] || return 0
@@ -80,8 +83,10 @@ ports_claim() {
   for ((port = first; port < first + count; port++)); do
     [[ -z ${CLAIMED[$port]-} ]] ||
       die "$setting and ${CLAIMED[$port]} overlap at port $port (replica i takes the port + i)"
-    port_is_free "$port" ||
-      die "port $port is in use; choose another, as in $setting=$(free_port "$count")"
+    if ! port_is_free "$port"; then
+      TAKEN+="port $port is in use; choose another, as in $setting=$(free_port "$count")"$'\n'
+      return
+    fi
     CLAIMED[$port]=$setting
   done
   PORTS[$name]=$first
@@ -98,7 +103,7 @@ dashboard_claim() {
     until ports_are_free "$first" "$count"; do
       first=$((first + 1))
     done
-    echo "the dashboard listens on port $first, as $owner takes its usual one"
+    [[ -n $TAKEN ]] || echo "the dashboard listens on port $first, as $owner takes its usual one"
   fi
   ports_claim dashboard "$first" "$count"
 }
@@ -112,14 +117,13 @@ port_keep() {
   CLAIMED[${PORTS[$name]}]=$name
 }
 
-# Settles the ports. Requested ones come first, so that no other program of the stack takes them.
-ports_settle() {
-  local service cell gateways i n
-  ports_open
+# The ports that were asked for, by a setting or by their usual number.
+ports_requested() {
+  local gateways
   ports_look
   cells_check
   replicas_check
-  CLAIMED=()
+  CLAIMED=() TAKEN=
   unset "PORTS[gateway_tls]"
   gateways=$(replicas_of gateway)
   ports_claim gateway "${GATEWAY_PORT:-8080}" "$gateways"
@@ -128,6 +132,14 @@ ports_settle() {
   ports_claim postgres "${POSTGRES_PORT-}" 1
   ports_claim nats "${NATS_PORT-}" 1
   [[ -n ${DASHBOARD_PORT-} ]] || dashboard_claim
+  [[ -z $TAKEN ]] || die "${TAKEN%$'\n'}"
+}
+
+# Settles the ports. Requested ones come first, so that no other program of the stack takes them.
+ports_settle() {
+  local service cell i n
+  ports_open
+  ports_requested
   [[ -n ${POSTGRES_PORT-} ]] || port_keep postgres
   [[ -n ${NATS_PORT-} ]] || port_keep nats
   for cell in $(cells); do

@@ -40,7 +40,7 @@ static const char *start(const char *settings, const char *commands)
              "%s RUN_DIR=$FOLDER BIN_DIR=$FOLDER bash -euc '"
              "die() { echo \"$*\"; exit 1; };"
              "for part in cells ports services describe; do . deploy/local/lib/$part.sh; done;"
-             "port_is_free() { [[ $1 != ${STRANGER-} ]]; };"
+             "port_is_free() { [[ \" ${STRANGER-} \" != *\" $1 \"* ]]; };"
              "ports_settle;"
              "%s' 2>&1",
              settings, commands);
@@ -116,6 +116,18 @@ Test(ports, of_strangers_are_refused_and_others_proposed)
               "%s", said);
     said = settle("STRANGER=8081");
     cr_expect(strstr(said, "port 8081 is in use; choose another, as in DASHBOARD_PORT=") == said,
+              "%s", said);
+}
+
+Test(ports, of_strangers_are_told_all_at_once)
+{
+    const char *said = settle("STRANGER=\"8080 8081\""), *second = strchr(said, '\n');
+
+    cr_expect(strstr(said, "port 8080 is in use; choose another, as in GATEWAY_PORT=") == said,
+              "%s", said);
+    cr_assert_not_null(second, "%s", said);
+    cr_expect(strstr(second, "\nport 8081 is in use; choose another, as in DASHBOARD_PORT=") ==
+                  second,
               "%s", said);
 }
 
