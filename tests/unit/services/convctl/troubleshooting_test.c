@@ -1,0 +1,33 @@
+/* docs/troubleshooting.md quotes messages of convctl as they are, so that they are found there. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *read_all(const char *command)
+{
+    enum { TEXT_MAX = 1 << 20 };
+    char *text = calloc(1, TEXT_MAX);
+    FILE *from = popen(command, "re");
+
+    cr_assert_not_null(from);
+    text[fread(text, 1, TEXT_MAX - 1, from)] = '\0';
+    cr_assert_eq(pclose(from), 0, "%s", command);
+    return text;
+}
+
+Test(troubleshooting, quotes_what_convctl_says)
+{
+    char *rows = read_all("sed -n '/^## `convctl`/,/^## Requests/p' docs/troubleshooting.md |"
+                          " grep -oP '^\\| `\\K[^`]*' | grep -v '^convctl: command not found$'"),
+         *sources = read_all("cat services/convctl/*.c"), *left = NULL;
+    int n = 0;
+
+    for (char *row = strtok_r(rows, "\n", &left); row != NULL; row = strtok_r(NULL, "\n", &left)) {
+        cr_expect_not_null(strstr(sources, row), "convctl does not say \"%s\"", row);
+        n++;
+    }
+    cr_expect_geq(n, 4);
+    free(rows);
+    free(sources);
+}
