@@ -131,13 +131,16 @@ static bool has_longer_name(struct str name)
     return false;
 }
 
-/* A tab behind a value is a blank for us, as RFC 9110 has it, but not for the peer. */
+/* A tab among the blanks behind a value is one of them for us, as RFC 9110 has it, but not for the peer. */
 static bool has_tab(void)
 {
     for (size_t i = 0; i < ours.n_headers; i++) {
         const struct str value = ours.headers[i].value;
+        const char *end = value.p + value.n;
 
-        if (value.p[value.n] == '\t')
+        while (*end == ' ')
+            end++;
+        if (*end == '\t')
             return true;
     }
     return false;
