@@ -91,15 +91,31 @@ enum status db_admin_script(struct db_admin *admin, const char *text)
     return keep_result(admin, PQexec(admin->link, text));
 }
 
-enum status db_admin_query(struct db_admin *admin, const struct db_statement *statement,
-                           const char *const *params, size_t n)
+enum status db_admin_send(struct db_admin *admin, const struct db_statement *statement,
+                          const char *const *params, size_t n)
 {
-    enum status st = keep_result(admin, PQexecParams(admin->link, statement->text, (int)n, NULL,
-                                                     params, NULL, NULL, 0 /* as text */));
+    if (PQsendQueryParams(admin->link, statement->text, (int)n, NULL, params, NULL, NULL,
+                          0 /* as text */) != 1)
+        return keep_result(admin, NULL);
+    return ST_OK;
+}
 
+enum status db_admin_receive(struct db_admin *admin, const struct db_statement *statement)
+{
+    enum status st = keep_result(admin, PQgetResult(admin->link));
+
+    PQclear(PQgetResult(admin->link)); /* none: the end of the only statement */
     if (st == ST_OK && !db_columns_are(admin->result, statement->columns, admin->error))
         return ST_INTERNAL;
     return st;
+}
+
+enum status db_admin_query(struct db_admin *admin, const struct db_statement *statement,
+                           const char *const *params, size_t n)
+{
+    enum status st = db_admin_send(admin, statement, params, n);
+
+    return st == ST_OK ? db_admin_receive(admin, statement) : st;
 }
 
 size_t db_admin_rows(const struct db_admin *admin)

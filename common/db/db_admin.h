@@ -32,6 +32,13 @@ MUST_CHECK enum status db_admin_script(struct db_admin *admin, const char *text)
 MUST_CHECK enum status db_admin_query(struct db_admin *admin, const struct db_statement *statement,
                                       const char *const *params, size_t n);
 
+/* The same in two steps, for servers that are to work at the same time: every call that sends well is followed by
+   one that waits for the answer, with nothing in between on that connection. */
+MUST_CHECK enum status db_admin_send(struct db_admin *admin, const struct db_statement *statement,
+                                     const char *const *params, size_t n);
+MUST_CHECK enum status db_admin_receive(struct db_admin *admin,
+                                        const struct db_statement *statement);
+
 /* The rows of the last query. A SQL NULL is NULL. */
 size_t db_admin_rows(const struct db_admin *admin);
 const char *db_admin_value(const struct db_admin *admin, size_t row, int column);

@@ -55,6 +55,28 @@ Test(db_admin, refuses_other_columns_than_a_statement_names, .init = start, .fin
     cr_assert_str_eq(db_admin_error(admin), "column 1 is \"one\", not \"two\"");
 }
 
+Test(db_admin, sends_without_waiting_for_the_answer, .init = start, .fini = stop)
+{
+    static const struct db_statement take = {"take", "SELECT pg_advisory_lock(1) AS taken",
+                                             "taken"},
+                                     give = {"give", "SELECT pg_advisory_unlock(1) AS given",
+                                             "given"},
+                                     wrong = {"wrong", "SELECT 1 / 0 AS n", "n"};
+    struct db_admin *other;
+
+    cr_assert_eq(db_admin_open(server.url, "test", 10, &other, error), ST_OK, "%s", error);
+    cr_assert_eq(db_admin_query(other, &take, NULL, 0), ST_OK);
+    cr_assert_eq(db_admin_send(admin, &take, NULL, 0), ST_OK);
+    cr_assert_eq(db_admin_query(other, &give, NULL, 0), ST_OK);
+    cr_assert_eq(db_admin_receive(admin, &take), ST_OK);
+    cr_assert_eq(db_admin_rows(admin), 1);
+    cr_assert_eq(db_admin_send(admin, &wrong, NULL, 0), ST_OK);
+    cr_assert_eq(db_admin_receive(admin, &wrong), ST_INTERNAL);
+    cr_assert_str_eq(db_admin_sqlstate(admin), "22012");
+    cr_assert_eq(db_admin_query(admin, &one, NULL, 0), ST_OK);
+    db_admin_free(other);
+}
+
 Test(db_admin, tells_a_lost_link_from_a_refused_statement, .init = start, .fini = stop)
 {
     postgres_server_crash(&server);
