@@ -12,8 +12,15 @@ cells() {
   done
 }
 
+# Organizations of a cell that is left out would be answered 503, and nothing would say why.
 cells_check() {
+  local home cell lost=
   [[ ${CELLS:-1} =~ ^[1-9]$ ]] || die "CELLS must be a number from 1 to $CELLS_MAX"
+  for home in "$RUN_DIR"/cell*-postgres; do
+    cell=${home##*/} cell=${cell%-postgres}
+    [[ ! -d $home || $'\n'$(cells)$'\n' == *$'\n'$cell$'\n'* ]] || lost=$cell
+  done
+  [[ -z $lost ]] || die "$RUN_DIR has the data of $lost, which CELLS=${CELLS:-1} leaves out; start with CELLS=${lost#cell}"
 }
 
 # CELL NAME

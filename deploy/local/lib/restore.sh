@@ -92,8 +92,9 @@ restore_check() {
     die "$RUN_DIR is half restored: tools/restore DIR begins again, or remove the folder"
 }
 
+# Serves nobody meanwhile: the ports of gateway and dashboard may be another stack's.
 restore() {
-  local from=${1-}
+  local from=${1-} REPLICAS_GATEWAY=0 REPLICAS_DASHBOARD=0
   [[ -n $from ]] || die "restore DIR: which backup?"
   restore_cells "$from"
   restore_is_backup "$from" || die "$from is not a backup by tools/backup"

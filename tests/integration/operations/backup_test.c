@@ -144,6 +144,7 @@ Test(backup, tools_bring_everything_back_in_another_folder, .fini = stop)
     struct client_response *before, *after;
     struct org org;
     const char *id;
+    int taken;
 
     org_new(&org);
     id = new_conversation(&org, "kept", "ada");
@@ -154,8 +155,11 @@ Test(backup, tools_bring_everything_back_in_another_folder, .fini = stop)
     cr_expect_neq(system(format("tools/backup '%s' 2>/dev/null", backup)), 0, "it is there");
     cr_expect_neq(system(format("tools/restore '%s' 2>/dev/null", backup)), 0, "a database is");
 
+    taken = stack_gateway_port();
     move_to(restored);
-    run(format("tools/restore '%s' && deploy/local/stack up >/dev/null", backup));
+    /* Nobody is served meanwhile: a port that another program has does no harm. */
+    run(format("GATEWAY_PORT=%d tools/restore '%s' && deploy/local/stack up >/dev/null", taken,
+               backup));
     after = http_send(&(struct client_request){
         .method = "GET",
         .base = format("http://127.0.0.1:%s/api/v1", stack_setting("GATEWAY_PORT")),
@@ -213,6 +217,8 @@ Test(backup, tools_bring_every_cell_back, .fini = stop)
     run(format("CELLS= tools/restore '%s' && deploy/local/stack up >/dev/null", backup));
     for (int i = 0; i < N_CELLS; i++)
         is_whole(restored, &orgs[i], before[i], ids[i]);
+    run("deploy/local/stack down");
+    refused("CELLS=1 deploy/local/stack up", "has the data of cell2");
 }
 
 /* -- what the tools must not do -------------------------------------------------------------- */
