@@ -12,6 +12,8 @@ enum { NODES = 2, MESSAGES = 1000 };
 static struct nats_server nodes[NODES];
 static int monitor; /* port on which the first one tells of itself */
 static char both_urls[160];
+static char folder[] = "/tmp/bus-move-XXXXXX"; /* of certificates */
+static struct bus_tls tls;                     /* not given, in most tests */
 static atomic_int downs;
 
 static void count_downs(void *closure, bool up)
@@ -23,7 +25,12 @@ static void count_downs(void *closure, bool up)
 static void prepare_nodes(void)
 {
     const int routes[NODES] = {port_free(), port_free()};
-    char config[512];
+    char config[1024], secure[256] = "";
+
+    if (tls.ca_file != NULL)
+        (void)snprintf(secure, sizeof(secure),
+                       "tls {cert_file: \"%s/good.pem\", key_file: \"%s/server.key\"}\n", folder,
+                       folder);
 
     monitor = port_free();
     for (int i = 0; i < NODES; i++) {
@@ -33,10 +40,10 @@ static void prepare_nodes(void)
             (void)snprintf(http, sizeof(http), "http: \"127.0.0.1:%d\"\n", monitor);
         (void)snprintf(config, sizeof(config),
                        "server_name: node-%d\nlame_duck_duration: 60s\n"
-                       "lame_duck_grace_period: 30s\n%s"
+                       "lame_duck_grace_period: 30s\n%s%s"
                        "cluster { name: tests, listen: \"127.0.0.1:%d\","
                        " routes: [\"nats://127.0.0.1:%d\"] }\n",
-                       i, http, routes[i], routes[!i]);
+                       i, http, secure, routes[i], routes[!i]);
         nats_server_prepare(&nodes[i], config);
     }
     (void)snprintf(both_urls, sizeof(both_urls), "%s,%s", nodes[0].url, nodes[1].url);
@@ -52,8 +59,8 @@ TestSuite(bus_move, .init = prepare_nodes, .fini = stop_nodes);
 
 static struct bus *open_at(int i, const char *url)
 {
-    clients[i] =
-        bus_connect(&(struct bus_options){.url = url, .name = "test", .on_link = count_downs});
+    clients[i] = bus_connect(
+        &(struct bus_options){.url = url, .name = "test", .tls = &tls, .on_link = count_downs});
     return clients[i];
 }
 
@@ -187,6 +194,22 @@ Test(bus_move, answers_what_was_asked_before_and_after)
 Test(bus_move, answers_what_was_asked_in_bundles_before_and_after)
 {
     move_with_a_request(true);
+}
+
+Test(bus_move, answers_what_was_asked_over_tls)
+{
+    char command[128], ca_file[64];
+
+    cr_assert_not_null(mkdtemp(folder));
+    (void)snprintf(command, sizeof(command), "tests/support/make-certificates %s", folder);
+    cr_assert_eq(system(command), 0);
+    (void)snprintf(ca_file, sizeof(ca_file), "%s/authority.pem", folder);
+    tls.ca_file = ca_file;
+    stop_nodes();
+    prepare_nodes();
+    move_with_a_request(true);
+    (void)snprintf(command, sizeof(command), "rm -rf %s", folder);
+    cr_assert_eq(system(command), 0);
 }
 
 /* From the third end, numbered. */
