@@ -60,7 +60,8 @@ static struct bus_bundle_slot *open_slot(struct bus *bus, struct bus_bundle_rout
     slot->route = route;
     must(asprintf(&slot->reply_to, "%s.%s.%c%" PRIu64, bus->inbox.prefix, route->subject,
                   BUS_COMPRESSED_MARK, bus->inbox.n_opened++) > 0);
-    if (natsConnection_SubscribeSync(&slot->nats, bus->nats, slot->reply_to) == NATS_OK &&
+    slot->on = atomic_load(&bus->link);
+    if (natsConnection_SubscribeSync(&slot->nats, slot->on->nats, slot->reply_to) == NATS_OK &&
         natsSubscription_SetPendingLimits(slot->nats, SLOT_MESSAGES, SLOT_BYTES) == NATS_OK)
         return slot;
     close_slot(slot); /* the connection ended in between */
@@ -81,14 +82,17 @@ static struct bus_bundle_slot *take_slot(struct bus *bus, struct bus_bundle_rout
     return open_slot(bus, route);
 }
 
-static void give_back(struct bus_bundle_slot *slot)
+static void give_back(struct bus *bus, struct bus_bundle_slot *slot)
 {
+    struct bus_bundle_slot **list =
+        slot->on == atomic_load(&bus->link) ? &slot->route->free : &slot->route->left;
+
     if (slot->sent.capacity > KEPT_BYTES)
         bundle_release(&slot->sent);
     bundle_clear(&slot->sent);
     slot->n_open = 0;
-    slot->next = slot->route->free;
-    slot->route->free = slot;
+    slot->next = *list;
+    *list = slot;
 }
 
 static void listen_at(struct bus *bus, struct bus_bundle_slot *slot)
@@ -118,16 +122,16 @@ static void keep_unsent(struct bus *bus, struct bus_bundle_route *route)
     bus_wake(bus);
 }
 
-natsStatus bus_bundle_publish(struct bus *bus, const char *subject, const char *reply_to,
-                              struct str bytes)
+natsStatus bus_bundle_publish(const struct bus_link *link, const char *subject,
+                              const char *reply_to, struct str bytes)
 {
     natsStatus s;
 
     bus_owner_is_inside = true;
     if (reply_to != NULL)
-        s = natsConnection_PublishRequest(bus->nats, subject, reply_to, bytes.p, (int)bytes.n);
+        s = natsConnection_PublishRequest(link->nats, subject, reply_to, bytes.p, (int)bytes.n);
     else
-        s = natsConnection_Publish(bus->nats, subject, bytes.p, (int)bytes.n);
+        s = natsConnection_Publish(link->nats, subject, bytes.p, (int)bytes.n);
     bus_owner_is_inside = false;
     return s;
 }
@@ -149,12 +153,12 @@ static void send_waiting(struct bus *bus, struct bus_bundle_route *route)
     struct bundle_writer sent;
 
     look_at_link(bus, route);
-    if (slot == NULL || bus_bundle_publish(bus, route->bundles, slot->reply_to,
+    if (slot == NULL || bus_bundle_publish(slot->on, route->bundles, slot->reply_to,
                                            bundle_bytes(&route->waiting)) != NATS_OK) {
         keep_unsent(bus, route);
         bundle_clear(&route->waiting);
         if (slot != NULL)
-            give_back(slot);
+            give_back(bus, slot);
         return;
     }
     sent = slot->sent;
@@ -190,7 +194,7 @@ enum status bus_request_bundled(struct bus *bus, const char *subject, uint64_t h
     const size_t n = bundle_item_size(headers, n_headers, body);
 
     must(bus->inbox.on_reply != NULL && n_headers <= BUS_HEADERS_MAX && !bus_wipes());
-    if (!bus_has_room(bus))
+    if (!bus_has_room(atomic_load(&bus->link)))
         return ST_UNAVAILABLE;
     route = route_to(bus, subject);
     if (route->waiting.n_items > 0 && route->waiting.n + n > BUNDLE_BYTES_MAX)
@@ -237,7 +241,7 @@ static void take_apart(struct bus *bus, size_t at)
     const char *subject = slot->route->subject;
 
     slot->sent = (struct bundle_writer){.p = NULL};
-    give_back(slot);
+    give_back(bus, slot);
     send_one_by_one(bus, subject, &sent);
 }
 
@@ -259,7 +263,7 @@ static void deliver(struct bus *bus, size_t at, natsMsg *msg)
     const struct bus_inbox *inbox = &bus->inbox;
     struct bus_bundle_slot *slot = bus->bundle_slots[at];
     struct bus_message *messages[BUNDLE_ITEMS_MAX];
-    const size_t n = bus_bundle_open(msg, true, messages);
+    const size_t n = bus_bundle_open(msg, NULL, true, messages);
     size_t n_settled = 0, left = BUNDLE_COMPRESS_MAX;
 
     for (size_t i = 0; i < n; i++)
@@ -268,7 +272,7 @@ static void deliver(struct bus *bus, size_t at, natsMsg *msg)
         else
             bus_message_free(messages[i]); /* a second reply, or one that cannot be read */
     if (slot->n_open == 0)
-        give_back(stop_listening(bus, at));
+        give_back(bus, stop_listening(bus, at));
     for (size_t i = 0; i < n_settled; i++)
         inbox->on_reply(inbox->closure, messages[i]->item.handle, BUS_REPLY, messages[i]);
 }
@@ -368,22 +372,56 @@ static bool is_awaited(const struct bus_inbox *inbox, const struct bus_bundle_sl
 
 void bus_bundles_sweep(struct bus *bus)
 {
-    for (size_t i = bus->n_bundle_slots; i-- > 0;)
-        if (!is_awaited(&bus->inbox, bus->bundle_slots[i]))
+    for (size_t i = bus->n_bundle_slots; i-- > 0;) {
+        if (is_awaited(&bus->inbox, bus->bundle_slots[i]))
+            continue;
+        if (bus->bundle_slots[i]->on == atomic_load(&bus->link))
             close_slot(stop_listening(bus, i));
+        else
+            give_back(bus, stop_listening(bus, i));
+    }
 }
 
-void bus_bundles_close(struct bus *bus)
+static void close_of(struct bus_bundle_slot **at, const struct bus_link *link)
 {
-    while (bus->n_bundle_slots > 0)
-        close_slot(bus->bundle_slots[--bus->n_bundle_slots]);
-    for (struct bus_bundle_route *route = bus->routes; route != NULL; route = route->next)
-        while (route->free != NULL) {
-            struct bus_bundle_slot *slot = route->free;
+    while (*at != NULL) {
+        struct bus_bundle_slot *slot = *at;
 
-            route->free = slot->next;
+        if (slot->on == link) {
+            *at = slot->next;
             close_slot(slot);
+        } else {
+            at = &slot->next;
         }
+    }
+}
+
+void bus_bundles_leave(struct bus *bus)
+{
+    for (struct bus_bundle_route *route = bus->routes; route != NULL; route = route->next) {
+        must(route->left == NULL);
+        route->left = route->free;
+        route->free = NULL;
+    }
+}
+
+void bus_bundles_close(struct bus *bus, const struct bus_link *link)
+{
+    for (size_t i = bus->n_bundle_slots; i-- > 0;)
+        if (bus->bundle_slots[i]->on == link)
+            close_slot(stop_listening(bus, i));
+    for (struct bus_bundle_route *route = bus->routes; route != NULL; route = route->next) {
+        close_of(&route->free, link);
+        close_of(&route->left, link);
+    }
+}
+
+bool bus_bundles_lack_reply(const struct bus *bus, const struct bus_link *link)
+{
+    for (size_t i = 0; i < bus->n_bundle_slots; i++)
+        if (bus->bundle_slots[i]->on == link)
+            return true;
+    return false;
 }
 
 void bus_bundles_release(struct bus *bus)

@@ -3,12 +3,11 @@
 
 #include "common/bus/bus.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/base/arena.h"
@@ -119,8 +118,6 @@ static natsStatus set_options(struct bus *bus, const struct bus_options *options
         s = set_tls(bus->options, given);
     if (s == NATS_OK)
         s = set_behaviour(bus->options, options->name);
-    if (s == NATS_OK)
-        s = bus_set_callbacks(bus, bus->options);
     return s;
 }
 
@@ -137,11 +134,25 @@ static void release(struct bus *bus)
     natsOptions_Destroy(bus->options);
     nats_ReleaseThreadMemory();
     pthread_mutex_destroy(&bus->link_lock);
-    sem_destroy(&bus->closed);
+    for (int i = 0; i < BUS_LINKS; i++)
+        sem_destroy(&bus->links[i].closed);
     close(bus->wake_fd);
+    close(bus->changed_fd);
     close(bus->stop_dialing_fd);
+    free(bus->inbox.silent);
     free(bus->inbox_prefix);
     free(bus);
+}
+
+static void open_events(struct bus *bus)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    bus->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    bus->stop_dialing_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    bus->changed_fd = epoll_create1(EPOLL_CLOEXEC);
+    must(bus->wake_fd >= 0 && bus->stop_dialing_fd >= 0 && bus->changed_fd >= 0);
+    must(epoll_ctl(bus->changed_fd, EPOLL_CTL_ADD, bus->wake_fd, &event) == 0);
 }
 
 struct bus *bus_connect(const struct bus_options *options)
@@ -150,12 +161,14 @@ struct bus *bus_connect(const struct bus_options *options)
     bus->on_link = options->on_link;
     bus->on_link_closure = options->closure;
     bus->inbox_prefix = strdup(options->inbox_prefix != NULL ? options->inbox_prefix : "_INBOX");
-    bus->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    bus->stop_dialing_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    must(bus->inbox_prefix != NULL && bus->wake_fd >= 0 && bus->stop_dialing_fd >= 0);
-    must(sem_init(&bus->closed, 0, 0) == 0);
+    must(bus->inbox_prefix != NULL);
+    open_events(bus);
     must(pthread_mutex_init(&bus->link_lock, NULL) == 0);
-    atomic_init(&bus->socket, -1);
+    for (int i = 0; i < BUS_LINKS; i++) {
+        bus->links[i].bus = bus;
+        atomic_init(&bus->links[i].socket, -1);
+        must(sem_init(&bus->links[i].closed, 0, 0) == 0);
+    }
 
     natsStatus s = set_options(bus, options);
     if (s != NATS_OK) {
@@ -167,29 +180,24 @@ struct bus *bus_connect(const struct bus_options *options)
     return bus;
 }
 
-/* Closing a socket that has unread bytes throws away what it sent and the server did not read yet.
-   So: end our side, and wait until the server, having read all, ends its own. */
-static void say_goodbye(struct bus *bus)
+static void write_rest(struct bus_link *link, int64_t until_us)
 {
-    int64_t until_us = clock_mono_us() + GOODBYE_MS * 1000;
-    /* A copy, for nats.c closes its own when the link is lost. */
-    struct pollfd fd = {.fd = fcntl(bus_socket(bus), F_DUPFD_CLOEXEC, 0), .events = POLLOUT};
-    char dropped[4096];
+    struct pollfd fd = {.events = POLLOUT};
 
-    /* Without one (the link has just been lost, or there are too many files) poll() ignores it: the
-       last messages are still written, but nothing tells when the server has read them. */
-    while (!bus_flush(bus) && clock_mono_us() < until_us)
+    for (bus_link_push(link);
+         atomic_load(&link->write_wanted) && bus_link_can_call(link) && clock_mono_us() < until_us;
+         bus_link_push(link)) {
+        fd.fd = atomic_load(&link->socket);
         (void)poll(&fd, 1, GOODBYE_MS / 10);
-    if (fd.fd < 0)
-        return;
-    shutdown(fd.fd, SHUT_WR);
-    fd.events = POLLIN;
-    for (int64_t left_us; (left_us = until_us - clock_mono_us()) > 0;) {
-        if (poll(&fd, 1, (int)(left_us / 1000) + 1) == 1 &&
-            recv(fd.fd, dropped, sizeof(dropped), MSG_DONTWAIT) <= 0)
-            break;
     }
-    close(fd.fd);
+}
+
+static void say_goodbye(struct bus_link *link)
+{
+    const int64_t until_us = clock_mono_us() + GOODBYE_MS * 1000;
+
+    write_rest(link, until_us);
+    bus_say_goodbye(link, until_us);
 }
 
 void bus_free(struct bus *bus)
@@ -199,11 +207,20 @@ void bus_free(struct bus *bus)
     atomic_store(&bus->closing, true);
     must(eventfd_write(bus->stop_dialing_fd, 1) == 0);
     bus_end_dialing(bus);
-    bus_link_step(bus);
-    if (bus_can_call(bus))
-        say_goodbye(bus);
-    if (bus->nats != NULL)
-        bus_let_go(bus);
+    bus_move_abort(bus);
+    (void)bus_flush(bus);
+    for (int i = 0; i < BUS_LINKS; i++) {
+        struct bus_link *link = &bus->links[i];
+
+        if (link->nats == NULL)
+            continue;
+        if (bus_link_can_call(link))
+            say_goodbye(link);
+        bus_link_close(link);
+        if (link == atomic_load(&bus->link))
+            atomic_store(&bus->link, NULL);
+        bus_link_release(link);
+    }
     bus_end_dialing(bus);
     release(bus);
 }
@@ -222,12 +239,14 @@ void bus_wake(struct bus *bus)
 
 int bus_socket(const struct bus *bus)
 {
-    return atomic_load(&bus->socket);
+    const struct bus_link *link = atomic_load(&bus->link);
+
+    return link != NULL ? atomic_load(&link->socket) : -1;
 }
 
 int bus_changed_fd(const struct bus *bus)
 {
-    return bus->wake_fd;
+    return bus->changed_fd;
 }
 
 bool bus_changed(struct bus *bus)
@@ -235,6 +254,8 @@ bool bus_changed(struct bus *bus)
     eventfd_t count;
     (void)eventfd_read(bus->wake_fd, &count);
     bus_bundles_heed_denials(bus);
+    bus_move_adopt(bus);
+    bus_move_read(bus);
     (void)bus_flush(bus);
     bus_bundles_deliver_unsent(bus);
     unsigned n = atomic_load(&bus->n_changes);
@@ -243,40 +264,46 @@ bool bus_changed(struct bus *bus)
     return is_another;
 }
 
-void bus_process(struct bus *bus)
+void bus_read(struct bus *bus, struct bus_link *link)
 {
-    if (!bus_can_call(bus))
-        return;
     bus_owner_is_inside = true;
-    natsConnection_ProcessReadEvent(bus->nats);
+    natsConnection_ProcessReadEvent(link->nats);
     bus_owner_is_inside = false;
     bus_inbox_deliver(bus);
     bus_bundles_deliver(bus);
 }
 
+void bus_process(struct bus *bus)
+{
+    if (bus_can_call(bus))
+        bus_read(bus, atomic_load(&bus->link));
+}
+
 void bus_push(struct bus *bus)
 {
+    struct bus_link *link = atomic_load(&bus->link);
+
     bus_bundles_send(bus);
-    if (!atomic_load(&bus->write_wanted) || !bus_can_call(bus))
-        return;
-    bus_owner_is_inside = true;
-    natsConnection_ProcessWriteEvent(bus->nats);
-    bus_owner_is_inside = false;
+    if (link != NULL)
+        bus_link_push(link);
+    if (bus->move.left != NULL && !bus->move.closing)
+        bus_link_push(bus->move.left);
 }
 
 bool bus_flush(struct bus *bus)
 {
+    struct bus_link *link;
+
     bus_bundles_send(bus); /* over the link that was up when it was asked for */
     bus_link_step(bus);
     bus_inbox_sweep(bus);
     bus_defer_frees();
     bus_push(bus);
-    if (!bus_can_call(bus)) {
-        bus->blocked = false;
+    link = atomic_load(&bus->link);
+    if (link == NULL)
         return true;
-    }
-    bus->blocked = atomic_load(&bus->write_wanted);
-    return !bus->blocked;
+    link->blocked = bus_link_can_call(link) && atomic_load(&link->write_wanted);
+    return !link->blocked;
 }
 
 void bus_wait(struct bus *bus, int timeout_ms)
@@ -288,7 +315,7 @@ void bus_wait_with_sockets(struct bus *bus, struct pollfd *others, size_t n, int
 {
     const bool flushed = bus_flush(bus);
     struct pollfd fds[2 + SOCKETS_MAX] = {
-        {.fd = bus->wake_fd, .events = POLLIN},
+        {.fd = bus->changed_fd, .events = POLLIN},
         {.fd = bus_socket(bus), .events = (short)(flushed ? POLLIN : POLLIN | POLLOUT)},
     };
 
@@ -299,8 +326,8 @@ void bus_wait_with_sockets(struct bus *bus, struct pollfd *others, size_t n, int
         return;
     for (size_t i = 0; i < n; i++)
         others[i].revents = fds[2 + i].revents;
-    if (fds[0].revents != 0)
-        (void)bus_changed(bus);
+    if (fds[0].revents != 0 && bus_changed(bus))
+        return;
     /* Never read without need: with TLS nats.c would wait for the rest of a record. */
     if (fds[1].revents & (POLLIN | POLLHUP | POLLERR))
         bus_process(bus);

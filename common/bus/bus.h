@@ -4,7 +4,9 @@
  * What     nats.c runs in its event-loop mode: reading and writing happen when the owner calls
  *          bus_process() and bus_flush(), so that everything published in one step leaves in one
  *          write. Nothing is buffered while the link is down: publishing then fails at once and
- *          nothing of it is delivered later. Reconnecting goes on for ever, with jitter.
+ *          nothing of it is delivered later. Reconnecting goes on for ever, with jitter. When its server
+ *          says that it will stop, the bus moves to another one, if there is one: nothing is lost by
+ *          that, bus_is_up() all the while, and the socket is another one.
  * Owns     bus_connect() gives a bus that bus_free() takes back. Messages taken from a mailbox are
  *          the taker's, to be given back with bus_message_free(), on any thread.
  * Threads  All calls belong to the owner's thread, except bus_wake() and bus_is_up(), which any
@@ -59,7 +61,8 @@ struct bus_header {
    adopted in the owner's next step. NULL (logged) when the options are unusable: no URL, a ca_file
    that cannot be read. */
 struct bus *bus_connect(const struct bus_options *options);
-/* What was published before reaches the server, unless that takes longer than half a second. */
+/* What was published before reaches the server, unless that takes longer than half a second, or one
+   while it moves. */
 void bus_free(struct bus *bus);
 bool bus_is_up(const struct bus *bus);
 /* The last attempt to connect failed because the server does not know this user or password. */
@@ -82,9 +85,10 @@ void bus_wait_with_sockets(struct bus *bus, struct pollfd *others, size_t n, int
 void bus_wake(struct bus *bus);
 
 /* For an event loop: watch bus_socket() for reading and call bus_process() when it is readable, not
-   otherwise. The socket changes with every reconnect: watch bus_changed_fd() too; when that is
-   readable (a new socket, something to flush, or bus_wake()), call bus_changed(): true means that
-   the socket is another one, although it may have the same number, or -1 while the link is down. */
+   otherwise. The socket changes with every reconnect and every move: watch bus_changed_fd() too; when
+   that is readable (a new socket, something to flush or to read besides, or bus_wake()), call
+   bus_changed(): true means that the socket is another one, although it may have the same number, or
+   -1 while the link is down. */
 int bus_socket(const struct bus *bus);
 int bus_changed_fd(const struct bus *bus);
 bool bus_changed(struct bus *bus);
@@ -101,7 +105,8 @@ void bus_push(struct bus *bus);
 /* -- serving --------------------------------------------------------------------------------- */
 
 /* Subscribes to `subject` (may hold wildcards) as a member of `group`; NULL = by itself, so that
-   others who do get every message too. Survives reconnects. */
+   others who do get every message too; and then one may come twice while the bus moves. Survives
+   reconnects. */
 struct bus_mailbox *bus_serve(struct bus *bus, const char *subject, const char *group);
 /* Takes bundles of its subject, too, which holds no wildcard: what travelled together comes as messages
    like any other. */
@@ -131,7 +136,7 @@ MUST_CHECK enum status bus_publish(struct bus *bus, const char *subject, const c
                                    const struct bus_header *headers, size_t n_headers,
                                    struct str body);
 
-/* Answers a request; without a reply subject it does nothing. Replies to requests of one bundle travel
+/* Answers a request, by the way it came while that is there; without a reply subject it does nothing. Replies to requests of one bundle travel
    together, as far as they come in one step: if their link is lost before it ends, they are counted. */
 MUST_CHECK enum status bus_reply(struct bus *bus, struct bus_message *request,
                                  const struct bus_header *headers, size_t n_headers,
@@ -197,7 +202,8 @@ MUST_CHECK enum status bus_call(struct bus *bus, const char *subject,
 
 /* -- notices: published to all listeners ----------------------------------------------------- */
 
-/* Called on a nats.c thread. `message` stays the bus's. */
+/* Called on a nats.c thread, twice for one message perhaps while the bus moves. `message` stays the
+   bus's. */
 typedef void (*bus_notice_fn)(void *closure, struct bus_message *message);
 void bus_listen(struct bus *bus, const char *subject, bus_notice_fn on_notice, void *closure);
 

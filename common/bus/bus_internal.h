@@ -2,7 +2,8 @@
  * bus_internal - shared by the files of the bus only.
  *
  * bus.c      opening and closing; waiting, reading and writing on the owner's thread
- * link.c     dialing, adopting, letting go, and the callbacks by which nats.c tells of the link
+ * link.c     dialing, adopting, letting go, and the callbacks by which nats.c tells of a link
+ * move.c     to another server, before the present one closes its clients
  * mailbox.c  subscriptions, and the messages that come from them, alone or in bundles
  * replies.c  answers to these
  * request.c  publishing; requests and their replies; requests that block
@@ -23,6 +24,27 @@
 #include "common/bus/bundle.h"
 #include "common/bus/bus.h"
 
+/* One connection of nats.c. */
+struct bus_link {
+    struct bus *bus;
+    natsConnection *nats;     /* NULL: it is free */
+    atomic_int socket;        /* -1 while down */
+    atomic_bool write_wanted; /* nats.c holds bytes for the socket */
+    atomic_bool is_lame;      /* its server will close it, and takes no new ones */
+    atomic_bool ended;        /* nats.c gave this connection up for good */
+    atomic_bool closing;      /* because we wanted it */
+    atomic_bool is_closed;    /* told by the thread that closed it */
+    bool blocked;             /* the socket did not take all at the last flush */
+    sem_t closed;             /* posted by the last callback that a connection makes */
+};
+
+enum { BUS_LINKS = 2 }; /* at most: that in use, and the one before or the next one */
+
+/* On one link. NULL while there is none. */
+struct bus_subscriptions {
+    natsSubscription *alone, *bundles;
+};
+
 /* Every subscription is one of these: the owner takes from it or, when it has a handler, a thread
    of nats.c delivers to that. It outlives the connection it is on. */
 struct bus_mailbox {
@@ -35,19 +57,19 @@ struct bus_mailbox {
     bus_notice_fn on_notice;
     void *closure;
     bool stopped;
-    natsSubscription *nats; /* NULL while there is no connection */
-    natsSubscription *nats_bundles;
+    struct bus_subscriptions on[BUS_LINKS];
     struct bus_message *
         *opened; /* of the latest bundle; those from next_opened on are to be taken */
     size_t next_opened, opened_end;
     bool single_next; /* what came alone has its turn before the next bundle */
-    sem_t silent;     /* posted once the handler will not be called any more */
+    sem_t silent;     /* posted once the handler will not be called any more, for each link */
 };
 
 /* A message that came alone or is to leave, or one of a bundle. */
 struct bus_message {
     natsMsg *nats;             /* NULL: it came in a bundle */
     struct bus_bundle *bundle; /* NULL: it came alone */
+    struct bus_link *via;      /* by which it came to a mailbox, and its reply leaves; NULL: any */
     struct bundle_item item;
     char *expanded; /* the item's body, where it came compressed; else NULL */
 };
@@ -55,6 +77,7 @@ struct bus_message {
 /* A bundle that came, and what is to be answered to it at the end of the step. */
 struct bus_bundle {
     natsMsg *nats;
+    struct bus_link *via; /* as of its messages */
     atomic_size_t n_used; /* messages not freed yet, and one while replies wait in it */
     bool is_answering;    /* in bus->answering */
     struct bus_bundle *next_answering;
@@ -67,6 +90,7 @@ struct bus_bundle_slot {
     struct bus_bundle_route *route;
     struct bus_bundle_slot *next; /* that is free */
     natsSubscription *nats;
+    const struct bus_link *on;
     char *reply_to;
     struct bundle_writer sent;
     unsigned link;   /* bus->n_changes when it was sent */
@@ -82,6 +106,7 @@ struct bus_bundle_route {
     bool is_proven; /* a bundle was delivered, or would have been had there been a mailbox */
     bool is_denied; /* the server does not let this user send bundles there */
     struct bus_bundle_slot *free;
+    struct bus_bundle_slot *left; /* as inbox.left */
     struct bundle_writer waiting; /* for the end of the step */
     uint64_t handles[BUNDLE_ITEMS_MAX];
 };
@@ -95,6 +120,7 @@ struct bus_inbox {
     void *closure;
     uint64_t n_opened;
     struct bus_reply_slot *free;
+    struct bus_reply_slot *left;    /* of a link that was left, with which they are closed */
     struct bus_reply_slot **silent; /* those that still lack their reply */
     size_t n_silent, capacity;
     int64_t sweep_due_us;
@@ -115,27 +141,35 @@ struct bus_denial {
 
 enum { BUS_DENIALS_MAX = 16 };
 
+/* From one server to another; see move.c. */
+struct bus_move {
+    struct bus_link *left; /* NULL: none */
+    int socket;            /* of `left`, as it is watched; -1: it is not */
+    uint32_t events;       /* for which it is watched */
+    int64_t drain_us, close_us, end_us;
+    bool draining, closing;
+    pthread_t closer;
+};
+
 struct bus {
     natsOptions *options;
     char *inbox_prefix;
     void (*on_link)(void *closure, bool up);
     void *on_link_closure;
 
-    natsConnection *nats; /* the owner's; NULL until the first connection is made */
+    struct bus_link links[BUS_LINKS];
+    _Atomic(struct bus_link *) link; /* in use, with its subscriptions; NULL until the first one is
+                                        made. The owner sets it. */
+    struct bus_move move;
     struct bus_mailbox *mailboxes;
-    bool blocked; /* the socket did not take all at the last flush */
 
     int wake_fd;
-    atomic_int socket;        /* -1 while down */
-    atomic_uint n_changes;    /* of `socket` */
-    unsigned n_changes_seen;  /* by the owner */
-    atomic_bool write_wanted; /* nats.c holds bytes for the socket */
-    atomic_bool adopted;      /* `nats` is set and its subscriptions are made */
-    atomic_bool ended;        /* nats.c gave this connection up for good */
-    atomic_bool closing;      /* because we wanted it */
-    atomic_bool is_denied;    /* by the last attempt to connect */
+    int changed_fd;          /* readable when wake_fd is, or the link that was left has something */
+    atomic_uint n_changes;   /* of the socket of the link in use */
+    unsigned n_changes_seen; /* by the owner */
+    atomic_bool closing;
+    atomic_bool is_denied;                         /* by the last attempt to connect */
     atomic_uint_least64_t violations, unpublished; /* all of them; those of publishing */
-    sem_t closed; /* posted by the last callback that a connection makes */
 
     pthread_mutex_t link_lock; /* keeps on_link() calls in order */
     bool link_told;
@@ -143,7 +177,10 @@ struct bus {
     pthread_t dialer;
     bool dialing;
     int stop_dialing_fd;
-    _Atomic(natsConnection *) dialed; /* for the owner to adopt */
+    struct bus_link *dial_to;
+    const struct bus_link *dial_from;  /* lame; NULL: there is no link */
+    _Atomic(struct bus_link *) dialed; /* for the owner to adopt */
+    atomic_bool has_given_up;          /* the dialer: the link is not lame any more */
 
     struct bus_inbox inbox;
     struct bus_call call;
@@ -165,28 +202,52 @@ extern _Thread_local bool bus_owner_is_inside;
 
 enum { RECONNECT_WAIT_MS = 100, RECONNECT_JITTER_MS = 100 };
 
+/* bus.c */
+void bus_read(struct bus *bus, struct bus_link *link); /* what its socket has, and delivers it */
+
 /* link.c */
-natsStatus bus_set_callbacks(struct bus *bus, natsOptions *options);
 void bus_dial(struct bus *bus);
 void bus_end_dialing(struct bus *bus); /* waits for the dialer's thread */
-/* Closes `nats`; on return no callback of it runs or will run any more. */
-void bus_let_go(struct bus *bus);
-void bus_link_step(struct bus *bus); /* adopts a new connection, closes one that ended */
-/* Whether it is of use to call nats.c: while the link is down it may hold its lock for as long as
+/* The link in use is another one: it has the subscriptions of all mailboxes. */
+void bus_adopt(struct bus *bus, struct bus_link *link);
+/* Closes it; on return no callback of it runs or will run any more. It may take a while; any thread,
+   and no other one has to do with it in that time. */
+void bus_link_close(struct bus_link *link);
+/* What is left of a link that was closed: now it is free. */
+void bus_link_release(struct bus_link *link);
+/* Ends our side, and waits until the server, having read all, ends its own; for so long at most. */
+void bus_say_goodbye(const struct bus_link *link, int64_t until_us);
+void bus_link_step(struct bus *bus); /* adopts the first connection, closes one that ended */
+/* Whether it is of use to call nats.c: while a link is down it may hold its lock for as long as
    an attempt to connect takes, so that even a refusal would block. */
-bool bus_can_call(const struct bus *bus);
+bool bus_link_can_call(const struct bus_link *link); /* NULL: no */
+bool bus_can_call(const struct bus *bus);            /* by the link in use */
+/* The link by which a reply leaves. */
+struct bus_link *bus_link_for_reply(struct bus *bus, struct bus_link *via);
+void bus_link_push(struct bus_link *link); /* writes what the socket takes now */
+
+/* move.c; all on the owner's thread */
+void bus_move_step(struct bus *bus);  /* dials where the link in use is lame; ends the one left */
+void bus_move_adopt(struct bus *bus); /* the link that was dialed is in use from now on */
+void bus_move_read(struct bus *bus);  /* what came by the link left */
+void bus_move_abort(
+    struct bus *bus); /* nothing more is done by these, and no thread of theirs runs */
 
 /* mailbox.c */
 struct bus_mailbox *bus_subscribe(struct bus *bus, const char *subject, const char *group,
                                   natsMsgHandler handler, bus_notice_fn on_notice, void *closure);
-void bus_mailbox_attach(struct bus_mailbox *mailbox); /* to the present connection */
-void bus_mailbox_detach(struct bus_mailbox *mailbox); /* from one that is closed */
+void bus_mailbox_attach(struct bus_mailbox *mailbox, const struct bus_link *link);
+void bus_mailbox_detach(struct bus_mailbox *mailbox, const struct bus_link *link);
+void bus_mailbox_drain(struct bus_mailbox *mailbox, const struct bus_link *link);
+/* Nothing waits there, and nothing comes any more. */
+bool bus_mailbox_is_drained(const struct bus_mailbox *mailbox, const struct bus_link *link);
 void bus_mailbox_free(struct bus_mailbox *mailbox);
 
 size_t bus_queued(natsSubscription *nats);    /* how many messages wait there; NULL: none */
 struct bus_message *message_of(natsMsg *msg); /* takes it; NULL gives NULL */
 /* Takes a bundle and makes messages of it, BUNDLE_ITEMS_MAX at most; 0: it is malformed, and freed. */
-size_t bus_bundle_open(natsMsg *msg, bool may_be_compressed, struct bus_message **out);
+size_t bus_bundle_open(natsMsg *msg, struct bus_link *via, bool may_be_compressed,
+                       struct bus_message **out);
 /* The body of a message of a bundle is as it was before it was compressed. False: it cannot be, or has more
    than what is left for the bundle. */
 bool bus_message_expand(struct bus_message *message, size_t *left);
@@ -209,17 +270,23 @@ void bus_bundles_deliver(struct bus *bus);        /* the replies that nats.c has
 void bus_bundles_deliver_unsent(struct bus *bus); /* that nothing left this process */
 void bus_bundles_heed_denials(struct bus *bus);
 void bus_bundles_sweep(struct bus *bus); /* closes slots of requests given up */
-void bus_bundles_close(struct bus *bus); /* all slots: their connection is closed */
+void bus_bundles_leave(struct bus *bus); /* free slots are of no use to the link now in use */
+void bus_bundles_close(struct bus *bus, const struct bus_link *link); /* all slots of one closed */
+bool bus_bundles_lack_reply(const struct bus *bus, const struct bus_link *link);
 void bus_bundles_release(struct bus *bus);
-natsStatus bus_bundle_publish(struct bus *bus, const char *subject, const char *reply_to,
-                              struct str bytes);
+natsStatus bus_bundle_publish(const struct bus_link *link, const char *subject,
+                              const char *reply_to, struct str bytes);
 
 /* request.c; all on the owner's thread */
 enum status bus_status_of(natsStatus s);
-bool bus_has_room(const struct bus *bus); /* it can be published now */
-void bus_inbox_deliver(struct bus *bus);  /* the replies that nats.c has read */
-void bus_inbox_sweep(struct bus *bus);    /* closes slots of requests given up */
-void bus_inbox_close(struct bus *bus);    /* all slots: their connection is closed */
+bool bus_has_room(const struct bus_link *link); /* it can be published now; NULL: no */
+enum status bus_publish_via(struct bus_link *link, const char *subject, const char *reply_to,
+                            const struct bus_header *headers, size_t n_headers, struct str body);
+void bus_inbox_deliver(struct bus *bus); /* the replies that nats.c has read */
+void bus_inbox_sweep(struct bus *bus);   /* closes slots of requests given up */
+void bus_inbox_leave(struct bus *bus);   /* as bus_bundles_leave() */
+void bus_inbox_close(struct bus *bus, const struct bus_link *link);
+bool bus_inbox_lacks_reply(const struct bus *bus, const struct bus_link *link);
 /* An array of pointers that has `n`, with room for one more. */
 void *bus_room_for_one(void *at, size_t n, size_t *capacity);
 

@@ -6,9 +6,12 @@
  * server takes the first TCP connection and then stays silent or refuses the user, and later when
  * one refuses the user twice. Here neither ends anything.
  */
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -29,37 +32,44 @@ static void tell_link(struct bus *bus)
     pthread_mutex_unlock(&bus->link_lock);
 }
 
-static void set_socket(struct bus *bus, int socket)
+/* The owner tells of a link that it begins to use. */
+static void set_socket(struct bus_link *link, int socket)
 {
-    atomic_store(&bus->socket, socket);
-    atomic_fetch_add(&bus->n_changes, 1);
+    struct bus *const bus = link->bus;
+    const struct bus_link *in_use;
+
+    atomic_store(&link->socket, socket);
+    in_use = atomic_load(&bus->link);
+    if (in_use == NULL || in_use == link)
+        atomic_fetch_add(&bus->n_changes, 1);
     tell_link(bus);
     bus_wake(bus);
 }
 
 static natsStatus on_attach(void **user_data, void *loop, natsConnection *nats, natsSock socket)
 {
-    struct bus *bus = loop;
-    *user_data = bus;
-    set_socket(bus, (int)socket);
+    struct bus_link *link = loop;
+    *user_data = link;
+    atomic_store(&link->is_lame, false);
+    set_socket(link, (int)socket);
     return NATS_OK;
 }
 
 /* Only ever called to stop: the link is lost or closed. */
 static natsStatus on_read(void *user_data, bool add)
 {
-    struct bus *bus = user_data;
+    struct bus_link *link = user_data;
     if (!add)
-        set_socket(bus, -1);
+        set_socket(link, -1);
     return NATS_OK;
 }
 
 static natsStatus on_write(void *user_data, bool add)
 {
-    struct bus *bus = user_data;
-    atomic_store(&bus->write_wanted, add);
+    struct bus_link *link = user_data;
+    atomic_store(&link->write_wanted, add);
     if (add && !bus_owner_is_inside)
-        bus_wake(bus);
+        bus_wake(link->bus);
     return NATS_OK;
 }
 
@@ -69,10 +79,15 @@ static natsStatus on_detach(void *user_data)
     return NATS_OK;
 }
 
+static bool is_closing(const struct bus_link *link)
+{
+    return atomic_load(&link->closing) || atomic_load(&link->bus->closing);
+}
+
 static void on_disconnected(natsConnection *nats, void *closure)
 {
-    struct bus *bus = closure;
-    if (!atomic_load(&bus->closing))
+    const struct bus_link *link = closure;
+    if (!is_closing(link))
         LOG(LOG_WARNING, "bus connection lost; reconnecting");
 }
 
@@ -81,15 +96,22 @@ static void on_reconnected(natsConnection *nats, void *closure)
     LOG(LOG_WARNING, "bus connection is up again");
 }
 
+static void on_lame(natsConnection *nats, void *closure)
+{
+    struct bus_link *link = closure;
+    atomic_store(&link->is_lame, true);
+    bus_wake(link->bus);
+}
+
 static void on_closed(natsConnection *nats, void *closure)
 {
-    struct bus *bus = closure;
-    if (!atomic_load(&bus->closing)) {
+    struct bus_link *link = closure;
+    if (!is_closing(link)) {
         LOG(LOG_ERROR, "bus connection closed by the server; reconnecting");
-        atomic_store(&bus->ended, true);
-        bus_wake(bus);
+        atomic_store(&link->ended, true);
+        bus_wake(link->bus);
     }
-    sem_post(&bus->closed);
+    sem_post(&link->closed);
 }
 
 static struct metric *violations; /* of all buses of the process */
@@ -100,14 +122,15 @@ void bus_metrics_open(void)
                                 "Messages and subscriptions that the bus denied");
 }
 
-static void note_denial(struct bus *bus, const char *text)
+static void note_denial(const struct bus_link *link, const char *text)
 {
+    struct bus *const bus = link->bus;
     struct bus_denial *denial;
 
     pthread_mutex_lock(&bus->link_lock);
     if (bus->n_denials < BUS_DENIALS_MAX) {
         denial = &bus->denials[bus->n_denials++];
-        denial->link = atomic_load(&bus->n_changes);
+        denial->link = link == atomic_load(&bus->link) ? atomic_load(&bus->n_changes) : 0;
         (void)snprintf(denial->text, sizeof(denial->text), "%s", text);
     }
     pthread_mutex_unlock(&bus->link_lock);
@@ -115,13 +138,14 @@ static void note_denial(struct bus *bus, const char *text)
 }
 
 /* The server's words name the subject. */
-static void note_violation(struct bus *bus)
+static void note_violation(const struct bus_link *link)
 {
+    struct bus *const bus = link->bus;
     const char *text = nats_GetLastError(NULL);
 
     atomic_fetch_add(&bus->violations, 1);
     if (text != NULL && strcasestr(text, "for publish") != NULL)
-        note_denial(bus, text);
+        note_denial(link, text);
     bus_wake(bus); /* for the thread that waits for a reply */
     if (violations != NULL)
         metric_add(violations, 1);
@@ -131,59 +155,85 @@ static void note_violation(struct bus *bus)
 
 static void on_error(natsConnection *nats, natsSubscription *sub, natsStatus error, void *closure)
 {
-    struct bus *bus = closure;
+    const struct bus_link *link = closure;
     if (error == NATS_NOT_PERMITTED)
-        note_violation(bus);
+        note_violation(link);
     else
         LOG(LOG_WARNING, "bus reports an error", log_str("error", natsStatus_GetText(error)));
 }
 
-natsStatus bus_set_callbacks(struct bus *bus, natsOptions *o)
+static natsStatus set_callbacks(struct bus_link *link, natsOptions *o)
 {
-    natsStatus s = natsOptions_SetEventLoop(o, bus, on_attach, on_read, on_write, on_detach);
+    natsStatus s = natsOptions_SetEventLoop(o, link, on_attach, on_read, on_write, on_detach);
     if (s == NATS_OK)
-        s = natsOptions_SetDisconnectedCB(o, on_disconnected, bus);
+        s = natsOptions_SetDisconnectedCB(o, on_disconnected, link);
     if (s == NATS_OK)
-        s = natsOptions_SetReconnectedCB(o, on_reconnected, bus);
+        s = natsOptions_SetReconnectedCB(o, on_reconnected, link);
     if (s == NATS_OK)
-        s = natsOptions_SetClosedCB(o, on_closed, bus);
+        s = natsOptions_SetClosedCB(o, on_closed, link);
     if (s == NATS_OK)
-        s = natsOptions_SetErrorHandler(o, on_error, bus);
+        s = natsOptions_SetLameDuckModeCB(o, on_lame, link);
+    if (s == NATS_OK)
+        s = natsOptions_SetErrorHandler(o, on_error, link);
     return s;
 }
 
 /* -- dialing --------------------------------------------------------------------------------- */
 
+/* A lost link that nats.c has made again by itself needs no other. */
+static bool is_needless(const struct bus_link *from)
+{
+    return from != NULL && !atomic_load(&from->is_lame);
+}
+
+/* True: the dialer's work is done. */
+static bool try_to_connect(struct bus *bus, natsStatus *reported)
+{
+    const natsStatus s = natsConnection_Connect(&bus->dial_to->nats, bus->options);
+
+    atomic_store(&bus->is_denied, s == NATS_CONNECTION_AUTH_FAILED);
+    if (s == NATS_OK) {
+        atomic_store(&bus->dialed, bus->dial_to);
+        bus_wake(bus);
+        return true;
+    }
+    if (s != *reported && bus->dial_from == NULL)
+        LOG(LOG_WARNING, "bus is unreachable; retrying", log_str("error", natsStatus_GetText(s)));
+    *reported = s;
+    if (s == NATS_CONNECTION_AUTH_FAILED)
+        bus_wake(bus);
+    return false;
+}
+
 static void *dial(void *arg)
 {
     struct bus *bus = arg;
     natsStatus reported = NATS_OK;
-    for (;;) {
-        natsConnection *nats = NULL;
-        natsStatus s = natsConnection_Connect(&nats, bus->options);
-        atomic_store(&bus->is_denied, s == NATS_CONNECTION_AUTH_FAILED);
-        if (s == NATS_OK) {
-            atomic_store(&bus->dialed, nats);
-            bus_wake(bus);
-            break;
-        }
-        if (s != reported)
-            LOG(LOG_WARNING, "bus is unreachable; retrying",
-                log_str("error", natsStatus_GetText(s)));
-        reported = s;
-        if (s == NATS_CONNECTION_AUTH_FAILED)
-            bus_wake(bus);
+    while (!try_to_connect(bus, &reported)) {
         struct pollfd stop = {.fd = bus->stop_dialing_fd, .events = POLLIN};
         int jitter_ms = (int)(clock_mono_us() % RECONNECT_JITTER_MS);
         if (poll(&stop, 1, RECONNECT_WAIT_MS + jitter_ms) > 0)
             break;
+        if (is_needless(bus->dial_from)) {
+            atomic_store(&bus->has_given_up, true);
+            bus_wake(bus);
+            break;
+        }
     }
     nats_ReleaseThreadMemory();
     return NULL;
 }
 
+/* What nats.c is given is a copy of the options. */
 void bus_dial(struct bus *bus)
 {
+    struct bus_link *const in_use = atomic_load(&bus->link);
+
+    bus->dial_from = in_use;
+    bus->dial_to = &bus->links[bus->links[0].nats != NULL];
+    must(bus->dial_to->nats == NULL);
+    must(set_callbacks(bus->dial_to, bus->options) == NATS_OK);
+    atomic_store(&bus->has_given_up, false);
     must(pthread_create(&bus->dialer, NULL, dial, bus) == 0);
     bus->dialing = true;
 }
@@ -195,48 +245,90 @@ void bus_end_dialing(struct bus *bus)
     bus->dialing = false;
 }
 
-static void adopt(struct bus *bus, natsConnection *nats)
+void bus_adopt(struct bus *bus, struct bus_link *link)
 {
-    bus_end_dialing(bus);
-    bus->nats = nats;
     for (struct bus_mailbox *m = bus->mailboxes; m != NULL; m = m->next)
-        bus_mailbox_attach(m);
-    atomic_store(&bus->adopted, true);
+        bus_mailbox_attach(m, link);
+    atomic_store(&bus->link, link);
     tell_link(bus);
 }
 
-void bus_let_go(struct bus *bus)
+/* -- letting go ------------------------------------------------------------------------------ */
+
+/* Closing a socket that has unread bytes throws away what it sent and the server did not read yet. */
+void bus_say_goodbye(const struct bus_link *link, int64_t until_us)
 {
-    natsConnection_Close(bus->nats);
-    for (struct bus_mailbox *m = bus->mailboxes; m != NULL; m = m->next)
-        bus_mailbox_detach(m);
-    bus_inbox_close(bus);
-    bus_bundles_close(bus);
-    while (sem_wait(&bus->closed) != 0)
+    /* A copy, for nats.c closes its own when the link is lost. */
+    struct pollfd fd = {.fd = fcntl(atomic_load(&link->socket), F_DUPFD_CLOEXEC, 0),
+                        .events = POLLIN};
+    char dropped[4096];
+
+    /* Without one (the link has just been lost, or there are too many files) nothing tells when the
+       server has read all. */
+    if (fd.fd < 0)
+        return;
+    shutdown(fd.fd, SHUT_WR);
+    for (int64_t left_us; (left_us = until_us - clock_mono_us()) > 0;) {
+        if (poll(&fd, 1, (int)(left_us / 1000) + 1) == 1 &&
+            recv(fd.fd, dropped, sizeof(dropped), MSG_DONTWAIT) <= 0)
+            break;
+    }
+    close(fd.fd);
+}
+
+void bus_link_close(struct bus_link *link)
+{
+    natsConnection_Close(link->nats);
+    while (sem_wait(&link->closed) != 0)
         ; /* interrupted by a signal */
-    natsConnection_Destroy(bus->nats);
-    bus->nats = NULL;
-    atomic_store(&bus->adopted, false);
-    atomic_store(&bus->ended, false);
-    atomic_store(&bus->write_wanted, false);
-    bus->blocked = false;
+}
+
+void bus_link_release(struct bus_link *link)
+{
+    struct bus *const bus = link->bus;
+
+    for (struct bus_mailbox *m = bus->mailboxes; m != NULL; m = m->next)
+        bus_mailbox_detach(m, link);
+    bus_inbox_close(bus, link);
+    bus_bundles_close(bus, link);
+    natsConnection_Destroy(link->nats);
+    link->nats = NULL;
+    atomic_store(&link->write_wanted, false);
+    atomic_store(&link->is_lame, false);
+    atomic_store(&link->ended, false);
+    atomic_store(&link->closing, false);
+    atomic_store(&link->is_closed, false);
+    link->blocked = false;
+}
+
+static void give_up(struct bus *bus, struct bus_link *ended)
+{
+    bus_link_close(ended);
+    atomic_store(&bus->link, NULL);
+    bus_link_release(ended);
     tell_link(bus);
 }
 
 void bus_link_step(struct bus *bus)
 {
-    if (atomic_load(&bus->dialed) != NULL)
-        adopt(bus, atomic_exchange(&bus->dialed, NULL));
-    if (atomic_load(&bus->ended) && bus->nats != NULL) {
-        bus_let_go(bus);
-        if (!atomic_load(&bus->closing))
-            bus_dial(bus);
+    struct bus_link *link = atomic_load(&bus->link);
+
+    if (link != NULL && atomic_load(&link->ended))
+        give_up(bus, link);
+    if (atomic_load(&bus->has_given_up))
+        bus_end_dialing(bus);
+    if (atomic_load(&bus->link) == NULL && atomic_load(&bus->dialed) != NULL) {
+        bus_end_dialing(bus);
+        bus_adopt(bus, atomic_exchange(&bus->dialed, NULL));
     }
+    if (atomic_load(&bus->link) == NULL && !bus->dialing && !atomic_load(&bus->closing))
+        bus_dial(bus);
+    bus_move_step(bus);
 }
 
 bool bus_is_up(const struct bus *bus)
 {
-    return atomic_load(&bus->adopted) && atomic_load(&bus->socket) >= 0;
+    return bus_link_can_call(atomic_load(&bus->link));
 }
 
 bool bus_is_denied(const struct bus *bus)
@@ -244,7 +336,30 @@ bool bus_is_denied(const struct bus *bus)
     return atomic_load(&bus->is_denied);
 }
 
+bool bus_link_can_call(const struct bus_link *link)
+{
+    return link != NULL && atomic_load(&link->socket) >= 0;
+}
+
 bool bus_can_call(const struct bus *bus)
 {
-    return bus->nats != NULL && atomic_load(&bus->socket) >= 0;
+    return bus_link_can_call(atomic_load(&bus->link));
+}
+
+struct bus_link *bus_link_for_reply(struct bus *bus, struct bus_link *via)
+{
+    const bool is_of_use = via != NULL && via->bus == bus && !atomic_load(&via->closing) &&
+                           bus_link_can_call(via) &&
+                           (via == atomic_load(&bus->link) || via == bus->move.left);
+
+    return is_of_use ? via : atomic_load(&bus->link);
+}
+
+void bus_link_push(struct bus_link *link)
+{
+    if (!atomic_load(&link->write_wanted) || !bus_link_can_call(link))
+        return;
+    bus_owner_is_inside = true;
+    natsConnection_ProcessWriteEvent(link->nats);
+    bus_owner_is_inside = false;
 }

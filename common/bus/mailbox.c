@@ -19,10 +19,11 @@ static void on_silent(void *closure)
 }
 
 /* NULL: the connection ended in between, and the next one gets it. */
-static natsSubscription *subscribe(struct bus_mailbox *m, const char *subject)
+static natsSubscription *subscribe(struct bus_mailbox *m, const struct bus_link *link,
+                                   const char *subject)
 {
     natsSubscription *sub = NULL;
-    natsConnection *nats = m->bus->nats;
+    natsConnection *nats = link->nats;
     natsStatus s;
 
     if (m->handler != NULL)
@@ -43,24 +44,33 @@ static natsSubscription *subscribe(struct bus_mailbox *m, const char *subject)
     return NULL;
 }
 
-void bus_mailbox_attach(struct bus_mailbox *m)
+static struct bus_subscriptions *subscriptions(struct bus_mailbox *m, const struct bus_link *link)
 {
-    if (m->stopped)
-        return;
-    m->nats = subscribe(m, m->subject);
-    if (m->nats != NULL && m->bundles != NULL)
-        m->nats_bundles = subscribe(m, m->bundles);
+    return &m->on[link - m->bus->links];
 }
 
-void bus_mailbox_detach(struct bus_mailbox *m)
+void bus_mailbox_attach(struct bus_mailbox *m, const struct bus_link *link)
 {
-    if (m->nats == NULL)
+    struct bus_subscriptions *on = subscriptions(m, link);
+
+    if (m->stopped)
+        return;
+    on->alone = subscribe(m, link, m->subject);
+    if (on->alone != NULL && m->bundles != NULL)
+        on->bundles = subscribe(m, link, m->bundles);
+}
+
+void bus_mailbox_detach(struct bus_mailbox *m, const struct bus_link *link)
+{
+    struct bus_subscriptions *on = subscriptions(m, link);
+
+    if (on->alone == NULL)
         return;
     while (m->handler != NULL && sem_wait(&m->silent) != 0)
         ; /* interrupted by a signal */
-    natsSubscription_Destroy(m->nats);
-    natsSubscription_Destroy(m->nats_bundles);
-    m->nats = m->nats_bundles = NULL;
+    natsSubscription_Destroy(on->alone);
+    natsSubscription_Destroy(on->bundles);
+    *on = (struct bus_subscriptions){NULL};
 }
 
 struct bus_mailbox *bus_subscribe(struct bus *bus, const char *subject, const char *group,
@@ -77,8 +87,8 @@ struct bus_mailbox *bus_subscribe(struct bus *bus, const char *subject, const ch
     m->closure = closure;
     m->next = bus->mailboxes;
     bus->mailboxes = m;
-    if (bus->nats != NULL)
-        bus_mailbox_attach(m);
+    if (atomic_load(&bus->link) != NULL)
+        bus_mailbox_attach(m, atomic_load(&bus->link));
     return m;
 }
 
@@ -101,10 +111,13 @@ struct bus_mailbox *bus_serve(struct bus *bus, const char *subject, const char *
 
 void bus_serve_bundles(struct bus_mailbox *mailbox)
 {
+    const struct bus_link *link = atomic_load(&mailbox->bus->link);
+    struct bus_subscriptions *on = link != NULL ? subscriptions(mailbox, link) : NULL;
+
     must(mailbox->bundles == NULL && mailbox->group != NULL && !wipes);
     must(asprintf(&mailbox->bundles, "%s" BUS_BUNDLE_SUFFIX, mailbox->subject) > 0);
-    if (mailbox->nats != NULL)
-        mailbox->nats_bundles = subscribe(mailbox, mailbox->bundles);
+    if (on != NULL && on->alone != NULL)
+        on->bundles = subscribe(mailbox, link, mailbox->bundles);
 }
 
 static void on_notice(natsConnection *nats, natsSubscription *sub, natsMsg *msg, void *closure)
@@ -132,7 +145,11 @@ size_t bus_queued(natsSubscription *nats)
 
 size_t bus_waiting(struct bus_mailbox *m)
 {
-    return bus_queued(m->nats) + bus_queued(m->nats_bundles) + m->opened_end - m->next_opened;
+    size_t n = m->opened_end - m->next_opened;
+
+    for (int i = 0; i < BUS_LINKS; i++)
+        n += bus_queued(m->on[i].alone) + bus_queued(m->on[i].bundles);
+    return n;
 }
 
 static natsMsg *next(natsSubscription *nats)
@@ -145,17 +162,34 @@ static natsMsg *next(natsSubscription *nats)
     return msg;
 }
 
+/* The link that was left has the older ones. Its number; or, with nothing in `msg`, any. */
+static int next_of_links(struct bus_mailbox *m, bool bundles, natsMsg **msg)
+{
+    const struct bus_link *left = m->bus->move.left;
+    const int first = left != NULL ? (int)(left - m->bus->links) : 0;
+    int at = first;
+
+    for (int i = 0; i < BUS_LINKS; i++) {
+        at = (first + i) % BUS_LINKS;
+        *msg = next(bundles ? m->on[at].bundles : m->on[at].alone);
+        if (*msg != NULL)
+            break;
+    }
+    return at;
+}
+
 /* The oldest bundle that is sound becomes messages. */
 static void open_bundle(struct bus_mailbox *m)
 {
     natsMsg *msg;
+    int at;
 
     m->next_opened = m->opened_end = 0;
-    while (m->opened_end == 0 && (msg = next(m->nats_bundles)) != NULL) {
+    while (m->opened_end == 0 && (at = next_of_links(m, true, &msg), msg != NULL)) {
         if (m->opened == NULL)
             m->opened = heap_zeroed(BUNDLE_ITEMS_MAX, sizeof(struct bus_message *));
         if (natsMsg_GetDataLength(msg) <= BUNDLE_BYTES_MAX)
-            m->opened_end = bus_bundle_open(msg, false, m->opened);
+            m->opened_end = bus_bundle_open(msg, &m->bus->links[at], false, m->opened);
         else
             bus_discard(msg);
     }
@@ -168,50 +202,86 @@ static struct bus_message *take_of_bundle(struct bus_mailbox *m)
     return m->next_opened < m->opened_end ? m->opened[m->next_opened++] : NULL;
 }
 
+static struct bus_message *take_alone(struct bus_mailbox *m)
+{
+    natsMsg *msg;
+    const int at = next_of_links(m, false, &msg);
+    struct bus_message *message = message_of(msg);
+
+    if (message != NULL)
+        message->via = &m->bus->links[at];
+    return message;
+}
+
 /* A bundle and a message that came alone have turns. */
 struct bus_message *bus_take(struct bus_mailbox *m)
 {
     const bool is_turn_of_single = m->single_next && m->next_opened == m->opened_end;
-    struct bus_message *message = is_turn_of_single ? message_of(next(m->nats)) : NULL;
+    struct bus_message *message = is_turn_of_single ? take_alone(m) : NULL;
 
     m->single_next = message == NULL;
     if (message == NULL)
         message = take_of_bundle(m);
-    return message != NULL ? message : message_of(next(m->nats));
+    return message != NULL ? message : take_alone(m);
 }
 
 /* Without a link it would be the one call by which nats.c sends over the next link what it still holds for
    the last one. */
-void bus_stop_serving(struct bus_mailbox *mailbox)
+void bus_mailbox_drain(struct bus_mailbox *m, const struct bus_link *link)
 {
-    mailbox->stopped = true;
-    if (!bus_can_call(mailbox->bus))
+    const struct bus_subscriptions *on = subscriptions(m, link);
+
+    if (!bus_link_can_call(link))
         return;
-    if (mailbox->nats != NULL)
-        (void)natsSubscription_DrainTimeout(mailbox->nats, DRAIN_MS);
-    if (mailbox->nats_bundles != NULL)
-        (void)natsSubscription_DrainTimeout(mailbox->nats_bundles, DRAIN_MS);
+    if (on->alone != NULL)
+        (void)natsSubscription_DrainTimeout(on->alone, DRAIN_MS);
+    if (on->bundles != NULL)
+        (void)natsSubscription_DrainTimeout(on->bundles, DRAIN_MS);
 }
 
 static bool is_drained(natsSubscription *nats)
 {
-    return nats == NULL || natsSubscription_DrainCompletionStatus(nats) != NATS_ILLEGAL_STATE;
+    return nats == NULL || (bus_queued(nats) == 0 &&
+                            natsSubscription_DrainCompletionStatus(nats) != NATS_ILLEGAL_STATE);
+}
+
+bool bus_mailbox_is_drained(const struct bus_mailbox *m, const struct bus_link *link)
+{
+    const struct bus_subscriptions *on = &m->on[link - m->bus->links];
+
+    return is_drained(on->alone) && is_drained(on->bundles);
+}
+
+void bus_stop_serving(struct bus_mailbox *mailbox)
+{
+    mailbox->stopped = true;
+    for (int i = 0; i < BUS_LINKS; i++)
+        bus_mailbox_drain(mailbox, &mailbox->bus->links[i]);
 }
 
 /* Without a connection nothing arrives any more, and nothing confirms it. */
 bool bus_is_drained(struct bus_mailbox *mailbox)
 {
-    return bus_waiting(mailbox) == 0 &&
-           (!bus_is_up(mailbox->bus) ||
-            (is_drained(mailbox->nats) && is_drained(mailbox->nats_bundles)));
+    if (bus_waiting(mailbox) > 0)
+        return false;
+    for (int i = 0; i < BUS_LINKS; i++) {
+        const struct bus_link *link = &mailbox->bus->links[i];
+
+        if (bus_link_can_call(link) && !bus_mailbox_is_drained(mailbox, link))
+            return false;
+    }
+    return true;
 }
 
 void bus_serve_again(struct bus_mailbox *mailbox)
 {
-    bus_mailbox_detach(mailbox);
+    const struct bus_link *link = atomic_load(&mailbox->bus->link);
+
+    for (int i = 0; i < BUS_LINKS; i++)
+        bus_mailbox_detach(mailbox, &mailbox->bus->links[i]);
     mailbox->stopped = false;
-    if (mailbox->bus->nats != NULL)
-        bus_mailbox_attach(mailbox);
+    if (link != NULL)
+        bus_mailbox_attach(mailbox, link);
 }
 
 /* -- bundles that came ------------------------------------------------------------------------- */
@@ -228,7 +298,8 @@ static size_t read_items(natsMsg *msg, bool may_be_compressed, struct bundle_ite
     return n;
 }
 
-size_t bus_bundle_open(natsMsg *msg, bool may_be_compressed, struct bus_message **out)
+size_t bus_bundle_open(natsMsg *msg, struct bus_link *via, bool may_be_compressed,
+                       struct bus_message **out)
 {
     struct bundle_item items[BUNDLE_ITEMS_MAX];
     const size_t n = read_items(msg, may_be_compressed, items);
@@ -241,9 +312,11 @@ size_t bus_bundle_open(natsMsg *msg, bool may_be_compressed, struct bus_message 
     }
     bundle = heap_zeroed(1, sizeof(*bundle) + n * sizeof(struct bus_message));
     bundle->nats = msg;
+    bundle->via = via;
     atomic_init(&bundle->n_used, n);
     for (size_t i = 0; i < n; i++) {
         bundle->messages[i].bundle = bundle;
+        bundle->messages[i].via = via;
         bundle->messages[i].item = items[i];
         out[i] = &bundle->messages[i];
     }

@@ -7,10 +7,12 @@
 static void send_replies(struct bus *bus, struct bus_bundle *bundle)
 {
     const struct str bytes = bundle_bytes(&bundle->replies);
+    const struct bus_link *link = bus_link_for_reply(bus, bundle->via);
     const unsigned n = bundle->replies.n_items;
 
-    if (n > 0 && (!bus_can_call(bus) || bus_bundle_publish(bus, natsMsg_GetReply(bundle->nats),
-                                                           NULL, bytes) != NATS_OK)) {
+    if (n > 0 &&
+        (!bus_link_can_call(link) ||
+         bus_bundle_publish(link, natsMsg_GetReply(bundle->nats), NULL, bytes) != NATS_OK)) {
         atomic_fetch_add(&bus->n_lost_replies, n);
         LOG(LOG_WARNING, "could not send replies", log_int("replies", n));
     }
@@ -49,15 +51,16 @@ static struct bundle_writer *wait_for_others(struct bus *bus, struct bus_bundle 
 
 /* Compressed or not, what is still large is handed over as it is: a natsMsg would be zeroed, filled and
    freed for it. */
-static enum status reply_large(struct bus *bus, const struct bus_message *request,
-                               const struct bus_header *headers, size_t n_headers, struct str body)
+static enum status reply_large(struct bus *bus, const struct bus_link *link,
+                               const struct bus_message *request, const struct bus_header *headers,
+                               size_t n_headers, struct str body)
 {
     struct bundle_writer writer = {.p = NULL};
     natsStatus s = NATS_OK;
 
     add_reply(&writer, request, headers, n_headers, body);
     if (writer.n > BUNDLE_BODY_MAX)
-        s = bus_bundle_publish(bus, natsMsg_GetReply(request->bundle->nats), NULL,
+        s = bus_bundle_publish(link, natsMsg_GetReply(request->bundle->nats), NULL,
                                bundle_bytes(&writer));
     else
         bundle_append(wait_for_others(bus, request->bundle, writer.n), &writer);
@@ -70,11 +73,12 @@ static enum status reply_in_bundle(struct bus *bus, struct bus_message *request,
                                    struct str body)
 {
     const size_t n = bundle_item_size(headers, n_headers, body);
+    const struct bus_link *link = bus_link_for_reply(bus, request->via);
 
-    if (!bus_has_room(bus))
+    if (!bus_has_room(link))
         return ST_UNAVAILABLE;
     if (body.n > BUNDLE_BODY_MAX)
-        return reply_large(bus, request, headers, n_headers, body);
+        return reply_large(bus, link, request, headers, n_headers, body);
     add_reply(wait_for_others(bus, request->bundle, n), request, headers, n_headers, body);
     return ST_OK;
 }
@@ -88,7 +92,8 @@ enum status bus_reply(struct bus *bus, struct bus_message *request,
         return ST_OK;
     if (request->bundle != NULL)
         return reply_in_bundle(bus, request, headers, n_headers, body);
-    return bus_publish(bus, reply_to.p, NULL, headers, n_headers, body);
+    return bus_publish_via(bus_link_for_reply(bus, request->via), reply_to.p, NULL, headers,
+                           n_headers, body);
 }
 
 struct bus_message *bus_reply_new(const struct bus_message *request,
@@ -101,12 +106,16 @@ struct bus_message *bus_reply_new(const struct bus_message *request,
 
     if (reply_to.p == NULL)
         return NULL;
-    if (request->bundle == NULL)
-        return bus_message_new(reply_to.p, headers, n_headers, body);
-    add_reply(&writer, request, headers, n_headers, body);
-    reply = bus_message_new(reply_to.p, NULL, 0, bundle_bytes(&writer));
-    bundle_release(&writer);
-    must(reply != NULL); /* its subject is one that a message came with */
+    if (request->bundle == NULL) {
+        reply = bus_message_new(reply_to.p, headers, n_headers, body);
+    } else {
+        add_reply(&writer, request, headers, n_headers, body);
+        reply = bus_message_new(reply_to.p, NULL, 0, bundle_bytes(&writer));
+        bundle_release(&writer);
+        must(reply != NULL); /* its subject is one that a message came with */
+    }
+    if (reply != NULL)
+        reply->via = request->via;
     return reply;
 }
 

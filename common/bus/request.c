@@ -55,17 +55,18 @@ static natsStatus build(natsMsg **msg, const char *subject, const char *reply_to
     return s;
 }
 
-bool bus_has_room(const struct bus *bus)
+bool bus_has_room(const struct bus_link *link)
 {
-    return bus_can_call(bus) && !(bus->blocked && natsConnection_Buffered(bus->nats) > BACKLOG_MAX);
+    return bus_link_can_call(link) &&
+           !(link->blocked && natsConnection_Buffered(link->nats) > BACKLOG_MAX);
 }
 
-static natsStatus hand_to_nats(struct bus *bus, natsMsg *msg)
+static natsStatus hand_to_nats(const struct bus_link *link, natsMsg *msg)
 {
     natsStatus s;
 
     bus_owner_is_inside = true;
-    s = natsConnection_PublishMsg(bus->nats, msg);
+    s = natsConnection_PublishMsg(link->nats, msg);
     bus_owner_is_inside = false;
     return s;
 }
@@ -88,29 +89,36 @@ struct bus_message *bus_message_new(const char *subject, const struct bus_header
 
 enum status bus_send(struct bus *bus, struct bus_message *message)
 {
+    const struct bus_link *link = bus_link_for_reply(bus, message->via);
     const enum status st =
-        bus_has_room(bus) ? bus_status_of(hand_to_nats(bus, message->nats)) : ST_UNAVAILABLE;
+        bus_has_room(link) ? bus_status_of(hand_to_nats(link, message->nats)) : ST_UNAVAILABLE;
 
     bus_message_free(message);
     return st;
 }
 
-enum status bus_publish(struct bus *bus, const char *subject, const char *reply_to,
-                        const struct bus_header *headers, size_t n_headers, struct str body)
+enum status bus_publish_via(struct bus_link *link, const char *subject, const char *reply_to,
+                            const struct bus_header *headers, size_t n_headers, struct str body)
 {
     natsMsg *msg = NULL;
 
     if (body.n > INT_MAX / 2)
         return ST_INTERNAL;
-    if (!bus_has_room(bus))
+    if (!bus_has_room(link))
         return ST_UNAVAILABLE;
 
     natsStatus s = build(&msg, subject, reply_to, headers, n_headers, body);
     must(s != NATS_NO_MEMORY);
     if (s == NATS_OK)
-        s = hand_to_nats(bus, msg);
+        s = hand_to_nats(link, msg);
     bus_discard(msg);
     return bus_status_of(s);
+}
+
+enum status bus_publish(struct bus *bus, const char *subject, const char *reply_to,
+                        const struct bus_header *headers, size_t n_headers, struct str body)
+{
+    return bus_publish_via(atomic_load(&bus->link), subject, reply_to, headers, n_headers, body);
 }
 
 enum {
@@ -121,6 +129,7 @@ enum {
 
 struct bus_reply_slot {
     natsSubscription *nats;
+    const struct bus_link *on;
     struct bus_reply_slot *next_free;
     uint64_t handle; /* of the latest request */
     size_t stem;     /* of `subject`: as far as the dot before the handle */
@@ -153,7 +162,8 @@ static struct bus_reply_slot *open_slot(struct bus *bus)
                                   inbox->prefix, inbox->n_opened++);
     must(slot->stem + sizeof("18446744073709551615") <= sizeof(slot->subject));
     slot->subject[slot->stem] = '*';
-    if (natsConnection_SubscribeSync(&slot->nats, bus->nats, slot->subject) != NATS_OK) {
+    slot->on = atomic_load(&bus->link);
+    if (natsConnection_SubscribeSync(&slot->nats, slot->on->nats, slot->subject) != NATS_OK) {
         free(slot); /* the connection ended in between */
         return NULL;
     }
@@ -182,10 +192,14 @@ static struct bus_reply_slot *take_slot(struct bus *bus, uint64_t handle)
     return slot;
 }
 
-static void give_back(struct bus_inbox *inbox, struct bus_reply_slot *slot)
+static void give_back(struct bus *bus, struct bus_reply_slot *slot)
 {
-    slot->next_free = inbox->free;
-    inbox->free = slot;
+    struct bus_inbox *inbox = &bus->inbox;
+    struct bus_reply_slot **list =
+        slot->on == atomic_load(&bus->link) ? &inbox->free : &inbox->left;
+
+    slot->next_free = *list;
+    *list = slot;
 }
 
 void *bus_room_for_one(void *at, size_t n, size_t *capacity)
@@ -204,20 +218,46 @@ static void listen_for(struct bus_inbox *inbox, struct bus_reply_slot *slot)
     inbox->silent[inbox->n_silent++] = slot;
 }
 
-void bus_inbox_close(struct bus *bus)
+static void close_of(struct bus_reply_slot **at, const struct bus_link *link)
+{
+    while (*at != NULL) {
+        struct bus_reply_slot *slot = *at;
+
+        if (slot->on == link) {
+            *at = slot->next_free;
+            close_slot(slot);
+        } else {
+            at = &slot->next_free;
+        }
+    }
+}
+
+void bus_inbox_leave(struct bus *bus)
+{
+    must(bus->inbox.left == NULL);
+    bus->inbox.left = bus->inbox.free;
+    bus->inbox.free = NULL;
+}
+
+void bus_inbox_close(struct bus *bus, const struct bus_link *link)
 {
     struct bus_inbox *inbox = &bus->inbox;
 
-    for (size_t i = 0; i < inbox->n_silent; i++)
-        close_slot(inbox->silent[i]);
-    free(inbox->silent);
-    while (inbox->free != NULL) {
-        struct bus_reply_slot *next = inbox->free->next_free;
-        close_slot(inbox->free);
-        inbox->free = next;
-    }
-    inbox->silent = NULL;
-    inbox->n_silent = inbox->capacity = 0;
+    close_of(&inbox->free, link);
+    close_of(&inbox->left, link);
+    for (size_t i = inbox->n_silent; i-- > 0;)
+        if (inbox->silent[i]->on == link) {
+            close_slot(inbox->silent[i]);
+            inbox->silent[i] = inbox->silent[--inbox->n_silent];
+        }
+}
+
+bool bus_inbox_lacks_reply(const struct bus *bus, const struct bus_link *link)
+{
+    for (size_t i = 0; i < bus->inbox.n_silent; i++)
+        if (bus->inbox.silent[i]->on == link)
+            return true;
+    return false;
 }
 
 /* -- replies --------------------------------------------------------------------------------- */
@@ -252,7 +292,7 @@ void bus_inbox_deliver(struct bus *bus)
         if (s != NATS_OK && s != NATS_NO_RESPONDERS)
             continue;
         inbox->silent[i] = inbox->silent[--inbox->n_silent];
-        give_back(inbox, slot);
+        give_back(bus, slot);
         if (s == NATS_OK)
             inbox->on_reply(inbox->closure, handle, BUS_REPLY, message_of(msg));
         else
@@ -276,7 +316,10 @@ void bus_inbox_sweep(struct bus *bus)
         if (inbox->is_awaited(inbox->closure, slot->handle))
             continue;
         inbox->silent[i] = inbox->silent[--inbox->n_silent];
-        close_slot(slot);
+        if (slot->on == atomic_load(&bus->link))
+            close_slot(slot);
+        else
+            give_back(bus, slot);
     }
 }
 
@@ -295,7 +338,7 @@ static enum status send_request(struct bus *bus, const char *subject, uint64_t h
     st = subject != NULL ? bus_publish(bus, subject, slot->subject, headers, n_headers, body)
                          : bus_publish(bus, slot->subject, NULL, headers, n_headers, body);
     if (st != ST_OK) {
-        give_back(&bus->inbox, slot);
+        give_back(bus, slot);
         return st;
     }
     listen_for(&bus->inbox, slot);

@@ -45,7 +45,7 @@ static void check_message(struct str all, size_t items, bool is_compressed)
         size_t left = BUNDLE_COMPRESS_MAX;
 
         must(natsMsg_Create(&msg, "fuzz", "inbox.z1", all.p, (int)all.n) == NATS_OK);
-        n = bus_bundle_open(msg, may_be_compressed, messages);
+        n = bus_bundle_open(msg, NULL, may_be_compressed, messages);
         must(n == (is_compressed && !may_be_compressed ? 0 : items));
         for (size_t i = 0; i < n; i++) {
             const size_t before = left;

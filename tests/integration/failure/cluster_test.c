@@ -1,5 +1,6 @@
-/* The bus as a cluster of three servers: one of them is killed under load. */
+/* The bus as a cluster of three servers, under load: they are killed, or rolled, one after the other. */
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "common/base/clock.h"
@@ -15,6 +16,7 @@ TestSuite(cluster, .init = stack_have_alone);
 enum {
     NODES = 3,
     RATE = 100,
+    ROLL_RATE = 300,
     SOME = 50 /* requests of the load */,
     FAIL_MAX = 15 /* of a hundred */
 };
@@ -24,19 +26,25 @@ static const char *const services[] = {"access", "conversation", "search", "audi
 enum { N_SERVICES = ARRAY_SIZE(services) };
 
 static struct nats_server nodes[NODES];
+static int monitors[NODES]; /* ports on which they tell of themselves */
 
 static void start_cluster(void)
 {
     int routes[NODES];
 
-    for (int i = 0; i < NODES; i++)
+    for (int i = 0; i < NODES; i++) {
         routes[i] = port_free();
+        monitors[i] = port_free();
+    }
     for (int i = 0; i < NODES; i++)
         nats_server_prepare(&nodes[i],
                             format("max_payload: 8MB\nserver_name: node-%d\n"
+                                   "http: \"127.0.0.1:%d\"\n"
+                                   "lame_duck_duration: 30s\nlame_duck_grace_period: 5s\n"
                                    "cluster { name: tests, listen: \"127.0.0.1:%d\", routes: ["
                                    "\"nats://127.0.0.1:%d\", \"nats://127.0.0.1:%d\"] }\n",
-                                   i, routes[i], routes[(i + 1) % NODES], routes[(i + 2) % NODES]));
+                                   i, monitors[i], routes[i], routes[(i + 1) % NODES],
+                                   routes[(i + 2) % NODES]));
     for (int i = 0; i < NODES; i++)
         nats_server_start(&nodes[i]);
 }
@@ -60,6 +68,60 @@ static bool serves(void *closure)
                ->status == 200;
 }
 
+/* A number that a server tells of itself; -1: it does not answer. */
+static long long told_by(int node, const char *member)
+{
+    const struct client_response *response =
+        http_send(&(struct client_request){.method = "GET",
+                                           .base = format("http://127.0.0.1:%d", monitors[node]),
+                                           .path = "/varz",
+                                           .may_fail = true,
+                                           .skip_checks = true});
+
+    return response->status == 200 ? json_integer_value(at(response, member)) : -1;
+}
+
+static bool has_its_routes(void *closure)
+{
+    return told_by(*(int *)closure, "routes") == NODES - 1;
+}
+
+/* It ends when it has closed the last of them. */
+static bool has_no_clients(void *closure)
+{
+    return told_by(*(int *)closure, "connections") <= 0;
+}
+
+/* Gateway and services on the cluster, the gateway first. */
+struct deployment {
+    struct replica gateway, services[N_SERVICES];
+    struct org org;
+};
+
+static void deploy(struct deployment *deployment)
+{
+    const char *settings[2] = {NULL};
+
+    org_new(&deployment->org);
+    json_decref(convctl("org", "set", deployment->org.id, "--rate-limit", "100000", NULL));
+    start_cluster();
+    settings[0] = url_of_cluster();
+    for (int i = 0; i < N_SERVICES; i++)
+        replica_launch_of(&deployment->services[i], services[i], settings);
+    replica_start(&deployment->gateway, settings);
+    for (int i = 0; i < N_SERVICES; i++)
+        replica_await(&deployment->services[i]);
+    cr_assert(stack_wait(serves, (void *[]){&deployment->org, &deployment->gateway}, WITHIN_MS));
+}
+
+static void undeploy(struct deployment *deployment)
+{
+    replica_stop(&deployment->gateway);
+    replicas_stop(deployment->services, N_SERVICES);
+    for (int i = 0; i < NODES; i++)
+        nats_server_stop(&nodes[i]);
+}
+
 /* What was on its way, and a stall or two of a busy machine; an outage would cost all. */
 static void expect_healing(const struct load *load, const int64_t killed_us[NODES + 1])
 {
@@ -74,21 +136,12 @@ static void expect_healing(const struct load *load, const int64_t killed_us[NODE
 
 Test(cluster, lives_on_when_one_of_three_servers_dies)
 {
-    struct replica gateway, replicas[N_SERVICES];
-    struct org org;
+    struct deployment deployment;
     struct load *load;
     int64_t killed_us[NODES + 1];
 
-    org_new(&org);
-    json_decref(convctl("org", "set", org.id, "--rate-limit", "100000", NULL));
-    start_cluster();
-    for (int i = 0; i < N_SERVICES; i++)
-        replica_launch_of(&replicas[i], services[i], (const char *const[]){url_of_cluster(), NULL});
-    replica_start(&gateway, (const char *const[]){url_of_cluster(), NULL});
-    for (int i = 0; i < N_SERVICES; i++)
-        replica_await(&replicas[i]);
-    cr_assert(stack_wait(serves, (void *[]){&org, &gateway}, WITHIN_MS));
-    load = load_start_at(gateway.base, &org, RATE);
+    deploy(&deployment);
+    load = load_start_at(deployment.gateway.base, &deployment.org, RATE);
     cr_assert(load_await_served(load, SOME, WITHIN_MS));
     for (int i = 0; i < NODES; i++) {
         killed_us[i] = clock_mono_us();
@@ -101,8 +154,40 @@ Test(cluster, lives_on_when_one_of_three_servers_dies)
     load_stop(load);
     expect_healing(load, killed_us);
     load_check_consistency(load);
-    replica_stop(&gateway);
-    replicas_stop(replicas, N_SERVICES);
+    undeploy(&deployment);
+}
+
+/* As on Kubernetes: it tells its clients that it will end, and they have time to leave. */
+static void roll(int node)
+{
+    cr_assert(stack_wait(has_its_routes, &node, WITHIN_MS));
+    cr_assert_eq(kill(nodes[node].pid, SIGUSR2), 0);
+    cr_assert(stack_wait(has_no_clients, &node, 2 * WITHIN_MS), "its clients stay");
+    nats_server_kill(&nodes[node]);
+    nats_server_start(&nodes[node]);
     for (int i = 0; i < NODES; i++)
-        nats_server_stop(&nodes[i]);
+        cr_assert(stack_wait(has_its_routes, &i, WITHIN_MS));
+}
+
+Test(cluster, answers_every_request_while_its_servers_are_rolled)
+{
+    struct deployment deployment;
+    struct load *load;
+    int sent, failed;
+
+    deploy(&deployment);
+    load = load_start_at(deployment.gateway.base, &deployment.org, ROLL_RATE);
+    cr_assert(load_await_served(load, SOME, WITHIN_MS));
+    for (int i = 0; i < NODES; i++) {
+        roll(i);
+        cr_assert(load_await_served(load, SOME, WITHIN_MS));
+    }
+    load_stop(load);
+    sent = load_sent(load, 0, INT64_MAX);
+    failed = load_failures(load, 0, INT64_MAX);
+    load_tell_failures(load, 0);
+    cr_assert_eq(failed, 0, "%d of %d failed", failed, sent);
+    fprintf(stderr, "rolled: %d requests\n", sent);
+    load_check_consistency(load);
+    undeploy(&deployment);
 }

@@ -1,0 +1,194 @@
+/*
+ * From a server that is going to close its clients to another one, before it does.
+ *
+ * nats-server says so ("lame duck mode") and takes no more connections. While one dials, the link stays
+ * in use: where there is no other server it does until it is lost, as if nothing had been said. Once there is
+ * another link, it is the one in use: subscriptions are made there, and what is asked is asked there.
+ * The link left is kept for a while besides:
+ *
+ * - its subscriptions, until the other servers know of the new ones. A member of a group gets a message once
+ *   all the same; other listeners may get one twice in that time.
+ * - for replies to what came by it, and for replies to what was asked by it.
+ *
+ * Then it is closed, on a thread of its own, for that may take a while.
+ */
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/bus/bus_internal.h"
+
+enum {
+    OVERLAP_US = 500 * 1000, /* the others know of a subscription after a few milliseconds */
+    KEPT_US = 1000 * 1000,   /* at least, for replies to what came by it */
+    LEFT_US = 30000 * 1000,  /* at most, for replies to what was asked by it */
+    GOODBYE_US = 500 * 1000,
+};
+
+/* -- reading and writing --------------------------------------------------------------------- */
+
+static void watch(struct bus *bus, int operation, uint32_t events)
+{
+    struct epoll_event event = {.events = events};
+
+    /* It fails where the link was just lost. */
+    if (bus->move.socket >= 0)
+        (void)epoll_ctl(bus->changed_fd, operation, bus->move.socket, &event);
+    bus->move.events = events;
+}
+
+void bus_move_read(struct bus *bus)
+{
+    const struct bus_move *move = &bus->move;
+    struct pollfd fd = {.events = POLLIN};
+
+    if (move->left == NULL || move->closing)
+        return;
+    fd.fd = atomic_load(&move->left->socket);
+    /* Never read without need: with TLS nats.c would wait for the rest of a record. */
+    if (fd.fd >= 0 && fd.fd == move->socket && poll(&fd, 1, 0) == 1)
+        bus_read(bus, move->left);
+}
+
+/* -- to another link ------------------------------------------------------------------------- */
+
+static void leave(struct bus *bus, struct bus_link *left, bool at_once)
+{
+    const int64_t now_us = clock_mono_us();
+
+    bus->move = (struct bus_move){
+        .left = left,
+        .socket = atomic_load(&left->socket),
+        .drain_us = now_us + OVERLAP_US,
+        .close_us = now_us + KEPT_US,
+        .end_us = at_once ? now_us : now_us + LEFT_US,
+    };
+    watch(bus, EPOLL_CTL_ADD, EPOLLIN);
+}
+
+/* Where nats.c has made the lost link again by itself meanwhile, there is no need of another. */
+void bus_move_adopt(struct bus *bus)
+{
+    struct bus_link *const before = atomic_load(&bus->link);
+    struct bus_link *dialed;
+
+    if (before == NULL || atomic_load(&bus->dialed) == NULL)
+        return;
+    dialed = atomic_exchange(&bus->dialed, NULL);
+    bus_end_dialing(bus);
+    if (!atomic_load(&before->is_lame)) {
+        leave(bus, dialed, true);
+        return;
+    }
+    bus_bundles_send(bus);
+    bus_adopt(bus, dialed);
+    atomic_fetch_add(&bus->n_changes, 1);
+    bus_inbox_leave(bus);
+    bus_bundles_leave(bus);
+    leave(bus, before, false);
+    LOG(LOG_INFO, "bus server is going to stop; moved to another");
+}
+
+/* -- ending the link left -------------------------------------------------------------------- */
+
+static void *close_left(void *arg)
+{
+    struct bus_link *link = arg;
+
+    bus_say_goodbye(link, clock_mono_us() + GOODBYE_US);
+    bus_link_close(link);
+    nats_ReleaseThreadMemory();
+    atomic_store(&link->is_closed, true);
+    bus_wake(link->bus);
+    return NULL;
+}
+
+static void begin_closing(struct bus *bus)
+{
+    struct bus_move *move = &bus->move;
+
+    watch(bus, EPOLL_CTL_DEL, 0);
+    atomic_store(&move->left->closing, true);
+    move->closing = true;
+    must(pthread_create(&move->closer, NULL, close_left, move->left) == 0);
+}
+
+static void end_closing(struct bus *bus)
+{
+    struct bus_link *const left = bus->move.left;
+
+    pthread_join(bus->move.closer, NULL);
+    bus->move.left = NULL;
+    bus->move.closing = false;
+    bus_link_release(left);
+}
+
+static void drain(struct bus *bus)
+{
+    for (struct bus_mailbox *m = bus->mailboxes; m != NULL; m = m->next)
+        bus_mailbox_drain(m, bus->move.left);
+    bus->move.draining = true;
+}
+
+static bool is_settled(const struct bus *bus)
+{
+    const struct bus_link *const left = bus->move.left;
+
+    for (const struct bus_mailbox *m = bus->mailboxes; m != NULL; m = m->next)
+        if (!bus_mailbox_is_drained(m, left))
+            return false;
+    return !bus_inbox_lacks_reply(bus, left) && !bus_bundles_lack_reply(bus, left);
+}
+
+static bool is_over(const struct bus *bus, int64_t now_us)
+{
+    const struct bus_move *move = &bus->move;
+
+    if (!bus_link_can_call(move->left) || now_us >= move->end_us)
+        return true;
+    return now_us >= move->close_us && !atomic_load(&move->left->write_wanted) && is_settled(bus);
+}
+
+static void end_left(struct bus *bus)
+{
+    struct bus_move *move = &bus->move;
+    const int64_t now_us = clock_mono_us();
+    uint32_t events;
+
+    if (move->closing) {
+        if (atomic_load(&move->left->is_closed))
+            end_closing(bus);
+        return;
+    }
+    if (is_over(bus, now_us)) {
+        begin_closing(bus);
+        return;
+    }
+    if (!move->draining && now_us >= move->drain_us)
+        drain(bus);
+    move->left->blocked = atomic_load(&move->left->write_wanted);
+    events = move->left->blocked ? EPOLLIN | EPOLLOUT : EPOLLIN;
+    if (events != move->events)
+        watch(bus, EPOLL_CTL_MOD, events);
+}
+
+/* One move at a time: a server of which it is heard meanwhile is left after that. */
+void bus_move_step(struct bus *bus)
+{
+    const struct bus_link *const link = atomic_load(&bus->link);
+
+    if (atomic_load(&bus->closing))
+        return;
+    if (bus->move.left != NULL)
+        end_left(bus);
+    else if (bus_link_can_call(link) && atomic_load(&link->is_lame) && !bus->dialing)
+        bus_dial(bus);
+}
+
+void bus_move_abort(struct bus *bus)
+{
+    if (bus->move.closing)
+        end_closing(bus);
+    bus->move.left = NULL;
+}
