@@ -8,13 +8,15 @@
 #include "common/base/clock.h"
 #include "proto/subject.h"
 #include "services/convctl/move_copy.h"
+#include "services/convctl/move_room.h"
 
 enum {
     DELETE_ROWS = 10000,
     TELLS = 10,
     TELL_MS = 500,
     GRACE_S = 60,
-    GRACE_MAX_S = 24 * 3600,
+    GIVE_UP_S = 60,
+    SECONDS_MAX = 24 * 3600,
 };
 
 /* -- the directory ----------------------------------------------------------------------------- */
@@ -210,7 +212,8 @@ static enum status take_steps(struct move *move, bool is_aborted, json_int_t gra
 
     if (is_aborted)
         return abort_move(move, org);
-    if (move->step[0] == '\0' && tell(move, "copying") != ST_OK)
+    if (move->step[0] == '\0' &&
+        (move_expect_room(move, org) != ST_OK || tell(move, "copying") != ST_OK))
         return ST_REFUSED;
     if (strcmp(move->step, "copying") == 0 && copy(move, org) != ST_OK)
         return ST_REFUSED;
@@ -254,22 +257,32 @@ static enum status have_alone(struct move *move, const char *to)
     return look_up(move, to);
 }
 
+static json_int_t seconds_of(const json_t *body, const char *field, json_int_t fallback)
+{
+    const json_t *const given = json_object_get(body, field);
+
+    return given != NULL ? json_integer_value(given) : fallback;
+}
+
 enum status cell_move(const struct bus_client_request *request, const json_t *body,
                       const char *databases, struct arena *arena, struct str *answer,
                       struct convctl_failure *failure)
 {
     struct move move = {.request = request, .arena = arena, .failure = failure};
     const char *const to = json_string_value(json_object_get(body, "to"));
-    const json_t *const grace = json_object_get(body, "grace");
-    const json_int_t grace_s = grace != NULL ? json_integer_value(grace) : GRACE_S;
+    const json_int_t grace_s = seconds_of(body, "grace", GRACE_S);
+    const json_int_t give_up_s = seconds_of(body, "give_up", GIVE_UP_S);
     const bool is_aborted = json_object_get(body, "abort") != NULL;
     enum status st;
 
     *failure = (struct convctl_failure){NULL, NULL};
     if (!is_aborted && to == NULL)
         return move_failed(&move, "usage", "--to CELL or --abort is required");
-    if (grace_s < 0 || grace_s > GRACE_MAX_S)
+    if (grace_s < 0 || grace_s > SECONDS_MAX)
         return move_failed(&move, "parameter_invalid", "--grace must be from 0 to 86400");
+    if (give_up_s < 1 || give_up_s > SECONDS_MAX)
+        return move_failed(&move, "parameter_invalid", "--give-up must be from 1 to 86400");
+    move.give_up_s = (int)give_up_s;
     move.bus = bus_client_open(request, failure);
     if (move.bus == NULL)
         return ST_REFUSED;

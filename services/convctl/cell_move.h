@@ -21,8 +21,8 @@
 /* The first of several commands that it sends. */
 #define CELL_MOVE_SUBJECT SUBJECT_ACCESS_MOVE_GET
 
-/* `body` has `to`, the cell; or `abort`; `grace`, in seconds; `unchecked` (--help). `databases` says where cells' databases are, for
-   their administrators: NAME=URL, with blanks between them. */
+/* `body` has `to`, the cell; or `abort`; `grace` and `give_up`, in seconds; `unchecked` (--help). `databases` says
+   where cells' databases are, for their administrators: NAME=URL, with blanks between them. */
 MUST_CHECK enum status cell_move(const struct bus_client_request *request, const json_t *body,
                                  const char *databases, struct arena *arena, struct str *answer,
                                  struct convctl_failure *failure);

@@ -26,7 +26,8 @@ struct move {
     struct cell from, to;
     char step[16]; /* of the directory; "" = no move */
     const char *from_url;
-    bool is_held; /* closed for good in the one cell, and not open yet in the other */
+    int give_up_s; /* for so long it may stand still */
+    bool is_held;  /* closed for good in the one cell, and not open yet in the other */
     int64_t closed_us, closed_ms, rows;
 };
 
@@ -43,10 +44,14 @@ void move_close_cells(struct move *move); /* those that are open */
 /* The parameters as text; NULL is SQL NULL. */
 MUST_CHECK enum status move_ask(struct move *move, struct db_admin *on, enum convctl_sql statement,
                                 const char *const *params, size_t n);
-/* The same, again and again for a while where a lock is not to be had or a slot is still in use. */
+/* The same as move_ask(), again and again for a while where a lock is not to be had or a slot is still in use. */
 MUST_CHECK enum status move_ask_again(struct move *move, struct db_admin *on,
                                       enum convctl_sql statement, const char *const *params,
                                       size_t n);
+/* The same as move_ask(), for move->give_up_s at most: the failure's code is "timeout" then. */
+MUST_CHECK enum status move_ask_within(struct move *move, struct db_admin *on,
+                                       enum convctl_sql statement, const char *const *params,
+                                       size_t n);
 /* Of the first row; "" where there is none, or a NULL. Lives until the next statement. */
 const char *move_answered(const struct db_admin *on, int column);
 bool move_is_true(const struct db_admin *on, int column);
