@@ -82,7 +82,7 @@ enum status move_begin_copying(struct move *move, const char *org)
         move_ask(move, move->to.admin, SQL_SET_MOVING, PARAMS(org, "arriving")) != ST_OK ||
         !move_await(move, move->to.admin, SQL_IS_SEALED, PARAMS(number), "t", SEAL_MS, LOOK_MS) ||
         move_ask(move, move->from.admin, SQL_PUBLISH, PARAMS(org)) != ST_OK ||
-        move_ask(move, move->from.admin, SQL_CREATE_SLOT, PARAMS(org)) != ST_OK)
+        move_create_slot(move, org) != ST_OK)
         return ST_REFUSED;
     return subscribe(move, org);
 }

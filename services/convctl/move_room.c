@@ -119,3 +119,22 @@ enum status move_failed_standing(struct move *move, const char *org)
                                     "copied: %s; the same call goes on, --abort undoes it",
                                     move->give_up_s, copied, tables, why));
 }
+
+enum status move_create_slot(struct move *move, const char *org)
+{
+    const char *oldest;
+
+    if (move_ask_within(move, move->from.admin, SQL_CREATE_SLOT, PARAMS(org)) == ST_OK)
+        return ST_OK;
+    if (strcmp(move->failure->code, "timeout") != 0)
+        return ST_REFUSED;
+    oldest = name_oldest(move, 0);
+    return move_failed(
+        move, "timeout",
+        arena_printf(
+            move->arena,
+            "a replication slot waits for the transactions that are open in the server of "
+            "cell %s, longer than %d seconds: %s; the same call goes on, --abort undoes it",
+            move->from.name, move->give_up_s,
+            oldest != NULL ? oldest : "none of them is open any more"));
+}

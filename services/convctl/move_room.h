@@ -26,4 +26,7 @@ bool move_comes_on(struct move *move, struct move_progress *progress, const char
 /* Fills the failure: what the copy seems to wait for. Asks both databases. */
 enum status move_failed_standing(struct move *move, const char *org);
 
+/* Waits for all transactions that have written in the old cell's server, for move->give_up_s at most. */
+MUST_CHECK enum status move_create_slot(struct move *move, const char *org);
+
 #endif

@@ -10,6 +10,7 @@
 #include "tests/support/api_client.h"
 #include "tests/support/own_stack.h"
 #include "tests/support/postgres_server.h"
+#include "tests/support/sql.h"
 #include "tests/support/stack.h"
 
 TestSuite(cell_move_stuck, .init = stack_have_alone);
@@ -130,6 +131,24 @@ Test(cell_move_stuck, fails_where_the_copy_stands_still_and_goes_on)
     complaint = convctl_complaint("cell", "move", org.id, "--to", "cell2", "--give-up", "3", NULL);
     expect_says(complaint, "the copy stands still for 3 seconds, with ");
     expect_says(complaint, "a table is locked");
+    PQfinish(holder);
+    expect_moves(&org, "cell2");
+    own_stack_stop();
+}
+
+/* A slot is made when all transactions have ended that had written, in whichever database. */
+Test(cell_move_stuck, names_the_transaction_that_it_waits_for)
+{
+    struct org org;
+    PGconn *holder;
+    const char *complaint;
+
+    start(&org);
+    holder = hold(stack_setting("DATABASE_URL"), "SELECT pg_current_xact_id()");
+    complaint = convctl_complaint("cell", "move", org.id, "--to", "cell2", "--give-up", "2", NULL);
+    expect_says(complaint, format("pid %d, application_name the holder", PQbackendPID(holder)));
+    expect_says(complaint, "is open for ");
+    cr_expect_eq(sql_integer("SELECT count(*) FROM pg_replication_slots", NULL), 0);
     PQfinish(holder);
     expect_moves(&org, "cell2");
     own_stack_stop();
