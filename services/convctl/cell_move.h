@@ -8,7 +8,8 @@
  *          grace.
  *          The directory keeps how far the move is (access.moves). The same call, made again, goes on from
  *          there; what was closed opens by itself after 10 seconds where nobody goes on. Until the
- *          directory has noted that it goes over, the move can be aborted, and nothing is left of it there.
+ *          directory has noted that it goes over, the move can be aborted, and nothing is left of it there; without
+ *          the other cell's database, which is lost, until the directory has switched (move_lost.h).
  * Threads  One thread.
  * Fails    ST_REFUSED, with `failure` filled.
  */

@@ -136,16 +136,21 @@ static enum status open_one(struct move *move, struct db_admin **admin, const ch
                        arena_printf(move->arena, "the database of cell %s: %s", cell, error));
 }
 
-enum status move_open_cells(struct move *move, const char *databases)
+enum status move_open_cells(struct move *move, const char *databases, bool may_lack)
 {
     const char *const to_url = url_of(databases, move->to.name, move->arena);
 
     move->from_url = url_of(databases, move->from.name, move->arena);
     if (open_one(move, &move->from.admin, move->from.name, move->from_url) != ST_OK ||
-        open_one(move, &move->from.snapshot, move->from.name, move->from_url) != ST_OK ||
-        open_one(move, &move->to.admin, move->to.name, to_url) != ST_OK)
+        open_one(move, &move->from.snapshot, move->from.name, move->from_url) != ST_OK)
         return ST_REFUSED;
-    return open_one(move, &move->to.snapshot, move->to.name, to_url);
+    if (open_one(move, &move->to.admin, move->to.name, to_url) == ST_OK)
+        return open_one(move, &move->to.snapshot, move->to.name, to_url);
+    if (!may_lack)
+        return ST_REFUSED;
+    *move->failure = (struct convctl_failure){NULL, NULL};
+    move->is_lost = true;
+    return ST_OK;
 }
 
 void move_close_cells(struct move *move)

@@ -27,15 +27,18 @@ struct move {
     char step[16]; /* of the directory; "" = no move */
     const char *from_url;
     int give_up_s; /* for so long it may stand still */
-    bool is_held;  /* closed for good in the one cell, and not open yet in the other */
+    bool
+        is_lost; /* the other cell's database is not to be had, and the move is aborted without it */
+    bool is_held; /* closed for good in the one cell, and not open yet in the other */
     int64_t closed_us, closed_ms, rows;
 };
 
 enum status move_failed(struct move *move, const char *code, const char *message);
 void move_pause(int ms);
 
-/* `databases`: see cell_move.h. */
-MUST_CHECK enum status move_open_cells(struct move *move, const char *databases);
+/* `databases`: see cell_move.h. `may_lack`: where the database of the cell that it goes to is not to be had,
+   move->is_lost, and move->to has no connections. */
+MUST_CHECK enum status move_open_cells(struct move *move, const char *databases, bool may_lack);
 void move_close_cells(struct move *move); /* those that are open */
 
 #define PARAMS(...)                                                                                \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "services/convctl/move_lost.h"
 #include "services/convctl/move_room.h"
 
 enum {
@@ -25,6 +26,7 @@ static enum status check(struct move *move, const char *org, const char **number
                          const char **partitions)
 {
     const char *dropped;
+    bool has_slot, is_subscribed;
 
     if (move_ask(move, move->from.admin, SQL_READ_CELL, PARAMS(org)) != ST_OK)
         return ST_REFUSED;
@@ -32,16 +34,17 @@ static enum status check(struct move *move, const char *org, const char **number
     *partitions =
         arena_printf(move->arena, "%s", move_answered(move->from.admin, READ_CELL_PARTITIONS));
     dropped = arena_printf(move->arena, "%s", move_answered(move->from.admin, READ_CELL_DROPPED));
+    has_slot = move_is_true(move->from.admin, READ_CELL_HAS_SLOT);
     if (move_ask(move, move->to.admin, SQL_READ_CELL, PARAMS(org)) != ST_OK)
         return ST_REFUSED;
-    if ((move_is_true(move->to.admin, READ_CELL_HAS_ROWS) &&
-         !move_is_true(move->to.admin, READ_CELL_IS_SUBSCRIBED)) ||
+    is_subscribed = move_is_true(move->to.admin, READ_CELL_IS_SUBSCRIBED);
+    if ((is_subscribed ? !has_slot : move_is_true(move->to.admin, READ_CELL_HAS_ROWS)) ||
         move_is_true(move->to.admin, READ_CELL_IS_DISABLED))
         return move_failed(
             move, "conflict",
             arena_printf(move->arena,
-                         "cell %s has rows of the organization; where a move was being aborted, "
-                         "--abort goes on with that",
+                         "cell %s has something of the organization already; where that is left of "
+                         "a move that was aborted, --abort clears it",
                          move->to.name));
     if (strcmp(dropped, move_answered(move->to.admin, READ_CELL_DROPPED)) != 0)
         return move_failed(
@@ -82,7 +85,7 @@ enum status move_begin_copying(struct move *move, const char *org)
         move_ask(move, move->to.admin, SQL_SET_MOVING, PARAMS(org, "arriving")) != ST_OK ||
         !move_await(move, move->to.admin, SQL_IS_SEALED, PARAMS(number), "t", SEAL_MS, LOOK_MS) ||
         move_ask(move, move->from.admin, SQL_PUBLISH, PARAMS(org)) != ST_OK ||
-        move_create_slot(move, org) != ST_OK)
+        move_note_slots(move, org) != ST_OK || move_create_slot(move, org) != ST_OK)
         return ST_REFUSED;
     return subscribe(move, org);
 }

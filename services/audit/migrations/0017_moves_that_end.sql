@@ -18,3 +18,15 @@ EXCEPTION
     RAISE SQLSTATE '08006' USING MESSAGE = SQLERRM;
 END
 $$;
+
+-- How slots are named, for LIKE, by which tables are copied to the other cell's server: should that be lost, nothing
+-- else says which slots here were for it.
+CREATE FUNCTION audit.move_note(organization uuid, slots text) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  EXECUTE format('COMMENT ON PUBLICATION %I IS %L', audit.move_name(organization), slots);
+END
+$$;
+REVOKE ALL ON FUNCTION audit.move_note(uuid, text) FROM PUBLIC;
