@@ -68,8 +68,9 @@ Test(moving, keeps_what_is_old)
 {
     make_events(ORG, 2, 40, true);
     make_events(OTHER, 1, 40, true);
-    postgres_do(server.url, "INSERT INTO webhook.statistics SELECT id, now() - interval '9 days', 1, 1"
-                            "  FROM (VALUES ('" ORG "'::uuid), ('" OTHER "')) AS old (id)");
+    postgres_do(server.url,
+                "INSERT INTO webhook.statistics SELECT id, now() - interval '9 days', 1, 1"
+                "  FROM (VALUES ('" ORG "'::uuid), ('" OTHER "')) AS old (id)");
     set_moving(ORG, "arriving");
     cr_expect_eq(RUN_INT(SQL_DROP_EVENTS, "1"), 1);
     cr_expect_eq(RUN_INT(SQL_DROP_EVENTS, "1"), 0);
