@@ -73,11 +73,18 @@ static void expect_served(const struct org *org, const char *external_id)
                   201);
 }
 
+static void expect_moves(const struct org *org)
+{
+    json_t *moved = convctl("cell", "move", org->id, "--to", "cell2", "--grace", "0", NULL);
+
+    cr_expect_str_eq(json_string_value(json_object_get(moved, "step")), "done");
+    json_decref(moved);
+}
+
 Test(cell_move_lost, is_aborted_while_rows_are_copied)
 {
     struct org org;
     PGconn *holder;
-    json_t *moved;
 
     own_stack_start("lost", (const char *const[]){"CELLS=2", NULL});
     org_new(&org);
@@ -97,9 +104,7 @@ Test(cell_move_lost, is_aborted_while_rows_are_copied)
     expect_says(convctl_complaint("cell", "move", org.id, "--to", "cell2", NULL),
                 "--abort clears it");
     json_decref(convctl("cell", "move", org.id, "--abort", NULL));
-    moved = convctl("cell", "move", org.id, "--to", "cell2", "--grace", "0", NULL);
-    cr_expect_str_eq(json_string_value(json_object_get(moved, "step")), "done");
-    json_decref(moved);
+    expect_moves(&org);
     expect_served(&org, "order-3");
     own_stack_stop();
 }
@@ -137,5 +142,27 @@ Test(cell_move_lost, is_aborted_while_it_goes_over)
                 "serves it still: --abort undoes the move");
     json_decref(convctl("cell", "move", org.id, "--abort", NULL));
     expect_served(&org, "order-3");
+    own_stack_stop();
+}
+
+/* Nothing is begun, so there is nothing to abort. */
+Test(cell_move_lost, does_not_begin_where_the_cell_is_away)
+{
+    char code[64];
+    struct org org;
+
+    own_stack_start("lost", (const char *const[]){"CELLS=2", NULL});
+    org_new(&org);
+    signal_second("STOP");
+    cr_expect_eq(convctl_fails(code, "cell", "move", org.id, "--to", "cell2", NULL), 1);
+    cr_expect_str_eq(code, "service_unavailable");
+    expect_served(&org, "order-1");
+    cr_expect_eq(sql_integer("SELECT count(*) FROM access.moves", NULL), 0);
+    cr_expect_eq(sql_integer("SELECT count(*) FROM audit.moving", NULL), 0);
+    cr_expect_eq(sql_integer("SELECT count(*) FROM pg_replication_slots", NULL), 0);
+    expect_says(convctl_complaint("cell", "move", org.id, "--abort", "--unchecked", NULL),
+                "it is not on the move");
+    signal_second("CONT");
+    expect_moves(&org);
     own_stack_stop();
 }
