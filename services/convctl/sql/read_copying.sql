@@ -1,5 +1,5 @@
--- Whether all tables are copied, how often copying or following has failed, and what becomes another text
--- as long as it comes on: while tables are copied, their states and rows; then how far it has followed. Whether a
+-- Whether all tables are copied, how often copying or following has failed, and what becomes another text as long
+-- as it comes on: while tables are copied, their states and rows; then how far it has followed as well. Whether a
 -- worker follows, and how many tables are copied.   $1 organization
 -- columns: is_copied failures progress is_followed copied tables
 SELECT coalesce(bool_and(r.srsubstate = 'r'), false) AS is_copied,
@@ -7,7 +7,7 @@ SELECT coalesce(bool_and(r.srsubstate = 'r'), false) AS is_copied,
        md5(concat(string_agg(concat_ws(' ', r.srrelid, r.srsubstate, r.srsublsn, c.tuples_processed,
                                        c.bytes_processed, w.received_lsn),
                              ',' ORDER BY r.srrelid),
-                  CASE WHEN bool_and(r.srsubstate = 'r') THEN max(a.received_lsn) END)) AS progress,
+                  CASE WHEN bool_and(r.srsubstate NOT IN ('i', 'd')) THEN max(a.received_lsn) END)) AS progress,
        count(a.pid) > 0 AS is_followed,
        count(*) FILTER (WHERE r.srsubstate = 'r') AS copied,
        count(r.srrelid) AS tables
