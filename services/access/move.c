@@ -9,7 +9,7 @@
  *
  * `convctl cell move` (services/convctl/cell_move.h) moves the rows, and says here before each step what it is
  * about to do, so that it or another one can go on when it is interrupted. `switched` makes the other cell the
- * organization's.
+ * organization's; before, the move may be aborted, and whether that is safe is for who moves to know.
  *
  * Answer   ok: of move-get {id, cell, move: {organization, from, to, step, started_at} or null}, of move-set
  *          {id, step}; or parameter_invalid, parameter_not_found, not_found, conflict when the move is at another

@@ -308,7 +308,10 @@ static void report_wait(const struct verify_covered *covered, int64_t waited_us,
     if (waited_us <= VERIFY_WAIT_US)
         return;
     verify_find(report, VERIFY_NOT_SEALED, &covered->entry.place.request_id, 0,
-                "the entry is not sealed yet and cannot be checked");
+                covered->is_moving
+                    ? "the entry is not sealed until the organization's move between "
+                      "cells goes on, and cannot be checked"
+                    : "the entry is not sealed yet and cannot be checked");
     if (waited_us / 1000000 > finding->age_s)
         finding->age_s = waited_us / 1000000;
 }
@@ -327,7 +330,8 @@ bool verify_covered(const struct verify_covered *covered, const struct verify_se
     else if (covered->is_known)
         verify_find(report, VERIFY_INSERTED, id, covered->block,
                     "an entry with this id was sealed with another time");
-    else if (covered->block > 0 || block_compare_places(&entry->place, &seal->place) <= 0)
+    else if (covered->block > 0 ||
+             (!covered->is_moving && block_compare_places(&entry->place, &seal->place) <= 0))
         verify_find(report, VERIFY_INSERTED, id, covered->block,
                     "the entry is not in the block that must contain it");
     else if (covered->is_ahead)

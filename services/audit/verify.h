@@ -114,8 +114,9 @@ struct verify_covered {
     struct block_entry entry; /* is_implausible: the block has a mark for it */
     int64_t block;            /* 0 = it is behind the last one */
     bool is_sealed;
-    bool is_known;      /* that block names its id, with another time */
-    bool is_ahead;      /* its transaction had not begun when the entry was read */
+    bool is_known;  /* that block names its id, with another time */
+    bool is_ahead;  /* its transaction had not begun when the entry was read */
+    bool is_moving; /* the seal passes over its organization until a move between cells goes on */
     bool is_unreadable; /* it lacks the key of the order of sealing, or its time is no number */
 };
 

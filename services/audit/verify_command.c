@@ -248,6 +248,7 @@ static struct verify_covered read_covered(const struct db_rows *rows, size_t row
         .is_sealed = db_value_bool(rows, row, LIST_COVERED_ENTRIES_IS_SEALED),
         .is_known = db_value_bool(rows, row, LIST_COVERED_ENTRIES_IS_KNOWN),
         .is_ahead = db_value_bool(rows, row, LIST_COVERED_ENTRIES_IS_AHEAD),
+        .is_moving = db_value_bool(rows, row, LIST_COVERED_ENTRIES_IS_MOVING),
     };
     struct block_entry *entry = &covered.entry;
 

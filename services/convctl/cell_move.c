@@ -5,16 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/buf.h"
 #include "common/base/clock.h"
+#include "common/json/json.h"
 #include "proto/subject.h"
 #include "services/convctl/move_copy.h"
+#include "services/convctl/move_lost.h"
+#include "services/convctl/move_room.h"
 
 enum {
     DELETE_ROWS = 10000,
     TELLS = 10,
     TELL_MS = 500,
     GRACE_S = 60,
-    GRACE_MAX_S = 24 * 3600,
+    GIVE_UP_S = 60,
+    SECONDS_MAX = 24 * 3600,
 };
 
 /* -- the directory ----------------------------------------------------------------------------- */
@@ -117,7 +122,9 @@ static enum status go_over(struct move *move, const char *org)
         return ST_REFUSED;
     if (strcmp(move_answered(move->from.admin, READ_CELL_STATE), "gone") != 0)
         return move_failed(move, "conflict",
-                           arena_printf(move->arena, "cell %s serves it still", move->from.name));
+                           arena_printf(move->arena,
+                                        "cell %s serves it still: --abort undoes the move",
+                                        move->from.name));
     move->is_held = true;
     if (move_ask(move, move->to.admin, SQL_DISABLE, PARAMS(org)) != ST_OK ||
         move_ask(move, move->to.admin, SQL_OPEN, PARAMS(org)) != ST_OK ||
@@ -189,16 +196,42 @@ static enum status clean_up(struct move *move, const char *org, json_int_t grace
     return tell(move, "done");
 }
 
+/* Until it goes over; and then, where the old cell serves it still, or no other one ever will. */
+static enum status may_abort(struct move *move, const char *org)
+{
+    if (strcmp(move->step, "copying") == 0)
+        return ST_OK;
+    if (move->step[0] == '\0')
+        return move_failed(move, "conflict", "it is not on the move");
+    if (strcmp(move->step, "switching") == 0) {
+        if (move->is_lost)
+            return ST_OK;
+        if (move_ask(move, move->from.admin, SQL_READ_CELL, PARAMS(org)) != ST_OK)
+            return ST_REFUSED;
+        if (strcmp(move_answered(move->from.admin, READ_CELL_STATE), "gone") != 0)
+            return ST_OK;
+    }
+    return move_failed(
+        move, "conflict",
+        strcmp(move->step, "switched") == 0 && move->is_lost
+            ? arena_printf(move->arena, "it is too late: cell %s has it", move->to.name)
+            : "it is too late: the same call without --abort goes on");
+}
+
+/* The other cell touches none of what is deleted, even if it had been opened there. */
+static enum status abort_both(struct move *move, const char *org)
+{
+    if (move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org)) != ST_OK ||
+        move_ask(move, move->to.admin, SQL_SET_MOVING, PARAMS(org, "arriving")) != ST_OK ||
+        stop_copying(move, org) != ST_OK || delete_rows(move, &move->to, org) != ST_OK)
+        return ST_REFUSED;
+    return move_ask(move, move->to.admin, SQL_OPEN, PARAMS(org));
+}
+
 static enum status abort_move(struct move *move, const char *org)
 {
-    if (strcmp(move->step, "copying") != 0)
-        return move_failed(move, "conflict",
-                           move->step[0] == '\0'
-                               ? "it is not on the move"
-                               : "it is too late: the same call without --abort goes on");
-    if (move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org)) != ST_OK ||
-        stop_copying(move, org) != ST_OK || delete_rows(move, &move->to, org) != ST_OK ||
-        move_ask(move, move->to.admin, SQL_OPEN, PARAMS(org)) != ST_OK)
+    if (may_abort(move, org) != ST_OK ||
+        (move->is_lost ? move_end_alone(move, org) : abort_both(move, org)) != ST_OK)
         return ST_REFUSED;
     return tell(move, "aborted");
 }
@@ -210,7 +243,8 @@ static enum status take_steps(struct move *move, bool is_aborted, json_int_t gra
 
     if (is_aborted)
         return abort_move(move, org);
-    if (move->step[0] == '\0' && tell(move, "copying") != ST_OK)
+    if (move->step[0] == '\0' &&
+        (move_expect_room(move, org) != ST_OK || tell(move, "copying") != ST_OK))
         return ST_REFUSED;
     if (strcmp(move->step, "copying") == 0 && copy(move, org) != ST_OK)
         return ST_REFUSED;
@@ -231,14 +265,24 @@ static enum status run(struct move *move, bool is_aborted, json_int_t grace_s, b
     return st;
 }
 
-static struct str describe(const struct move *move)
+static struct str describe(struct move *move)
 {
-    return str_of(arena_printf(
-        move->arena,
-        "{\"id\":\"%s\",\"from\":\"%s\",\"to\":\"%s\",\"step\":\"%s\",\"rows\":%" PRId64
-        ",\"closed_ms\":%" PRId64 "}",
-        move->request->organization, move->from.name, move->to.name, move->step, move->rows,
-        move->closed_ms));
+    struct buf out;
+
+    buf_init(&out, move->arena, 256);
+    buf_add(&out,
+            str_of(arena_printf(
+                move->arena,
+                "{\"id\":\"%s\",\"from\":\"%s\",\"to\":\"%s\",\"step\":\"%s\",\"rows\":%" PRId64
+                ",\"closed_ms\":%" PRId64,
+                move->request->organization, move->from.name, move->to.name, move->step, move->rows,
+                move->closed_ms)));
+    if (move->is_lost) {
+        json_add_key(&out, "left");
+        json_add_string(&out, str_of(move_left_there(move)));
+    }
+    buf_char(&out, '}');
+    return buf_str(&out);
 }
 
 /* Two calls at once would undo each other's steps. How far it is counts from here on. */
@@ -247,11 +291,39 @@ static enum status have_alone(struct move *move, const char *to)
     const char *const org = move->request->organization;
 
     if (move_ask(move, move->from.admin, SQL_LOCK_MOVE, PARAMS(org)) != ST_OK ||
-        move_ask(move, move->to.admin, SQL_LOCK_MOVE, PARAMS(org)) != ST_OK)
+        (!move->is_lost && move_ask(move, move->to.admin, SQL_LOCK_MOVE, PARAMS(org)) != ST_OK))
         return ST_REFUSED;
-    if (!move_is_true(move->from.admin, 0) || !move_is_true(move->to.admin, 0))
+    if (!move_is_true(move->from.admin, 0) || (!move->is_lost && !move_is_true(move->to.admin, 0)))
         return move_failed(move, "conflict", "another call is at it");
     return look_up(move, to);
+}
+
+/* The connections are open where it fails, too. */
+static enum status begin(struct move *move, const char *to, const char *databases, bool is_aborted,
+                         bool is_unchecked)
+{
+    if (look_up(move, to) != ST_OK)
+        return ST_REFUSED;
+    if (move->step[0] == '\0' && is_aborted)
+        return move_failed(move, "conflict", "it is not on the move");
+    if (move->step[0] == '\0' && strcmp(move->from.name, move->to.name) == 0)
+        return move_failed(move, "conflict", "it is there already");
+    if (move_open_cells(move, databases, is_aborted && is_unchecked) == ST_OK)
+        return have_alone(move, to);
+    if (is_aborted && !is_unchecked)
+        move->failure->message = arena_printf(
+            move->arena,
+            "%s; if the database of cell %s is lost for good, --abort --unchecked ends "
+            "the move without it",
+            move->failure->message, move->to.name);
+    return ST_REFUSED;
+}
+
+static json_int_t seconds_of(const json_t *body, const char *field, json_int_t fallback)
+{
+    const json_t *const given = json_object_get(body, field);
+
+    return given != NULL ? json_integer_value(given) : fallback;
 }
 
 enum status cell_move(const struct bus_client_request *request, const json_t *body,
@@ -260,31 +332,26 @@ enum status cell_move(const struct bus_client_request *request, const json_t *bo
 {
     struct move move = {.request = request, .arena = arena, .failure = failure};
     const char *const to = json_string_value(json_object_get(body, "to"));
-    const json_t *const grace = json_object_get(body, "grace");
-    const json_int_t grace_s = grace != NULL ? json_integer_value(grace) : GRACE_S;
+    const json_int_t grace_s = seconds_of(body, "grace", GRACE_S);
+    const json_int_t give_up_s = seconds_of(body, "give_up", GIVE_UP_S);
     const bool is_aborted = json_object_get(body, "abort") != NULL;
+    const bool is_unchecked = json_object_get(body, "unchecked") != NULL;
     enum status st;
 
     *failure = (struct convctl_failure){NULL, NULL};
     if (!is_aborted && to == NULL)
         return move_failed(&move, "usage", "--to CELL or --abort is required");
-    if (grace_s < 0 || grace_s > GRACE_MAX_S)
+    if (grace_s < 0 || grace_s > SECONDS_MAX)
         return move_failed(&move, "parameter_invalid", "--grace must be from 0 to 86400");
+    if (give_up_s < 1 || give_up_s > SECONDS_MAX)
+        return move_failed(&move, "parameter_invalid", "--give-up must be from 1 to 86400");
+    move.give_up_s = (int)give_up_s;
     move.bus = bus_client_open(request, failure);
     if (move.bus == NULL)
         return ST_REFUSED;
-    st = look_up(&move, to);
-    if (st == ST_OK && move.step[0] == '\0' && !is_aborted &&
-        strcmp(move.from.name, move.to.name) == 0)
-        st = move_failed(&move, "conflict", "it is there already");
-    if (st == ST_OK && move.step[0] == '\0' && is_aborted)
-        st = move_failed(&move, "conflict", "it is not on the move");
+    st = begin(&move, to, databases, is_aborted, is_unchecked);
     if (st == ST_OK)
-        st = move_open_cells(&move, databases);
-    if (st == ST_OK)
-        st = have_alone(&move, to);
-    if (st == ST_OK)
-        st = run(&move, is_aborted, grace_s, json_object_get(body, "unchecked") != NULL);
+        st = run(&move, is_aborted, grace_s, is_unchecked);
     if (st == ST_OK)
         *answer = describe(&move);
     move_close_cells(&move);

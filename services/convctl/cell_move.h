@@ -8,7 +8,8 @@
  *          grace.
  *          The directory keeps how far the move is (access.moves). The same call, made again, goes on from
  *          there; what was closed opens by itself after 10 seconds where nobody goes on. Until the
- *          directory has noted that it goes over, the move can be aborted, and nothing is left of it there.
+ *          directory has noted that it goes over, the move can be aborted, and nothing is left of it there; without
+ *          the other cell's database, which is lost, until the directory has switched (move_lost.h).
  * Threads  One thread.
  * Fails    ST_REFUSED, with `failure` filled.
  */
@@ -21,8 +22,8 @@
 /* The first of several commands that it sends. */
 #define CELL_MOVE_SUBJECT SUBJECT_ACCESS_MOVE_GET
 
-/* `body` has `to`, the cell; or `abort`; `grace`, in seconds; `unchecked` (--help). `databases` says where cells' databases are, for
-   their administrators: NAME=URL, with blanks between them. */
+/* `body` has `to`, the cell; or `abort`; `grace` and `give_up`, in seconds; `unchecked` (--help). `databases` says
+   where cells' databases are, for their administrators: NAME=URL, with blanks between them. */
 MUST_CHECK enum status cell_move(const struct bus_client_request *request, const json_t *body,
                                  const char *databases, struct arena *arena, struct str *answer,
                                  struct convctl_failure *failure);

@@ -60,6 +60,7 @@ const struct convctl_call convctl_calls[] = {
      .arguments = {ORG_POSITION,
                    OPTION("--to", "CELL", "to", ARGUMENT_TEXT),
                    OPTION("--grace", "SECONDS", "grace", ARGUMENT_COUNT),
+                   OPTION("--give-up", "SECONDS", "give_up", ARGUMENT_COUNT),
                    OPTION("--abort", NULL, "abort", ARGUMENT_OFF),
                    OPTION("--unchecked", NULL, "unchecked", ARGUMENT_OFF)}},
 

@@ -11,6 +11,7 @@ enum { CONNECT_S = 5, RETRY_MS = 40000, AGAIN_MS = 200 };
 
 #define LOCK_NOT_AVAILABLE "55P03"
 #define OBJECT_IN_USE      "55006"
+#define QUERY_CANCELED     "57014"
 
 enum status move_failed(struct move *move, const char *code, const char *message)
 {
@@ -53,6 +54,24 @@ enum status move_ask_again(struct move *move, struct db_admin *on, enum convctl_
         move_pause(AGAIN_MS);
     }
     return ST_OK;
+}
+
+enum status move_ask_within(struct move *move, struct db_admin *on, enum convctl_sql statement,
+                            const char *const *params, size_t n)
+{
+    const char *const timeout = arena_printf(move->arena, "%d000", move->give_up_s);
+    struct convctl_failure why;
+
+    if (move_ask(move, on, SQL_SET_TIMEOUT, PARAMS(timeout)) != ST_OK)
+        return ST_REFUSED;
+    if (move_ask(move, on, statement, params, n) == ST_OK)
+        return move_ask(move, on, SQL_SET_TIMEOUT, PARAMS("0"));
+    why = *move->failure;
+    if (strcmp(db_admin_sqlstate(on), QUERY_CANCELED) == 0)
+        why.code = "timeout";
+    if (move_ask(move, on, SQL_SET_TIMEOUT, PARAMS("0")) == ST_OK)
+        *move->failure = why;
+    return ST_REFUSED;
 }
 
 const char *move_answered(const struct db_admin *on, int column)
@@ -117,16 +136,21 @@ static enum status open_one(struct move *move, struct db_admin **admin, const ch
                        arena_printf(move->arena, "the database of cell %s: %s", cell, error));
 }
 
-enum status move_open_cells(struct move *move, const char *databases)
+enum status move_open_cells(struct move *move, const char *databases, bool may_lack)
 {
     const char *const to_url = url_of(databases, move->to.name, move->arena);
 
     move->from_url = url_of(databases, move->from.name, move->arena);
     if (open_one(move, &move->from.admin, move->from.name, move->from_url) != ST_OK ||
-        open_one(move, &move->from.snapshot, move->from.name, move->from_url) != ST_OK ||
-        open_one(move, &move->to.admin, move->to.name, to_url) != ST_OK)
+        open_one(move, &move->from.snapshot, move->from.name, move->from_url) != ST_OK)
         return ST_REFUSED;
-    return open_one(move, &move->to.snapshot, move->to.name, to_url);
+    if (open_one(move, &move->to.admin, move->to.name, to_url) == ST_OK)
+        return open_one(move, &move->to.snapshot, move->to.name, to_url);
+    if (!may_lack)
+        return ST_REFUSED;
+    *move->failure = (struct convctl_failure){NULL, NULL};
+    move->is_lost = true;
+    return ST_OK;
 }
 
 void move_close_cells(struct move *move)

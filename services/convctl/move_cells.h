@@ -26,6 +26,9 @@ struct move {
     struct cell from, to;
     char step[16]; /* of the directory; "" = no move */
     const char *from_url;
+    int give_up_s; /* for so long it may stand still */
+    bool
+        is_lost; /* the other cell's database is not to be had, and the move is aborted without it */
     bool is_held; /* closed for good in the one cell, and not open yet in the other */
     int64_t closed_us, closed_ms, rows;
 };
@@ -33,8 +36,9 @@ struct move {
 enum status move_failed(struct move *move, const char *code, const char *message);
 void move_pause(int ms);
 
-/* `databases`: see cell_move.h. */
-MUST_CHECK enum status move_open_cells(struct move *move, const char *databases);
+/* `databases`: see cell_move.h. `may_lack`: where the database of the cell that it goes to is not to be had,
+   move->is_lost, and move->to has no connections. */
+MUST_CHECK enum status move_open_cells(struct move *move, const char *databases, bool may_lack);
 void move_close_cells(struct move *move); /* those that are open */
 
 #define PARAMS(...)                                                                                \
@@ -43,10 +47,14 @@ void move_close_cells(struct move *move); /* those that are open */
 /* The parameters as text; NULL is SQL NULL. */
 MUST_CHECK enum status move_ask(struct move *move, struct db_admin *on, enum convctl_sql statement,
                                 const char *const *params, size_t n);
-/* The same, again and again for a while where a lock is not to be had or a slot is still in use. */
+/* The same as move_ask(), again and again for a while where a lock is not to be had or a slot is still in use. */
 MUST_CHECK enum status move_ask_again(struct move *move, struct db_admin *on,
                                       enum convctl_sql statement, const char *const *params,
                                       size_t n);
+/* The same as move_ask(), for move->give_up_s at most: the failure's code is "timeout" then. */
+MUST_CHECK enum status move_ask_within(struct move *move, struct db_admin *on,
+                                       enum convctl_sql statement, const char *const *params,
+                                       size_t n);
 /* Of the first row; "" where there is none, or a NULL. Lives until the next statement. */
 const char *move_answered(const struct db_admin *on, int column);
 bool move_is_true(const struct db_admin *on, int column);

@@ -1,9 +1,12 @@
 #include "services/convctl/move_copy.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "services/convctl/move_lost.h"
+#include "services/convctl/move_room.h"
 
 enum {
     PAUSE_MS = 5,
@@ -23,35 +26,25 @@ static enum status check(struct move *move, const char *org, const char **number
                          const char **partitions)
 {
     const char *dropped;
+    bool has_slot, is_subscribed;
 
     if (move_ask(move, move->from.admin, SQL_READ_CELL, PARAMS(org)) != ST_OK)
         return ST_REFUSED;
-    if (strcmp(move_answered(move->from.admin, READ_CELL_WAL_LEVEL), "logical") != 0)
-        return move_failed(move, "conflict",
-                           arena_printf(move->arena,
-                                        "the database of cell %s needs wal_level = logical",
-                                        move->from.name));
-    if (!move_is_true(move->from.admin, READ_CELL_SEES_SESSIONS))
-        return move_failed(
-            move, "conflict",
-            arena_printf(move->arena,
-                         "in the database of cell %s, track_activities must be on, and this "
-                         "user needs pg_read_all_stats",
-                         move->from.name));
     *number = arena_printf(move->arena, "%s", move_answered(move->from.admin, READ_CELL_NUMBER));
     *partitions =
         arena_printf(move->arena, "%s", move_answered(move->from.admin, READ_CELL_PARTITIONS));
     dropped = arena_printf(move->arena, "%s", move_answered(move->from.admin, READ_CELL_DROPPED));
+    has_slot = move_is_true(move->from.admin, READ_CELL_HAS_SLOT);
     if (move_ask(move, move->to.admin, SQL_READ_CELL, PARAMS(org)) != ST_OK)
         return ST_REFUSED;
-    if ((move_is_true(move->to.admin, READ_CELL_HAS_ROWS) &&
-         !move_is_true(move->to.admin, READ_CELL_IS_SUBSCRIBED)) ||
+    is_subscribed = move_is_true(move->to.admin, READ_CELL_IS_SUBSCRIBED);
+    if ((is_subscribed ? !has_slot : move_is_true(move->to.admin, READ_CELL_HAS_ROWS)) ||
         move_is_true(move->to.admin, READ_CELL_IS_DISABLED))
         return move_failed(
             move, "conflict",
             arena_printf(move->arena,
-                         "cell %s has rows of the organization; where a move was being aborted, "
-                         "--abort goes on with that",
+                         "cell %s has something of the organization already; where that is left of "
+                         "a move that was aborted, --abort clears it",
                          move->to.name));
     if (strcmp(dropped, move_answered(move->to.admin, READ_CELL_DROPPED)) != 0)
         return move_failed(
@@ -60,6 +53,20 @@ static enum status check(struct move *move, const char *org, const char **number
             "same retention, and "
             "wait for it");
     return ST_OK;
+}
+
+static enum status subscribe(struct move *move, const char *org)
+{
+    if (move_ask_within(move, move->to.admin, SQL_SUBSCRIBE, PARAMS(org, move->from_url)) == ST_OK)
+        return ST_OK;
+    if (strcmp(move->failure->code, "timeout") == 0)
+        return move_failed(
+            move, "timeout",
+            arena_printf(move->arena,
+                         "the database of cell %s does not reach that of cell %s in %d seconds, in "
+                         "the way that CELL_DATABASES says; the same call goes on",
+                         move->to.name, move->from.name, move->give_up_s));
+    return ST_REFUSED;
 }
 
 /* Rows are copied and followed from here on. Each of these is safe to repeat; once there is a subscription, all
@@ -72,14 +79,15 @@ enum status move_begin_copying(struct move *move, const char *org)
         return ST_REFUSED;
     if (move_is_true(move->to.admin, READ_CELL_IS_SUBSCRIBED))
         return ST_OK;
-    if (move_ask_again(move, move->to.admin, SQL_MAKE_PARTITIONS, PARAMS(partitions)) != ST_OK ||
+    if (move_expect_room(move, org) != ST_OK ||
+        move_ask_again(move, move->to.admin, SQL_MAKE_PARTITIONS, PARAMS(partitions)) != ST_OK ||
         move_ask_again(move, move->to.admin, SQL_RAISE_NUMBERS, PARAMS(number)) != ST_OK ||
         move_ask(move, move->to.admin, SQL_SET_MOVING, PARAMS(org, "arriving")) != ST_OK ||
         !move_await(move, move->to.admin, SQL_IS_SEALED, PARAMS(number), "t", SEAL_MS, LOOK_MS) ||
         move_ask(move, move->from.admin, SQL_PUBLISH, PARAMS(org)) != ST_OK ||
-        move_ask(move, move->from.admin, SQL_CREATE_SLOT, PARAMS(org)) != ST_OK)
+        move_note_slots(move, org) != ST_OK || move_create_slot(move, org) != ST_OK)
         return ST_REFUSED;
-    return move_ask(move, move->to.admin, SQL_SUBSCRIBE, PARAMS(org, move->from_url));
+    return subscribe(move, org);
 }
 
 /* Bytes behind; negative: the slot has gone, or what it needs. */
@@ -97,29 +105,51 @@ static int64_t lag_of(struct move *move, const char *org, const char *end)
     return lag > 0 ? lag : 0;
 }
 
-/* However long it takes, as long as it does not fail again and again. PostgreSQL counts failures for good. */
+/* What the latest answers say: of the subscription, and of the slot where all is copied. */
+static bool comes_on(struct move *move, bool is_copied, struct move_progress *progress)
+{
+    char now[sizeof(progress->seen)];
+
+    snprintf(now, sizeof(now), "%s %s", move_answered(move->to.admin, READ_COPYING_PROGRESS),
+             is_copied ? move_answered(move->from.admin, READ_LAG_CONFIRMED) : "");
+    return move_comes_on(move, progress, now);
+}
+
+/* PostgreSQL counts failures for good. */
+static bool fails_too_often(struct move *move, long long *before)
+{
+    const long long failures =
+        strtoll(move_answered(move->to.admin, READ_COPYING_FAILURES), NULL, 10);
+
+    if (*before < 0)
+        *before = failures;
+    return failures > *before + FAILURES_MAX;
+}
+
 enum status move_await_copy(struct move *move, const char *org)
 {
-    long long failures, before = -1;
+    struct move_progress progress = {.seen = ""};
+    long long failures = -1;
+    bool is_copied;
 
     for (;;) {
         if (move_ask(move, move->to.admin, SQL_READ_COPYING, PARAMS(org)) != ST_OK)
             return ST_REFUSED;
-        failures = strtoll(move_answered(move->to.admin, READ_COPYING_FAILURES), NULL, 10);
-        if (before < 0)
-            before = failures;
-        if (failures > before + FAILURES_MAX)
+        if (fails_too_often(move, &failures))
             return move_failed(
                 move, "server_error",
                 arena_printf(move->arena,
                              "rows cannot be copied: the log of cell %s's database says why",
                              move->to.name));
-        if (move_is_true(move->to.admin, READ_COPYING_IS_COPIED)) {
+        is_copied = move_is_true(move->to.admin, READ_COPYING_IS_COPIED);
+        if (is_copied) {
             const int64_t lag = lag_of(move, org, NULL);
 
             if (lag < LAG_MAX)
                 return lag < 0 ? ST_REFUSED : ST_OK;
         }
+        if (!comes_on(move, is_copied, &progress))
+            return move_failed_standing(move, org);
         move_pause(LOOK_MS);
     }
 }

@@ -15,7 +15,7 @@
 #define MOVE_EXACT_MAX 100000
 
 MUST_CHECK enum status move_begin_copying(struct move *move, const char *org);
-/* However long it takes. */
+/* However long it takes, as long as it comes on and does not fail again and again. */
 MUST_CHECK enum status move_await_copy(struct move *move, const char *org);
 /* move->rows: how many it has. */
 MUST_CHECK enum status move_close(struct move *move, const char *org);

@@ -197,27 +197,54 @@ bool convctl_succeeds(const char *first, ...)
     return exit_status == 0;
 }
 
-int convctl_fails(char code[64], const char *first, ...)
+/* The exit status; `error` is the member of what it says, or NULL. */
+static int run_failing(const char *first, va_list rest, json_t **error)
 {
     char *output = malloc(OUTPUT_MAX), complaint[4096];
-    const char *found = NULL;
+    const int exit_status = run_convctl(first, rest, output, complaint, sizeof(complaint));
     json_t *value;
-    va_list rest;
-    int exit_status;
 
-    va_start(rest, first);
-    exit_status = run_convctl(first, rest, output, complaint, sizeof(complaint));
-    va_end(rest);
     cr_assert_neq(exit_status, 0, "convctl %s was to fail: %s", first, output);
     cr_assert_str_eq(output, "", "convctl %s failed and printed a result", first);
     free(output);
     value = json_loads(complaint, 0, NULL);
-    json_unpack(value, "{s:{s:s}}", "error", "code", &found);
-    cr_assert(exit_status != 1 || found != NULL, "convctl %s failed without a code: %s", first,
-              complaint);
-    snprintf(code, 64, "%s", found != NULL ? found : "");
+    *error = json_incref(json_object_get(value, "error"));
     json_decref(value);
+    cr_assert(exit_status != 1 || json_object_get(*error, "code") != NULL,
+              "convctl %s failed without a code: %s", first, complaint);
     return exit_status;
+}
+
+int convctl_fails(char code[64], const char *first, ...)
+{
+    const char *found;
+    json_t *error;
+    va_list rest;
+    int exit_status;
+
+    va_start(rest, first);
+    exit_status = run_failing(first, rest, &error);
+    va_end(rest);
+    found = json_string_value(json_object_get(error, "code"));
+    snprintf(code, 64, "%s", found != NULL ? found : "");
+    json_decref(error);
+    return exit_status;
+}
+
+const char *convctl_complaint(const char *first, ...)
+{
+    const char *found;
+    json_t *error;
+    va_list rest;
+
+    va_start(rest, first);
+    (void)run_failing(first, rest, &error);
+    va_end(rest);
+    found = json_string_value(json_object_get(error, "message"));
+    cr_assert_not_null(found);
+    found = never_free(strdup(found));
+    json_decref(error);
+    return found;
 }
 
 const char *stack_version_of(const char *program)

@@ -34,6 +34,8 @@ json_t *convctl_if_possible(const char *first, ...) __attribute__((sentinel));
 bool convctl_succeeds(const char *first, ...) __attribute__((sentinel));
 /* The same, expecting it to fail: its exit status, and the error code in `code`. */
 int convctl_fails(char code[64], const char *first, ...) __attribute__((sentinel));
+/* The same: its message, good as long as the test. */
+const char *convctl_complaint(const char *first, ...) __attribute__((sentinel));
 
 /* What a program says with --version; good as long as the test. */
 const char *stack_version_of(const char *program);

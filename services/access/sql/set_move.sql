@@ -1,4 +1,5 @@
--- A step of a move: each from the one before, or from itself; `switched` is where the organization goes over.
+-- A step of a move: each from the one before, or from itself; `switched` is where the organization goes over, and
+-- cannot be aborted any more.
 -- There is a conflict where the move is at another step, where there is none, and where there is another one.
 -- $1 organization, $2 step, $3 the other cell (copying alone)
 -- -> result (ok, conflict), JSON; no row: no such organization
@@ -14,7 +15,7 @@ WITH found AS MATERIALIZED (
     FROM found
     WHERE CASE $2::text
             WHEN 'copying' THEN $3::text <> cell AND (step IS NULL OR (step = 'copying' AND to_cell = $3))
-            WHEN 'aborted' THEN step = 'copying'
+            WHEN 'aborted' THEN step IN ('copying', 'switching')
             WHEN 'switching' THEN step IN ('copying', 'switching')
             WHEN 'switched' THEN step IN ('switching', 'switched')
             WHEN 'done' THEN step = 'switched'

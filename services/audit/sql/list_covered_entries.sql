@@ -6,6 +6,7 @@
 -- Where the block that reaches over an entry does not name it, the next few may: a foreign block can
 -- have come between.
 -- columns: request_id xid created_us at number is_sealed is_marked is_known is_ahead
+-- columns: is_moving
 WITH page AS MATERIALIZED (
   SELECT entry.request_id, entry.xid, entry.created_at,
          (SELECT block.number
@@ -56,7 +57,9 @@ SELECT page.request_id,
                             AND other.request_id = page.request_id)
             ELSE false END AS is_known,
        coalesce(page.xid >= (SELECT audit.number_of(pg_snapshot_xmax(pg_current_snapshot()))),
-                false) AS is_ahead
+                false) AS is_ahead,
+       EXISTS (SELECT FROM audit.moving
+                WHERE organization_id = $1::uuid AND state <> 'leaving') AS is_moving
   FROM page
   LEFT JOIN named ON named.number = page.number AND named.request_id = page.request_id
                  AND named.created_at = page.created_at

@@ -1,6 +1,6 @@
 -- What a cell has of an organization that is to be moved, and what it must have for that.
 -- $1 organization
--- columns: wal_level sees_sessions state has_rows is_subscribed is_disabled number partitions dropped
+-- columns: wal_level sees_sessions state has_rows is_subscribed is_disabled has_slot number partitions dropped
 SELECT current_setting('wal_level') AS wal_level,
        pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
          AND current_setting('track_activities')::boolean AS sees_sessions,
@@ -12,6 +12,8 @@ SELECT current_setting('wal_level') AS wal_level,
        EXISTS (SELECT FROM pg_subscription WHERE subname = audit.move_name($1)) AS is_subscribed,
        EXISTS (SELECT FROM pg_subscription
                 WHERE subname = audit.move_name($1) AND NOT subenabled) AS is_disabled,
+       EXISTS (SELECT FROM pg_replication_slots
+                WHERE slot_name = audit.move_name($1)) AS has_slot,
        audit.number_of(pg_snapshot_xmax(pg_current_snapshot())) AS number,
        audit.partitions() AS partitions,
        (SELECT coalesce(array_agg(until ORDER BY until), '{}') FROM audit.dropped) AS dropped

@@ -1,9 +1,11 @@
--- Deletes minutes that are 8 days old.   $1 how many at most
+-- Deletes minutes that are 8 days old, but those of organizations that another cell serves, or will: they are
+-- compared with those of that cell.   $1 how many at most
 -- columns: dropped
 WITH dropped AS (
   DELETE FROM webhook.statistics
    WHERE ctid = ANY (ARRAY(SELECT ctid FROM webhook.statistics
                             WHERE minute < now() - interval '8 days'
+                              AND organization_id NOT IN (SELECT organization_id FROM audit.closed)
                             ORDER BY minute
                             LIMIT $1::integer))
   RETURNING 1

@@ -3,7 +3,7 @@
 -- Organizations have their turns one after the other, as many as are looked at, from the one behind
 -- the last that had one. Organizations with less work done in this call come first, and none gets more
 -- than a quarter of it; the first event of all is taken whatever it costs. One that is on the move between
--- cells has no turn, here and wherever deliveries are looked for.
+-- cells has no turn, here and wherever deliveries are looked for, and is not counted among those looked at.
 --
 -- An organization has a budget for each minute. Beyond it a delivery is skipped, as it is where the
 -- endpoint is disabled or the event has waited for a day. Skipped deliveries are put on
@@ -18,30 +18,38 @@
 -- -> events taken; deliveries made of them; of these skipped: disabled, expired, over the budget; and
 --    not on record; whether others may be waiting; the organization that had its turn last or null
 -- columns: events fanned disabled expired over_budget unrecorded has_more served
-WITH RECURSIVE ahead AS (
-  (SELECT organization_id AS id, 1 AS nth FROM webhook.events
+WITH RECURSIVE paused AS MATERIALIZED (
+  SELECT organization_id AS id FROM audit.paused
+), ahead AS (
+  (SELECT organization_id AS id, (organization_id NOT IN (SELECT id FROM paused))::integer AS nth
+     FROM webhook.events
     WHERE NOT dispatched AND organization_id > $4::uuid ORDER BY organization_id LIMIT 1)
   UNION ALL
-  SELECT (SELECT organization_id FROM webhook.events
-           WHERE NOT dispatched AND organization_id > o.id ORDER BY organization_id LIMIT 1),
-         nth + 1
+  SELECT next.id, nth + (next.id NOT IN (SELECT id FROM paused))::integer
     FROM ahead o
+   CROSS JOIN LATERAL (
+     SELECT (SELECT organization_id FROM webhook.events
+              WHERE NOT dispatched AND organization_id > o.id ORDER BY organization_id LIMIT 1) AS id
+     OFFSET 0) AS next
    WHERE o.id IS NOT NULL AND nth < $3::integer
 ), behind AS (
-  (SELECT organization_id AS id, 1 AS nth FROM webhook.events
+  (SELECT organization_id AS id, (organization_id NOT IN (SELECT id FROM paused))::integer AS nth
+     FROM webhook.events
     WHERE NOT dispatched ORDER BY organization_id LIMIT 1)
   UNION ALL
-  SELECT (SELECT organization_id FROM webhook.events
-           WHERE NOT dispatched AND organization_id > o.id ORDER BY organization_id LIMIT 1),
-         nth + 1
+  SELECT next.id, nth + (next.id NOT IN (SELECT id FROM paused))::integer
     FROM behind o
+   CROSS JOIN LATERAL (
+     SELECT (SELECT organization_id FROM webhook.events
+              WHERE NOT dispatched AND organization_id > o.id ORDER BY organization_id LIMIT 1) AS id
+     OFFSET 0) AS next
    WHERE o.id <= $4 AND nth < $3
 ), organizations AS MATERIALIZED (
   SELECT id, row_number() OVER (ORDER BY id <= $4, id) AS place
     FROM (SELECT id FROM ahead WHERE id IS NOT NULL
           UNION ALL
           SELECT id FROM behind WHERE id <= $4) AS both_ways
-   WHERE NOT EXISTS (SELECT FROM audit.paused WHERE organization_id = id)
+   WHERE id NOT IN (SELECT id FROM paused)
    ORDER BY place
    LIMIT $3
 ), present AS MATERIALIZED (

@@ -7,27 +7,38 @@
 --   4 deliveries an organization may be given in a minute
 -- -> how many were taken, the organization that had its turn last or null
 -- columns: taken served
-WITH RECURSIVE ahead AS (
-  (SELECT organization_id AS id, 1 AS nth FROM webhook.resends
+WITH RECURSIVE paused AS MATERIALIZED (
+  SELECT organization_id AS id FROM audit.paused
+), ahead AS (
+  (SELECT organization_id AS id, (organization_id NOT IN (SELECT id FROM paused))::integer AS nth
+     FROM webhook.resends
     WHERE organization_id > $3::uuid ORDER BY organization_id LIMIT 1)
   UNION ALL
-  SELECT (SELECT organization_id FROM webhook.resends
-           WHERE organization_id > o.id ORDER BY organization_id LIMIT 1), nth + 1
+  SELECT next.id, nth + (next.id NOT IN (SELECT id FROM paused))::integer
     FROM ahead o
+   CROSS JOIN LATERAL (
+     SELECT (SELECT organization_id FROM webhook.resends
+              WHERE organization_id > o.id ORDER BY organization_id LIMIT 1) AS id
+     OFFSET 0) AS next
    WHERE o.id IS NOT NULL AND nth < $2::integer
 ), behind AS (
-  (SELECT organization_id AS id, 1 AS nth FROM webhook.resends ORDER BY organization_id LIMIT 1)
+  (SELECT organization_id AS id, (organization_id NOT IN (SELECT id FROM paused))::integer AS nth
+     FROM webhook.resends
+    ORDER BY organization_id LIMIT 1)
   UNION ALL
-  SELECT (SELECT organization_id FROM webhook.resends
-           WHERE organization_id > o.id ORDER BY organization_id LIMIT 1), nth + 1
+  SELECT next.id, nth + (next.id NOT IN (SELECT id FROM paused))::integer
     FROM behind o
+   CROSS JOIN LATERAL (
+     SELECT (SELECT organization_id FROM webhook.resends
+              WHERE organization_id > o.id ORDER BY organization_id LIMIT 1) AS id
+     OFFSET 0) AS next
    WHERE o.id <= $3 AND nth < $2
 ), organizations AS MATERIALIZED (
   SELECT id, row_number() OVER (ORDER BY id <= $3, id) AS place
     FROM (SELECT id FROM ahead WHERE id IS NOT NULL
           UNION ALL
           SELECT id FROM behind WHERE id <= $3) AS both_ways
-   WHERE NOT EXISTS (SELECT FROM audit.paused WHERE organization_id = id)
+   WHERE id NOT IN (SELECT id FROM paused)
    ORDER BY place
    LIMIT $2
 ), present AS MATERIALIZED (

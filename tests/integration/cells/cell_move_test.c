@@ -145,17 +145,16 @@ static bool is_in(const struct org *org, const char *cell)
 
 static bool is_under_way(const json_t *cells, const struct org *org)
 {
-    const json_t *cell;
-    size_t i;
+    const json_t *cell, *move;
+    size_t i, j;
 
     json_array_foreach(cells, i, cell)
     {
-        const json_t *const moves = json_object_get(cell, "moves"),
-                            *first = json_array_get(moves, 0);
-
-        if (first != NULL &&
-            strcmp(json_string_value(json_object_get(first, "organization")), org->id) == 0)
-            return true;
+        json_array_foreach(json_object_get(cell, "moves"), j, move)
+        {
+            if (strcmp(json_string_value(json_object_get(move, "organization")), org->id) == 0)
+                return true;
+        }
     }
     return false;
 }
@@ -182,12 +181,15 @@ static void kill_once(const struct org *org, const char *to, int ms, bool is_abo
 Test(cell_move, that_is_killed_ends_done_or_undone)
 {
     const int kills = long_form_or(30, 6);
+    struct receiver *receiver = receiver_start("good");
+    struct webhook webhook;
     struct org org;
     struct load *load;
 
     start();
     srand((unsigned)time(NULL));
     org_with_load(&org);
+    webhook_new(&org, receiver_url(receiver, "/moving"), "conversation.created", &webhook);
     load = load_start(&org, PER_SECOND / 2);
     cr_assert(load_await_served(load, PER_SECOND, 20000));
     for (int i = 0; i < kills; i++) {
@@ -200,5 +202,8 @@ Test(cell_move, that_is_killed_ends_done_or_undone)
     (void)refusals(load);
     load_check_consistency(load);
     cr_expect(stack_wait(is_sealed, &org, 20000));
+    expect_each_once(receiver, (size_t)sql_integer("SELECT count(*) FROM conversation.conversations"
+                                                   " WHERE organization_id = $1::uuid",
+                                                   org.id, NULL));
     own_stack_stop();
 }

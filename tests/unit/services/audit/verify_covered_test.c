@@ -76,6 +76,26 @@ Test(verify_covered, lets_an_entry_wait_for_its_seal_if_a_service_can_have_appen
     cr_assert(verify_is_fine(&report), "it may have begun before");
 }
 
+/* The seal has gone on with other organizations. Below a block of its own it never passes over an entry. */
+Test(verify_covered, lets_an_entry_wait_that_was_passed_over_in_a_move)
+{
+    struct verify_covered covered = {.entry = sealed[3], .is_moving = true};
+    struct verify_seal seal = {.place = sealed[4].place, .now_us = covered.entry.created_us};
+
+    cr_assert_not(look_at(&covered, &seal));
+    cr_assert(verify_is_fine(&report));
+    seal.now_us += VERIFY_WAIT_US + 1;
+    expect_found(&covered, &seal, VERIFY_NOT_SEALED);
+    cr_assert(str_equal(report.of[VERIFY_NOT_SEALED].detail,
+                        STR("the entry is not sealed until the organization's move between cells "
+                            "goes on, and cannot be checked")));
+    covered.is_moving = false;
+    expect_found(&covered, &seal, VERIFY_INSERTED);
+    covered.is_moving = true;
+    covered.block = 2;
+    expect_found(&covered, &seal, VERIFY_INSERTED);
+}
+
 Test(verify_covered, tells_of_entries_that_have_waited_for_their_seal_for_a_minute)
 {
     struct verify_covered covered = {.entry = sealed[4]};

@@ -1,0 +1,7 @@
+-- Slots by which tables were being copied to a server that is lost; one that is in use makes it fail.
+-- $1 organization
+-- columns: dropped
+SELECT count(pg_drop_replication_slot(s.slot_name)) AS dropped
+  FROM pg_publication p
+  JOIN pg_replication_slots s ON s.slot_name LIKE obj_description(p.oid, 'pg_publication')
+ WHERE p.pubname = audit.move_name($1::uuid)

@@ -1,0 +1,12 @@
+-- What the server that rows come from has too little of: a walsender and a slot to follow, another one for the
+-- table that is being copied.   $1 organization, whose slot may be there
+-- columns: setting needed free
+SELECT setting, needed, greatest(free, 0) AS free
+  FROM (VALUES ('max_wal_senders', 2,
+                current_setting('max_wal_senders')::bigint
+                  - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'walsender')),
+               ('max_replication_slots', 2,
+                current_setting('max_replication_slots')::bigint
+                  - (SELECT count(*) FROM pg_replication_slots
+                      WHERE slot_name <> audit.move_name($1::uuid)))) AS had (setting, needed, free)
+ WHERE free < needed

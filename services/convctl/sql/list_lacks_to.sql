@@ -1,0 +1,22 @@
+-- What the server that rows go to has too little of: a worker to follow and one to copy, with an origin each, of
+-- which there are as many as slots. Workers of parallel queries end by themselves.
+-- columns: setting needed free
+SELECT setting, needed, greatest(free, 0) AS free
+  FROM (VALUES ('max_logical_replication_workers', 2,
+                current_setting('max_logical_replication_workers')::bigint
+                  - (SELECT count(*) FROM pg_stat_activity
+                      WHERE backend_type LIKE 'logical replication%worker')),
+               ('max_sync_workers_per_subscription', 1,
+                current_setting('max_sync_workers_per_subscription')::bigint),
+               ('max_worker_processes', 2,
+                current_setting('max_worker_processes')::bigint
+                  - (SELECT count(*) FROM pg_stat_activity
+                      WHERE backend_type NOT IN
+                            ('archiver', 'autovacuum launcher', 'autovacuum worker',
+                             'background writer', 'checkpointer', 'client backend',
+                             'parallel worker', 'startup', 'walreceiver', 'walsender',
+                             'walwriter'))),
+               ('max_replication_slots', 2,
+                current_setting('max_replication_slots')::bigint
+                  - (SELECT count(*) FROM pg_replication_origin_status))) AS had (setting, needed, free)
+ WHERE free < needed

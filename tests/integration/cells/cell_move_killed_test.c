@@ -1,0 +1,186 @@
+/* convctl ends at each stage of a move, on purpose: what it leaves behind, and who may go on. A delivery that is under way
+ * holds it where an organization leaves, and a table that is locked in the other cell where it is closed. */
+#include <criterion/criterion.h>
+#include <libpq-fe.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/api_client.h"
+#include "tests/support/own_stack.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/sql.h"
+#include "tests/support/stack.h"
+
+TestSuite(cell_move_killed, .init = stack_have_alone);
+
+static void expect_says(const char *complaint, const char *words)
+{
+    cr_expect_not_null(strstr(complaint, words), "%s: %s", words, complaint);
+}
+
+static int post(const struct org *org)
+{
+    static int n;
+
+    return api_post(
+               org->full_key, "/conversations",
+               format("{\"external_id\":\"order-%d\",\"from\":{\"external_id\":\"user-1\"}}", ++n))
+        ->status;
+}
+
+static void start(struct org *org)
+{
+    own_stack_start("killed", (const char *const[]){"CELLS=2", NULL});
+    org_new(org);
+    cr_assert_eq(post(org), 201);
+}
+
+static pid_t begin_move(const struct org *org)
+{
+    const char *const program = format("%s/convctl", stack_setting("BIN_DIR"));
+    const pid_t pid = fork();
+
+    cr_assert_geq(pid, 0);
+    if (pid == 0) {
+        execl(program, program, "cell", "move", org->id, "--to", "cell2", "--grace", "0", NULL);
+        _exit(127);
+    }
+    return pid;
+}
+
+static void end(pid_t pid, int signal)
+{
+    int status;
+
+    cr_assert_eq(kill(pid, signal), 0);
+    cr_assert_eq(waitpid(pid, &status, 0), pid);
+}
+
+static void expect_moves(const struct org *org)
+{
+    json_t *moved = convctl("cell", "move", org->id, "--to", "cell2", "--grace", "0", NULL);
+
+    cr_expect_str_eq(json_string_value(json_object_get(moved, "step")), "done");
+    json_decref(moved);
+    cr_expect_eq(post(org), 201);
+}
+
+static void await_state(const struct org *org, const char *state)
+{
+    postgres_await(stack_setting("DATABASE_URL"),
+                   format("SELECT count(*) FROM audit.moving WHERE organization_id = '%s'"
+                          " AND state = '%s'",
+                          org->id, state));
+}
+
+/* A delivery of a worker that there is not. */
+static void begin_delivery(const struct org *org)
+{
+    (void)sql_text(
+        "INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id, event_type,"
+        " cause, created_at, lease_until) VALUES ($1::uuid, gen_random_uuid(),"
+        " gen_random_uuid(), gen_random_uuid(), 't', 'event', now(),"
+        " now() + interval '1 hour') RETURNING 'begun'",
+        org->id, NULL);
+}
+
+static void end_delivery(const struct org *org)
+{
+    (void)sql_text("DELETE FROM webhook.queue WHERE organization_id = $1::uuid RETURNING 'ended'",
+                   org->id, NULL);
+}
+
+static PGconn *lock_contacts_in_second(void)
+{
+    PGconn *holder = PQconnectdb(own_stack_database_url("cell2"));
+
+    PQclear(PQexec(holder, "BEGIN; LOCK TABLE conversation.contacts IN SHARE MODE"));
+    cr_assert_eq(PQtransactionStatus(holder), PQTRANS_INTRANS);
+    return holder;
+}
+
+static bool is_served(void *closure)
+{
+    return post(closure) == 201;
+}
+
+static bool is_sealed(void *closure)
+{
+    const struct org *const org = closure;
+    json_t *verified = convctl("audit", "verify", "--org", org->id, NULL);
+    const bool is_done = json_integer_value(json_object_get(verified, "unsealed")) == 0;
+
+    cr_expect(json_is_true(json_object_get(verified, "ok")), "%s", json_dumps(verified, 0));
+    json_decref(verified);
+    return is_done;
+}
+
+/* Entries of others are sealed meanwhile, beyond those of the organization that nothing seals. */
+static void expect_verified_while_it_is_passed_over(const struct org *org)
+{
+    json_t *verified;
+    struct org other;
+
+    org_new(&other);
+    cr_assert_eq(post(&other), 201);
+    cr_assert(stack_wait(is_sealed, &other, 20000));
+    verified = convctl("audit", "verify", "--org", org->id, NULL);
+    cr_expect(json_is_true(json_object_get(verified, "ok")), "%s", json_dumps(verified, 0));
+    cr_expect_gt(json_integer_value(json_object_get(verified, "unsealed")), 0);
+    json_decref(verified);
+}
+
+Test(cell_move_killed, while_it_is_closed_opens_it_after_seconds)
+{
+    struct org org;
+    PGconn *holder;
+    pid_t mover;
+
+    start(&org);
+    begin_delivery(&org);
+    mover = begin_move(&org);
+    await_state(&org, "leaving");
+    cr_expect_eq(post(&org), 201);
+    holder = lock_contacts_in_second();
+    cr_expect_eq(api_post(org.full_key, "/conversations",
+                          "{\"external_id\":\"x\",\"from\":{\"external_id\":\"user-2\"}}")
+                     ->status,
+                 201);
+    end_delivery(&org);
+    await_state(&org, "closed");
+    end(mover, SIGKILL);
+    cr_expect(stack_wait(is_served, &org, 20000));
+    expect_verified_while_it_is_passed_over(&org);
+    PQfinish(holder);
+    expect_moves(&org);
+    cr_expect(stack_wait(is_sealed, &org, 20000));
+    own_stack_stop();
+}
+
+Test(cell_move_killed, while_it_leaves_and_by_nobody_else_at_once)
+{
+    struct org org;
+    pid_t mover;
+
+    start(&org);
+    begin_delivery(&org);
+    mover = begin_move(&org);
+    await_state(&org, "leaving");
+    expect_says(convctl_complaint("cell", "move", org.id, "--to", "cell2", NULL),
+                "another call is at it");
+    expect_says(convctl_complaint("cell", "move", org.id, "--abort", NULL),
+                "another call is at it");
+    end(mover, SIGKILL);
+    cr_expect_eq(post(&org), 201);
+
+    /* Nobody goes on for a minute: deliveries begin again. */
+    cr_expect_eq(sql_integer("SELECT count(*) FROM audit.paused", NULL), 1);
+    (void)sql_text("UPDATE audit.moving SET since = since - interval '1 minute' RETURNING 'later'",
+                   NULL);
+    cr_expect_eq(sql_integer("SELECT count(*) FROM audit.paused", NULL), 0);
+    end_delivery(&org);
+    expect_moves(&org);
+    own_stack_stop();
+}

@@ -1,0 +1,155 @@
+/* What keeps a move from coming on is said: beforehand where settings tell, and else before long. The same call goes
+ * on when it has gone. */
+#include <criterion/criterion.h>
+#include <libpq-fe.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/support/api_client.h"
+#include "tests/support/own_stack.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/sql.h"
+#include "tests/support/stack.h"
+
+TestSuite(cell_move_stuck, .init = stack_have_alone);
+
+static void start(struct org *org)
+{
+    own_stack_start("stuck", (const char *const[]){"CELLS=2", NULL});
+    org_new(org);
+    (void)new_conversation(org, "order-1", "user-1");
+}
+
+static void expect_moves(const struct org *org, const char *cell)
+{
+    json_t *moved = convctl("cell", "move", org->id, "--to", cell, "--grace", "0", NULL);
+
+    cr_expect_str_eq(json_string_value(json_object_get(moved, "step")), "done");
+    json_decref(moved);
+    expect_status(api_get(org->full_key, "/ping"), 200);
+}
+
+static void expect_says(const char *complaint, const char *words)
+{
+    cr_expect_not_null(strstr(complaint, words), "%s: %s", words, complaint);
+}
+
+static void expect_no_move(void)
+{
+    json_t *cells = convctl("cell", "list", NULL);
+
+    for (size_t i = 0; i < json_array_size(cells); i++)
+        cr_expect_eq(json_array_size(json_object_get(json_array_get(cells, i), "moves")), 0);
+    json_decref(cells);
+}
+
+/* A session of somebody else, in a transaction that stays open until PQfinish(). */
+static PGconn *hold(const char *url, const char *statements)
+{
+    PGconn *holder = PQconnectdb(url);
+
+    cr_assert_eq(PQstatus(holder), CONNECTION_OK, "%s", PQerrorMessage(holder));
+    PQclear(PQexec(holder, "SET application_name = 'the holder'; BEGIN"));
+    PQclear(PQexec(holder, statements));
+    cr_assert_eq(PQtransactionStatus(holder), PQTRANS_INTRANS);
+    return holder;
+}
+
+/* Takes connections, and never says a word. */
+static int listen_silently(int *port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof(at);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    cr_assert_eq(bind(fd, (struct sockaddr *)&at, n), 0);
+    cr_assert_eq(listen(fd, 4), 0);
+    cr_assert_eq(getsockname(fd, (struct sockaddr *)&at, &n), 0);
+    *port = ntohs(at.sin_port);
+    return fd;
+}
+
+static void expect_subscribes_in_time(const char *url)
+{
+    PGconn *admin = PQconnectdb(url);
+    PGresult *failed;
+    int port;
+    const int fd = listen_silently(&port);
+
+    PQclear(PQexec(admin, "SET statement_timeout = 500"));
+    failed =
+        PQexec(admin, format("SELECT audit.move_subscribe('01920000-0000-7000-8000-000000000001',"
+                             " 'host=127.0.0.1 port=%d password=hidden')",
+                             port));
+    cr_expect_str_eq(PQresultErrorField(failed, PG_DIAG_SQLSTATE), "57014");
+    cr_expect_null(strstr(PQresultErrorField(failed, PG_DIAG_CONTEXT), "hidden"));
+    PQclear(failed);
+    PQfinish(admin);
+    close(fd);
+}
+
+Test(cell_move_stuck, is_refused_where_a_server_has_no_room)
+{
+    const char *from, *to;
+    struct org org;
+
+    start(&org);
+    from = stack_setting("DATABASE_URL");
+    to = own_stack_database_url("cell2");
+
+    postgres_do(from, "SELECT pg_create_physical_replication_slot('taken_' || i)"
+                      "  FROM generate_series(1, 9) AS i");
+    expect_says(convctl_complaint("cell", "move", org.id, "--to", "cell2", NULL),
+                "cell main, max_replication_slots is too low: a move needs 2, free are 1");
+    postgres_do(from, "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots");
+
+    postgres_do(to, "ALTER SYSTEM SET max_sync_workers_per_subscription = 0");
+    postgres_do(to, "SELECT pg_reload_conf()");
+    postgres_await(to, "SELECT (current_setting('max_sync_workers_per_subscription') = '0')::int");
+    expect_says(convctl_complaint("cell", "move", org.id, "--to", "cell2", NULL),
+                "cell cell2, max_sync_workers_per_subscription is too low");
+    expect_no_move();
+    postgres_do(to, "ALTER SYSTEM RESET max_sync_workers_per_subscription");
+    postgres_do(to, "SELECT pg_reload_conf()");
+    postgres_await(to, "SELECT (current_setting('max_sync_workers_per_subscription') <> '0')::int");
+
+    expect_subscribes_in_time(to);
+    expect_moves(&org, "cell2");
+    own_stack_stop();
+}
+
+Test(cell_move_stuck, fails_where_the_copy_stands_still_and_goes_on)
+{
+    struct org org;
+    PGconn *holder;
+    const char *complaint;
+
+    start(&org);
+    holder = hold(own_stack_database_url("cell2"), "LOCK TABLE audit.minimums IN SHARE MODE");
+    complaint = convctl_complaint("cell", "move", org.id, "--to", "cell2", "--give-up", "3", NULL);
+    expect_says(complaint, "the copy stands still for 3 seconds, with ");
+    expect_says(complaint, "a table is locked");
+    PQfinish(holder);
+    expect_moves(&org, "cell2");
+    own_stack_stop();
+}
+
+/* A slot is made when all transactions have ended that had written, in whichever database. */
+Test(cell_move_stuck, names_the_transaction_that_it_waits_for)
+{
+    struct org org;
+    PGconn *holder;
+    const char *complaint;
+
+    start(&org);
+    holder = hold(stack_setting("DATABASE_URL"), "SELECT pg_current_xact_id()");
+    complaint = convctl_complaint("cell", "move", org.id, "--to", "cell2", "--give-up", "2", NULL);
+    expect_says(complaint, format("pid %d, application_name the holder", PQbackendPID(holder)));
+    expect_says(complaint, "is open for ");
+    cr_expect_eq(sql_integer("SELECT count(*) FROM pg_replication_slots", NULL), 0);
+    PQfinish(holder);
+    expect_moves(&org, "cell2");
+    own_stack_stop();
+}
