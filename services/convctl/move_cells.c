@@ -26,17 +26,38 @@ void move_pause(int ms)
     nanosleep(&pause, NULL);
 }
 
-enum status move_ask(struct move *move, struct db_admin *on, enum convctl_sql statement,
-                     const char *const *params, size_t n)
+static enum status cannot_ask(struct move *move, struct db_admin *on, enum convctl_sql statement)
 {
-    if (db_admin_query(on, &convctl_sql[statement], params, n) == ST_OK)
-        return ST_OK;
     return move_failed(
         move, "server_error",
         arena_printf(move->arena, "%s, in the database of cell %s: %s", convctl_sql[statement].name,
                      on == move->from.admin || on == move->from.snapshot ? move->from.name
                                                                          : move->to.name,
                      db_admin_error(on)));
+}
+
+enum status move_ask(struct move *move, struct db_admin *on, enum convctl_sql statement,
+                     const char *const *params, size_t n)
+{
+    if (db_admin_query(on, &convctl_sql[statement], params, n) == ST_OK)
+        return ST_OK;
+    return cannot_ask(move, on, statement);
+}
+
+enum status move_ask_both(struct move *move, struct db_admin *from, struct db_admin *to,
+                          enum convctl_sql statement, const char *const *params, size_t n)
+{
+    const struct db_statement *const asked = &convctl_sql[statement];
+    struct db_admin *const both[] = {from, to};
+    enum status st = ST_OK;
+    bool is_sent[2];
+
+    for (int i = 0; i < 2; i++)
+        is_sent[i] = db_admin_send(both[i], asked, params, n) == ST_OK;
+    for (int i = 0; i < 2; i++)
+        if (!is_sent[i] || db_admin_receive(both[i], asked) != ST_OK)
+            st = cannot_ask(move, both[i], statement);
+    return st;
 }
 
 enum status move_ask_again(struct move *move, struct db_admin *on, enum convctl_sql statement,

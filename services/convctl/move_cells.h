@@ -47,6 +47,10 @@ void move_close_cells(struct move *move); /* those that are open */
 /* The parameters as text; NULL is SQL NULL. */
 MUST_CHECK enum status move_ask(struct move *move, struct db_admin *on, enum convctl_sql statement,
                                 const char *const *params, size_t n);
+/* The same in the databases of both cells, which work at the same time. */
+MUST_CHECK enum status move_ask_both(struct move *move, struct db_admin *from, struct db_admin *to,
+                                     enum convctl_sql statement, const char *const *params,
+                                     size_t n);
 /* The same as move_ask(), again and again for a while where a lock is not to be had or a slot is still in use. */
 MUST_CHECK enum status move_ask_again(struct move *move, struct db_admin *on,
                                       enum convctl_sql statement, const char *const *params,

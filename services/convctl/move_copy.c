@@ -205,8 +205,7 @@ bool move_compare(struct move *move, const char *org, bool is_exact, struct db_a
     bool is_same = true;
 
     *rows = 0;
-    if (move_ask(move, from, SQL_SUM_ROWS, PARAMS(org, exact)) != ST_OK ||
-        move_ask(move, to, SQL_SUM_ROWS, PARAMS(org, exact)) != ST_OK)
+    if (move_ask_both(move, from, to, SQL_SUM_ROWS, PARAMS(org, exact)) != ST_OK)
         return false;
     for (size_t i = 0; i < db_admin_rows(from); i++) {
         const char *here = db_admin_value(from, i, SUM_ROWS_SUMS);
