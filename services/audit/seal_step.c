@@ -309,10 +309,13 @@ static enum status look(struct step *step)
     struct seal_step *sealing = step->sealing;
     struct db *db = step->db;
     size_t lock = db_add(db, SQL_LOCK_SEALING, NULL, 0);
-    size_t where = ends_ask_place(db, NULL);
+    size_t where;
     const struct db_rows *rows;
-    enum status st = db_run(db);
+    enum status st;
 
+    (void)db_add(db, SQL_OPEN_EXPIRED, NULL, 0);
+    where = ends_ask_place(db, NULL);
+    st = db_run(db);
     if (st != ST_OK)
         return st;
     sealing->was_first = db_value_bool(db_result(db, lock), 0, LOCK_SEALING_IS_FIRST);

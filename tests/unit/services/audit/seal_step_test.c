@@ -601,3 +601,32 @@ Test(seal_step, seals_entries_that_had_to_wait_for_a_long_transaction_however_ol
     PQfinish(one);
     PQfinish(two);
 }
+
+/* The seal has passed over it while it was closed for a move. */
+Test(seal_step, goes_on_with_an_organization_that_is_open_again)
+{
+    struct seal_step sealing = {0};
+
+    postgres_do(server.url, ENTRY(ORG, "1 s", 1));
+    seal(&sealing);
+    postgres_do(server.url,
+                ENTRY(ORG, "11 s", 2) "INSERT INTO audit.moving (organization_id, state)"
+                                      " VALUES ('" ORG "', 'closed')");
+    postgres_do(server.url, ENTRY(OTHER, "1 s", 3));
+    seal(&sealing);
+    cr_assert_eq(count("SELECT count(*) FROM audit.blocks WHERE organization_id = '" ORG "'"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM audit.blocks WHERE organization_id = '" OTHER "'"), 1);
+
+    postgres_do(server.url, "UPDATE audit.moving SET since = now() - interval '9 s'");
+    seal(&sealing);
+    seal(&sealing);
+    cr_assert_eq(count("SELECT count(*) FROM audit.blocks WHERE organization_id = '" ORG "'"), 1);
+
+    postgres_do(server.url, "UPDATE audit.moving SET since = now() - interval '11 s'");
+    seal(&sealing);
+    seal(&sealing);
+    cr_assert_eq(sealing.implausible, 0);
+    cr_assert_eq(count("SELECT max(entries) FROM audit.blocks WHERE organization_id = '" ORG "'"),
+                 2);
+    cr_assert_eq(count("SELECT count(*) FROM audit.moving WHERE state = 'leaving'"), 1);
+}
