@@ -81,6 +81,19 @@ Test(make_secrets, writes_a_configuration_that_the_bus_takes)
     cr_assert_eq(shell("nats-server -t -c \"$SECRETS_DIR/nats.conf\" >/dev/null 2>&1"), 0);
 }
 
+/* A server refuses to be reloaded with another address. */
+Test(make_secrets, has_the_bus_listen_where_it_was_told)
+{
+    cr_expect_eq(shell("grep -qx 'listen: \"0.0.0.0:4222\"' \"$SECRETS_DIR/nats.conf\""), 0);
+    cr_expect_eq(shell("BUS_LISTEN=127.0.0.1:4333 deploy/compose/make-secrets >/dev/null"), 0);
+    make();
+    cr_expect_eq(shell("grep -qx 'listen: \"127.0.0.1:4333\"' \"$SECRETS_DIR/nats.conf\""), 0);
+    cr_expect_eq(shell("sed -i 's/^listen: .*/listen: \"[::1]:4334\"/' \"$SECRETS_DIR/nats.conf\""), 0);
+    make();
+    cr_expect_eq(shell("grep -qx 'listen: \"\\[::1\\]:4334\"' \"$SECRETS_DIR/nats.conf\""), 0);
+    cr_expect_eq(shell("BUS_LISTEN='a/b' deploy/compose/make-secrets 2>/dev/null"), 1);
+}
+
 Test(make_secrets, lays_the_same_out_for_kubernetes_with_other_servers)
 {
     cr_assert_eq(
