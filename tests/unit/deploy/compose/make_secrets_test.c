@@ -137,6 +137,20 @@ Test(make_secrets, makes_those_of_a_cell_and_never_forgets_it)
         0);
 }
 
+/* As compose does; the environment takes precedence. */
+Test(make_secrets, takes_the_cells_from_the_settings_of_compose)
+{
+    cr_expect_eq(
+        shell("mkdir \"$SECRETS_DIR/tree\" && cp -r deploy \"$SECRETS_DIR/tree\" &&"
+              " cd \"$SECRETS_DIR/tree\" &&"
+              " printf 'CELL_NAMES=main\\nCELL_NAMES=\"main,cell2\" # two\\n' >.env &&"
+              " export SECRETS_DIR=$PWD/a && deploy/compose/make-secrets >/dev/null &&"
+              " [ -s a/nats-cell2-audit ] && SECRETS_DIR=$PWD/b CELL_NAMES=main"
+              " deploy/compose/make-secrets >/dev/null && [ ! -e b/nats-cell2-audit ] &&"
+              " deploy/kubernetes/make-secrets c && [ ! -e c/cell2-audit ]"),
+        0);
+}
+
 Test(make_secrets, refuses_names_that_are_none)
 {
     static const char *const names[] = {"cell2", "main,main", "main,Cell2", "main,cell2,cell2",
