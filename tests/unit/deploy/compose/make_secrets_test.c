@@ -88,7 +88,8 @@ Test(make_secrets, has_the_bus_listen_where_it_was_told)
     cr_expect_eq(shell("BUS_LISTEN=127.0.0.1:4333 deploy/compose/make-secrets >/dev/null"), 0);
     make();
     cr_expect_eq(shell("grep -qx 'listen: \"127.0.0.1:4333\"' \"$SECRETS_DIR/nats.conf\""), 0);
-    cr_expect_eq(shell("sed -i 's/^listen: .*/listen: \"[::1]:4334\"/' \"$SECRETS_DIR/nats.conf\""), 0);
+    cr_expect_eq(shell("sed -i 's/^listen: .*/listen: \"[::1]:4334\"/' \"$SECRETS_DIR/nats.conf\""),
+                 0);
     make();
     cr_expect_eq(shell("grep -qx 'listen: \"\\[::1\\]:4334\"' \"$SECRETS_DIR/nats.conf\""), 0);
     cr_expect_eq(shell("BUS_LISTEN='a/b' deploy/compose/make-secrets 2>/dev/null"), 1);
@@ -140,15 +141,14 @@ Test(make_secrets, makes_those_of_a_cell_and_never_forgets_it)
 /* As compose does; the environment takes precedence. */
 Test(make_secrets, takes_the_cells_from_the_settings_of_compose)
 {
-    cr_expect_eq(
-        shell("mkdir \"$SECRETS_DIR/tree\" && cp -r deploy \"$SECRETS_DIR/tree\" &&"
-              " cd \"$SECRETS_DIR/tree\" &&"
-              " printf 'CELL_NAMES=main\\nCELL_NAMES=\"main,cell2\" # two\\n' >.env &&"
-              " export SECRETS_DIR=$PWD/a && deploy/compose/make-secrets >/dev/null &&"
-              " [ -s a/nats-cell2-audit ] && SECRETS_DIR=$PWD/b CELL_NAMES=main"
-              " deploy/compose/make-secrets >/dev/null && [ ! -e b/nats-cell2-audit ] &&"
-              " deploy/kubernetes/make-secrets c && [ ! -e c/cell2-audit ]"),
-        0);
+    cr_expect_eq(shell("mkdir \"$SECRETS_DIR/tree\" && cp -r deploy \"$SECRETS_DIR/tree\" &&"
+                       " cd \"$SECRETS_DIR/tree\" &&"
+                       " printf 'CELL_NAMES=main\\nCELL_NAMES=\"main,cell2\" # two\\n' >.env &&"
+                       " export SECRETS_DIR=$PWD/a && deploy/compose/make-secrets >/dev/null &&"
+                       " [ -s a/nats-cell2-audit ] && SECRETS_DIR=$PWD/b CELL_NAMES=main"
+                       " deploy/compose/make-secrets >/dev/null && [ ! -e b/nats-cell2-audit ] &&"
+                       " deploy/kubernetes/make-secrets c && [ ! -e c/cell2-audit ]"),
+                 0);
 }
 
 Test(make_secrets, refuses_names_that_are_none)
