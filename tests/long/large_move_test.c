@@ -67,12 +67,12 @@ static const char *filled_rows(const struct org *org, const char *cell)
     return never_free(postgres_text(database_of(cell), format(sums, org->id)));
 }
 
-struct head {
+struct chain_head {
     const char *number, *hash;
 };
 
 /* The newest block of its log; only when everything is sealed. */
-static struct head await_head(const struct org *org)
+static struct chain_head await_head(const struct org *org)
 {
     const int64_t end_us = clock_mono_us() + SEALED_WITHIN_S * INT64_C(1000000);
 
@@ -85,7 +85,7 @@ static struct head await_head(const struct org *org)
         /* The head is that of the moment at which verifying began. */
         if (head != NULL && json_integer_value(json_object_get(head, "entries")) ==
                                 json_integer_value(json_object_get(verified, "entries")))
-            return (struct head){
+            return (struct chain_head){
                 format("%lld", (long long)json_integer_value(json_object_get(head, "number"))),
                 json_string_value(json_object_get(head, "block_hash")),
             };
@@ -93,7 +93,7 @@ static struct head await_head(const struct org *org)
     }
 }
 
-static void expect_head_kept(const struct org *org, struct head head)
+static void expect_head_kept(const struct org *org, struct chain_head head)
 {
     json_t *verified = convctl("audit", "verify", "--org", org->id, "--head-number", head.number,
                                "--head-hash", head.hash, NULL);
@@ -149,7 +149,7 @@ static void move_there_and_back(const struct org *org, int times)
 static void move_one(struct size size)
 {
     const char *before;
-    struct head head;
+    struct chain_head head;
     struct org org;
 
     org_new_in(&org, "main");

@@ -81,6 +81,20 @@ Test(make_secrets, writes_a_configuration_that_the_bus_takes)
     cr_assert_eq(shell("nats-server -t -c \"$SECRETS_DIR/nats.conf\" >/dev/null 2>&1"), 0);
 }
 
+/* A server refuses to be reloaded with another address. */
+Test(make_secrets, has_the_bus_listen_where_it_was_told)
+{
+    cr_expect_eq(shell("grep -qx 'listen: \"0.0.0.0:4222\"' \"$SECRETS_DIR/nats.conf\""), 0);
+    cr_expect_eq(shell("BUS_LISTEN=127.0.0.1:4333 deploy/compose/make-secrets >/dev/null"), 0);
+    make();
+    cr_expect_eq(shell("grep -qx 'listen: \"127.0.0.1:4333\"' \"$SECRETS_DIR/nats.conf\""), 0);
+    cr_expect_eq(shell("sed -i 's/^listen: .*/listen: \"[::1]:4334\"/' \"$SECRETS_DIR/nats.conf\""),
+                 0);
+    make();
+    cr_expect_eq(shell("grep -qx 'listen: \"\\[::1\\]:4334\"' \"$SECRETS_DIR/nats.conf\""), 0);
+    cr_expect_eq(shell("BUS_LISTEN='a/b' deploy/compose/make-secrets 2>/dev/null"), 1);
+}
+
 Test(make_secrets, lays_the_same_out_for_kubernetes_with_other_servers)
 {
     cr_assert_eq(
@@ -122,6 +136,19 @@ Test(make_secrets, makes_those_of_a_cell_and_never_forgets_it)
             " CELL_NAMES=main,cell2,cell3 BUS_USERS=\"$SECRETS_DIR/users\""
             " deploy/compose/make-secrets >/dev/null && [ -s \"$SECRETS_DIR/nats-cell3-search\" ]"),
         0);
+}
+
+/* As compose does; the environment takes precedence. */
+Test(make_secrets, takes_the_cells_from_the_settings_of_compose)
+{
+    cr_expect_eq(shell("mkdir \"$SECRETS_DIR/tree\" && cp -r deploy \"$SECRETS_DIR/tree\" &&"
+                       " cd \"$SECRETS_DIR/tree\" &&"
+                       " printf 'CELL_NAMES=main\\nCELL_NAMES=\"main,cell2\" # two\\n' >.env &&"
+                       " export SECRETS_DIR=$PWD/a && deploy/compose/make-secrets >/dev/null &&"
+                       " [ -s a/nats-cell2-audit ] && SECRETS_DIR=$PWD/b CELL_NAMES=main"
+                       " deploy/compose/make-secrets >/dev/null && [ ! -e b/nats-cell2-audit ] &&"
+                       " deploy/kubernetes/make-secrets c && [ ! -e c/cell2-audit ]"),
+                 0);
 }
 
 Test(make_secrets, refuses_names_that_are_none)
