@@ -298,10 +298,12 @@ static bool is_refused_create(const struct load_record *record)
 static void check_audit_log(const struct load *load)
 {
     static const char wrong[] =
-        "SELECT count(*) FROM unnest($2::uuid[], $3::int[]) AS answer (id, status),"
-        " LATERAL (SELECT count(*) AS n, min(http_status) AS status FROM audit.entries"
-        "           WHERE organization_id = $1::uuid AND request_id = answer.id) AS entry"
-        " WHERE entry.n NOT BETWEEN $4::int AND 1 OR entry.status <> answer.status";
+        "SELECT count(*) FROM unnest($2::uuid[], $3::int[]) AS answer (id, status)"
+        "  LEFT JOIN (SELECT request_id, count(*) AS n, min(http_status) AS status"
+        "               FROM audit.entries"
+        "              WHERE organization_id = $1::uuid AND request_id = ANY ($2)"
+        "              GROUP BY request_id) AS entry ON entry.request_id = answer.id"
+        " WHERE coalesce(entry.n, 0) NOT BETWEEN $4::int AND 1 OR entry.status <> answer.status";
     char *ids = array_of(load, must_be_recorded, print_id);
     char *statuses = array_of(load, must_be_recorded, print_status);
 
