@@ -94,6 +94,7 @@ restore_check() {
 
 # Serves nobody meanwhile: the ports of gateway and dashboard may be another stack's.
 restore() {
+  # shellcheck disable=SC2034 # replicas_of() reads them
   local from=${1-} REPLICAS_GATEWAY=0 REPLICAS_DASHBOARD=0
   [[ -n $from ]] || die "restore DIR: which backup?"
   restore_cells "$from"
