@@ -160,10 +160,10 @@ static void open_discovery(struct actor *actor)
     must(n == DISCOVERY_SUBJECTS);
 }
 
-static void reply(const struct discovery *discovery, const struct bus_message *message,
+static void reply(const struct discovery *discovery, struct bus_message *message,
                   struct arena *arena)
 {
-    struct str rest = bus_message_subject(message), reply_to = bus_message_reply_to(message), verb;
+    struct str rest = bus_message_subject(message), verb;
     char now_ms[24];
     const struct bus_header time = {BUS_CLOCK_HEADER, now_ms};
     struct buf out;
@@ -172,13 +172,12 @@ static void reply(const struct discovery *discovery, const struct bus_message *m
     (void)str_cut(&rest, '.');
     verb = str_cut(&rest, '.');
     for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
-        if (!str_equal(verb, verbs[i].verb) || reply_to.p == NULL)
+        if (!str_equal(verb, verbs[i].verb) || bus_message_reply_to(message).p == NULL)
             continue;
         buf_init(&out, arena, 1024);
         verbs[i].write(discovery, &out);
         buf_char(&out, '}');
-        if (bus_publish(discovery->bus, arena_cstr(arena, reply_to), NULL, &time, 1,
-                        buf_str(&out)) != ST_OK)
+        if (bus_reply(discovery->bus, message, &time, 1, buf_str(&out)) != ST_OK)
             metric_add(discovery->metrics->lost_replies, 1);
     }
 }

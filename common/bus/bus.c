@@ -1,5 +1,5 @@
-/* Opening and closing: the options given to nats.c, and how the last messages get out. */
-/* The owner's thread: nats.c reads and writes here and nowhere else. */
+/* Opening and closing: the options given to nats.c, and how the last messages get out. nats.c reads and writes on
+   the owner's thread alone. */
 
 #include "common/bus/bus.h"
 

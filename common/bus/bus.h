@@ -136,8 +136,9 @@ MUST_CHECK enum status bus_publish(struct bus *bus, const char *subject, const c
                                    const struct bus_header *headers, size_t n_headers,
                                    struct str body);
 
-/* Answers a request, by the way it came while that is there; without a reply subject it does nothing. Replies to requests of one bundle travel
-   together, as far as they come in one step: if their link is lost before it ends, they are counted. */
+/* Answers a request, by the way it came while that is there; without a reply subject it does nothing.
+   Replies to requests of one bundle travel together, as far as they come in one step: if their link is
+   lost before it ends, they are counted. */
 MUST_CHECK enum status bus_reply(struct bus *bus, struct bus_message *request,
                                  const struct bus_header *headers, size_t n_headers,
                                  struct str body);

@@ -250,6 +250,7 @@ void bus_adopt(struct bus *bus, struct bus_link *link)
     for (struct bus_mailbox *m = bus->mailboxes; m != NULL; m = m->next)
         bus_mailbox_attach(m, link);
     atomic_store(&bus->link, link);
+    atomic_fetch_add(&bus->n_changes, 1);
     tell_link(bus);
 }
 

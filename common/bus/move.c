@@ -21,8 +21,10 @@
 
 enum {
     OVERLAP_US = 500 * 1000, /* the others know of a subscription after a few milliseconds */
-    KEPT_US = 1000 * 1000,   /* at least, for replies to what came by it */
-    LEFT_US = 30000 * 1000,  /* at most, for replies to what was asked by it */
+    /* At least, for replies to what came by it, which no other link may take: as long as a command may run, and
+       convctl waits. The server closes it before, as a rule. */
+    KEPT_US = 15 * 1000 * 1000,
+    LEFT_US = 30000 * 1000, /* at most, for replies to what was asked by it */
     GOODBYE_US = 500 * 1000,
 };
 
@@ -83,7 +85,6 @@ void bus_move_adopt(struct bus *bus)
     }
     bus_bundles_send(bus);
     bus_adopt(bus, dialed);
-    atomic_fetch_add(&bus->n_changes, 1);
     bus_inbox_leave(bus);
     bus_bundles_leave(bus);
     leave(bus, before, false);

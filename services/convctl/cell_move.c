@@ -310,7 +310,8 @@ static enum status begin(struct move *move, const char *to, const char *database
         return move_failed(move, "conflict", "it is there already");
     if (move_open_cells(move, databases, is_aborted && is_unchecked) == ST_OK)
         return have_alone(move, to);
-    if (is_aborted && !is_unchecked)
+    if (is_aborted && !is_unchecked && move->from.snapshot != NULL &&
+        strcmp(move->failure->code, "service_unavailable") == 0)
         move->failure->message = arena_printf(
             move->arena,
             "%s; if the database of cell %s is lost for good, --abort --unchecked ends "

@@ -167,7 +167,8 @@ enum status move_open_cells(struct move *move, const char *databases, bool may_l
         return ST_REFUSED;
     if (open_one(move, &move->to.admin, move->to.name, to_url) == ST_OK)
         return open_one(move, &move->to.snapshot, move->to.name, to_url);
-    if (!may_lack)
+    /* Without its URL nobody can tell whether it is lost. */
+    if (!may_lack || to_url == NULL)
         return ST_REFUSED;
     *move->failure = (struct convctl_failure){NULL, NULL};
     move->is_lost = true;

@@ -16,6 +16,7 @@ cells() {
 cells_check() {
   local home cell lost=
   [[ ${CELLS:-1} =~ ^[1-9]$ ]] || die "CELLS must be a number from 1 to $CELLS_MAX"
+  [[ ! -e $RUN_DIR/restoring ]] || return 0 # half of a backup, which the next restore throws away
   for home in "$RUN_DIR"/cell*-postgres; do
     cell=${home##*/} cell=${cell%-postgres}
     [[ ! -d $home || $'\n'$(cells)$'\n' == *$'\n'$cell$'\n'* ]] || lost=$cell
