@@ -2,6 +2,8 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "common/base/clock.h"
 #include "common/base/str.h"
@@ -28,8 +30,22 @@ enum { N_SERVICES = ARRAY_SIZE(services) };
 static struct nats_server nodes[NODES];
 static int monitors[NODES]; /* ports on which they tell of themselves */
 
+/* The users of the stack's bus, with what each of them may: from malloc. */
+static char *users_of_stack(void)
+{
+    enum { TEXT_MAX = 1 << 20 };
+    char *text = calloc(1, TEXT_MAX);
+    FILE *file = fopen(format("%s/nats/users.conf", stack_setting("RUN_DIR")), "re");
+
+    cr_assert_not_null(file);
+    text[fread(text, 1, TEXT_MAX - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
 static void start_cluster(void)
 {
+    char *const users = users_of_stack();
     int routes[NODES];
 
     for (int i = 0; i < NODES; i++) {
@@ -42,17 +58,23 @@ static void start_cluster(void)
                                    "http: \"127.0.0.1:%d\"\n"
                                    "lame_duck_duration: 30s\nlame_duck_grace_period: 5s\n"
                                    "cluster { name: tests, listen: \"127.0.0.1:%d\", routes: ["
-                                   "\"nats://127.0.0.1:%d\", \"nats://127.0.0.1:%d\"] }\n",
+                                   "\"nats://127.0.0.1:%d\", \"nats://127.0.0.1:%d\"] }\n%s",
                                    i, monitors[i], routes[i], routes[(i + 1) % NODES],
-                                   routes[(i + 2) % NODES]));
+                                   routes[(i + 2) % NODES], users));
+    free(users);
     for (int i = 0; i < NODES; i++)
         nats_server_start(&nodes[i]);
 }
 
-/* Who connects tries them in any order. */
-static const char *url_of_cluster(void)
+/* As the user that the service is in the stack. Who connects tries the servers in any order. */
+static const char *url_of_cluster(const char *service)
 {
-    return format("NATS_URL=%s,%s,%s", nodes[0].url, nodes[1].url, nodes[2].url);
+    const char *url = format("%s", stack_setting_of(format("%s-0", service), "NATS_URL"));
+    const int user = (int)(strchr(url, '@') - url) + 1;
+    const size_t scheme = sizeof("nats://") - 1;
+
+    return format("NATS_URL=%.*s%s,%.*s%s,%.*s%s", user, url, nodes[0].url + scheme, user, url,
+                  nodes[1].url + scheme, user, url, nodes[2].url + scheme);
 }
 
 static bool serves(void *closure)
@@ -105,9 +127,11 @@ static void deploy(struct deployment *deployment)
     org_new(&deployment->org);
     json_decref(convctl("org", "set", deployment->org.id, "--rate-limit", "100000", NULL));
     start_cluster();
-    settings[0] = url_of_cluster();
-    for (int i = 0; i < N_SERVICES; i++)
+    for (int i = 0; i < N_SERVICES; i++) {
+        settings[0] = url_of_cluster(services[i]);
         replica_launch_of(&deployment->services[i], services[i], settings);
+    }
+    settings[0] = url_of_cluster("gateway");
     replica_start(&deployment->gateway, settings);
     for (int i = 0; i < N_SERVICES; i++)
         replica_await(&deployment->services[i]);
@@ -169,6 +193,16 @@ static void roll(int node)
         cr_assert(stack_wait(has_its_routes, &i, WITHIN_MS));
 }
 
+/* A reply over another connection than its question's is denied. */
+static void expect_no_denials(const struct deployment *deployment)
+{
+    static const char *const denied = "conversations_bus_permission_violations_total";
+
+    cr_expect_eq(replica_metric(&deployment->gateway, denied), 0, "gateway");
+    for (int i = 0; i < N_SERVICES; i++)
+        cr_expect_eq(replica_metric(&deployment->services[i], denied), 0, "%s", services[i]);
+}
+
 Test(cluster, answers_every_request_while_its_servers_are_rolled)
 {
     struct deployment deployment;
@@ -188,6 +222,7 @@ Test(cluster, answers_every_request_while_its_servers_are_rolled)
     load_tell_failures(load, 0);
     cr_assert_eq(failed, 0, "%d of %d failed", failed, sent);
     fprintf(stderr, "rolled: %d requests\n", sent);
+    expect_no_denials(&deployment);
     load_check_consistency(load);
     undeploy(&deployment);
 }
