@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/support/api_client.h"
+#include "tests/support/never_free.h"
 #include "tests/support/own_stack.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/sql.h"
@@ -90,8 +91,9 @@ Test(cell_move_lost, is_aborted_while_rows_are_copied)
     org_new(&org);
     expect_served(&org, "order-1");
     holder = begin_to_copy(&org);
-    make_sync_slot(postgres_text(own_stack_database_url("cell2"),
-                                 "SELECT system_identifier::text FROM pg_control_system()"));
+    make_sync_slot(
+        never_free(postgres_text(own_stack_database_url("cell2"),
+                                 "SELECT system_identifier::text FROM pg_control_system()")));
     make_sync_slot("1");
     signal_second("STOP");
     expect_ends_alone(&org);
