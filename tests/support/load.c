@@ -295,6 +295,19 @@ static bool is_refused_create(const struct load_record *record)
     return record->kind == LOAD_CREATE && record->status == 503;
 }
 
+int load_expect_refusals_only(const struct load *load)
+{
+    int n = 0;
+
+    for (int i = 0; i < load_count(load); i++) {
+        const int status = load_record(load, i)->status;
+
+        cr_expect(status == 200 || status == 201 || status == 503, "%d", status);
+        n += status == 503;
+    }
+    return n;
+}
+
 static void check_audit_log(const struct load *load)
 {
     static const char wrong[] =

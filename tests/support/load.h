@@ -52,6 +52,8 @@ int load_failures(const struct load *load, int64_t from_us, int64_t to_us);
 void load_tell_failures(const struct load *load, int64_t from_us);
 /* When the last request that was not answered with success was sent; 0 = all were. */
 int64_t load_last_failure_us(const struct load *load);
+/* How many were refused with 503; every other one is to be a success. */
+int load_expect_refusals_only(const struct load *load);
 void load_check_consistency(const struct load *load);
 
 #endif

@@ -6,7 +6,7 @@
 #include "tests/support/postgres_server.h"
 #include "tests/support/sql.h"
 
-enum { TIMEOUT_MS = 30000 };
+enum { TIMEOUT_MS = 30000, VERIFIED_MS = 20000 };
 
 static bool is_sealed(void *closure)
 {
@@ -22,6 +22,22 @@ static bool is_sealed(void *closure)
 void sealed_log_await_seal(struct org *org)
 {
     cr_assert(stack_wait(is_sealed, org, TIMEOUT_MS));
+}
+
+static bool is_verified(void *closure)
+{
+    const struct org *const org = closure;
+    json_t *verified = convctl("audit", "verify", "--org", org->id, NULL);
+    const bool is_done = json_integer_value(json_object_get(verified, "unsealed")) == 0;
+
+    cr_expect(json_is_true(json_object_get(verified, "ok")), "%s", json_dumps(verified, 0));
+    json_decref(verified);
+    return is_done;
+}
+
+void sealed_log_await_verified(struct org *org)
+{
+    cr_expect(stack_wait(is_verified, org, VERIFIED_MS));
 }
 
 void sealed_log_make(struct sealed_log *sealed)

@@ -24,6 +24,8 @@ struct sealed_log {
 void sealed_log_make(struct sealed_log *sealed);
 /* Returns when every entry of the organization is sealed. */
 void sealed_log_await_seal(struct org *org);
+/* The same of an organization in any cell, as convctl tells; what it says meanwhile is to be sound, too. */
+void sealed_log_await_verified(struct org *org);
 
 /* What convctl says of it; lives until the test's process ends. */
 json_t *sealed_log_verify(const struct sealed_log *sealed);

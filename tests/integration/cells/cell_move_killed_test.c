@@ -10,6 +10,7 @@
 #include "tests/support/api_client.h"
 #include "tests/support/own_stack.h"
 #include "tests/support/postgres_server.h"
+#include "tests/support/sealed_log.h"
 #include "tests/support/sql.h"
 #include "tests/support/stack.h"
 
@@ -106,17 +107,6 @@ static bool is_served(void *closure)
     return post(closure) == 201;
 }
 
-static bool is_sealed(void *closure)
-{
-    const struct org *const org = closure;
-    json_t *verified = convctl("audit", "verify", "--org", org->id, NULL);
-    const bool is_done = json_integer_value(json_object_get(verified, "unsealed")) == 0;
-
-    cr_expect(json_is_true(json_object_get(verified, "ok")), "%s", json_dumps(verified, 0));
-    json_decref(verified);
-    return is_done;
-}
-
 Test(cell_move_killed, while_it_is_closed_opens_it_after_seconds)
 {
     struct org org;
@@ -137,10 +127,10 @@ Test(cell_move_killed, while_it_is_closed_opens_it_after_seconds)
     await_state(&org, "closed");
     end(mover, SIGKILL);
     cr_expect(stack_wait(is_served, &org, 20000));
-    cr_expect(stack_wait(is_sealed, &org, 20000), "the seal goes on, too");
+    sealed_log_await_verified(&org); /* the seal goes on, too */
     PQfinish(holder);
     expect_moves(&org);
-    cr_expect(stack_wait(is_sealed, &org, 20000));
+    sealed_log_await_verified(&org);
     own_stack_stop();
 }
 

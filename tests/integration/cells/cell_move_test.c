@@ -13,6 +13,7 @@
 #include "tests/support/own_stack.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/receiver.h"
+#include "tests/support/sealed_log.h"
 #include "tests/support/sql.h"
 #include "tests/support/webhooks.h"
 
@@ -42,31 +43,6 @@ static int64_t move_to(const struct org *org, const char *cell)
             (long long)json_integer_value(json_object_get(moved, "rows")), (long long)closed_ms);
     json_decref(moved);
     return closed_ms;
-}
-
-static bool is_sealed(void *closure)
-{
-    const struct org *const org = closure;
-    json_t *verified = convctl("audit", "verify", "--org", org->id, NULL);
-    const bool is_done = json_integer_value(json_object_get(verified, "unsealed")) == 0;
-
-    cr_expect(json_is_true(json_object_get(verified, "ok")), "%s", json_dumps(verified, 0));
-    json_decref(verified);
-    return is_done;
-}
-
-/* Only 503, and how many. */
-static int refusals(const struct load *load)
-{
-    int n = 0;
-
-    for (int i = 0; i < load_count(load); i++) {
-        const int status = load_record(load, i)->status;
-
-        cr_expect(status == 200 || status == 201 || status == 503, "%d", status);
-        n += status == 503;
-    }
-    return n;
 }
 
 static int by_id(const void *a, const void *b)
@@ -124,9 +100,10 @@ Test(cell_move, loses_nothing_under_load)
     load_stop(load_beside);
     load_tell_failures(load_beside, 0);
     cr_expect_eq(load_last_failure_us(load_beside), 0, "another organization's");
-    fprintf(stderr, "%d requests, %d refusals\n", load_count(load), refusals(load));
+    fprintf(stderr, "%d requests, %d refusals\n", load_count(load),
+            load_expect_refusals_only(load));
     load_check_consistency(load);
-    cr_expect(stack_wait(is_sealed, &org, 20000));
+    sealed_log_await_verified(&org);
     expect_each_once(receiver, (size_t)sql_integer("SELECT count(*) FROM conversation.conversations"
                                                    " WHERE organization_id = $1::uuid",
                                                    org.id, NULL));
@@ -199,9 +176,9 @@ Test(cell_move, that_is_killed_ends_done_or_undone)
     if (!is_in(&org, "main"))
         (void)move_to(&org, "main");
     load_stop(load);
-    (void)refusals(load);
+    (void)load_expect_refusals_only(load);
     load_check_consistency(load);
-    cr_expect(stack_wait(is_sealed, &org, 20000));
+    sealed_log_await_verified(&org);
     expect_each_once(receiver, (size_t)sql_integer("SELECT count(*) FROM conversation.conversations"
                                                    " WHERE organization_id = $1::uuid",
                                                    org.id, NULL));
