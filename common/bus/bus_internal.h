@@ -28,7 +28,7 @@
 struct bus_link {
     struct bus *bus;
     natsConnection *nats;     /* NULL: it is free */
-    atomic_int socket;        /* -1 while down */
+    atomic_int socket;        /* -1 while down; open while `link_lock` of the bus is held */
     atomic_bool write_wanted; /* nats.c holds bytes for the socket */
     atomic_bool is_lame;      /* its server will close it, and takes no new ones */
     atomic_bool ended;        /* nats.c gave this connection up for good */
@@ -171,7 +171,7 @@ struct bus {
     atomic_bool is_denied;                         /* by the last attempt to connect */
     atomic_uint_least64_t violations, unpublished; /* all of them; those of publishing */
 
-    pthread_mutex_t link_lock; /* keeps on_link() calls in order */
+    pthread_mutex_t link_lock; /* keeps on_link() calls in order, and the links' sockets open */
     bool link_told;
 
     pthread_t dialer;

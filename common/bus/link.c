@@ -32,13 +32,15 @@ static void tell_link(struct bus *bus)
     pthread_mutex_unlock(&bus->link_lock);
 }
 
-/* The owner tells of a link that it begins to use. */
+/* The owner tells of a link that it begins to use. nats.c closes a lost socket after this call. */
 static void set_socket(struct bus_link *link, int socket)
 {
     struct bus *const bus = link->bus;
     const struct bus_link *in_use;
 
+    pthread_mutex_lock(&bus->link_lock);
     atomic_store(&link->socket, socket);
+    pthread_mutex_unlock(&bus->link_lock);
     in_use = atomic_load(&bus->link);
     if (in_use == NULL || in_use == link)
         atomic_fetch_add(&bus->n_changes, 1);
@@ -256,18 +258,25 @@ void bus_adopt(struct bus *bus, struct bus_link *link)
 
 /* -- letting go ------------------------------------------------------------------------------ */
 
+/* For nats.c closes its own when the link is lost. -1: there is none, or there are too many files. */
+static int copy_socket(const struct bus_link *link)
+{
+    int copy;
+
+    pthread_mutex_lock(&link->bus->link_lock);
+    copy = fcntl(atomic_load(&link->socket), F_DUPFD_CLOEXEC, 0);
+    pthread_mutex_unlock(&link->bus->link_lock);
+    return copy;
+}
+
 /* Closing a socket that has unread bytes throws away what it sent and the server did not read yet. */
 void bus_say_goodbye(const struct bus_link *link, int64_t until_us)
 {
-    /* A copy, for nats.c closes its own when the link is lost. */
-    struct pollfd fd = {.fd = fcntl(atomic_load(&link->socket), F_DUPFD_CLOEXEC, 0),
-                        .events = POLLIN};
+    struct pollfd fd = {.fd = copy_socket(link), .events = POLLIN};
     char dropped[4096];
 
-    /* Without one (the link has just been lost, or there are too many files) nothing tells when the
-       server has read all. */
     if (fd.fd < 0)
-        return;
+        return; /* nothing tells when the server has read all */
     shutdown(fd.fd, SHUT_WR);
     for (int64_t left_us; (left_us = until_us - clock_mono_us()) > 0;) {
         if (poll(&fd, 1, (int)(left_us / 1000) + 1) == 1 &&

@@ -32,12 +32,15 @@ enum {
 
 static void watch(struct bus *bus, int operation, uint32_t events)
 {
+    struct bus_move *move = &bus->move;
     struct epoll_event event = {.events = events};
 
-    /* It fails where the link was just lost. */
-    if (bus->move.socket >= 0)
-        (void)epoll_ctl(bus->changed_fd, operation, bus->move.socket, &event);
-    bus->move.events = events;
+    /* The number of a lost link may be another's by now. While the lock is held nats.c does not close it. */
+    pthread_mutex_lock(&bus->link_lock);
+    if (move->socket >= 0 && atomic_load(&move->left->socket) == move->socket)
+        (void)epoll_ctl(bus->changed_fd, operation, move->socket, &event);
+    pthread_mutex_unlock(&bus->link_lock);
+    move->events = events;
 }
 
 void bus_move_read(struct bus *bus)
