@@ -286,8 +286,7 @@ void bus_push(struct bus *bus)
     bus_bundles_send(bus);
     if (link != NULL)
         bus_link_push(link);
-    if (bus->move.left != NULL && !bus->move.closing)
-        bus_link_push(bus->move.left);
+    bus_move_push(bus);
 }
 
 bool bus_flush(struct bus *bus)

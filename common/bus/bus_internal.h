@@ -230,6 +230,7 @@ void bus_link_push(struct bus_link *link); /* writes what the socket takes now *
 void bus_move_step(struct bus *bus);  /* dials where the link in use is lame; ends the one left */
 void bus_move_adopt(struct bus *bus); /* the link that was dialed is in use from now on */
 void bus_move_read(struct bus *bus);  /* what came by the link left */
+void bus_move_push(struct bus *bus);  /* what it holds; the rest when its socket takes it */
 void bus_move_abort(
     struct bus *bus); /* nothing more is done by these, and no thread of theirs runs */
 

@@ -56,6 +56,20 @@ void bus_move_read(struct bus *bus)
         bus_read(bus, move->left);
 }
 
+void bus_move_push(struct bus *bus)
+{
+    struct bus_link *const left = bus->move.left;
+    uint32_t events;
+
+    if (left == NULL || bus->move.closing)
+        return;
+    bus_link_push(left);
+    left->blocked = atomic_load(&left->write_wanted);
+    events = left->blocked ? EPOLLIN | EPOLLOUT : EPOLLIN;
+    if (events != bus->move.events)
+        watch(bus, EPOLL_CTL_MOD, events);
+}
+
 /* -- to another link ------------------------------------------------------------------------- */
 
 static void leave(struct bus *bus, struct bus_link *left, bool at_once)
@@ -158,7 +172,6 @@ static void end_left(struct bus *bus)
 {
     struct bus_move *move = &bus->move;
     const int64_t now_us = clock_mono_us();
-    uint32_t events;
 
     if (move->closing) {
         if (atomic_load(&move->left->is_closed))
@@ -171,10 +184,6 @@ static void end_left(struct bus *bus)
     }
     if (!move->draining && now_us >= move->drain_us)
         drain(bus);
-    move->left->blocked = atomic_load(&move->left->write_wanted);
-    events = move->left->blocked ? EPOLLIN | EPOLLOUT : EPOLLIN;
-    if (events != move->events)
-        watch(bus, EPOLL_CTL_MOD, events);
 }
 
 /* One move at a time: a server of which it is heard meanwhile is left after that. */
