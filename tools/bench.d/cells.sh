@@ -6,6 +6,8 @@
 #     CELLS_OPERATIONS  "ping get search create update mix"
 #     CELLS_RATE        requests a second: where two cells could do more than one, the CPU of a request is compared
 #                       at the same rate (2000; 0: as many as can be)
+#     CELLS_APART=1     the second cell on a core of its own and everything else on another, as on two machines;
+#                       only the loss of the database is measured then
 # beside BENCH_SECONDS, BENCH_CONNECTIONS (64) and BENCH_ROUNDS (3).
 
 # cells_organization CELL: the keys of a new organization with 20,000 conversations become a line of `keys`, and
@@ -65,6 +67,23 @@ cells_kill() {
   kill -KILL "$(<"$RUN_DIR/pids/cell2-postgres")"
 }
 
+# Everything that is started from here on has the first core.
+cells_crowd() {
+  taskset -pc 0 $$ >/dev/null
+}
+
+# The processes of the second cell have the second core, also when they are started again.
+cells_part() {
+  local name pid
+  for name in "$RUN_DIR"/start/cell2-*; do
+    sed -i '1i taskset -pc 1 $$ >/dev/null' "$name"
+    pid=$(<"$RUN_DIR/pids/${name##*/}")
+    for pid in "$pid" $(pgrep -P "$pid"); do
+      taskset -apc 1 "$pid" >/dev/null
+    done
+  done
+}
+
 # The same requests for the organization in main, without and with a neighbour that loses its database.
 cells_neighbour() {
   local operation n round killer
@@ -88,12 +107,17 @@ cells_bench() {
   local one=$PWD/build/bench-one-run two=$PWD/build/bench-two-run
   read -ra operations <<<"${CELLS_OPERATIONS:-ping get search create update mix}"
   read -ra connections <<<"${BENCH_CONNECTIONS:-64}"
-  CELLS=1 cells_stack "$one" main main
+  [[ -z ${CELLS_APART-} ]] || cells_crowd
   CELLS=2 cells_stack "$two" main cell2
+  [[ -n ${CELLS_APART-} ]] || CELLS=1 cells_stack "$one" main main
   [[ ${CELLS_RATE:-2000} == 0 ]] || export RATE=${CELLS_RATE:-2000}
   echo "$about; ${RATE:-any} requests a second"
-  measure_in_turn two "$two" one "$one"
-  ratios two one
-  target "$two"
+  if [[ -n ${CELLS_APART-} ]]; then
+    cells_part
+  else
+    measure_in_turn two "$two" one "$one"
+    ratios two one
+    target "$two"
+  fi
   cells_neighbour
 }
