@@ -1,7 +1,7 @@
 # What an operator types:   run up down test build bench fuzz lint
 # What a developer adds:    test-long test-mutants endurance check-drift format clean compile_commands.json
 #                           test-api test-random screenshots settings fuzz-binaries fuzz-corpus fuzz-coverage
-# Settings: PROFILE=release|asan|tsan, V=1 shows commands, ONLY=PATTERN narrows tests and lint.
+# Settings: PROFILE=release|asan|tsan|valgrind, V=1 shows commands, ONLY=PATTERN narrows tests and lint.
 MAKEFLAGS += -rR --no-print-directory
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
@@ -33,6 +33,7 @@ WARNINGS = -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes -Wstrict-prototyp
 CFLAGS_release = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fno-omit-frame-pointer
 CFLAGS_asan    = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS_tsan    = -O1 -g -fsanitize=thread -fno-omit-frame-pointer
+CFLAGS_valgrind = -O1 -g -fno-omit-frame-pointer
 CFLAGS_coverage = -O0 -g --coverage
 ifneq ($(filter fuzz fuzz-coverage,$(PROFILE)),)
 CC = clang
@@ -48,6 +49,8 @@ COMMON_OBJ  = $(COMMON_SRC:%.c=$(OUT)/%.o)
 # One program a folder under services/ that has a main.c.
 PROGRAMS := $(patsubst services/%/main.c,%,$(sort $(wildcard services/*/main.c)))
 BINARIES  = $(PROGRAMS:%=$(OUT)/bin/%)
+# What is linked. valgrind is a program that runs ours: then there are scripts in bin that call it.
+LINKED    = $(OUT)/$(if $(filter valgrind,$(PROFILE)),linked,bin)
 # Folders with an sql/ subfolder get a registry NAME_sql.[ch] made from it, and from headers that have
 # columns which several statements share.
 SQL_DIRS := $(sort $(patsubst %/sql/,%,$(dir $(wildcard services/*/sql/*.sql common/*/sql/*.sql))))
@@ -110,12 +113,18 @@ $(VERSION_OBJ): $(OUT)/gen/version.c $(OUT)/flags
 	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
 
 define program
-$(OUT)/bin/$(1): $(patsubst %.c,$(OUT)/%.o,$(wildcard services/$(1)/*.c)) $(if $(wildcard services/$(1)/sql/*.sql),$(OUT)/gen/$(1)_sql.o) $(OBJ_$(1)) $(VERSION_OBJ) $(OUT)/libcommon.a
+$(LINKED)/$(1): $(patsubst %.c,$(OUT)/%.o,$(wildcard services/$(1)/*.c)) $(if $(wildcard services/$(1)/sql/*.sql),$(OUT)/gen/$(1)_sql.o) $(OBJ_$(1)) $(VERSION_OBJ) $(OUT)/libcommon.a
 	$$(Q)mkdir -p $$(@D)
 	@echo "LINK $(1)"
 	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(PKG_LIBS)
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
+
+ifeq ($(PROFILE),valgrind)
+$(BINARIES): $(OUT)/bin/%: $(OUT)/linked/%
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '#!/bin/sh\nexec valgrind -q "%s" "$$@"\n' '$(CURDIR)/$<' >$@ && chmod +x $@
+endif
 
 $(OUT)/bin/supervisor: $(OUT)/deploy/local/supervisor.o $(VERSION_OBJ)
 	$(Q)mkdir -p $(@D)
@@ -135,7 +144,7 @@ $(OUT)/gen/migrations.c: $(wildcard services/*/migrations services/*/migrations/
 	$(Q)tools/embed-migrations $@ $(MIGRATED)
 $(OUT)/gen/migrations.o: $(OUT)/gen/migrations.c $(OUT)/flags
 	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
-$(OUT)/bin/migrate: $(OUT)/gen/migrations.o
+$(LINKED)/migrate: $(OUT)/gen/migrations.o
 
 $(OUT)/libcommon.a: $(COMMON_OBJ) $(foreach d,$(filter common/%,$(SQL_DIRS)),$(OUT)/gen/$(notdir $(d))_sql.o)
 	$(Q)rm -f $@ && ar qcs $@ $^
@@ -228,14 +237,10 @@ screenshots:
 	$(Q)tools/screenshots
 
 # Criterion does not start under TSan: there the programs of the stack are built with it and the tests
-# are not. Pages are the same whatever the programs were compiled with.
-ifeq ($(PROFILE),tsan)
-TESTED_SRC = $(INTEGRATION_SRC)
-TESTS_OUT  = build/release
-else
-TESTED_SRC = $(UNIT_SRC) $(INTEGRATION_SRC)
-TESTS_OUT  = $(OUT)
-endif
+# are not. valgrind runs the unit tests of the release. Pages are the same whatever the programs were
+# compiled with.
+TESTED_SRC = $(if $(filter-out tsan,$(PROFILE)),$(UNIT_SRC)) $(INTEGRATION_SRC)
+TESTS_OUT  = $(if $(filter tsan valgrind,$(PROFILE)),build/release,$(OUT))
 ifneq ($(PROFILE),release)
 BROWSER_SRC =
 endif
@@ -252,7 +257,7 @@ nothing = $(error nothing matches ONLY=$(ONLY))
 test:
 	$(if $(strip $(TESTED_SRC) $(API_SRC) $(BROWSER_SRC)),,$(nothing))
 	$(Q)tools/install-packages build test $(if $(WANTS_PROGRAMS),run) $(if $(INTEGRATION_SRC),integration) \
-	    $(if $(filter tests/unit/tools/%,$(UNIT_SRC)),drift) $(API) $(BROWSER)
+	    $(if $(filter tests/unit/tools/%,$(UNIT_SRC)),drift) $(API) $(BROWSER) $(filter valgrind,$(PROFILE))
 	$(Q)$(MAKE) $(if $(WANTS_PROGRAMS),build) $(if $(API),$(API_MODULES) $(CLIENTS)) $(if $(BROWSER),$(BROWSER_MODULES)) \
 	    $(if $(filter $(OUT),$(TESTS_OUT)),$(TESTED))
 ifneq ($(TESTS_OUT),$(OUT))
@@ -436,7 +441,7 @@ settings: build
 help:
 	@echo 'make run          build, start everything in the foreground; Ctrl-C stops it'
 	@echo 'make up, down     the same in the background'
-	@echo 'make test         every behaviour once, on private stacks (PROFILE=asan, PROFILE=tsan);'
+	@echo 'make test         every behaviour once, on private stacks (PROFILE=asan, tsan or valgrind);'
 	@echo '                  ONLY=PATTERN runs the tests whose path matches'
 	@echo 'make test-long    load, endurance and scale: what measures, with the machine to itself'
 	@echo 'make test-mutants whether the test of faults finds bugs that are put in'
