@@ -121,9 +121,8 @@ endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
 ifeq ($(PROFILE),valgrind)
-$(BINARIES): $(OUT)/bin/%: $(OUT)/linked/%
-	$(Q)mkdir -p $(@D)
-	$(Q)printf '#!/bin/sh\nexec valgrind -q "%s" "$$@"\n' '$(CURDIR)/$<' >$@ && chmod +x $@
+$(BINARIES): $(OUT)/bin/%: tools/valgrind-wrapper $(OUT)/linked/%
+	$(Q)mkdir -p $(@D) && sed 's|PROGRAM|$(CURDIR)/$(OUT)/linked/$*|' $< >$@ && chmod +x $@
 endif
 
 $(OUT)/bin/supervisor: $(OUT)/deploy/local/supervisor.o $(VERSION_OBJ)

@@ -92,6 +92,7 @@ const WRONG = {
   'an update replaces': { merged: (attributes, changes) => contract.merged({}, changes) },
   'null is kept': { merged: (attributes, changes) => ({ ...attributes, ...changes }) },
   'there is room for 19': { isTooMany: (attributes) => Object.keys(attributes).length > 19 },
+  'a change is made later': { changedFrom: (_, { until }) => until + 1 },
   'an email is as it was sent': { stored: ({ name, email, phone }) => ({ name, email, phone: phone?.trim() }) },
   'a profile is anybody’s': { isOwner: () => false },
   'a profile is replaced': {

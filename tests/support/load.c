@@ -308,6 +308,22 @@ int load_expect_refusals_only(const struct load *load)
     return n;
 }
 
+int64_t load_refused_us(const struct load *load, int64_t from_us, int64_t to_us)
+{
+    int64_t first_us = INT64_MAX, last_us = 0;
+
+    for (int i = 0; i < load_count(load); i++) {
+        const struct load_record *record = load_record(load, i);
+        const int64_t answered_us = record->sent_us + record->took_us;
+
+        if (record->status != 503 || record->sent_us < from_us || record->sent_us >= to_us)
+            continue;
+        first_us = answered_us < first_us ? answered_us : first_us;
+        last_us = answered_us > last_us ? answered_us : last_us;
+    }
+    return last_us > first_us ? last_us - first_us : 0;
+}
+
 static void check_audit_log(const struct load *load)
 {
     static const char wrong[] =

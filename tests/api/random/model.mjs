@@ -48,6 +48,11 @@ export class Model {
     return Object.keys(attributes).length > ATTRIBUTES_MAX;
   }
 
+  // When a change can have been made, at the earliest.
+  changedFrom(conversation, { since }) {
+    return Math.max(conversation.updated_at, since);
+  }
+
   // An email is compared in lower case, a phone without white space at its ends.
   stored({ name, email, phone }) {
     return { name, email: email?.toLowerCase(), phone: phone?.trim() };
@@ -189,7 +194,7 @@ export class Model {
     const merged = this.merged(one.attributes, changes);
     if (this.isTooMany(merged)) return this.refused(answer, 400, 'parameter_invalid', 'custom_attributes', ids);
     const { updated_at } = answer.json;
-    const isInTime = updated_at >= one.updated_at && updated_at <= answer.until;
+    const isInTime = updated_at >= this.changedFrom(one, answer) && updated_at <= answer.until;
     must(answer.status !== 200 || isInTime, `updated_at is ${updated_at}`);
     Object.assign(one, { attributes: merged, updated_at });
     return this.answered(own, one, answer, { status: 200, isReplay: false });

@@ -19,7 +19,7 @@
 
 TestSuite(cell_move, .init = stack_have_alone);
 
-enum { PER_SECOND = 200, BESIDE_PER_SECOND = 50, CLOSED_MAX_MS = 2000 };
+enum { PER_SECOND = 200, BESIDE_PER_SECOND = 50, CLOSED_MAX_MS = 2000, MOVES_MAX = 10 };
 
 static void start(void)
 {
@@ -84,6 +84,8 @@ Test(cell_move, loses_nothing_under_load)
     struct org org, beside;
     struct load *load, *load_beside;
     const char *const first[] = {"cell2", "main"};
+    const int n_moves = long_form_or(MOVES_MAX, 2);
+    int64_t begun_us[MOVES_MAX + 1];
 
     start();
     org_with_load(&org);
@@ -92,12 +94,16 @@ Test(cell_move, loses_nothing_under_load)
     load = load_start(&org, PER_SECOND);
     load_beside = load_start(&beside, BESIDE_PER_SECOND);
     cr_assert(load_await_served(load, PER_SECOND, 20000));
-    for (int i = 0; i < long_form_or(10, 2); i++) {
+    for (int i = 0; i < n_moves; i++) {
+        begun_us[i] = clock_mono_us();
         cr_expect_leq(move_to(&org, first[i % 2]), CLOSED_MAX_MS);
         cr_assert(load_await_served(load, PER_SECOND, 20000));
     }
     load_stop(load);
     load_stop(load_beside);
+    begun_us[n_moves] = INT64_MAX;
+    for (int i = 0; i < n_moves; i++)
+        cr_expect_leq(load_refused_us(load, begun_us[i], begun_us[i + 1]), CLOSED_MAX_MS * 1000);
     load_tell_failures(load_beside, 0);
     cr_expect_eq(load_last_failure_us(load_beside), 0, "another organization's");
     fprintf(stderr, "%d requests, %d refusals\n", load_count(load),
