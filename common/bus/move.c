@@ -30,14 +30,19 @@ enum {
 
 /* -- reading and writing --------------------------------------------------------------------- */
 
+/* The number of a lost link may be another's by now. While `link_lock` is held nats.c does not close it. */
+static bool is_open(const struct bus_move *move)
+{
+    return move->socket >= 0 && atomic_load(&move->left->socket) == move->socket;
+}
+
 static void watch(struct bus *bus, int operation, uint32_t events)
 {
     struct bus_move *move = &bus->move;
     struct epoll_event event = {.events = events};
 
-    /* The number of a lost link may be another's by now. While the lock is held nats.c does not close it. */
     pthread_mutex_lock(&bus->link_lock);
-    if (move->socket >= 0 && atomic_load(&move->left->socket) == move->socket)
+    if (is_open(move))
         (void)epoll_ctl(bus->changed_fd, operation, move->socket, &event);
     pthread_mutex_unlock(&bus->link_lock);
     move->events = events;
@@ -46,13 +51,16 @@ static void watch(struct bus *bus, int operation, uint32_t events)
 void bus_move_read(struct bus *bus)
 {
     const struct bus_move *move = &bus->move;
-    struct pollfd fd = {.events = POLLIN};
+    struct pollfd fd = {.fd = move->socket, .events = POLLIN};
+    bool is_readable;
 
     if (move->left == NULL || move->closing)
         return;
-    fd.fd = atomic_load(&move->left->socket);
+    pthread_mutex_lock(&bus->link_lock);
+    is_readable = is_open(move) && poll(&fd, 1, 0) == 1;
+    pthread_mutex_unlock(&bus->link_lock);
     /* Never read without need: with TLS nats.c would wait for the rest of a record. */
-    if (fd.fd >= 0 && fd.fd == move->socket && poll(&fd, 1, 0) == 1)
+    if (is_readable)
         bus_read(bus, move->left);
 }
 
@@ -164,6 +172,9 @@ static bool is_over(const struct bus *bus, int64_t now_us)
     const struct bus_move *move = &bus->move;
 
     if (!bus_link_can_call(move->left) || now_us >= move->end_us)
+        return true;
+    /* It was lost, and nats.c has made it again: another socket, over which nothing is awaited. */
+    if (!atomic_load(&move->left->is_lame))
         return true;
     return now_us >= move->close_us && !atomic_load(&move->left->write_wanted) && is_settled(bus);
 }

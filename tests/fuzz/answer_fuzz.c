@@ -7,6 +7,7 @@
 #include "proto/headers.h"
 #include "services/convctl/bus_client.h"
 #include "services/dashboard/dashboard_request.h"
+#include "services/dashboard/deployment.h"
 #include "services/gateway/key_cache.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -172,6 +173,26 @@ static void check_part(const json_t *part)
     must(rows.n <= EXPORT_TEXT_MAX && lines.n <= EXPORT_TEXT_MAX);
 }
 
+/* A replica that replies twice is counted once. */
+static void check_deployment(struct str body)
+{
+    struct deployment_state state;
+    size_t n = 0;
+    char *text;
+
+    deployment_state_init(&state);
+    deployment_state_note(&state, body);
+    deployment_state_note(&state, body);
+    for (size_t i = 0; i < state.n_services; i++) {
+        must(state.services[i].ready <= state.services[i].replicas);
+        n += state.services[i].replicas;
+    }
+    must(n <= 1 && n == state.n_replicas);
+    text = deployment_state_write(&state, 1);
+    fuzz_must_be_json(str_of(text));
+    free(text);
+}
+
 /* -- convctl ----------------------------------------------------------------------------------- */
 
 static void check_shown(struct bus_message *reply, struct str body)
@@ -216,6 +237,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         check_identity(body);
         check_endpoints(body);
         check_part(value);
+        check_deployment(body);
         check_services(body);
         json_free(value);
     }

@@ -37,6 +37,19 @@ Test(check_fuzz, names_a_parser_without_a_row)
     expect_found("common/base/cup.c: cup_read is a parser, and not in the table\n");
 }
 
+Test(check_fuzz, names_what_reads_json_whatever_it_is_called)
+{
+    write_file("common/base/cup.c",
+               "void cup_note(struct str text)\n{\n    json_read(text, &v);\n}\n");
+    expect_found("common/base/cup.c: cup_note is a parser, and not in the table\n");
+}
+
+Test(check_fuzz, looks_for_calls_outside_comments)
+{
+    write_file("tests/fuzz/tea_fuzz.c", "/* tea_parse(text) */\n");
+    expect_found("common/base/tea.c: tea_fuzz.c does not call tea_parse\n");
+}
+
 Test(check_fuzz, names_a_static_one_that_no_other_calls)
 {
     write_file("common/base/cup.c",

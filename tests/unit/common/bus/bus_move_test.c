@@ -1,7 +1,9 @@
 /* The bus while its server is going to stop and says so, with another server and without. */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/support/http_client.h"
 #include "tests/support/port.h"
@@ -10,7 +12,7 @@
 enum { NODES = 2, MESSAGES = 1000 };
 
 static struct nats_server nodes[NODES];
-static int monitor; /* port on which the first one tells of itself */
+static int monitors[NODES]; /* ports on which they tell of themselves */
 static char both_urls[160];
 static char folder[] = "/tmp/bus-move-XXXXXX"; /* of certificates */
 static struct bus_tls tls;                     /* not given, in most tests */
@@ -32,18 +34,14 @@ static void prepare_nodes(void)
                        "tls {cert_file: \"%s/good.pem\", key_file: \"%s/server.key\"}\n", folder,
                        folder);
 
-    monitor = port_free();
     for (int i = 0; i < NODES; i++) {
-        char http[64] = "";
-
-        if (i == 0)
-            (void)snprintf(http, sizeof(http), "http: \"127.0.0.1:%d\"\n", monitor);
+        monitors[i] = port_free();
         (void)snprintf(config, sizeof(config),
                        "server_name: node-%d\nlame_duck_duration: 60s\n"
-                       "lame_duck_grace_period: 30s\n%s%s"
+                       "lame_duck_grace_period: 30s\nhttp: \"127.0.0.1:%d\"\n%s"
                        "cluster { name: tests, listen: \"127.0.0.1:%d\","
                        " routes: [\"nats://127.0.0.1:%d\"] }\n",
-                       i, http, secure, routes[i], routes[!i]);
+                       i, monitors[i], secure, routes[i], routes[!i]);
         nats_server_prepare(&nodes[i], config);
     }
     (void)snprintf(both_urls, sizeof(both_urls), "%s,%s", nodes[0].url, nodes[1].url);
@@ -104,13 +102,13 @@ static void tell_to_leave(void)
     cr_assert_eq(kill(nodes[0].pid, SIGUSR2), 0);
 }
 
-/* The first node's clients. */
-static int n_connected(void)
+/* A node's clients. */
+static int n_connected(int node)
 {
     char base[64];
     const struct client_response *response;
 
-    (void)snprintf(base, sizeof(base), "http://127.0.0.1:%d", monitor);
+    (void)snprintf(base, sizeof(base), "http://127.0.0.1:%d", monitors[node]);
     response = http_send(&(struct client_request){
         .method = "GET", .base = base, .path = "/varz", .skip_checks = true});
     return (int)json_integer_value(json_object_get(response->json, "connections"));
@@ -173,10 +171,10 @@ static void move_with_a_request(bool bundled)
     answer(clients[1], take_one(mailbox), "second");
     expect_reply(&replies, 1, 2, "second");
     /* It stays for the reply that it waits for, and the other end does not. */
-    cr_assert(EVENTUALLY(n_connected() == 1));
+    cr_assert(EVENTUALLY(n_connected(0) == 1));
     answer(clients[1], held, "first");
     expect_reply(&replies, 2, 1, "first");
-    cr_assert(EVENTUALLY(n_connected() == 0));
+    cr_assert(EVENTUALLY(n_connected(0) == 0));
 
     nats_server_kill(&nodes[0]);
     cr_assert_eq(ask(3, bundled), ST_OK);
@@ -250,7 +248,7 @@ Test(bus_move, loses_and_doubles_nothing_of_what_comes_meanwhile)
     }
     atomic_store(&notices, 0);
     tell_to_leave();
-    while (n_sent < MESSAGES || n_connected() > 0) {
+    while (n_sent < MESSAGES || n_connected(0) > 0) {
         if (n_sent < MESSAGES)
             publish_number(n_sent++);
         pump();
@@ -287,12 +285,65 @@ Test(bus_move, stays_at_the_only_server_until_that_is_gone)
     cr_assert(EVENTUALLY(bus_is_up(clients[0])));
     /* There is one link in the end, whichever of the two attempts has made it. */
     cr_assert_not(WITHIN(500, false));
-    cr_assert(EVENTUALLY(n_connected() == 1));
+    cr_assert(EVENTUALLY(n_connected(0) == 1));
     cr_assert_eq(ask(2, false), ST_OK);
     answer(clients[0], take_one(mailbox), "again");
     expect_reply(&replies, 2, 2, "again");
     cr_assert_eq(bus_waiting(mailbox), 0);
     cr_assert_eq(atomic_load(&downs), 1);
+    free_clients();
+}
+
+enum { LARGE = 8, LARGE_BYTES = 900 * 1000 }; /* more than a socket takes at once */
+
+Test(bus_move, sends_all_that_waits_for_the_left_link)
+{
+    struct bus_mailbox *mailbox = open_ends();
+    struct replies replies = {0};
+    struct bus_message *held[LARGE];
+    char *const text = calloc(1, LARGE_BYTES + 1);
+
+    memset(text, 'x', LARGE_BYTES);
+    bus_open_inbox(clients[0], on_reply, is_always_awaited, &replies);
+    for (int i = 0; i < LARGE; i++) {
+        cr_assert_eq(ask((uint64_t)i + 1, false), ST_OK);
+        held[i] = take_one(mailbox);
+    }
+    const int before[] = {bus_socket(clients[0]), bus_socket(clients[1])};
+
+    tell_to_leave();
+    cr_assert(EVENTUALLY(bus_socket(clients[0]) != before[0]));
+    cr_assert(EVENTUALLY(bus_socket(clients[1]) != before[1]));
+    nats_server_pause(&nodes[0]);
+    for (int i = 0; i < LARGE; i++)
+        answer(clients[1], held[i], text);
+    pump();
+    nats_server_resume(&nodes[0]);
+    cr_assert(EVENTUALLY(atomic_load(&replies.n) == LARGE));
+    for (int i = 0; i < LARGE; i++) {
+        cr_assert_eq(replies.kind[i], BUS_REPLY);
+        cr_assert_eq(bus_message_body(replies.message[i]).n, LARGE_BYTES);
+        bus_message_free(replies.message[i]);
+    }
+    cr_assert(EVENTUALLY(n_connected(0) == 0));
+    free(text);
+    free_clients();
+}
+
+/* Nothing is awaited over it any more, and it would get messages that nobody looks for. */
+Test(bus_move, closes_a_left_link_that_has_been_made_again)
+{
+    (void)open_ends();
+    const int before[] = {bus_socket(clients[0]), bus_socket(clients[1])};
+
+    tell_to_leave();
+    cr_assert(EVENTUALLY(bus_socket(clients[0]) != before[0]));
+    cr_assert(EVENTUALLY(bus_socket(clients[1]) != before[1]));
+    nats_server_kill(&nodes[0]);
+    while (n_connected(1) < 5) /* of three ends, which do nothing meanwhile */
+        poll(NULL, 0, 5);
+    cr_assert(WITHIN(5000, n_connected(1) == 3));
+    cr_assert_eq(atomic_load(&downs), 0);
     free_clients();
 }
 
