@@ -50,6 +50,16 @@ cells_take() {
   esac
 }
 
+# Requests for the organization in the second cell, while the other one is measured: what waits for a lost
+# database is there too.
+cells_beside() {
+  local seconds=$1
+  mkdir -p "$RUN_DIR/beside"
+  sed -n 2p "$RUN_DIR/keys.all" >"$RUN_DIR/beside/keys"
+  sed -n 's/ 2$//p' "$RUN_DIR/ids.all" >"$RUN_DIR/beside/ids"
+  RUN_DIR=$RUN_DIR/beside RATE=${RATE:+$((RATE / 4))} load mix 16 "$seconds" || true
+}
+
 # Waits until the PostgreSQL of the second cell is back.
 cells_wait() {
   local url=${CELL_DATABASES##*cell2=} i
@@ -76,6 +86,7 @@ cells_crowd() {
 cells_part() {
   local name pid
   for name in "$RUN_DIR"/start/cell2-*; do
+    [[ -e $RUN_DIR/pids/${name##*/} ]] || continue # a task, which has ended
     sed -i '1i taskset -pc 1 $$ >/dev/null' "$name"
     pid=$(<"$RUN_DIR/pids/${name##*/}")
     for pid in "$pid" $(pgrep -P "$pid"); do
@@ -86,16 +97,18 @@ cells_part() {
 
 # The same requests for the organization in main, without and with a neighbour that loses its database.
 cells_neighbour() {
-  local operation n round killer
+  local operation n round killer beside
   cells_take 1
   for operation in "${operations[@]}"; do
     for n in "${connections[@]}"; do
       for ((round = 1; round <= ${BENCH_ROUNDS:-3}; round++)); do
+        cells_beside "$((2 * (seconds + warmup) + 1))" &
+        beside=$!
         measure well "$operation" "$n" "$round"
         cells_kill &
         killer=$!
         measure killed "$operation" "$n" "$round"
-        wait "$killer"
+        wait "$killer" "$beside"
         cells_wait
       done
     done
