@@ -218,12 +218,21 @@ static enum status may_abort(struct move *move, const char *org)
             : "it is too late: the same call without --abort goes on");
 }
 
-/* The other cell touches none of what is deleted, even if it had been opened there. */
+/* Rows that the move has not brought may be a newer copy than the one which the directory knows, after that
+   was restored: they stay. */
 static enum status abort_both(struct move *move, const char *org)
 {
+    bool has_brought;
+
     if (move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org)) != ST_OK ||
-        move_ask(move, move->to.admin, SQL_SET_MOVING, PARAMS(org, "arriving")) != ST_OK ||
-        stop_copying(move, org) != ST_OK || delete_rows(move, &move->to, org) != ST_OK)
+        move_ask(move, move->to.admin, SQL_READ_CELL, PARAMS(org)) != ST_OK)
+        return ST_REFUSED;
+    has_brought = move_has_brought(move);
+    if (stop_copying(move, org) != ST_OK)
+        return ST_REFUSED;
+    if (!has_brought)
+        return ST_OK;
+    if (delete_rows(move, &move->to, org) != ST_OK)
         return ST_REFUSED;
     return move_ask(move, move->to.admin, SQL_OPEN, PARAMS(org));
 }

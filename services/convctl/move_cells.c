@@ -141,6 +141,15 @@ static const char *url_of(const char *databases, const char *cell, struct arena 
     return NULL;
 }
 
+/* Of several hosts, the one that takes writes: no other one lets its rows be followed. */
+static const char *writable(const char *url, struct arena *arena)
+{
+    if (url == NULL || strchr(url, ',') == NULL || strstr(url, "target_session_attrs") != NULL)
+        return url;
+    return arena_printf(arena, "%s%ctarget_session_attrs=read-write", url,
+                        strchr(url, '?') != NULL ? '&' : '?');
+}
+
 static enum status open_one(struct move *move, struct db_admin **admin, const char *cell,
                             const char *url)
 {
@@ -161,7 +170,7 @@ enum status move_open_cells(struct move *move, const char *databases, bool may_l
 {
     const char *const to_url = url_of(databases, move->to.name, move->arena);
 
-    move->from_url = url_of(databases, move->from.name, move->arena);
+    move->from_url = writable(url_of(databases, move->from.name, move->arena), move->arena);
     if (open_one(move, &move->from.admin, move->from.name, move->from_url) != ST_OK ||
         open_one(move, &move->from.snapshot, move->from.name, move->from_url) != ST_OK)
         return ST_REFUSED;

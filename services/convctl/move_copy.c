@@ -22,6 +22,11 @@ enum {
 
 /* -- copying ----------------------------------------------------------------------------------- */
 
+bool move_has_brought(const struct move *move)
+{
+    return strcmp(move_answered(move->to.admin, READ_CELL_STATE), "arriving") == 0;
+}
+
 static enum status check(struct move *move, const char *org, const char **number,
                          const char **partitions)
 {
@@ -43,8 +48,10 @@ static enum status check(struct move *move, const char *org, const char **number
         return move_failed(
             move, "conflict",
             arena_printf(move->arena,
-                         "cell %s has something of the organization already; where that is left of "
-                         "a move that was aborted, --abort clears it",
+                         move_has_brought(move)
+                             ? "cell %s has what an aborted move has left; --abort clears it"
+                             : "cell %s has rows of the organization that no move under way has "
+                               "brought; --abort leaves them there (docs/cells.md, Back up)",
                          move->to.name));
     if (strcmp(dropped, move_answered(move->to.admin, READ_CELL_DROPPED)) != 0)
         return move_failed(

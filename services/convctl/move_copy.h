@@ -14,6 +14,9 @@
 /* Rows that are compared one by one while it is closed; of more, only how many there are in each table. */
 #define MOVE_EXACT_MAX 100000
 
+/* Of the latest READ_CELL of the cell that it goes to: the rows there are those of a move, and not a copy that was
+   served. */
+bool move_has_brought(const struct move *move);
 MUST_CHECK enum status move_begin_copying(struct move *move, const char *org);
 /* However long it takes, as long as it comes on and does not fail again and again. */
 MUST_CHECK enum status move_await_copy(struct move *move, const char *org);

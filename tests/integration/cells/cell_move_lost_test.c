@@ -147,6 +147,31 @@ Test(cell_move_lost, is_aborted_while_it_goes_over)
     own_stack_stop();
 }
 
+/* The directory says what a backup of main from before the move had. */
+Test(cell_move_lost, leaves_alone_what_no_move_has_brought)
+{
+    json_t *aborted;
+    struct org org;
+
+    own_stack_start("lost", (const char *const[]){"CELLS=2", NULL});
+    org_new(&org);
+    expect_served(&org, "order-1");
+    expect_moves(&org);
+    expect_served(&org, "order-2");
+    postgres_do(stack_setting("DATABASE_URL"),
+                format("UPDATE access.organizations SET cell = 'main' WHERE organization_id = '%s'",
+                       org.id));
+    expect_says(convctl_complaint("cell", "move", org.id, "--to", "cell2", NULL),
+                "rows of the organization that no move under way has brought");
+    aborted = convctl("cell", "move", org.id, "--abort", NULL);
+    cr_expect_str_eq(json_string_value(json_object_get(aborted, "step")), "aborted");
+    json_decref(aborted);
+    cr_expect_eq(postgres_integer(own_stack_database_url("cell2"),
+                                  "SELECT count(*) FROM conversation.conversations"),
+                 2);
+    own_stack_stop();
+}
+
 /* Nothing is begun, so there is nothing to abort. */
 Test(cell_move_lost, does_not_begin_where_the_cell_is_away)
 {
