@@ -94,7 +94,6 @@ static void note_delivery(const struct received *received, void *closure)
 {
     const struct webhook *const webhooks = closure;
     const int org = received->path[4] - '0';
-    json_t *body = json_loads(received->body, 0, NULL);
 
     if (strncmp(received->path, "/ok/", 4) != 0 || org < 0 || org >= WORKLOAD_ORGS)
         return;
@@ -102,7 +101,7 @@ static void note_delivery(const struct received *received, void *closure)
         "{s:s, s:i, s:s, s:s, s:s, s:b, s:I, s:o?}", "type", "delivery", "org", org, "event",
         received->event_id, "delivery", received->delivery, "header", received->event, "signed",
         strcmp(signature_of(webhooks[org].secret, received), received->signature) == 0, "at",
-        (json_int_t)received->at_us, "body", body));
+        (json_int_t)received->at_us, "body", json_loads(received->body, 0, NULL)));
 }
 
 /* Whether anything still waits to be delivered; only this is asked behind the API's back. */
