@@ -1,0 +1,86 @@
+"""One entry for each answer to a key, and none for anything else."""
+
+import collections
+import json
+
+from .history import brief
+
+
+class AuditLog:
+    def __init__(self, checker, org):
+        self.checker, self.history, self.org = checker, checker.history, org
+        final = [op for op in self.history.of(org, "audit") if op["args"].get("final") and op["status"] == 200]
+        self.begin = min((op["begin"] for op in final), default=0)
+        self.entries = collections.defaultdict(list)
+        for op in final:
+            for request, operation, status, conversation in op["got"]["audit_logs"]:
+                self.entries[request].append((operation, status, conversation))
+        self.asked = {op["id"]: op for op in self.history.ops if op["id"]}
+
+    def check(self):
+        unanswered = 0
+        for op in self.history.ops:
+            if op["org"] != self.org or op["begin"] > self.begin:
+                continue
+            if op["status"] == 0:
+                unanswered += 1
+            elif op["end"] < self.begin:
+                self.check_answer(op, self.entries.get(op["id"], []))
+        self.check_strangers(unanswered)
+        for op in self.history.of(self.org, "audit"):
+            self.check_list(op)
+        self.check_seal()
+
+    def check_answer(self, op, entries):
+        broken, status = self.checker.broken, op["status"]
+        if status == 401 or op["args"].get("refused") == 401:
+            if entries:
+                broken("what has no key has no entry", brief(op), entries)
+            return
+        if len(entries) > 1:
+            broken("no answer has two entries", brief(op), entries)
+        if not entries:
+            if status < 500:
+                broken("an answer has its entry", brief(op))
+            else:
+                self.checker.counts["500 and 503 without an entry"] += 1
+            return
+        operation, noted, conversation = entries[0]
+        if operation != op["op"] + ".list" * (op["op"] == "audit") and \
+                operation != f"conversation.{op['op']}":
+            broken("an entry names the operation", brief(op), entries)
+        if noted == status:
+            self.check_ids(op, conversation)
+        elif status < 500:
+            broken("an entry has the answer's status", brief(op), entries)
+        elif status == 503 and noted < 300 and op["op"] in ("create", "update"):
+            broken("what was answered 503 or refused wrote nothing", brief(op), entries)
+        else:
+            self.checker.counts["500 and 503 whose entry tells what came of it"] += 1
+
+    def check_ids(self, op, conversation):
+        right = op.get("got", {}).get("id") if op["op"] == "create" else op["args"].get("conversation")
+        if op["status"] in (200, 201) and op["op"] in ("create", "get", "update") and conversation != right:
+            self.checker.broken("an entry names the conversation", brief(op), conversation)
+
+    def check_strangers(self, unanswered):
+        strangers = 0
+        for request, entries in self.entries.items():
+            op = self.asked.get(request)
+            if op is not None and op["org"] != self.org:
+                self.checker.broken("no organization sees another's", brief(op), entries)
+            strangers += op is None
+        if strangers > unanswered:
+            self.checker.broken("every entry is of a request", self.org, strangers, "entries of nobody's,",
+                                unanswered, "requests without an answer")
+
+    def check_list(self, op):
+        for request, *_ in (op.get("got") or {}).get("audit_logs", ()):
+            other = self.asked.get(request)
+            if other is not None and other["org"] != self.org:
+                self.checker.broken("no organization sees another's", brief(op), brief(other))
+
+    def check_seal(self):
+        found = self.history.verified.get(self.org)
+        if found is None or found.get("ok") is not True:
+            self.checker.broken("the seal verifies", self.org, json.dumps(found)[:400])

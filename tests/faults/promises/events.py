@@ -1,0 +1,58 @@
+"""Each conversation that was made has one event, and it was delivered."""
+
+import collections
+
+from .history import AFTERMATH
+
+
+class Events:
+    def __init__(self, checker, org):
+        self.checker, self.history, self.org = checker, checker.history, org
+        self.events = collections.defaultdict(list)  # event id: deliveries
+        self.of = collections.defaultdict(set)       # conversation: event ids
+        for delivery in self.history.deliveries:
+            if delivery["org"] == org:
+                self.events[delivery["event"]].append(delivery)
+                self.of[((delivery["body"] or {}).get("data") or {}).get("id")].add(delivery["event"])
+
+    def check(self):
+        there = self.history.ids_there(self.org)
+        for conversation in there:
+            events = self.of.get(conversation, ())
+            if not events:
+                self.checker.broken("each event is delivered", self.org, conversation)
+            if len(events) > 1:
+                self.checker.broken("a conversation has one event", self.org, conversation, events)
+        for conversation in self.of.keys() - there:
+            self.checker.broken("an event is of what is there", self.org, conversation)
+        for deliveries in self.events.values():
+            for delivery in deliveries:
+                self.check_form(delivery)
+            self.check_attempts(deliveries)
+        self.checker.counts["events"] += len(self.events)
+
+    def check_form(self, delivery):
+        body = delivery["body"] or {}
+        if not delivery["signed"]:
+            self.checker.broken("a delivery is signed", delivery)
+        if body.get("id") != delivery["event"] or body.get("type") != "conversation.created" or \
+                delivery["header"] != body["type"] or \
+                (body.get("data") or {}).keys() != {"id", "channel", "status"}:
+            self.checker.broken("a delivery has the form that was promised", delivery)
+
+    @staticmethod
+    def cuts_off(fault):
+        """Whether it can end the sender of webhooks, or its claims."""
+        return not fault["what"].startswith("slow:") and \
+            ("webhook" in fault["what"] or "postgres" in fault["what"])
+
+    def check_attempts(self, deliveries):
+        broken = self.checker.broken
+        if len({delivery["delivery"] for delivery in deliveries}) < len(deliveries):
+            broken("each attempt has an id of its own", deliveries)
+        if len(deliveries) > 1:
+            self.checker.counts["events that came twice"] += 1
+            begin, end = deliveries[0]["at"], deliveries[-1]["at"]
+            if not any(self.cuts_off(fault) and fault["begin"] <= end and fault["end"] + AFTERMATH >= begin
+                       for fault in self.history.faults):
+                broken("an event comes twice only when an attempt was cut off", deliveries)

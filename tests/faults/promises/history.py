@@ -1,0 +1,118 @@
+"""A history, line by line, and what is known of a write.
+
+A write that was answered 2xx was carried out between its begin and its end; one that was answered 503 or 4xx
+never was. After 500, or without an answer, nobody knows; but a command is dropped at its deadline, so that
+it was carried out SETTLED after its begin, or never.
+"""
+
+import collections
+import functools
+import json
+
+SETTLED = 5_000_000  # COMMAND_TIMEOUT_MS, and what a commit may take
+AFTERMATH = 10_000_000  # what a fault may explain after its end
+FINAL = float("inf")
+
+UNKNOWN, DONE, NEVER = "unknown", "done", "never"
+
+
+def effect(op):
+    """Whether a write was carried out."""
+    if 200 <= op["status"] < 300:
+        return DONE
+    return UNKNOWN if op["status"] in (0, 500) else NEVER
+
+
+def latest(op):
+    """When a write was carried out at the latest, if at all."""
+    return op["end"] if effect(op) == DONE else max(op["end"], op["begin"] + SETTLED)
+
+
+def brief(op):
+    return (f"[{op['begin'] / 1e6:.3f} s org {op['org']} {op['op']} {json.dumps(op['args'])}"
+            f" -> {op['status']} {op['id']}]")
+
+
+# A member that an answer lacks has these values, so that it is found to be wrong and ends no check.
+CONVERSATION = {"id": None, "ext": None, "contact": None, "attrs": {}, "created": 0, "updated": 0}
+PING = {"organization_id": None, "scope": None, "server_time": 0}
+LIST = {"total": 0, "more": False}
+
+
+def whole(op):
+    """What was got with a success, with all members."""
+    got = op.get("got") or {}
+    if op["op"] in ("create", "get", "update"):
+        return CONVERSATION | got
+    if op["op"] == "ping":
+        return PING | got
+    if op["op"] == "search":
+        return LIST | got | {"conversations": [CONVERSATION | each for each in got.get("conversations", ())]}
+    return LIST | {"audit_logs": []} | got
+
+
+class History:
+    """What happened: attributes are named after the lines that they hold."""
+
+    def __init__(self, lines):
+        self.run, self.orgs, self.faults, self.keys = {}, {}, [], []
+        self.ops, self.deliveries, self.verified = [], [], {}
+        for line in lines:
+            self.add(line)
+        if not self.run or not self.orgs:
+            raise ValueError("no run, or no organization")
+
+    def add(self, line):
+        kind = line["type"]
+        if kind == "run":
+            self.run = line
+        elif kind == "org":
+            self.orgs[line["org"]] = line["id"]
+        elif kind == "fault":
+            self.faults.append(line)
+        elif kind == "key":
+            self.keys.append(line)
+        elif kind == "op":
+            if effect(line) == DONE:
+                line["got"] = whole(line)
+            self.ops.append(line)
+        elif kind == "delivery":
+            self.deliveries.append(line)
+        elif kind == "verify":
+            self.verified[line["org"]] = line["found"]
+        else:
+            raise ValueError(f"unknown line: {kind}")
+
+    def of(self, org, *kinds):
+        return [op for op in self.ops if op["org"] == org and op["op"] in kinds]
+
+    def is_disturbed(self, begin, end, *words, aftermath=AFTERMATH):
+        """Whether a fault that has one of the words in it, or any, can have been felt then."""
+        return any(fault["begin"] <= end and fault["end"] + aftermath >= begin
+                   and (not words or any(word in fault["what"] for word in words))
+                   for fault in self.faults)
+
+    @functools.cached_property
+    def there(self):
+        """What there is in the end: (contact that was asked for, conversation), for each organization."""
+        found = collections.defaultdict(list)
+        for op in self.ops:
+            if op["op"] == "search" and op["status"] == 200 and op["args"].get("final"):
+                found[op["org"]] += [(op["args"]["contact"], each) for each in op["got"]["conversations"]]
+        return found
+
+    def ids_there(self, org):
+        return {conversation["id"] for _, conversation in self.there[org]}
+
+    @functools.cached_property
+    def shown(self):
+        """Every conversation in an answer, as (op, conversation), for each organization that asked."""
+        found = collections.defaultdict(list)
+        for op in self.ops:
+            if op["status"] not in (200, 201):
+                continue
+            if op["op"] in ("get", "update", "create"):
+                found[op["org"]].append((op, op["got"]))
+            elif op["op"] == "search":
+                found[op["org"]] += [(op, each) for each in op["got"]["conversations"]]
+        return found

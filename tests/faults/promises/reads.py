@@ -1,0 +1,86 @@
+"""Who asks gets what is there: no less, and nothing of others."""
+
+import collections
+
+from .history import DONE, FINAL, brief, effect
+
+
+class Reads:
+    def __init__(self, checker, org):
+        self.checker, self.history, self.org = checker, checker.history, org
+        self.made = {}                                   # id: when it was first known to be there
+        self.by_contact = collections.defaultdict(dict)  # contact: {id: (when, kind)}
+        self.ids_of_others = set()
+        for op in self.history.ops:
+            if op["op"] == "create" and effect(op) == DONE:
+                self.note(op)
+
+    def note(self, op):
+        conversation = op["got"]["id"]
+        if op["org"] != self.org:
+            self.ids_of_others.add(conversation)
+            return
+        when = min(op["end"], self.made.get(conversation, FINAL))
+        self.made[conversation] = when
+        self.by_contact[op["got"]["contact"]][conversation] = (when, op["got"]["attrs"].get("kind"))
+
+    def check(self):
+        walks = collections.defaultdict(list)
+        for op in self.history.of(self.org, "get", "search", "update"):
+            if op["op"] != "search":
+                self.check_get(op)
+            elif "walk" in op["args"]:
+                walks[op["args"]["walk"]].append(op)
+            if op["op"] == "search" and op["status"] == 200:
+                self.check_page(op)
+        for pages in walks.values():
+            self.check_walk(sorted(pages, key=lambda op: op["args"]["page"]))
+        for conversation in self.made.keys() - self.history.ids_there(self.org):
+            self.checker.broken("what was acknowledged is there", self.org, conversation)
+
+    def check_get(self, op):
+        conversation = op["args"].get("conversation")
+        if op["status"] == 404 and "across" not in op["args"] \
+                and self.made.get(conversation, FINAL) < op["begin"]:
+            self.checker.broken("what was acknowledged is there", brief(op))
+        if op["status"] != 200:
+            return
+        if op["got"]["id"] != conversation:
+            self.checker.broken("an answer is about what was asked for", brief(op), op["got"])
+        if "across" in op["args"] or op["got"]["id"] in self.ids_of_others:
+            self.checker.broken("no organization sees another's", brief(op), op["got"])
+
+    def check_page(self, op):
+        got, args = op["got"], op["args"]
+        for conversation in got["conversations"]:
+            if conversation["id"] in self.ids_of_others:
+                self.checker.broken("no organization sees another's", brief(op), conversation)
+            if conversation["contact"] != args.get("contact", conversation["contact"]):
+                self.checker.broken("a search is for one contact", brief(op), conversation)
+            if args.get("kind") and conversation["attrs"].get("kind") != args["kind"]:
+                self.checker.broken("a filter leaves out what does not match", brief(op), conversation)
+        order = [conversation["created"] for conversation in got["conversations"]]
+        if order != sorted(order, reverse=True):
+            self.checker.broken("newest first", brief(op), order)
+
+    def check_walk(self, pages):
+        """What was acknowledged before the first page was asked for is on one of them, once."""
+        first, last = pages[0], pages[-1]
+        if any(page["status"] != 200 for page in pages):
+            return
+        for page in pages[:-1]:
+            if len(page["got"]["conversations"]) != first["args"]["per_page"]:
+                self.checker.broken("a page that has a next one is full", brief(page))
+        found = [conversation["id"] for page in pages for conversation in page["got"]["conversations"]]
+        if len(found) != len(set(found)):
+            self.checker.broken("no conversation is on two pages", brief(first), found)
+        if last["got"]["more"]:
+            return
+        kind = first["args"].get("kind")
+        due = {conversation for conversation, (when, its) in self.by_contact[first["args"]["contact"]].items()
+               if when < first["begin"] and kind in (None, its)}
+        if not due <= set(found):
+            self.checker.broken("a search finds what was acknowledged", brief(first), due - set(found))
+        if first["got"]["total"] < len(due):
+            self.checker.broken("total_count is the whole count", brief(first), first["got"]["total"], due)
+        self.checker.counts["walks through pages"] += 1
