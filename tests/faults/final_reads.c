@@ -127,4 +127,5 @@ void final_reads(const struct org orgs[WORKLOAD_ORGS], struct receiver *receiver
         verify(&reader);
         http_connection_close(&reader.connection);
     }
+    history_write(json_pack("{s:s}", "type", "end"));
 }

@@ -56,11 +56,13 @@ class History:
 
     def __init__(self, lines):
         self.run, self.orgs, self.faults, self.keys = {}, {}, [], []
-        self.ops, self.deliveries, self.verified = [], [], {}
+        self.ops, self.deliveries, self.verified, self.has_end = [], [], {}, False
         for line in lines:
             self.add(line)
         if not self.run or not self.orgs:
             raise ValueError("no run, or no organization")
+        if not self.has_end:
+            raise ValueError("the run did not come to its end")
 
     def add(self, line):
         kind = line["type"]
@@ -80,6 +82,8 @@ class History:
             self.deliveries.append(line)
         elif kind == "verify":
             self.verified[line["org"]] = line["found"]
+        elif kind == "end":
+            self.has_end = True
         else:
             raise ValueError(f"unknown line: {kind}")
 
