@@ -13,9 +13,9 @@
 #include "tests/faults/workload.h"
 
 enum {
-    USES = 6,           /* before it is revoked, and so many at least after */
-    USE_EVERY_MS = 120, /* a gateway that knows a key and one that does not */
-    USED_AFTER_MS = 3000,
+    USES = 6,             /* before it is revoked, and so many at least after */
+    USE_EVERY_MS = 120,   /* a gateway that knows a key and one that does not */
+    USED_AFTER_MS = 8000, /* a gateway that missed the notice refuses it after 5 s */
     ENDPOINT_EVERY = 4,
     RESPONSE_MS = 12000
 };

@@ -17,7 +17,7 @@ struct reader {
     char cursor[1024];
 };
 
-/* A page; the next one's cursor is noted. */
+/* A page; the next one's cursor is noted. Each try is a line of the history with these arguments. */
 static void read_page(struct reader *reader, const char *operation, const char *method,
                       const char *path, const char *body, json_t *args)
 {
@@ -31,7 +31,7 @@ static void read_page(struct reader *reader, const char *operation, const char *
     const char *cursor;
 
     for (int i = 0; i < TRIES && response.status != 200; i++) {
-        ask_note(operation, reader->number, &it, &response, json_object());
+        ask_note(operation, reader->number, &it, &response, json_incref(args));
         stack_let_run(PAUSE_MS);
         response = ask(&it);
     }

@@ -1,6 +1,7 @@
 """The promises of the contract, and what holds a history against them: a file for each subject.
 
     history     the lines of a history, and what is known of a write
+    causes      which faults may explain what went wrong
     answers     the status, the form and the time of each answer, and the keys that come and go
     creates     what becomes of creates
     attributes  the values that are read, and updated_at

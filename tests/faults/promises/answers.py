@@ -1,80 +1,88 @@
 """What an answer says by itself, when it comes, and whether its key was good."""
 
-from .history import AFTERMATH, FINAL, brief
+import json
 
-LATE = 6_000_000           # no answer comes later than COMMAND_TIMEOUT_MS + 1 s; the rest is a busy machine's
-IN_FORCE = 2_000_000       # a second over the bus, and one for a busy machine
-IN_FORCE_MAX = 66_000_000  # 60 s while access cannot be asked
+from .history import FINAL, brief
+
+LATE = 6_000_000  # no answer comes later than COMMAND_TIMEOUT_MS + 1 s; the rest is for a busy machine
+
+# How long a revoked key may still work.
+IN_FORCE = 2_000_000            # the notice takes a second over the bus; one more for a busy machine
+IN_FORCE_UNTOLD = 6_000_000     # a gateway that missed the notice asks again after 5 s
+IN_FORCE_UNASKED = 66_000_000   # while it cannot ask, it relies on what it knows for 60 s
+
+
+def right_statuses(op):
+    args = op["args"]
+    if "refused" in args:
+        return [args["refused"]]
+    if "across" in args:
+        return [404]
+    if args.get("why") == "conflict":
+        return [200, 201, 409]
+    return [200, 201] if op["op"] == "create" else [200]
 
 
 class Answers:
     def __init__(self, checker):
-        self.checker, self.history = checker, checker.history
+        self.checker, self.history, self.causes = checker, checker.history, checker.causes
 
     def check(self):
         for op in self.history.ops:
-            self.check_status(op)
+            is_disturbed = self.causes.is_disturbed(op)
+            if not op["args"].get("final"):
+                self.checker.counts["requests of the load"] += 1
+                self.checker.counts["requests that no fault can have disturbed"] += not is_disturbed
+            self.check_status(op, is_disturbed)
             self.check_time(op)
-            got = op.get("got")
-            if op["status"] >= 400 and (got is None or got.get("request_id") != op["id"]):
-                self.checker.broken("an error is in its envelope", brief(op))
+            if op["status"] >= 400:
+                self.check_error(op)
             if op["op"] == "ping" and op["status"] == 200:
-                self.check_ping(op, got)
+                self.check_ping(op, op["got"])
 
-    def check_status(self, op):
-        args, status = op["args"], op["status"]
-        if status in (0, 500, 503):
-            if not self.history.is_disturbed(op["begin"], op["end"]):
-                self.checker.counts["failures without a fault"] += 1
+    def check_status(self, op, is_disturbed):
+        if op["status"] in (0, 500, 503):
+            if not is_disturbed:
                 self.checker.broken("nothing fails without a fault", brief(op))
-            # A gateway refuses connections until it has its bus.
-            elif status == 0 and not self.history.is_disturbed(
-                    op["begin"], op["end"], f"gateway-{op['gateway']}", "nats:", "/all"):
+            elif op["status"] == 0 and not self.causes.may_be_unanswered(op):
                 self.checker.broken("a gateway that lives answers", brief(op))
-            return
-        if "key" in args:
-            return
-        if "refused" in args:
-            right = [args["refused"]]
-        elif "across" in args:
-            right = [404]
-        elif args.get("why") == "conflict":
-            right = [200, 201, 409]
-        else:
-            right = [200, 201] if op["op"] == "create" else [200]
-        if status not in right:
-            self.checker.broken("a request gets the status that it is to get", brief(op), "instead of", right)
+        elif "key" not in op["args"] and op["status"] not in right_statuses(op):
+            self.checker.broken("a request gets the status that it is to get", brief(op), "instead of",
+                                right_statuses(op))
 
     def check_time(self, op):
         took = op["end"] - op["begin"]
-        if took > LATE and not self.history.is_disturbed(
-                op["begin"], op["end"], f"gateway-{op['gateway']}", aftermath=0):
+        if took > LATE and not self.causes.may_be_late(op):
             self.checker.broken("no answer is late", brief(op), f"took {took / 1e6:.1f} s")
 
+    def check_error(self, op):
+        got = op.get("got") or {}
+        if got.get("request_id") != op["id"]:
+            self.checker.broken("an error is in its envelope", brief(op))
+
     def check_ping(self, op, got):
-        now = self.history.run["wall"] / 1e6
+        wall = self.history.run["wall"]
         if got["organization_id"] != self.history.orgs[op["org"]] or got["scope"] != op["args"]["scope"]:
             self.checker.broken("an answer is of the key's own organization", brief(op), got)
-        if not op["begin"] / 1e6 + now - 2 <= got["server_time"] <= op["end"] / 1e6 + now + 1:
-            self.checker.broken("server_time is the time of the answer", brief(op), got)
+        if not (op["begin"] + wall) / 1e6 - 2 <= got["server_time"] <= (op["end"] + wall) / 1e6 + 1:
+            self.checker.broken("server_time is the time of the answer", brief(op), json.dumps(got))
 
 
 class Keys:
     """Keys that come and go: each is good from when convctl has made it until it is told to revoke it."""
 
     def __init__(self, checker):
-        self.checker, self.history = checker, checker.history
+        self.checker, self.history, self.causes = checker, checker.history, checker.causes
+        self.made, self.tried, self.revoked = set(), {}, {}
+        for key in self.history.keys:
+            if key["state"] == "made":
+                self.made.add(key["key"])
+            else:
+                self.tried.setdefault(key["key"], key["begin"])
+                if key["done"]:
+                    self.revoked.setdefault(key["key"], key["end"])
 
     def check(self):
-        made = {key["key"]: key for key in self.history.keys if key["state"] == "made"}
-        revoked = {}
-        for key in self.history.keys:
-            if key["state"] == "revoked" and key["done"]:
-                revoked.setdefault(key["key"], key)
-        tried = {}
-        for key in self.history.keys:
-            if key["state"] == "revoked":
-                tried.setdefault(key["key"], key["begin"])
         for op in self.history.ops:
             key = op["args"].get("key")
             if key is None or op["status"] in (0, 500, 503):
@@ -82,11 +90,21 @@ class Keys:
             self.checker.counts["uses of keys that come and go"] += 1
             if op["status"] not in (200, 401):
                 self.checker.broken("a key works or does not", brief(op))
-            if op["status"] == 401 and op["end"] < tried.get(key, FINAL) and key in made:
+            if op["status"] == 401 and op["end"] < self.tried.get(key, FINAL) and key in self.made:
                 self.checker.broken("a key works until it is revoked", brief(op))
-            if op["status"] == 200 and key in revoked:
-                end = revoked[key]["end"]
-                disturbed = self.history.is_disturbed(end - AFTERMATH, op["begin"])
-                if op["begin"] > end + (IN_FORCE_MAX if disturbed else IN_FORCE):
-                    self.checker.broken("a revoked key is refused in time", brief(op),
-                                f"{(op['begin'] - end) / 1e6:.1f} s later")
+            if key in self.revoked:
+                self.check_revoked(op, key)
+
+    def limit(self, op, key):
+        """The first attempt to revoke it may have worked without saying so; the next one sends no notice."""
+        if self.causes.keep_from_access(op, op["begin"]):
+            return IN_FORCE_UNASKED
+        return IN_FORCE_UNTOLD if self.causes.keep_from_access(op, self.tried[key]) else IN_FORCE
+
+    def check_revoked(self, op, key):
+        since, limit = op["begin"] - self.revoked[key], self.limit(op, key)
+        if since <= limit:
+            return
+        self.checker.counts["uses of revoked keys that had to be refused"] += 1
+        if op["status"] == 200:
+            self.checker.broken("a revoked key is refused in time", brief(op), f"{since / 1e6:.1f} s later")

@@ -2,8 +2,6 @@
 
 import collections
 
-from .history import AFTERMATH
-
 
 class Events:
     def __init__(self, checker, org):
@@ -40,19 +38,11 @@ class Events:
                 (body.get("data") or {}).keys() != {"id", "channel", "status"}:
             self.checker.broken("a delivery has the form that was promised", delivery)
 
-    @staticmethod
-    def cuts_off(fault):
-        """Whether it can end the sender of webhooks, or its claims."""
-        return not fault["what"].startswith("slow:") and \
-            ("webhook" in fault["what"] or "postgres" in fault["what"])
-
     def check_attempts(self, deliveries):
         broken = self.checker.broken
         if len({delivery["delivery"] for delivery in deliveries}) < len(deliveries):
             broken("each attempt has an id of its own", deliveries)
         if len(deliveries) > 1:
             self.checker.counts["events that came twice"] += 1
-            begin, end = deliveries[0]["at"], deliveries[-1]["at"]
-            if not any(self.cuts_off(fault) and fault["begin"] <= end and fault["end"] + AFTERMATH >= begin
-                       for fault in self.history.faults):
+            if not self.checker.causes.cut_off_delivery(deliveries[0]["at"], deliveries[-1]["at"]):
                 broken("an event comes twice only when an attempt was cut off", deliveries)

@@ -10,7 +10,6 @@ import functools
 import json
 
 SETTLED = 5_000_000  # COMMAND_TIMEOUT_MS, and what a commit may take
-AFTERMATH = 10_000_000  # what a fault may explain after its end
 FINAL = float("inf")
 
 UNKNOWN, DONE, NEVER = "unknown", "done", "never"
@@ -89,12 +88,6 @@ class History:
 
     def of(self, org, *kinds):
         return [op for op in self.ops if op["org"] == org and op["op"] in kinds]
-
-    def is_disturbed(self, begin, end, *words, aftermath=AFTERMATH):
-        """Whether a fault that has one of the words in it, or any, can have been felt then."""
-        return any(fault["begin"] <= end and fault["end"] + aftermath >= begin
-                   and (not words or any(word in fault["what"] for word in words))
-                   for fault in self.faults)
 
     @functools.cached_property
     def there(self):

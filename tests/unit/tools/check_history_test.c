@@ -219,6 +219,26 @@ static const struct {
     {"a gateway that lives answers",
      {{LAST, "{'type':'fault','what':'stop:conversation-0:9','begin':90000000,'end':92000000}\n" OP(
                  "get", "91", "0", "", "{'conversation':'v'}", "null") LAST}}},
+    /* A fault explains only what depends on it. */
+    {"nothing fails without a fault",
+     {{LAST, FAULT("stop:webhook-0:900", "90", "92") FAILURE("500", "r8", "server_error") LAST}}},
+    {"nothing fails without a fault",
+     {{LAST, FAULT("cut:nats/gateway-1:9", "90", "92") FAILURE("500", "r8", "server_error") LAST}}},
+    {"nothing fails without a fault",
+     {{LAST, FAULT("cut:postgres/search-0:9", "90", "92") FAILURE("503", "r8", "x") LAST}}},
+    {"nothing fails without a fault",
+     {{LAST, FAULT("kill:conversation-0:0", "80", "81") FAILURE("503", "r8", "x") LAST}}},
+    {"no answer is late",
+     {{"12010000", "19010000"}, {LAST, FAULT("pause:nats/gateway-0:9", "12", "19") LAST}}},
+    {"a revoked key is refused in time", {{LAST, USE("19") LAST}}},
+    {"a revoked key is refused in time",
+     {{LAST, FAULT("stop:webhook-0:900", "14", "19") USE("19") LAST}}},
+    {"a revoked key is refused in time",
+     {{LAST, FAULT("cut:nats/access-0:900", "14", "15") USE("24") LAST}}},
+    {"an event comes twice only when an attempt was cut off",
+     {{LAST, FAULT("cut:postgres/audit-0:9", "11", "12") DELIVERY_OF("d2", "12") LAST}}},
+    {"an event comes twice only when an attempt was cut off",
+     {{LAST, FAULT("slow:postgres/webhook-0:9", "11", "12") DELIVERY_OF("d2", "12") LAST}}},
 };
 
 Test(check_history, finds_each_broken_promise)
@@ -229,6 +249,34 @@ Test(check_history, finds_each_broken_promise)
         snprintf(line, sizeof(line), "BROKEN    %s: ", broken[i].promise);
         cr_expect_eq(check(broken[i].changes, output), 1, "%zu %s", i, broken[i].promise);
         cr_expect_not_null(strstr(output, line), "%zu %s\n%s", i, broken[i].promise, output);
+    }
+}
+
+/* What a fault explains, and what the answer to a write leaves open. */
+static const struct change explained[][CHANGES_MAX] = {
+    {{LAST,
+      FAULT("stop:conversation-1:900", "90", "92") FAILURE("500", "r8", "server_error") LAST}},
+    {{LAST,
+      FAULT("cut:postgres/all:900", "85", "86") FAILURE("503", "r8", "service_unavailable") LAST}},
+    {{LAST, FAULT("kill:gateway-0:0", "90", "91") FAILURE("0", "", "") LAST}},
+    {{LAST, FAULT("cut:nats/access-0:900", "10", "12") USE("19") LAST},
+     {"['r6','ping'", "['r9','ping',200,null],['r6','ping'"}},
+    {{LAST, FAULT("cut:nats/access-0:900", "14", "15") FAULT("stop:access-0:900", "20", "22")
+                USE("24") LAST}},
+    {{LAST, FAULT("kill:webhook-0:0", "11", "12") DELIVERY_OF("d2", "12") LAST}},
+    {{"'status':200,'id':'r2'", "'status':0,'id':''"},
+     {LAST, FAULT("kill:gateway-0:0", "11", "12") LAST}},
+    {{"'status':201,'id':'r1','args':{'ext':'x-0','contact':'c-0','born':1},'got':",
+      "'status':0,'id':'','args':{'ext':'x-0','contact':'c-0','born':1},'was':"},
+     {LAST, FAULT("kill:gateway-0:0", "10", "11") LAST}},
+};
+
+Test(check_history, lets_pass_what_is_explained)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(explained); i++) {
+        char output[OUTPUT_MAX];
+
+        cr_expect_eq(check(explained[i], output), 0, "%zu\n%s", i, output);
     }
 }
 
@@ -246,4 +294,32 @@ Test(check_history, judges_no_run_that_did_not_come_to_its_end)
 
     cr_expect_eq(check((struct change[CHANGES_MAX]){{END, ""}}, output), 2, "%s", output);
     cr_expect_not_null(strstr(output, "the run did not come to its end"), "%s", output);
+}
+
+enum { MANY = 10001 };
+
+/* So many pings at 100 s, while that fault lasts for the whole run. */
+static int check_many_during(const char *what, char output[OUTPUT_MAX])
+{
+    const char *ping = OP("ping", "100", "200", "p", "{'scope':'full'}",
+                          "{'organization_id':'o','scope':'full','server_time':1700000100}");
+    char fault[200];
+    FILE *file = open_history();
+
+    snprintf(fault, sizeof(fault), "{'type':'fault','what':'%s','begin':0,'end':200000000}\n",
+             what);
+    write_json(file, sound, strlen(sound));
+    write_json(file, fault, strlen(fault));
+    for (int i = 0; i < MANY; i++)
+        write_json(file, ping, strlen(ping));
+    return check_file(file, output);
+}
+
+Test(check_history, takes_no_long_run_whose_every_failure_a_fault_would_explain)
+{
+    char output[OUTPUT_MAX];
+
+    cr_expect_eq(check_many_during("slow:nats/all:9", output), 2, "%s", output);
+    cr_expect_not_null(strstr(output, "no request was free of faults"), "%s", output);
+    cr_expect_eq(check_many_during("slow:nats/webhook-0:9", output), 0, "%s", output);
 }
