@@ -1,4 +1,4 @@
-"""One entry for each answer to a key, and none for anything else."""
+"""One entry for each answer to a key and for each write that was carried out, and none for anything else."""
 
 import collections
 import json
@@ -27,6 +27,8 @@ class AuditLog:
             elif op["end"] < self.begin:
                 self.check_answer(op, self.entries.get(op["id"], []))
         self.check_strangers(unanswered)
+        self.check_creates()
+        self.check_updates()
         for op in self.history.of(self.org, "audit"):
             self.check_list(op)
         self.check_seal()
@@ -73,6 +75,51 @@ class AuditLog:
         if strangers > unanswered:
             self.checker.broken("every entry is of a request", self.org, strangers, "entries of nobody's,",
                                 unanswered, "requests without an answer")
+
+    # -- writes, whatever was answered ------------------------------------------------------------
+
+    def noted(self, operation, status):
+        """The requests with such an entry, for each conversation."""
+        requests = collections.defaultdict(list)
+        for request, entries in self.entries.items():
+            for its, noted, conversation in entries:
+                if (its, noted) == (operation, status):
+                    requests[conversation].append(request)
+        return requests
+
+    def check_creates(self):
+        made = self.noted("conversation.create", 201)
+        for conversation in self.history.ids_there(self.org):
+            if len(made[conversation]) != 1:
+                self.checker.broken("a write that was carried out has one entry", self.org, conversation,
+                                    "create", made[conversation])
+
+    def check_updates(self):
+        """Of those whose answer was lost, but whose value was read. One that got no answer at all has no id to
+        look for: then the entries that are of no known request are counted."""
+        values = {(conversation["id"], key, value) for _, conversation in self.history.shown[self.org]
+                  for key, value in (conversation["attrs"] or {}).items()}
+        updated = self.noted("conversation.update", 200)
+        unanswered, read = collections.Counter(), collections.Counter()
+        for op in self.history.of(self.org, "update"):
+            if op["status"] not in (0, 500) or "set" not in op["args"]:
+                continue
+            conversation = op["args"]["conversation"]
+            was_read = any((conversation, *each) in values for each in op["args"]["set"].items())
+            if op["status"] == 0:
+                unanswered[conversation] += 1
+                read[conversation] += was_read
+            elif was_read:
+                self.checker.counts["updates answered 500 whose value was read"] += 1
+                if updated[conversation].count(op["id"]) != 1:
+                    self.checker.broken("a write that was carried out has one entry", brief(op),
+                                        self.entries.get(op["id"]))
+        for conversation in updated.keys() | read.keys():
+            strangers = sum(request not in self.asked for request in updated[conversation])
+            if not read[conversation] <= strangers <= unanswered[conversation]:
+                self.checker.broken("a write that was carried out has one entry", self.org, conversation,
+                                    strangers, "entries of nobody's,", unanswered[conversation],
+                                    "updates without an answer, and values of", read[conversation], "were read")
 
     def check_list(self, op):
         for request, *_ in (op.get("got") or {}).get("audit_logs", ()):

@@ -239,6 +239,20 @@ static const struct {
      {{LAST, FAULT("cut:postgres/audit-0:9", "11", "12") DELIVERY_OF("d2", "12") LAST}}},
     {"an event comes twice only when an attempt was cut off",
      {{LAST, FAULT("slow:postgres/webhook-0:9", "11", "12") DELIVERY_OF("d2", "12") LAST}}},
+    /* A write whose answer was lost. */
+    {"a write that was carried out has one entry",
+     {{"'status':201", "'status':500"}, {"['r1','conversation.create',201,'v'],", ""}}},
+    {"a write that was carried out has one entry",
+     {{"['r2',", "['r8','conversation.create',201,'v'],['r2',"}}},
+    {"a write that was carried out has one entry",
+     {{"11010000,'status':200", "11010000,'status':500"},
+      {"['r2','conversation.update',200,'v'],", ""}}},
+    {"a write that was carried out has one entry",
+     {{"'status':200,'id':'r2'", "'status':0,'id':''"},
+      {"['r2','conversation.update',200,'v'],", ""}}},
+    {"a write that was carried out has one entry",
+     {{"'status':200,'id':'r2'", "'status':0,'id':''"},
+      {"['r2',", "['r8','conversation.update',200,'v'],['r2',"}}},
 };
 
 Test(check_history, finds_each_broken_promise)
