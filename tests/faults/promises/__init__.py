@@ -4,7 +4,7 @@
     causes      which faults may explain what went wrong
     answers     the status, the form and the time of each answer, and the keys that come and go
     creates     what becomes of creates
-    attributes  the values that are read, and updated_at
+    attributes  what a conversation was made with, what it is updated to, and updated_at
     reads       gets, and searches with their pages
     audit_log   the entries of the audit log, and its seal
     events      events and their deliveries

@@ -1,13 +1,23 @@
-"""Each attribute of a conversation is a register, and every value is written once."""
+"""A conversation keeps the attributes that it was made with; each of the others is a register."""
 
 import collections
 
 from .history import DONE, NEVER, brief, effect, latest
 
-KEYS = ("k0", "k1", "k2", "k3", "r0", "r1")
+WRITTEN = {"k0", "k1", "k2", "k3", "r0", "r1"}
+MADE_WITH = {"born", "kind"}
+MAY_HAVE_MADE = (201, 500, 0)
+
+
+def kind_of(ext):
+    """The attribute by which the workload's searches filter: of "x-7", odd. Those of races have none."""
+    name, _, number = str(ext).rpartition("-")
+    return ("odd" if int(number) % 2 else "even") if name == "x" and number.isdigit() else None
 
 
 class Attributes:
+    """Every value is written once."""
+
     def __init__(self, checker, org):
         self.checker, self.history, self.org = checker, checker.history, org
         self.writes = collections.defaultdict(list)   # (conversation, key): updates
@@ -39,7 +49,7 @@ class Attributes:
         attrs = conversation["attrs"] or {}
         if None in attrs.values():
             self.checker.broken("no attribute is null", brief(op), attrs)
-        for key in KEYS:
+        for key in WRITTEN | attrs.keys() - MADE_WITH:
             writes = self.writes.get((conversation["id"], key))
             if writes is not None:
                 self.check_value(op, conversation["id"], key, attrs.get(key), writes)
@@ -67,3 +77,33 @@ class Attributes:
             self.checker.broken("no read is stale, and no update lost", brief(op), conversation, key,
                                 "is", value, "after",
                                 brief(max(done_before, key=lambda write: write["begin"])))
+
+
+class Origins:
+    """Whoever reads a conversation finds the attributes that its maker gave it: `born` names that create."""
+
+    def __init__(self, checker, org):
+        self.checker, self.history, self.org = checker, checker.history, org
+        self.by_born, self.makers = {}, {}
+        for op in self.history.of(org, "create"):
+            if "born" in op["args"]:
+                self.by_born[op["args"]["born"]] = op
+                if op["status"] == 201:
+                    self.makers.setdefault(op["args"]["ext"], op)
+
+    def check(self):
+        for op, conversation in self.history.shown[self.org]:
+            if str(conversation["ext"]).startswith("x-"):
+                self.check_shown(op, conversation)
+
+    def check_shown(self, op, conversation):
+        ext, attrs = conversation["ext"], conversation["attrs"] or {}
+        born = self.by_born.get(attrs.get("born"))
+        if born is not None and effect(born) == NEVER:
+            self.checker.broken("what was answered 503 or refused wrote nothing", brief(born), brief(op))
+        elif born is None or born["args"]["ext"] != ext or born["status"] not in MAY_HAVE_MADE \
+                or born["begin"] >= op["end"] or self.makers.get(ext, born) is not born:
+            self.checker.broken("a conversation keeps what it was made with", brief(op), conversation,
+                                brief(born) if born else "")
+        if attrs.get("kind") != kind_of(ext):
+            self.checker.broken("a conversation keeps what it was made with", brief(op), conversation)

@@ -253,6 +253,29 @@ static const struct {
     {"a write that was carried out has one entry",
      {{"'status':200,'id':'r2'", "'status':0,'id':''"},
       {"['r2',", "['r8','conversation.update',200,'v'],['r2',"}}},
+    /* What a conversation was made with. */
+    {"a conversation keeps what it was made with",
+     {{"'conversation':'v'},'got':{'id':'v','ext':'x-0','contact':'c-0','attrs':{'born':1,",
+       "'conversation':'v'},'got':{'id':'v','ext':'x-0','contact':'c-0','attrs':{'born':2,"}}},
+    {"a conversation keeps what it was made with",
+     {{"'args':{'conversation':'v'},'got':{'id':'v','ext':'x-0'",
+       "'args':{'conversation':'v'},'got':{'id':'v','ext':'x-2'"}}},
+    {"a conversation keeps what it was made with", {{"'kind':'even'", "'kind':'odd'"}}},
+    {"a conversation keeps what it was made with", {{"'attrs':{'born':1,", "'attrs':{"}}},
+    {"a conversation keeps what it was made with",
+     {{"'begin':10000000,'end':10010000,'status':201",
+       "'begin':22000000,'end':22010000,'status':500"}}},
+    {"a conversation keeps what it was made with",
+     {{"'born':1},'got':{'id':'v','ext':'x-0','contact':'c-0','attrs':{'born':1,",
+       "'born':2},'got':{'id':'v','ext':'x-0','contact':'c-0','attrs':{'born':2,"},
+      {LAST, OP("create", "10", "200", "r8", "{'ext':'x-0','contact':'c-0','born':1}", VERSION(""))
+                 LAST}}},
+    {"what was answered 503 or refused wrote nothing",
+     {{"'born':1},'got':{'id':'v','ext':'x-0','contact':'c-0','attrs':{'born':1,",
+       "'born':2},'got':{'id':'v','ext':'x-0','contact':'c-0','attrs':{'born':2,"},
+      {LAST,
+       OP("create", "10", "503", "r8", "{'ext':'x-0','contact':'c-0','born':1}", "{}") LAST}}},
+    {"no attribute is there that nobody wrote", {{",'k0':5},'created'", ",'z':5},'created'"}}},
 };
 
 Test(check_history, finds_each_broken_promise)
