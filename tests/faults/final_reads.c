@@ -14,8 +14,15 @@ struct reader {
     const struct org *org;
     int number;
     struct http_connection connection;
+    int page; /* from 0 */
     char cursor[1024];
 };
+
+static void begin_list(struct reader *reader)
+{
+    reader->page = 0;
+    reader->cursor[0] = '\0';
+}
 
 /* A page; the next one's cursor is noted. Each try is a line of the history with these arguments. */
 static void read_page(struct reader *reader, const char *operation, const char *method,
@@ -38,12 +45,13 @@ static void read_page(struct reader *reader, const char *operation, const char *
     cr_assert_eq(response.status, 200, "%s %s ends with %d", method, path, response.status);
     cursor = json_string_value(json_at(response.body, "pages.next.starting_after"));
     snprintf(reader->cursor, sizeof(reader->cursor), "%s", cursor != NULL ? cursor : "");
+    reader->page++;
     ask_note(operation, reader->number, &it, &response, args);
 }
 
 static void read_contact(struct reader *reader, const char *contact)
 {
-    reader->cursor[0] = '\0';
+    begin_list(reader);
     do {
         const bool goes_on = reader->cursor[0] != '\0';
         char body[2048];
@@ -54,8 +62,9 @@ static void read_contact(struct reader *reader, const char *contact)
             "\"pagination\":{\"per_page\":%d%s%s%s}}",
             contact, PER_PAGE, goes_on ? ",\"starting_after\":\"" : "", reader->cursor,
             goes_on ? "\"" : "");
-        read_page(reader, "search", "POST", "/conversations/search", body,
-                  json_pack("{s:s, s:b}", "contact", contact, "final", 1));
+        read_page(
+            reader, "search", "POST", "/conversations/search", body,
+            json_pack("{s:s, s:i, s:b}", "contact", contact, "page", reader->page, "final", 1));
     } while (reader->cursor[0] != '\0');
 }
 
@@ -72,7 +81,7 @@ static void read_contacts(struct reader *reader, const char *prefix, unsigned n)
 
 static void read_audit(struct reader *reader)
 {
-    reader->cursor[0] = '\0';
+    begin_list(reader);
     do {
         char path[1200];
 

@@ -11,6 +11,16 @@ IN_FORCE = 2_000_000            # the notice takes a second over the bus; one mo
 IN_FORCE_UNTOLD = 6_000_000     # a gateway that missed the notice asks again after 5 s
 IN_FORCE_UNASKED = 66_000_000   # while it cannot ask, it relies on what it knows for 60 s
 
+# The workload's refusals of 403 and 409 have one cause each.
+CODES = {
+    400: {"parameter_invalid", "parameter_not_found", "invalid_json", "invalid_cursor", "invalid_operator",
+          "invalid_field"},
+    401: {"unauthorized"}, 403: {"insufficient_scope"}, 404: {"not_found"}, 405: {"method_not_allowed"},
+    406: {"not_acceptable"}, 409: {"external_id_conflict"}, 413: {"payload_too_large"},
+    415: {"unsupported_media_type"}, 429: {"rate_limit_exceeded"}, 500: {"server_error"},
+    503: {"service_unavailable"},
+}
+
 
 def right_statuses(op):
     args = op["args"]
@@ -59,6 +69,8 @@ class Answers:
         got = op.get("got") or {}
         if got.get("request_id") != op["id"]:
             self.checker.broken("an error is in its envelope", brief(op))
+        elif got.get("code") not in CODES.get(op["status"], ()):
+            self.checker.broken("an error has a code of its status", brief(op), got)
 
     def check_ping(self, op, got):
         wall = self.history.run["wall"]

@@ -35,7 +35,7 @@ def brief(op):
 # A member that an answer lacks has these values, so that it is found to be wrong and ends no check.
 CONVERSATION = {"id": None, "ext": None, "contact": None, "attrs": {}, "created": 0, "updated": 0}
 PING = {"organization_id": None, "scope": None, "server_time": 0}
-LIST = {"total": 0, "more": False}
+LIST = {"total": 0, "page": 0, "more": False}
 
 
 def whole(op):

@@ -2,7 +2,8 @@
 
 import collections
 
-from .history import DONE, FINAL, brief, effect
+from .attributes import kind_of
+from .history import DONE, FINAL, NEVER, brief, effect
 
 
 class Reads:
@@ -10,10 +11,14 @@ class Reads:
         self.checker, self.history, self.org = checker, checker.history, org
         self.made = {}                                   # id: when it was first known to be there
         self.by_contact = collections.defaultdict(dict)  # contact: {id: (when, kind)}
+        self.asked_for = collections.defaultdict(dict)   # contact: {external id: when it can first be there}
         self.ids_of_others = set()
         for op in self.history.ops:
             if op["op"] == "create" and effect(op) == DONE:
                 self.note(op)
+            if op["op"] == "create" and op["org"] == org and "ext" in op["args"] and effect(op) != NEVER:
+                begins = self.asked_for[op["args"]["contact"]]
+                begins[op["args"]["ext"]] = min(op["begin"], begins.get(op["args"]["ext"], FINAL))
 
     def note(self, op):
         conversation = op["got"]["id"]
@@ -33,6 +38,7 @@ class Reads:
                 walks[op["args"]["walk"]].append(op)
             if op["op"] == "search" and op["status"] == 200:
                 self.check_page(op)
+                self.check_total(op)
         for pages in walks.values():
             self.check_walk(sorted(pages, key=lambda op: op["args"]["page"]))
         for conversation in self.made.keys() - self.history.ids_there(self.org):
@@ -45,7 +51,7 @@ class Reads:
             self.checker.broken("what was acknowledged is there", brief(op))
         if op["status"] != 200:
             return
-        if op["got"]["id"] != conversation:
+        if op["got"]["id"] != conversation or op["got"]["ext"] != op["args"].get("ext", op["got"]["ext"]):
             self.checker.broken("an answer is about what was asked for", brief(op), op["got"])
         if "across" in op["args"] or op["got"]["id"] in self.ids_of_others:
             self.checker.broken("no organization sees another's", brief(op), op["got"])
@@ -55,13 +61,30 @@ class Reads:
         for conversation in got["conversations"]:
             if conversation["id"] in self.ids_of_others:
                 self.checker.broken("no organization sees another's", brief(op), conversation)
-            if conversation["contact"] != args.get("contact", conversation["contact"]):
+            if conversation["contact"] != args["contact"]:
                 self.checker.broken("a search is for one contact", brief(op), conversation)
             if args.get("kind") and conversation["attrs"].get("kind") != args["kind"]:
                 self.checker.broken("a filter leaves out what does not match", brief(op), conversation)
         order = [conversation["created"] for conversation in got["conversations"]]
         if order != sorted(order, reverse=True):
             self.checker.broken("newest first", brief(op), order)
+        if got["page"] != args["page"] + 1:
+            self.checker.broken("a page has its number", brief(op), got["page"])
+
+    def due(self, op):
+        """What a search has to find: it was acknowledged before."""
+        kind = op["args"].get("kind")
+        return {conversation for conversation, (when, its) in self.by_contact[op["args"]["contact"]].items()
+                if when < op["begin"] and kind in (None, its)}
+
+    def check_total(self, op):
+        """On every page: no less than what was acknowledged before, no more than what may have been made."""
+        kind, total, due = op["args"].get("kind"), op["got"]["total"], self.due(op)
+        possible = [ext for ext, begin in self.asked_for[op["args"]["contact"]].items()
+                    if begin < op["end"] and kind in (None, kind_of(ext))]
+        if not len(due) <= total <= len(possible):
+            self.checker.broken("total_count is the whole count", brief(op), total, "instead of", len(due),
+                                "to", len(possible))
 
     def check_walk(self, pages):
         """What was acknowledged before the first page was asked for is on one of them, once."""
@@ -76,11 +99,7 @@ class Reads:
             self.checker.broken("no conversation is on two pages", brief(first), found)
         if last["got"]["more"]:
             return
-        kind = first["args"].get("kind")
-        due = {conversation for conversation, (when, its) in self.by_contact[first["args"]["contact"]].items()
-               if when < first["begin"] and kind in (None, its)}
-        if not due <= set(found):
-            self.checker.broken("a search finds what was acknowledged", brief(first), due - set(found))
-        if first["got"]["total"] < len(due):
-            self.checker.broken("total_count is the whole count", brief(first), first["got"]["total"], due)
+        missing = self.due(first) - set(found)
+        if missing:
+            self.checker.broken("a search finds what was acknowledged", brief(first), missing)
         self.checker.counts["walks through pages"] += 1

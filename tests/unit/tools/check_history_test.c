@@ -239,6 +239,12 @@ static const struct {
      {{LAST, FAULT("cut:postgres/audit-0:9", "11", "12") DELIVERY_OF("d2", "12") LAST}}},
     {"an event comes twice only when an attempt was cut off",
      {{LAST, FAULT("slow:postgres/webhook-0:9", "11", "12") DELIVERY_OF("d2", "12") LAST}}},
+    {"an event comes twice only when an attempt was cut off",
+     {{LAST, FAULT("kill:webhook-0:0", "11", "12") DELIVERY_OF("d2", "19") DELIVERY_OF("d3", "25")
+                 LAST}}},
+    {"an event comes three times at most",
+     {{LAST, FAULT("kill:webhook-0:900", "11", "15") DELIVERY_OF("d2", "12") DELIVERY_OF("d3", "13")
+                 DELIVERY_OF("d4", "14") LAST}}},
     /* A write whose answer was lost. */
     {"a write that was carried out has one entry",
      {{"'status':201", "'status':500"}, {"['r1','conversation.create',201,'v'],", ""}}},
@@ -276,6 +282,20 @@ static const struct {
       {LAST,
        OP("create", "10", "503", "r8", "{'ext':'x-0','contact':'c-0','born':1}", "{}") LAST}}},
     {"no attribute is there that nobody wrote", {{",'k0':5},'created'", ",'z':5},'created'"}}},
+    /* Lists and errors. */
+    {"total_count is the whole count", {{"'total':1", "'total':0"}}},
+    {"total_count is the whole count", {{"'total':1", "'total':2"}}},
+    {"total_count is the whole count",
+     {{LAST, OP("search", "16", "200", "r8",
+                "{'contact':'c-0','walk':1,'page':0,'kind':'odd','per_page':2}",
+                "{'conversations':[],'total':1,'page':1,'more':false}") LAST}}},
+    {"a page has its number", {{"'page':1", "'page':2"}}},
+    {"an error has a code of its status",
+     {{LAST, FAULT("stop:nats:900", "90", "92") FAILURE("503", "r8", "server_error") LAST}}},
+    {"an error has a code of its status",
+     {{LAST, FAULT("stop:nats:900", "90", "92") FAILURE("500", "r8", "service_unavailable") LAST}}},
+    {"an answer is about what was asked for",
+     {{"'args':{'conversation':'v'},'got'", "'args':{'conversation':'v','ext':'x-2'},'got'"}}},
 };
 
 Test(check_history, finds_each_broken_promise)
