@@ -1,6 +1,7 @@
 #include "tests/faults/ask.h"
 
 #include <criterion/criterion.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,6 +70,39 @@ void ask_end(const struct ask *it, struct response *response)
     }
     if (!came || got.closes)
         http_connection_close(it->connection);
+}
+
+void ask_end_several(const struct ask *asked, struct response *responses, size_t n)
+{
+    const int64_t until_us = clock_mono_us() + asked->timeout_ms * 1000LL;
+    struct pollfd waiting[ASK_SEVERAL_MAX];
+    size_t n_ended = 0;
+
+    cr_assert_leq(n, ASK_SEVERAL_MAX);
+    for (size_t i = 0; i < n; i++) {
+        waiting[i] = (struct pollfd){.fd = asked[i].connection->fd, .events = POLLIN};
+        if (!responses[i].was_sent) {
+            ask_end(&asked[i], &responses[i]);
+            waiting[i].fd = -1;
+            n_ended++;
+        }
+    }
+    while (n_ended < n) {
+        const int left_ms = (int)((until_us - clock_mono_us()) / 1000);
+        const bool is_over = left_ms <= 0;
+
+        poll(waiting, (nfds_t)n, is_over ? 0 : left_ms);
+        for (size_t i = 0; i < n; i++) {
+            struct ask it = asked[i];
+
+            if (waiting[i].fd < 0 || (waiting[i].revents == 0 && !is_over))
+                continue;
+            it.timeout_ms = is_over ? 1 : left_ms;
+            ask_end(&it, &responses[i]);
+            waiting[i].fd = -1;
+            n_ended++;
+        }
+    }
 }
 
 struct response ask(const struct ask *it)

@@ -39,6 +39,9 @@ struct response ask(const struct ask *it);
 /* The same in two steps, so that two are under way. */
 struct response ask_begin(const struct ask *it);
 void ask_end(const struct ask *it, struct response *response);
+/* Several that are under way: each ends when its own answer comes, whichever is first. */
+enum { ASK_SEVERAL_MAX = 4 };
+void ask_end_several(const struct ask *asked, struct response *responses, size_t n);
 
 /* The line of one request; takes over `args`, and the response's body. */
 void ask_note(const char *operation, int org, const struct ask *asked, struct response *response,
