@@ -13,7 +13,7 @@
  *     FAULTS_SECONDS   how long
  *     FAULTS_RATE      requests a second
  *     FAULTS_PLAN      steps as fault_plan.h has them instead of those drawn from the seed; "none"
- *     FAULTS_HISTORY   where the history goes; without it, history.ndjson in RUN_DIR
+ *     FAULTS_HISTORY   where the history goes; without it, log/history.ndjson in RUN_DIR, until the run has passed
  */
 #ifndef TESTS_FAULTS_FAULT_RUN_H
 #define TESTS_FAULTS_FAULT_RUN_H
