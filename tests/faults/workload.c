@@ -13,20 +13,16 @@
 #include "tests/faults/ask.h"
 #include "tests/faults/fault_plan.h"
 #include "tests/faults/history.h"
+#include "tests/support/known.h"
 
 enum {
     RESPONSE_MS = 12000, /* no response takes that long, unless its gateway stands */
-    KNOWN_MAX = 400000,
-    KEYS = 4,     /* attributes that are updated */
-    RECENT = 300, /* of so many conversations most are asked for */
+    KNOWN_MAX = 400000,  /* the latest are kept */
+    KEYS = 4,            /* attributes that are updated */
+    RECENT = 300,        /* of so many conversations most are asked for */
+    LATEST = 8,          /* and of so many often */
     WORKER_STACK = 128 * 1024,
     PAGES_MAX = 12,
-};
-
-/* Conversations that were answered, in the order in which they became known. */
-struct known {
-    char id[37];
-    unsigned number; /* of the external id */
 };
 
 static struct {
@@ -37,11 +33,9 @@ static struct {
     atomic_bool stopping;
     atomic_llong next, latest_us;
     atomic_uint n_external[WORKLOAD_ORGS], n_races[WORKLOAD_ORGS];
-    pthread_mutex_t lock;
-    struct known *known[WORKLOAD_ORGS];
-    unsigned n_known[WORKLOAD_ORGS];
+    struct known_list known[WORKLOAD_ORGS]; /* in the order in which they were answered */
     pthread_t threads[WORKLOAD_WORKERS];
-} load = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} load;
 
 struct worker {
     struct http_connection connections[WORKLOAD_GATEWAYS];
@@ -64,34 +58,13 @@ static unsigned draw(struct turn *turn, unsigned n)
     return (unsigned)(fault_random(&turn->random) % n);
 }
 
-static void learn(int org, const char *id, unsigned number)
-{
-    pthread_mutex_lock(&load.lock);
-    if (load.n_known[org] < KNOWN_MAX) {
-        struct known *known = &load.known[org][load.n_known[org]++];
-
-        snprintf(known->id, sizeof(known->id), "%s", id);
-        known->number = number;
-    }
-    pthread_mutex_unlock(&load.lock);
-}
-
 /* Mostly a recent one, so that several requests meet at one conversation. */
 static bool pick_known(struct turn *turn, int org, struct known *out)
 {
     const unsigned choice = draw(turn, 1U << 30), kind = draw(turn, 4);
-    unsigned n;
+    const unsigned among = kind == 0 ? KNOWN_MAX : kind == 1 ? LATEST : RECENT;
 
-    pthread_mutex_lock(&load.lock);
-    n = load.n_known[org];
-    if (n > 0 && kind == 0)
-        *out = load.known[org][choice % n];
-    else if (n > 0 && kind == 1)
-        *out = load.known[org][n - 1 - choice % (n < 8 ? n : 8)];
-    else if (n > 0)
-        *out = load.known[org][n - 1 - choice % (n < RECENT ? n : RECENT)];
-    pthread_mutex_unlock(&load.lock);
-    return n > 0;
+    return known_pick(&load.known[org], choice, among, out);
 }
 
 unsigned workload_external_ids(int org)
@@ -121,7 +94,7 @@ static void create(struct turn *turn, unsigned number, unsigned contact, const c
     response = ask(&turn->it);
     id = text_of(response.body, "id");
     if ((response.status == 200 || response.status == 201) && id[0] != '\0')
-        learn(turn->org, id, number);
+        known_add(&load.known[turn->org], id, number);
     ask_note("create", turn->org, &turn->it, &response,
              json_pack("{s:o, s:o, s:s, s:I}", "ext", json_sprintf("x-%u", number), "contact",
                        json_sprintf("c-%u", contact), "why", why, "born", (json_int_t)turn->n));
@@ -459,11 +432,8 @@ void workload_start(const struct org orgs[WORKLOAD_ORGS], uint64_t seed, int per
     load.begin_us = clock_mono_us();
     load.stopping = false;
     load.next = load.latest_us = 0;
-    for (int i = 0; i < WORKLOAD_ORGS; i++) {
-        load.n_known[i] = 0;
-        load.known[i] = calloc(KNOWN_MAX, sizeof(*load.known[i]));
-        cr_assert_not_null(load.known[i]);
-    }
+    for (int i = 0; i < WORKLOAD_ORGS; i++)
+        known_init(&load.known[i], KNOWN_MAX);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, WORKER_STACK);
     for (int i = 0; i < WORKLOAD_WORKERS; i++)
@@ -477,6 +447,6 @@ struct workload_counts workload_stop(void)
     for (int i = 0; i < WORKLOAD_WORKERS; i++)
         pthread_join(load.threads[i], NULL);
     for (int i = 0; i < WORKLOAD_ORGS; i++)
-        free(load.known[i]);
+        known_release(&load.known[i]);
     return (struct workload_counts){.requests = load.next, .latest_us = load.latest_us};
 }
