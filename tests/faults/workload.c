@@ -23,6 +23,10 @@ enum {
     LATEST = 8,          /* and of so many often */
     WORKER_STACK = 128 * 1024,
     PAGES_MAX = 12,
+    OK = 200,
+    CREATED = 201, /* or OK, for one that is there already */
+    NOT_FOUND = 404,
+    CONFLICT = 409,
 };
 
 static struct {
@@ -31,7 +35,7 @@ static struct {
     int per_second;
     int64_t begin_us;
     atomic_bool stopping;
-    atomic_llong next, latest_us;
+    atomic_llong next, latest_us, n_taken, n_good, n_failed;
     atomic_uint n_external[WORKLOAD_ORGS], n_races[WORKLOAD_ORGS];
     struct known_list known[WORKLOAD_ORGS]; /* in the order in which they were answered */
     pthread_t threads[WORKLOAD_WORKERS];
@@ -47,9 +51,14 @@ struct turn {
     long long n;
     uint64_t random;
     int org;
+    int expects; /* the status */
+    bool is_good;
+    struct workload_answer answer;
     struct ask it;
     char path[512], body[2048];
 };
+
+static _Thread_local const struct workload_answer *current;
 
 /* -- what is known --------------------------------------------------------------------------- */
 
@@ -77,6 +86,27 @@ unsigned workload_races(int org)
     return load.n_races[org];
 }
 
+/* -- what becomes of a request --------------------------------------------------------------- */
+
+const struct workload_answer *workload_answer(void)
+{
+    return current;
+}
+
+static void note(struct turn *turn, const char *operation, const struct ask *asked,
+                 struct response *response, json_t *args)
+{
+    struct workload_answer *answer = &turn->answer;
+
+    answer->is_expected =
+        response->status == turn->expects || (turn->expects == CREATED && response->status == OK);
+    if (!answer->is_expected) {
+        turn->is_good = false;
+        atomic_fetch_add(&load.n_failed, 1);
+    }
+    ask_note(operation, turn->org, asked, response, args);
+}
+
 /* -- creates --------------------------------------------------------------------------------- */
 
 static void create(struct turn *turn, unsigned number, unsigned contact, const char *why)
@@ -89,15 +119,16 @@ static void create(struct turn *turn, unsigned number, unsigned contact, const c
              "{\"external_id\":\"x-%u\",\"from\":{\"external_id\":\"c-%u\"},"
              "\"custom_attributes\":{\"kind\":\"%s\",\"born\":%lld}}",
              number, contact, number % 2 == 0 ? "even" : "odd", turn->n);
+    turn->expects = strcmp(why, "conflict") == 0 ? CONFLICT : CREATED;
     turn->it.method = "POST";
     turn->it.body = turn->body;
     response = ask(&turn->it);
     id = text_of(response.body, "id");
     if ((response.status == 200 || response.status == 201) && id[0] != '\0')
         known_add(&load.known[turn->org], id, number);
-    ask_note("create", turn->org, &turn->it, &response,
-             json_pack("{s:o, s:o, s:s, s:I}", "ext", json_sprintf("x-%u", number), "contact",
-                       json_sprintf("c-%u", contact), "why", why, "born", (json_int_t)turn->n));
+    note(turn, "create", &turn->it, &response,
+         json_pack("{s:o, s:o, s:s, s:I}", "ext", json_sprintf("x-%u", number), "contact",
+                   json_sprintf("c-%u", contact), "why", why, "born", (json_int_t)turn->n));
 }
 
 static void create_new(struct turn *turn)
@@ -141,12 +172,13 @@ static void create_racing(struct turn *turn)
     snprintf(turn->body, sizeof(turn->body),
              "{\"external_id\":\"race-%u\",\"from\":{\"external_id\":\"racer-%u\"}}", number,
              number / WORKLOAD_PER_CONTACT);
+    turn->expects = CREATED;
     turn->it.method = "POST";
     race(turn, (const char *const[]){turn->body, turn->body}, asked, responses);
     for (int i = 0; i < WORKLOAD_GATEWAYS; i++)
-        ask_note("create", turn->org, &asked[i], &responses[i],
-                 json_pack("{s:o, s:o, s:s}", "ext", json_sprintf("race-%u", number), "contact",
-                           json_sprintf("racer-%u", number / WORKLOAD_PER_CONTACT), "why", "race"));
+        note(turn, "create", &asked[i], &responses[i],
+             json_pack("{s:o, s:o, s:s}", "ext", json_sprintf("race-%u", number), "contact",
+                       json_sprintf("racer-%u", number / WORKLOAD_PER_CONTACT), "why", "race"));
 }
 
 static void create_conflicting(struct turn *turn)
@@ -172,9 +204,9 @@ static void get(struct turn *turn)
     }
     snprintf(turn->path, sizeof(turn->path), "/conversations/%s", known.id);
     response = ask(&turn->it);
-    ask_note("get", turn->org, &turn->it, &response,
-             json_pack("{s:s, s:o}", "conversation", known.id, "ext",
-                       json_sprintf("x-%u", known.number)));
+    note(turn, "get", &turn->it, &response,
+         json_pack("{s:s, s:o}", "conversation", known.id, "ext",
+                   json_sprintf("x-%u", known.number)));
 }
 
 /* That of the other organization is not there. */
@@ -187,6 +219,7 @@ static void get_across(struct turn *turn)
         create_new(turn);
         return;
     }
+    turn->expects = NOT_FOUND;
     snprintf(turn->path, sizeof(turn->path), "/conversations/%s", known.id);
     if (draw(turn, 2) == 0) {
         turn->it.method = "PUT";
@@ -195,8 +228,8 @@ static void get_across(struct turn *turn)
         turn->it.key = load.orgs[turn->org].full_key;
     }
     response = ask(&turn->it);
-    ask_note(turn->it.body != NULL ? "update" : "get", turn->org, &turn->it, &response,
-             json_pack("{s:s, s:b}", "conversation", known.id, "across", 1));
+    note(turn, turn->it.body != NULL ? "update" : "get", &turn->it, &response,
+         json_pack("{s:s, s:b}", "conversation", known.id, "across", 1));
 }
 
 static void update(struct turn *turn)
@@ -222,8 +255,8 @@ static void update(struct turn *turn)
     turn->it.method = "PUT";
     turn->it.body = turn->body;
     response = ask(&turn->it);
-    ask_note("update", turn->org, &turn->it, &response,
-             json_pack("{s:s, s:o}", "conversation", known.id, "set", set));
+    note(turn, "update", &turn->it, &response,
+         json_pack("{s:s, s:o}", "conversation", known.id, "set", set));
 }
 
 /* Neither may lose what the other writes. */
@@ -244,9 +277,9 @@ static void update_racing(struct turn *turn)
     turn->it.method = "PUT";
     race(turn, (const char *const[]){turn->body, other}, asked, responses);
     for (int i = 0; i < WORKLOAD_GATEWAYS; i++)
-        ask_note("update", turn->org, &asked[i], &responses[i],
-                 json_pack("{s:s, s:{s:I}}", "conversation", known.id, "set", i == 0 ? "r0" : "r1",
-                           (json_int_t)turn->n));
+        note(turn, "update", &asked[i], &responses[i],
+             json_pack("{s:s, s:{s:I}}", "conversation", known.id, "set", i == 0 ? "r0" : "r1",
+                       (json_int_t)turn->n));
 }
 
 /* -- lists ----------------------------------------------------------------------------------- */
@@ -281,10 +314,11 @@ static void search_page(struct turn *turn, struct walk *walk)
              json_string_value(json_at(response.body, "pages.next.starting_after")) != NULL
                  ? json_string_value(json_at(response.body, "pages.next.starting_after"))
                  : "");
-    ask_note("search", turn->org, &turn->it, &response,
-             json_pack("{s:I, s:i, s:o, s:s?, s:i}", "walk", (json_int_t)turn->n, "page",
-                       walk->page++, "contact", json_sprintf("c-%u", walk->contact), "kind",
-                       walk->filter, "per_page", walk->per_page));
+    note(turn, "search", &turn->it, &response,
+         json_pack("{s:I, s:i, s:o, s:s?, s:i}", "walk", (json_int_t)turn->n, "page", walk->page++,
+                   "contact", json_sprintf("c-%u", walk->contact), "kind", walk->filter, "per_page",
+                   walk->per_page));
+    turn->answer.due_us = response.end_us; /* that of the next page */
 }
 
 /* Pages after pages, until there are no more or one does not come. */
@@ -312,7 +346,7 @@ static void list_audit(struct turn *turn)
 
     snprintf(turn->path, sizeof(turn->path), "/audit?per_page=%u", 1 + draw(turn, 10));
     response = ask(&turn->it);
-    ask_note("audit", turn->org, &turn->it, &response, json_object());
+    note(turn, "audit", &turn->it, &response, json_object());
 }
 
 /* -- what needs no conversation -------------------------------------------------------------- */
@@ -325,8 +359,7 @@ static void ping(struct turn *turn)
     turn->it.key = reads ? load.orgs[turn->org].read_key : load.orgs[turn->org].full_key;
     snprintf(turn->path, sizeof(turn->path), "/ping");
     response = ask(&turn->it);
-    ask_note("ping", turn->org, &turn->it, &response,
-             json_pack("{s:s}", "scope", reads ? "read" : "full"));
+    note(turn, "ping", &turn->it, &response, json_pack("{s:s}", "scope", reads ? "read" : "full"));
 }
 
 /* What is wrong with a request, and the status of its response. */
@@ -361,9 +394,10 @@ static void be_refused(struct turn *turn)
     turn->it.key = shape->key == 'f'   ? load.orgs[turn->org].full_key
                    : shape->key == 'r' ? load.orgs[turn->org].read_key
                                        : "svc_live_nobody";
+    turn->expects = shape->status;
     response = ask(&turn->it);
-    ask_note(shape->operation, turn->org, &turn->it, &response,
-             json_pack("{s:i}", "refused", shape->status));
+    note(turn, shape->operation, &turn->it, &response,
+         json_pack("{s:i}", "refused", shape->status));
 }
 
 /* -- turns ----------------------------------------------------------------------------------- */
@@ -371,15 +405,22 @@ static void be_refused(struct turn *turn)
 static const struct {
     unsigned share;
     void (*take)(struct turn *turn);
+    const char *operation;
 } kinds[] = {
-    {14, create_new},   {6, create_again},  {3, create_conflicting}, {22, get}, {3, get_across},
-    {15, update},       {10, search},       {4, list_audit},         {7, ping}, {7, be_refused},
-    {5, create_racing}, {4, update_racing},
+    {14, create_new, "create"}, {6, create_again, "create"},  {3, create_conflicting, "conflict"},
+    {22, get, "get"},           {3, get_across, "across"},    {15, update, "update"},
+    {10, search, "search"},     {4, list_audit, "audit"},     {7, ping, "ping"},
+    {7, be_refused, "refused"}, {5, create_racing, "create"}, {4, update_racing, "update"},
 };
 
-static void take_turn(struct worker *worker, long long n)
+static void take_turn(struct worker *worker, long long n, int64_t due_us)
 {
-    struct turn turn = {.worker = worker, .n = n, .random = load.seed ^ ((uint64_t)n << 20)};
+    struct turn turn = {.worker = worker,
+                        .n = n,
+                        .random = load.seed ^ ((uint64_t)n << 20),
+                        .expects = OK,
+                        .is_good = true,
+                        .answer = {.due_us = due_us}};
     unsigned chosen = draw(&turn, 100), i = 0;
 
     turn.org = (int)draw(&turn, WORKLOAD_ORGS);
@@ -391,7 +432,13 @@ static void take_turn(struct worker *worker, long long n)
     while (chosen >= kinds[i].share)
         chosen -= kinds[i++].share;
     turn.it.connection = &worker->connections[turn.it.gateway];
+    turn.answer.operation = kinds[i].operation;
+    current = &turn.answer;
     kinds[i].take(&turn);
+    current = NULL;
+    atomic_fetch_add(&load.n_taken, 1);
+    if (turn.is_good)
+        atomic_fetch_add(&load.n_good, 1);
 }
 
 static void wait_until(int64_t due_us)
@@ -412,10 +459,11 @@ static void *work(void *closure)
     (void)closure;
     while (!load.stopping) {
         const long long n = atomic_fetch_add(&load.next, 1);
+        const int64_t due_us = load.begin_us + n * 1000000 / load.per_second;
 
-        wait_until(load.begin_us + n * 1000000 / load.per_second);
+        wait_until(due_us);
         if (!load.stopping)
-            take_turn(&worker, n);
+            take_turn(&worker, n, due_us);
     }
     for (int i = 0; i < WORKLOAD_GATEWAYS; i++)
         http_connection_close(&worker.connections[i]);
@@ -431,7 +479,7 @@ void workload_start(const struct org orgs[WORKLOAD_ORGS], uint64_t seed, int per
     load.per_second = per_second;
     load.begin_us = clock_mono_us();
     load.stopping = false;
-    load.next = load.latest_us = 0;
+    load.next = load.latest_us = load.n_taken = load.n_good = load.n_failed = 0;
     for (int i = 0; i < WORKLOAD_ORGS; i++)
         known_init(&load.known[i], KNOWN_MAX);
     pthread_attr_init(&attributes);
@@ -448,5 +496,8 @@ struct workload_counts workload_stop(void)
         pthread_join(load.threads[i], NULL);
     for (int i = 0; i < WORKLOAD_ORGS; i++)
         known_release(&load.known[i]);
-    return (struct workload_counts){.requests = load.next, .latest_us = load.latest_us};
+    return (struct workload_counts){.requests = load.n_taken,
+                                    .good = load.n_good,
+                                    .failed_answers = load.n_failed,
+                                    .latest_us = load.latest_us};
 }

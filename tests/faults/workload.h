@@ -12,6 +12,7 @@
 #ifndef TESTS_FAULTS_WORKLOAD_H
 #define TESTS_FAULTS_WORKLOAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tests/support/api_client.h"
@@ -19,12 +20,26 @@
 enum { WORKLOAD_WORKERS = 384, WORKLOAD_GATEWAYS = 2, WORKLOAD_ORGS = 2, WORKLOAD_PER_CONTACT = 8 };
 
 struct workload_counts {
-    long long requests;
-    int64_t latest_us; /* how much later than it was due a request was sent, at most */
+    long long requests;       /* a search of several pages is one, and so are two that race */
+    long long good;           /* of them, those with no other answers than were expected */
+    long long failed_answers; /* that were not expected, or did not come */
+    int64_t latest_us;        /* how much later than it was due a request was sent, at most */
+};
+
+/* What a request is for, when it was due and whether its answer is one that it gets when nothing is
+   wrong, be it a refusal. */
+struct workload_answer {
+    const char *operation;
+    int64_t due_us;
+    bool is_expected;
 };
 
 void workload_start(const struct org orgs[WORKLOAD_ORGS], uint64_t seed, int per_second);
 struct workload_counts workload_stop(void);
+
+/* For a function that ask_observe() has set: the answer that it gets; NULL for one to somebody else's
+   request. */
+const struct workload_answer *workload_answer(void);
 
 /* How many external ids an organization has used: x-0 to x-(n-1), x-i of contact
    c-(i / WORKLOAD_PER_CONTACT). */
