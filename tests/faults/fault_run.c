@@ -112,6 +112,7 @@ void fault_run(const struct fault_run *run)
     faulty_stack_await_ready();
     stack_let_run(LAST_DEADLINE_MS);
     final_reads(orgs, receiver, webhooks);
+    faulty_stack_expect_no_crash();
     history_close();
     check(run);
 }

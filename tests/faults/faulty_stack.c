@@ -13,13 +13,17 @@
 #include "common/base/clock.h"
 #include "common/base/str.h"
 #include "tests/faults/history.h"
+#include "tests/support/api_client.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
 #include "tests/support/stack.h"
+#include "tests/support/supervisor_log.h"
 #include "tests/support/tcp_proxy.h"
 
 enum {
     LINKS_MAX = 32,
+    KILLED_MAX = 16,
+    LOG_MAX = 8 << 20,
     SCRIPT_MAX = 65536,
     LOOK_EVERY_MS = 100,
     DROP_EVERY_MS = 1000, /* and half of it to connect and begin */
@@ -36,6 +40,9 @@ struct link {
 
 static struct link links[LINKS_MAX];
 static size_t n_links;
+static struct supervisor_log_kills killed[KILLED_MAX];
+static size_t n_killed;
+static long log_begin; /* in the supervisor's log: what is before is not this test's */
 static atomic_int n_under_way;
 static atomic_llong last_ended_us;
 
@@ -117,8 +124,21 @@ static void open_links(const char *process)
     stack_end(process, SIGTERM);
 }
 
+static FILE *open_supervisor_log(void)
+{
+    FILE *log = fopen(format("%s/log/supervisor.log", stack_setting("RUN_DIR")), "re");
+
+    cr_assert_not_null(log, "the supervisor's log: %s", strerror(errno));
+    return log;
+}
+
 void faulty_stack_open(void)
 {
+    FILE *log = open_supervisor_log();
+
+    cr_assert_eq(fseek(log, 0, SEEK_END), 0);
+    log_begin = ftell(log);
+    fclose(log);
     for (size_t i = 0; i < fault_processes_n; i++)
         if (fault_has_link(fault_processes[i], FAULT_NATS))
             open_links(fault_processes[i]);
@@ -183,6 +203,34 @@ static pid_t parent_of(pid_t pid)
         parent = 0;
     fclose(file);
     return parent;
+}
+
+static void kill_process(const char *process)
+{
+    size_t i = 0;
+
+    while (i < n_killed && strcmp(killed[i].process, process) != 0)
+        i++;
+    if (i == n_killed) {
+        cr_assert_lt(n_killed++, KILLED_MAX);
+        killed[i].process = process;
+    }
+    killed[i].n++;
+    stack_end(process, SIGKILL);
+}
+
+void faulty_stack_expect_no_crash(void)
+{
+    char *text = calloc(1, LOG_MAX), line[256] = "";
+    FILE *log = open_supervisor_log();
+
+    cr_assert_not_null(text);
+    cr_assert_eq(fseek(log, log_begin, SEEK_SET), 0);
+    cr_assert_lt(fread(text, 1, LOG_MAX, log), LOG_MAX);
+    fclose(log);
+    cr_expect_not(supervisor_log_find_crash(text, killed, n_killed, line),
+                  "a process ended, and not by this test: %s", line);
+    free(text);
 }
 
 /* PostgreSQL's processes are children of the one whose pid is known. */
@@ -280,7 +328,7 @@ static void begin(struct under_way *it, const struct fault *fault)
                              .again_us = now_us};
     atomic_fetch_add(&n_under_way, 1);
     if (fault->kind == FAULT_KILL)
-        stack_end(fault->whom, SIGKILL);
+        kill_process(fault->whom);
     else if (fault->kind == FAULT_STOP)
         signal_all(fault->whom, SIGSTOP);
     else
@@ -317,7 +365,7 @@ static void look_at(struct under_way *it, int64_t until_us)
         at_links(it->fault, true);
         it->again_us = now_us;
     } else if (it->fault->kind == FAULT_KILL && now_us - it->again_us >= KILL_EVERY_MS * 1000LL) {
-        stack_end(it->fault->whom, SIGKILL);
+        kill_process(it->fault->whom);
         it->again_us = now_us;
     }
 }

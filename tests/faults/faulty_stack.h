@@ -25,5 +25,7 @@ enum { FAULTY_STACK_AFTERMATH_MS = 4000 };
 bool faulty_stack_was_calm(int64_t from_us);
 /* Waits until every process is ready. */
 void faulty_stack_await_ready(void);
+/* Since faulty_stack_open() processes have ended with status 0, or because a step killed them. */
+void faulty_stack_expect_no_crash(void);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "common/base/str.h"
 #include "tests/support/measure.h"
+#include "tests/support/supervisor_log.h"
 
 enum { TIMEOUT_MS = 30000 };
 
@@ -247,6 +248,31 @@ Test(supervisor, a_task_that_fails_ends_everything_with_status_1)
     cr_assert(pid_of("a") == 0 && pid_of("never") == 0);
     cr_assert(wait_for_text("supervisor.log", "t: exited with status 7"));
     cr_assert(wait_for_text("failed", "t exited with status 7\n"));
+}
+
+static bool log_has_crash(int n_kills)
+{
+    const struct supervisor_log_kills kills = {"a", n_kills};
+    char log[4096], line[256];
+
+    return supervisor_log_find_crash(read_file("supervisor.log", log, sizeof(log)), &kills, 1,
+                                     line);
+}
+
+Test(supervisor, its_log_tells_a_kill_that_a_test_has_sent_from_a_crash)
+{
+    pid_t pid;
+
+    plan("service a TERM KILL 5\n", "a", "exec sleep 1000\n");
+    supervisor = start_supervisor();
+    pid = wait_for_pid("a", 0);
+    cr_assert(pid > 0 && kill(pid, SIGKILL) == 0);
+    pid = wait_for_pid("a", pid);
+    cr_expect_not(log_has_crash(1));
+    cr_expect(log_has_crash(0));
+    cr_assert(pid > 0 && kill(pid, SIGSEGV) == 0);
+    cr_assert(wait_for_pid("a", pid) > 0);
+    cr_expect(log_has_crash(1));
 }
 
 Test(supervisor, names_the_service_that_failed_last_and_how)
