@@ -19,8 +19,8 @@ void faulty_stack_open(void);
 /* Does what a step says, writes it into the history, and returns when it is over and its time to heal
    too, or when clock_mono_us() has come to `until_us`; all faults have ended then. */
 void faulty_stack_run(const struct fault_step *step, int64_t until_us);
-/* Whether no fault has been under way since then, or ended less than FAULTY_STACK_AFTERMATH_MS before. From
-   any thread. */
+/* Whether no fault has been under way since then, nor PostgreSQL's recovery from one, and none of these
+   ended less than FAULTY_STACK_AFTERMATH_MS before. From any thread. */
 enum { FAULTY_STACK_AFTERMATH_MS = 4000 };
 bool faulty_stack_was_calm(int64_t from_us);
 /* Waits until every process is ready. */
