@@ -1,6 +1,7 @@
 /*
  * Endurance: hours at half the highest rate, a step of faults every 20 s, keys and endpoints that come
- * and go, and partitions of the audit log that are made. watch-endurance says what has grown.
+ * and go, and partitions of the audit log that are made. watch-endurance says what has grown, what has
+ * become slower and what has failed.
  *
  * What is watched has to live for long. Of our own processes only gateway-1 and conversation-1 are killed,
  * whose other replica lives on; where the plan has another one killed, it is stopped for a while. Servers
@@ -28,7 +29,13 @@
 
 TestSuite(endurance, .init = stack_have_alone);
 
-enum { SEARCH_S = 10, STEP_MS = 20000, STOP_MS = 1500, AS_FAST_AS_MAY_BE = 1000000 };
+enum {
+    SEARCH_S = 10,
+    STEP_MS = 20000,
+    STOP_MS = 1500,
+    AS_FAST_AS_MAY_BE = 1000000,
+    NAMES_MAX = 512
+};
 
 static struct {
     pthread_mutex_t lock;
@@ -36,16 +43,24 @@ static struct {
     int64_t begin_us;
 } latencies = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* A line for watch-endurance, of what was due when no fault was near. Churn asks when it comes to it, and
+   expects any answer that says whether its key is valid. */
 static void note_latency(const struct response *response)
 {
-    if (response->status < 200 || response->status >= 300 ||
-        !faulty_stack_was_calm(response->begin_us))
+    const struct workload_answer *answer = workload_answer();
+    const int64_t due_us = answer != NULL ? answer->due_us : response->begin_us;
+    const bool is_expected =
+        answer != NULL ? answer->is_expected : response->status == 200 || response->status == 401;
+
+    if (!faulty_stack_was_calm(due_us))
         return;
     pthread_mutex_lock(&latencies.lock);
     if (latencies.file != NULL)
-        fprintf(latencies.file, "%.1f %.2f\n",
-                (double)(response->begin_us - latencies.begin_us) / 1e6,
-                (double)(response->end_us - response->begin_us) / 1e3);
+        fprintf(latencies.file, "%.1f %.2f %.2f %d %d %s\n",
+                (double)(due_us - latencies.begin_us) / 1e6,
+                (double)(response->end_us - due_us) / 1e3,
+                (double)(response->begin_us - due_us) / 1e3, response->status, is_expected,
+                answer != NULL ? answer->operation : "churn");
     pthread_mutex_unlock(&latencies.lock);
 }
 
@@ -69,12 +84,26 @@ static void let_live(struct fault_plan *plan)
         }
 }
 
-/* The workers send one request after the other for some seconds. */
+/* The workers send one request after the other for some seconds. What is refused for want of capacity is
+   none. */
 static int find_highest_rate(const struct org orgs[WORKLOAD_ORGS])
 {
     workload_start(orgs, 1, AS_FAST_AS_MAY_BE);
     stack_let_run(SEARCH_S * 1000);
-    return (int)(workload_stop().requests / SEARCH_S);
+    return (int)(workload_stop().good / SEARCH_S);
+}
+
+static const char *names_of(bool are_killed)
+{
+    static char names[NAMES_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; i < fault_processes_n; i++)
+        if (may_be_killed(fault_processes[i]) == are_killed)
+            n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n > 0 ? "," : "",
+                                  fault_processes[i]);
+    cr_assert_lt(n, sizeof(names));
+    return format("%s", names);
 }
 
 static pid_t watch(const char *samples)
@@ -90,12 +119,22 @@ static pid_t watch(const char *samples)
     return pid;
 }
 
+/* It ends with 0 when it is told to, and not before. */
+static void end_watch(pid_t watcher)
+{
+    int status;
+
+    kill(watcher, SIGTERM);
+    cr_assert_eq(waitpid(watcher, &status, 0), watcher);
+    cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the watcher ended with %#x",
+              (unsigned)status);
+}
+
 static void run_for_long(const struct fault_run *run, const struct org orgs[WORKLOAD_ORGS],
                          struct receiver *receiver, const char *samples, const char *latency_path)
 {
     struct workload_counts counts;
     pid_t watcher;
-    int status;
 
     latencies.file = fopen(latency_path, "we");
     latencies.begin_us = clock_mono_us();
@@ -106,17 +145,18 @@ static void run_for_long(const struct fault_run *run, const struct org orgs[WORK
     fault_run_steps(run);
     counts = workload_stop();
     churn_stop();
-    kill(watcher, SIGTERM);
-    cr_assert_eq(waitpid(watcher, &status, 0), watcher);
+    end_watch(watcher);
     pthread_mutex_lock(&latencies.lock);
     cr_assert_eq(fclose(latencies.file), 0);
     latencies.file = NULL;
     pthread_mutex_unlock(&latencies.lock);
     fprintf(stderr, "%lld requests, %d a second; at most %.1f s late\n", counts.requests,
             run->per_second, (double)counts.latest_us / 1e6);
-    cr_expect_eq(system(format("tests/faults/watch-endurance report '%s' '%s' %lld 1>&2", samples,
-                               latency_path, counts.requests)),
-                 0, "something grows, or has become slower");
+    cr_expect_eq(system(format("tests/faults/watch-endurance report '%s' '%s' --seconds %d"
+                               " --requests %lld --failed %lld --lives %s --killed %s 1>&2",
+                               samples, latency_path, run->seconds, counts.requests,
+                               counts.failed_answers, names_of(false), names_of(true))),
+                 0, "watch-endurance says what is wrong");
 }
 
 Test(endurance, nothing_grows_or_becomes_slower)
@@ -143,4 +183,5 @@ Test(endurance, nothing_grows_or_becomes_slower)
     run_for_long(&run, orgs, receiver, format("%s/samples.ndjson", stack_setting("RUN_DIR")),
                  format("%s/latencies", stack_setting("RUN_DIR")));
     faulty_stack_await_ready();
+    faulty_stack_expect_no_crash();
 }

@@ -1,9 +1,56 @@
-/* tests/faults/watch-endurance report: what it calls growth, and what it calls slower. */
+/* tests/faults/watch-endurance: what it calls growth, slower, failed and unwatched. */
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "tests/unit/tools/check_tree.h"
 
-enum { RUN_S = 1200, LIFE_S = 300, RSS_KB = 40000, MS = 10 };
+enum {
+    RUN_S = 1200,
+    SETTLING_S = 120,
+    LIFE_S = 300,
+    SAMPLE_S = 10,
+    PER_SECOND = 100,
+    REQUESTS = RUN_S * PER_SECOND,
+    RSS_KB = 40000,
+    MS = 10,
+};
 
-TestSuite(watch_endurance, .init = open_tree, .fini = remove_tree);
+/* Of audit-0, which lives, and nats, which is killed. */
+struct process {
+    int rss_kb, descriptors, connections, series, disk_kb; /* how much each rises in a minute */
+    int begins_s, ends_s, gap_s; /* of its samples; the gap is in the middle */
+    int life_s;                  /* 0: one life */
+};
+
+/* To four requests a second. */
+struct answers {
+    int slower_ms, failed_in_1000, failed_status; /* in the second half */
+    int late_ms;                                  /* of one request */
+    int slow_until_s;                             /* the first are */
+};
+
+static struct process audit, nats;
+static struct answers answers;
+static int postgres_files, partition_lines, partitions, failed_answers;
+static const char *why_none;
+
+static void set_up(void)
+{
+    open_tree();
+    audit = (struct process){.rss_kb = 100, .disk_kb = 20, .ends_s = RUN_S};
+    nats = (struct process){.rss_kb = 100, .ends_s = RUN_S, .life_s = LIFE_S};
+    answers = (struct answers){.failed_status = 503};
+    postgres_files = 20;
+    partition_lines = 3;
+    partitions = 1;
+    failed_answers = 0;
+    why_none = NULL;
+}
+
+TestSuite(watch_endurance, .init = set_up, .fini = remove_tree);
 
 static FILE *file_in_tree(const char *name)
 {
@@ -16,98 +63,339 @@ static FILE *file_in_tree(const char *name)
     return file;
 }
 
-/* A process that is started again every five minutes: each time its memory grows by so many kB a minute. */
-static void write_samples(int rss_kb, int disk_kb)
+static void write_samples_of(FILE *file, const char *name, const struct process *p)
+{
+    const int life_s = p->life_s > 0 ? p->life_s : RUN_S + 1;
+
+    for (int s = p->begins_s; s <= p->ends_s; s += SAMPLE_S) {
+        const int age_s = s % life_s;
+
+        if (s > RUN_S / 2 && s < RUN_S / 2 + p->gap_s)
+            continue;
+        fprintf(file,
+                "{\"name\":\"%s\",\"pid\":%d,\"at\":%d,\"processes\":1,\"rss_kb\":%d,"
+                "\"descriptors\":%d,\"connections\":%d,\"series\":%d,\"disk_kb\":%d}\n",
+                name, 100 + s / life_s, s, RSS_KB + p->rss_kb * age_s / 60,
+                20 + p->descriptors * age_s / 60, 9 + p->connections * age_s / 60,
+                60 + p->series * age_s / 60, p->disk_kb * s / 60);
+    }
+}
+
+static void write_samples(void)
 {
     FILE *file = file_in_tree("samples");
 
-    for (int s = 0; s <= RUN_S; s += 10)
+    write_samples_of(file, "audit-0", &audit);
+    write_samples_of(file, "nats", &nats);
+    for (int s = 0; s <= RUN_S; s += SAMPLE_S)
         fprintf(file,
-                "{\"name\":\"audit-0\",\"pid\":%d,\"at\":%d,\"rss_kb\":%d,\"descriptors\":20,"
-                "\"connections\":9,\"series\":null,\"disk_kb\":%d}\n",
-                100 + s / LIFE_S, s, RSS_KB + rss_kb * (s % LIFE_S) / 60, disk_kb * s / 60);
+                "{\"name\":\"postgres\",\"pid\":7,\"at\":%d,\"processes\":30,\"rss_kb\":9,"
+                "\"descriptors\":%d,\"connections\":9,\"series\":null,\"disk_kb\":0}\n",
+                s, 30 * postgres_files);
+    for (int i = 0; i < partition_lines; i++)
+        fprintf(file, "{\"name\":\"partitions\",\"made\":%d,\"keys\":%d%s%s%s}\n", partitions, i,
+                why_none != NULL ? ",\"why\":\"" : "", why_none != NULL ? why_none : "",
+                why_none != NULL ? "\"" : "");
     cr_assert_eq(fclose(file), 0);
 }
 
-/* A request a second, which takes so much longer in the second half. */
-static void write_latencies(int slower_ms)
+static void write_answers(void)
 {
-    FILE *file = file_in_tree("latencies");
+    FILE *file = file_in_tree("answers");
 
-    for (int s = 0; s <= RUN_S; s++)
-        fprintf(file, "%d %d\n", s, s < RUN_S / 2 ? MS : MS + slower_ms);
+    for (int n = 0; n < 4 * RUN_S; n++) {
+        const int s = n / 4;
+        const bool is_late = s >= RUN_S / 2, fails = is_late && n % 1000 < answers.failed_in_1000;
+
+        fprintf(file, "%d %d %d %d %d get\n", s,
+                s < answers.slow_until_s ? 1000
+                : is_late                ? MS + answers.slower_ms
+                                         : MS,
+                n == 2000 ? answers.late_ms : 0, fails ? answers.failed_status : 200, !fails);
+    }
     cr_assert_eq(fclose(file), 0);
 }
 
 /* The exit status; what it says is in `output`. */
-static int report(void)
+static int run(const char *command)
 {
-    char command[256];
-    FILE *said;
+    FILE *said = popen(command, "re");
     int status;
 
-    snprintf(command, sizeof(command),
-             "tests/faults/watch-endurance report %s/samples %s/latencies %d 2>&1", root, root,
-             RUN_S);
-    said = popen(command, "re");
     cr_assert_not_null(said);
     output[fread(output, 1, sizeof(output) - 1, said)] = '\0';
     status = pclose(said);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+static int report_written(const char *lives)
+{
+    char command[256];
+
+    snprintf(command, sizeof(command),
+             "tests/faults/watch-endurance report %s/samples %s/answers --seconds %d --requests %d"
+             " --failed %d --lives %s --killed nats,postgres 2>&1",
+             root, root, RUN_S, REQUESTS, failed_answers, lives);
+    return run(command);
+}
+
+static void expect_report(const char *word)
+{
+    write_samples();
+    write_answers();
+    cr_expect_eq(report_written("audit-0"), word != NULL, "%s", output);
+    cr_expect(word == NULL || strstr(output, word) != NULL, "%s", output);
+}
+
 Test(watch_endurance, finds_nothing_in_what_stays_as_it_is)
 {
-    write_samples(100, 100);
-    write_latencies(1);
-    cr_expect_eq(report(), 0, "%s", output);
+    answers.slower_ms = 1;
+    answers.failed_in_1000 = 1;
+    answers.late_ms = 900;
+    expect_report(NULL);
+}
+
+/* -- processes ------------------------------------------------------------------------------- */
+
+/* 3 MB, and a byte for each request of the run's: 200 kB a minute for 18 minutes are more. */
+Test(watch_endurance, names_memory_that_grows)
+{
+    audit.rss_kb = 200;
+    expect_report("GROWS");
 }
 
 /* What all lives of a process have in common is its growth, though each begins again. */
-Test(watch_endurance, names_what_grows)
+Test(watch_endurance, names_memory_of_a_server_that_grows_in_each_life)
 {
-    write_samples(1000, 100);
-    write_latencies(1);
-    cr_expect_eq(report(), 1);
-    cr_expect_not_null(strstr(output, "GROWS"), "%s", output);
+    nats.rss_kb = 9000;
+    expect_report("GROWS");
+}
+
+/* A server's may rise by so much in its longest life, a third of which is not judged. */
+Test(watch_endurance, judges_a_life_and_not_what_it_would_have_been)
+{
+    nats.rss_kb = 4000;
+    expect_report(NULL);
+}
+
+Test(watch_endurance, names_descriptors_that_grow)
+{
+    audit.descriptors = 1;
+    expect_report("GROWS");
+}
+
+Test(watch_endurance, names_connections_that_grow)
+{
+    audit.connections = 1;
+    expect_report("GROWS");
+}
+
+Test(watch_endurance, names_series_that_grow)
+{
+    audit.series = 2;
+    expect_report("GROWS");
+}
+
+Test(watch_endurance, names_files_of_postgresql_that_are_too_many)
+{
+    postgres_files = 61;
+    expect_report("TOO MANY");
+}
+
+Test(watch_endurance, names_a_process_that_was_started_again)
+{
+    audit.life_s = RUN_S / 2;
+    audit.rss_kb = 0;
+    expect_report("STARTED AGAIN");
+}
+
+Test(watch_endurance, names_a_process_whose_lives_are_too_short_to_judge)
+{
+    nats.life_s = 70;
+    expect_report("UNJUDGED");
+}
+
+Test(watch_endurance, names_a_process_that_was_never_seen)
+{
+    write_samples();
+    write_answers();
+    cr_expect_eq(report_written("audit-0,search-0"), 1);
+    cr_expect_not_null(strstr(output, "NOT WATCHED"), "%s", output);
+}
+
+Test(watch_endurance, names_a_watch_that_ended_early_or_began_late)
+{
+    audit.ends_s = RUN_S - 70;
+    expect_report("NOT WATCHED");
+    audit.ends_s = RUN_S;
+    audit.begins_s = 70;
+    expect_report("NOT WATCHED");
+}
+
+Test(watch_endurance, names_a_gap_in_the_watch)
+{
+    audit.gap_s = 70;
+    expect_report("GAP OF 70 s");
+}
+
+/* -- disk ------------------------------------------------------------------------------------ */
+
+/* 40 bytes a request. */
+Test(watch_endurance, names_logs_that_say_too_much)
+{
+    audit.disk_kb = 250;
+    expect_report("TALKS");
+}
+
+Test(watch_endurance, lets_logs_tell_of_failed_requests)
+{
+    audit.disk_kb = 250;
+    failed_answers = 1000;
+    expect_report(NULL);
 }
 
 Test(watch_endurance, names_a_disk_that_fills)
 {
-    write_samples(100, 1000);
-    write_latencies(1);
-    cr_expect_eq(report(), 1);
-    cr_expect_not_null(strstr(output, "FILLS"), "%s", output);
-}
-
-Test(watch_endurance, names_what_becomes_slower)
-{
-    write_samples(100, 100);
-    write_latencies(3);
-    cr_expect_eq(report(), 1);
-    cr_expect_not_null(strstr(output, "SLOWER"), "%s", output);
+    nats.disk_kb = 15000;
+    expect_report("FILLS");
 }
 
 Test(watch_endurance, says_why_no_partition_was_made)
 {
+    partitions = 0;
+    why_none = "it was busy";
+    expect_report("not made: it was busy");
+}
+
+Test(watch_endurance, names_a_run_that_made_no_partition_at_all)
+{
+    partition_lines = 0;
+    expect_report("NONE");
+}
+
+/* -- answers --------------------------------------------------------------------------------- */
+
+/* That is one in a thousand of all, but all at the end. */
+Test(watch_endurance, names_answers_that_fail_at_the_end)
+{
+    answers.failed_in_1000 = 2;
+    expect_report("FAILS");
+    cr_expect_not_null(strstr(output, "of get: 503"), "%s", output);
+}
+
+Test(watch_endurance, names_answers_that_fail)
+{
+    answers.failed_in_1000 = 5;
+    answers.failed_status = 0;
+    expect_report("FAILS");
+    cr_expect_not_null(strstr(output, "of get: no answer"), "%s", output);
+}
+
+Test(watch_endurance, names_a_request_that_was_sent_late)
+{
+    answers.late_ms = 1100;
+    expect_report("1 were  LATE");
+}
+
+Test(watch_endurance, names_what_becomes_slower)
+{
+    answers.slower_ms = 3;
+    expect_report("SLOWER");
+}
+
+/* Otherwise the first minutes would hide that. */
+Test(watch_endurance, leaves_out_the_time_in_which_all_settles)
+{
+    answers.slower_ms = 3;
+    answers.slow_until_s = SETTLING_S;
+    expect_report("SLOWER");
+}
+
+Test(watch_endurance, names_an_operation_of_which_too_few_were_answered)
+{
     FILE *file;
     char path[64];
 
-    write_samples(100, 100);
-    write_latencies(1);
-    snprintf(path, sizeof(path), "%s/samples", root);
+    write_samples();
+    write_answers();
+    snprintf(path, sizeof(path), "%s/answers", root);
     file = fopen(path, "ae");
     cr_assert_not_null(file);
-    fputs("{\"name\":\"partitions\",\"made\":0,\"why\":\"it was busy\"}\n", file);
+    fputs("200 10 0 200 1 audit\n1100 10 0 200 1 audit\n", file);
     cr_assert_eq(fclose(file), 0);
-    cr_expect_eq(report(), 1);
-    cr_expect_not_null(strstr(output, "not made: it was busy"), "%s", output);
+    cr_expect_eq(report_written("audit-0"), 1);
+    cr_expect_not_null(strstr(output, "TOO FEW"), "%s", output);
 }
 
 Test(watch_endurance, judges_nothing_by_nothing)
 {
-    write_samples(100, 100);
-    cr_assert_eq(fclose(file_in_tree("latencies")), 0);
-    cr_expect_eq(report(), 1);
+    write_samples();
+    cr_assert_eq(fclose(file_in_tree("answers")), 0);
+    cr_expect_eq(report_written("audit-0"), 1);
     cr_expect_not_null(strstr(output, "nothing to judge"), "%s", output);
+}
+
+/* -- watch ----------------------------------------------------------------------------------- */
+
+/* A port where whoever connects is told what is no HTTP. */
+static int speak_no_http(pid_t *pid)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof(address);
+    const int listening = socket(AF_INET, SOCK_STREAM, 0);
+
+    cr_assert_eq(bind(listening, (struct sockaddr *)&address, length), 0);
+    cr_assert_eq(listen(listening, 8), 0);
+    cr_assert_eq(getsockname(listening, (struct sockaddr *)&address, &length), 0);
+    *pid = fork();
+    cr_assert_geq(*pid, 0);
+    for (int fd; *pid == 0 && (fd = accept(listening, NULL, NULL)) >= 0;) {
+        char request[512];
+
+        if (read(fd, request, sizeof(request)) < 0 || write(fd, "garbage\r\n\r\n", 11) != 11)
+            _exit(1);
+        close(fd);
+    }
+    close(listening);
+    return ntohs(address.sin_port);
+}
+
+Test(watch_endurance, watches_until_it_is_told_to_end_whatever_a_process_answers)
+{
+    char text[512];
+    pid_t server;
+    const int port = speak_no_http(&server);
+
+    snprintf(text, sizeof(text), "audit-0 %d\n", port);
+    write_file("ports", text);
+    snprintf(text, sizeof(text), "%d\n", (int)getpid());
+    write_file("pids/audit-0", text);
+    snprintf(text, sizeof(text),
+             "RUN_DIR=%s ENDURANCE_SAMPLE_S=0.05 timeout --preserve-status 60 sh -c '"
+             "tests/faults/watch-endurance watch %s/samples & p=$!;"
+             " until [ $(wc -l <%s/samples) -ge 3 ]; do kill -0 $p || break; sleep 0.05; done;"
+             " kill $p; wait $p' 2>&1",
+             root, root, root);
+    cr_expect_eq(run(text), 0, "%s", output);
+    cr_assert_eq(kill(server, SIGKILL), 0);
+    snprintf(text, sizeof(text), "grep -c '\"series\": null' %s/samples", root);
+    cr_assert_eq(run(text), 0);
+    cr_expect_geq(atoi(output), 3);
+}
+
+/* psql may wait for a server that stands. */
+Test(watch_endurance, waits_for_psql_only_so_long)
+{
+    char text[640];
+
+    write_file("psql", "#!/bin/sh\nexec sleep 100\n");
+    snprintf(text, sizeof(text),
+             "chmod +x %s/psql; PATH=%s:$PATH DATABASE_URL=x timeout 60 python3 -B -c '"
+             "import importlib.machinery as m;"
+             "w = m.SourceFileLoader(\"w\", \"tests/faults/watch-endurance\").load_module();"
+             "w.PSQL_S, w.PARTITION_TRIES = 0.1, 2;"
+             "print(w.make_partition())' 2>&1",
+             root, root);
+    cr_expect_eq(run(text), 0, "%s", output);
+    cr_expect_not_null(strstr(output, "psql took more than 0.1 s"), "%s", output);
 }
