@@ -158,8 +158,7 @@ static void race(struct turn *turn, const char *const bodies[WORKLOAD_GATEWAYS],
         asked[i].body = bodies[i];
         responses[i] = ask_begin(&asked[i]);
     }
-    for (int i = 0; i < WORKLOAD_GATEWAYS; i++)
-        ask_end(&asked[i], &responses[i]);
+    ask_end_several(asked, responses, WORKLOAD_GATEWAYS);
 }
 
 static void create_racing(struct turn *turn)
