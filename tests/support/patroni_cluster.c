@@ -14,9 +14,10 @@
 #include "tests/support/postgres_server.h"
 #include "tests/support/stack.h"
 
-#define CONFIG   "deploy/patroni/patroni.yml"
-#define PASSWORD "of-the-administrator"
-#define TIMES    "{\"ttl\":%d,\"loop_wait\":1,\"retry_timeout\":2}"
+#define CONFIG    "deploy/patroni/patroni.yml"
+#define PASSWORD  "of-the-administrator"
+#define SIGNED_IN "Authorization: Basic cGF0cm9uaTpvZi10aGUtYXBp" /* patroni:of-the-api */
+#define TIMES     "{\"ttl\":%d,\"loop_wait\":1,\"retry_timeout\":2}"
 
 enum { WITHIN_MS = 90000, ANSWER_MS = 15000 };
 
@@ -31,7 +32,7 @@ const char *patroni_cluster_url(const struct patroni_cluster *cluster, const cha
 
 const char *patroni_cluster_admin_url(const struct patroni_cluster *cluster, const char *database)
 {
-    return patroni_cluster_url(cluster, "postgres", PASSWORD, database);
+    return patroni_cluster_url(cluster, "admin", PASSWORD, database);
 }
 
 /* -- its processes --------------------------------------------------------------------------- */
@@ -70,6 +71,8 @@ void patroni_node_start(struct patroni_node *node)
         format("PATRONI_NAME=%s", node->name),
         format("PATRONI_RESTAPI_LISTEN=127.0.0.1:%u", node->api_port),
         format("PATRONI_RESTAPI_CONNECT_ADDRESS=127.0.0.1:%u", node->to_api.port),
+        "PATRONI_RESTAPI_USERNAME=patroni",
+        "PATRONI_RESTAPI_PASSWORD=of-the-api",
         format("PATRONI_ETCD_HOSTS=127.0.0.1:%u", node->to_etcd.port),
         "PATRONI_ETCD_USE_PROXIES=true",
         format("PATRONI_POSTGRESQL_LISTEN=127.0.0.1:%u", node->postgres_port),
@@ -77,7 +80,7 @@ void patroni_node_start(struct patroni_node *node)
         format("PATRONI_POSTGRESQL_DATA_DIR=%s/data", node->folder),
         format("PATRONI_POSTGRESQL_PGPASS=%s/pgpass", node->folder),
         "PATRONI_POSTGRESQL_BIN_DIR=/usr/lib/postgresql/15/bin",
-        "PATRONI_SUPERUSER_USERNAME=postgres",
+        "PATRONI_SUPERUSER_USERNAME=admin",
         "PATRONI_SUPERUSER_PASSWORD=" PASSWORD,
         "PATRONI_REPLICATION_USERNAME=replicator",
         "PATRONI_REPLICATION_PASSWORD=of-the-standby",
@@ -153,21 +156,29 @@ void patroni_node_reconnect_to_etcd(struct patroni_node *node)
 
 /* -- what they say --------------------------------------------------------------------------- */
 
-static struct client_response *ask(const struct patroni_node *node, const char *method,
-                                   const char *path, const char *body)
+/* `header` may be NULL. */
+static struct client_response *ask_with(const struct patroni_node *node, const char *header,
+                                        const char *method, const char *path, const char *body)
 {
     return http_send(&(struct client_request){.method = method,
                                               .base = format("http://127.0.0.1:%u", node->api_port),
                                               .path = path,
                                               .body = body,
+                                              .headers = (const char *const[]){header, NULL},
                                               .timeout_ms = ANSWER_MS,
                                               .may_fail = true,
                                               .skip_checks = true});
 }
 
+static struct client_response *ask(const struct patroni_node *node, const char *method,
+                                   const char *path, const char *body)
+{
+    return ask_with(node, SIGNED_IN, method, path, body);
+}
+
 bool patroni_node_takes_writes(const struct patroni_node *node)
 {
-    PGconn *conn = PQconnectdb(format("postgresql://postgres:" PASSWORD "@127.0.0.1:%u/postgres"
+    PGconn *conn = PQconnectdb(format("postgresql://admin:" PASSWORD "@127.0.0.1:%u/postgres"
                                       "?target_session_attrs=read-write&connect_timeout=2",
                                       node->postgres_port));
     const bool takes = PQstatus(conn) == CONNECTION_OK;
@@ -242,6 +253,17 @@ void patroni_node_hand_over(struct patroni_node *node)
 
 /* -- the cluster ----------------------------------------------------------------------------- */
 
+/* What patroni.yml has in /etc/patroni, one for both nodes. */
+static void make_certificate(const struct patroni_cluster *cluster)
+{
+    cr_assert_eq(system(format("cd '%s' && openssl req -x509 -newkey ec -nodes -days 2 -subj /CN=db"
+                               " -pkeyopt ec_paramgen_curve:P-256 -keyout server.key"
+                               " -out server.pem 2>/dev/null",
+                               cluster->folder)),
+                 0);
+    postgres_give(format("%s/server.key", cluster->folder));
+}
+
 static void prepare_node(struct patroni_cluster *cluster, int i)
 {
     struct patroni_node *node = &cluster->nodes[i];
@@ -257,12 +279,13 @@ static void prepare_node(struct patroni_cluster *cluster, int i)
     node->config = format("%s.yml", node->folder);
     cr_assert_eq(mkdir(node->folder, 0700), 0);
     postgres_give(node->folder);
-    /* The user postgres may not be let into our folder, nor we into that of the usual sockets. */
-    cr_assert_eq(
-        system(format("install -m 644 " CONFIG " '%s' && printf '  %%s:\\n    %%s: \"\"\\n'"
-                      " parameters unix_socket_directories >>'%s'",
-                      node->config, node->config)),
-        0);
+    /* The user postgres may not be let into our folder, nor we into that of the usual sockets. Its last
+       lines are those of `parameters`. */
+    cr_assert_eq(system(format("{ sed 's|/etc/patroni/|%s/|' " CONFIG " &&"
+                               " echo '    unix_socket_directories: \"\"'; } >'%s' &&"
+                               " chmod 644 '%s'",
+                               cluster->folder, node->config, node->config)),
+                 0);
 }
 
 /* Patroni refuses it until the cluster is made. */
@@ -280,11 +303,14 @@ void patroni_cluster_start(struct patroni_cluster *cluster)
              parent != NULL ? parent : "/tmp");
     cr_assert_not_null(mkdtemp(cluster->folder));
     postgres_give(cluster->folder);
+    make_certificate(cluster);
     start_etcd(cluster);
     for (int i = 0; i < PATRONI_NODES; i++)
         prepare_node(cluster, i);
     patroni_node_start(&cluster->nodes[0]);
     cr_assert(stack_wait(shorten_lease, &cluster->nodes[0], WITHIN_MS), "see %s", log_of("node-0"));
+    cr_assert_eq(ask_with(&cluster->nodes[0], NULL, "PATCH", "/config", "{}")->status, 401,
+                 "whoever reaches Patroni changes its settings");
     patroni_node_start(&cluster->nodes[1]);
     cr_assert_eq(patroni_cluster_await_synchronous(cluster), 0);
 }

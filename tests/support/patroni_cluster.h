@@ -1,6 +1,7 @@
 /*
  * patroni_cluster - PostgreSQL with a synchronous standby, under Patroni and etcd, on the loopback
- * interface, as deploy/patroni/patroni.yml describes it but with a shorter lease.
+ * interface, as deploy/patroni/patroni.yml describes it but with a shorter lease. Its API takes
+ * nothing without a password.
  *
  * What     Two nodes, each of which is killed, stopped and cut off as a machine would be. Whoever
  *          comes in comes through a proxy: services and the other node to PostgreSQL, the other node
