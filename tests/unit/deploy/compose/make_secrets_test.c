@@ -95,6 +95,17 @@ Test(make_secrets, has_the_bus_listen_where_it_was_told)
     cr_expect_eq(shell("BUS_LISTEN='a/b' deploy/compose/make-secrets 2>/dev/null"), 1);
 }
 
+/* A second server on a host. */
+Test(make_secrets, has_the_bus_tell_what_it_does_where_it_was_told)
+{
+    cr_expect_eq(shell("grep -qx 'http: \"127.0.0.1:8222\"' \"$SECRETS_DIR/nats.conf\""), 0);
+    cr_expect_eq(shell("BUS_HTTP=127.0.0.1:8333 deploy/compose/make-secrets >/dev/null"), 0);
+    make();
+    cr_expect_eq(shell("grep -qx 'http: \"127.0.0.1:8333\"' \"$SECRETS_DIR/nats.conf\""), 0);
+    cr_expect_eq(shell("grep -qx 'listen: \"0.0.0.0:4222\"' \"$SECRETS_DIR/nats.conf\""), 0);
+    cr_expect_eq(shell("BUS_HTTP=8333 deploy/compose/make-secrets 2>/dev/null"), 1);
+}
+
 Test(make_secrets, lays_the_same_out_for_kubernetes_with_other_servers)
 {
     cr_assert_eq(
