@@ -128,8 +128,8 @@ log_timezone = 'UTC'
 timezone = 'UTC'
 $(tls_postgres_config "$home/data")
 END
-  # There is no other way in, nor one without TLS where TLS is on.
-  echo "host$(! wants_tls || echo ssl) all all 127.0.0.1/32 scram-sha-256" >"$home/data/pg_hba.conf"
+  # There is no other way in, nor one without TLS where TLS is on. `all` leaves out base backups.
+  echo "host$(! wants_tls || echo ssl) all,replication all 127.0.0.1/32 scram-sha-256" >"$home/data/pg_hba.conf"
   # The supervisor's parent-death signal is lost in the change of user, so it is set again here.
   start_script "$name" "cd /
 exec 9<$(quote "$home")
