@@ -4,7 +4,10 @@
  * whole.
  */
 #include <criterion/criterion.h>
+#include <libpq-fe.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/support/api_client.h"
 #include "tests/support/postgres_server.h"
@@ -31,6 +34,22 @@ static const char *backups(void)
     return format("%s-backups", deployment.database.folder);
 }
 
+/* That of the page, with another folder. */
+static const char *archive_command(void)
+{
+    static char line[512];
+    FILE *page = popen(format("sed -n \"s|/backup|%s|g;s/^archive_command = '\\(.*\\)'$/\\1/p\""
+                              " docs/operations.md",
+                              backups()),
+                       "r");
+
+    cr_assert_not_null(page);
+    cr_assert_not_null(fgets(line, sizeof(line), page));
+    line[strcspn(line, "\n")] = '\0';
+    cr_assert_eq(pclose(page), 0);
+    return line;
+}
+
 static void open_archive(void)
 {
     const char *folder = backups();
@@ -39,14 +58,11 @@ static void open_archive(void)
     postgres_give(folder);
     postgres_give(format("%s/wal", folder));
     postgres_server_crash(&deployment.database);
-    postgres_server_configure(
-        &deployment.database,
-        format("wal_level = replica\n"
-               "max_wal_senders = 4\n"
-               "archive_mode = on\n"
-               "archive_command = 'test ! -f %s/wal/%%f && cp %%p %s/wal/%%f.part"
-               " && sync %s/wal/%%f.part && mv %s/wal/%%f.part %s/wal/%%f'\n",
-               folder, folder, folder, folder, folder));
+    postgres_server_configure(&deployment.database, format("wal_level = replica\n"
+                                                           "max_wal_senders = 4\n"
+                                                           "archive_mode = on\n"
+                                                           "archive_command = '%s'\n",
+                                                           archive_command()));
     postgres_server_start(&deployment.database);
 }
 
@@ -56,13 +72,17 @@ static void make_base_backup(void)
                deployment.database.url, backups()));
 }
 
+static void await_archived(const struct postgres_server *server, const char *segment)
+{
+    postgres_await(server->url, format("SELECT (last_archived_wal >= '%s')::int"
+                                       " FROM pg_stat_archiver",
+                                       segment));
+}
+
 /* What was written up to now is in the archive. */
 static void await_archive(void)
 {
-    const char *last = sql_text("SELECT pg_walfile_name(pg_switch_wal())", NULL);
-
-    postgres_await(deployment.database.url,
-                   format("SELECT (last_archived_wal >= '%s')::int FROM pg_stat_archiver", last));
+    await_archived(&deployment.database, sql_text("SELECT pg_walfile_name(pg_switch_wal())", NULL));
 }
 
 /* A server with that data, on the port of the one that was lost. */
@@ -127,4 +147,42 @@ Test(point_in_time, a_lost_server_comes_back_as_it_was_before_a_mistake)
     stop_services();
     run(format("rm -rf '%s'", backups()));
     second_deployment_close(&deployment);
+}
+
+/* The server ended after it had copied a segment, and before it had noted that. */
+Test(point_in_time, archiving_goes_on_where_a_crash_interrupted_it)
+{
+    struct postgres_server *server = &deployment.database;
+    const char *last;
+
+    second_deployment_open(&deployment);
+    open_archive();
+    last = postgres_text(server->url, "SELECT pg_walfile_name(pg_switch_wal())");
+    await_archived(server, last);
+    postgres_server_crash(server);
+    run(format("cd '%s/pg_wal/archive_status' && mv %s.done %s.ready", server->folder, last, last));
+    postgres_server_start(server);
+    postgres_do(server->url, "CREATE TABLE written (); SELECT pg_switch_wal()");
+    postgres_await(server->url, "SELECT (archived_count >= 2)::int FROM pg_stat_archiver");
+    cr_expect_eq(postgres_integer(server->url, "SELECT failed_count FROM pg_stat_archiver"), 0);
+
+    /* Another server's segment of that name is not taken for its own. */
+    postgres_do(server->url, "CREATE TABLE lost ()");
+    last = postgres_text(server->url, "SELECT pg_walfile_name(pg_current_wal_insert_lsn())");
+    run(format("echo other >'%s/wal/%s'", backups(), last));
+    postgres_do(server->url, "SELECT pg_switch_wal()");
+    postgres_await(server->url,
+                   format("SELECT (last_failed_wal = '%s')::int FROM pg_stat_archiver", last));
+    run(format("rm -rf '%s'", backups()));
+    second_deployment_close(&deployment);
+}
+
+/* As its administrator, by the URL in `env`. */
+Test(point_in_time, a_stack_lets_base_backups_be_made)
+{
+    PGconn *conn = PQconnectdb(format("%s%sreplication=true", stack_setting("DATABASE_URL"),
+                                      strchr(stack_setting("DATABASE_URL"), '?') ? "&" : "?"));
+
+    cr_expect_eq(PQstatus(conn), CONNECTION_OK, "%s", PQerrorMessage(conn));
+    PQfinish(conn);
 }
