@@ -1,6 +1,7 @@
 #include "tests/faults/workload.h"
 
 #include <criterion/criterion.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -481,6 +482,9 @@ void workload_start(const struct org orgs[WORKLOAD_ORGS], uint64_t seed, int per
     load.next = load.latest_us = load.n_taken = load.n_good = load.n_failed = 0;
     for (int i = 0; i < WORKLOAD_ORGS; i++)
         known_init(&load.known[i], KNOWN_MAX);
+    /* Else 24 threads share one heap, and after an hour looking for room there took a quarter of what the load
+       costs, which the services had to do without. */
+    (void)mallopt(M_ARENA_MAX, WORKLOAD_WORKERS + 1);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, WORKER_STACK);
     for (int i = 0; i < WORKLOAD_WORKERS; i++)
