@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tests/support/api_client.h"
+#include "tests/support/never_free.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/sealed_log.h"
 #include "tests/support/second_deployment.h"
@@ -157,7 +158,7 @@ Test(point_in_time, archiving_goes_on_where_a_crash_interrupted_it)
 
     second_deployment_open(&deployment);
     open_archive();
-    last = postgres_text(server->url, "SELECT pg_walfile_name(pg_switch_wal())");
+    last = never_free(postgres_text(server->url, "SELECT pg_walfile_name(pg_switch_wal())"));
     await_archived(server, last);
     postgres_server_crash(server);
     run(format("cd '%s/pg_wal/archive_status' && mv %s.done %s.ready", server->folder, last, last));
@@ -168,7 +169,8 @@ Test(point_in_time, archiving_goes_on_where_a_crash_interrupted_it)
 
     /* Another server's segment of that name is not taken for its own. */
     postgres_do(server->url, "CREATE TABLE lost ()");
-    last = postgres_text(server->url, "SELECT pg_walfile_name(pg_current_wal_insert_lsn())");
+    last = never_free(
+        postgres_text(server->url, "SELECT pg_walfile_name(pg_current_wal_insert_lsn())"));
     run(format("echo other >'%s/wal/%s'", backups(), last));
     postgres_do(server->url, "SELECT pg_switch_wal()");
     postgres_await(server->url,
