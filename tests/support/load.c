@@ -308,7 +308,7 @@ int load_expect_refusals_only(const struct load *load)
     return n;
 }
 
-int64_t load_refused_us(const struct load *load, int64_t from_us, int64_t to_us)
+static int64_t refused_us(const struct load *load, int64_t from_us, int64_t to_us)
 {
     int64_t first_us = INT64_MAX, last_us = 0;
 
@@ -322,6 +322,19 @@ int64_t load_refused_us(const struct load *load, int64_t from_us, int64_t to_us)
         last_us = answered_us > last_us ? answered_us : last_us;
     }
     return last_us > first_us ? last_us - first_us : 0;
+}
+
+int64_t load_longest_refusal_us(const struct load *load, const int64_t *moments_us, int n)
+{
+    int64_t longest_us = 0;
+
+    for (int i = 0; i < n; i++) {
+        const int64_t us =
+            refused_us(load, moments_us[i], i + 1 < n ? moments_us[i + 1] : INT64_MAX);
+
+        longest_us = us > longest_us ? us : longest_us;
+    }
+    return longest_us;
 }
 
 static void check_audit_log(const struct load *load)

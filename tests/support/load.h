@@ -54,8 +54,9 @@ void load_tell_failures(const struct load *load, int64_t from_us);
 int64_t load_last_failure_us(const struct load *load);
 /* How many were refused with 503; every other one is to be a success. */
 int load_expect_refusals_only(const struct load *load);
-/* From the first answer 503 to the last, of the requests that were sent between two moments; 0: fewer than two. */
-int64_t load_refused_us(const struct load *load, int64_t from_us, int64_t to_us);
+/* The longest time from the first answer 503 to the last, of the requests that were sent between one of these moments
+   and the next, or after the last of them. */
+int64_t load_longest_refusal_us(const struct load *load, const int64_t *moments_us, int n);
 void load_check_consistency(const struct load *load);
 
 #endif
