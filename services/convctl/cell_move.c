@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/buf.h"
 #include "common/base/clock.h"
@@ -107,6 +108,8 @@ static enum status tell_or_open(struct move *move, const char *org)
 
 static enum status copy(struct move *move, const char *org)
 {
+    move_show(move, arena_printf(move->arena, "copying from cell %s to cell %s", move->from.name,
+                                 move->to.name));
     /* A move that was interrupted may have left it closed. */
     if (move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org)) != ST_OK ||
         move_begin_copying(move, org) != ST_OK || move_await_copy(move, org) != ST_OK ||
@@ -133,6 +136,7 @@ static enum status go_over(struct move *move, const char *org)
     move->is_held = false;
     if (move->closed_us > 0)
         move->closed_ms = (clock_mono_us() - move->closed_us) / 1000;
+    move_show(move, arena_printf(move->arena, "open in cell %s", move->to.name));
     return ST_OK;
 }
 
@@ -165,11 +169,14 @@ static enum status compare_rest(struct move *move, const char *org, bool is_unch
 {
     int64_t rows = 0;
 
-    if (move->closed_us > 0)
-        return move->rows <= MOVE_EXACT_MAX ||
-                       move_compare(move, org, true, move->from.snapshot, move->to.snapshot, &rows)
+    if (move->closed_us > 0 && move->rows <= MOVE_EXACT_MAX)
+        return ST_OK;
+    if (move->closed_us > 0) {
+        move_show(move, "comparing all rows one by one");
+        return move_compare(move, org, true, move->from.snapshot, move->to.snapshot, &rows)
                    ? ST_OK
                    : ST_REFUSED;
+    }
     if (move_ask(move, move->from.admin, SQL_SUM_ROWS, PARAMS(org, "false")) != ST_OK)
         return ST_REFUSED;
     for (size_t i = 0; i < db_admin_rows(move->from.admin); i++)
@@ -190,6 +197,8 @@ static enum status clean_up(struct move *move, const char *org, json_int_t grace
     if (stop_copying(move, org) != ST_OK || compare_rest(move, org, is_unchecked) != ST_OK)
         return ST_REFUSED;
     move_let_go(move);
+    move_show(move, arena_printf(move->arena, "deleting the rows in cell %s in %d seconds",
+                                 move->from.name, (int)grace_s));
     move_pause((int)grace_s * 1000); /* a day at most */
     if (delete_rows(move, &move->from, org) != ST_OK)
         return ST_REFUSED;
@@ -340,7 +349,10 @@ enum status cell_move(const struct bus_client_request *request, const json_t *bo
                       const char *databases, struct arena *arena, struct str *answer,
                       struct convctl_failure *failure)
 {
-    struct move move = {.request = request, .arena = arena, .failure = failure};
+    struct move move = {.request = request,
+                        .arena = arena,
+                        .failure = failure,
+                        .shows_steps = isatty(STDERR_FILENO) == 1};
     const char *const to = json_string_value(json_object_get(body, "to"));
     const json_int_t grace_s = seconds_of(body, "grace", GRACE_S);
     const json_int_t give_up_s = seconds_of(body, "give_up", GIVE_UP_S);
@@ -352,9 +364,9 @@ enum status cell_move(const struct bus_client_request *request, const json_t *bo
     if (!is_aborted && to == NULL)
         return move_failed(&move, "usage", "--to CELL or --abort is required");
     if (grace_s < 0 || grace_s > SECONDS_MAX)
-        return move_failed(&move, "parameter_invalid", "--grace must be from 0 to 86400");
+        return move_failed(&move, "usage", "--grace must be from 0 to 86400");
     if (give_up_s < 1 || give_up_s > SECONDS_MAX)
-        return move_failed(&move, "parameter_invalid", "--give-up must be from 1 to 86400");
+        return move_failed(&move, "usage", "--give-up must be from 1 to 86400");
     move.give_up_s = (int)give_up_s;
     move.bus = bus_client_open(request, failure);
     if (move.bus == NULL)

@@ -11,7 +11,8 @@
  *          directory has noted that it goes over, the move can be aborted, and nothing is left of it there; without
  *          the other cell's database, which is lost, until the directory has switched (move_lost.h).
  * Threads  One thread.
- * Fails    ST_REFUSED, with `failure` filled.
+ * Shows    Its steps on standard error, where that is a terminal.
+ * Fails    ST_REFUSED, with `failure` filled; its code is "usage" where `body` cannot be meant.
  */
 #ifndef SERVICES_CONVCTL_CELL_MOVE_H
 #define SERVICES_CONVCTL_CELL_MOVE_H

@@ -132,7 +132,8 @@ static int run(const struct arguments *arguments, const struct convctl_config *c
     else
         st = bus_client_send_once(&request, arena, &answer, &failure);
     if (st != ST_OK)
-        return fail(EXIT_REFUSED, arena, &failure);
+        return fail(strcmp(failure.code, "usage") == 0 ? EXIT_USAGE : EXIT_REFUSED, arena,
+                    &failure);
     if (!print_answer(answer, arena))
         return fail(EXIT_REFUSED, arena,
                     &(struct convctl_failure){"output", "cannot write the output"});

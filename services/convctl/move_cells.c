@@ -26,6 +26,12 @@ void move_pause(int ms)
     nanosleep(&pause, NULL);
 }
 
+void move_show(const struct move *move, const char *step)
+{
+    if (move->shows_steps)
+        fprintf(stderr, "%s\n", step);
+}
+
 static enum status cannot_ask(struct move *move, struct db_admin *on, enum convctl_sql statement)
 {
     return move_failed(

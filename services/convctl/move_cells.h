@@ -29,12 +29,15 @@ struct move {
     int give_up_s; /* for so long it may stand still */
     bool
         is_lost; /* the other cell's database is not to be had, and the move is aborted without it */
-    bool is_held; /* closed for good in the one cell, and not open yet in the other */
+    bool is_held;     /* closed for good in the one cell, and not open yet in the other */
+    bool shows_steps; /* on standard error: a person waits for it at a terminal */
     int64_t closed_us, closed_ms, rows;
 };
 
 enum status move_failed(struct move *move, const char *code, const char *message);
 void move_pause(int ms);
+/* A line that says what the move does now; printed where move->shows_steps. */
+void move_show(const struct move *move, const char *step);
 
 /* `databases`: see cell_move.h. `may_lack`: where the database of the cell that it goes to is not to be had,
    move->is_lost, and move->to has no connections. */

@@ -133,15 +133,28 @@ static bool fails_too_often(struct move *move, long long *before)
     return failures > *before + FAILURES_MAX;
 }
 
+/* Says so where more tables are copied than were. */
+static void show_copied(struct move *move, long long *before)
+{
+    const char *const copied = move_answered(move->to.admin, READ_COPYING_COPIED);
+    const long long now = strtoll(copied, NULL, 10);
+
+    if (now != *before)
+        move_show(move, arena_printf(move->arena, "%s of %s tables are copied", copied,
+                                     move_answered(move->to.admin, READ_COPYING_TABLES)));
+    *before = now;
+}
+
 enum status move_await_copy(struct move *move, const char *org)
 {
     struct move_progress progress = {.seen = ""};
-    long long failures = -1;
+    long long failures = -1, copied = 0;
     bool is_copied;
 
     for (;;) {
         if (move_ask(move, move->to.admin, SQL_READ_COPYING, PARAMS(org)) != ST_OK)
             return ST_REFUSED;
+        show_copied(move, &copied);
         if (fails_too_often(move, &failures))
             return move_failed(
                 move, "server_error",
@@ -286,6 +299,8 @@ enum status move_close(struct move *move, const char *org)
     if (!move_compare(move, org, false, move->from.admin, move->to.admin, &rows))
         *move->failure = (struct convctl_failure){NULL, NULL};
     move->rows = rows;
+    move_show(move, arena_printf(move->arena, "waiting for the deliveries under way in cell %s",
+                                 move->from.name));
     if (!drain(move, org))
         return ST_REFUSED;
     for (int i = 0; i < TRIES; i++) {

@@ -105,6 +105,40 @@ static void expect_listed(void)
     json_decref(cells);
 }
 
+/* A person who waits for a move sees how far it is. */
+static void expect_shows_steps(const struct org *org)
+{
+    static const char *const steps[] = {"copying from cell main to cell cell2", "tables are copied",
+                                        "open in cell cell2",
+                                        "deleting the rows in cell main in 0 seconds", "done"};
+    char shown[16384];
+    FILE *const terminal = popen(
+        format("script --quiet --return --command '%s/convctl cell move %s --to cell2 --grace 0'"
+               " /dev/null </dev/null",
+               stack_setting("BIN_DIR"), org->id),
+        "r");
+    const char *next = shown;
+
+    cr_assert_not_null(terminal);
+    shown[fread(shown, 1, sizeof(shown) - 1, terminal)] = '\0';
+    cr_expect_eq(pclose(terminal), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(steps) && next != NULL; i++) {
+        next = strstr(next, steps[i]);
+        cr_expect_not_null(next, "%s: %s", steps[i], shown);
+    }
+}
+
+static void expect_usage_refused(const struct org *org)
+{
+    char code[64];
+
+    cr_expect_eq(convctl_fails(code, "cell", "move", org->id, NULL), 2);
+    cr_expect_str_eq(code, "usage");
+    cr_expect_eq(
+        convctl_fails(code, "cell", "move", org->id, "--to", "cell2", "--grace", "86401", NULL), 2);
+    cr_expect_str_eq(code, "usage");
+}
+
 Test(cells, serve_their_own_organizations_in_every_way)
 {
     struct org orgs[CELLS];
@@ -125,6 +159,8 @@ Test(cells, serve_their_own_organizations_in_every_way)
                                "01920000-0000-7000-8000-000000000001", NULL),
                  1);
     cr_expect_str_eq(code, "not_found", "the directory is asked first");
+    expect_usage_refused(&orgs[0]);
+    expect_shows_steps(&orgs[0]);
     own_stack_stop();
 }
 
