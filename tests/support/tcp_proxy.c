@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <limits.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -65,6 +66,13 @@ static void hang_up(int i)
     at[i].fd = at[i ^ 1].fd = -1;
 }
 
+/* A network passes small packets on at once: Nagle's algorithm would hold them until the receiver's delayed
+   acknowledgement, 40 ms. */
+static bool send_at_once(int fd)
+{
+    return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int)) == 0;
+}
+
 static void take_in(uint16_t to)
 {
     const struct sockaddr_in address = loopback(to);
@@ -77,7 +85,8 @@ static void take_in(uint16_t to)
     unsent[i].n = unsent[i + 1].n = 0;
     at[i].fd = accept4(at[LISTENER].fd, NULL, NULL, SOCK_CLOEXEC);
     at[i + 1].fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (connect(at[i + 1].fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
+    if (connect(at[i + 1].fd, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
+        !send_at_once(at[i].fd) || !send_at_once(at[i + 1].fd))
         hang_up(i);
 }
 
