@@ -1,6 +1,6 @@
 /*
- * outcome - how commands end, and by what names requests and changes go on record. The tables are
- *           outcome.def, operation.def, change.def and usage.def.
+ * outcome - how commands end, and the names under which requests and changes are recorded. The tables
+ *           are outcome.def, operation.def, change.def and usage.def.
  *
  * Threads  Any; constant tables.
  */
@@ -49,7 +49,7 @@ enum change {
 };
 
 const char *change_name(enum change change);
-/* Names with a space between them. */
+/* Names separated by spaces. */
 const char *change_asked(enum change change);
 const char *change_told(enum change change);
 
@@ -73,7 +73,7 @@ enum {
 
 const char *usage_outcome_name(enum usage_outcome outcome);
 enum usage_outcome usage_outcome_of(int http_status);
-/* The upper end of a bucket but the last, in microseconds. */
+/* The upper bound of a bucket, in microseconds; the last bucket has none. */
 int64_t usage_bound(size_t bucket);
 size_t usage_bucket(int64_t took_us);
 

@@ -12,7 +12,7 @@
 #define NOTICE(symbol, subject, senders, listeners) const char SUBJECT_##symbol[] = subject;
 #include "proto/subject.def"
 
-/* The words that subject.def uses for users, as sets of one. */
+/* The names that subject.def uses for users, each as a set of one. */
 enum {
 #define BUS_USER(symbol, name) symbol = 1 << BUS_USER_##symbol,
 #include "proto/subject.def"
@@ -53,7 +53,7 @@ bool bus_user_is_of_cell(enum bus_user user)
     return (cell_users >> user & 1) != 0;
 }
 
-/* By the word after the version, which the mailboxes' subjects have: v1.conversation.*. */
+/* Compares the part of the mailbox's subject before its `*`: v1.conversation. */
 static bool is_of_mailbox(const char *subject, const char *mailbox)
 {
     const size_t n = strlen(mailbox) - 1;

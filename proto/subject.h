@@ -1,9 +1,9 @@
 /*
- * subject - every subject on the bus, as SUBJECT_NAME, and who may do what there, as nats-server
- *           enforces it; the table is subject.def.
+ * subject - every subject on the bus, as SUBJECT_NAME, and the permissions that nats-server enforces
+ *           there; the table is subject.def.
  *
- * What     nats-config prints the server's configuration from this table; tests hold the server to
- *          it. The administrator is not in it: that user may do everything.
+ * What     nats-config prints the server's configuration from this table, and tests check that the
+ *          server enforces it. The administrator is not in it: that user may do everything.
  * Threads  Any; constant tables.
  */
 #ifndef PROTO_SUBJECT_H
@@ -26,43 +26,42 @@ enum bus_user {
 enum bus_kind { BUS_MAILBOX, BUS_COMMAND, BUS_BUNDLE, BUS_NOTICE };
 
 struct bus_permission {
-    const char *subject; /* of a bundle, without its suffix */
+    const char *subject; /* for a bundle, without its suffix */
     enum bus_kind kind;
-    unsigned senders; /* may publish: a bit 1 << BUS_USER_... each */
-    unsigned
-        listeners; /* may subscribe; to mailboxes and bundles only in the queue group with its name */
+    unsigned senders;   /* may publish: a bit 1 << BUS_USER_... for each */
+    unsigned listeners; /* may subscribe; to mailboxes and bundles only in its own queue group */
 };
 
 extern const struct bus_permission bus_permissions[];
 extern const size_t n_bus_permissions;
 
-/* Commands of that subject may travel in bundles. */
+/* True: commands of that subject may travel in bundles. */
 bool subject_is_bundled(const char *subject);
 
 /* -- cells (common/base/cell.h) ---------------------------------------------------------------- */
 
 #define CELL_SUBJECT_CAPACITY 128
 
-/* It is one of a service that each cell has, or a notice of such a one. */
+/* True: the subject belongs to a service that each cell has, or is a notice of one. */
 bool subject_is_of_cell(const char *subject);
-/* The same in that cell (NULL: main): `subject` itself in main, and everywhere where it is of no cell;
-   otherwise it is written to `out`. */
+/* The subject in that cell (NULL: main): `subject` itself in main, or if it belongs to no cell;
+   otherwise a name that is written to `out`. */
 const char *subject_in_cell(const char *subject, const char *cell, char out[CELL_SUBJECT_CAPACITY]);
 bool bus_user_is_of_cell(enum bus_user user);
 
 const char *bus_user_name(enum bus_user user);
 const char *bus_user_inbox(enum bus_user user); /* its bus_options.inbox_prefix */
-bool bus_user_asks(enum bus_user user);         /* sends commands: has an inbox */
-/* Has a mailbox: replies to what comes there, and is found by service discovery. */
+bool bus_user_asks(enum bus_user user);         /* true: sends commands, so it has an inbox */
+/* True: has a mailbox, so it replies to messages there and can be found by service discovery. */
 bool bus_user_answers(enum bus_user user);
-bool bus_user_discovers(enum bus_user user); /* asks $SRV.VERB, .NAME and .NAME.ID at will */
+bool bus_user_discovers(enum bus_user user); /* true: may send any $SRV.VERB, .NAME and .NAME.ID */
 
-/* Asks the access service alone whether it is there, for the time that its answer carries. */
+/* True: may ping the access service, and only that, for the time in its answer. */
 bool bus_user_checks_clock(enum bus_user user);
 #define BUS_CLOCK_SUBJECT "$SRV.PING.access"
-#define BUS_CLOCK_HEADER  "Time" /* Unix milliseconds; in every answer to service discovery */
+#define BUS_CLOCK_HEADER  "Time" /* Unix milliseconds; in every service discovery answer */
 
-/* Asks all services at once how they are. */
+/* True: may request the statistics of all services at once. */
 bool bus_user_reads_stats(enum bus_user user);
 #define BUS_STATS_SUBJECT "$SRV.STATS"
 

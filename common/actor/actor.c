@@ -14,28 +14,29 @@ enum {
     BATCH_MAX = 128,
     MAILBOX_MAX = 1024,
     MAILBOX_BYTES = 16 * 1024 * 1024,
-    BATCH_BYTES = 8 * 1024 * 1024,  /* bodies and replies: what a batch takes is thrice as much */
-    ARENA_MAX = 1024 * 1024 * 1024, /* a batch of the largest replies several times over */
+    /* Bodies and replies; a batch takes three times as much memory. */
+    BATCH_BYTES = 8 * 1024 * 1024,
+    ARENA_MAX = 1024 * 1024 * 1024, /* several times a batch of the largest replies */
     IDLE_MS = 1000,
     IDLE_US = IDLE_MS * 1000,
-    RETRY_MS = 100, /* how long a step without a database sleeps */
+    RETRY_MS = 100, /* how long a step sleeps without a database */
     UNSENT_MS = 1,
     UNSENT_US = UNSENT_MS * 1000,
-    DRAIN_MS = 10, /* how long a step sleeps that waits for the last ones */
+    DRAIN_MS = 10, /* how long a step sleeps while it waits for the last commands */
     FINISH_US = 10 * 1000 * 1000,
-    UNDER_WAY_MS = 20, /* how long a step sleeps while a batch is, whose time may end */
+    UNDER_WAY_MS = 20, /* how long a step sleeps while a batch runs, as its deadline may pass */
     BESIDE_SHARE = 2,
     BESIDE_AFTER_US = 5 * 1000,
-    SLOW_BATCH_MAX = 16, /* commands of the slow lane fill a batch with less */
+    SLOW_BATCH_MAX = 16, /* the slow lane's commands fill a batch with fewer */
     REST_MAX_US = 1000 * 1000,
-    /* 50 ms for each MB. Beside pages of 6 MB a neighbour's p99 was 14 to 18 ms with that and 17 to 20
-       without (tests/long/expensive_organization_test.c). */
+    /* 50 ms for each MB. Next to a client that got pages of 6 MB, a neighbour's p99 was 14 to 18 ms
+       with this and 17 to 20 ms without (tests/long/expensive_organization_test.c). */
     CARRIED_BYTES_A_US = 20,
 };
 
 /* -- its batches ----------------------------------------------------------------------------- */
 
-/* The place of one that can be begun; n_batches: there is none. */
+/* The index of a batch that can begin; n_batches: there is none. */
 static size_t find_idle(const struct actor *actor)
 {
     size_t i = 0;
@@ -46,7 +47,7 @@ static size_t find_idle(const struct actor *actor)
     return i;
 }
 
-/* The one that is under way; of several, any. NULL: none. */
+/* The first batch that is running. NULL: none is. */
 static const struct batch *batch_under_way(const struct actor *actor)
 {
     for (size_t i = 0; i < actor->n_batches; i++)
@@ -55,9 +56,9 @@ static const struct batch *batch_under_way(const struct actor *actor)
     return NULL;
 }
 
-/* How long the next batch waits for the one that is under way. Beside it, a batch is begun when it has
-   at least one BESIDE_SHARE-th of its commands, or when it has taken BESIDE_AFTER_US: a smaller
-   batch costs more than a short wait. */
+/* How long the next batch waits for the one that is running. A second batch begins when it has at
+   least one BESIDE_SHARE-th of the other's commands, or when the other has run for BESIDE_AFTER_US:
+   a smaller batch costs more than a short wait. */
 static int64_t beside_wait_us(const struct actor *actor, int64_t now_us)
 {
     const struct batch *other = batch_under_way(actor);
@@ -85,8 +86,8 @@ static int idle_wait_ms(const struct actor *actor)
     return actor->has_left ? DRAIN_MS : IDLE_MS;
 }
 
-/* What waits when it is stopped is finished without a rest. Nothing is begun while replies wait to be
-   sent. */
+/* When the actor stops, the commands that wait run without a rest. No batch begins while replies
+   wait to be sent. */
 static int64_t rest_left_us(const struct actor *actor, int64_t now_us)
 {
     int64_t left_us = 0;
@@ -108,7 +109,7 @@ static int wait_ms(const struct actor *actor)
     int64_t due_us = fair_queue_due_in(&actor->queue, now_us);
 
     if (actor->has_unsent)
-        return UNSENT_MS; /* whatever waits is not begun before */
+        return UNSENT_MS; /* no batch begins before they are sent */
     if (due_us >= 0 && due_us < rest_us)
         due_us = rest_us;
     if (due_us >= 0 && due_us < beside_us)
@@ -116,7 +117,7 @@ static int wait_ms(const struct actor *actor)
     return due_us < 0 || due_us >= idle_ms * 1000 ? idle_ms : (int)(due_us + 999) / 1000;
 }
 
-/* What names no organization, or none that there could be, is of none. */
+/* Nil if the header is missing or malformed. */
 static struct uuid organization_of(struct bus_message *message)
 {
     struct uuid organization = {{0}};
@@ -179,8 +180,8 @@ static void take_in(struct actor *actor)
         take_from(actor, i, now, since);
 }
 
-/* While a batch waits for the database, what comes in is bounded all the same: left to the server,
-   it would be cut off for being slow, and the replies with it. */
+/* Keeps reading messages while a batch waits for the database: otherwise the NATS server would cut
+   the connection off as a slow consumer, and the replies with it. */
 void actor_on_wait(void *closure)
 {
     struct actor *actor = closure;
@@ -190,7 +191,7 @@ void actor_on_wait(void *closure)
     bus_push(actor->bus);
 }
 
-/* One look at the socket gives one buffer's worth: looks again while that brings more and the next
+/* One read of the socket yields one buffer's worth: reads again while that brings more and the next
    batch has room for it. */
 static void gather(struct actor *actor)
 {
@@ -205,7 +206,7 @@ static void gather(struct actor *actor)
     take_in(actor);
 }
 
-/* False: it needs no batch and has been dealt with. */
+/* False: it needs no batch and has been answered. */
 static bool begin(struct actor *actor, const struct waiting *from, struct batch_item *item)
 {
     if (!batch_item_read(actor, from, item)) {
@@ -261,7 +262,7 @@ static void begin_waiting(struct actor *actor)
 
     if (actor->queue.n == 0 || rest_left_us(actor, now_us) > 0 || beside_wait_us(actor, now_us) > 0)
         return;
-    /* Without a connection they are refused. */
+    /* Without a connection begin() refuses them. */
     if (idle < actor->n_batches)
         actor->batch = &actor->batches[idle];
     begin_batch(actor);
@@ -269,7 +270,7 @@ static void begin_waiting(struct actor *actor)
 
 /* -- the thread ------------------------------------------------------------------------------ */
 
-/* Comes before a batch is begun: afterwards, under load, none would be idle. */
+/* Must run before a batch begins: after that, under load, none would be idle. */
 static void do_upkeep(struct actor *actor)
 {
     const int64_t now = clock_mono_us();
@@ -286,8 +287,8 @@ static void do_upkeep(struct actor *actor)
     arena_clear(&actor->batch->arena);
 }
 
-/* The slow lane rests for as long as its batch took, here and then in the bus, the gateway and the
-   client: it has half of a processor at most, whatever is asked of it. */
+/* After a batch the slow lane rests for as long as the batch took, here and then in the bus, the
+   gateway and the client: it uses half of a processor at most, whatever the load. */
 static void advance(struct actor *actor, struct batch *batch)
 {
     const int64_t start_us = batch->start_us;
@@ -301,8 +302,8 @@ static void advance(struct actor *actor, struct batch *batch)
         rest(actor, start_us);
 }
 
-/* Committed commands are not answered while other replies wait to be sent: the bus keeps one
-   batch's, and drops what exceeds that. */
+/* A commit's result is not read while other replies wait to be sent: the bus buffers one batch's
+   replies and drops what exceeds that. */
 static void wait_for_answers(struct actor *actor)
 {
     struct pollfd sockets[BATCHES_MAX];
@@ -334,8 +335,8 @@ static void step(struct actor *actor)
     gather(actor);
     membership_update_gauges(actor);
     do_upkeep(actor);
-    /* A batch begun while replies wait for the socket would add its own: the bus keeps one
-       batch's, and drops what exceeds that. */
+    /* The replies of a new batch would add to those that wait for the socket: the bus buffers one
+       batch's replies and drops what exceeds that. */
     if (!membership_may_recover(actor) && (!actor->has_unsent || bus_flush(actor->bus)))
         begin_waiting(actor);
     membership_reply_to_discovery(actor);
@@ -350,7 +351,7 @@ static bool is_replying(const struct actor *actor)
            (actor->reply_queue != NULL && reply_queue_is_awaited(actor->reply_queue));
 }
 
-/* Everything that was routed here before the intake closed is still answered. */
+/* Answers everything that was routed here before the intake closed. */
 static void finish(struct actor *actor)
 {
     int64_t until_us = clock_mono_us() + FINISH_US;
@@ -361,7 +362,7 @@ static void finish(struct actor *actor)
     do {
         step(actor);
         if (!membership_is_drained(actor))
-            membership_close_intake(actor); /* the link may be another one */
+            membership_close_intake(actor); /* the connection may be a new one */
     } while (batch_under_way(actor) != NULL ||
              ((actor->queue.n > 0 || !membership_is_drained(actor) || is_replying(actor)) &&
               clock_mono_us() < until_us));
@@ -430,7 +431,7 @@ static void read_options(struct actor *actor, const struct actor_options *option
         actor->options.mailbox_max = MAILBOX_MAX;
 }
 
-/* Who runs the slow lane has it, others of the service share it. */
+/* The slow lane's own actor creates it; the service's other actors share it. */
 static struct slow_lane *find_slow_lane(const struct actor_options *options)
 {
     if (options->is_slow_lane)

@@ -11,8 +11,9 @@ static void add_outcomes(struct route_metrics *metrics, const struct service *se
 {
     char labels[160];
 
-    /* Most commands can end in a few outcomes only, and there are dozens of both. That a service is there at
-       all is told by the other series (deploy/monitoring/alerts.yaml). */
+    /* Most commands can end in only a few outcomes, and there are dozens of both, so a series is
+       shown once it is used. Other series show whether a service is there at all
+       (deploy/monitoring/alerts.yaml). */
     for (size_t i = 0; i < service->n_handlers; i++)
         for (int outcome = 0; outcome < OUTCOME_COUNT; outcome++) {
             snprintf(labels, sizeof(labels), "route=\"%s\",outcome=\"%s\"",
@@ -45,7 +46,7 @@ struct route_metrics *actor_metrics_of(const struct actor_metrics *metrics,
     return of;
 }
 
-/* Series of one name are registered next to each other, hence two loops. */
+/* Two loops, since series of one name are registered next to each other. */
 static void add_routes(struct actor_metrics *metrics)
 {
     const struct service *first = metrics->service, *at;

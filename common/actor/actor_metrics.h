@@ -1,5 +1,5 @@
 /*
- * actor_metrics - what a service's actors count. Private to common/actor.
+ * actor_metrics - the metrics of a service's actors. Private to common/actor.
  *
  * Threads  actor_metrics_new() once, before actors start; updating from any.
  */
@@ -16,7 +16,7 @@ struct route_metrics {
 
 struct actor_metrics {
     const struct service *service;
-    /* of the service and of the next ones in the process, in their order */
+    /* Of the service and of the next ones in the process, in their order. */
     struct route_metrics *routes;
     struct metric *batch_size, *commit_seconds;
     struct metric *waiting; /* in mailboxes */
@@ -25,9 +25,9 @@ struct actor_metrics {
     struct metric *database_up, *bus_up; /* how many actors have theirs */
 };
 
-/* For all mailboxes of the process: `service` is the first of them. */
+/* For all mailboxes of the process: `service` is the first in the chain of `next_in_process`. */
 struct actor_metrics *actor_metrics_new(const struct service *service);
-/* Those of a service's first handler. */
+/* The metrics of the service's first handler; those of its others follow. */
 struct route_metrics *actor_metrics_of(const struct actor_metrics *metrics,
                                        const struct service *service);
 void actor_metrics_free(struct actor_metrics *metrics);

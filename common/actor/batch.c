@@ -7,14 +7,14 @@
 #include "common/db/params.h"
 
 enum {
-    /* How long a command is tried that loses races or finds its rows locked. */
+    /* How long a command that loses races or finds its rows locked is retried. */
     RACE_US = 500 * 1000,
     TRY_STEP_US = 1000, /* by which the pause between two tries grows */
     TRY_MAX_US = 50 * 1000,
-    NEAR_US = 100 * 1000, /* before its deadline nothing is tried again */
-    /* How long it is looked for what makes a batch fail. */
+    NEAR_US = 100 * 1000, /* no retry this close to the deadline */
+    /* How long to search for the commands that make a batch fail. */
     SEARCH_US = 600 * 1000,
-    /* For so long after a lock was not to be had LOCK_TIMEOUT_SHORT_MS applies. */
+    /* How long LOCK_TIMEOUT_SHORT_MS applies after a wait for a lock has timed out. */
     SHORT_LOCKS_US = 2 * 1000 * 1000,
     LIST_CLOSED_US = 1000 * 1000,
 };
@@ -25,15 +25,15 @@ enum {
 
 /* -- one command ----------------------------------------------------------------------------- */
 
-/* Certain that nothing of it was written. */
+/* Only if it is certain that nothing was written. */
 static void refuse_for_now(struct actor *actor, struct batch_item *item)
 {
     batch_item_fail(item, OUTCOME_UNAVAILABLE);
     command_send_reply(actor, item);
 }
 
-/* The link was lost, or the server could not serve. What cannot have changed anything of the
-   customer's is never called uncertain. */
+/* The connection was lost, or the server could not serve. A command that cannot have changed any of
+   the customer's data is never called uncertain. */
 static void reply_lost(struct actor *actor, struct batch_item *item, enum status st)
 {
     bool may_have_written =
@@ -43,8 +43,8 @@ static void reply_lost(struct actor *actor, struct batch_item *item, enum status
     command_send_reply(actor, item);
 }
 
-/* The first try again is with the next batch, and each one a little later than the one before: who
-   is after a row that others change all the time has many, and a row that stays locked few. */
+/* The first retry is with the next batch, and each later one waits a little longer: a command gets
+   many tries for a row that others change all the time, and few for one that stays locked. */
 static int64_t pause_us(unsigned n_tries)
 {
     const int64_t pause_us = (int64_t)(n_tries - 1) * TRY_STEP_US;
@@ -52,9 +52,8 @@ static int64_t pause_us(unsigned n_tries)
     return pause_us < TRY_MAX_US ? pause_us : TRY_MAX_US;
 }
 
-/* It lost a race, or its rows are locked: it goes back into the mailbox, and the batch goes on
-   without it.
- */
+/* It lost a race, or its rows are locked: puts it back into the mailbox, and the batch continues
+   without it. */
 static void defer(struct actor *actor, struct batch_item *item)
 {
     struct waiting *waiting = &item->waiting;
@@ -93,7 +92,7 @@ static void drop_recorded(struct actor *actor, struct batch_item *item)
     command_drop(actor, item);
 }
 
-/* Other commands that need the rows that this one did not get would not get them either. */
+/* Other commands that need the rows that `refused` could not lock would fail to lock them, too. */
 static bool wants_the_same(const struct batch_item *item, const struct batch_item *refused)
 {
     return item->command.lock_order != 0 && item->command.handler->writes &&
@@ -122,7 +121,7 @@ static void leave(struct actor *actor, struct batch_item *item)
     metric_add(actor->metrics->deferred, 1);
 }
 
-/* Their replies leave now, whatever is tried again behind them. */
+/* Sends their replies now, even if others of the batch are still to be retried. */
 static void reply_to_settled(struct actor *actor, struct batch_item **items, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -140,8 +139,8 @@ static bool is_locked(const struct actor *actor)
     return strcmp(db_last_sqlstate(actor->batch->db), LOCK_NOT_AVAILABLE) == 0;
 }
 
-/* The command with the failed statement is deferred or answered, or, when it failed for a lasting
-   reason, stays for its entry in the audit log. Returns how many are left. */
+/* Defers or answers the command whose statement failed; if the reason is permanent, keeps it so
+   that its entry in the audit log is written. Returns how many are left. */
 static size_t take_out(struct actor *actor, struct batch_item **items, size_t n,
                        struct batch_item *culprit, enum status st)
 {
@@ -165,7 +164,7 @@ static size_t take_out(struct actor *actor, struct batch_item **items, size_t n,
     return kept;
 }
 
-/* Those that are not suspect come first; returns how many. */
+/* Moves suspects behind the others; returns how many others there are. */
 static size_t part(struct actor *actor, struct batch_item **items, size_t n)
 {
     struct batch_item **suspects = ARENA_ARRAY(&actor->batch->arena, struct batch_item *, n);
@@ -194,8 +193,8 @@ static void note_failure(struct actor *actor)
     actor->short_locks_until_us = clock_mono_us() + SHORT_LOCKS_US;
 }
 
-/* One that was put back has waited for its lock; others wait for none when one was not to be had
-   a moment ago. */
+/* True if one of them was put back, as it has already waited for its lock, and for a while after a
+   wait for a lock has timed out. */
 static bool locks_are_short(const struct actor *actor, struct batch_item *const *items, size_t n)
 {
     bool locks_are_short = clock_mono_us() < actor->short_locks_until_us;
@@ -205,14 +204,14 @@ static bool locks_are_short(const struct actor *actor, struct batch_item *const 
     return locks_are_short;
 }
 
-/* For what makes a batch fail. */
+/* The search for the commands that make a batch fail. */
 struct failure_search {
     int64_t until_us;
-    int64_t in_vain_us; /* what commands took that were found and taken out */
+    int64_t in_vain_us; /* spent on commands that were found and taken out */
 };
 
-/* A wait for a lock is not charged: it is bounded by itself, and those that want the same rows would
-   be taken one after the other and wait for their refusals in turn. */
+/* A wait for a lock is not charged: it has its own limit, and the debt would spread commands that
+   need the same rows over several batches, each of which would wait for the lock again. */
 static void charge(const struct actor *actor, struct failure_search *search,
                    struct batch_item *const *suspects, size_t n, int64_t took_us)
 {
@@ -223,14 +222,14 @@ static void charge(const struct actor *actor, struct failure_search *search,
         search->in_vain_us += took_us;
 }
 
-/* Suspects are refused, and the others wait for the next batch. Those with a known reason are kept
-   for their entries in the audit log, which take hardly any time. Returns how many are kept. */
+/* Refuses suspects and leaves the others to the next batch. Keeps those with a known failure, as
+   their entries in the audit log take hardly any time. Returns how many are kept. */
 static size_t give_up(struct actor *actor, struct batch_item **items, size_t n)
 {
     const int64_t now_us = clock_mono_us();
     size_t kept = n;
 
-    for (size_t i = n; i-- > 0;) /* from the last: each goes back in front */
+    for (size_t i = n; i-- > 0;) /* from the last: each is put in front of the queue */
         if (items[i]->is_suspect)
             refuse_for_now(actor, items[i]);
         else if (items[i]->has_failed)
@@ -255,8 +254,8 @@ static bool is_closed(const struct db_rows *closed, const struct batch_item *ite
     return false;
 }
 
-/* Some are of organizations that another cell serves, or will in a moment: these are refused, as what was to be
-   written was rolled back. Who asks again finds the other cell. Returns how many are left. */
+/* Refuses commands of organizations that another cell serves, or will in a moment; what they wrote
+   was rolled back. A client that retries is served by the other cell. Returns how many are left. */
 static size_t refuse_closed(struct actor *actor, struct batch_item **items, size_t n)
 {
     const struct params none = {.n = 0};
@@ -274,9 +273,9 @@ static size_t refuse_closed(struct actor *actor, struct batch_item **items, size
     return kept;
 }
 
-/* They failed together: the others run without the suspects, and these, when they are several, in
-   halves, until each is answered or deferred or the time for it is over. Returns how many are to be
-   run again, and in *items which. */
+/* They failed together: runs the others without the suspects, and several suspects in halves, until
+   each is answered or deferred or the time is up. Returns how many must run again, with *items set
+   to the first of them. */
 static size_t recover(struct actor *actor, struct batch_item ***items, size_t n, enum status st,
                       int64_t took_us, struct failure_search *search)
 {
@@ -310,7 +309,7 @@ static size_t recover(struct actor *actor, struct batch_item ***items, size_t n,
     return n;
 }
 
-/* Runs them together, and again as long as some are left. */
+/* Runs them together, and again while some are left. */
 static void run(struct actor *actor, struct batch_item **items, size_t n,
                 struct failure_search *search)
 {
@@ -336,8 +335,8 @@ static int64_t earliest_deadline(struct batch_item *const *items, size_t n)
     return earliest_us;
 }
 
-/* A late answer helps no client: when a batch took longer than a command in it had, half as many
-   are taken from now on, and one more with every full batch that is in time. */
+/* A late answer helps no client: if a batch ends after the deadline of any of its commands, later
+   batches take half as many, and one more after each full batch that is in time. */
 static void end(struct actor *actor, int64_t in_vain_us)
 {
     struct batch *batch = actor->batch;
@@ -351,7 +350,7 @@ static void end(struct actor *actor, int64_t in_vain_us)
     batch->phase = BATCH_IDLE;
 }
 
-/* Nothing else is done meanwhile: failures are rare, and the time for this one is bounded. */
+/* Blocks the actor: failures are rare, and the search has a time limit. */
 static void end_failed(struct actor *actor, enum status st)
 {
     struct batch *batch = actor->batch;

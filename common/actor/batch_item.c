@@ -8,9 +8,9 @@
 
 enum {
     TIMEOUT_US = 5 * 1000 * 1000,       /* of a command without a deadline */
-    TIMEOUT_MAX_US = 60 * 1000 * 1000,  /* later deadlines count as this */
+    TIMEOUT_MAX_US = 60 * 1000 * 1000,  /* later deadlines are cut to this */
     EMAIL_MAX = 1024,                   /* bytes: 255 characters */
-    REPLY_MAX = 8 * 1024 * 1024 - 4096, /* max_payload of the bus, less the headers */
+    REPLY_MAX = 8 * 1024 * 1024 - 4096, /* max_payload of the bus, minus the headers */
 };
 
 /* An absent id is nil; a malformed one is false. */
@@ -46,7 +46,7 @@ int64_t message_until_us(struct bus_message *message, int64_t received_us, int64
     return since_us + deadline_us - received_us;
 }
 
-/* Text for people. No email address is longer. */
+/* For display only. No email address is longer. */
 static bool read_email(struct bus_message *message, struct str *out)
 {
     *out = bus_message_header(message, HEADER_USER_EMAIL);
@@ -82,7 +82,7 @@ static bool read_caller(struct command *command)
            (command->handler->change == CHANGE_NONE || read_changer(command));
 }
 
-/* What the audit log needs to name a request. */
+/* The audit log needs all three to name a request. */
 static bool is_identified(const struct caller *caller)
 {
     return !uuid_is_nil(&caller->request_id) && !uuid_is_nil(&caller->organization_id) &&
@@ -152,10 +152,10 @@ void batch_item_parse(struct actor *actor, struct batch_item *item)
     struct command *command = &item->command;
     const struct command_handler *handler = command->handler;
 
-    watchdog_kick(); /* hashing a password takes long, and there may be many */
+    watchdog_kick(); /* hashing a password takes long, and a batch may have many */
     clear_reply(command);
     command->cost = 1;
-    /* The gateway has seen to it; a second look costs nothing. */
+    /* The gateway has checked this; a second check costs nothing. */
     if (handler->operation != OP_NONE && handler->writes && !command->caller.may_write)
         item->status =
             command_refuse(command, OUTCOME_INSUFFICIENT_SCOPE, NULL, "This key is read-only");

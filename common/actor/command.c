@@ -68,14 +68,14 @@ enum status command_parse(struct command *command, void *service)
 }
 
 enum {
-    LARGE_REPLY = 1024 * 1024, /* one that does not wait for those behind it */
-    /* So many bytes cost a unit: those of a body that is written are read, merged, compressed, logged
-       and answered; those of a reply are built and carried. */
+    LARGE_REPLY = 1024 * 1024, /* sent at once, without waiting for the replies after it */
+    /* How many bytes cost a unit: a body that is written is read, merged, compressed, logged and
+       answered; a reply is built and sent. */
     BODY_BYTES_A_UNIT = 512,
     REPLY_BYTES_A_UNIT = 8192,
 };
 
-/* An entry of the audit log is due, and this service has no audit sink to write it. */
+/* The audit log needs an entry, and this service has no audit sink to write it. */
 static bool is_unrecorded(const struct actor *actor, const struct command_handler *handler)
 {
     return actor->service->audit_sink == NULL && handler->operation != OP_NONE;
@@ -135,7 +135,7 @@ static void publish(struct actor *actor, const struct waiting *waiting,
         bus_push(actor->bus);
     if (st == ST_OK)
         return;
-    /* The asker's time will run out, and it will call the outcome uncertain, as it should. */
+    /* The caller will time out and report the outcome as uncertain, as it should. */
     metric_add(actor->metrics->lost_replies, 1);
     LOG(LOG_WARNING, "could not send a reply", log_str("status", status_name(st)),
         log_slice("request_id", bus_message_header(message, HEADER_REQUEST_ID)),
@@ -214,8 +214,8 @@ void command_send_reply(struct actor *actor, struct batch_item *item)
     command_drop(actor, item);
 }
 
-/* What it cost, and what the transactions did that failed because of it. What was not begun has cost
-   nothing else. */
+/* The item's own cost and that of the transactions that failed because of it. An item that was not
+   begun has only the latter. */
 static uint32_t cost_of(const struct batch_item *item)
 {
     const struct command *const command = &item->command;
@@ -229,7 +229,7 @@ static uint32_t cost_of(const struct batch_item *item)
     return units < UINT32_MAX ? (uint32_t)units : UINT32_MAX;
 }
 
-/* What waits of an organization that has just become slow does not wait here any more. */
+/* Moves the waiting commands of an organization that has just become slow to the slow lane. */
 static void hand_over_all(struct actor *actor, struct flow *flow)
 {
     struct waiting waiting;
@@ -264,7 +264,7 @@ static void reply_busy(struct actor *actor, const struct waiting *waiting)
                 "done\"}]"));
 }
 
-/* Who asked may still be there, and it is good to know that nothing was done. */
+/* The caller may still be waiting, and learns that nothing was done. */
 void command_expire(struct actor *actor, struct batch_item *item)
 {
     metric_add(actor->metrics->expired, 1);
@@ -291,7 +291,7 @@ void command_reject_message(struct actor *actor, const struct waiting *waiting)
     reply_queue_settle(waiting->reply_queue);
 }
 
-/* What was put back is tried there as if for the first time. */
+/* The slow lane counts its tries from zero. */
 void command_hand_over(struct actor *actor, const struct uuid *organization, struct waiting waiting)
 {
     waiting.n_tries = 0;
@@ -302,7 +302,7 @@ void command_hand_over(struct actor *actor, const struct uuid *organization, str
     command_reject_message(actor, &waiting);
 }
 
-/* As long as some of one waits for the socket, the next is not begun. */
+/* Sends the next reply only when the socket has taken all of the one before. */
 void command_send_slow_replies(struct actor *actor)
 {
     struct bus_message *reply;

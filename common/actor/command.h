@@ -17,7 +17,7 @@
 struct bus_message;
 struct command_handler;
 
-/* Who asks; filled from the headers (proto/headers.h). Absent ids are nil. */
+/* The sender, from the headers (proto/headers.h). Absent ids are nil. */
 struct caller {
     struct uuid request_id;
     struct uuid organization_id;
@@ -41,36 +41,34 @@ struct command {
     struct arena *arena;
 
     /* The handler's reply: all empty when parse begins. */
-    enum outcome outcome;   /* OUTCOME_OK unless the handler says otherwise */
-    struct buf reply;       /* body when the outcome is a success */
-    struct errors errors;   /* when it is not */
-    unsigned retry_after_s; /* told beside a refusal; 0 = not */
+    enum outcome outcome;   /* OUTCOME_OK unless the handler sets another */
+    struct buf reply;       /* the body, if the outcome is a success */
+    struct errors errors;   /* if it is not */
+    unsigned retry_after_s; /* sent with a refusal; 0 = not sent */
 
-    /* What the audit entry shall name; nil = null. */
+    /* The ids in the audit entry; nil = null. */
     struct uuid conversation_id, contact_id;
 
-    /* For the log of changes, what neither request nor reply says as proto/change.def has it:
-       STR_NONE and empty unless the handler says otherwise. */
+    /* For the log of changes, in addition to what proto/change.def takes from request and reply;
+       STR_NONE and empty unless the handler sets them. */
     bool is_no_change; /* no-op: nothing changed, so no change is audited */
     struct str change_target;
     struct buf change_detail; /* see command_note() */
 
-    /* The audit log had an entry for the request, which stays as it is: set by the audit sink, if
-       at all.
-     */
+    /* The audit log already has an entry for the request, and keeps it. Only the audit sink sets
+       this. */
     bool is_recorded_already;
 
     void *input; /* the body, as the handler's fields read it */
-    void *state; /* what else the handler keeps between its steps */
+    void *state; /* what else the handler keeps between its hooks */
 
-    /* Where two commands of one batch want the same rows, they are run in the order of this key
-       (then of arrival), in every replica alike, so that batches cannot deadlock. 0 = no matter. */
+    /* Commands of one batch that need the same rows run in the order of this key (then of arrival),
+       which is the same in every replica, so that batches cannot deadlock. 0 = any order. */
     uint64_t lock_order;
 
-    /* What it took, for fairness between organizations: in units of some 20 microseconds of a
-       database backend, which is what a get takes. 0 until it is parsed, and then 1 unless the
-       reply hook finds that it was more; the bytes of a reply, and of a body that is written, are
-       added. */
+    /* The cost, for fairness between organizations, in units of about 20 microseconds of a database
+       backend, which is what a get takes. 0 until it is parsed, and then 1 unless the reply hook
+       sets more; the bytes of the reply, and of the body of a write, are added. */
     uint32_t cost;
 
     /* The subject of a notice to publish after the commit (no body, the caller's organization
@@ -82,9 +80,9 @@ struct command {
    code is the outcome's. `field` may be NULL. */
 enum status command_refuse(struct command *command, enum outcome outcome, const char *field,
                            const char *message, ...) __attribute__((format(printf, 4, 5)));
-/* Refuses with what command->errors holds already. */
+/* Refuses with the errors that command->errors already has. */
 enum status command_refuse_all(struct command *command, enum outcome outcome);
-/* Puts a member into the detail of the change; never a secret. STR_NONE is left out. */
+/* Adds a member to the detail of the change; never a secret. STR_NONE is left out. */
 void command_note(struct command *command, const char *name, struct str value);
 
 #endif

@@ -4,14 +4,14 @@
 #include "common/base/log.h"
 
 enum {
-    UNKNOWN_MAX = 4,                   /* taken at once of a flow of which nothing is known */
-    DEBT_MAX = 1000000 / FAIR_UNIT_US, /* a second, of the time that is its own */
+    UNKNOWN_MAX = 4,                   /* taken at once from a flow whose costs are unknown */
+    DEBT_MAX = 1000000 / FAIR_UNIT_US, /* a second of the flow's own share of time */
     FORGET_SHIFT = 2,                  /* the expected cost falls by a quarter of the difference */
 };
 
 /* -- coming in ------------------------------------------------------------------------------- */
 
-/* By what there is too much of. */
+/* In bytes or messages, whichever is over its limit. */
 static size_t weight_of(const struct flow *flow, bool by_bytes)
 {
     return by_bytes ? flow->bytes : flow->n;
@@ -42,7 +42,7 @@ bool fair_queue_add(struct fair_queue *queue, const struct uuid *organization,
         return false;
     }
     max = heaviest(queue, by_bytes);
-    /* NULL: all that waits is put back. */
+    /* NULL: all messages are put back, and none waits in a flow. */
     if (max == NULL || max == flow ||
         weight_of(flow, by_bytes) + (by_bytes ? own.bytes : 1) >= weight_of(max, by_bytes)) {
         *excess = own;
@@ -106,7 +106,7 @@ static void wake(struct fair_queue *queue, int64_t now_us)
     }
 }
 
-/* How many of a flow may be in one batch. */
+/* How many commands of one flow may be in a batch. */
 static size_t share_of(const struct flow *flow, size_t max, bool is_alone)
 {
     if (!flow->is_known && max > UNKNOWN_MAX)
@@ -114,7 +114,7 @@ static size_t share_of(const struct flow *flow, size_t max, bool is_alone)
     return is_alone ? max : (max + 1) / 2;
 }
 
-/* No other organization waits: those in debt are nearer to its end by the least debt of them. */
+/* If every waiting flow is in debt, takes the smallest debt off each. */
 static void refund(struct fair_queue *queue)
 {
     struct flow *flow = queue->current;
@@ -126,8 +126,8 @@ static void refund(struct fair_queue *queue)
         flow->debt -= min;
 }
 
-/* A unit was earned with each round of the last batch. A batch takes longer than what its commands
-   are expected to cost, and who waits meanwhile has earned a share of that time too. */
+/* Each round of the last batch earned a flow one unit. The batch took longer than its commands were
+   expected to cost, and the flows that waited have earned a share of that time too. */
 static void pay(struct fair_queue *queue, int64_t now_us)
 {
     const int64_t units = (now_us - queue->taken_us) / FAIR_UNIT_US / (int64_t)queue->n_flows;
@@ -166,7 +166,7 @@ static void take_one(struct fair_queue *queue, struct batch *batch, struct flow 
     flow->n_open += taken.n_tries == 0;
 }
 
-/* Those in front have waited longest. Returns how many. */
+/* Takes those past their deadline, which are in front. Returns how many. */
 static size_t take_late(struct fair_queue *queue, size_t max, int64_t now_us, struct waiting *out)
 {
     struct flow *flow = queue->current;
@@ -200,7 +200,7 @@ static bool may_take_any(const struct fair_queue *queue, const struct batch *bat
     return left > 0;
 }
 
-/* One from each that is not in debt. */
+/* Takes one command from each flow that is not in debt. */
 static void go_round(struct fair_queue *queue, struct batch *batch)
 {
     queue->n_rounds++;
@@ -212,7 +212,7 @@ static void go_round(struct fair_queue *queue, struct batch *batch)
         } else if (may_take(flow, batch)) {
             batch->is_full = exceeds(queue, batch, flow);
             if (batch->is_full)
-                return; /* it is still its turn */
+                return; /* its turn comes first in the next batch */
             take_one(queue, batch, flow);
             batch->is_full = batch->n == batch->max;
         }
@@ -296,7 +296,7 @@ void fair_queue_init(struct fair_queue *queue, size_t max, size_t max_bytes, siz
         .max_bytes = max_bytes,
         .batch_bytes = batch_bytes,
     };
-    /* There is a place for all of a batch, whatever has come in since it was taken. */
+    /* Leaves places for a whole batch, however much has come in since it was taken. */
     flows_init(queue, max + PUT_BACK_MAX + batch_max);
 }
 

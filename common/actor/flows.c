@@ -73,7 +73,8 @@ static void table_remove(struct fair_queue *queue, const struct flow *flow)
         *at = (*at)->next_in_table;
 }
 
-/* There is always one: more flows are there than places for what waits or is open. */
+/* There is always one: there are more flows than places for messages that wait or are not charged
+   yet. */
 static struct flow *least_lately_used(const struct fair_queue *queue)
 {
     struct flow *flow = queue->idle_first;
@@ -101,7 +102,7 @@ struct flow *flow_of(struct fair_queue *queue, const struct uuid *organization)
     return flow;
 }
 
-/* Who asks for nothing for a while is out of debt as soon as another could have had that time. */
+/* An idle flow pays off its debt in the time that another could have used. */
 static void begin_to_wait(struct fair_queue *queue, struct flow *flow, int64_t now_us)
 {
     int64_t paid = (now_us - flow->seen_us) / FAIR_UNIT_US;

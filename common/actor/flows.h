@@ -1,10 +1,10 @@
 /*
- * flows - what waits of each organization, found by its id. Private to fair_queue.
+ * flows - the waiting messages of each organization, found by its id. Private to fair_queue.
  *
- * What     Flows in which something waits are in a ring, in turn; the others are kept with what
- *          has been learnt of them, and the one unused for longest makes room for an organization
- *          that was not met lately.
- * Owns     As many flows and places as there may be; all are allocated at once.
+ * What     Flows with waiting messages form a ring and are served in turn. Idle flows are kept with
+ *          the estimates learned for them; the least recently used one makes room for an
+ *          organization that has no flow.
+ * Owns     As many flows and places as can ever be in use, all allocated at once.
  * Threads  The actor's.
  */
 #ifndef COMMON_ACTOR_FLOWS_H
@@ -14,37 +14,38 @@
 
 struct place {
     struct waiting waiting;
-    struct place *prev, *next; /* in its flow; next also of those put back, and of the free ones */
+    struct place *prev, *next; /* in its flow; next also links those put back, and free ones */
 };
 
 struct flow {
     struct uuid organization;
     struct place *first, *last;
     size_t n, bytes;
-    size_t n_open; /* taken, or put back, and not charged */
+    size_t n_open; /* taken or put back, and not charged yet */
     uint32_t debt; /* units */
-    uint32_t cost; /* expected of the next */
-    size_t reply;  /* bytes, likewise */
+    uint32_t cost; /* expected of its next command */
+    size_t reply;  /* bytes expected of its next reply */
     bool is_known;
-    size_t n_taken;  /* for the batch in the making */
-    int64_t seen_us; /* when it was charged last */
+    size_t n_taken;  /* for the batch being taken */
+    int64_t seen_us; /* when it was last charged */
     struct flow *next_in_table;
-    struct flow *prev, *next; /* in the ring while something waits, else of the idle ones */
+    struct flow *prev, *next; /* in the ring while something waits, else in the idle list */
 };
 
-/* Of a queue that is zeroed except for its bounds. */
+/* The queue must be zeroed except for its limits. */
 void flows_init(struct fair_queue *queue, size_t n_places);
 void flows_release(struct fair_queue *queue);
 
 struct flow *flow_of(struct fair_queue *queue, const struct uuid *organization);
-/* It is the last to make room, of those in which nothing waits. */
+/* Makes an idle flow the last one to be reused for another organization. */
 void flow_used(struct fair_queue *queue, struct flow *flow);
 
-/* There has to be a free one. */
+/* There must be a free one. */
 struct place *place_for(struct fair_queue *queue, const struct waiting *waiting);
-/* Into the flow of what waits there, which earns for the time in which nothing did. */
+/* Adds it to its flow. A flow in which nothing waited earns for the time since it was last
+   charged. */
 void flow_put(struct fair_queue *queue, struct place *place, int64_t now_us, bool in_front);
-/* Out of it; the place is free again. */
+/* Removes it from its flow; the place is free again. */
 struct waiting flow_take(struct fair_queue *queue, struct place *place);
 
 #endif

@@ -36,7 +36,7 @@ static void add_identity(const struct discovery *discovery, const char *type, st
     buf_char(out, '}');
 }
 
-/* The object is left open. */
+/* Leaves the object open. */
 static void add_endpoint(const struct discovery *discovery, const struct service *service,
                          const struct command_handler *handler, struct buf *out)
 {
@@ -88,7 +88,7 @@ static void add_endpoints(const struct discovery *discovery, bool with_figures, 
     buf_char(out, ']');
 }
 
-/* What the protocol has no figure for. */
+/* Figures that the protocol does not have. */
 static void add_data(const struct discovery *discovery, struct buf *out)
 {
     const struct service *service = discovery->metrics->service;
@@ -135,7 +135,7 @@ static const struct {
 
 /* -- service discovery: requests and replies --------------------------------------------------- */
 
-/* From here on it is there for who asks. */
+/* Makes this process visible to service discovery. */
 static void open_discovery(struct actor *actor)
 {
     struct discovery *const discovery = &actor->discovery;
@@ -187,7 +187,7 @@ enum { DISCOVERY_ARENA_MAX = 1024 * 1024 };
 void membership_reply_to_discovery(struct actor *actor)
 {
     struct discovery *discovery = &actor->discovery;
-    struct arena arena; /* those of the batches may be in use */
+    struct arena arena; /* the batches' arenas may be in use */
 
     arena_init(&arena, DISCOVERY_ARENA_MAX);
     discovery->has_database = membership_has_database(actor);
@@ -207,14 +207,14 @@ void membership_reply_to_discovery(struct actor *actor)
 
 enum {
     HUNG_TIMEOUT_US = 1000 * 1000,
-    CONNECT_MS = 50, /* how long a step waits for the database: commands wait behind it */
-    /* A link that was cut is there again before, if its server is, and a server that was restarted
-       mostly is. Gateways wait that long for an answer about a key. */
+    CONNECT_MS = 50, /* how long a step waits for the database, and commands with it */
+    /* A connection that was cut is back sooner if its server is up, and usually so if the server
+       was restarted. Gateways wait this long for an answer about a key. */
     LEAVE_US = 1000 * 1000,
 };
 
-/* The number of a statement in the registry, which gets it unless the service has it: one of that
-   name is the same. */
+/* Adds a statement to the registry unless the service has it: the same name means the same
+   statement. Returns its number. */
 static int enlist(struct actor *actor, const struct db_statement *statement, size_t *n)
 {
     for (size_t i = 0; i < *n; i++)
@@ -257,7 +257,7 @@ bool membership_open_database(struct actor *actor)
             .closure = actor,
             .lock_ms = LOCK_TIMEOUT_MS,
             .statement_ms = service->statement_ms,
-            /* Without entries it writes nothing at all: search, on a replica of the database. */
+            /* Without audit entries it writes nothing: search, on a replica of the database. */
             .may_be_standby = service->audit_sink == NULL,
         });
         if (actor->batches[i].db == NULL) {
@@ -269,9 +269,9 @@ bool membership_open_database(struct actor *actor)
     return true;
 }
 
-/* Any process does it for all services: the one that hangs cannot. A program that hangs in a
-   transaction gives its locks back within ten seconds: after five, the second between two looks and
-   the longest that a step takes. */
+/* Any process does this for all services, since a hung one cannot do it for itself. The locks of a
+   program that hangs in a transaction are released within ten seconds: five until it counts as
+   hung, the second between two checks, and the longest time that a step takes. */
 void membership_end_hung_sessions(struct actor *actor)
 {
     struct params params = {.n = 0};
@@ -339,9 +339,9 @@ bool membership_is_drained(const struct actor *actor)
     return true;
 }
 
-/* Commands come in while there is something to do with them: a replica without a database takes
-   none from those that have theirs. What was routed here before it left comes in all the same, and
-   is refused, all of it before it comes back. */
+/* Takes commands only while the database is up: a replica without one takes none from replicas that
+   have theirs. Messages that were routed here before it left still arrive and are refused, all of
+   them before it rejoins. */
 static void update_mailboxes(struct actor *actor, bool has_database)
 {
     if (atomic_load(&actor->is_stopping) || actor->options.is_slow_lane)
@@ -371,8 +371,8 @@ bool membership_has_database(const struct actor *actor)
     return false;
 }
 
-/* One connection is enough to work with, and nothing waits for the other one: a step of the actor
-   goes on with it when its socket is ready. */
+/* One connection is enough to work with; no step waits for the other one, which makes progress when
+   its socket is ready. */
 static bool connect_batches(struct actor *actor)
 {
     bool is_up;
@@ -420,7 +420,7 @@ bool membership_may_recover(const struct actor *actor)
            !atomic_load(&actor->is_stopping) && clock_mono_us() - actor->lost_us < LEAVE_US;
 }
 
-/* Gauges that all actors of the process share move by what this one's part has moved. */
+/* All actors of the process share the gauges: adds the change of this actor's part. */
 void membership_update_gauges(struct actor *actor)
 {
     bool bus_up = bus_is_up(actor->bus);

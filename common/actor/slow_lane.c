@@ -13,13 +13,13 @@ enum {
     LEAK_A_SECOND = 1000000 / FAIR_UNIT_US / 10, /* units */
     BURST = 20000 / FAIR_UNIT_US,                /* what a bucket holds: 20 ms of a backend */
     REPLIES_MAX = 4096,                          /* more than the lane ever holds */
-    LEVEL_MAX = 10 * LEAK_A_SECOND, /* one that has stopped has leaked it when SLOW_US end */
+    LEVEL_MAX = 10 * LEAK_A_SECOND, /* an organization that stops has leaked it when SLOW_US end */
     SETS_BITS = 8,
     SETS = 1 << SETS_BITS,
     WAYS = 4,
 };
 
-/* The bucket of an organization. An evicted one is relearned from a few commands. */
+/* The bucket of an organization. One that was evicted is learned again from a few commands. */
 struct bucket {
     struct uuid organization;
     uint32_t level; /* units, at level_us */
@@ -36,9 +36,9 @@ struct slow_lane {
     struct bus *bus;
     struct reply_queue *reply_queues;
     atomic_bool is_hurried;
-    atomic_int_least64_t slow_until_us; /* the latest of all buckets: usually there is none */
+    atomic_int_least64_t slow_until_us; /* the latest of all buckets; usually in the past */
     atomic_size_t n_unsent;             /* in reply_queues */
-    pthread_mutex_t lock;               /* of all below */
+    pthread_mutex_t lock;               /* for all below */
     struct bucket buckets[SETS][WAYS];
     struct put *ring;
     size_t max, max_bytes, first, n, bytes;
@@ -46,8 +46,8 @@ struct slow_lane {
 
 struct reply_queue {
     struct slow_lane *lane;
-    struct reply_queue *next; /* of the lane's */
-    pthread_mutex_t lock;     /* of all below */
+    struct reply_queue *next; /* in the lane's list */
+    pthread_mutex_t lock;     /* for all below */
     struct bus *bus;          /* NULL: it is closed */
     struct bus_message *ring[REPLIES_MAX];
     size_t first, n;
@@ -113,7 +113,7 @@ static struct bucket *find(struct slow_lane *lane, const struct uuid *organizati
     return NULL;
 }
 
-/* In the place of who was charged least lately. */
+/* Replaces the bucket of the set that was charged least recently. */
 static struct bucket *make(struct slow_lane *lane, const struct uuid *organization, int64_t now_us)
 {
     struct bucket *const set = set_of(lane, organization), *bucket = set;
@@ -276,7 +276,7 @@ void reply_queue_put(struct reply_queue *reply_queue, struct bus_message *reply)
         return;
     pthread_mutex_lock(&reply_queue->lock);
     if (reply_queue->bus != NULL) {
-        must(reply_queue->n < REPLIES_MAX); /* lend() has seen to it */
+        must(reply_queue->n < REPLIES_MAX); /* lend() keeps room */
         reply_queue->ring[(reply_queue->first + reply_queue->n++) % REPLIES_MAX] = reply;
         atomic_fetch_add(&reply_queue->lane->n_unsent, 1);
         reply = NULL;

@@ -27,7 +27,7 @@
 
 #include "common/actor/fair_queue.h"
 
-/* In units of cost, some 20 microseconds each: see command.h. Half of a batch, for which all
+/* In units of cost, about 20 microseconds each: see command.h. Half of a batch, for which all
    others wait as well. */
 #define EXPENSIVE_COST (BATCH_COST / 2)
 #define SLOW_US        (10 * 1000 * 1000) /* microseconds */
@@ -40,19 +40,19 @@ struct slow_lane;
 /* `max` messages and `max_bytes` of their bodies may wait in the queue. */
 struct slow_lane *slow_lane_new(size_t max, size_t max_bytes);
 /* The bus of the slow lane's actor, which is woken when something is put into the empty queue;
-   NULL: none. Once, before anything is put. */
+   NULL: none. Call once, before anything is put. */
 void slow_lane_wakes(struct slow_lane *lane, struct bus *bus);
 void slow_lane_free(struct slow_lane *lane); /* NULL is fine */
 
-/* Adds a command's cost. True: the organization is slow, and its waiting commands belong into the
+/* Adds a command's cost. True: the organization is slow, and its waiting commands belong in the
    queue. `now_us` is clock_mono_us(), here and below. */
 bool slow_lane_charge(struct slow_lane *lane, const struct uuid *organization, uint32_t cost,
                       int64_t now_us);
-/* The organization is slow. */
+/* True: the organization is slow. */
 bool slow_lane_has(struct slow_lane *lane, const struct uuid *organization, int64_t now_us);
 
-/* False: there is no room, and the message stays the caller's. Its reply queue counts it as lent until
-   reply_queue_settle(). */
+/* False: there is no room, and the message stays the caller's. Otherwise its reply queue keeps room
+   for the reply until reply_queue_settle(). */
 bool slow_lane_put(struct slow_lane *lane, const struct uuid *organization,
                    const struct waiting *waiting);
 /* The oldest one; false: there is none. */
@@ -60,22 +60,24 @@ bool slow_lane_take(struct slow_lane *lane, struct uuid *organization, struct wa
 
 /* -- replies on their way back ----------------------------------------------------------------- */
 
-/* Of an actor that hands over; its owner is woken when there is something to send. Before the lane's
-   thread starts anything for it; the lane's to free. */
+/* For an actor that hands over messages; `bus` is woken when there is something to send. Call
+   before it hands any over; slow_lane_free() frees it. */
 struct reply_queue *reply_queue_new(struct slow_lane *lane, struct bus *bus);
-/* Nothing is sent any more, and the bus ends. NULL is fine. */
+/* Frees the replies in it; later ones are freed as they are put. Call before the bus is freed. NULL
+   is fine. */
 void reply_queue_close(struct reply_queue *reply_queue);
 /* Takes the reply; NULL is fine. */
 void reply_queue_put(struct reply_queue *reply_queue, struct bus_message *reply);
-/* One that was put is done with, its reply included. */
+/* Call when a message that was put is done with, its reply included. */
 void reply_queue_settle(struct reply_queue *reply_queue);
-/* The oldest one, from then on the caller's; NULL: there is none. */
+/* The oldest reply, which becomes the caller's; NULL: there is none. */
 struct bus_message *reply_queue_take(struct reply_queue *reply_queue);
-/* Some reply is still to come or to be sent. */
+/* True: some reply is still to come or to be sent. */
 bool reply_queue_is_awaited(struct reply_queue *reply_queue);
-/* Some reply is still to be sent, from whichever reply queue. */
+/* True: some reply is still to be sent, from any reply queue. */
 bool slow_lane_has_unsent(const struct slow_lane *lane);
-/* An actor that puts messages here is about to end: the slow lane's takes no rests from now on. */
+/* An actor that puts messages here is about to end: from now on the slow lane's actor takes no
+   rests. */
 void slow_lane_hurry(struct slow_lane *lane);
 bool slow_lane_is_hurried(const struct slow_lane *lane);
 

@@ -1,4 +1,4 @@
-/* Commands become one transaction, and where it fails, those that it may be due to are named. */
+/* Runs commands as one transaction and, if it fails, marks the commands that may have caused it. */
 #include <stdlib.h>
 
 #include "actor_sql.h"
@@ -7,14 +7,15 @@
 
 /* -- owners of statements -------------------------------------------------------------------- */
 
-/* The statements of a batch up to `end` belong to a command, to all of a handler, or to all. */
+/* The statements of a batch up to `end` that have no earlier owner: one command, all commands of a
+   handler, or all commands. */
 struct owner {
     size_t end;
     const struct batch_item *item;
     const struct command_handler *handler;
 };
 
-/* What the audit sink was given, and the first statement that it added. */
+/* The commands passed to the audit sink, and the first statement that it added. */
 struct records {
     struct command **commands;
     size_t n, statement;
@@ -26,12 +27,12 @@ struct transaction {
     size_t n;
     struct owner *owners;
     size_t n_owners;
-    int64_t sent_us;  /* when something was sent last */
-    int64_t asked_us; /* how long it took to have what was asked for */
+    int64_t sent_us;  /* when something was last sent */
+    int64_t asked_us; /* how long the first round trip took */
     struct records records;
 };
 
-/* What was added since the last one. NULL and NULL: all of the batch own it. */
+/* Records the owner of what was added since the last call. NULL and NULL: the whole batch. */
 static void add_owner(struct transaction *transaction, const struct batch_item *item,
                       const struct command_handler *handler)
 {
@@ -46,7 +47,8 @@ static bool owns(const struct owner *owner, const struct batch_item *item)
     return owner->handler == NULL || owner->handler == item->command.handler;
 }
 
-/* The statement that failed has an owner. Where none did in particular, all are suspects. */
+/* Marks the owner of the statement that failed. If no statement in particular failed, all are
+   suspects. */
 static void suspect(const struct transaction *transaction)
 {
     const size_t at = db_last_entry(transaction->actor->batch->db);
@@ -77,7 +79,7 @@ static int by_lock_order(const void *a, const void *b)
     return x->arrival < y->arrival ? -1 : x->arrival > y->arrival;
 }
 
-/* The batch waits for the server until the latest deadline of its commands. */
+/* A batch waits for the server until the latest deadline of its commands. */
 static int64_t latest_deadline(struct batch_item *const *items, size_t n)
 {
     int64_t latest_us = 0;
@@ -123,8 +125,9 @@ static void query_together(struct transaction *transaction, const struct command
     add_owner(transaction, NULL, handler);
 }
 
-/* What only reads can be run again with the next batch, when this one would hold too much. The first
-   of them is told in any case, so that each batch answers one at least. */
+/* If this batch would hold too much, commands that only read can run again with the next one, so
+   their results may be dropped; but not those of the first, so that each batch answers at least
+   one. */
 static void query(struct transaction *transaction)
 {
     const struct service *service = transaction->actor->service;
@@ -157,7 +160,8 @@ static size_t left(const struct transaction *transaction, const struct batch_ite
     return bytes;
 }
 
-/* What it queries in its reply hook is its own, but what it runs may be that of others, too. */
+/* Statements that the reply hook queues belong to this item, but the run may include those of
+   others, too. */
 static enum status reply(struct transaction *transaction, struct batch_item *item)
 {
     struct actor *actor = transaction->actor;
@@ -180,7 +184,7 @@ static enum status reply(struct transaction *transaction, struct batch_item *ite
     }
     if (is_settled(item) || item->status == ST_RETRY)
         return ST_OK;
-    /* Its statements may have written something unverified. */
+    /* Its statements may have written something that was not checked. */
     suspect_one(transaction, item);
     return ST_INTERNAL;
 }
@@ -222,7 +226,7 @@ static void limit_lock_waits(struct actor *actor)
     db_add(actor->batch->db, actor->limit_lock_waits, &limit, 1);
 }
 
-/* The first statement that failed tells which commands are suspect. */
+/* The owner of the first statement that failed becomes the suspect. */
 static enum status blame(const struct transaction *transaction, enum status st)
 {
     if (st != ST_OK)
@@ -252,7 +256,7 @@ enum status transaction_ask(struct actor *actor, struct batch_item **items, size
     return blame(transaction, db_send_run(db));
 }
 
-/* What has thrown results away is run again as a whole. */
+/* Skips commands whose results were dropped: they run again as a whole. */
 enum status transaction_ask_rest(struct transaction *transaction, bool *was_sent)
 {
     struct db *db = transaction->actor->batch->db;
@@ -275,7 +279,7 @@ enum status transaction_ask_rest(struct transaction *transaction, bool *was_sent
     return *was_sent ? blame(transaction, db_send_run(db)) : ST_OK;
 }
 
-/* The audit sink's statements go out with the commit: one round trip for all. */
+/* The audit sink's statements go out with the commit, in one round trip. */
 enum status transaction_answer(struct transaction *transaction)
 {
     struct db *db = transaction->actor->batch->db;

@@ -19,7 +19,7 @@ const char *audit_log_outcome(int http_status)
     return http_status < 500 ? "rejected" : "error";
 }
 
-enum { NAME_BYTES = 24 /* a guess */ };
+enum { NAME_BYTES = 24 /* an estimate */ };
 
 static void open_column(struct buf *column, enum audit_log_column which, size_t n,
                         struct arena *arena)
@@ -146,7 +146,7 @@ enum column {
     COLUMNS,
 };
 
-/* NULL when it is no JSON: then it has no members either. */
+/* NULL: it is not JSON. */
 static json_t *parsed(struct str text)
 {
     json_t *value = NULL;
@@ -209,7 +209,8 @@ struct change_entry change_entry_of(const struct command *command, struct arena 
     return entry;
 }
 
-/* A target that did not exist, such as a session, is not recorded. */
+/* A command whose target, such as a session, did not exist has no organization, and is not
+   recorded. */
 static bool is_change(const struct command *command)
 {
     return command->handler->change != CHANGE_NONE && outcome_code(command->outcome) == NULL &&

@@ -6,7 +6,7 @@
 
 #include "common/base/log.h"
 
-/* gcc says that it is AddressSanitizer's by a macro, clang by a feature. */
+/* gcc signals AddressSanitizer with a macro, clang with a feature. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define IS_POISONED 1
@@ -17,7 +17,8 @@
 #endif
 
 #ifdef IS_POISONED
-/* Bytes that were not given out count as out of bounds, so overruns inside a chunk are seen too. */
+/* Bytes that were not allocated count as out of bounds, so overruns inside a chunk are detected,
+   too. */
 #include <sanitizer/asan_interface.h>
 #else
 #define ASAN_POISON_MEMORY_REGION(p, n)   ((void)(p), (void)(n))
@@ -71,7 +72,7 @@ void arena_release(struct arena *arena)
     arena->head = NULL;
 }
 
-/* Each chunk is twice the one before, so that a large message costs few of them. */
+/* Each chunk is twice as large as the one before, so that a large message needs only a few. */
 static void add_chunk(struct arena *arena, size_t n)
 {
     size_t capacity =

@@ -1,11 +1,11 @@
 /*
- * arena - memory that is given out by moving a pointer and taken back all at once.
+ * arena - memory that is allocated by moving a pointer and freed all at once.
  *
  * What     One arena per message or per request. Blocks are zeroed and aligned for any type.
- * Owns     Every block; arena_clear() takes them all back and keeps the first chunk for reuse.
+ * Owns     Every block; arena_clear() frees them all and keeps the first chunk for reuse.
  * Threads  One thread at a time.
- * Fails    Never returns NULL: sizes from outside are bounded before they get here, so running out
- *          of memory or past the cap is a bug or a dead machine, and aborts with a message.
+ * Fails    Never returns NULL: sizes from outside are limited before they get here, so running out
+ *          of memory or exceeding the cap is a bug or a dead machine, and aborts with a message.
  */
 #ifndef COMMON_BASE_ARENA_H
 #define COMMON_BASE_ARENA_H
@@ -20,9 +20,9 @@ struct arena_chunk;
 
 struct arena {
     struct arena_chunk *head; /* newest chunk first */
-    size_t used;              /* bytes given out since the last clear */
+    size_t used;              /* bytes allocated since the last clear */
     size_t cap;               /* abort above this many */
-    bool wipes;               /* set this before putting a secret into it: it is overwritten then */
+    bool wipes;               /* set before storing a secret: clearing then overwrites it */
 };
 
 void arena_init(struct arena *arena, size_t cap_bytes);
@@ -34,7 +34,7 @@ void *arena_alloc(struct arena *arena, size_t n);
 #define ARENA_ARRAY(arena, type, n) ((type *)arena_alloc_array((arena), sizeof(type), (n)))
 void *arena_alloc_array(struct arena *arena, size_t size, size_t n); /* overflow aborts */
 
-/* Copies; the copy is NUL-terminated behind its last byte. STR_NONE stays STR_NONE. */
+/* A copy, followed by a NUL. STR_NONE stays STR_NONE. */
 struct str arena_str(struct arena *arena, struct str s);
 /* The same as a C string; "" for STR_NONE. */
 char *arena_cstr(struct arena *arena, struct str s);
@@ -43,7 +43,7 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 char *arena_vprintf(struct arena *arena, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
-/* From the heap, for free() to give back; zeroed. Aborts as an arena does. */
+/* Zeroed memory from the heap; free() it. Aborts on failure, as an arena does. */
 void *heap_zeroed(size_t n, size_t size);
 
 #endif

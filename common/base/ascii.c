@@ -1,6 +1,6 @@
 #include "common/base/ascii.h"
 
-/* A hexadecimal digit's value, with the cases in which it may be written beside it; 0 for other
+/* The value of a hexadecimal digit, plus bits for the letter cases that it is valid in; 0 for other
    characters. */
 enum { VALUE = 0x0F, LOWER = 0x10, UPPER = 0x20, EITHER = LOWER | UPPER };
 static const uint8_t digit_of[256] = {

@@ -1,8 +1,8 @@
 /*
  * ascii - classes of characters and hexadecimal digits.
  *
- * What     Only the characters of ASCII belong to a class, whatever the locale says; bytes from
- *          0x80 on belong to none.
+ * What     Only ASCII characters belong to a class, whatever the locale; bytes from 0x80 on belong
+ *          to none.
  * Threads  Any; pure functions.
  */
 #ifndef COMMON_BASE_ASCII_H
@@ -18,7 +18,7 @@ bool ascii_is_digit(char c);
 bool ascii_is_letter(char c);
 bool ascii_is_lower(char c); /* a letter in lower case */
 bool ascii_is_alphanumeric(char c);
-/* A letter in the other case; everything else as it is. */
+/* Converts a letter; returns everything else unchanged. */
 char ascii_lower(char c);
 char ascii_upper(char c);
 

@@ -10,13 +10,13 @@
 
 #include "common/base/str.h"
 
-/* Characters that n bytes take. */
+/* How many characters n bytes take. */
 #define BASE64URL_TEXT(n) (((n)*8 + 5) / 6)
 
 /* Writes the text and a NUL; returns its length. */
 size_t base64url_write(const uint8_t *bytes, size_t n, char *text);
-/* One spelling for each value: no padding, and the bits left over are zero. `bytes` has room for
-   3/4 of the text. */
+/* Accepts one spelling for each value: no padding, and unused bits are zero. `bytes` must have room
+   for 3/4 of the text. */
 bool base64url_read(struct str text, uint8_t *bytes, size_t *n);
 
 #endif

@@ -67,7 +67,7 @@ void buf_printf(struct buf *buf, const char *format, ...)
     n = vsnprintf(buf->p + buf->n, left, format, args);
     va_end(args);
     must(n >= 0);
-    /* Its NUL must fit too, though it does not count. */
+    /* Its NUL must fit, too, although it does not count. */
     if ((size_t)n >= left) {
         buf_reserve(buf, (size_t)n + 1);
         va_start(args, format);

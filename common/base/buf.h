@@ -1,7 +1,7 @@
 /*
- * buf - bytes that grow, in an arena.
+ * buf - a growing buffer of bytes in an arena.
  *
- * Owns     Nothing: the arena does. A grown buffer leaves its old block to the arena.
+ * Owns     Nothing; the arena owns the memory. Growing leaves the old block in the arena.
  * Threads  One thread at a time.
  * Fails    Never (see arena.h).
  */
@@ -18,7 +18,7 @@ struct buf {
 };
 
 void buf_init(struct buf *buf, struct arena *arena, size_t capacity);
-/* Room for n more bytes. */
+/* Makes room for n more bytes. */
 void buf_reserve(struct buf *buf, size_t n);
 void buf_add(struct buf *buf, struct str s);
 static inline void buf_char(struct buf *buf, char c)
@@ -27,7 +27,7 @@ static inline void buf_char(struct buf *buf, char c)
         buf_reserve(buf, 1);
     buf->p[buf->n++] = c;
 }
-/* The digits of a number, at the end of the room for them. */
+/* Formats a number at the end of `text`; returns its characters. */
 #define INT_TEXT 20
 struct str int_text(int64_t value, char text[INT_TEXT]);
 void buf_int(struct buf *buf, int64_t value);

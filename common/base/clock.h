@@ -1,5 +1,5 @@
 /*
- * clock - the two times a service needs. Microseconds in int64_t everywhere.
+ * clock - wall-clock and monotonic time. Microseconds in int64_t everywhere.
  *
  * Threads  Any. Never fails: CLOCK_REALTIME and CLOCK_MONOTONIC cannot on Linux.
  */
@@ -10,7 +10,7 @@
 
 /* Since the Unix epoch: for timestamps, ids and deadlines on the bus. */
 int64_t clock_us(void);
-/* Since some start: for measuring and for time-outs inside a process. */
+/* Since an arbitrary start: for measuring and for timeouts inside a process. */
 int64_t clock_mono_us(void);
 
 #endif

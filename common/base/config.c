@@ -13,7 +13,7 @@
 
 enum { FILE_MAX = 64 * 1024 };
 
-/* Where a value came from, as error messages call it, and the value itself from malloc(). */
+/* The name that a value came from, for error messages, and the value itself, from malloc(). */
 struct given {
     char name[128];
     char *value;
@@ -35,7 +35,7 @@ static char *copy(const char *value, size_t n)
     return p;
 }
 
-/* All of a small file without its last newline; NULL with errno set when it cannot be had. */
+/* The contents of a small file without its last newline; NULL with errno set on failure. */
 static char *read_file(const char *path)
 {
     static char content[FILE_MAX + 1]; /* start-up is one thread */
@@ -61,7 +61,7 @@ static char *read_file(const char *path)
     return value;
 }
 
-/* An empty variable counts as absent: compose files pass on unset variables so. */
+/* An empty variable counts as absent: Compose files pass unset variables as empty ones. */
 static const char *variable(const char *name)
 {
     const char *value = getenv(name);
@@ -115,7 +115,7 @@ static bool parse_bool(const char *text, bool *out)
     return true;
 }
 
-/* Stores the value in its field. A string keeps given->value; the other types leave it behind. */
+/* Stores the value in its field. A string takes over given->value; the other types do not. */
 static enum status store(const struct setting *setting, struct given *given, void *into,
                          char error[256])
 {

@@ -1,5 +1,5 @@
 /*
- * config - settings from the environment, read once, checked, described in one table.
+ * config - settings from the environment, described in one table, read and checked once.
  *
  * What     A program lists its settings as a table of struct setting that points into its own
  *          struct. Every setting NAME can also be given as NAME_FILE: the value is then the
@@ -33,9 +33,9 @@ struct setting {
 /* Fills *into. On failure writes one sentence to `error`, never a secret's value. */
 MUST_CHECK enum status config_load(const struct setting *settings, size_t n, void *into,
                                    char error[256]);
-/* The table as text, values masked where secret: for --print-config. */
+/* Prints the settings as text, with secret values masked: for --print-config. */
 void config_print(const struct setting *settings, size_t n, const void *from);
-/* The table as a Markdown table: the docs are made from it. */
+/* Prints the table as Markdown: the docs are generated from it. */
 void config_describe(const struct setting *settings, size_t n, const char *program);
 
 #endif

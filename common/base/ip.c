@@ -23,7 +23,7 @@ bool address_parse(struct str text, struct address *out)
     struct address address;
     char copy[ADDRESS_TEXT];
 
-    /* inet_pton() takes a C string and is strict about the rest. */
+    /* inet_pton() needs a C string, and is strict about everything else. */
     if (text.p == NULL || text.n >= sizeof(copy) || memchr(text.p, '\0', text.n) != NULL)
         return false;
     memcpy(copy, text.p, text.n);
@@ -74,7 +74,7 @@ struct address address_of(const struct sockaddr *from)
 
 enum { ADDRESS_BITS = 128, ADDRESS_BITS_V4 = 32, PREFIX_TEXT_MAX = 3 };
 
-/* 10.0.0.1/8 may mean one of two things. */
+/* 10.0.0.1/8 is ambiguous: an address or a network. */
 static bool has_bits_behind(const struct network *network)
 {
     for (unsigned bit = network->bits; bit < ADDRESS_BITS; bit++) {

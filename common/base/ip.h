@@ -1,9 +1,9 @@
 /*
- * ip - exact IPv4 and IPv6 addresses, blocks of them, and the address of a socket.
+ * ip - IPv4 and IPv6 addresses, networks of them, and the address of a socket.
  *
- * What     Both kinds of address in 16 bytes; an IPv4 address and its IPv4-mapped IPv6 form are one
- *          and the same. Text with a zone, brackets, leading zeros of an octet or fewer than four
- *          octets is refused: what cannot be read in only one way is not read.
+ * What     Both kinds of address take 16 bytes; an IPv4 address and its IPv4-mapped IPv6 form are
+ *          the same. Text with a zone, brackets, leading zeros in an octet or fewer than four octets
+ *          is refused, so that only unambiguous text is accepted.
  * Threads  Any; pure.
  */
 #ifndef COMMON_BASE_IP_H
@@ -25,12 +25,12 @@ struct address {
     uint8_t b[16]; /* IPv4 as ::ffff:a.b.c.d */
 };
 
-/* Without a prefix length and without blanks. False leaves *out untouched. */
+/* The text has no prefix length and no blanks. False leaves *out untouched. */
 bool address_parse(struct str text, struct address *out);
-/* The canonical spelling: dotted for IPv4, RFC 5952 for IPv6. */
+/* Writes the canonical spelling: dotted for IPv4, RFC 5952 for IPv6. */
 void address_format(const struct address *address, char text[ADDRESS_TEXT]);
 bool address_equal(const struct address *a, const struct address *b);
-/* The unspecified address for a family that is not IP. */
+/* Returns the unspecified address if the family is not IP. */
 struct address address_of(const struct sockaddr *from);
 
 /* -- networks ---------------------------------------------------------------------------------- */
@@ -42,8 +42,8 @@ struct network {
     unsigned bits; /* of the 128 */
 };
 
-/* `a.b.c.d/n`; an address without a prefix is a network of one. Bits behind the prefix are refused,
-   since the meaning is unclear. False leaves *out untouched. */
+/* `a.b.c.d/n`; an address without a prefix is a network of one. Bits after the prefix must be zero,
+   since their meaning would be unclear. False leaves *out untouched. */
 bool network_parse(struct str text, struct network *out);
 bool network_holds(const struct network *network, const struct address *address);
 
@@ -54,8 +54,8 @@ struct network network_around(const struct address *address, unsigned bits_v4, u
 void network_format(const struct network *network, char text[NETWORK_TEXT]);
 bool network_equal(const struct network *a, const struct network *b);
 
-/* The network of an address's likely owner: an IPv4 address or an IPv6 /64, since the owner chooses
-   the rest; and the block that one person can easily have: a /24 or a /48. */
+/* The network of an address's likely owner: an IPv4 address or an IPv6 /64, as the owner chooses
+   the remaining bits. And the network that one person can easily get: a /24 or a /48. */
 struct network network_near(const struct address *address);
 struct network network_wide(const struct address *address);
 
@@ -68,7 +68,7 @@ struct networks {
     struct network at[NETWORKS_MAX];
 };
 
-/* `a.b.c.d/n,...`, blanks around commas are fine, and so is empty text. */
+/* `a.b.c.d/n,...`; blanks around commas and an empty text are fine. */
 bool networks_parse(struct str text, struct networks *out);
 bool networks_hold(const struct networks *networks, const struct address *address);
 

@@ -15,14 +15,14 @@
 
 enum { STRING_MAX = 1000 };
 
-/* Of enum log_level, as far as lines have them. */
+/* Of enum log_level, without LOG_OFF. */
 static const char *const level_names[] = {"debug", "info", "warning", "error"};
 
 static const char *service_name, *instance_name, *cell_name;
 static enum log_level min_level = LOG_INFO;
 
-/* A line under construction. A field that does not fit is left out, the rest of the line stays
-   valid JSON. */
+/* A line under construction. A field that does not fit is left out, so that the line stays valid
+   JSON. */
 struct line {
     size_t n;
     char p[LOG_LINE_MAX];
@@ -40,7 +40,7 @@ static bool add(struct line *line, struct str s)
     return true;
 }
 
-/* The first character of `s` as written in JSON: its bytes are counted in *taken. */
+/* The first character of `s` in JSON spelling; *taken is the number of its bytes in `s`. */
 static struct str escape_one(struct str s, char out[8], size_t *taken)
 {
     uint32_t code;
@@ -57,7 +57,7 @@ static struct str escape_one(struct str s, char out[8], size_t *taken)
     }
     if (code == '\n')
         return STR("\\n");
-    /* C0, DEL and C1: a terminal obeys them. */
+    /* C0, DEL and C1: a terminal would interpret them. */
     if (code < 0x20 || (code >= 0x7F && code < 0xA0)) {
         out[0] = '\\';
         out[1] = 'u';

@@ -21,8 +21,8 @@ enum {
     LAST_WORDS_MS = 200,
 };
 
-/* Lines one behind the other. Those who add take turns; one at a time takes, without a lock, for
-   that must work where a thread has died while it added. */
+/* Lines one after the other. Adding takes writer.lock. Taking is exclusive but takes no lock, since
+   it must also work after a thread has crashed while adding. */
 static struct {
     char bytes[CAPACITY];
     atomic_uint_fast64_t added, taken; /* bytes so far */
@@ -39,7 +39,7 @@ static struct {
 } writer = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static atomic_uint_fast64_t dropped;
-static uint64_t told; /* of these; the writer may change it */
+static uint64_t told; /* how many of these were reported; only the current taker may change it */
 
 /* -- the ring -------------------------------------------------------------------------------- */
 
@@ -63,7 +63,7 @@ static bool add(const char *line, size_t n)
     return true;
 }
 
-/* As many whole lines as fit; 0: there is none. */
+/* Takes as many whole lines as fit; 0: there is none. */
 static size_t take(char out[LOG_LINE_MAX])
 {
     const uint64_t taken = atomic_load_explicit(&ring.taken, memory_order_relaxed);
@@ -81,7 +81,7 @@ static size_t take(char out[LOG_LINE_MAX])
 
 /* -- writing --------------------------------------------------------------------------------- */
 
-/* False: standard error takes no more until then. */
+/* False: standard error takes nothing more until `until_us`. */
 static bool await_room(int64_t until_us)
 {
     const int64_t left_us = until_us - clock_mono_us();
@@ -101,7 +101,7 @@ static void drop(const char *lines, size_t n)
     atomic_fetch_add_explicit(&dropped, count, memory_order_relaxed);
 }
 
-/* False: not all of it; the lines that were not are counted. */
+/* False: not everything was written; counts the lines that were not. */
 static bool write_out(const char *lines, size_t n, int64_t until_us)
 {
     while (n > 0) {
@@ -114,7 +114,7 @@ static bool write_out(const char *lines, size_t n, int64_t until_us)
             lines += done;
             n -= (size_t)done;
         } else if (errno == EAGAIN && await_room(until_us)) {
-            continue; /* another process has made it non-blocking */
+            continue; /* another process has made standard error non-blocking */
         } else if (errno != EINTR) {
             break;
         }
@@ -132,8 +132,8 @@ static void tell_lost(int64_t until_us)
         told = now;
 }
 
-/* False: another thread takes them. Without `tells_lost` it is nothing but what a signal handler
-   may call: to format a line takes locks. */
+/* False: another thread is writing. Without `tells_lost`, calls only what a signal handler may
+   call: formatting a line takes locks. */
 static bool write_waiting(int64_t until_us, bool tells_lost)
 {
     char lines[LOG_LINE_MAX];
@@ -152,7 +152,7 @@ static bool write_waiting(int64_t until_us, bool tells_lost)
 
 /* -- the thread ------------------------------------------------------------------------------ */
 
-/* Lines that follow one another closely leave in one write. */
+/* Waits a little, so that lines in quick succession leave in one write. */
 static void gather(void)
 {
     const int64_t until_us = clock_mono_us() + GATHER_MS * 1000;
@@ -165,7 +165,7 @@ static void gather(void)
         ;
 }
 
-/* False: it is to end, and there is nothing left. */
+/* False: the thread must end, and no line is left. */
 static bool await_lines(void)
 {
     bool has_lines;
@@ -187,7 +187,7 @@ static void *run(void *unused)
 {
     const struct sched_param none = {0};
 
-    /* It does not displace who wakes it. */
+    /* It does not preempt the thread that wakes it. */
     (void)sched_setscheduler(0, SCHED_BATCH, &none);
     while (await_lines())
         (void)write_waiting(INT64_MAX, true);
@@ -236,7 +236,7 @@ static void say_farewell(void)
         (void)pthread_join(writer.thread, NULL);
 }
 
-/* Nothing but what a signal handler may call. The thread may be at it: it is given the time. */
+/* Calls only what a signal handler may call. If the writer thread is writing, waits for it. */
 static void on_mistake(int number)
 {
     const int64_t until_us = clock_mono_us() + LAST_WORDS_MS * 1000;
@@ -245,7 +245,7 @@ static void on_mistake(int number)
     while ((!write_waiting(until_us, false) || waiting() > 0) && clock_mono_us() < until_us)
         (void)poll(NULL, 0, 1);
     errno = saved_errno;
-    (void)raise(number); /* by now it means what it does by default */
+    (void)raise(number); /* the handler has been reset to the default */
 }
 
 static void watch_mistakes(void)
@@ -255,7 +255,7 @@ static void watch_mistakes(void)
     struct sigaction theirs;
 
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-        /* A sanitizer has its own. */
+        /* A sanitizer has its own handlers. */
         if (sigaction(numbers[i], NULL, &theirs) == 0 && theirs.sa_handler == SIG_DFL)
             (void)sigaction(numbers[i], &ours, NULL);
     }
@@ -272,7 +272,7 @@ void log_writer_start(void)
          pthread_cond_init(&writer.wake, &monotonic) == 0 &&
          pthread_cond_init(&writer.ended, &monotonic) == 0);
     pthread_condattr_destroy(&monotonic);
-    /* Signals are for the other threads. */
+    /* Blocks all signals on this thread, which leaves them to the others. */
     sigfillset(&all);
     must(pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
     must(pthread_create(&writer.thread, NULL, run, NULL) == 0);

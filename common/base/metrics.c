@@ -17,7 +17,7 @@
 
 enum { BUCKETS_MAX = 16 };
 
-/* Upper bounds of buckets, and how many of its units make one of the unit it is shown in. */
+/* Upper bounds of buckets, and how many stored units make one displayed unit. */
 struct scale {
     int64_t per_unit;
     size_t n;
@@ -57,7 +57,7 @@ static struct metric *first, *last;
 
 /* -- registering ------------------------------------------------------------------------------- */
 
-/* Nothing follows a name that was left: its series would not stand together. */
+/* A name must not be used again after another one: its series must be adjacent. */
 static bool name_is_closed(const char *name)
 {
     for (const struct metric *m = first; m != NULL && m != last; m = m->next)
@@ -186,7 +186,7 @@ void metric_observe(struct metric *metric, int64_t value)
 
 /* -- rendering --------------------------------------------------------------------------------- */
 
-/* name{labels} value, the value divided into the unit it is shown in. */
+/* name{labels} value, with the value in the displayed unit. */
 static void render_value(struct buf *out, const struct metric *metric, const char *suffix,
                          int64_t value, int64_t per_unit)
 {
@@ -264,7 +264,7 @@ static int64_t resident_bytes(void)
         line[0] = '\0';
     fclose(file);
     sizes = str_of(line);
-    (void)str_cut(&sizes, ' '); /* the first is that of the address space */
+    (void)str_cut(&sizes, ' '); /* skips the size of the address space */
     if (!str_to_u64(str_cut(&sizes, ' '), INT32_MAX, &pages))
         return 0;
     return (int64_t)pages * sysconf(_SC_PAGESIZE);

@@ -4,11 +4,11 @@
  * What     A process registers its metrics at start and keeps the pointers. Updating is one atomic
  *          add. A metric is one time series: name, optional label set (written out, `a="b",c="d"`).
  *          Series of one name are registered next to each other and share help and type. Names of
- *          counters end in _total, those of durations in _seconds: must() sees to all of it.
- *          metrics_render() adds those of the process itself: its version, what the kernel knows of
- *          it (processor time, start, memory) under the names that Prometheus' own clients use,
- *          threads that hang, and the lines that the log had to drop.
- *          A list is one metric whose series come and go: few of many things, told all at once.
+ *          counters end in _total, those of durations in _seconds; must() enforces all of this.
+ *          metrics_render() adds metrics of the process itself: its version; processor time, start
+ *          and memory under the names that Prometheus' own clients use; hung threads; and dropped
+ *          log lines.
+ *          A list is one metric whose series come and go, set all at once: a few out of many things.
  * Owns     The registry, names and labels, until the process ends. Help is kept, not copied.
  * Threads  Register before threads start; update and render from any.
  */
@@ -28,20 +28,21 @@ struct metric *metric_histogram_seconds(const char *name, const char *labels, co
 /* Sizes: buckets 1, 2, 4 ... 1024. */
 struct metric *metric_histogram_count(const char *name, const char *labels, const char *help);
 
-/* Not rendered before it has counted or observed something: of the many that seldom or never do. An
-   alert must not count on one, since the first event of a series that was not there makes no rate. */
+/* The metric is not rendered until it has counted or observed something: for groups of which most
+   members are seldom or never used. An alert must not rely on one, since the first event of a
+   series that did not exist before yields no rate. */
 void metric_show_when_used(struct metric *metric);
 
 void metric_add(struct metric *metric, int64_t n);
 void metric_set(struct metric *metric, int64_t value);
-/* Microseconds, or a count; a negative value is ignored. */
+/* Microseconds, or a count; a negative value counts as 0. */
 void metric_observe(struct metric *metric, int64_t value);
 
 int64_t metric_read(const struct metric *metric); /* of a histogram: the sum of its values */
 
-/* A gauge for each of the things that matter at the moment, named by its labels, such as an id. What
-   is told replaces what was told before; of more than METRIC_LISTED_MAX the first ones are kept, so
-   that nothing outside can make series without end. */
+/* A gauge for each of the things that matter now, identified by its labels, such as an id. Each
+   call replaces all series; beyond METRIC_LISTED_MAX the rest are dropped, so that input from
+   outside cannot create unlimited series. */
 #define METRIC_LISTED_MAX 20
 #define METRIC_LABELS_MAX 160
 
@@ -53,7 +54,8 @@ struct metric_series {
 struct metric *metric_gauge_list(const char *name, const char *help);
 void metric_list(struct metric *metric, const struct metric_series *series, size_t n);
 
-/* Once, before anything is rendered: the label `cell` of conversations_build_info. Kept; NULL: none. */
+/* Sets the label `cell` of conversations_build_info; NULL: none. Keeps the pointer. Call once,
+   before anything is rendered. */
 void metrics_name_cell(const char *cell);
 
 /* Prometheus text exposition format 0.0.4. */

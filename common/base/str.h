@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 struct str {
-    const char *p; /* NULL means absent, which is not the same as empty */
+    const char *p; /* NULL: absent, as opposed to empty */
     size_t n;
 };
 
@@ -26,7 +26,7 @@ struct str {
     {                                                                                              \
         NULL, 0                                                                                    \
     }
-/* How many elements an array has; not for a pointer. */
+/* The number of elements of an array; not for pointers. */
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* For printf: "%.*s". */
@@ -39,16 +39,16 @@ bool str_starts(struct str s, struct str prefix);
 struct str str_skip(struct str s, size_t n); /* without its first n bytes; n is capped */
 struct str str_trim_ows(struct str s);       /* without spaces and tabs at both ends */
 
-/* Cuts up to `sep` off the front of *rest and returns it; *rest keeps what follows the separator.
-   Without a separator, returns all and leaves *rest as STR_NONE. */
+/* Cuts off and returns the part of *rest before `sep`; *rest becomes the part after it. Without a
+   separator, returns all and sets *rest to STR_NONE. */
 struct str str_cut(struct str *rest, char sep);
 
 /* Decimal digits only, no sign, no blanks, at most `max`; false leaves *out untouched. */
 bool str_to_u64(struct str s, uint64_t max, uint64_t *out);
 
-/* Spreads keys of 16 bytes that clients choose (an address, the start of a digest) over the buckets of
-   a table. Not for secrets, and not to be stored: with another seed it is another function. The seed
-   is random and a program's own, so a client cannot find keys that fall into one bucket. */
+/* A hash for tables whose 16-byte keys clients choose (an address, the start of a digest). Not for
+   secrets, and not for storage, since it depends on the seed. Each program has its own random seed,
+   so that a client cannot find keys that fall into one bucket. */
 uint64_t hash_key(const uint8_t key[16], uint64_t seed);
 
 #endif

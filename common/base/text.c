@@ -84,7 +84,7 @@ static bool is_space(uint32_t code)
            code == 0x2028 || code == 0x2029 || code == 0x202F || code == 0x205F || code == 0x3000;
 }
 
-/* Bytes of the white space at the front of `s`, 0 when it is something else. */
+/* The number of bytes of the white space character at the front of `s`; 0: there is none. */
 static size_t space_in_front(struct str s)
 {
     uint32_t code;
@@ -122,7 +122,7 @@ struct str text_trim(struct str s)
     return s;
 }
 
-/* Our own, so that the process may run in any locale. */
+/* A locale of our own, so that the process may run in any. */
 static locale_t unicode;
 
 static void open_unicode(void)
@@ -140,13 +140,13 @@ struct str text_lower(struct arena *arena, struct str s)
     if (s.p == NULL)
         return s;
     pthread_once(&once, open_unicode);
-    /* A lower-case letter may need a byte more than its capital, never twice as many. */
+    /* A lower-case letter may need one byte more than its capital, but never twice as many. */
     out = arena_alloc(arena, s.n * 2 + 1);
     for (; s.n > 0; s = str_skip(s, taken)) {
         uint32_t code;
 
         taken = utf8_decode(s, &code);
-        if (taken == 0) { /* malformed: stays as it is */
+        if (taken == 0) { /* malformed: kept unchanged */
             out[n++] = s.p[0];
             taken = 1;
             continue;

@@ -1,7 +1,7 @@
 /*
  * text - the rules for strings that come from outside, and the code points they are made of.
  *
- * What     Input is valid UTF-8 (json_read saw to it), unless it says otherwise.
+ * What     Input is valid UTF-8 (json_read checks it), unless stated otherwise.
  * Threads  Any; pure functions.
  */
 #ifndef COMMON_BASE_TEXT_H
@@ -23,9 +23,9 @@ struct str text_trim(struct str s);      /* without White_Space at both ends */
 struct str text_lower(struct arena *arena, struct str s);
 bool text_is_utf8(struct str s); /* RFC 3629: no surrogates, no overlong forms */
 
-/* What a query string or a form holds, percent-encoded and with `+` for a space; into `capacity`.
-   False: a percent sign without its two digits, more than `max` bytes, or no text (not UTF-8,
-   U+0000). */
+/* Decodes a value of a query string or a form, percent-encoded and with `+` for a space, into
+   `capacity`. False: a percent sign without two digits, more than `max` bytes, or no valid text
+   (not UTF-8, or with U+0000). */
 bool text_decode_form(struct str raw, char *capacity, size_t max, struct str *out);
 
 /* -- code points ------------------------------------------------------------------------------- */
@@ -34,10 +34,10 @@ bool text_decode_form(struct str raw, char *capacity, size_t max, struct str *ou
 
 #define UTF8_MAX 4 /* bytes of a code point */
 
-/* Bytes of the code point at the front of `s`; 0 when `s` is empty or malformed there, which
-   leaves *code untouched. */
+/* The number of bytes of the code point at the front of `s`; 0 if `s` is empty or malformed there,
+   which leaves *code untouched. */
 size_t utf8_decode(struct str s, uint32_t *code);
-/* Writes a valid code point and returns its bytes. */
+/* Writes a valid code point and returns the number of bytes. */
 size_t utf8_encode(uint32_t code, char out[UTF8_MAX]);
 
 #endif

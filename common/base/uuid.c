@@ -10,13 +10,15 @@
 #include "common/base/log.h"
 
 enum {
-    COUNTER_MAX = 0xFFF,  /* the 12 bits behind the time */
-    COUNTER_SEED = 0x7FF, /* half of them, so that a millisecond has room for 2,048 ids */
+    COUNTER_MAX = 0xFFF,  /* the 12 bits after the time */
+    COUNTER_SEED = 0x7FF, /* lower half, so that a millisecond has room for 2,048 ids */
     CLOCK_STEP_BACK_MS =
-        1000, /* up to here we go on from the latest; beyond it the clock was set */
+        /* A smaller step back continues from the latest id; a larger one means that the clock was
+           set. */
+    1000,
 };
 
-/* Per thread: random bytes fetched a page at a time, and the last id's time and counter. */
+/* Per thread: random bytes, fetched 512 at a time, and the last id's time and counter. */
 static _Thread_local struct {
     uint8_t random[512];
     size_t left;
@@ -24,7 +26,7 @@ static _Thread_local struct {
     uint32_t counter;
 } state;
 
-/* A child must not give out the random bytes that its parent has as well. */
+/* A child process must not use the random bytes that its parent has, too. */
 static void on_fork(void)
 {
     state.left = 0;
@@ -40,7 +42,7 @@ static void take_random(uint8_t *out, size_t n)
     if (state.left < n) {
         ssize_t got;
 
-        /* Up to 256 bytes a call are never cut short; more may be, by a signal. */
+        /* A call for up to 256 bytes is never cut short; a signal may cut a longer one short. */
         for (size_t at = 0; at < sizeof(state.random); at += (size_t)got) {
             got = getrandom(state.random + at, sizeof(state.random) - at, 0);
             must(got > 0 || errno == EINTR);
@@ -84,7 +86,7 @@ int64_t uuid_v7_ms(const struct uuid *id)
     return (int64_t)(be64toh(head) >> 16);
 }
 
-/* The text's groups of digits: where each begins, in the bytes and in the text. */
+/* The groups of digits in the text: first byte, number of bytes, position in the text. */
 static const struct group {
     size_t byte, n, at;
 } groups[] = {{0, 4, 0}, {4, 2, 9}, {6, 2, 14}, {8, 2, 19}, {10, 6, 24}};

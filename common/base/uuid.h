@@ -1,6 +1,6 @@
 /*
  * uuid - 16 bytes, written in lower case with hyphens. Ours are version 7 (RFC 9562): the first
- * 48 bits are Unix milliseconds, so ids that are made later sort later and indexes stay dense.
+ * 48 bits are Unix milliseconds, so newer ids sort later and indexes stay dense.
  *
  * Threads  Any. uuid_v7() is monotonic within a thread: ids made in one millisecond ascend.
  */
@@ -21,7 +21,7 @@ struct uuid {
 struct uuid uuid_v7(int64_t now_us);
 int64_t uuid_v7_ms(const struct uuid *id); /* its Unix milliseconds */
 void uuid_format(const struct uuid *id, char text[UUID_TEXT + 1]);
-/* Only the canonical lower-case form; anything else is false and leaves *out untouched. */
+/* Accepts only the canonical lower-case form; anything else is false and leaves *out untouched. */
 bool uuid_parse(struct str text, struct uuid *out);
 bool uuid_equal(const struct uuid *a, const struct uuid *b);
 bool uuid_is_nil(const struct uuid *id);

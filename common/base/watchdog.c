@@ -9,14 +9,15 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 
-enum { THREADS_MAX = 256, NAME_CAPACITY = 64, COMM_CAPACITY = 16 /* what the kernel keeps */ };
+/* The kernel's limit for a thread's name. */
+enum { THREADS_MAX = 256, NAME_CAPACITY = 64, COMM_CAPACITY = 16 };
 
 struct watched {
     char name[NAME_CAPACITY]; /* "" = unused */
     atomic_int_least64_t at_us;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the names; never held for long */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for the names; never held for long */
 static struct watched watched[THREADS_MAX];
 static _Thread_local struct watched *own;
 

@@ -2,11 +2,11 @@
  * watchdog - notices a thread that hangs.
  *
  * What     A thread that others rely on (an event loop, an actor, a sender) registers and then
- *          reports in every iteration of its loop. It also reports while it waits for something
- *          slow: a wait for the database is cut into slices, and an actor reports between
- *          two commands of a batch. So a thread that has not reported for seconds hangs.
+ *          reports in every iteration of its loop. It also reports during slow work: a wait for the
+ *          database is cut into slices, and an actor reports between two commands of a batch. So a
+ *          thread that has not reported for seconds hangs.
  * Owns     An entry for each thread, until watchdog_end().
- * Threads  Any; begin, kick and end are about the calling one; kick and end do nothing in a thread
+ * Threads  Any; begin, kick and end apply to the calling thread; kick and end do nothing in a thread
  *          that has not begun.
  */
 #ifndef COMMON_BASE_WATCHDOG_H
@@ -20,13 +20,13 @@
 #define WATCHDOG_READY_US 3000000  /* a thread silent for longer: not ready */
 #define WATCHDOG_LIVE_US  15000000 /* a thread silent for longer: not live */
 
-/* `name` is copied, and shown as the thread's own. */
+/* Copies `name`, and makes it the name of the thread. */
 void watchdog_begin(const char *name);
 void watchdog_kick(void);
 void watchdog_kick_at(int64_t mono_us);
 void watchdog_end(void);
 
-/* How many threads have been silent for longer; `reason` (NULL is fine) names the first. */
+/* How many threads have been silent for longer; `reason` (may be NULL) names the first. */
 size_t watchdog_overdue(int64_t longer_than_us, char reason[128]);
 
 #endif

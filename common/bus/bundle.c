@@ -11,7 +11,7 @@ enum {
     HANDLE_BYTES = 8,
     LENGTH_BYTES = 4,
     HEAD_BYTES = HANDLE_BYTES + 2 * LENGTH_BYTES,
-    GAIN_SHARE = 8, /* compressing has to save one such share of a body */
+    GAIN_SHARE = 8, /* compression must save this share of a body, one in eight */
     RATIO_MAX = 255 /* of LZ4 */
 };
 
@@ -60,7 +60,7 @@ size_t bundle_item_size(const struct bus_header *headers, size_t n_headers, stru
     return n;
 }
 
-/* All of an item but its body and the body's length; returns where that is due. */
+/* Adds an item except for its body and the body's length; returns the position of the latter. */
 static size_t add_head(struct bundle_writer *writer, uint64_t handle,
                        const struct bus_header *headers, size_t n_headers)
 {
@@ -97,7 +97,7 @@ void bundle_add(struct bundle_writer *writer, uint64_t handle, const struct bus_
     add_body(writer, add_head(writer, handle, headers, n_headers), body);
 }
 
-/* False: it would save too little, and nothing was added. */
+/* False: compression would save too little, and nothing was added. */
 static bool add_block(struct bundle_writer *writer, size_t length_at, struct str body)
 {
     const size_t max = body.n - body.n / GAIN_SHARE;
@@ -156,8 +156,8 @@ static uint32_t length_at(const char *p)
     return be32toh(length);
 }
 
-/* Names and values in turn, each with its zero byte, and nothing that a header of its own could not
-   have. */
+/* True: names and values alternate, each with its zero byte, and contain nothing that is invalid in
+   a header. */
 static bool is_sound(struct str headers)
 {
     struct bus_header header;
@@ -202,7 +202,8 @@ bool bundle_next(struct str *rest, struct bundle_item *out)
     return true;
 }
 
-/* What is sent as bundle.h says is never refused: one body, or several in fewer bytes. */
+/* A bundle made as bundle.h says is never refused: it has one body, of BUNDLE_COMPRESS_MAX at most,
+   or BUNDLE_BYTES_MAX at most, which is no more even at LZ4's highest ratio. */
 _Static_assert(BUNDLE_COMPRESS_MAX / RATIO_MAX >= BUNDLE_BYTES_MAX, "as much as one body");
 
 struct str bundle_expand(const struct bundle_item *item, size_t max)
@@ -212,7 +213,7 @@ struct str bundle_expand(const struct bundle_item *item, size_t max)
     char *p;
 
     must(item->is_compressed);
-    /* What cannot be true is given no memory. */
+    /* An impossible length allocates nothing. */
     if (n == 0 || n > max || n / RATIO_MAX > block.n)
         return STR_NONE;
     p = malloc(n);

@@ -1,13 +1,13 @@
 /*
- * Requests that travel in bundles, and the replies that come to them.
+ * Requests that travel in bundles, and the replies to them.
  *
- * What one step requests of a subject gathers in the subject's bundle, which leaves at the end of the
- * step, or before when it is full, with a reply slot of its own. All replies to it come to that slot,
- * whether they come together or not; the slot is free again when each item has had one.
+ * The requests of one step to a subject are collected in the subject's bundle, which is sent at the
+ * end of the step, or earlier when it is full, with a reply slot of its own. All replies come to that
+ * slot, together or not; the slot is free again when each item has had its reply.
  *
- * A service of a version without bundles does not subscribe to their subject: where no mailbox takes
- * a bundle, its items are sent again, each as a message of its own, and none of them can have been run. The
- * same where the server does not permit the first bundle over a link.
+ * A service of a version without bundles does not subscribe to their subject. If no mailbox takes a
+ * bundle, none of its items can have been run, and they are sent again as single messages. The same
+ * happens if the server does not permit the first bundle on a link.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +22,8 @@
 /* -- bundles of requests ----------------------------------------------------------------------- */
 
 enum {
-    /* At one reply slot, not read yet: each item has one reply, but the server lets more come. */
+    /* Unread messages in one reply slot: each item has one reply, but the server lets more
+       arrive. */
     SLOT_MESSAGES = 2 * BUNDLE_ITEMS_MAX,
     SLOT_BYTES = 32 * 1024 * 1024,
     KEPT_BYTES = 16 * 1024, /* of a writer's memory, for the next bundle */
@@ -47,7 +48,7 @@ static struct bus_bundle_route *route_to(struct bus *bus, const char *subject)
 
 static void close_slot(struct bus_bundle_slot *slot)
 {
-    natsSubscription_Destroy(slot->nats); /* unsubscribes, if the connection lives */
+    natsSubscription_Destroy(slot->nats); /* unsubscribes, if the connection still exists */
     bundle_release(&slot->sent);
     free(slot->reply_to);
     free(slot);
@@ -68,7 +69,7 @@ static struct bus_bundle_slot *open_slot(struct bus *bus, struct bus_bundle_rout
     return NULL;
 }
 
-/* One with something in it, which nobody asked for, is not used again. */
+/* A free slot with unread messages, which answer no request, is closed instead of reused. */
 static struct bus_bundle_slot *take_slot(struct bus *bus, struct bus_bundle_route *route)
 {
     struct bus_bundle_slot *slot;
@@ -102,7 +103,7 @@ static void listen_at(struct bus *bus, struct bus_bundle_slot *slot)
     bus->bundle_slots[bus->n_bundle_slots++] = slot;
 }
 
-/* By its place among those that still lack replies. */
+/* `at` is its index among the slots that still wait for replies. */
 static struct bus_bundle_slot *stop_listening(struct bus *bus, size_t at)
 {
     struct bus_bundle_slot *slot = bus->bundle_slots[at];
@@ -111,7 +112,8 @@ static struct bus_bundle_slot *stop_listening(struct bus *bus, size_t at)
     return slot;
 }
 
-/* Nothing of it left this process: each request is told so, with the next look at what has changed. */
+/* None of the bundle left this process: each request gets BUS_NO_RESPONDERS in the next
+   bus_changed(). */
 static void keep_unsent(struct bus *bus, struct bus_bundle_route *route)
 {
     struct str rest = bundle_bytes(&route->waiting);
@@ -136,7 +138,7 @@ natsStatus bus_bundle_publish(const struct bus_link *link, const char *subject,
     return s;
 }
 
-/* What was found out about it holds for one link. */
+/* What is known about a route holds for one link only. */
 static void look_at_link(const struct bus *bus, struct bus_bundle_route *route)
 {
     const unsigned link = atomic_load(&bus->n_changes);
@@ -162,7 +164,7 @@ static void send_waiting(struct bus *bus, struct bus_bundle_route *route)
         return;
     }
     sent = slot->sent;
-    slot->sent = route->waiting; /* in case there is nobody for it */
+    slot->sent = route->waiting; /* in case no mailbox takes it */
     route->waiting = sent;
     slot->link = route->link;
     slot->n_open = slot->sent.n_items;
@@ -178,7 +180,7 @@ static bool is_under_way(const struct bus *bus, const struct bus_bundle_route *r
     return false;
 }
 
-/* Until it is known that the server permits bundles, one is under way at most: if one is denied, it is
+/* Until the server is known to permit bundles, at most one is in flight: a denial can only be for
    that one. */
 static bool may_bundle(const struct bus *bus, struct bus_bundle_route *route)
 {
@@ -210,7 +212,7 @@ enum status bus_request_bundled(struct bus *bus, const char *subject, uint64_t h
 
 /* -- their replies ----------------------------------------------------------------------------- */
 
-/* Takes what a bundle holds, which was delivered to no mailbox. */
+/* Takes the items of a bundle that no mailbox got and sends each as a message. */
 static void send_one_by_one(struct bus *bus, const char *subject, struct bundle_writer *writer)
 {
     const struct bus_inbox *inbox = &bus->inbox;
@@ -257,7 +259,7 @@ static bool settle(struct bus_bundle_slot *slot, uint64_t handle)
     return false;
 }
 
-/* Handlers may send requests: by then the slot is settled, and not touched any more if it is free. */
+/* Handlers may send requests, so the slot is settled first and, if free, not touched afterwards. */
 static void deliver(struct bus *bus, size_t at, natsMsg *msg)
 {
     const struct bus_inbox *inbox = &bus->inbox;
@@ -277,7 +279,7 @@ static void deliver(struct bus *bus, size_t at, natsMsg *msg)
         inbox->on_reply(inbox->closure, messages[i]->item.handle, BUS_REPLY, messages[i]);
 }
 
-/* What has come for one slot. False: nothing. */
+/* Delivers the next message of one slot. False: the slot has no more. */
 static bool deliver_next(struct bus *bus, size_t at)
 {
     struct bus_bundle_slot *slot = bus->bundle_slots[at];
@@ -321,8 +323,9 @@ void bus_bundles_deliver_unsent(struct bus *bus)
     bundle_release(&unsent);
 }
 
-/* The server's users are those of a version without bundles. What was not proven to be permitted is the one
-   that was denied, and was not delivered. Others may have been, and end when their time is over. */
+/* The server still has the permissions of a version without bundles. If the route is not proven,
+   its only bundle in flight is the one that was denied, and it was not delivered. Otherwise,
+   bundles in flight may have been delivered, and end when their time is over. */
 static void deny(struct bus *bus, struct bus_bundle_route *route)
 {
     if (!route->is_denied)

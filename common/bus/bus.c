@@ -1,5 +1,5 @@
-/* Opening and closing: the options given to nats.c, and how the last messages get out. nats.c reads and writes on
-   the owner's thread alone. */
+/* Opening and closing: the options for nats.c, and sending the last messages. nats.c reads and
+   writes only on the owner's thread. */
 
 #include "common/bus/bus.h"
 
@@ -19,14 +19,14 @@ enum {
     CONNECT_TIMEOUT_MS = 1000,
     PING_INTERVAL_MS = 5000,
     PINGS_OUT_MAX = 2,
-    SOCKETS_MAX = 2,          /* that one waits for beside the bus */
-    WRITE_DEADLINE_MS = 2000, /* TLS only: there nats.c waits for the socket to be writable */
+    SOCKETS_MAX = 2,          /* that can be waited for in addition to the bus */
+    WRITE_DEADLINE_MS = 2000, /* TLS only: with it nats.c waits for the socket to be writable */
     IO_BUFFER = 128 * 1024,
     SERVERS_MAX = 16,
     GOODBYE_MS = 500,
 };
 
-/* Several URLs are separated by commas; nats.c does not look at their scheme. */
+/* Several URLs are separated by commas; nats.c ignores their scheme. */
 static natsStatus set_servers(natsOptions *options, const char *urls, bool *tls)
 {
     const char *servers[SERVERS_MAX];
@@ -54,7 +54,7 @@ static bool wants_tls(const struct bus_tls *tls)
            is_given(tls->host);
 }
 
-/* The server's certificate is always checked, and against the URL's host unless told otherwise. */
+/* The server's certificate is always verified, for the URL's host unless another is given. */
 static natsStatus set_tls(natsOptions *options, const struct bus_tls *tls)
 {
     natsStatus s = natsOptions_SetSecure(options, true);
@@ -69,7 +69,7 @@ static natsStatus set_tls(natsOptions *options, const struct bus_tls *tls)
     return s;
 }
 
-/* What a connection that is lost becomes: 0 bytes of a buffer for that time refuse to publish, so
+/* How a lost connection behaves: with a buffer of 0 bytes, publishing fails until it is back, so
    that nothing is kept for later. */
 static natsStatus set_reconnecting(natsOptions *o)
 {
@@ -234,7 +234,7 @@ _Thread_local bool bus_owner_is_inside;
 
 void bus_wake(struct bus *bus)
 {
-    (void)eventfd_write(bus->wake_fd, 1); /* fails only when it is signalled already */
+    (void)eventfd_write(bus->wake_fd, 1); /* fails only if it is already signalled */
 }
 
 int bus_socket(const struct bus *bus)
@@ -293,7 +293,7 @@ bool bus_flush(struct bus *bus)
 {
     struct bus_link *link;
 
-    bus_bundles_send(bus); /* over the link that was up when it was asked for */
+    bus_bundles_send(bus); /* over the link that was up when they were added */
     bus_link_step(bus);
     bus_inbox_sweep(bus);
     bus_defer_frees();
@@ -327,7 +327,7 @@ void bus_wait_with_sockets(struct bus *bus, struct pollfd *others, size_t n, int
         others[i].revents = fds[2 + i].revents;
     if (fds[0].revents != 0 && bus_changed(bus))
         return;
-    /* Never read without need: with TLS nats.c would wait for the rest of a record. */
+    /* Read only when there is something: with TLS nats.c would wait for the rest of a record. */
     if (fds[1].revents & (POLLIN | POLLHUP | POLLERR))
         bus_process(bus);
 }

@@ -1,10 +1,10 @@
 /*
- * The connection's life: dialed on its own thread, adopted by the owner, kept up by nats.c through
- * every loss, and redialed when nats.c gives it up.
+ * The life of a connection: dialed on a thread of its own, adopted by the owner, restored by nats.c
+ * whenever it is lost, and dialed again when nats.c gives it up.
  *
- * nats.c could make the first connection in the background too, but 3.4.1 gives up for good when a
- * server takes the first TCP connection and then stays silent or refuses the user, and later when
- * one refuses the user twice. Here neither ends anything.
+ * nats.c could make the first connection in the background, too, but version 3.4.1 gives up for good
+ * when a server accepts the first TCP connection and then stays silent or refuses the user, and later
+ * when a server refuses the user twice. Here dialing continues in all of these cases.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -32,7 +32,8 @@ static void tell_link(struct bus *bus)
     pthread_mutex_unlock(&bus->link_lock);
 }
 
-/* The owner tells of a link that it begins to use. nats.c closes a lost socket after this call. */
+/* For a link that is not in use yet, bus_adopt() reports the change. nats.c closes a lost socket
+   after this call. */
 static void set_socket(struct bus_link *link, int socket)
 {
     struct bus *const bus = link->bus;
@@ -57,7 +58,7 @@ static natsStatus on_attach(void **user_data, void *loop, natsConnection *nats, 
     return NATS_OK;
 }
 
-/* Only ever called to stop: the link is lost or closed. */
+/* Called only to stop reading: the link is lost or closed. */
 static natsStatus on_read(void *user_data, bool add)
 {
     struct bus_link *link = user_data;
@@ -139,7 +140,7 @@ static void note_denial(const struct bus_link *link, const char *text)
     atomic_fetch_add(&bus->unpublished, 1);
 }
 
-/* The server's words name the subject. */
+/* The server's error text names the subject. */
 static void note_violation(const struct bus_link *link)
 {
     struct bus *const bus = link->bus;
@@ -182,7 +183,7 @@ static natsStatus set_callbacks(struct bus_link *link, natsOptions *o)
 
 /* -- dialing --------------------------------------------------------------------------------- */
 
-/* A lost link that nats.c has made again by itself needs no other. */
+/* A lost link that nats.c has restored by itself needs no replacement. */
 static bool is_needless(const struct bus_link *from)
 {
     return from != NULL && !atomic_load(&from->is_lame);
@@ -226,7 +227,7 @@ static void *dial(void *arg)
     return NULL;
 }
 
-/* What nats.c is given is a copy of the options. */
+/* nats.c copies the options. */
 void bus_dial(struct bus *bus)
 {
     struct bus_link *const in_use = atomic_load(&bus->link);
@@ -256,9 +257,10 @@ void bus_adopt(struct bus *bus, struct bus_link *link)
     tell_link(bus);
 }
 
-/* -- letting go ------------------------------------------------------------------------------ */
+/* -- closing --------------------------------------------------------------------------------- */
 
-/* For nats.c closes its own when the link is lost. -1: there is none, or there are too many files. */
+/* A copy, since nats.c closes its own when the link is lost. -1: there is none, or too many files
+   are open. */
 static int copy_socket(const struct bus_link *link)
 {
     int copy;
@@ -269,14 +271,15 @@ static int copy_socket(const struct bus_link *link)
     return copy;
 }
 
-/* Closing a socket that has unread bytes throws away what it sent and the server did not read yet. */
+/* Closing a socket with unread bytes would discard what it has sent and the server has not read
+   yet. */
 void bus_say_goodbye(const struct bus_link *link, int64_t until_us)
 {
     struct pollfd fd = {.fd = copy_socket(link), .events = POLLIN};
     char dropped[4096];
 
     if (fd.fd < 0)
-        return; /* nothing tells when the server has read all */
+        return; /* no way to see when the server has read everything */
     shutdown(fd.fd, SHUT_WR);
     for (int64_t left_us; (left_us = until_us - clock_mono_us()) > 0;) {
         if (poll(&fd, 1, (int)(left_us / 1000) + 1) == 1 &&

@@ -18,7 +18,7 @@ static void on_silent(void *closure)
     sem_post(&mailbox->silent);
 }
 
-/* NULL: the connection ended in between, and the next one gets it. */
+/* NULL: the connection ended meanwhile; the next one gets the subscription. */
 static natsSubscription *subscribe(struct bus_mailbox *m, const struct bus_link *link,
                                    const char *subject)
 {
@@ -32,7 +32,8 @@ static natsSubscription *subscribe(struct bus_mailbox *m, const struct bus_link 
         s = natsConnection_QueueSubscribeSync(&sub, nats, subject, m->group);
     else
         s = natsConnection_SubscribeSync(&sub, nats, subject);
-    /* The owner bounds what waits: it sees the count. By default nats.c drops messages silently. */
+    /* No limit here: the owner sees how many messages wait and limits them itself. By default
+       nats.c drops messages silently. */
     if (s == NATS_OK)
         s = natsSubscription_SetPendingLimits(sub, -1, -1);
     if (s == NATS_OK && m->handler != NULL)
@@ -162,7 +163,8 @@ static natsMsg *next(natsSubscription *nats)
     return msg;
 }
 
-/* The link that was left has the older ones. Its number; or, with nothing in `msg`, any. */
+/* Takes from the link that was left first, as it has the older messages. Returns the number of the
+   link that *msg came by; with *msg NULL, any. */
 static int next_of_links(struct bus_mailbox *m, bool bundles, natsMsg **msg)
 {
     const struct bus_link *left = m->bus->move.left;
@@ -178,7 +180,7 @@ static int next_of_links(struct bus_mailbox *m, bool bundles, natsMsg **msg)
     return at;
 }
 
-/* The oldest bundle that is sound becomes messages. */
+/* Opens the oldest well-formed bundle. */
 static void open_bundle(struct bus_mailbox *m)
 {
     natsMsg *msg;
@@ -213,7 +215,7 @@ static struct bus_message *take_alone(struct bus_mailbox *m)
     return message;
 }
 
-/* A bundle and a message that came alone have turns. */
+/* Bundles and single messages alternate. */
 struct bus_message *bus_take(struct bus_mailbox *m)
 {
     const bool is_turn_of_single = m->single_next && m->next_opened == m->opened_end;
@@ -225,8 +227,8 @@ struct bus_message *bus_take(struct bus_mailbox *m)
     return message != NULL ? message : take_alone(m);
 }
 
-/* Without a link it would be the one call by which nats.c sends over the next link what it still holds for
-   the last one. */
+/* Not while the link is down: this call alone would make nats.c send, over the next connection,
+   what it still holds for the last one. */
 void bus_mailbox_drain(struct bus_mailbox *m, const struct bus_link *link)
 {
     const struct bus_subscriptions *on = subscriptions(m, link);
@@ -259,7 +261,7 @@ void bus_stop_serving(struct bus_mailbox *mailbox)
         bus_mailbox_drain(mailbox, &mailbox->bus->links[i]);
 }
 
-/* Without a connection nothing arrives any more, and nothing confirms it. */
+/* Without a connection nothing more arrives, and nothing confirms the drain. */
 bool bus_is_drained(struct bus_mailbox *mailbox)
 {
     if (bus_waiting(mailbox) > 0)
@@ -403,8 +405,8 @@ struct str bus_message_header(struct bus_message *message, const char *name)
 /* -- freeing ----------------------------------------------------------------------------------- */
 
 /* nats.c frees a message on a separate thread, which every call wakes: under load that costs as
-   much as all else it does. So what an owner's thread gives back gathers until it is worth a
-   wake-up. */
+   much as all its other work. So messages that an owner's thread frees are collected until a
+   wake-up is worth it. */
 enum { DEFERRED_MAX = 128, DEFERRED_BYTES = 1024 * 1024 };
 
 static _Thread_local struct {

@@ -1,16 +1,16 @@
 /*
- * From a server that is going to close its clients to another one, before it does.
+ * Moves from a server that is about to close its connections to another one, before it does.
  *
- * nats-server says so ("lame duck mode") and takes no more connections. While one dials, the link stays
- * in use: where there is no other server it does until it is lost, as if nothing had been said. Once there is
- * another link, it is the one in use: subscriptions are made there, and what is asked is asked there.
- * The link left is kept for a while besides:
+ * nats-server announces this ("lame duck mode") and accepts no more connections. While the bus dials
+ * another server, the present link stays in use; if there is no other server, it does until it is
+ * lost. The new link is then the one in use, for subscriptions and for requests.
+ * The link that was left stays open for a while:
  *
- * - its subscriptions, until the other servers know of the new ones. A member of a group gets a message once
- *   all the same; other listeners may get one twice in that time.
- * - for replies to what came by it, and for replies to what was asked by it.
+ * - its subscriptions, until the other servers have learned of the new ones. In that time a member
+ *   of a group still gets each message once; other listeners may get a message twice.
+ * - for replies to requests that came over it, and for replies to requests that were sent over it.
  *
- * Then it is closed, on a thread of its own, for that may take a while.
+ * Then it is closed, on a thread of its own, since that may take a while.
  */
 #include <poll.h>
 #include <sys/epoll.h>
@@ -20,17 +20,19 @@
 #include "common/bus/bus_internal.h"
 
 enum {
-    OVERLAP_US = 500 * 1000, /* the others know of a subscription after a few milliseconds */
-    /* At least, for replies to what came by it, which no other link may take: as long as a command may run, and
-       convctl waits. The server closes it before, as a rule. */
+    /* The other servers learn of a subscription within a few milliseconds. */
+    OVERLAP_US = 500 * 1000,
+    /* At least, for replies to requests that came over it, which no other link may carry: as long
+       as a command may run, and as convctl waits. Usually the server closes the link earlier. */
     KEPT_US = 15 * 1000 * 1000,
-    LEFT_US = 30000 * 1000, /* at most, for replies to what was asked by it */
+    LEFT_US = 30000 * 1000, /* at most, for replies to requests sent over it */
     GOODBYE_US = 500 * 1000,
 };
 
 /* -- reading and writing --------------------------------------------------------------------- */
 
-/* The number of a lost link may be another's by now. While `link_lock` is held nats.c does not close it. */
+/* The descriptor of a lost link may have been reused. While `link_lock` is held, nats.c does not
+   close it. */
 static bool is_open(const struct bus_move *move)
 {
     return move->socket >= 0 && atomic_load(&move->left->socket) == move->socket;
@@ -59,7 +61,7 @@ void bus_move_read(struct bus *bus)
     pthread_mutex_lock(&bus->link_lock);
     is_readable = is_open(move) && poll(&fd, 1, 0) == 1;
     pthread_mutex_unlock(&bus->link_lock);
-    /* Never read without need: with TLS nats.c would wait for the rest of a record. */
+    /* Read only when there is something: with TLS nats.c would wait for the rest of a record. */
     if (is_readable)
         bus_read(bus, move->left);
 }
@@ -94,7 +96,7 @@ static void leave(struct bus *bus, struct bus_link *left, bool at_once)
     watch(bus, EPOLL_CTL_ADD, EPOLLIN);
 }
 
-/* Where nats.c has made the lost link again by itself meanwhile, there is no need of another. */
+/* If nats.c has meanwhile restored the lost link by itself, the dialed one is closed at once. */
 void bus_move_adopt(struct bus *bus)
 {
     struct bus_link *const before = atomic_load(&bus->link);
@@ -173,7 +175,7 @@ static bool is_over(const struct bus *bus, int64_t now_us)
 
     if (!bus_link_can_call(move->left) || now_us >= move->end_us)
         return true;
-    /* It was lost, and nats.c has made it again: another socket, over which nothing is awaited. */
+    /* It was lost and restored by nats.c: on the new socket no reply is expected. */
     if (!atomic_load(&move->left->is_lame))
         return true;
     return now_us >= move->close_us && !atomic_load(&move->left->write_wanted) && is_settled(bus);
@@ -197,7 +199,7 @@ static void end_left(struct bus *bus)
         drain(bus);
 }
 
-/* One move at a time: a server of which it is heard meanwhile is left after that. */
+/* One move at a time: if another server announces its end during one, its turn comes after that. */
 void bus_move_step(struct bus *bus)
 {
     const struct bus_link *const link = atomic_load(&bus->link);

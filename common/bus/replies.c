@@ -1,4 +1,5 @@
-/* Answers to messages: those to one bundle gather until the end of the step, large ones compressed. */
+/* Replies to messages: those to one bundle are collected until the end of the step, large ones
+   compressed. */
 #include <string.h>
 
 #include "common/base/log.h"
@@ -35,7 +36,7 @@ static void add_reply(struct bundle_writer *writer, const struct bus_message *re
         bundle_add(writer, request->item.handle, headers, n_headers, body);
 }
 
-/* At the end of the step, with the other replies to its bundle. */
+/* Where a reply waits for the end of the step, with the other replies to its bundle. */
 static struct bundle_writer *wait_for_others(struct bus *bus, struct bus_bundle *bundle, size_t n)
 {
     if (!bundle->is_answering) {
@@ -49,8 +50,8 @@ static struct bundle_writer *wait_for_others(struct bus *bus, struct bus_bundle 
     return &bundle->replies;
 }
 
-/* Compressed or not, what is still large is handed over as it is: a natsMsg would be zeroed, filled and
-   freed for it. */
+/* A reply that is still large, compressed or not, is published directly: a natsMsg would have to be
+   zeroed, filled and freed. */
 static enum status reply_large(struct bus *bus, const struct bus_link *link,
                                const struct bus_message *request, const struct bus_header *headers,
                                size_t n_headers, struct str body)
@@ -112,7 +113,7 @@ struct bus_message *bus_reply_new(const struct bus_message *request,
         add_reply(&writer, request, headers, n_headers, body);
         reply = bus_message_new(reply_to.p, NULL, 0, bundle_bytes(&writer));
         bundle_release(&writer);
-        must(reply != NULL); /* its subject is one that a message came with */
+        must(reply != NULL); /* a message came with this reply subject, so it is valid */
     }
     if (reply != NULL)
         reply->via = request->via;

@@ -1,13 +1,13 @@
 /*
  * Publishing, requests and their replies, and requests that block, for command-line programs.
  *
- * A reply names its call: the call's handle is the last part of the reply subject. The server's
- * "no responders" would need no more than that either, but the library hands it over without its
- * subject, and a subscription with a callback would bring every reply on another thread (decision
- * 1). So a request takes a reply slot: a separate subscription, PREFIX.SLOT.*, drained by the owner,
- * that has the handle of its latest request. It is used again once that reply has come, so that "no
- * responders" is never taken for that of a later request. One that stays silent is closed when the
- * caller no longer awaits the reply.
+ * The last part of a reply subject is the handle of the request. That would identify the server's
+ * "no responders", too, but nats.c delivers it without its subject, and a subscription with a
+ * callback would deliver every reply on another thread (decision 1). So each request takes a reply
+ * slot: a subscription of its own, PREFIX.SLOT.*, drained by the owner, which stores the handle of
+ * its latest request. A slot is reused only once that reply has come, so that "no responders" is
+ * never attributed to a later request. A slot without a reply is closed when the caller no longer
+ * awaits it.
  */
 
 #include <inttypes.h>
@@ -25,9 +25,9 @@
 
 /* -- publishing ------------------------------------------------------------------------------ */
 
-/* What may wait in memory for a socket that takes no more. What one step publishes comes on top, as
-   its first write is at the end of it: the replies of a batch, which its service keeps small where
-   they are large. An actor begins no other while some of it waits. */
+/* How many bytes may wait in memory for a socket that takes no more. The messages of one step come
+   on top, as they are first written at its end: for an actor, the replies of a batch, which is
+   small if they are large. An actor begins no other batch while some of it waits. */
 enum { BACKLOG_MAX = 8 * 1024 * 1024 };
 
 enum status bus_status_of(natsStatus s)
@@ -132,7 +132,7 @@ struct bus_reply_slot {
     const struct bus_link *on;
     struct bus_reply_slot *next_free;
     uint64_t handle; /* of the latest request */
-    size_t stem;     /* of `subject`: as far as the dot before the handle */
+    size_t stem;     /* length of `subject` up to and including the dot before the handle */
     char subject[SUBJECT_CAPACITY];
 };
 
@@ -172,7 +172,7 @@ static struct bus_reply_slot *open_slot(struct bus *bus)
 
 static void close_slot(struct bus_reply_slot *slot)
 {
-    natsSubscription_Destroy(slot->nats); /* unsubscribes, if the connection lives */
+    natsSubscription_Destroy(slot->nats); /* unsubscribes, if the connection still exists */
     free(slot);
 }
 
@@ -278,7 +278,7 @@ static natsStatus take_reply(struct bus_reply_slot *slot, natsMsg **msg)
     return NATS_TIMEOUT;
 }
 
-/* A handler may send requests; their slots come behind those looked at here. */
+/* A handler may send requests; their slots are added after those looked at here. */
 void bus_inbox_deliver(struct bus *bus)
 {
     struct bus_inbox *inbox = &bus->inbox;
@@ -325,7 +325,7 @@ void bus_inbox_sweep(struct bus *bus)
 
 /* -- requests -------------------------------------------------------------------------------- */
 
-/* NULL subject: to the slot itself. */
+/* A NULL subject sends to the slot itself. */
 static enum status send_request(struct bus *bus, const char *subject, uint64_t handle,
                                 const struct bus_header *headers, size_t n_headers, struct str body)
 {

@@ -11,7 +11,7 @@
 #include "common/base/ascii.h"
 #include "common/base/log.h"
 
-/* Fetched once: OpenSSL 3 would look it up by name for each digest. */
+/* Fetched once; otherwise OpenSSL 3 would look it up by name for each digest. */
 static EVP_MD *sha256;
 
 static void fetch_sha256(void)
@@ -78,11 +78,11 @@ struct cost {
     uint64_t log2_n, r, p;
 };
 
-/* OWASP's Password Storage Cheat Sheet asks for N=2^17, r=8, p=1 at least and takes this one for
-   its equal, which needs 32 MiB instead of 128. */
+/* OWASP's Password Storage Cheat Sheet recommends at least N=2^17, r=8, p=1 and lists this one as
+   equivalent; it needs 32 MiB instead of 128. */
 static struct cost cost_now = {CRYPTO_PASSWORD_COST, 8, 3};
-/* A stored hash may ask for this much at most: 64 MiB, so that a bad row cannot stop the process.
- */
+/* The highest cost that a stored hash may have: 64 MiB, so that a bad row cannot stop the
+   process. */
 static const struct cost cost_max = {16, 8, 16};
 
 void crypto_password_set_cost(unsigned log2_n)
@@ -94,7 +94,7 @@ static bool derive(struct str password, const struct cost *cost, const uint8_t s
                    uint8_t digest[DIGEST_BYTES])
 {
     uint64_t n = 1ull << cost->log2_n;
-    /* The blocks that the function needs; OpenSSL's own limit of 32 MiB is just too low. */
+    /* The memory that the function needs; OpenSSL's own limit of 32 MiB is slightly too low. */
     uint64_t memory = 128 * cost->r * (n + cost->p + 2);
 
     return EVP_PBE_scrypt(password.n > 0 ? password.p : "", password.n, salt, SALT_BYTES, n,
@@ -192,7 +192,8 @@ static void write_checksum(const char *token, char out[CHECKSUM])
     }
 }
 
-/* Every digit equally likely: bytes from 248 on, the rest of 256 by 62, are passed over. */
+/* Makes every digit equally likely: skips bytes from 248 on, the largest multiple of 62 below
+   256. */
 static void write_random(char out[RANDOM])
 {
     uint8_t bytes[RANDOM];
@@ -254,7 +255,7 @@ bool crypto_key_read(struct str text, struct crypto_key *out)
     return text.p != NULL && hex_read(text, out->b, sizeof(out->b));
 }
 
-/* Nothing here depends on the input but the tag, which the caller checks. */
+/* Nothing here can fail because of the input; the caller finds a wrong tag. */
 static EVP_CIPHER_CTX *begin_cipher(const struct crypto_key *key, const uint8_t *nonce,
                                     struct str context, bool encrypts)
 {

@@ -22,7 +22,7 @@ bool cursor_keys_read(const char *first, const char *second, struct cursor_keys 
     return true;
 }
 
-/* The binding is hashed first, so that it takes part with a fixed length whatever its size. */
+/* The binding is hashed first, so that its length in the message is fixed. */
 static void sign(const uint8_t key[SHA256_BYTES], const uint8_t *payload, size_t n,
                  struct str binding, uint8_t mac[SHA256_BYTES])
 {
@@ -66,7 +66,8 @@ static bool is_signed(const struct cursor_keys *keys, const uint8_t *payload, si
     return found;
 }
 
-/* One that ends later than any that is made now comes from a clock that was ahead. */
+/* False also for an expiry later than that of any cursor made now, which comes from a clock that
+   was ahead. */
 static bool is_live(uint64_t expiry, int64_t now_s)
 {
     return now_s >= 0 && expiry > (uint64_t)now_s &&

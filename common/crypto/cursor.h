@@ -1,20 +1,20 @@
 /*
- * cursor - the opaque, signed place in a list that a client hands back to get the next page.
+ * cursor - an opaque, signed position in a list, which a client sends to get the next page.
  *
  * What     base64url, unpadded, of
  *
  *            version 1 | expiry, Unix seconds 8 | position's length 1 | position 0-64 | MAC 32
  *
- *          The MAC is HMAC-SHA-256 over all before it and then the binding: bytes that say which
- *          list this is (operation, organization, filters, page size). The binding is not in the
- *          text; a cursor is good for the very query that it came from and for no other. The
- *          position can be decoded by its holder: keep secrets out of it.
- *          Two keys verify and the first one signs. To change keys on running replicas, hand out
- *          the new one as the second, then make it the first, and drop the old one 7 days later.
- * Owns     Nothing; callers bring the storage. struct cursor_keys holds secrets.
+ *          The MAC is HMAC-SHA-256 over all bytes before it, followed by the binding: bytes that
+ *          identify the list (operation, organization, filters, page size). The binding is not in
+ *          the text; a cursor is valid only for the query that it came from. Its holder can decode
+ *          the position, so keep secrets out of it.
+ *          Two keys verify and the first one signs. To change keys on running replicas, deploy the
+ *          new one as the second, then make it the first, and drop the old one 7 days later.
+ * Owns     Nothing; the caller provides the memory. struct cursor_keys holds secrets.
  * Threads  Any; pure, the time is an argument.
- * Fails    cursor_read() is false for whatever is not a live cursor of ours for that binding; it
- *          does not tell why, and leaves its outputs untouched.
+ * Fails    cursor_read() is false for anything but a live cursor of ours for that binding; it gives
+ *          no reason, and leaves its outputs untouched.
  */
 #ifndef COMMON_CRYPTO_CURSOR_H
 #define COMMON_CRYPTO_CURSOR_H
@@ -30,15 +30,15 @@
 #define CURSOR_POSITION_MAX 64
 #define CURSOR_TEXT_MAX     142 /* base64url of 1 + 8 + 1 + 64 + 32 bytes */
 #define CURSOR_LIFE_S       (7 * 24 * 3600)
-#define CURSOR_SKEW_S       (5 * 60) /* by which one replica's clock may be ahead of another's */
+#define CURSOR_SKEW_S       (5 * 60) /* how far one replica's clock may be ahead of another's */
 
 struct cursor_keys {
     uint8_t key[2][SHA256_BYTES];
     int n; /* 1 or 2 */
 };
 
-/* From secrets of CURSOR_SECRET_MIN characters or more, best random ones; the keys are their
-   SHA-256. `second` may be NULL or "". False: too short. */
+/* Makes the keys, the SHA-256 of secrets of CURSOR_SECRET_MIN characters or more, preferably
+   random. `second` may be NULL or "". False: too short. */
 MUST_CHECK bool cursor_keys_read(const char *first, const char *second, struct cursor_keys *out);
 
 void cursor_make(const struct cursor_keys *keys, struct str binding, struct str position,

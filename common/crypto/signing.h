@@ -1,10 +1,10 @@
 /*
- * signing - Ed25519 (RFC 8032): what one process signs, anybody can verify with the public key.
+ * signing - Ed25519 signatures (RFC 8032), which anyone can verify with the public key.
  *
- * What     A key is made from a secret text, as those of cursors are: its seed is the SHA-256 of
- *          that text. A public key is known by its id, the first 8 bytes of its SHA-256 in hex.
+ * What     A key is made from a secret text, like those of cursors: its seed is the SHA-256 of that
+ *          text. The id of a public key is the first 8 bytes of its SHA-256 in hex.
  * Owns     struct signing_key holds the private key until signing_key_free().
- * Threads  signing_make() is for one thread at a time and key; the rest is for any.
+ * Threads  signing_make() by one thread at a time for each key; everything else by any.
  */
 #ifndef COMMON_CRYPTO_SIGNING_H
 #define COMMON_CRYPTO_SIGNING_H
@@ -35,7 +35,7 @@ const struct signing_public *signing_key_public(const struct signing_key *key);
 void signing_make(struct signing_key *key, struct str data,
                   uint8_t signature[SIGNING_SIGNATURE_BYTES]);
 
-/* From its 64 hex digits, in lower case. */
+/* Reads 64 hex digits in lower case. */
 MUST_CHECK bool signing_public_read(struct str hex, struct signing_public *out);
 bool signing_is_by(const struct signing_public *by, struct str data,
                    const uint8_t signature[SIGNING_SIGNATURE_BYTES]);

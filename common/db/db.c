@@ -14,8 +14,8 @@
 #include "common/db/pipeline.h"
 
 enum {
-    /* How long past its deadline a batch waits for the server. Who asked waits somewhat longer, so
-       that it is still told that nothing was written. */
+    /* How long past its deadline a batch waits for the server. The caller of the command waits
+       somewhat longer, so that it still learns that nothing was written. */
     GRACE_US = 100 * 1000,
     WAIT_MAX_US = 60 * 1000 * 1000,
 };
@@ -24,13 +24,13 @@ struct db {
     struct db_link link;
     struct pipeline pipeline;
     size_t n_added;     /* statements of the batch; entries of the pipeline begin with a BEGIN */
-    bool is_open;       /* the batch: neither committed, nor failed, nor given up */
-    bool is_sent;       /* that much of it, for which no answer was waited for */
+    bool is_open;       /* the batch: not committed, failed or abandoned */
+    bool is_sent;       /* the statements so far, whose results have not been read */
     bool is_committing; /* the commit was sent */
     bool has_unsent;    /* the socket did not take all of it */
 };
 
-/* libpq quotes a string it cannot parse, password and all: so we ask beforehand and say nothing. */
+/* libpq's error text quotes a string that it cannot parse, password included, so it is dropped. */
 bool db_url_is_sound(const char *url)
 {
     PQconninfoOption *parsed = PQconninfoParse(url, NULL);
@@ -116,7 +116,7 @@ size_t db_add(struct db *db, int statement, const db_param *params, size_t n)
     return db_add_binary(db, statement, params, n, 0);
 }
 
-/* A statement's place in the pipeline, behind the BEGIN. */
+/* A statement's index in the pipeline, where the BEGIN comes first. */
 static size_t place_of(size_t index)
 {
     return index + 1;
@@ -149,8 +149,8 @@ static void drop_link(struct db *db, const char *why)
     db_link_drop(&db->link, db->pipeline.sqlstate[0] ? db->pipeline.sqlstate : why);
 }
 
-/* Ends the server's transaction without writing and leaves the link ready for the next batch, or
-   drops it. After an error the server skips all up to the first Sync. */
+/* Rolls back the server's transaction and leaves the link ready for the next batch, or drops it.
+   After an error the server skips everything up to the first Sync. */
 static void roll_back(struct db *db)
 {
     struct pipeline undo = {.link = &db->link, .until_us = db->pipeline.until_us};
@@ -170,7 +170,7 @@ static void roll_back(struct db *db)
     pipeline_release(&undo);
 }
 
-/* Closes a batch that has failed or is not wanted. Nothing of it is written. */
+/* Closes a batch that has failed or was abandoned. Nothing of it is written. */
 static enum status close_unwritten(struct db *db)
 {
     roll_back(db);
@@ -178,7 +178,7 @@ static enum status close_unwritten(struct db *db)
     return db->pipeline.failed;
 }
 
-/* Writes what the socket takes; the rest when it takes more. */
+/* Writes what the socket takes now. */
 static bool flush(struct db *db)
 {
     const int unsent = PQflush(db->link.conn);
@@ -187,7 +187,7 @@ static bool flush(struct db *db)
     return unsent >= 0;
 }
 
-/* Without a COMMIT nothing is: when the link is lost here, nothing is written. */
+/* No COMMIT was sent, so if the link is lost here, nothing is written. */
 static enum status lose_run(struct db *db)
 {
     pipeline_fail(&db->pipeline, ST_UNAVAILABLE);
@@ -224,8 +224,8 @@ enum status db_run(struct db *db)
     return db->pipeline.failed == ST_OK ? ST_OK : close_unwritten(db);
 }
 
-/* The COMMIT may have been on its way. A lost link is still harmless when the server's error about one
-   of our statements came first: that failure is the one that was kept. */
+/* The COMMIT may have arrived. If the server reported an error about one of our statements before
+   the link was lost, that failure was kept, and nothing was written. */
 static enum status lose_commit(struct db *db)
 {
     pipeline_fail(&db->pipeline, ST_UNCERTAIN);
@@ -342,7 +342,7 @@ size_t db_last_entry(const struct db *db)
 
 /* -- error codes ------------------------------------------------------------------------------- */
 
-/* A code, or the first characters of a family of codes. */
+/* A code, or the prefix of a class of codes. */
 struct meaning {
     const char *code;
     enum status status;
@@ -428,7 +428,7 @@ bool db_value_bool(const struct db_rows *rows, size_t row, int column)
     return value.n == 1 && value.p[0] == 't';
 }
 
-/* Of 2, 4 or 8 bytes, the first of which is the highest. */
+/* 2, 4 or 8 bytes, big-endian. */
 static int64_t binary_int(struct str value)
 {
     uint64_t bits = value.n > 0 && (value.p[0] & 0x80) != 0 ? UINT64_MAX : 0;

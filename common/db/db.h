@@ -1,33 +1,31 @@
 /*
  * db - one connection to PostgreSQL in pipeline mode. The only user of libpq-fe.h.
  *
- * What     A unit of work is a batch: statements are queued, run together in one round trip, and
- *          committed together, in one transaction: BEGIN goes out with the first of them, COMMIT with
- *          db_commit(). After a failed statement the whole batch is rolled back.
+ * What     The unit of work is a batch: statements are queued, run together in one round trip, and
+ *          committed together, in one transaction. BEGIN goes out with the first statement, COMMIT
+ *          with db_commit(). If a statement fails, the whole batch is rolled back.
  *
  *              db_open_batch(db, deadline);
  *              i = db_add(db, SQL_READ_CONVERSATIONS, params, n); queue as many as there are
  *              st = db_run(db);                                   one round trip, then results
  *              rows = db_result(db, i);
- *              j = db_add(db, ...); st = db_run(db);              a further round, if need be
+ *              j = db_add(db, ...); st = db_run(db);              another round trip, if needed
  *              st = db_commit(db);                                one commit for all of it
  *
- *          Statements queued behind the last db_run() go out with the commit: one round trip.
+ *          Statements queued after the last db_run() go out with the commit, in one round trip.
  *
  *          Statements come from a registry: one .sql file each, embedded at build time and prepared
- *          on every new connection before it is used, so drift from the schema shows at start. Where
+ *          on every new connection before it is used, so drift from the schema shows at start. If
  *          one returns other columns than its file names, the connection is not used.
  * Owns     Results belong to the batch and live until the next db_open_batch().
  * Threads  One thread owns a db.
- * Fails    db_run()     ST_OK, ST_RETRY (serialization, deadlock, unique violation, a lock that was
- *                       not to be had in time: nothing written), ST_UNAVAILABLE (link lost, server
- *                       shutting down, out of resources, deadline passed: nothing written),
- *                       ST_INTERNAL (any other SQL error: nothing written; logged with SQLSTATE and
- *                       statement name).
- *          db_commit()  the same, and ST_UNCERTAIN when the link was lost after the commit had been
- *                       asked for.
+ * Fails    db_run()     ST_OK, ST_RETRY (serialization failure, deadlock, unique violation, lock
+ *                       timeout: nothing written), ST_UNAVAILABLE (link lost, server shutting down,
+ *                       out of resources, deadline passed: nothing written), ST_INTERNAL (any other
+ *                       SQL error: nothing written; logged with SQLSTATE and statement name).
+ *          db_commit()  the same, or ST_UNCERTAIN if the link was lost after COMMIT was sent.
  *          After anything but ST_OK the batch is closed and its work is rolled back or uncertain.
- *          Every wait is bounded by the deadline of the batch plus a tenth of a second; a link that
+ *          Every wait ends a tenth of a second after the batch's deadline at the latest; a link that
  *          stays silent longer is dropped.
  */
 #ifndef COMMON_DB_DB_H
@@ -47,7 +45,8 @@ struct db_rows;
 struct db_statement {
     const char *name; /* of the .sql file, without its ending */
     const char *text;
-    const char *columns; /* what it returns: their names, with a space between two; NULL = none */
+    /* The names of the columns that it returns, separated by spaces; NULL = none. */
+    const char *columns;
 };
 
 struct db_options {
@@ -56,87 +55,91 @@ struct db_options {
     const char *name; /* application_name: service and replica */
     const struct db_statement *statements;
     size_t n_statements;
-    /* Called now and again while a batch waits for the server, on the thread that waits; may do
+    /* Called from time to time while a batch waits for the server, on the waiting thread; may do
        anything but use the db. NULL = nothing. */
     void (*on_wait)(void *closure);
     void *closure;
-    int lock_ms; /* how long a statement waits for a lock (ST_RETRY); 0 = as long as for the rest */
+    int lock_ms; /* how long a statement waits for a lock (ST_RETRY); 0 = until its own timeout */
     int statement_ms; /* how long a statement may take (ST_UNAVAILABLE); 0 = 10 s */
-    /* Where the URL has no target_session_attrs: a server that takes no writes will do */
+    /* If the URL has no target_session_attrs: accept a server that takes no writes */
     bool may_be_standby;
 };
 
-/* A bound parameter, in text format where nothing else is said; STR_NONE is SQL NULL. */
+/* A bound parameter, in text format unless stated otherwise; STR_NONE is SQL NULL. */
 typedef struct str db_param;
 
-/* Whether libpq can parse it. Ask first: its complaint quotes the URL, password and all. */
+/* Whether libpq can parse the URL. Check first: the error text of libpq quotes the URL with its
+   password. */
 bool db_url_is_sound(const char *url);
 
-/* Keeps what the options point to. NULL: the URL cannot be parsed. */
+/* What the options point to must outlive the db. NULL: the URL cannot be parsed. */
 struct db *db_new(const struct db_options *options);
 void db_free(struct db *db);
 
-/* Connects if the link is down (waiting `timeout_ms` at most) and prepares the registry. Returns
-   at once when the link is up. An attempt that takes longer goes on in the next call. Of several
-   hosts it takes the first that is as target_session_attrs says; where the URL does not, one that
-   takes writes. */
+/* Connects if the link is down (waiting `timeout_ms` at most) and prepares the registry. Returns at
+   once if the link is up. An attempt that takes longer continues in the next call. Of several hosts
+   it takes the first that matches target_session_attrs; if the URL has none, the first that takes
+   writes (see may_be_standby). */
 MUST_CHECK enum status db_connect(struct db *db, int timeout_ms);
 bool db_is_up(const struct db *db);
-/* Why the link is down, a constant: servers cannot be reached, or are standbys. NULL: it is up. */
+/* Why the link is down, a constant text: servers cannot be reached, or are standbys. NULL: it is
+   up. */
 const char *db_trouble(const struct db *db);
-/* Drops the link when the server has closed it behind our back; cheap, for idle moments. */
+/* Drops the link if the server has closed it; cheap, for idle moments. */
 void db_check(struct db *db);
-/* Between batches it is readable when the server has closed the link, or has something to say: then
-   db_check() is due. During one, and while the link is being made, it is to be waited for with
-   db_events(): db_is_ready() or db_connect() are due then. -1 while the link is down. */
+/* Between batches: readable when the server has closed the link or sent a message; call db_check()
+   then. During a batch and while connecting: wait for db_events(), then call db_is_ready() or
+   db_connect(). -1 while the link is down. */
 int db_socket(const struct db *db);
 
 /* `deadline_us` as of clock_us(). The link must be up. */
 void db_open_batch(struct db *db, int64_t deadline_us);
-/* Queues a statement and returns its index in the batch. Parameters are copied. After a failure
+/* Queues a statement and returns its index in the batch. Copies the parameters. After a failure
    nothing is queued. */
 size_t db_add(struct db *db, int statement, const db_param *params, size_t n);
-/* The same; parameters whose bits are set are in binary format: bit 0 is that of the first. With
-   DB_BINARY_ROWS the values of the rows come in binary format, all of them. */
+/* The same, with parameters in binary format if their bit is set; bit 0 is that of the first. With
+   DB_BINARY_ROWS all values of the rows come in binary format. */
 #define DB_BINARY_ROWS (UINT32_C(1) << 31)
 size_t db_add_binary(struct db *db, int statement, const db_param *params, size_t n,
                      uint32_t binary);
 MUST_CHECK enum status db_run(struct db *db);
 MUST_CHECK enum status db_commit(struct db *db);
-/* The same in two steps, for callers with other things to do meanwhile: db_run() or db_commit()
-   follow once db_is_ready(), and then do not wait. Anything but ST_OK is what they would return. */
+/* The same in two steps, for callers with other work to do meanwhile: send, and once db_is_ready(),
+   call db_run() or db_commit(), which then do not wait. If sending does not return ST_OK, the batch
+   has failed as it would in db_run() or db_commit(). */
 MUST_CHECK enum status db_send_run(struct db *db);
 MUST_CHECK enum status db_send_commit(struct db *db);
-/* Reads and writes as much as possible without waiting. True: all that was sent has been answered,
-   or will not be. Call it when the socket is ready for db_events(), or the batch's time is over. */
+/* Reads and writes as much as possible without blocking. True: everything that was sent has been
+   answered, or never will be. Call when the socket is ready for db_events(), or the batch is
+   late. */
 bool db_is_ready(struct db *db);
-bool db_is_late(const struct db *db); /* the time of the batch is over */
+bool db_is_late(const struct db *db); /* the batch's deadline and grace have passed */
 short db_events(const struct db *db); /* for poll() */
-/* Gives the batch up; nothing of it is written. */
+/* Rolls the batch back. */
 void db_abandon(struct db *db);
-/* How the batch has failed so far; ST_OK = it has not. */
+/* How the batch has failed; ST_OK = it has not. */
 enum status db_failure(const struct db *db);
 /* How many statements the batch has so far: the next one's index. */
 size_t db_added(const struct db *db);
 
-/* Statements added from now on are spare: when the results of the batch hold more than `bytes`, a
-   result that is not small is thrown away as it comes. 0 = not spare, as in the beginning. */
+/* Statements added from now on are spare: once the results of the batch hold more than `bytes`,
+   their results are dropped as they arrive, unless small (DB_SMALL). 0 = not spare, the default. */
 void db_add_spare(struct db *db, size_t bytes);
 #define DB_SMALL (64 * 1024)
-/* How many bytes were thrown away; 0 = the result is there. */
+/* How many bytes of the result were dropped; 0 = it is there. */
 size_t db_dropped(const struct db *db, size_t index);
 
 const struct db_rows *db_result(const struct db *db, size_t index);
 size_t db_rows_count(const struct db_rows *rows);
 size_t db_rows_affected(const struct db_rows *rows);
-/* A value by row and by the column's place, which NAME_sql.h has; STR_NONE for SQL NULL, and in a row
-   that is not there (logged). Lives as long as the result. */
+/* A value by row and column number; NAME_sql.h has the numbers. STR_NONE for SQL NULL and for a row
+   that does not exist (logged). Lives as long as the result. */
 struct str db_value(const struct db_rows *rows, size_t row, int column);
 bool db_value_bool(const struct db_rows *rows, size_t row, int column);
-/* In either format. A time in binary format: microseconds since DB_EPOCH_US. */
+/* In text or binary format. A time in binary format: microseconds since DB_EPOCH_US. */
 int64_t db_value_int(const struct db_rows *rows, size_t row, int column);
 #define DB_EPOCH_US INT64_C(946684800000000) /* 2000-01-01, in Unix microseconds */
-/* An id in binary format. False: it is SQL NULL, and *out stays as it is. */
+/* An id in binary format. False: it is SQL NULL, and *out is unchanged. */
 bool db_value_id(const struct db_rows *rows, size_t row, int column, struct uuid *out);
 
 /* SQLSTATE of the batch's failure, "" if none. */
@@ -145,7 +148,7 @@ const char *db_last_sqlstate(const struct db *db);
 int db_last_statement(const struct db *db);
 /* Its index in the batch. */
 size_t db_last_entry(const struct db *db);
-#define DB_NO_ENTRY SIZE_MAX /* none in particular: the link, or the commit itself */
+#define DB_NO_ENTRY SIZE_MAX /* none in particular: the link or the commit failed */
 
 /* -- what error codes mean ----------------------------------------------------------------------- */
 
@@ -153,7 +156,7 @@ size_t db_last_entry(const struct db *db);
  */
 enum status sqlstate_status(const char *sqlstate);
 
-/* The connection is of no further use, although the socket may still look sound: the server is
+/* The connection can no longer be used, although the socket may still look healthy: the server is
    going away, has become read-only, or no longer has the prepared statements. */
 bool sqlstate_ends_link(const char *sqlstate);
 

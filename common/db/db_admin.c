@@ -32,7 +32,7 @@ enum status db_admin_open(const char *url, const char *name, int timeout_s, stru
                           char error[256])
 {
     char timeout[16];
-    /* Before dbname: the URL wins. */
+    /* Keys before dbname: the URL overrides them. */
     const char *keys[] = {LINK_LOSS_KEYS,    "target_session_attrs", "dbname", "application_name",
                           "connect_timeout", "client_encoding",      NULL};
     const char *values[] = {LINK_LOSS_VALUES, "read-write", url, name, timeout, "UTF8", NULL};
@@ -104,7 +104,7 @@ enum status db_admin_receive(struct db_admin *admin, const struct db_statement *
 {
     enum status st = keep_result(admin, PQgetResult(admin->link));
 
-    PQclear(PQgetResult(admin->link)); /* none: the end of the only statement */
+    PQclear(PQgetResult(admin->link)); /* NULL: the end of the only statement */
     if (st == ST_OK && !db_columns_are(admin->result, statement->columns, admin->error))
         return ST_INTERNAL;
     return st;

@@ -9,13 +9,13 @@
 
 enum {
     LIMIT_ONLY_US = 5 * 1000 * 1000,
-    /* Where another host may be the right one. A busy server takes longer to log in: one that kept
-       silent is given twice as much the next time. */
+    /* If there are other hosts. A busy server takes longer to log in, so a host that kept silent
+       gets twice as long the next time. */
     LIMIT_FIRST_US = 1000 * 1000,
     REST_FACTOR = 4,
 };
 
-#define PORT "5432" /* where the URL has none */
+#define PORT "5432" /* if the URL has none */
 
 static const char *const attrs_names[ATTRS_COUNT] = {
     "any", "read-write", "read-only", "primary", "standby", "prefer-standby",
@@ -23,7 +23,7 @@ static const char *const attrs_names[ATTRS_COUNT] = {
 
 /* -- the URL --------------------------------------------------------------------------------- */
 
-/* What the URL says; "" = nothing. */
+/* The value in the URL; "" = none. */
 static const char *value_of(const PQconninfoOption *options, const char *keyword)
 {
     while (options->keyword != NULL && strcmp(options->keyword, keyword) != 0)
@@ -58,8 +58,8 @@ static bool has_empty_part(const char *list)
     return n > 0 && (list[0] == ',' || list[n - 1] == ',' || strstr(list, ",,") != NULL);
 }
 
-/* How many hosts there are to be tried one by one; 0: libpq is to read the lists itself, or to find
-   them elsewhere. */
+/* How many hosts to try one by one; 0: libpq must read the lists itself, or finds the hosts
+   elsewhere. */
 static size_t hosts_in(const char *host, const char *hostaddr, const char *port)
 {
     const size_t n = hostaddr[0] != '\0' ? parts_of(hostaddr) : parts_of(host);
@@ -71,7 +71,7 @@ static size_t hosts_in(const char *host, const char *hostaddr, const char *port)
     return parts_of(port) < 2 || parts_of(port) == n ? n : 0;
 }
 
-/* A copy of a list that has a part for each host; NULL: what it says is for all of them. */
+/* A copy of a list with one part for each host; NULL: it has at most one part, for all of them. */
 static char *list_of(const char *list)
 {
     char *copy = parts_of(list) > 1 ? strdup(list) : NULL;
@@ -135,7 +135,7 @@ const struct db_host *db_hosts_current(const struct db_hosts *hosts)
 
 /* -- roles ----------------------------------------------------------------------------------- */
 
-/* A server older than 14, or a pooler, does not say. */
+/* A server older than 14, or a pooler, does not report it. */
 static bool is_on(const char *value)
 {
     return value != NULL && strcmp(value, "on") == 0;
@@ -192,7 +192,7 @@ static void step(struct db_hosts *hosts)
     hosts->at = (hosts->at + 1) % hosts->n;
 }
 
-/* Where all others rest it is tried again itself. */
+/* If all others rest, it is tried again itself. */
 void db_hosts_turn(struct db_hosts *hosts, int64_t now_us)
 {
     const size_t served = hosts->at;
@@ -202,8 +202,8 @@ void db_hosts_turn(struct db_hosts *hosts, int64_t now_us)
     while (hosts->at != served && rests(hosts, now_us));
 }
 
-/* Begins with one that does not rest; where all do, with the one that has rested longest: there is
-   nothing to wait for. */
+/* Begins with a host that does not rest; if all do, with the one whose rest ends first, as waiting
+   would gain nothing. */
 static void begin_pass(struct db_hosts *hosts, int64_t now_us)
 {
     size_t first = hosts->at;

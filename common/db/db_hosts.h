@@ -1,17 +1,18 @@
 /*
- * db_hosts - the servers that a URL names: which is tried next, for how long, and whether it is one
- * that is wanted. Private to common/db.
+ * db_hosts - the servers that a URL names: which to try next, for how long, and whether a server has
+ * the right role. Private to common/db.
  *
- * What     libpq tries several hosts by itself, but gives up on one that keeps silent only in its
- *          blocking calls: driven in steps, it never gets to the next. So an attempt is for one host.
- *          A round tries each once, from the one that served last, in the order of the URL; with
- *          prefer-standby it does so again where no standby was to be had. A host that kept silent is
- *          left out for a while, so that it takes a fifth of the time at most.
- *          target_session_attrs is read here, too: a server says at login whether it is a standby
- *          and whether its sessions are read-only. Where the URL does not say it, writes are wanted.
+ * What     libpq tries several hosts by itself, but only its blocking calls give up on a silent one:
+ *          driven in steps, it never reaches the next. So each attempt is for one host. A round
+ *          tries each host once, starting with the one that served last, in the order of the URL;
+ *          with prefer-standby, a second pass takes any server if the first found no standby. A host
+ *          that kept silent is skipped for a while, so that it uses a fifth of the time at most.
+ *          target_session_attrs is checked here, too: at login a server reports whether it is a
+ *          standby and whether its sessions are read-only. If the URL does not set it, the server
+ *          must take writes.
  * Owns     Copies of the names; no password.
  * Threads  The link's.
- * Fails    Never: what it cannot make sense of is left to libpq, which says so.
+ * Fails    Never: what it cannot interpret is left to libpq, which reports the error.
  */
 #ifndef COMMON_DB_DB_HOSTS_H
 #define COMMON_DB_DB_HOSTS_H
@@ -34,41 +35,43 @@ enum db_attrs {
 };
 
 struct db_host {
-    const char *host, *hostaddr, *port; /* NULL: what the URL says, also when that is nothing */
+    const char *host, *hostaddr, *port; /* NULL: as in the URL, even if that has none */
     int64_t limit_us;                   /* how long the next attempt may take to log in */
     int64_t rests_until_us;
 };
 
 struct db_hosts {
     enum db_attrs attrs;
-    const char *attrs_for_libpq; /* what it is to hold a server to; NULL: what the URL says */
+    const char *attrs_for_libpq; /* the value that libpq enforces; NULL: that of the URL */
     struct db_host all[DB_HOSTS_MAX];
     size_t n, at;
-    size_t n_tried;       /* in this pass: a round has one, or two with prefer-standby */
+    size_t n_tried;       /* in this pass; a round has one pass, or two with prefer-standby */
     bool settles_for_any; /* prefer-standby: the first pass found no standby */
-    bool has_met_other;   /* in this round: a server of another role, */
-    bool has_met_wanted;  /* and one that is wanted, but of no use for another reason */
-    bool lacks_role;      /* in the last round: only the former */
-    char *lists[3];       /* what the names point into */
+    bool has_met_other;   /* in this round: a server with another role, */
+    bool has_met_wanted;  /* and one with the right role that failed for another reason */
+    bool lacks_role;      /* the last round met only the former */
+    char *lists[3];       /* the storage of the names */
 };
 
-/* The URL can be parsed. `may_be_standby`: where it does not say, any server will do. */
+/* The URL must be parsable. `may_be_standby`: if the URL has no target_session_attrs, any server
+   will do. */
 void db_hosts_init(struct db_hosts *hosts, const char *url, bool may_be_standby);
 void db_hosts_release(struct db_hosts *hosts);
 
-/* The one to be tried, or in use. */
+/* The host to try, or the one in use. */
 const struct db_host *db_hosts_current(const struct db_hosts *hosts);
-/* NULL: it is one that is wanted. Otherwise why not. The two are what the server reports under
-   these names, NULL when it does not. */
+/* NULL: the server has the right role; otherwise the reason why not. The two values are what the
+   server reports under these names, NULL if it does not. */
 const char *db_hosts_objection(struct db_hosts *hosts, const char *in_hot_standby,
                                const char *default_transaction_read_only);
 
-/* The attempt has failed, and the next host is current. True: that was the last of the round. Silent is also
-   one whose name took long to look up. */
+/* Call when an attempt has failed: makes the next host current. True: that was the last of the
+   round. A host whose name took long to look up counts as silent, too. */
 bool db_hosts_fail(struct db_hosts *hosts, bool was_silent, int64_t now_us);
-/* It serves. */
+/* Call when the current host serves. */
 void db_hosts_succeed(struct db_hosts *hosts);
-/* It served, and kept silent: another one that does not rest is tried first. */
+/* Call when the current host served and then kept silent: another host that is not resting is tried
+   first. */
 void db_hosts_turn(struct db_hosts *hosts, int64_t now_us);
 
 /* Why there is no connection, in words for the log and /readyz. */

@@ -18,17 +18,18 @@ enum {
     STATEMENT_MS = 10 * 1000,
 };
 
-/* The URL may set these otherwise: a statement's time, and how soon the server notices that we
-   have gone: while a statement waits for a lock, and between two statements, where a machine that
-   was lost would else keep the locks of its open transaction for hours. The timeout decides, also
-   between statements, whatever the count of probes: at 9 s, after two that were not answered. At
-   5 s, one that came late on a busy machine would end a link that is sound. */
+/* Defaults for the session, which the URL may override: a statement's timeout, and how soon the
+   server notices that we are gone. That matters while a statement waits for a lock, and between two
+   statements, where the session of a lost machine would otherwise keep the locks of its open
+   transaction for hours. tcp_user_timeout decides, also between statements, whatever the number of
+   probes: at 9 s, after two unanswered probes. At 5 s, one late answer on a busy machine would end
+   a healthy link. */
 #define SESSION_OPTIONS                                                                            \
     "-c client_connection_check_interval=1000"                                                     \
     " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"             \
     " -c tcp_user_timeout=" LINK_USER_TIMEOUT_MS
 
-/* Between statements the server says good-bye in a notice. */
+/* Between statements the server announces its end in a notice. */
 static void on_notice(void *closure, const PGresult *notice)
 {
     struct db_link *link = closure;
@@ -73,7 +74,7 @@ static bool end_attempt(struct db_link *link, bool was_silent)
     return is_over;
 }
 
-/* libpq names the server in what it says by itself. */
+/* libpq's own messages name the server. */
 static void add_reason(struct db_link *link, const char *message)
 {
     const struct str reason = first_line(message);
@@ -117,8 +118,8 @@ static void fail_attempt(struct db_link *link, const char *message)
     end_attempt_with_reasons(link, false);
 }
 
-/* There is no socket, as when the host has no address. A look-up that took longer than the host is given is
-   as bad as its silence. */
+/* For an attempt that has no socket, for example because the host has no address. A lookup that
+   takes longer than the host's limit counts as silence. */
 static void fail_at_once(struct db_link *link, int64_t took_us)
 {
     add_reason(link, PQerrorMessage(link->conn));
@@ -159,7 +160,8 @@ static void begin(struct db_link *link)
     const struct db_host *host = db_hosts_current(&link->hosts);
     const int64_t began_us = clock_mono_us();
     char options[sizeof(SESSION_OPTIONS) + 80];
-    /* Before dbname: the URL wins. Behind it: we do, where the value is not NULL. */
+    /* Keys before dbname: the URL overrides them. Keys after it: we override the URL, unless the
+       value is NULL. */
     const char *keys[] = {LINK_LOSS_KEYS,
                           "gssencmode",
                           "options",
@@ -208,7 +210,7 @@ static int slice_ms(int64_t until_us)
     return left_us < WATCHDOG_SLICE_MS * 1000 ? (int)((left_us + 999) / 1000) : WATCHDOG_SLICE_MS;
 }
 
-/* > 0: ready, 0: the time is over. */
+/* > 0: ready; 0: the time is over. */
 static int wait_for(int fd, short events, int64_t until_us)
 {
     struct pollfd p = {.fd = fd, .events = events};
@@ -219,7 +221,7 @@ static int wait_for(int fd, short events, int64_t until_us)
         watchdog_kick();
     } while (n == 0 && clock_mono_us() < until_us);
     must(n >= 0 || errno == EINTR);
-    /* Interrupted: the caller looks, finds nothing and waits again. */
+    /* Interrupted: the caller checks, finds nothing and waits again. */
     return n < 0 ? 1 : n;
 }
 
@@ -252,7 +254,7 @@ int db_link_statement(const struct db_link *link, enum link_statement statement)
     return (int)link->options.n_statements + (int)statement;
 }
 
-/* Of the registry, or behind it. */
+/* From the registry, or one of our own after it. */
 static const struct db_statement *statement_at(const struct db_link *link, size_t i)
 {
     const size_t n = link->options.n_statements;
@@ -309,7 +311,8 @@ static void step_connecting(struct db_link *link, int64_t until_us)
         begin_preparing(link);
 }
 
-/* A reply about a statement: that it is prepared, or what it returns. */
+/* Checks a reply about a statement: the result of its prepare, or the description of its
+   columns. */
 static void check_described(struct db_link *link, const PGresult *result)
 {
     const struct db_statement *statement = statement_at(link, link->n_described / 2);
@@ -374,7 +377,8 @@ enum status db_link_connect(struct db_link *link, int64_t until_us)
             return ST_OK;
         if (link->phase != LINK_DOWN && clock_mono_us() >= link->attempt_ends_us)
             give_attempt_up(link, "no answer in time", true);
-        /* What has been read is looked at: its socket says nothing of it any more. */
+        /* Continues with data that libpq has already read: poll() on the socket does not show
+           it. */
     } while (clock_mono_us() < until_us ||
              (link->phase == LINK_PREPARING && !PQisBusy(link->conn)));
     return ST_UNAVAILABLE;
@@ -397,7 +401,7 @@ enum status db_link_wait(struct db_link *link, int64_t until_us)
             link->options.on_wait(link->options.closure);
         return ST_OK;
     }
-    /* Even when writing failed: the server's last words may be there to read. */
+    /* Even if writing failed: the server's last messages may be there to read. */
     if (!PQconsumeInput(link->conn) || unsent < 0)
         link->is_dead = true;
     return ST_OK;
@@ -407,7 +411,7 @@ bool db_link_is_alive(struct db_link *link)
 {
     if (!PQconsumeInput(link->conn))
         link->is_dead = true;
-    (void)PQisBusy(link->conn); /* looks at what was read */
+    (void)PQisBusy(link->conn); /* parses what was read */
     return !link->is_dead;
 }
 

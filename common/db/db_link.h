@@ -1,15 +1,15 @@
 /*
- * db_link - the connection under a db: how it is made, waited for and dropped. Private to
+ * db_link - the connection under a db: making it, waiting on it and dropping it. Private to
  * common/db.
  *
  * What     An attempt to connect is driven in steps and outlives the call that began it, so that
- *          a caller who can wait only briefly still gets there. It ends with all statements
- *          prepared. Of several hosts each has its attempt (db_hosts.h). Rounds of attempts are spaced;
- *          what fails is logged once, then every 10 seconds.
+ *          a caller that can wait only briefly still connects. It ends with all statements prepared.
+ *          Each of several hosts has its own attempt (db_hosts.h). Rounds of attempts are spaced;
+ *          failures are logged once, then every 10 seconds.
  * Owns     The PGconn, and the hosts.
  * Threads  One thread owns a link.
- * Fails    ST_UNAVAILABLE: not connected yet, or not any more. Looking up a host name is the one
- *          thing that libpq does without a bound of ours.
+ * Fails    ST_UNAVAILABLE: not connected yet, or no longer. Only the lookup of a host name, inside
+ *          libpq, has no time limit.
  */
 #ifndef COMMON_DB_DB_LINK_H
 #define COMMON_DB_DB_LINK_H
@@ -21,11 +21,11 @@
 #include "common/db/db.h"
 #include "common/db/db_hosts.h"
 
-/* Statements of our own, numbered behind the registry's. */
+/* Our own statements, numbered after the registry's. */
 enum link_statement { LINK_BEGIN, LINK_COMMIT, LINK_ROLLBACK, LINK_STATEMENTS };
 
-/* Applies to a URL that does not set it otherwise: how soon we notice that the server's machine, or the
-   way to it, is gone while a statement is under way, and between two. */
+/* Defaults, which the URL may override: how soon we notice that the server's machine or the network
+   is gone, during a statement and between two. */
 #define LINK_LOSS_KEYS                                                                             \
     "tcp_user_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count"
 #define LINK_LOSS_VALUES     LINK_USER_TIMEOUT_MS, "5", "2", "3"
@@ -42,35 +42,35 @@ struct db_link {
     PGconn *conn;          /* NULL when down */
     enum link_phase phase;
     PostgresPollingStatusType polling; /* what libpq waits for while connecting */
-    size_t n_described; /* replies so far: each statement is prepared and then described */
-    bool is_dead; /* the socket has ended; what was read before is still there to be looked at */
+    size_t n_described; /* replies so far: two for each statement, prepare and describe */
+    bool is_dead;       /* the socket has ended; what was read before can still be used */
     /* All by clock_mono_us(). */
     int64_t attempt_ends_us, next_attempt_us, next_complaint_us;
 };
 
-/* Goes on connecting until `until_us` (by clock_mono_us()) at most. */
+/* Continues connecting until `until_us` (by clock_mono_us()) at most. */
 enum status db_link_connect(struct db_link *link, int64_t until_us);
 
-/* Writes the queue and waits for something to read, at most until `until_us`. ST_OK means:
-   look again. A socket that has ended gives ST_OK and sets is_dead. */
+/* Writes the queue and waits for something to read, at most until `until_us`. ST_OK means: check
+   again. If the socket has ended, returns ST_OK and sets is_dead. */
 enum status db_link_wait(struct db_link *link, int64_t until_us);
 
-/* The next result, or NULL at the end of a statement. ST_UNAVAILABLE when the socket has ended or
+/* The next result, or NULL at the end of a statement. ST_UNAVAILABLE if the socket has ended or
    nothing came in time. */
 enum status db_link_next(struct db_link *link, int64_t until_us, PGresult **out);
 
-/* Between batches: whether the server has neither closed the link nor announced it. */
+/* Between batches: true if the server has neither closed the link nor announced it. */
 bool db_link_is_alive(struct db_link *link);
 
-/* Whether the result has those columns (struct db_statement) and no others. False: `why` says where
-   they begin to differ. */
+/* Whether the result has exactly those columns (struct db_statement). False: `why` has the first
+   difference. */
 bool db_columns_are(const PGresult *result, const char *columns, char why[256]);
 
-/* Of a statement of our own: its number, and of any: its name on the server. */
+/* The number of one of our own statements, and the server-side name of any. */
 int db_link_statement(const struct db_link *link, enum link_statement statement);
 const char *db_link_statement_name(const struct db_link *link, int statement);
 
-/* Closes it. The reason goes to the log when the link was up. */
+/* Closes it; logs the reason if the link was up. */
 void db_link_drop(struct db_link *link, const char *why);
 
 #endif

@@ -58,7 +58,7 @@ static void separate(struct buf *array)
 /* In quotes; inside them two characters need a backslash. */
 void array_add(struct buf *array, struct str text)
 {
-    size_t start = 0; /* of the run of bytes that need no backslash */
+    size_t start = 0; /* of the current run of bytes that need no backslash */
 
     separate(array);
     if (text.p == NULL) {
@@ -115,7 +115,7 @@ enum {
     JSONB_VERSION = 1, /* in front of the text */
 };
 
-/* Numbers are in network order. */
+/* Numbers are big-endian. */
 struct elements_head {
     uint32_t n_dimensions, has_null, type, n, first;
 };

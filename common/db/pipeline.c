@@ -66,7 +66,8 @@ static void grow_values(struct pipeline *pipeline, size_t need)
     pipeline->values_capacity = capacity;
 }
 
-/* libpq wants C strings, except for binary values. False: a text holds a NUL and cannot be one. */
+/* libpq takes C strings, except for binary values. False: a text contains a NUL, so it cannot be
+   passed as one. */
 static bool copy_params(struct pipeline *pipeline, const db_param *params, size_t n,
                         uint32_t binary)
 {
@@ -122,7 +123,7 @@ void pipeline_send(struct pipeline *pipeline, int statement, const db_param *par
 
 /* -- receiving ------------------------------------------------------------------------------- */
 
-/* Whether the server sent this error and lives on. */
+/* Whether the server itself sent this error and keeps running. */
 static bool is_plain_error(const PGresult *result)
 {
     const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
@@ -130,8 +131,9 @@ static bool is_plain_error(const PGresult *result)
     return severity != NULL && strcmp(severity, "ERROR") == 0;
 }
 
-/* The columns of a statement have changed since it was prepared: it must be prepared again. The code
-   is that of whatever the server does not support; only this function of its means the plan. */
+/* The columns of a statement have changed since it was prepared: it must be prepared again. The
+   error code covers everything that the server does not support; only with this function name does
+   it mean the plan. */
 static bool is_stale_plan(const PGresult *result)
 {
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -141,8 +143,8 @@ static bool is_stale_plan(const PGresult *result)
            strcmp(function, "RevalidateCachedQuery") == 0;
 }
 
-/* The server's own error about a statement. Its text may quote a customer's data and stays out of our
-   log; the server's log has it. */
+/* Keeps the server's error about a statement. The text may quote a customer's data and stays out of
+   our log; it is in the server's. */
 static void note_error(struct pipeline *pipeline, int statement, const PGresult *result)
 {
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -166,7 +168,7 @@ static void note_error(struct pipeline *pipeline, int statement, const PGresult 
         log_str("constraint", PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME)));
 }
 
-/* There is one, or there was. */
+/* It has a result, or had one that was dropped. */
 static bool has_result(const struct pipeline_entry *entry)
 {
     return entry->result != NULL || entry->dropped > 0;
@@ -187,8 +189,8 @@ static void keep(struct pipeline *pipeline, struct pipeline_entry *entry, PGresu
     entry->result = result;
 }
 
-/* Takes one result of the statement that is being read. False: the link is of no further use,
-   because libpq made the error up or because the server said good-bye. */
+/* Takes one result of the statement that is being read. False: the link can no longer be used,
+   because libpq itself made the error or the server is ending the connection. */
 static bool take(struct pipeline *pipeline, PGresult *result)
 {
     struct pipeline_entry *entry = &pipeline->entries[pipeline->n_collected];
@@ -201,10 +203,11 @@ static bool take(struct pipeline *pipeline, PGresult *result)
         return true;
     }
     if (kind == PGRES_PIPELINE_ABORTED) {
-        pipeline_fail(pipeline, ST_UNAVAILABLE); /* if not already, it failed before this batch */
+        /* No failure yet: a statement before this batch failed. */
+        pipeline_fail(pipeline, ST_UNAVAILABLE);
     } else {
         is_usable = sqlstate != NULL && !sqlstate_ends_link(sqlstate) && !is_stale_plan(result);
-        /* The last words of a backend prove nothing about a commit. */
+        /* The last message of a terminating backend proves nothing about a commit. */
         if (sqlstate != NULL && (is_plain_error(result) || !is_commit(pipeline, entry)))
             note_error(pipeline, entry->statement, result);
     }
@@ -212,14 +215,14 @@ static bool take(struct pipeline *pipeline, PGresult *result)
     return is_usable;
 }
 
-/* One result of those that have come. False: the link is of no further use. */
+/* Reads one result that has arrived. False: the link can no longer be used. */
 static bool read_one(struct pipeline *pipeline)
 {
     PGresult *result = PQgetResult(pipeline->link->conn);
 
     if (result != NULL)
         return take(pipeline, result);
-    /* The end of a statement; without a result only after an error. */
+    /* The end of a statement, which has no result only after an error. */
     if (pipeline->failed == ST_OK && !has_result(&pipeline->entries[pipeline->n_collected]))
         return false;
     pipeline->n_collected++;

@@ -1,9 +1,9 @@
 /*
- * pipeline - statements on their way through a connection, their results, and how they failed.
- * Private to common/db.
+ * pipeline - statements in flight on a connection, their results, and their failure. Private to
+ * common/db.
  *
  * What     The server reads in order: an error about one of our statements proves that it never
- *          got to a COMMIT behind it. The first failure is kept; what follows is its consequence.
+ *          ran a COMMIT after it. The first failure is kept; later ones are its consequences.
  * Owns     The results, until pipeline_clear(). Memory is reused from batch to batch.
  * Threads  The link's.
  */
@@ -13,32 +13,33 @@
 #include "common/db/db_link.h"
 
 struct pipeline_entry {
-    int statement;    /* in the registry, or behind it: db_link_statement() */
-    size_t bytes_max; /* as of the batch when it was sent */
+    int statement;    /* its number in the registry, or one of our own: db_link_statement() */
+    size_t bytes_max; /* the pipeline's bytes_max when it was sent */
     PGresult *result;
     size_t dropped; /* bytes of a result that was not kept */
 };
 
 struct pipeline {
     struct db_link *link;
-    int64_t until_us; /* no wait is longer; by clock_mono_us() */
+    int64_t until_us; /* when every wait ends, by clock_mono_us() */
     struct pipeline_entry *entries;
     size_t n, capacity;
     size_t n_collected; /* entries whose results have been read */
-    bool is_lost;       /* the link is of no further use */
+    bool is_lost;       /* the link can no longer be used */
     size_t bytes;       /* of the results that are kept */
-    size_t bytes_max;   /* statements sent from now on are spare beyond it; 0 = they are not */
+    size_t bytes_max;   /* beyond this, statements sent from now on are spare; 0 = none are */
 
-    enum status failed;   /* ST_OK = it has not */
-    size_t failed_entry;  /* its place in entries; DB_NO_ENTRY = none in particular, or our own */
+    enum status failed; /* ST_OK = it has not */
+    /* Its index in entries; DB_NO_ENTRY = none in particular, or one of our own. */
+    size_t failed_entry;
     int failed_statement; /* -1 = likewise */
     char sqlstate[6];
 
-    /* Copies of one statement's parameters, each with a NUL behind it. */
+    /* Copies of one statement's parameters, each followed by a NUL. */
     char *text;
     size_t text_capacity;
     const char **values;
-    int *lengths, *formats; /* libpq looks at lengths of binary values alone */
+    int *lengths, *formats; /* libpq uses the lengths of binary values only */
     size_t values_capacity;
 };
 
@@ -49,12 +50,12 @@ void pipeline_fail(struct pipeline *pipeline, enum status st);
 /* Hands a statement to libpq. After a failure it does nothing. */
 void pipeline_send(struct pipeline *pipeline, int statement, const db_param *params, size_t n,
                    uint32_t binary);
-/* Reads the results that are there, without waiting. True: there is nothing more to wait for,
-   because all are there or the link is lost. */
+/* Reads the results that have arrived, without blocking. True: there is nothing more to wait for,
+   because all have been read or the link is lost. */
 bool pipeline_read(struct pipeline *pipeline);
-/* Reads the results of everything sent so far. False: the link is of no further use. */
+/* Reads the results of everything sent so far. False: the link can no longer be used. */
 bool pipeline_collect(struct pipeline *pipeline);
-/* Reads up to the answer to a Sync. False: as before. */
+/* Reads up to the reply to a Sync. False: the link can no longer be used. */
 bool pipeline_await_sync(struct pipeline *pipeline);
 
 #endif

@@ -25,13 +25,13 @@ enum {
     BACKLOG = 64,
     CONNECTIONS_MAX = 64,
     REQUEST_TIMEOUT_MS = 5000,
-    REST_MS = 100, /* after no descriptor could be had */
+    REST_MS = 100, /* how long to pause when descriptors run out */
     BODY_MAX = 1024,
     ANSWER_MAX = 4 * 1024 * 1024,
     REASON_MAX = 128,
 };
 
-/* One answer, then it is closed. */
+/* Closed after one answer. */
 struct connection {
     struct admin *admin;
     struct connection *next, **link; /* *link == this */
@@ -58,16 +58,15 @@ struct admin {
 };
 
 struct handler {
-    h2o_handler_t super; /* first: h2o knows no more of it */
+    h2o_handler_t super; /* must be first: h2o casts to it */
     struct admin *admin;
 };
 
 /* -- what h2o keeps ---------------------------------------------------------------------------- */
 
-enum { KEPT_MAX = 16 }; /* h2o 2.2.5's own bound, for each kind */
+enum { KEPT_MAX = 16 }; /* the limit in h2o 2.2.5, for each kind */
 
-/* There is no call for it: take each block out of the store and hand it to free() instead of h2o.
- */
+/* h2o has no function for this: takes each block out of the store and frees it directly. */
 void recycle_release(void)
 {
     for (int i = 0; i < KEPT_MAX; i++) {
@@ -121,7 +120,7 @@ static void answer_liveness(struct admin *admin, h2o_req_t *req, struct buf *bod
     answer_status(req, is_live, reason, body);
 }
 
-/* By `is_so`, which is is_ready() or serves(). */
+/* `is_so` is is_ready() or serves(). */
 static void answer_readiness(struct admin *admin, bool (*is_so)(void *closure, char reason[128]),
                              h2o_req_t *req, struct buf *body)
 {
@@ -169,7 +168,7 @@ static int on_request(h2o_handler_t *self, h2o_req_t *req)
 
 static void on_acceptable(h2o_socket_t *listener, const char *error);
 
-/* Goes on accepting, unless there is a reason not to. */
+/* Continues accepting, unless it is full, stopping or pausing. */
 static void resume(struct admin *admin)
 {
     if (admin->n_connections < CONNECTIONS_MAX && !admin->stopping &&
@@ -182,7 +181,7 @@ static void on_rested(h2o_timeout_entry_t *timer)
     resume(H2O_STRUCT_FROM_MEMBER(struct admin, rest_timer, timer));
 }
 
-/* Out of descriptors the listener stays readable, which must not keep the loop busy. */
+/* Without free descriptors the listener stays readable, which must not keep the loop busy. */
 static void rest(struct admin *admin)
 {
     h2o_socket_read_stop(admin->listener);
@@ -239,7 +238,7 @@ static void on_stop(h2o_socket_t *sock, const char *error)
     h2o_socket_read_stop(sock);
     h2o_socket_read_stop(admin->listener);
     h2o_timeout_unlink(&admin->rest_timer);
-    /* h2o closes each when it reads the end. */
+    /* h2o closes each connection when it reads the end. */
     for (struct connection *c = admin->connections; c != NULL; c = c->next)
         shutdown(h2o_socket_get_fd(c->sock), SHUT_RDWR);
 }
@@ -253,7 +252,7 @@ static void close_down(struct admin *admin)
     h2o_socket_close(admin->stop_socket);
     h2o_timeout_dispose(loop, &admin->rest);
     h2o_context_dispose(&admin->context);
-    free(queue); /* which h2o 2.2.5 forgets */
+    free(queue); /* h2o 2.2.5 does not free it */
     h2o_config_dispose(&admin->config);
     h2o_evloop_destroy(loop);
 }
@@ -296,7 +295,8 @@ static void set_up(struct admin *admin, int listen_fd)
     admin->rest_timer.cb = on_rested;
     admin->accept = (h2o_accept_ctx_t){.ctx = &admin->context, .hosts = admin->config.hosts};
     admin->listener = watch(admin, listen_fd, on_acceptable);
-    /* h2o closes what it watches; the writer's end stays open until the thread is joined. */
+    /* h2o closes the descriptor that it watches; the original stays open until the thread is
+       joined. */
     int stop_fd = fcntl(admin->stop_fd, F_DUPFD_CLOEXEC, 0);
     must(stop_fd >= 0);
     admin->stop_socket = watch(admin, stop_fd, on_stop);
@@ -324,7 +324,7 @@ static int listen_on(const char *address, uint16_t port)
     return fd;
 }
 
-/* Signals are for the other threads. */
+/* Blocks all signals on this thread, which leaves them to the others. */
 static void start_thread(struct admin *admin)
 {
     sigset_t all, before;

@@ -1,12 +1,12 @@
 /*
- * admin - the operator's HTTP listener that every process has.
+ * admin - the HTTP listener for operators that every process has.
  *
- * What     GET /livez    200 while its threads run; 503, naming one, when it has stood still for
- *                        15 s
- *          GET /readyz   200 when its dependencies are in reach and its threads run; 503 with a
- *                        reason otherwise, such as that a thread has stood still for 3 s
- *          GET /servez   likewise, but 200 also without its dependencies, if it answers requests
- *                        then: whether balancers should send it any
+ * What     GET /livez    200 while its threads run; 503, with the name of one, if that has not made
+ *                        progress for 15 s
+ *          GET /readyz   200 if its dependencies are reachable and its threads run; 503 with a
+ *                        reason otherwise, such as a thread without progress for 3 s
+ *          GET /servez   the same, but also 200 without its dependencies if it answers requests
+ *                        even then: tells balancers whether to send it requests
  *          GET /metrics  Prometheus text format
  *
  *          Anything else is 404. Runs on a separate thread, on ADMIN_ADDRESS:ADMIN_PORT.
@@ -28,10 +28,10 @@ struct admin;
 struct admin_options {
     const char *address;
     uint16_t port; /* 0 = no listener */
-    /* False: not ready, and `reason` holds why in one short sentence. */
+    /* False: not ready; `reason` has one short sentence with the cause. */
     bool (*is_ready)(void *closure, char reason[128]);
     void *closure;
-    bool (*serves)(void *closure, char reason[128]); /* likewise; NULL = when it is ready */
+    bool (*serves)(void *closure, char reason[128]); /* likewise; NULL = as is_ready */
 };
 
 MUST_CHECK enum status admin_start(const struct admin_options *options, struct admin **out);
@@ -39,9 +39,9 @@ void admin_stop(struct admin *admin); /* joins its thread; NULL is fine */
 
 /* -- what h2o keeps ---------------------------------------------------------------------------- */
 
-/* h2o keeps up to 16 freed blocks of each kind for the next use on the same thread, and loses them
-   when the thread ends. This gives them back: call it last on a thread that ran h2o and ends before
-   the process does. */
+/* h2o keeps up to 16 freed blocks of each kind for reuse on the same thread, and leaks them when
+   the thread ends. Frees them: call it last on a thread that ran h2o and ends before the process
+   does. */
 void recycle_release(void);
 
 #endif

@@ -99,7 +99,7 @@ static uint64_t handle_of(const struct call *call)
     return call->generation << CALL_INDEX_BITS | (uint64_t)(call - call->calls->at);
 }
 
-/* NULL: it has ended, or never was. */
+/* NULL: it has ended, or never existed. */
 static struct call *find(const struct calls *calls, uint64_t handle)
 {
     const uint64_t index = handle & CALLS_TABLE_MAX;
@@ -173,7 +173,7 @@ bool calls_may_wait(const struct calls *calls)
 
 /* -- beginning and ending -------------------------------------------------------------------- */
 
-/* The callee may start other calls, also in the same entry. */
+/* on_end may start other calls, even in the same entry. */
 static void end(struct call *call, enum call_end how, struct bus_message *message)
 {
     const call_fn on_end = call->on_end;
@@ -254,7 +254,7 @@ void calls_on_reply(struct calls *calls, uint64_t handle, enum bus_reply_kind ki
 
 void calls_lose_all(struct calls *calls)
 {
-    /* Calls started by a callback are not lost with the others. */
+    /* A call that a callback starts has the new number, and is not lost with the others. */
     calls->link++;
     for (size_t i = 0; i < calls->max; i++) {
         struct call *call = &calls->at[i];

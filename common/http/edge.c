@@ -82,7 +82,7 @@ static void on_time(void *owner, enum call_end end, struct bus_message *message)
     edge->clock_asked_ms = 0;
 }
 
-/* Without a reply nothing is learned. */
+/* Without a reply the last result stays. */
 static void check_clock(struct edge *edge)
 {
     struct call_request request = {.subject = BUS_CLOCK_SUBJECT,
@@ -106,7 +106,7 @@ static void on_clock_due(h2o_timeout_entry_t *timer)
 
 /* -- readiness ------------------------------------------------------------------------------- */
 
-/* Who connected before the bus has answered would be told 503. */
+/* Before the bus has answered, a client would only get 503. */
 static bool listen_to_clients(struct edge *edge)
 {
     if (listener_listen(&edge->plain) && listener_listen(&edge->secure)) {
@@ -243,10 +243,10 @@ static void on_bus_writable(h2o_socket_t *sock, const char *err)
 {
 }
 
-/* NULL: there is no such descriptor, or too many are open. */
+/* NULL: there is no such descriptor, or too many files are open. */
 static h2o_socket_t *watch(struct edge *edge, int fd, h2o_socket_cb on_readable)
 {
-    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* h2o closes what it is given */
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* h2o closes the descriptor it is given */
     h2o_socket_t *sock;
 
     if (copy < 0)
@@ -287,7 +287,7 @@ static void on_heartbeat_tick(h2o_timeout_entry_t *timer)
 
     h2o_timeout_link(edge->context.loop, &edge->heartbeat_timeout, timer);
     if (edge->bus_socket == NULL)
-        watch_bus(edge); /* too many files may have been open */
+        watch_bus(edge); /* perhaps too many files were open */
     tick_heartbeat(edge);
     listener_resume(&edge->plain);
     listener_resume(&edge->secure);
@@ -368,7 +368,7 @@ static void run_once(struct edge *edge)
 {
     watchdog_kick();
     flush(edge);
-    (void)h2o_evloop_run(edge->context.loop, POLL_MS); /* fails when a signal came in */
+    (void)h2o_evloop_run(edge->context.loop, POLL_MS); /* fails if a signal interrupts it */
 }
 
 static void run_while(struct edge *edge, const size_t *count, int64_t max_ms)
@@ -379,8 +379,8 @@ static void run_while(struct edge *edge, const size_t *count, int64_t max_ms)
         run_once(edge);
 }
 
-/* From here on every response closes its connection. Busy clients are gone soon, long requests are
-   waited for, and connections left after that are idle or lost. */
+/* From now on every response closes its connection. Waits for busy clients to leave, then for long
+   requests; connections left after that are idle or lost. */
 static void drain(struct edge *edge)
 {
     listener_close(&edge->plain);

@@ -1,15 +1,15 @@
 /*
  * edge - one event loop between HTTP and the bus: its listeners, its bus connection, its calls.
  *
- * What     Everything inside happens on one thread and never blocks. nats.c reports the
- *          state of the link on its own threads; that is handed to the loop's queue. A program has
- *          one or more loops that share only constants; see edge_program.h. It listens once the bus
- *          has answered for the first time, and from then on whatever becomes of the bus.
- * Owns     edge_start() opens the listeners and the bus on a separate thread, which runs until
- *          edge_stop() and takes them down. The struct itself, the first member of a program's own,
+ * What     Everything inside runs on one thread and never blocks. nats.c reports the state of the
+ *          link on its own threads; those reports go through the loop's queue. A program has one or
+ *          more loops that share only constants; see edge_program.h. A loop listens from the bus'
+ *          first answer on, whatever happens to the bus later.
+ * Owns     edge_start() opens the listeners and the bus on a thread of its own, which runs until
+ *          edge_stop() and then closes them. The struct itself, the first member of a program's own,
  *          is never freed: it lives as long as the process.
- * Threads  edge_start() and edge_join() on the main thread, edge_stop(), edge_is_ready() and
- *          edge_listens() on any, all else, hooks included, on the loop's own.
+ * Threads  edge_start() and edge_join() on the main thread; edge_stop(), edge_is_ready() and
+ *          edge_listens() on any; everything else, hooks included, on the loop's own.
  */
 #ifndef COMMON_HTTP_EDGE_H
 #define COMMON_HTTP_EDGE_H
@@ -24,25 +24,25 @@
 
 /* -- the clock ------------------------------------------------------------------------------- */
 
-/* How far the clock of this machine is from that of the services. Deadlines and the times of audit
-   entries are made here and checked there. A reply that carries the time says at least how far the
-   clocks are apart: it was written between the question and its arrival, so whatever lies outside
-   of that is the clocks' fault and not the way's. One service may have a wrong clock itself: of the
-   latest three replies the nearest one counts. */
+/* How far the clock of this machine is from the services' clocks. Deadlines and the times of audit
+   entries are set here and checked there. A reply that carries the time gives a lower bound: it was
+   written between the request and its arrival, so only a difference beyond that interval is due to
+   the clocks. Since a service may itself have a wrong clock, the smallest difference of the latest
+   three replies counts. */
 
 #define CLOCK_CHECK_MS      5000 /* from one request to the next */
 #define CLOCK_CHECK_REPLIES 3
-#define CLOCK_APART_MS      5000 /* so far apart they must not be */
+#define CLOCK_APART_MS      5000 /* the largest difference allowed */
 
 struct clock_check {
-    int64_t apart_ms[CLOCK_CHECK_REPLIES]; /* ours less theirs */
+    int64_t apart_ms[CLOCK_CHECK_REPLIES]; /* ours minus theirs */
     unsigned n;                            /* replies so far */
 };
 
-/* Unix milliseconds: when it was asked and heard by our clock, what the reply says by theirs. */
+/* Unix milliseconds: the times of request and reply by our clock, and the time in the reply. */
 void clock_check_note(struct clock_check *check, int64_t asked_ms, int64_t heard_ms,
                       int64_t theirs_ms);
-/* Positive: our clock is ahead. 0 without any reply. */
+/* Positive: our clock is ahead. 0 if there was no reply. */
 int64_t clock_check_apart_ms(const struct clock_check *check);
 /* Whole seconds, rounded away from 0. */
 int64_t clock_check_apart_s(const struct clock_check *check);
@@ -52,12 +52,13 @@ bool clock_check_is_apart(const struct clock_check *check);
 
 struct edge;
 
-/* What a program does besides; each may be NULL. */
+/* What a program adds; each may be NULL. */
 struct edge_hooks {
-    void (*on_open)(struct edge *edge);    /* the bus is being connected, no request was made yet */
+    void (*on_open)(struct edge *edge);    /* the bus is connecting, and no request has been made */
     void (*on_link_up)(struct edge *edge); /* what failed before may succeed now */
-    void (*on_bus_settled)(struct edge *edge); /* often: calls can start or had better not wait */
-    void (*on_close)(struct edge *edge); /* all requests are done with, the bus is still there */
+    /* Often: calls can start, or should not wait for the bus. */
+    void (*on_bus_settled)(struct edge *edge);
+    void (*on_close)(struct edge *edge); /* all requests have ended, and the bus is still open */
 };
 
 /* Constant after the start. */
@@ -67,15 +68,15 @@ struct edge_options {
     const struct bus_tls *nats_tls;
     const char *inbox_prefix; /* of our user on the bus */
     int64_t command_timeout_ms;
-    unsigned bus_timeout_ms; /* after so long without a heartbeat requests are refused */
+    unsigned bus_timeout_ms; /* without a heartbeat for this long, requests are refused */
     size_t connections_max, calls_max;
-    const struct networks *trusted; /* proxies: may have any number of the connections */
+    const struct networks *trusted; /* proxies, whose number of connections is not limited */
     const char *address;
     uint16_t port, tls_port;
     SSL_CTX *tls; /* NULL: no second listener */
-    bool shared;  /* other loops listen there too */
-    /* A line in the log for each response, not for failures alone: for debugging, or as an access log, in
-       which case its level is info */
+    bool shared;  /* other loops listen on these ports, too */
+    /* Log every response, not only failures: logs_all for debugging, logs_access as an access log,
+       with level info. */
     bool logs_all, logs_access;
     h2o_globalconf_t *http;
     struct edge_hooks hooks;
@@ -84,7 +85,7 @@ struct edge_options {
 struct edge {
     const struct edge_options *options;
     pthread_t thread;
-    sem_t opened; /* posted once is_open tells how opening ended */
+    sem_t opened; /* posted once is_open has the result of opening */
     bool is_open;
     h2o_context_t context; /* h2o's: how a request finds its loop */
     struct listener plain, secure;
@@ -92,7 +93,7 @@ struct edge {
     struct lingering_closes lingering;
 
     struct bus *bus;
-    h2o_socket_t *bus_socket;  /* a duplicate of the bus's, while that is up */
+    h2o_socket_t *bus_socket;  /* a duplicate of the bus' socket, while that is up */
     h2o_socket_t *bus_changed; /* likewise */
     h2o_multithread_receiver_t inbox;
     struct heartbeat heartbeat;
@@ -100,30 +101,30 @@ struct edge {
     h2o_timeout_entry_t heartbeat_timer;
     atomic_bool ready;
     atomic_bool listens;   /* from the bus's first answer on */
-    bool found_port_taken; /* when it was to listen */
+    bool found_port_taken; /* when it tried to listen */
     struct clock_check clock_check;
-    int64_t clock_asked_ms; /* Unix; 0: no question is under way */
+    int64_t clock_asked_ms; /* Unix; 0: no request is in flight */
     h2o_timeout_t clock_timeout;
     h2o_timeout_entry_t clock_timer;
     atomic_bool clock_is_apart;
     struct calls calls;
 
     h2o_timeout_t limit_timeouts[EDGE_REQUEST_LIMITS];
-    /* a client that does not read its response for so long is cut off */
+    /* A client that has not read its response by then is cut off. */
     h2o_timeout_t send_timeout;
     struct send_budget send_budget; /* responses that are being sent */
-    size_t requests;                /* those that are not done with */
+    size_t requests;                /* those that have not ended */
     bool stopping;
 };
 
-/* Returns when its ports are its own. False: a port cannot be bound, or the bus's settings are
-   unusable (logged); the process is to end then. */
+/* Returns when its ports are bound. False (logged): a port cannot be bound, or the settings of the
+   bus are unusable; the process must end then. */
 MUST_CHECK bool edge_start(struct edge *edge, const struct edge_options *options);
-void edge_stop(struct edge *edge);           /* asks it to */
+void edge_stop(struct edge *edge);           /* starts stopping */
 void edge_join(struct edge *edge);           /* returns when it has stopped */
 bool edge_is_ready(const struct edge *edge); /* it listens, the bus is up and answers */
-bool edge_listens(const struct edge *edge);  /* requests are answered, be it by 503 */
-/* Its clock is too far from the services' to make deadlines and times for them. */
+bool edge_listens(const struct edge *edge);  /* requests are answered, perhaps with 503 */
+/* Its clock is too far from the services' to set deadlines and times for them. */
 bool edge_clock_is_apart(const struct edge *edge);
 
 #endif

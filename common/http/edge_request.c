@@ -119,7 +119,7 @@ struct edge_request *edge_request_begin(h2o_req_t *req, size_t size,
 
 /* -- the client's address -------------------------------------------------------------------- */
 
-/* Cuts what follows the last comma off the end of *rest. */
+/* Cuts the part after the last comma off *rest, and returns it. */
 static struct str cut_last(struct str *rest)
 {
     const char *comma = rest->n > 0 ? memrchr(rest->p, ',', rest->n) : NULL;
@@ -140,7 +140,7 @@ static bool is_port(struct str text)
     return str_to_u64(text, 65535, &port);
 }
 
-/* An address with or without brackets and port, as proxies write it. */
+/* An address in any form that proxies write: with or without brackets and port. */
 static bool parse_hop(struct str hop, struct address *out)
 {
     struct str rest = hop, inside;
@@ -273,7 +273,7 @@ enum outcome call_outcome(enum call_end end, struct bus_message *message, struct
         return OUTCOME_UNAVAILABLE;
     if (end != CALL_REPLIED || !outcome_of(bus_message_header(message, HEADER_OUTCOME), &outcome))
         return OUTCOME_UNCERTAIN;
-    /* Headers of ours that an actor cannot read: it did nothing, and the fault is here. */
+    /* The actor could not read our headers: it did nothing, and the fault is here. */
     if (outcome == OUTCOME_UNKNOWN_COMMAND) {
         LOG(LOG_WARNING, "a service cannot read the headers of our command");
         return OUTCOME_UNAVAILABLE;

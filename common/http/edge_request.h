@@ -2,13 +2,14 @@
  * edge_request - one HTTP request from its arrival to its end, in any program.
  *
  * What     Its id, its client's address, its time limits, the one call on the bus that it awaits and
- *          how that ended, and the memory that its response occupies until the client has taken it.
- *          A client that does not read the response is cut off after a while: h2o would wait for
- *          ever.
- * Owns     Itself, as the first member of a program's own struct: that lives in the request's pool
- *          and is disposed of with it, whatever it waits for. Slices point into the request, the
- *          body of a reply into its message.
- * Threads  The loop's, edge_metrics_open() apart. client_address() and client_is_https() are pure.
+ *          how that ended, and the memory that its response occupies until the client has read it.
+ *          A client that does not read the response is cut off after a while; h2o would wait
+ *          forever.
+ * Owns     Itself, as the first member of a program's own struct, which lives in the request's pool
+ *          and is disposed of with it, even while it waits for something. Slices point into the
+ *          request, the body of a reply into its message.
+ * Threads  The loop's, except for edge_metrics_open(). client_address() and client_is_https() are
+ *          pure.
  */
 #ifndef COMMON_HTTP_EDGE_REQUEST_H
 #define COMMON_HTTP_EDGE_REQUEST_H
@@ -25,14 +26,14 @@
 
 /* -- the send budget ------------------------------------------------------------------------- */
 
-/* Bounds the memory that large responses occupy until their clients have taken them. One budget for
-   each event loop. A client that reads nothing is cut off after some seconds, and within these a few
-   of them could be owed more than there is memory. Above the budget the responses that have waited
-   longest are given up first. Small responses, which sockets take at once, are not counted. */
+/* Limits the memory that large responses occupy until their clients have read them; one budget for
+   each event loop. A client that reads nothing is cut off after some seconds, but until then a few
+   of them could need more memory than there is. Above the budget, the responses that have waited
+   longest are dropped first. Small responses, which sockets take at once, do not count. */
 
 #define SEND_BUDGET_SMALLEST ((size_t)64 * 1024)
 
-/* A part of what waits, zeroed before its first use. */
+/* One response that waits; zeroed before its first use. */
 struct send_budget_entry {
     h2o_linklist_t link;
     size_t n; /* bytes */
@@ -44,20 +45,20 @@ struct send_budget {
 };
 
 void send_budget_init(struct send_budget *send_budget, size_t max);
-/* The response is about to be sent. */
+/* Call when the response is about to be sent. */
 void send_budget_add(struct send_budget *send_budget, struct send_budget_entry *entry, size_t n);
-/* The response was taken or given up; an entry that was never added is fine. */
+/* Call when the client has read the response or it was dropped; an entry that was never added is
+   fine. */
 void send_budget_remove(struct send_budget *send_budget, struct send_budget_entry *entry);
-/* One that is to be given up, removed already; NULL: all are within the budget. */
+/* The next response to drop, already removed; NULL: all are within the budget. */
 struct send_budget_entry *send_budget_excess(struct send_budget *send_budget);
 
 /* -- the request ----------------------------------------------------------------------------- */
 
 struct edge;
 
-/* The work for a request has two limits of time, however many steps it takes: until the command is
-   done, and then until that is recorded. Both together end within COMMAND_TIMEOUT_MS and a
-   second. */
+/* A request has two time limits, however many steps it takes: until the command is done, and then
+   until it is recorded. Together they end within COMMAND_TIMEOUT_MS plus a second. */
 enum edge_request_limit {
     EDGE_REQUEST_LIMIT_COMMAND,
     EDGE_REQUEST_LIMIT_RECORD,
@@ -70,15 +71,15 @@ struct edge_request {
     h2o_req_t *req;
     void (*on_end)(struct edge_request *request);
     int64_t started_us; /* monotonic */
-    int64_t limited_us; /* likewise: what limits count from */
+    int64_t limited_us; /* likewise; when the limits begin */
     char id[UUID_TEXT + 1];
     struct arena arena;       /* small texts of the program's own; released with the request */
-    enum framing_fault fault; /* not sound: the connection closes after the response */
+    enum framing_fault fault; /* if there is one, the connection closes after the response */
     struct address client;
     bool is_https;
     bool called;                            /* a call was started, which may have ended since */
     uint64_t call;                          /* the latest */
-    char traceparent[TRACEPARENT_TEXT + 1]; /* for whom we ask, and the log; "" = no trace */
+    char traceparent[TRACEPARENT_TEXT + 1]; /* for our calls and the log; "" = no trace */
     struct span span;                       /* the program fills name, outcome and organization */
     h2o_timeout_entry_t send_timer;
     struct send_budget_entry unsent;
@@ -86,39 +87,40 @@ struct edge_request {
     void (*on_late)(struct edge_request *request);
 };
 
-/* Call first thing in the handler. `size` bytes that begin with the edge_request, zeroed. `on_end`,
-   which may be NULL, runs when the request is done with: answered, or its client is gone. */
+/* Call first in the handler. Allocates `size` zeroed bytes that begin with the edge_request.
+   `on_end`, which may be NULL, runs when the request ends: it is answered, or its client is
+   gone. */
 struct edge_request *edge_request_begin(h2o_req_t *req, size_t size,
                                         void (*on_end)(struct edge_request *request));
 
-/* Reads the headers, and from them where the request comes from: the client's address, from the
-   peer and what trusted proxies say, and the trace, which may begin here. */
+/* Reads the headers, and derives from them the client's address (the peer's, or what trusted
+   proxies report) and the trace, which may begin here. */
 void edge_request_read(struct edge_request *request, struct request_headers *headers);
 
 /* -- the client's address -------------------------------------------------------------------- */
 
 #define CLIENT_HOPS_MAX 32
 
-/* What a proxy says counts only when the proxy is trusted. X-Forwarded-For, `n` lines in the order
-   of the request, is walked from the right: each hop that is trusted vouches for the one before it.
-   The walk ends at the first address that is not trusted, at something that is no address (the
-   trusted hop before it is then the best that is known), or after CLIENT_HOPS_MAX hops. */
+/* What a proxy reports counts only if the proxy is trusted. X-Forwarded-For, `n` lines in the order
+   of the request, is read from the right: each trusted hop vouches for the one before it. The walk
+   ends at the first address that is not trusted, at something that is not an address (the result is
+   then the trusted hop that reported it), or after CLIENT_HOPS_MAX hops. */
 struct address client_address(const struct address *peer, const struct networks *trusted,
                               const struct str *forwarded_for, size_t n);
 
-/* `own_tls`: our own listener terminated TLS. `forwarded_proto`: the last line of the header, of
-   which the last element counts, or STR_NONE. */
+/* `own_tls`: our own listener terminated TLS. `forwarded_proto`: the last line of the header, whose
+   last element counts, or STR_NONE. */
 bool client_is_https(bool own_tls, const struct address *peer, const struct networks *trusted,
                      struct str forwarded_proto);
 
 /* -- its time -------------------------------------------------------------------------------- */
 
-/* `on_late` runs when the command's time is over; set the other limit then, if it goes on. A
-   response that is about to be sent ends it. */
+/* `on_late` runs when the limit is reached; if the request continues, set the other limit then.
+   Sending a response ends the limit. */
 void edge_request_limit(struct edge_request *request, enum edge_request_limit limit,
                         void (*on_late)(struct edge_request *request));
-/* A part of the response has been sent, and the next has as much time as the whole had: the limit
-   counts from now. */
+/* Call when a part of the response has been sent: the limit starts again from now, so the next part
+   has as much time as the whole had. */
 void edge_request_restart_limit(struct edge_request *request);
 /* The deadline of a call that must have its reply before the limit; by clock_mono_us(). */
 int64_t edge_request_until_us(const struct edge_request *request, enum edge_request_limit limit);
@@ -131,44 +133,45 @@ MUST_CHECK enum status edge_request_call(struct edge_request *request,
 /* Cancels the call that is in flight, if there is one. */
 void edge_request_cancel_call(struct edge_request *request);
 
-/* How a command ended. OUTCOME_UNCERTAIN where it may have been carried out, with unknown result.
-   *body, which points into the message, is what the service answered, or STR_NONE where the words
-   are to be our own. */
+/* How a command ended. OUTCOME_UNCERTAIN: it may have been carried out, with an unknown result.
+   *body, which points into the message, is the service's answer, or STR_NONE if we must write our
+   own. */
 enum outcome call_outcome(enum call_end end, struct bus_message *message, struct str *body);
 
 /* -- its response ---------------------------------------------------------------------------- */
 
-/* Call when the response is known; does nothing when its span is not recorded. */
+/* Call when the response is known; does nothing if its span is not recorded. */
 void edge_request_end_span(struct edge_request *request, int status);
-/* Call when the response is about to be sent, and again whenever a part of it has been taken. */
+/* Call when the response is about to be sent, and again whenever the client has read a part of
+   it. */
 void edge_request_sending(struct edge_request *request);
-/* The same, of a response that is sent as a whole and occupies `n` bytes until it has been taken:
-   above the send budget, the client that has read nothing for longest is cut off. */
+/* The same for a response that is sent as a whole and occupies `n` bytes until the client has read
+   it. Above the send budget, the client that has read nothing for the longest time is cut off. */
 void edge_request_sending_whole(struct edge_request *request, size_t n);
 
 /* -- metrics --------------------------------------------------------------------------------- */
 
-/* What every program at the edge counts, in one set for the process that is never freed. Gauges are
-   of this moment, all else is counted since the start; times are in seconds. */
+/* The metrics of every program at the edge: one set for each process, never freed. Gauges show the
+   present value, counters count since the start; times are in seconds. */
 struct edge_metrics {
     /* of requests and connections */
-    struct metric *in_flight;           /* gauge: requests that are not done with */
-    struct metric *connections;         /* gauge: open ones of clients */
+    struct metric *in_flight;           /* gauge: requests that have not ended */
+    struct metric *connections;         /* gauge: clients' open connections */
     struct metric *connections_refused; /* closed at once: their address or network has too many */
     struct metric *connections_shed;    /* idle ones, closed to make room */
     struct metric *slow_readers;        /* connections: the client did not read the response */
-    struct metric *framing_faults;      /* requests that were not sound, or too large */
+    struct metric *framing_faults;      /* requests with invalid framing, or too large */
     /* of the bus */
     struct metric *loops_ready;       /* gauge: loops that listen and have a live bus */
     struct metric *heartbeats_missed; /* ticks of a loop's timer without the heartbeat */
-    struct metric *late_replies;      /* their call had ended; see bus_awaited_fn for which come */
-    struct metric *clock_apart;       /* gauge: seconds that our clock is ahead; negative: behind */
-    struct metric *clock_checks;      /* replies that carried the services' time */
+    struct metric *late_replies; /* to calls that had ended (those that bus_awaited_fn lets in) */
+    struct metric *clock_apart;  /* gauge: seconds that our clock is ahead; negative: behind */
+    struct metric *clock_checks; /* replies that carried the services' time */
 };
 
 extern struct edge_metrics edge_metrics;
 
-/* Call once, before threads start; any thread may update them then. `prefix` begins their names,
+/* Call once, before threads start; then any thread may update them. `prefix` begins their names,
    such as "conversations_gateway_". */
 void edge_metrics_open(const char *prefix);
 

@@ -25,19 +25,19 @@ static bool is_token_char(char c)
 enum state {
     IN_SIZE,
     IN_EXTENSION,
-    AFTER_SIZE, /* the LF behind the line of the size */
+    AFTER_SIZE, /* the LF at the end of the size line */
     IN_DATA,
-    AFTER_DATA, /* the CR behind a chunk */
+    AFTER_DATA, /* the CR after a chunk */
     AFTER_DATA_CR,
     AT_TRAILER, /* at the start of a line */
     IN_TRAILER_NAME,
     IN_TRAILER,
-    AFTER_TRAILER, /* the LF behind a line of the trailer */
-    AT_END         /* the LF behind the empty line */
+    AFTER_TRAILER, /* the LF at the end of a trailer line */
+    AT_END         /* the LF of the empty line */
 };
 
-/* The library's counter has 64 bits and a chunk's size 32: the size decoded so far is above them.
- */
+/* The library's counter has 64 bits and a chunk's size 32: the upper half has the size decoded so
+   far. */
 static uint32_t left(const struct phr_chunked_decoder *decoder)
 {
     return (uint32_t)decoder->bytes_left_in_chunk;
@@ -96,7 +96,7 @@ static int step_after_size(struct phr_chunked_decoder *decoder, char c, size_t m
     return (uint64_t)total(decoder) + left(decoder) > max ? CHUNKED_TOO_LARGE : IN_DATA;
 }
 
-/* One byte outside a chunk's data. Returns the state after it, or an error. */
+/* Handles one byte outside a chunk's data. Returns the next state, or an error. */
 static int step(struct phr_chunked_decoder *decoder, char c, size_t max)
 {
     switch ((enum state)decoder->_state) {
@@ -200,10 +200,10 @@ enum framing_fault framing_take(void)
 typedef int (*parse_fn)(const char *, size_t, const char **, size_t *, const char **, size_t *,
                         int *, struct phr_header *, size_t *, size_t);
 
-/* The parser of the library, which is behind ours in the order of symbols. */
+/* The parser of the library, which follows ours in symbol lookup. */
 static parse_fn next_parser;
 
-/* Keeps the library linked to a program that uses nothing else of it. */
+/* Keeps the library linked into a program that uses nothing else of it. */
 static int (*const keeps_library)(const char *, size_t, struct phr_header *, size_t *, size_t)
     __attribute__((used)) = phr_parse_headers;
 
@@ -232,13 +232,13 @@ static bool is_path(struct str target)
     return target.n > 0 && target.p[0] == '/';
 }
 
-/* What stands in a name; a comma could be in one, but then it is rather a list of two. */
+/* A character of a name. Commas are valid, too, but one is more likely to separate two hosts. */
 static bool is_name_char(char c)
 {
     return ascii_is_alphanumeric(c) || (c != '\0' && strchr("-._~!$&'()*+;=", c) != NULL);
 }
 
-/* The name or the address of version 4 at the front of `host`, without the rest. */
+/* The length of the name or IPv4 address at the front of `host`. */
 static size_t name_length(struct str host)
 {
     size_t i = 0;
@@ -255,7 +255,8 @@ static size_t name_length(struct str host)
     return i;
 }
 
-/* An address in brackets at the front of `host`, by its characters; 0: there is none. */
+/* The length of the bracketed address at the front of `host`, checked by its characters only; 0:
+   there is none. */
 static size_t literal_length(struct str host)
 {
     bool has_colon = false;
@@ -266,7 +267,7 @@ static size_t literal_length(struct str host)
     return has_colon && i < host.n && host.p[i] == ']' ? i + 1 : 0;
 }
 
-/* Name, address or bracketed address, with or without a port (RFC 9110, 7.2). */
+/* A name, address or bracketed address, with or without a port (RFC 9110, 7.2). */
 static bool is_host(struct str host)
 {
     const size_t n = host.n > 0 && host.p[0] == '[' ? literal_length(host) : name_length(host);
@@ -291,7 +292,7 @@ static bool has_bare_line_feed(const char *p, size_t n)
     return false;
 }
 
-/* What the headers say about framing. */
+/* The headers that concern framing. */
 struct framing {
     size_t hosts, lengths, codings;
     bool host_valid, length_valid, chunked, expectation_met;
@@ -302,8 +303,8 @@ struct framing {
 static void note_header(struct framing *framing, struct phr_header *header, size_t index)
 {
     struct str name = {header->name, header->name_len};
-    /* The parser leaves blanks behind a value. Where a value decides framing they must not count;
-       elsewhere (a key padded with blanks) the handler shall see them. */
+    /* The parser leaves trailing blanks in a value. They are removed where a value affects framing;
+       elsewhere (a key padded with blanks) the handler must see them. */
     struct str value = str_trim_ows((struct str){header->value, header->value_len});
 
     if (name.n < 4 || name.n > 17)
@@ -315,7 +316,7 @@ static void note_header(struct framing *framing, struct phr_header *header, size
         framing->lengths++;
         framing->length_at = index;
         framing->length_valid = str_to_u64(value, UINT64_MAX, &framing->length);
-        /* h2o answers a length of 20 digits by itself, in plain text. */
+        /* Strip leading zeros: h2o itself refuses a length of 20 digits, in plain text. */
         while (value.n > 1 && value.p[0] == '0')
             value = str_skip(value, 1);
     } else if (str_equal_nocase(name, STR("transfer-encoding"))) {
@@ -355,7 +356,7 @@ static void remove_header(struct phr_header *headers, size_t *n, size_t at)
     --*n;
 }
 
-/* A client of HTTP/1.0 would take "100 Continue" for its answer. */
+/* An HTTP/1.0 client would take "100 Continue" for the response. */
 static void forget_expectations(struct phr_header *headers, size_t *n)
 {
     for (size_t i = *n; i-- > 0;)
@@ -364,7 +365,7 @@ static void forget_expectations(struct phr_header *headers, size_t *n)
             remove_header(headers, n, i);
 }
 
-/* A parsed request; its block of headers is the first `n` bytes of `p`. */
+/* Checks a parsed request, whose request line and headers are the first `n` bytes of `p`. */
 static enum framing_fault check(const char *p, size_t n, struct str method, struct str target,
                                 int minor_version, struct phr_header *headers, size_t n_headers,
                                 struct framing *framing)
@@ -386,7 +387,7 @@ static enum framing_fault check(const char *p, size_t n, struct str method, stru
     return check_framing(framing, minor_version);
 }
 
-/* -- in the place of the library's ------------------------------------------------------------- */
+/* -- replacements of the library's ------------------------------------------------------------- */
 
 int phr_parse_request(const char *p, size_t n, const char **method, size_t *method_n,
                       const char **target, size_t *target_n, int *minor_version,
@@ -416,7 +417,7 @@ int phr_parse_request(const char *p, size_t n, const char **method, size_t *meth
 
     latest = fault;
     if (fault == FRAMING_BODY_TOO_LARGE) {
-        /* The handler shall answer this like any other request; only the body is not read. */
+        /* The handler must answer this like any other request; only the body is not read. */
         remove_header(headers, n_headers, framing.length_at);
         return used;
     }
@@ -436,8 +437,8 @@ ssize_t phr_decode_chunked(struct phr_chunked_decoder *decoder, char *p, size_t 
     latest = FRAMING_SOUND;
     if (rest >= 0 || rest == CHUNKED_INCOMPLETE)
         return rest;
-    /* h2o shall take the body for complete and call the handler, which is to look at the fault
-       first: what earlier reads decoded is still in the entity. */
+    /* Makes h2o take the body as complete and call the handler, which must check the fault first:
+       the entity still has what earlier reads decoded. */
     latest = rest == CHUNKED_TOO_LARGE ? FRAMING_BODY_TOO_LARGE : FRAMING_CHUNK;
     *n = 0;
     return 0;

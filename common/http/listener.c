@@ -17,14 +17,14 @@
 
 #define BACKLOG    4096
 #define ACCEPT_MAX 64 /* in one step of the loop */
-/* h2o reads a socket until it is empty: this bounds what one connection can put into memory. */
+/* h2o reads a socket until it is empty: this limits how much one connection can put into memory. */
 #define RECEIVE_BUFFER (128 * 1024)
-/* And this, what the kernel holds of an answer that is not taken: it would go up to 4 MiB. */
+/* Limits how much of an unread response the kernel holds, which would otherwise grow to 4 MiB. */
 #define SEND_BUFFER (256 * 1024)
 
-/* A client that has just come is given so long to say what it wants. */
+/* A new client has this long to send a request before its connection counts as idle. */
 #define IDLE_MIN_US 1000000
-/* So many addresses, or networks around them, it takes to fill a loop. */
+/* How many addresses, or networks, it takes to use up the connections of a loop. */
 #define ADDRESSES_MIN 16
 #define NETWORKS_MIN  4
 
@@ -40,7 +40,7 @@ struct connection {
     struct peer_count *near, *wide; /* NULL: a trusted proxy */
     h2o_socket_t *sock;
     size_t requests;
-    bool leaves;     /* shut to make room */
+    bool leaves;     /* shut down to make room */
     int64_t idle_us; /* monotonic: since when */
 };
 
@@ -69,7 +69,8 @@ void connections_shut_down(struct connections *connections)
 
 /* -- connections of each client -------------------------------------------------------------- */
 
-/* The place of the pointer to it; that of a NULL pointer when there is none. */
+/* The address of the pointer to it; if there is none, of the NULL pointer at the end of its
+   list. */
 static struct peer_count **find_count(struct connections *connections,
                                       const struct network *network)
 {
@@ -81,7 +82,7 @@ static struct peer_count **find_count(struct connections *connections,
     return at;
 }
 
-/* NULL: it has as many connections as it may have. */
+/* NULL: it already has `max` connections. */
 static struct peer_count *count_one(struct connections *connections, struct network network,
                                     size_t max)
 {
@@ -108,8 +109,8 @@ static void count_out(struct connections *connections, struct peer_count *count)
     free(count);
 }
 
-/* Both are NULL for a trusted proxy. False: the address, or the network around it, has as many
-   connections as it may have. */
+/* Sets both to NULL for a trusted proxy. False: the address, or the network around it, already has
+   as many connections as it may have. */
 static bool count_in(struct connections *connections, h2o_socket_t *sock, struct peer_count **near,
                      struct peer_count **wide)
 {
@@ -144,7 +145,8 @@ void connection_busy(h2o_socket_t *sock)
 
     if (connection->requests++ == 0)
         h2o_linklist_unlink(&connection->idle_link);
-    /* It asked as it was shut, and ends with its answer: no other client waits for that. */
+    /* A request arrived as the connection was shut down: it ends after the response, and new
+       clients do not wait for it. */
     connection->all->n_leaving -= connection->leaves;
     connection->leaves = false;
 }
@@ -199,8 +201,8 @@ static void adopt(struct listener *listener, h2o_socket_t *sock)
     h2o_accept(&listener->accept, sock);
 }
 
-/* Of the network that has most connections the one that has been idle for longest; NULL: none has
-   been for long enough. */
+/* The connection that has been idle for longest, of the network with the most connections; NULL:
+   none has been idle for long enough. */
 static struct connection *find_spare(struct connections *connections)
 {
     const int64_t since_us = clock_mono_us() - IDLE_MIN_US;
@@ -222,8 +224,8 @@ static struct connection *find_spare(struct connections *connections)
     return spare;
 }
 
-/* Shuts a connection that is idle. Its end, in the loop's next step, lets the next one in; until
-   then no other is shut. */
+/* Shuts down an idle connection. When it ends, in the loop's next step, the next client is
+   accepted; until then no other is shut down. */
 static void make_room(struct connections *connections)
 {
     struct connection *connection = connections->n_leaving == 0 ? find_spare(connections) : NULL;
@@ -231,7 +233,7 @@ static void make_room(struct connections *connections)
     if (connection == NULL)
         return;
     h2o_linklist_unlink(&connection->idle_link);
-    connection->requests++; /* it is no longer idle, and is not counted down */
+    connection->requests++; /* it no longer counts as idle; never decremented */
     connection->leaves = true;
     connections->n_leaving++;
     metric_add(edge_metrics.connections_shed, 1);
@@ -266,7 +268,7 @@ static void on_acceptable(h2o_socket_t *sock, const char *err)
         errno = 0;
         accepted = h2o_evloop_socket_accept(sock);
         if (accepted == NULL) {
-            /* Out of descriptors the socket stays readable: do not spin on it. */
+            /* Without free descriptors the socket stays readable: do not spin on it. */
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
                 pause_accepting(listener);
             return;
@@ -417,7 +419,7 @@ void lingering_close_end_all(struct lingering_closes *lingering)
         finish(H2O_STRUCT_FROM_MEMBER(struct lingering_close, link, lingering->all.next));
 }
 
-/* h2o has closed its socket by now; with TLS it has said so to the client first. */
+/* h2o has closed its socket by now; with TLS it has first sent its closing alert to the client. */
 static void on_soon(h2o_timeout_entry_t *timer)
 {
     struct lingering_close *self = H2O_STRUCT_FROM_MEMBER(struct lingering_close, soon, timer);

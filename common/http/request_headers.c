@@ -2,7 +2,7 @@
 
 enum kind { ONE, LINES };
 
-/* In lower case, as h2o has them. */
+/* Names in lower case, as in h2o. */
 static const struct {
     struct str name;
     enum kind kind;
@@ -34,7 +34,7 @@ static void *member_of(struct request_headers *headers, size_t i)
     return (char *)headers + known[i].offset;
 }
 
-/* The lines are left as they are: a few thousand bytes. */
+/* Only resets the number of lines: clearing them would cost a few thousand bytes. */
 static void clear(struct request_headers *out)
 {
     for (size_t i = 0; i < ARRAY_SIZE(known); i++)
@@ -83,7 +83,7 @@ static struct str trim_and_cut(struct str *rest, char sep)
     return str_trim_ows(str_cut(rest, sep));
 }
 
-/* How closely a media range fits application/json: 0 = not at all. */
+/* How specifically a media range matches application/json: 0 = not at all. */
 static int closeness(struct str range)
 {
     if (str_equal_nocase(range, STR("application/json")))
@@ -93,8 +93,8 @@ static int closeness(struct str range)
     return str_equal(range, STR("*/*")) ? 1 : 0;
 }
 
-/* A weight is 0 to 1 with up to three decimals (RFC 9110, 12.4.2). Returns whether it is above 0;
-   a malformed weight counts as none given. */
+/* True: the weight is above 0. A weight is 0 to 1 with up to three decimals (RFC 9110, 12.4.2); a
+   malformed one counts as absent. */
 static bool is_above_zero(struct str weight)
 {
     for (size_t i = 0; i < weight.n; i++)

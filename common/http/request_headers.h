@@ -1,9 +1,9 @@
 /*
- * request_headers - what our programs read of the headers of a request, in one pass, and the media types
- *                   that a client takes and sends.
+ * request_headers - reads the headers that our programs use in one pass, and the media types that a
+ *                   client accepts and sends.
  *
- * What     Of a header that is to come once: its last line, and how many came. Of one that may be a
- *          list: all its lines, in the order of the request. All other headers are passed over.
+ * What     For a header that may come only once: its last line, and how many came. For one that may
+ *          be a list: all its lines, in the order of the request. All other headers are ignored.
  * Owns     Nothing; slices point into the request.
  * Threads  Any; pure.
  */
@@ -16,7 +16,7 @@
 
 #include "common/base/str.h"
 
-#define REQUEST_HEADERS_MAX 100 /* as many as h2o takes */
+#define REQUEST_HEADERS_MAX 100 /* h2o accepts no more */
 
 struct request_header {
     struct str value; /* the last one, or STR_NONE */
@@ -44,8 +44,8 @@ struct str request_header_once(const struct request_header *header);
 
 /* -- media types ------------------------------------------------------------------------------- */
 
-/* Whether the Accept headers, `n` of them, take application/json: none at all takes everything, and
-   of several ranges that fit the most specific decides. */
+/* Whether the `n` Accept headers accept application/json: without any, everything is accepted, and
+   of several matching ranges the most specific decides. */
 bool media_accepts_json(const struct str *values, size_t n);
 
 /* Whether a Content-Type is application/json; parameters may follow. STR_NONE is not. */

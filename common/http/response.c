@@ -8,11 +8,11 @@
 #include "common/json/json.h"
 
 #define NUMBER_CAPACITY 24
-#define HEADERS_USUAL   11 /* what programs add to those of their form, and what each response has */
+#define HEADERS_USUAL   11 /* the headers of each response and those that programs usually add */
 
 /* -- statuses -------------------------------------------------------------------------------- */
 
-/* Every status that our programs answer with, the one that stands for any other at the end. */
+/* Every status that our programs answer with; the last one stands for any other. */
 static const struct {
     int status;
     const char *reason;
@@ -79,7 +79,7 @@ void response_add(struct edge_request *http, struct str name, const char *shown,
                           value.n);
 }
 
-/* Three of them are in every response of the API, hence no printf(). */
+/* No printf(), since every response of the API has three numbers. */
 struct str response_number(struct edge_request *http, uint64_t value)
 {
     char *text = h2o_mem_alloc_pool(&http->req->pool, NUMBER_CAPACITY);
@@ -161,7 +161,7 @@ static void send_parts(struct edge_request *http, h2o_iovec_t *parts, size_t n)
 
     for (size_t i = 0; i < n; i++)
         length += parts[i].len;
-    /* A 304 says nothing of the length: that would be the file's. */
+    /* A 304 has no Content-Length, which would be that of the file. */
     if (req->res.status != 304)
         req->res.content_length = length;
     edge_request_sending_whole(http, is_head ? 0 : length);
@@ -192,7 +192,7 @@ void response_send_file(struct edge_request *http, struct str bytes)
 
 void response_stream(struct edge_request *http, h2o_generator_t *generator)
 {
-    /* Without chunks only the end of the connection says where it ends. */
+    /* Without chunks only the end of the connection marks the end of the body. */
     if (http->req->version != 0x101)
         http->req->http1_is_persistent = 0;
     edge_request_sending(http);

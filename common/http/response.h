@@ -1,12 +1,12 @@
 /*
- * response - how a response of our HTTP programs is put together, sent, logged and counted.
+ * response - builds, sends, logs and counts the responses of our HTTP programs.
  *
- * What     Begin, add what the program has to add, send. A body that goes with a status from 400 on
- *          is what stands under "errors" of an `error.list`, the same in the API and in the
- *          dashboard. The response to a HEAD has no body.
+ * What     Begin a response, add headers, send. With a status of 400 or more, the body passed to
+ *          response_send() is the value of "errors" in an `error.list`, the same in the API and in
+ *          the dashboard. The response to a HEAD has no body.
  * Owns     Nothing; all texts must live as long as the request.
- * Threads  The loop's, where nothing else is said.
- * Fails    Never: a client that is gone, or does not read, ends the request (edge_request.h).
+ * Threads  The loop's, unless stated otherwise.
+ * Fails    Never: if the client is gone or does not read, the request ends (edge_request.h).
  */
 #ifndef COMMON_HTTP_RESPONSE_H
 #define COMMON_HTTP_RESPONSE_H
@@ -26,33 +26,33 @@ struct response_form {
     size_t n_always;
 };
 
-/* Sets status, Content-Type (`type` NULL: none), Cache-Control, X-Service-Request-Id and what the
-   form always has. */
+/* Sets status, Content-Type (`type` NULL: none), Cache-Control, X-Service-Request-Id and the form's
+   headers. */
 void response_begin(struct edge_request *http, const struct response_form *form, int status,
                     const char *type, const char *caching);
-/* `name` is a literal in lower case; `shown` is how it goes out, NULL: as it is. */
+/* `name` is a literal in lower case; `shown` is its spelling in the response, NULL: the same. */
 void response_add(struct edge_request *http, struct str name, const char *shown, struct str value);
 void response_add_number(struct edge_request *http, struct str name, const char *shown,
                          uint64_t value);
 /* A number in decimal, in the request's memory. */
 struct str response_number(struct edge_request *http, uint64_t value);
 
-/* What stands under "errors" when the program itself refuses or fails. `field` may be NULL. */
+/* The value of "errors" when the program itself refuses or fails. `field` may be NULL. */
 struct str response_error(struct edge_request *http, enum outcome outcome, const char *message,
                           const char *field);
 
-/* Sends the response that was begun. Its body is JSON and ends in a line feed, so that a prompt does not
-   stand behind it. */
+/* Sends the response that was begun, with a JSON body. Adds a line feed, so that a shell prompt
+   begins on a new line. */
 void response_send(struct edge_request *http, struct str json);
-/* The same with the bytes of a file, as they are. */
+/* The same with the bytes of a file, unchanged. */
 void response_send_file(struct edge_request *http, struct str bytes);
-/* The beginning of a stream; h2o_send() is the caller's. */
+/* Begins a stream; the caller calls h2o_send(). */
 void response_stream(struct edge_request *http, h2o_generator_t *generator);
 
 #define RESPONSE_LOG_OWN_MAX 4
 
-/* The line about a response in the log, with `n` fields of the program's own: failures are worth
-   one, and where the log has all levels each response is. */
+/* Writes the log line about a response, with `n` fields of the program's own: for statuses of 500
+   and more, and for every response if the options ask for it. */
 void response_log(const struct edge_request *http, int status, const struct log_field *own,
                   size_t n);
 
@@ -60,20 +60,19 @@ void response_log(const struct edge_request *http, int status, const struct log_
 
 #define RESPONSE_STATUSES 16
 
-/* The reason phrase of a status, of those that our programs answer with; an unknown one is a
-   500. */
+/* The reason phrase of a status that our programs answer with; any other counts as 500. */
 const char *reason_of(int status);
 
-/* How many responses of one kind there were, by status. */
+/* Counters of one kind of responses, by status. */
 struct response_counts {
     struct metric *by_status[RESPONSE_STATUSES];
 };
 
-/* Call before threads start, with *counts zeroed. `labels`: those before the status, each with a
-   comma behind it, or "". `never`: a status that the program does not answer with. */
+/* Call before threads start, with *counts zeroed. `labels`: the labels before the status, each
+   followed by a comma, or "". `never`: a status that the program does not answer with. */
 void response_counts_open(struct response_counts *counts, const char *name, const char *labels,
                           int never);
-/* Call for each response, from any thread. A status without a count is a 500. */
+/* Call for each response, from any thread. A status without a counter counts as 500. */
 void response_counts_add(const struct response_counts *counts, int status);
 
 #endif

@@ -51,7 +51,7 @@ static uint64_t max_of_network(const struct throttle *throttle)
     return (uint64_t)throttle->max * THROTTLE_WIDER;
 }
 
-/* How many with this one. */
+/* Counts one failure; returns how many there are now. */
 static uint32_t count(struct throttle *throttle, const struct network *network, int64_t minute)
 {
     struct entry *set = throttle->at[set_of(throttle, network)];

@@ -59,7 +59,7 @@ void errors_write(const struct errors *errors, struct buf *out)
 #define MISSING "parameter_not_found"
 #define INVALID "parameter_invalid"
 
-#define FIELDS_MAX 32 /* in one table: as many as `seen` has bits */
+#define FIELDS_MAX 32 /* in one table: the number of bits in `seen` */
 
 const char *fields_path(struct arena *arena, const char *path, const char *name)
 {
@@ -210,7 +210,7 @@ static void read_field(const struct field *field, json_t *value, const char *pat
         *(struct field_int *)slot = (struct field_int){.is_null = true};
 }
 
-/* The position of a name in the table; n when it is not there. */
+/* The index of a name in the table; n: it is not there. */
 static size_t field_index(const struct field *fields, size_t n, const char *name)
 {
     size_t i = 0;

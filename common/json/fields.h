@@ -1,5 +1,5 @@
 /*
- * fields - reads a JSON object from outside by a table of its fields; the errors of a request.
+ * fields - reads a JSON object from outside according to a table of its fields; a request's errors.
  *
  *     static const struct field search_fields[] = {
  *         {.name = "query", .kind = FIELD_CUSTOM, .required = true, .read = query_read,
@@ -7,14 +7,13 @@
  *         ...
  *         FIELDS_END,
  *
- * What     Every member is checked where it stands: errors come in the order of the document,
- *          then the missing fields in the order of the table. A member that the table does not name
- *          is refused by its path; so is null, unless the field is nullable.
- *          Errors are kept up to ERRORS_MAX, in that order; further ones are dropped.
- * Owns     Values read, and the texts of errors, are copied into the arena of `errors`; nothing
- *          points into the tree.
+ * What     Errors are in the order of the document, followed by missing fields in the order of the
+ *          table. A member that is not in the table is refused with its path; so is null, unless the
+ *          field is nullable. The first ERRORS_MAX errors are kept.
+ * Owns     Values and the texts of errors are copied into the arena of `errors`; nothing points into
+ *          the tree.
  * Threads  Any; one at a time for each struct errors.
- * Fails    Errors are added to `errors`; the target's contents then mean nothing.
+ * Fails    Errors are added to `errors`; the target's contents are then undefined.
  */
 #ifndef COMMON_JSON_FIELDS_H
 #define COMMON_JSON_FIELDS_H
@@ -50,24 +49,24 @@ void errors_init(struct errors *errors, struct arena *arena);
 /* `field` may be NULL. `message` is a printf format. */
 void errors_add(struct errors *errors, const char *code, const char *field, const char *message,
                 ...) __attribute__((format(printf, 4, 5)));
-/* The array that stands under "errors" in an answer: [{"code":...,"message":...,"field":...}, ...] */
+/* Writes the array that is the value of "errors" in an answer:
+   [{"code":...,"message":...,"field":...}, ...] */
 void errors_write(const struct errors *errors, struct buf *out);
 
 /* -- fields ------------------------------------------------------------------------------------- */
 
 enum field_kind {
     FIELD_TEXT,       /* struct str: `min` to `max` code points, no U+0000 */
-    FIELD_FILLED,     /* the same, and not only White_Space */
-    FIELD_IDENTIFIER, /* the same as text, and no White_Space at its ends */
+    FIELD_FILLED,     /* as FIELD_TEXT, and not only White_Space */
+    FIELD_IDENTIFIER, /* as FIELD_TEXT, without White_Space at its ends */
     FIELD_CHOICE,     /* struct str: one of `choices` */
-    FIELD_UUID,       /* struct str: a UUID. Letters in capitals are let through: such an id is
-                         well-formed, but since ids are case-sensitive it names nothing */
+    FIELD_UUID,       /* struct str: a UUID; capitals are accepted, but match nothing */
     FIELD_INT,        /* struct field_int: `min` to `max` */
     FIELD_BOOL,       /* struct field_bool */
-    FIELD_CUSTOM,     /* whatever `read` makes of it */
+    FIELD_CUSTOM,     /* what `read` writes */
 };
 
-/* Optional strings need no such thing: absent is STR_NONE. */
+/* Strings need no such flag: an absent one is STR_NONE. */
 struct field_int {
     bool given;
     bool is_null; /* nullable, and null */
@@ -79,14 +78,14 @@ struct field_bool {
     bool value;
 };
 
-/* Checks the value at `path` and writes its meaning to `slot`. */
+/* Checks the value at `path` and writes the result to `slot`. */
 typedef void (*field_read_fn)(json_t *value, const char *path, void *slot, struct errors *errors);
 
 struct field {
     const char *name;
     enum field_kind kind;
     bool required;
-    bool nullable; /* null means the same as leaving it out; an integer says which it was */
+    bool nullable; /* null is the same as absent; field_int.is_null distinguishes them */
     int64_t min, max;
     const char *const *choices; /* ends with NULL */
     field_read_fn read;         /* FIELD_CUSTOM only */
@@ -100,23 +99,23 @@ struct field {
     }
 
 /* Reads the members of `object` into *into, which the caller has zeroed. `path` is that of the
-   object, "" for the root. A value that is no object is a separate error. */
+   object, "" for the root. It is an error if the value is not an object. */
 void fields_read(json_t *object, const char *path, const struct field *fields, void *into,
                  struct errors *errors);
 
-/* Reads a whole body: JSON, an object, its fields. False: `errors` say why. */
+/* Reads a whole body: parses it as JSON and reads the object's fields. False: see `errors`. */
 MUST_CHECK bool fields_read_body(struct str body, const struct field *fields, void *into,
                                  struct errors *errors);
 
-/* Checks the value at `path`, such as an element of an array, by a field's kind and bounds, and
-   writes its meaning to `slot`. */
+/* Checks the value at `path`, such as an element of an array, by a field's kind and limits, and
+   writes the result to `slot`. */
 void field_read_value(const struct field *field, json_t *value, const char *path, void *slot,
                       struct errors *errors);
 
 /* "path.name", or "name" at the root. */
 const char *fields_path(struct arena *arena, const char *path, const char *name);
 
-/* The outcome of a request with these errors: that of the first. There must be one. */
+/* The outcome of a request with these errors: that of the first one. There must be one. */
 enum outcome fields_outcome(const struct errors *errors);
 
 #endif

@@ -10,7 +10,8 @@
 
 enum { EXPONENT_MAX = 400 };
 
-/* Names the place of byte `at` in the text, counted from 1; a column is a code point. */
+/* Writes the error, with the position of byte `at` in the text; returns false. Line and column
+   count from 1; a column is a code point. */
 static bool explain(struct str text, size_t at, const char *reason, char *error)
 {
     size_t line = 1, column = 1;
@@ -31,7 +32,7 @@ static bool explain(struct str text, size_t at, const char *reason, char *error)
     return false;
 }
 
-/* Where the string that opens at `at` is over: behind its closing quote, or the end of the text. */
+/* The end of the string that opens at `at`: after its closing quote, or the end of the text. */
 static size_t skip_string(struct str text, size_t at)
 {
     for (at++; at < text.n && text.p[at] != '"'; at++)
@@ -44,8 +45,8 @@ static bool is_number_part(char c)
     return ascii_is_digit(c) || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E';
 }
 
-/* Where the number that starts at `at` is over; *fits when it is within bounds even written out,
-   as it may come back to us. */
+/* The end of the number that starts at `at`. *fits: it is within limits even when written out, as
+   PostgreSQL may return it. */
 static size_t skip_number(struct str text, size_t at, bool *fits)
 {
     size_t start = at;
@@ -62,7 +63,7 @@ static size_t skip_number(struct str text, size_t at, bool *fits)
     return at;
 }
 
-/* A NUL is no part of JSON, and jansson passes over one that stands behind a number or a word. */
+/* A NUL is not valid in JSON, but jansson ignores one after a number or a word. */
 static bool is_free_of_nul(struct str text, char *error)
 {
     const char *nul = text.n > 0 ? memchr(text.p, '\0', text.n) : NULL;
@@ -70,8 +71,8 @@ static bool is_free_of_nul(struct str text, char *error)
     return nul == NULL || explain(text, (size_t)(nul - text.p), "syntax error", error);
 }
 
-/* The bounds that jansson does not keep. Runs before it, on bytes that may be anything: as far as
-   they are JSON the scan is in step with it, and behind that jansson refuses anyway. */
+/* Checks the limits that jansson does not have. Runs before it, on arbitrary bytes: as far as they
+   are valid JSON the scan follows it, and after that jansson refuses them anyway. */
 static bool within_bounds(struct str text, char *error)
 {
     size_t depth = 0, at = 0;
@@ -136,8 +137,9 @@ static bool is_large_integer(struct str number)
     return digits.n > 2 && !str_to_u64(digits, (uint64_t)INT64_MAX + negative, &value);
 }
 
-/* jansson has no integers outside int64. Their last two digits are below what a double can hold:
-   spelled as an exponent they make a real of the same length, so that places stay what they are. */
+/* jansson refuses integers outside int64. A double cannot hold their last two digits anyway:
+   replaced by an exponent, they make a real of the same length, so that positions in error messages
+   stay right. */
 static json_t *parse_large_integers(struct str text, json_error_t *error)
 {
     char *copy = malloc(text.n + 1);
@@ -212,7 +214,7 @@ struct str json_member_text(const json_t *object, const char *key)
     return json_text(json_object_get(object, key));
 }
 
-/* Nonzero for a byte that cannot stand as it is; the letter of its short form where it has one. */
+/* Nonzero for a byte that must be escaped: the letter of its short form, or `u`. */
 static const char escape_of[256] = {
     [0x00] = 'u', [0x01] = 'u', [0x02] = 'u', [0x03] = 'u',  [0x04] = 'u', [0x05] = 'u',
     [0x06] = 'u', [0x07] = 'u', [0x08] = 'b', [0x09] = 't',  [0x0A] = 'n', [0x0B] = 'u',
@@ -231,7 +233,7 @@ static void add_escape(struct buf *buf, unsigned char byte)
 
 void json_add_string(struct buf *buf, struct str text)
 {
-    size_t start = 0; /* of the run of bytes that need no escape */
+    size_t start = 0; /* of the current run of bytes that need no escape */
 
     if (text.p == NULL) {
         buf_add(buf, STR("null"));
@@ -251,7 +253,7 @@ void json_add_string(struct buf *buf, struct str text)
 
 void json_add_compact(struct buf *buf, struct str json)
 {
-    size_t start = 0; /* of the run of bytes that stay */
+    size_t start = 0; /* of the current run of bytes that are kept */
     bool is_in_string = false;
 
     if (json.p == NULL)
@@ -260,7 +262,7 @@ void json_add_compact(struct buf *buf, struct str json)
         if (json.p[i] == '"') {
             is_in_string = !is_in_string;
         } else if (is_in_string) {
-            i += json.p[i] == '\\'; /* what is escaped ends no string */
+            i += json.p[i] == '\\'; /* an escaped character does not end the string */
         } else if (json.p[i] == ' ') {
             buf_add(buf, (struct str){json.p + start, i - start});
             start = i + 1;

@@ -63,15 +63,15 @@ const char *attribute_key_error(struct str key)
 
 /* -- JSON -------------------------------------------------------------------------------------- */
 
-/* `before` stands between the value before and this one. A page of a search has thousands of
-   values: the part common to all of them is copied and not put together. */
+/* `before` is the text between the previous value and this one. A page of a search has thousands of
+   values, so the text common to all of them is copied as a whole. */
 static void add_text(struct buf *out, struct str before, struct str text)
 {
     buf_add(out, before);
     json_add_string(out, text);
 }
 
-/* An id that PostgreSQL has written: nothing in it needs escaping. */
+/* An id from PostgreSQL: nothing in it needs escaping. */
 static void add_id(struct buf *out, struct str before, struct str id)
 {
     buf_add(out, before);
@@ -80,7 +80,7 @@ static void add_id(struct buf *out, struct str before, struct str id)
     buf_char(out, '"');
 }
 
-/* A number that PostgreSQL has written; absent is null. */
+/* A number from PostgreSQL; absent is null. */
 static void add_raw(struct buf *out, struct str before, struct str json)
 {
     buf_add(out, before);

@@ -1,6 +1,6 @@
 /*
- * conversation_model - what a conversation is to every service: its statuses, the keys of its custom
- *                      attributes, and its JSON.
+ * conversation_model - what all services share about a conversation: its statuses, the keys of its
+ *                      custom attributes, and its JSON.
  *
  * Threads  Any; pure.
  */
@@ -15,12 +15,12 @@
 /* -- statuses ---------------------------------------------------------------------------------- */
 
 /* Active, waiting and human_takeover are open, the others closed. `closed` is a legacy status: it
-   may be stored, but nothing becomes it, and clients see it as `resolved`. */
+   may be stored, but cannot be set, and clients see it as `resolved`. */
 
 /* The statuses that can be set and that clients see; ends with NULL. */
 extern const char *const conversation_status_names[];
 
-/* What may be stored: these, and the legacy one. */
+/* The statuses that may be stored: these, and the legacy one. */
 #define CONVERSATION_STORED_STATUSES 6
 extern const char *const conversation_stored_statuses[CONVERSATION_STORED_STATUSES];
 
@@ -38,15 +38,15 @@ struct str conversation_state(struct str status);
 #define ATTRIBUTE_KEY_MAX  64
 #define ATTRIBUTE_TEXT_MAX 500 /* code points of a value that is a string */
 
-/* The fault of a key, in words that follow its name; NULL = none. A key begins with a
-   letter and consists of letters, digits, '_', '-' and '.'; the prefix service_, in whatever case,
-   is reserved. Writing and searching accept the same keys: both ask here. */
+/* The error of a key, as words that follow its name; NULL = none. A key begins with a letter and
+   consists of letters, digits, '_', '-' and '.'; the prefix service_, in any case, is reserved.
+   Writing and searching both use this check. */
 const char *attribute_key_error(struct str key);
 
 /* -- JSON (Conversation in proto/openapi.yaml) ------------------------------------------------- */
 
-/* The only writer of what clients see, an allowlist: no other member can leave. A row
-   without contact (none, or erased) has `contact` null and an empty list. */
+/* The only code that writes conversations for clients. It writes a fixed list of members, so no
+   other can leak. A row without contact (none, or erased) has `contact` null and an empty list. */
 
 /* `conversation.*` in the columns of every statement that reads conversations. */
 enum conversation_column {
@@ -73,8 +73,9 @@ void conversation_write(struct buf *out, const struct db_rows *rows, size_t row,
 /* The same from values in the order of enum conversation_column. */
 void conversation_write_values(struct buf *out, const struct str values[CONVERSATION_COLUMNS]);
 
-/* For a page of one contact's conversations: its part of each, `contact` and `contacts`, written
-   once from a row that has the contact's columns, and then each conversation with it. */
+/* For a page of one contact's conversations: the first writes the contact's part, `contact` and
+   `contacts`, once, from a row with the contact's columns; the second writes each conversation with
+   that. */
 void conversation_write_contact(struct buf *out, const struct str values[CONVERSATION_COLUMNS]);
 void conversation_write_with(struct buf *out, const struct str values[CONVERSATION_COLUMNS],
                              struct str contact);

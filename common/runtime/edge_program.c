@@ -36,7 +36,7 @@ static const struct setting settings[] = {
      AT(command_timeout_ms),
      .fallback = "3000",
      .min = 100,
-     .max = 12000, /* twice that, for the audit entry too, is within a client's 30 seconds */
+     .max = 12000, /* twice that, including the audit entry, fits in a client's 30 seconds */
      .meaning = "Timeout in milliseconds of a command to a service"},
     {.name = "MAX_CONNECTIONS",
      .type = SETTING_INT,
@@ -58,7 +58,7 @@ static const struct setting settings[] = {
                 "it at once"},
 };
 
-/* A process is one program. */
+/* One program for each process. */
 static const struct edge_program *program;
 static struct config config;
 static struct networks trusted;
@@ -76,7 +76,7 @@ static bool check(void *closure)
     return false;
 }
 
-/* Every request, whatever its path and host, comes to the one handler. */
+/* Sends every request to the one handler, whatever its path and host. */
 static void configure_http(void)
 {
     h2o_hostconf_t *host;
@@ -91,7 +91,7 @@ static void configure_http(void)
     h2o_create_handler(&host->fallback_path, sizeof(h2o_handler_t))->on_req = program->on_request;
 }
 
-/* A connection is a descriptor, and the bus and the log want some too. */
+/* Each connection needs a descriptor, and so do the bus and the log. */
 static void raise_descriptor_limit(void)
 {
     struct rlimit limit;
@@ -102,8 +102,8 @@ static void raise_descriptor_limit(void)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* A loop that wakes others (clients, the bus) goes on until it has nothing to do, rather than be
-   displaced by each of them: so what comes in meanwhile is handled together. */
+/* A loop that wakes other processes (clients, the bus) keeps running until it has nothing to do,
+   instead of being preempted by each of them: so it handles more of what arrives together. */
 static void prefer_batches(void)
 {
     const struct sched_param none = {0};

@@ -7,8 +7,8 @@
  *     }
  *
  * What     A program (program.h) of one or more event loops (common/http/edge.h) with the same
- *          settings and the same handler. After a signal it serves on for SHUTDOWN_DELAY_MS, then
- *          stops the loops when what they have begun is answered.
+ *          settings and the same handler. After a signal it keeps serving for SHUTDOWN_DELAY_MS,
+ *          then drains the loops and stops them.
  * Threads  As program.h; on_request runs on the loops' threads.
  */
 #ifndef COMMON_RUNTIME_EDGE_PROGRAM_H
@@ -21,13 +21,14 @@
 struct edge_program {
     const char *name;
     enum bus_user user;
-    const struct setting *settings; /* its own, into *config */
+    const struct setting *settings; /* the program's own, into *config */
     size_t n_settings;
     void *config;
-    int (*on_request)(h2o_handler_t *handler, h2o_req_t *req); /* whatever the path and the host */
-    size_t calls_max;                                          /* of a loop */
+    int (*on_request)(h2o_handler_t *handler, h2o_req_t *req); /* for every path and host */
+    size_t calls_max;                                          /* for each loop */
     unsigned bus_timeout_ms;                                   /* see edge.h */
-    /* Once the settings are read: metrics, and where to listen. False: the process is to end. */
+    /* Called once the settings are read: opens metrics, and sets where to listen. False: the
+       process must end. */
     bool (*open)(struct edge_options *options);
     size_t (*count_loops)(void);    /* NULL: one */
     struct edge *(*new_loop)(void); /* zeroed; never freed */

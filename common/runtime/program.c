@@ -60,7 +60,7 @@ static const struct setting settings[] = {
     TRACE_SETTINGS(struct config, trace),
 };
 
-/* A process is one program. */
+/* One program for each process. */
 static struct config config;
 static struct process process;
 static const struct program *program;
@@ -68,7 +68,7 @@ static atomic_bool is_stopping;
 
 /* -- settings -------------------------------------------------------------------------------- */
 
-/* Those of a program, the most particular first, and then those of every program. */
+/* The program's own, the most specific first, and then those of every program. */
 static size_t list_settings(struct program_settings all[1 + PROGRAM_SETTINGS_MAX])
 {
     size_t n = 0;
@@ -91,7 +91,7 @@ static bool load_settings(char error[256])
     return true;
 }
 
-/* False: logged why. */
+/* False: the reason is logged. */
 static bool read_settings(void)
 {
     enum log_level level = LOG_INFO;
@@ -186,7 +186,7 @@ static void say_started(void)
     log_write(LOG_INFO, "started", fields, 1 + n);
 }
 
-/* Until a signal asks for the end; all threads have these signals blocked. */
+/* Waits until a signal asks the program to end; all threads block these signals. */
 static void wait_for_end(const sigset_t *ends)
 {
     const int64_t ms = program->delay_ms != NULL ? *program->delay_ms : 0;
@@ -220,7 +220,7 @@ static int run(void)
     process.bus_url = config.bus_url;
     process.bus_tls = &config.bus_tls;
     metrics_name_cell(process.cell);
-    /* The trace has a thread. */
+    /* The trace starts a thread, so it follows open(). */
     is_started = program->open(&process, program->closure) &&
                  trace_open(&config.trace,
                             &(struct trace_origin){program->name, name, process.cell}) == ST_OK &&

@@ -1,18 +1,18 @@
 /*
  * program - the main() of every long-running program.
  *
- * What     Reads the settings: those that every program has (the bus, the admin listener, the log,
- *          the trace) and the program's. Opens the log, prepares the process, starts the program
- *          and its admin listener, waits for SIGTERM or SIGINT, lets the program stop, and exits 0.
- *          --print-config, --describe-config, --version and --help answer and exit.
+ * What     Reads the settings: those of every program (the bus, the admin listener, the log, the
+ *          trace) and the program's own. Opens the log, prepares the process, starts the program
+ *          and its admin listener, waits for SIGTERM or SIGINT, stops the program, and exits 0.
+ *          --print-config, --describe-config, --version and --help print and exit.
  *
- *          A program that serves commands from the bus goes through service.h, one that serves HTTP
- *          through edge_program.h; both come here.
- * Threads  program_main() is the main thread, and calls all hooks but is_ready and serves, which
- *          the admin thread calls. Threads that a program starts inherit this set-up: no core dumps,
- *          since memory holds secrets; SIGPIPE ignored; SIGTERM and SIGINT blocked.
- * Fails    Exits 1 when a setting is missing or malformed or the program cannot start (logged), 2
- *          when the command line is wrong.
+ *          A program that serves commands from the bus uses service.h, one that serves HTTP
+ *          edge_program.h; both call program_main().
+ * Threads  program_main() runs on the main thread and calls all hooks except is_ready and serves,
+ *          which the admin thread calls. Threads that a program starts inherit this setup: no core
+ *          dumps, since memory holds secrets; SIGPIPE ignored; SIGTERM and SIGINT blocked.
+ * Fails    Exits with 1 if a setting is missing or malformed or the program cannot start (logged),
+ *          with 2 if the command line is wrong.
  */
 #ifndef COMMON_RUNTIME_PROGRAM_H
 #define COMMON_RUNTIME_PROGRAM_H
@@ -21,14 +21,14 @@
 #include "common/base/log.h"
 #include "common/bus/bus.h"
 
-/* The process, once its settings are read. Lives as long as the process. */
+/* Set once the settings are read. Lives as long as the process. */
 struct process {
     const char *name;     /* program and replica: "webhook-0" */
-    const char *instance; /* the replica alone */
+    const char *instance; /* only the replica */
     const char *bus_url;  /* never logged */
     const struct bus_tls *bus_tls;
-    const char *database_url; /* never logged; NULL where a program has no database */
-    const char *cell;         /* whose services it is one of; NULL: of none but `main` */
+    const char *database_url; /* never logged; NULL: the program has no database */
+    const char *cell;         /* its cell; NULL: `main`, or it belongs to none */
     bool logs_all;            /* LOG_LEVEL is debug */
 };
 
@@ -42,27 +42,28 @@ enum { PROGRAM_SETTINGS_MAX = 2, PROGRAM_LOG_MAX = 3 };
 
 struct program {
     const char *name;
-    struct program_settings settings[PROGRAM_SETTINGS_MAX]; /* and those of every program */
+    struct program_settings settings[PROGRAM_SETTINGS_MAX]; /* the program's own */
     void *closure;                                          /* for the hooks */
-    const char *const *cell; /* a setting: as in `process`. NULL: it is of no cell */
-    /* False: the settings do not do (logged). Before anything starts. NULL = they do. */
+    const char *const *cell; /* the setting with its cell; NULL: it belongs to none */
+    /* Called before anything starts. False: the settings are unusable (logged). NULL = no check. */
     bool (*check)(void *closure);
-    /* Metrics, and what threads inherit or find set: no thread is started here. `process` may be
-       kept. False: the process is to end (logged); stop() and release() are called all the same. */
+    /* Opens metrics, and sets up what threads inherit or use; must not start a thread. May keep
+       `process`. False: the process must end (logged); stop() and release() are called
+       nevertheless. */
     bool (*open)(const struct process *process, void *closure);
-    /* The threads. False: as above. */
+    /* Starts the threads. False: as above. */
     bool (*start)(void *closure);
-    /* False: not ready, and `reason` holds why in one short sentence. */
+    /* False: not ready; `reason` has one short sentence with the cause. */
     bool (*is_ready)(void *closure, char reason[128]);
-    /* Likewise: it does not answer requests, be it ready or not. NULL = it does when it is ready. */
+    /* Likewise, false: it does not answer requests, whether ready or not. NULL = as is_ready. */
     bool (*serves)(void *closure, char reason[128]);
-    /* What the log says of it once it is ready to serve: how many fields there are. */
+    /* Fills fields for the log line "started"; returns how many. */
     size_t (*describe)(void *closure, struct log_field fields[PROGRAM_LOG_MAX]);
-    /* For so many milliseconds after a signal it serves on, while /readyz says already that it is
-       shutting down; another signal ends this. NULL = not at all. */
+    /* For how many milliseconds after a signal it keeps serving, while /readyz already reports that
+       it is shutting down; another signal ends this. NULL = not at all. */
     const int64_t *delay_ms;
     void (*stop)(void *closure);    /* stops taking work */
-    void (*release)(void *closure); /* is_ready is called no more: waits and frees; NULL = none */
+    void (*release)(void *closure); /* waits and frees, after the last is_ready(); NULL = none */
 };
 
 int program_main(int argc, char **argv, const struct program *self);

@@ -45,11 +45,11 @@ struct running {
     struct process process;
     bool has_beside; /* extra->start() succeeded */
     struct actor_metrics *metrics;
-    char actor_names[MAILBOXES_MAX][64]; /* the same of each mailbox */
+    char actor_names[MAILBOXES_MAX][64]; /* shared by the actors of a mailbox */
     struct actor *actors[ALL_ACTORS_MAX];
     size_t n_actors;
     char lane_names[MAILBOXES_MAX][64];
-    struct actor *slow_lanes[MAILBOXES_MAX]; /* used by the others */
+    struct actor *slow_lanes[MAILBOXES_MAX]; /* used by the other actors */
     size_t n_slow_lanes;
 };
 
@@ -83,7 +83,7 @@ static bool is_ready(void *closure, char reason[128])
     return self->extra == NULL || self->extra->is_ready == NULL || self->extra->is_ready(reason);
 }
 
-/* What runs beside the actors is there before a command can ask for it. */
+/* Starts the other part first, since commands may use it. */
 static bool start_beside(struct running *self)
 {
     const struct service_extra *extra = self->extra;
@@ -109,7 +109,7 @@ static struct actor *start_slow_lane(struct running *self, struct actor_options 
     return lane;
 }
 
-/* The actors of one mailbox. */
+/* Starts the actors of one mailbox. */
 static bool start_actors(struct running *self, const struct service *service, const char *name)
 {
     size_t n = service->actors > 0 ? service->actors : (size_t)self->config.actors;
@@ -212,7 +212,7 @@ static void stop(void *closure)
     stop_actors(self->actors, self->n_actors);
 }
 
-/* All actors finish at the same time, and then those to whom they leave something. */
+/* The actors finish in parallel; then the slow lanes, to which they hand over commands. */
 static void release(void *closure)
 {
     struct running *self = closure;

@@ -6,10 +6,10 @@
  *         return service_main(argc, argv, &conversation_service, NULL);
  *     }
  *
- * What     A program (program.h) of actors: DATABASE_URL and ACTORS are its settings, besides the
- *          service's. After a signal the actors stop taking commands and finish those that wait.
+ * What     A program (program.h) of actors, with the settings DATABASE_URL, CELL and ACTORS and the
+ *          service's own. After a signal the actors stop taking commands and finish those that wait.
  * Threads  As program.h.
- * Fails    As program.h; open() and start() of the service's own say by their status that they did.
+ * Fails    As program.h; the service's own open() and start() report failure by their status.
  */
 #ifndef COMMON_RUNTIME_SERVICE_H
 #define COMMON_RUNTIME_SERVICE_H
@@ -21,10 +21,11 @@ struct service_extra {
     const struct setting *settings; /* the service's own, into *config */
     size_t n_settings;
     void *config;
-    /* After the settings are read, before actors start; ST_OK or the process exits 1. */
+    /* Called after the settings are read and before actors start. Not ST_OK: the process exits with
+       1. */
     enum status (*open)(struct service *service, void *config);
-    /* A part of the process beside its actors: started after open, asked for /readyz (on the admin
-       thread), stopped with the actors. NULL = none. */
+    /* A part of the process other than its actors: started after open(), asked for /readyz (on the
+       admin thread), stopped with the actors. NULL = none. */
     enum status (*start)(const struct process *process, void *config);
     bool (*is_ready)(char reason[128]);
     void (*stop)(void);

@@ -15,7 +15,7 @@
 
 enum { TIMEOUT_US = 5 * 1000 * 1000, POLL_MS = 100, URL_MAX = 1024, HEADER_MAX = 4096 };
 
-/* A setting that libcurl does not take is a mistake of ours. */
+/* An option that libcurl refuses is a bug of ours. */
 #define SET(easy, option, value) must(curl_easy_setopt((easy), (option), (value)) == CURLE_OK)
 
 struct post {
@@ -83,7 +83,7 @@ static bool read_headers(struct post *post, struct str list)
 
 /* -- sending --------------------------------------------------------------------------------- */
 
-/* The collector's words are of no use here. */
+/* Ignores the body of the collector's answer. */
 static size_t on_body(char *data, size_t size, size_t n, void *closure)
 {
     return size * n;
@@ -212,7 +212,7 @@ static void begin_object(struct buf *out)
     buf_char(out, '{');
 }
 
-/* Numbers of 64 bits are strings there. */
+/* In OTLP's JSON, 64-bit numbers are strings. */
 static void add_attribute(struct buf *out, const char *key, const char *type, struct str value)
 {
     begin_object(out);

@@ -15,9 +15,9 @@
 
 /* -- the header traceparent -------------------------------------------------------------------- */
 
-/* The header that is passed on over the bus is kept short. */
+/* Limits the header that is passed on over the bus. */
 enum { TRACEPARENT_MAX = 128 };
-/* Where its parts begin. */
+/* Offsets of its parts. */
 enum { TRACE_ID_AT = 3, SPAN_ID_AT = 36, FLAGS_AT = 53 };
 
 static bool read_hex(struct str s, size_t at, uint8_t *out, size_t n)
@@ -41,7 +41,7 @@ static bool is_plain(struct str s)
     return true;
 }
 
-/* Version 00 ends behind the flags; a later one may go on behind a hyphen. */
+/* Version 00 ends after the flags; a later one may continue after a hyphen. */
 static bool ends_well(struct str s, uint8_t version)
 {
     return s.n == TRACEPARENT_TEXT || (version > 0 && s.p[TRACEPARENT_TEXT] == '-');
@@ -95,8 +95,8 @@ struct log_field log_trace(struct str traceparent)
 /* -- the thread -------------------------------------------------------------------------------- */
 
 enum {
-    GATHER_MS = 1000,        /* for how long spans are gathered before they are sent */
-    SEND_AT = SPANS_MAX / 2, /* or so many of them */
+    GATHER_MS = 1000,        /* how long spans are collected before they are sent */
+    SEND_AT = SPANS_MAX / 2, /* or until there are this many */
     LAST_US = 1000 * 1000,   /* how long the last ones may take */
     BODY_MAX = 32 * 1024 * 1024,
 };
@@ -111,7 +111,7 @@ static struct {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct span *filling, *sending; /* SPANS_MAX places each; the latter is the thread's */
+    struct span *filling, *sending; /* SPANS_MAX spans each; the latter is the thread's */
     size_t n;                       /* in `filling` */
     bool is_closing;
 } state;
@@ -123,7 +123,8 @@ static struct timespec after_ms(int64_t ms)
     return (struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
 }
 
-/* Waits until there is something, and a while for more of it; makes it `sending`. 0: the end. */
+/* Waits until there are spans, and a while for more; moves them to `sending`. 0: the thread must
+   end. */
 static size_t take(void)
 {
     struct span *taken;
@@ -146,7 +147,7 @@ static size_t take(void)
     return n;
 }
 
-/* Told once when it begins and once when it ends. */
+/* Logs once when export begins to fail, and once when it works again. */
 static void note(bool is_taken, int status, const char *error)
 {
     static bool was_taken = true;
@@ -267,7 +268,7 @@ bool trace_is_on(void)
 
 /* -- spans ----------------------------------------------------------------------------------- */
 
-/* By the trace's id, as every part of it would decide. */
+/* Decides by the trace id, so that every process would decide alike. */
 static bool is_chosen(const uint8_t trace_id[TRACE_ID_BYTES])
 {
     uint32_t number;

@@ -2,20 +2,19 @@
  * trace - spans: this process's spans of a trace, for a collector.
  *
  *     span_begin(&span, traceparent, true);           a part of the caller's trace, or a new one
- *     ... span.context goes on to whom we ask ...
- *     span_end(&span);                                 after name, times and outcome are filled
+ *     ... span.context is passed on in our own calls ...
+ *     span_end(&span);                                 after name, times and outcome are set
  *
- * What     A span is recorded when the traceparent says that its trace is, or, where a trace may
- *          begin, for the share of requests that OTEL_TRACES_SAMPLER_ARG names. Ended spans are
- *          kept, SPANS_MAX at a time, until a separate thread has sent them to the collector
- *          (OTLP/HTTP, JSON), once a second or when half of them are used. What it does not
- *          take within seconds is lost and counted: spans are best effort; requests do not wait
- *          for them.
- *          Without an endpoint nothing of this exists: span_begin() is one look at a bool.
- * Owns     trace_close() gives back what trace_open() took, after sending the remaining spans for
- *          a second at most. Names and outcomes in spans are literals.
+ * What     A span is recorded if the traceparent marks its trace as sampled or, if a trace may begin
+ *          here, for the share of requests in OTEL_TRACES_SAMPLER_ARG. Up to SPANS_MAX ended spans
+ *          are kept until a separate thread sends them to the collector (OTLP/HTTP, JSON), once a
+ *          second or when half of the space is used. Spans that the collector does not accept within
+ *          seconds are lost and counted: spans are best effort, and requests do not wait for them.
+ *          Without an endpoint tracing is off: span_begin() only checks a bool.
+ * Owns     trace_close() frees what trace_open() allocated, after sending the remaining spans for a
+ *          second at most. Names and outcomes in spans are literals.
  * Threads  Open and close on the main thread, while there are no others; spans on any.
- * Secrets  A span holds no text from outside, and no id but those of request and organization.
+ * Secrets  A span has no text from outside, and no ids but those of request and organization.
  */
 #ifndef COMMON_TRACE_TRACE_H
 #define COMMON_TRACE_TRACE_H
@@ -31,30 +30,30 @@
 /* -- the header traceparent -------------------------------------------------------------------- */
 
 /* W3C Trace Context: `00-` 32 hex `-` 16 hex `-` 2 hex, ids not all zero; or a later version that
-   begins like that. `tracestate` is what other vendors tell themselves: it is neither read nor
-   passed on. */
+   begins like that. `tracestate` carries other vendors' data: it is neither read nor passed on. */
 
 enum { TRACE_ID_BYTES = 16, SPAN_ID_BYTES = 8, TRACEPARENT_TEXT = 55 };
 
 struct trace_context {
     uint8_t trace_id[TRACE_ID_BYTES];
     uint8_t span_id[SPAN_ID_BYTES];
-    bool is_sampled; /* the services behind it record their spans */
+    bool is_sampled; /* the services that it is passed to record their spans */
 };
 
 /* False leaves *out untouched. */
 bool trace_context_parse(struct str traceparent, struct trace_context *out);
 void trace_context_format(const struct trace_context *context, char text[TRACEPARENT_TEXT + 1]);
 
-/* The trace id as in a traceparent, for the log; STR_NONE unless that is well-formed. */
+/* The trace id in a traceparent, for the log; STR_NONE: it is malformed. */
 struct str trace_id_of(struct str traceparent);
-/* The same as a field, for every line about a request; omitted if its traceparent is invalid. */
+/* The same as a field, for every log line about a request; left out if the traceparent is
+   malformed. */
 struct log_field log_trace(struct str traceparent);
 
 /* -- spans ------------------------------------------------------------------------------------- */
 
 struct span {
-    struct trace_context context;     /* ours; not sampled: this span is not recorded */
+    struct trace_context context;     /* ours; if not sampled, this span is not recorded */
     uint8_t parent_id[SPAN_ID_BYTES]; /* all zero: the trace begins here */
     const char *name;
     int64_t start_us, end_us; /* clock_us() */
@@ -66,18 +65,15 @@ struct span {
 
 enum { SPANS_MAX = 1024 };
 
-/* Empties the span and, when it is to be recorded, gives it its place in a trace; says whether it
-   is. `traceparent` is as it came, well-formed or not. */
+/* Initializes the span and, if it must be recorded, gives it its place in a trace; returns whether
+   it must. `traceparent` is as it came, well-formed or not. */
 bool span_begin(struct span *span, struct str traceparent, bool may_begin_trace);
-/* Hands a copy over to be sent, if it is to be recorded. Never blocks. */
+/* Queues a copy to be sent, if the span must be recorded. Never waits for the collector. */
 void span_end(const struct span *span);
 
 /* -- settings ---------------------------------------------------------------------------------- */
 
-/* Where spans go, by the names that OpenTelemetry gives: rows for a program's table.
-
-       struct my_config { const char *nats_url; struct trace_settings trace; };
-       static const struct setting settings[] = {..., TRACE_SETTINGS(struct my_config, trace)}; */
+/* Where spans are sent, with OpenTelemetry's names for the settings: rows for a program's table. */
 
 struct trace_settings {
     const char *endpoint, *headers, *ca_file, *ratio;
@@ -104,12 +100,13 @@ struct trace_settings {
 
 /* -- opening and closing ----------------------------------------------------------------------- */
 
-/* The process that makes the spans: "gateway", "gateway-0"; NULL: it is of no cell, or of `main`. */
+/* The process that makes the spans: "gateway", "gateway-0"; cell NULL: it belongs to none, or to
+   `main`. */
 struct trace_origin {
     const char *service, *instance, *cell;
 };
 
-/* What `origin` points to is kept. ST_REFUSED (logged): a setting is unusable. */
+/* What `origin` points to must stay valid. ST_REFUSED (logged): a setting is unusable. */
 MUST_CHECK enum status trace_open(const struct trace_settings *settings,
                                   const struct trace_origin *origin);
 void trace_close(void);

@@ -1,4 +1,3 @@
--- A row for each session of a service that was ended, because its program has stopped in the middle of
--- a transaction.
+-- Ends the sessions of services whose program hangs in a transaction; one row for each.
 -- columns: session
 SELECT migration.end_hung_sessions() AS session

@@ -1,5 +1,5 @@
--- Appends to the log of changes, one array for each column: enum column in audit_log.c.
--- An organization that another cell serves makes it fail (audit.admit).
+-- Appends to the log of changes; one array for each column: enum column in audit_log.c.
+-- Fails if another cell serves one of the organizations (audit.admit).
 INSERT INTO audit.changes (organization_id, id, who, user_id, change, target, detail, address)
 SELECT organization_id, id, who, user_id, change, target, detail::json, address
   FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[],

@@ -1,6 +1,6 @@
--- Appends entries to the audit log, one array for each column: enum audit_log_column in audit_log.h. A
--- second entry for a request fails, and with it the transaction.
--- An organization that another cell serves makes it fail (audit.admit).
+-- Appends entries to the audit log; one array for each column: enum audit_log_column in audit_log.h.
+-- Fails if a request already has an entry, or if another cell serves one of the organizations
+-- (audit.admit).
 INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id, operation,
                            http_status, outcome, denial_reason, conversation_id, contact_id)
 SELECT organization_id, created_at, request_id, api_key_id, operation, http_status, outcome,
