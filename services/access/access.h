@@ -1,12 +1,12 @@
 /*
- * access - the service that knows organizations, their API keys, policy, quotas and users.
+ * access - the service of organizations, their API keys, policies, quotas and users.
  *
- * What     Each command is one statement that answers with a result and the finished JSON, or with
- *          no row when the organization or the thing named in it does not exist. So a command is
- *          little more than its parse hook; query and reply are the same for all but those that
- *          hash a password (passwords.h, session.h) and read-usage. The common parts are here.
- * Threads  struct access is read-only after start, except for what access_upkeep() keeps, which
- *          only the first actor's thread touches.
+ * What     Each command is one statement that returns a result and the finished JSON, or no row if
+ *          the organization or what the command names in it does not exist. So a command is little
+ *          more than its parse hook; all share the query and reply hooks, except those that hash a
+ *          password (passwords.h, session.h) and read-usage. The common parts are here.
+ * Threads  struct access is read-only after start, except for the state of access_upkeep(), which
+ *          only the first actor's thread uses.
  */
 #ifndef SERVICES_ACCESS_ACCESS_H
 #define SERVICES_ACCESS_ACCESS_H
@@ -22,9 +22,9 @@
 struct access {
     int64_t rate_limit_default;
     int64_t password_cost;
-    const char *cells;     /* names, separated by commas; new organizations are in the first */
+    const char *cells;     /* names, separated by commas; new organizations go into the first */
     int64_t upkeep_due_us; /* clock_mono_us() */
-    char no_password_hash[CRYPTO_PASSWORD_TEXT]; /* of an unknown password */
+    char no_password_hash[CRYPTO_PASSWORD_TEXT]; /* of a random password, for unknown emails */
 };
 
 /* -- the commands ------------------------------------------------------------------------------ */
@@ -64,21 +64,21 @@ extern const struct command_handler access_password;
 /* -- query and reply --------------------------------------------------------------------------- */
 
 enum status access_reply(struct command *command, struct db *db, void *service);
-/* The same; and if the organization changed, a notice makes gateways forget its data. */
+/* The same; after a change, a notice makes gateways forget the organization's data. */
 enum status access_reply_change(struct command *command, struct db *db, void *service);
-/* No row means an unknown key here, not an absent resource. */
+/* In these two, no row means an invalid key or session, not an absent resource. */
 enum status access_authenticate_reply(struct command *command, struct db *db, void *service);
 enum status access_session_check_reply(struct command *command, struct db *db, void *service);
 
 /* -- for the parse hooks ----------------------------------------------------------------------- */
 
-/* A new query with the organization as its first parameter, in its place in the order of locks. */
+/* A new query with the organization as its first parameter; sets the command's lock_order. */
 struct operator_query *access_for_organization(struct command *command, enum access_sql statement);
 /* The query locks the organization before its statement begins. */
 void access_lock(struct operator_query *query);
 
-/* One number for an organization, of its advisory lock and of its grants' place in the order of
-   locks: before all that access_for_organization() makes. */
+/* The number of an organization's advisory lock for grants, and the lock_order of its grants, which
+   comes before that of all queries of access_for_organization(). */
 uint64_t access_order_of_grants(const struct uuid *organization_id);
 enum status access_refuse_role(struct command *command);
 
@@ -91,8 +91,8 @@ void input_email(json_t *value, const char *path, void *slot, struct errors *err
 void input_hash(json_t *value, const char *path, void *slot, struct errors *errors);
 void input_address(json_t *value, const char *path, void *slot, struct errors *errors);
 
-/* Ids are case-sensitive: one in capitals is well-formed and names nothing, as the nil UUID does.
- */
+/* Ids are case-sensitive: one in capitals is well-formed but names nothing, so it becomes the nil
+   UUID. */
 struct str input_exact_id(struct str id);
 
 #define INPUT(type, member, reader, must_be)                                                       \
@@ -113,15 +113,14 @@ struct str input_exact_id(struct str id);
 
 /* -- usage ------------------------------------------------------------------------------------- */
 
-/* How long the slowest of a share of requests took, as far as the buckets of proto/usage.def tell:
-   microseconds, between the ends of the bucket that it falls into in proportion; in the last
-   bucket, which has no end, where that begins. `percent` of 1 to 100; -1 when nothing was counted.
- */
+/* A percentile of the requests' latency in microseconds, estimated from counts in the buckets of
+   proto/usage.def: interpolated within its bucket; for the last bucket, which has no upper bound,
+   the lower bound. `percent` is 1 to 100. Returns -1 if nothing was counted. */
 int64_t percentile_us(const int64_t counts[USAGE_BUCKETS], int percent);
 
 /* -- upkeep ------------------------------------------------------------------------------------ */
 
-/* Deletes what has expired: windows, attempts, sessions, usage. */
+/* Deletes what has expired: quota windows, attempts, sessions, sign-in networks, usage. */
 void access_upkeep(struct db *db, struct arena *arena, void *service);
 
 #endif

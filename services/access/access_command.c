@@ -1,6 +1,6 @@
 /*
- * The steps that all commands share: from a parsed command to its statement, and from the row that
- * comes back to the reply; and what deletes rows that have expired.
+ * The steps that all commands share: from a parsed command to its statement, and from the returned
+ * row to the reply; and the deletion of expired rows.
  */
 #include "services/access/access.h"
 
@@ -17,7 +17,7 @@
 
 /* -- members of a body ------------------------------------------------------------------------- */
 
-/* Something, one @, something; no blanks and no control characters anywhere. */
+/* Text, one @, text; no blanks and no control characters. */
 static bool is_email(struct str text)
 {
     struct str rest = text, local;
@@ -81,11 +81,12 @@ struct str input_exact_id(struct str id)
 
 /* -- query and reply --------------------------------------------------------------------------- */
 
-/* A batch takes the advisory locks of grants first, and then whatever locks rows. */
+/* The lock_order of commands that lock rows has this bit: a batch runs them after grants, which
+   take advisory locks. */
 #define ORDER_OF_ROWS (UINT64_C(1) << 63)
 
-/* What a statement found instead of doing its work; besides these there are "ok" and "same", which
-   found it done. */
+/* Results of statements that did not do their work. The others are "ok" and "same", which means
+   that nothing had to change. */
 static const struct operator_result results[] = {
     {STR("empty_allowlist"), OUTCOME_PARAMETER_INVALID, "ip_allowlist",
      "must not be empty while the allowlist is enabled"},
@@ -149,8 +150,7 @@ enum status access_reply_change(struct command *command, struct db *db, void *se
 {
     enum status st = access_reply(command, db, service);
 
-    /* Without a change there is nothing to invalidate: each gateway looks up again all keys of the
-       organization. */
+    /* Only after a change: the notice makes gateways look up all the organization's keys again. */
     if (st == ST_OK && !command->is_no_change)
         command->notice = SUBJECT_NOTICE_ACCESS;
     return st;
@@ -174,11 +174,11 @@ enum {
     MINUTE_S = 60,
     KEEP_MINUTES = 1,
     KEEP_USAGE_MINUTES = 8 * 24 * 60,
-    ROWS_MAX = 1000, /* at once: others wait meanwhile */
+    ROWS_MAX = 1000, /* at once, because others wait */
     TIMEOUT_US = 5 * 1000 * 1000,
 };
 
-/* With a bound on its rows as the last parameter. *is_done: false when there may be more. */
+/* Runs a statement whose last parameter bounds its rows; *is_done = false if there may be more. */
 static enum status clean_some(struct db *db, struct arena *arena, int statement,
                               struct params *params, bool *is_done)
 {

@@ -1,18 +1,18 @@
 /*
  * key-create, key-list, key-rotate, key-revoke - an organization's API keys.
  *
- * Answer   ok: the key, with its token when it was just made; or an array; or parameter_invalid,
+ * Answer   ok: the key, with its token if it was just created; or an array; or parameter_invalid,
  *          parameter_not_found, not_found
  * Notice   v1.notice.access after a change
- * Retry    key-create makes another key each time; when the answer is lost, the key is useless and
- *          can be revoked by its name. So does key-rotate: the old key ends no later for it.
- *          key-revoke is idempotent
+ * Retry    key-create creates another key each time; if the reply is lost, the key is useless and
+ *          can be found by its name and revoked. key-rotate creates another successor each time,
+ *          and the old key never ends later because of it. key-revoke is idempotent
  */
 /*
- * authenticate, quota - what gateways ask about a key.
+ * authenticate, quota - for gateways: check a key, and take a share of its limits.
  *
  * Answer   authenticate: ok, or unauthorized; quota: ok
- * Retry    authenticate is idempotent; a quota stays taken when its answer was lost
+ * Retry    authenticate is idempotent; a quota stays taken if its reply is lost
  */
 #include "common/base/ascii.h"
 #include "common/base/clock.h"
@@ -53,7 +53,7 @@ static const struct field create_fields[] = {
     FIELDS_END,
 };
 
-/* A new token; the next parameter is its hash. */
+/* Creates a token and adds its hash as the next parameter. */
 static struct str ask_for_token(struct operator_query *query, struct arena *arena, bool full)
 {
     char *token = arena_alloc(arena, TOKEN_TEXT + 1);
@@ -149,8 +149,8 @@ static int64_t seconds_of(struct str overlap)
     return overlap_seconds[OVERLAP_DEFAULT];
 }
 
-/* The successor's scope is the old key's, which only the database knows: a token of each kind is
-   made, and one of them is used. */
+/* The successor has the scope of the old key, which only the database has. So a token of each kind
+   is created, and one of them is used. */
 static enum status key_rotate_parse(struct command *command, void *service)
 {
     struct operator_query *query = access_for_organization(command, SQL_ROTATE_KEY);

@@ -6,9 +6,9 @@
 #include "common/json/json.h"
 
 enum {
-    CLAIM_MS = 10 * 1000, /* longer than the answer and both transactions around it may take */
-    BYTES_MAX =
-        256 * 1024, /* well below what nats-server takes: one change alone has 80 KB at most */
+    CLAIM_MS = 10 * 1000, /* longer than the reply and the two transactions may take */
+    /* Well below the limit of nats-server; a single change has 80 KB at most. */
+    BYTES_MAX = 256 * 1024,
     TIMEOUT_US = 2 * 1000 * 1000,
 };
 

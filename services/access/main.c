@@ -38,8 +38,8 @@ static const struct setting settings[] = {
                 "is named"},
 };
 
-/* Nothing here is in the audit log: that is the API's, and these are not its operations. What
-   changes something gets into the log of changes, by the outbox. */
+/* These are not operations of the API, so the audit log has no entries for them; the log of changes
+   gets those that change something, through the outbox. */
 static const struct command_handler *const auth_handlers[] = {
     &access_authenticate,
     &access_quota,
@@ -60,7 +60,7 @@ static const struct command_handler *const usage_handlers[] = {
 
 static struct service usage_service = {
     .name = "usage",
-    .group = "access", /* as the bus knows the whole process */
+    .group = "access", /* the whole process is one group on the bus */
     .handlers = usage_handlers,
     .n_handlers = ARRAY_SIZE(usage_handlers),
     .statements = access_sql,
@@ -70,7 +70,8 @@ static struct service usage_service = {
     .actors = 1,
 };
 
-/* What gateways wait for before they know whom they serve waits for nothing that people ask for. */
+/* Gateways need these before they can serve a request, so they have their own actors and never wait
+   for commands of people. */
 static struct service auth_service = {
     .name = "admission",
     .group = "access",
@@ -89,8 +90,8 @@ static const struct command_handler *const session_handlers[] = {
     &access_user_create,
 };
 
-/* Alone in its transaction each: they keep it open while they hash. Two at a time, 32 MiB each: an
-   email that is known in many organizations takes as many hashes. */
+/* Each has a transaction of its own, because it stays open while a password is hashed. Two at a
+   time, 32 MiB each; an email that several organizations have takes a hash for each. */
 static struct service session_service = {
     .name = "session",
     .group = "access",

@@ -11,13 +11,14 @@
 /*
  * member-list, member-invite, member-set, member-remove - the users of an organization.
  *
- * Answer   ok: {members: [...]}, or the member, with its invitation when it was just made; or
+ * Answer   ok: {members: [...]}, or the member, with its invitation if it was just created; or
  *          parameter_invalid, parameter_not_found, not_found, conflict, insufficient_role,
  *          last_owner
- * Retry    member-invite makes another invitation each time, and the one before is void; the others
- *          are idempotent, except that a member or invitation that is gone is not_found
+ * Retry    member-invite creates another invitation each time, which makes the one before void; the
+ *          others are idempotent, except that a member or invitation that is gone is not_found
  *
- * `by_role` is the role of the user who asks. Without it an operator asks, who may do everything.
+ * `by_role` is the role of the requesting user. Without it the caller is an operator, who may do
+ * everything.
  */
 
 static const char *const roles[] = {"owner", "admin", "member", NULL};
@@ -32,7 +33,7 @@ struct member {
         .offset = offsetof(struct member, member_)                                                 \
     }
 
-/* NULL (refused): `by_role` may not do such things at all. */
+/* NULL (refused): `by_role` does not allow the command. */
 static struct operator_query *query_for(struct command *command, enum access_sql statement)
 {
     struct member *body = command->input;
@@ -161,10 +162,10 @@ const struct command_handler access_member_remove = {
 };
 
 /*
- * accept-invitation - who was invited chooses a password and is signed in.
+ * accept-invitation - the invited user chooses a password and is signed in.
  *
- * Answer   as sign-in; unauthorized when the invitation is not good, or not any more
- * Retry    a second call finds the invitation used: sign in then
+ * Answer   as sign-in; unauthorized if the invitation is not valid, or no longer
+ * Retry    a second call finds the invitation used: sign in instead
  */
 
 #define USER_AGENT_MAX 4096
@@ -211,7 +212,7 @@ static enum status refuse(struct command *command)
                           "The invitation was used, has expired or was replaced");
 }
 
-/* However they are written. */
+/* Whether two texts are the same address, in whatever spelling. */
 static bool is_same_address(struct str a, struct str b)
 {
     struct address first, second;
@@ -219,8 +220,8 @@ static bool is_same_address(struct str a, struct str b)
     return address_parse(a, &first) && address_parse(b, &second) && address_equal(&first, &second);
 }
 
-/* The inviting user has seen the link, and could accept it under another name: the audit log says
-   who invited, and when it is the same address that accepts. */
+/* The inviting user has seen the link and could accept it in the other's name. So the change
+   records who invited, and whether the invitation was accepted from the inviter's address. */
 static void note_inviter(struct command *command, const struct invitation *body,
                          const struct db_rows *rows)
 {
@@ -289,13 +290,13 @@ const struct command_handler access_invitation = {
 };
 
 /*
- * user-create - a user of the dashboard.
+ * user-create - creates a user of the dashboard.
  *
- * Answer   ok: {id, email, role}, and the password when it was made here; or parameter_invalid,
+ * Answer   ok: {id, email, role}, and the password if none was given; or parameter_invalid,
  *          parameter_not_found, not_found, conflict
  * Retry    a second call finds the email taken
  *
- * Served by the mailbox v1.session, since it hashes a password.
+ * Served by the mailbox v1.session, because it hashes a password.
  */
 
 #define PASSWORD_MADE 20 /* base62: 119 bits */
@@ -332,7 +333,7 @@ static struct str make_password(struct arena *arena)
         uint8_t byte;
 
         crypto_random(&byte, 1);
-        if (byte < 4 * 62) /* the rest would favour the first digits */
+        if (byte < 4 * 62) /* higher values would favour the first digits */
             text[n++] = digits[byte % 62];
     }
     return (struct str){text, PASSWORD_MADE};

@@ -5,17 +5,18 @@
 #include "services/access/access.h"
 
 /*
- * move-get, move-set - how far the move of an organization to another cell has come.
+ * move-get, move-set - read and record the step of an organization's move to another cell.
  *
- * `convctl cell move` (services/convctl/cell_move.h) moves the rows, and says here before each step what it is
- * about to do, so that it or another one can go on when it is interrupted. `switched` makes the other cell the
- * organization's; before, the move may be aborted, and whether that is safe is for who moves to know.
+ * `convctl cell move` (services/convctl/cell_move.h) moves the rows and records each step here
+ * before it begins, so that it, or another process, can continue after an interruption. `switched`
+ * makes the other cell the organization's. Before that the move may be aborted; the mover decides
+ * whether that is safe.
  *
- * Answer   ok: of move-get {id, cell, move: {organization, from, to, step, started_at} or null}, of move-set
- *          {id, step}; or parameter_invalid, parameter_not_found, not_found, conflict when the move is at another
- *          step
+ * Answer   ok: of move-get {id, cell, move: {organization, from, to, step, started_at} or null}, of
+ *          move-set {id, step}; or parameter_invalid, parameter_not_found, not_found, conflict if
+ *          the move is at another step
  * Notice   v1.notice.access after a change
- * Retry    idempotent, the ends (`aborted`, `done`) apart: the second time there is none to end
+ * Retry    idempotent, except `aborted` and `done`: the second time there is no move to end
  */
 
 static const char *const steps[] = {"copying", "switching", "switched", "aborted", "done", NULL};

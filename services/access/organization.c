@@ -7,13 +7,13 @@
 #include "services/access/access.h"
 
 /*
- * org-create, org-get, org-cell, org-list, org-count, org-set - organizations, their plan, their limits and
- * their cell; cell-list - the cells.
+ * org-create, org-get, org-cell, org-list, org-count, org-set - organizations, their plans, limits
+ * and cells; cell-list - the cells.
  *
  * Answer   ok: the organization, {id, cell}, an array of them, or their count; or parameter_invalid,
  *          parameter_not_found, not_found
  * Notice   v1.notice.access after a change
- * Retry    org-create makes another organization each time; org-set is idempotent
+ * Retry    org-create creates another organization each time; org-set is idempotent
  */
 
 static const char *const plans[] = {"free", "starter", "growth", "enterprise", NULL};
@@ -50,7 +50,7 @@ static enum status org_create_parse(struct command *command, void *service)
     if (body->cell.p != NULL && !cell_is_listed(cells, body->cell))
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "cell",
                               "must be one of the cells that there are");
-    /* From here on the command belongs to the organization that it makes. */
+    /* From here on the command belongs to the organization that it creates. */
     command->caller.organization_id = uuid_v7(clock_us());
     query = access_for_organization(command, SQL_CREATE_ORGANIZATION);
     params_add(&query->params, body->name);
@@ -217,13 +217,13 @@ const struct command_handler access_cell_list = {
 };
 
 /*
- * policy-get, policy-set - what an organization demands of a request beyond a key.
+ * policy-get, policy-set - what an organization requires of a request besides a key.
  *
  * Answer   ok: {require_https, ip_allowlist_enabled, ip_allowlist}; or parameter_invalid,
- *          not_found, would_lock_out when the list would be on without the editor's address and
+ *          not_found, would_lock_out if the list would be enabled without the editor's address and
  *          that has not been confirmed
  * Notice   v1.notice.access after a change
- * Retry    idempotent. A list that is given replaces the whole list
+ * Retry    idempotent; a given list replaces the whole list
  */
 
 #define ADDRESSES_MAX 1000
@@ -233,7 +233,7 @@ static void allowlist_read(json_t *value, const char *path, void *slot, struct e
 struct policy_set {
     struct field_bool require_https, ip_allowlist_enabled, confirmed;
     struct str editor_address;
-    struct str ip_allowlist; /* as PostgreSQL writes an array */
+    struct str ip_allowlist; /* in PostgreSQL's array syntax */
 };
 
 static const struct field fields[] = {
@@ -274,7 +274,7 @@ static struct str array_text(struct arena *arena, const struct address *list, si
     return array_close(&array);
 }
 
-/* Every address in its canonical form, none twice, in the order of their first mention. */
+/* Reads addresses in canonical form, without duplicates, in the order of first occurrence. */
 static void allowlist_read(json_t *value, const char *path, void *slot, struct errors *errors)
 {
     size_t given = json_array_size(value), n = 0;

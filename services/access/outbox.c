@@ -42,8 +42,8 @@ struct outbox {
     struct arena arena; /* of one message */
     struct outbox_metrics metrics;
     size_t limit;           /* changes in the next message */
-    int64_t retry_ms;       /* the pause after the last message; 0: it was answered */
-    int64_t rests_until_us; /* all times as of clock_mono_us() */
+    int64_t retry_ms;       /* the pause after the last message; 0: there was a reply */
+    int64_t rests_until_us; /* all times are clock_mono_us() */
     int64_t look_due_us, show_due_us, stop_due_us;
 
     uint64_t handle; /* of the latest request */
@@ -54,15 +54,15 @@ struct outbox {
     pthread_t thread;
 };
 
-/* The outbox of this process. Actors ring it, and may outlive it. */
+/* The outbox of this process. Actors wake it, and may outlive it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct outbox *outbox;
 
-/* -- what an answer means ---------------------------------------------------------------------- */
+/* -- what a reply means ------------------------------------------------------------------------ */
 
-/* unknown_command is no word about a change: that process does not know the command, or not the headers
-   of this version. What failed unexpectedly is set aside like what is refused: the others shall not
-   wait until somebody has found out why. */
+/* unknown_command says nothing about the changes: that process does not support the command, or not
+   the headers of this version. server_error counts as a refusal, so that other changes need not
+   wait until somebody has found the cause. */
 enum outbox_verdict outbox_judge(struct str outcome)
 {
     enum outcome of;
@@ -83,7 +83,7 @@ static void on_reply(void *closure, uint64_t handle, enum bus_reply_kind kind,
     struct outbox *self = closure;
 
     if (handle != self->handle || self->has_ended) {
-        bus_message_free(message); /* late: a reply to an earlier one */
+        bus_message_free(message); /* a late reply to an earlier request */
         return;
     }
     self->has_ended = true;
@@ -116,7 +116,7 @@ static void await_reply(struct outbox *self, int64_t until_us)
     }
 }
 
-/* The outcome of its reply, in the arena; STR_NONE: there is none. */
+/* Sends the message and waits. Returns the reply's outcome, in the arena; STR_NONE: no reply. */
 static struct str hand_over(struct outbox *self, const struct claimed *claimed)
 {
     const int64_t until_us = clock_mono_us() + ANSWER_US;
@@ -134,7 +134,7 @@ static struct str hand_over(struct outbox *self, const struct claimed *claimed)
     if (bus_request(self->bus, subject_in_cell(SUBJECT_AUDIT_RECORD, claimed->cell, in_cell),
                     self->handle, headers, ARRAY_SIZE(headers), claimed->message) == ST_OK)
         await_reply(self, until_us);
-    self->has_ended = true; /* what comes from here on is late */
+    self->has_ended = true; /* a reply from here on is late */
     if (self->reply != NULL)
         outcome = arena_str(&self->arena, bus_message_header(self->reply, HEADER_OUTCOME));
     bus_message_free(self->reply);
@@ -142,7 +142,7 @@ static struct str hand_over(struct outbox *self, const struct claimed *claimed)
     return outcome;
 }
 
-/* -- what came of it --------------------------------------------------------------------------- */
+/* -- after the reply --------------------------------------------------------------------------- */
 
 static enum status finish(struct outbox *self, const struct claimed *claimed)
 {
@@ -152,7 +152,7 @@ static enum status finish(struct outbox *self, const struct claimed *claimed)
     return claimed_clear(claimed, self->db);
 }
 
-/* A process that ends leaves them to the others at once. */
+/* A process that is stopping makes them due at once, for other processes. */
 static enum status retry(struct outbox *self, const struct claimed *claimed, struct str outcome)
 {
     enum status st;
@@ -170,7 +170,8 @@ static enum status retry(struct outbox *self, const struct claimed *claimed, str
     return st;
 }
 
-/* Which of several it is shows when fewer travel together. */
+/* Sets aside a change that was refused alone. Of several changes, any may be the cause: they are
+   sent again, fewer at a time. */
 static enum status set_aside(struct outbox *self, const struct claimed *claimed, struct str outcome)
 {
     self->retry_ms = 0;
@@ -239,7 +240,7 @@ static bool is_due(const struct outbox *self)
            (now_us >= self->look_due_us || atomic_load(&self->has_rung));
 }
 
-/* The database first: what is shown does not depend on the bus. */
+/* The gauges need the database but not the bus. */
 static void run_once(struct outbox *self)
 {
     db_check(self->db);

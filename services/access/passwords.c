@@ -136,9 +136,9 @@ void password_attempts_note(const struct password_attempts *attempts, struct are
 }
 
 enum {
-    DISTINCT_MIN = 6, /* characters that differ from each other */
-    LEFT_MIN = 12,    /* half letters: left when the words are taken away */
-    WORD_MIN = 3,     /* of an email: shorter ones are in everything */
+    DISTINCT_MIN = 6, /* distinct characters */
+    LEFT_MIN = 12,    /* the weight of what is left without the words */
+    WORD_MIN = 3,     /* the length of an email's part; shorter ones occur in any text */
 };
 
 static const char *const words[] = {
@@ -155,7 +155,7 @@ static const char *const words[] = {
     "abc",          "xyz",
 };
 
-/* What a character stands for: letters in lower case, and the signs that are put in their place. */
+/* Maps a letter to lower case, and a common substitute such as @ to its letter. */
 static char plain(char c)
 {
     static const char from[] = "@431!05$7", to[] = "aaeiiosst";
@@ -175,7 +175,7 @@ static bool is_run(unsigned char a, unsigned char b)
            strstr(rows, back) != NULL;
 }
 
-/* Two thirds of its steps are to the same character or to the next. */
+/* At least two thirds of its steps lead to the same character or to a neighbouring one. */
 static bool is_mostly_runs(struct str text)
 {
     size_t n = 0;
@@ -207,8 +207,7 @@ static bool stands_at(struct str text, size_t at, struct str word)
     return true;
 }
 
-/* The length of the longest part of the email that stands at `at`: between dots, and before the @.
- */
+/* The length of the longest part of the email that is at `at`; any of .@-_+ separates parts. */
 static size_t part_at(struct str text, size_t at, struct str email)
 {
     size_t longest = 0, begin = 0;
@@ -238,7 +237,7 @@ static size_t word_at(struct str text, size_t at, struct str email)
     return longest;
 }
 
-/* A letter counts two, a digit or a sign one. */
+/* Digits and common signs count 1, all other characters 2. */
 static size_t weigh_what_is_left(struct str text, struct str email)
 {
     size_t weight = 0, at = 0;
@@ -264,9 +263,9 @@ bool password_is_easy(struct str password, struct str email)
 /* -- the command ------------------------------------------------------------------------------- */
 
 /*
- * change-password - a user's own, who knows the old one.
+ * change-password - changes a user's password, given the old one.
  *
- * Answer   ok: {ended: how many other sessions that ended}; or parameter_invalid,
+ * Answer   ok: {ended: how many other sessions were ended}; or parameter_invalid,
  *          parameter_not_found, not_found, rate_limit_exceeded
  * Retry    a second call finds the old password wrong
  */
@@ -307,8 +306,8 @@ static void password_query(struct command *command, struct db *db, void *service
     body->found = db_add(db, SQL_READ_PASSWORD, params, 2);
 }
 
-/* The other sessions end behind the change, in a statement that sees all that were opened with the
-   old password: opening one locks the user. */
+/* The other sessions are ended after the change, by a statement of their own: opening a session
+   locks the user, so this statement sees all sessions that were opened with the old password. */
 static enum status change(struct command *command, struct db *db,
                           const struct change_password *body, struct str old_hash)
 {

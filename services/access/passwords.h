@@ -1,14 +1,13 @@
 /*
- * passwords - which passwords may be chosen, and how often one may be tried in a minute, at whatever
- *             replica.
+ * passwords - which passwords may be chosen, and how many wrong attempts are allowed in a minute,
+ *             over all replicas.
  *
- * What     Wrong attempts are counted by email or user and by origin. The counts
- *          are read in the round trip that finds the user, and an attempt that was wrong is counted
- *          in the transaction in which it was made: no row is locked while a password is hashed,
- *          and as many attempts more may get through as there are threads that hash at the same
- *          time.
+ * What     Wrong attempts are counted by email or user and by origin. The counts are read in the
+ *          round trip that finds the user, and a wrong attempt is counted at the end of its
+ *          transaction. So no row is locked while a password is hashed, and the limits may be
+ *          exceeded by as many attempts as there are threads that hash at the same time.
  * Owns     Nothing; texts live in the arena.
- * Threads  The actor's; functions that only judge a choice are pure.
+ * Threads  The actor's; password_is_easy() is pure.
  */
 #ifndef SERVICES_ACCESS_PASSWORDS_H
 #define SERVICES_ACCESS_PASSWORDS_H
@@ -24,14 +23,14 @@
 
 #define PASSWORD_ATTEMPTS_OF_EMAIL   10
 #define PASSWORD_ATTEMPTS_OF_ADDRESS 30
-#define PASSWORD_ATTEMPTS_OF_SITE    60  /* an IPv6 /56, as a home has it */
+#define PASSWORD_ATTEMPTS_OF_SITE    60  /* an IPv6 /56, the size of a home's network */
 #define PASSWORD_ATTEMPTS_OF_NETWORK 120 /* a /24, an IPv6 /48 */
 
 enum password_attempt_kind {
-    /* of an email, or of a user who changes the password, from wherever */
+    /* for an email, or for a user who changes the password, from anywhere */
     PASSWORD_ATTEMPT_SUBJECT,
-    PASSWORD_ATTEMPT_PLACE,   /* of an email from one network */
-    PASSWORD_ATTEMPT_ADDRESS, /* of an address and of the networks around it */
+    PASSWORD_ATTEMPT_PLACE,   /* for an email from one network */
+    PASSWORD_ATTEMPT_ADDRESS, /* from an address, and from the networks around it */
 };
 
 struct password_attempts {
@@ -44,7 +43,7 @@ struct password_attempts {
     } at[5];
 };
 
-/* The counts that an attempt adds to. The address is well-formed. */
+/* These add the counters that a wrong attempt will increment. Addresses must be well-formed. */
 void password_attempts_of_email(struct password_attempts *attempts, struct arena *arena,
                                 struct str email);
 void password_attempts_of_user(struct password_attempts *attempts, struct arena *arena,
@@ -57,26 +56,26 @@ void password_attempts_of_address(struct password_attempts *attempts, struct are
 /* The network that is remembered at a sign-in: a /24 or a /48. */
 struct str password_attempts_network(struct arena *arena, struct str address);
 
-/* Queues the reading. */
+/* Queues the statement that reads the counters. */
 void password_attempts_ask(struct password_attempts *attempts, struct arena *arena, struct db *db);
-/* Whether there were as many as there may be. */
+/* Whether a counter of this kind has reached its limit. */
 bool password_attempts_are_full(const struct password_attempts *attempts, struct db *db,
                                 enum password_attempt_kind kind);
-/* ST_REFUSED: tells to come back when the minute is over. */
+/* Refuses the command until the minute is over; returns ST_REFUSED. */
 enum status password_attempts_refuse(const struct password_attempts *attempts,
                                      struct command *command);
-/* Queues the counting of one that was wrong. */
+/* Queues the statement that counts a wrong attempt. */
 void password_attempts_note(const struct password_attempts *attempts, struct arena *arena,
                             struct db *db);
 
 /* -- passwords --------------------------------------------------------------------------------- */
 
-/* Which passwords may be chosen. As NIST SP 800-63B (revision 4) and OWASP's Authentication Cheat Sheet
-   ask for where the password is the only factor: 15 characters at least, of any kind, and none that is
-   easily guessed: the same few characters, runs of the keyboard or the alphabet, or little besides
-   common words, the user's own email and this service's name. The words are
-   those that lead every published count of leaked passwords, and the names of seasons and months.
-   Passwords that were chosen before stay good. */
+/* The rules follow NIST SP 800-63B (revision 4) and OWASP's Authentication Cheat Sheet for
+   passwords that are the only factor: at least 15 characters of any kind, and not easy to guess.
+   Easy to guess are the same few characters, runs of the keyboard or the alphabet, and little
+   besides common words, the user's own email and this service's name. The words are those that lead
+   every published count of leaked passwords, and the names of seasons and months. Passwords that
+   were chosen before stay valid. */
 #define PASSWORD_MIN 15
 #define PASSWORD_MAX 1024
 

@@ -111,7 +111,7 @@ static enum status end_by_id(struct command *command, const struct session *body
     return ST_OK;
 }
 
-/* Who holds the token may end its session, whosever it is. */
+/* The token is enough to end its session. */
 static enum status session_end_parse(struct command *command, void *service)
 {
     const struct session *body = command->input;
@@ -122,7 +122,7 @@ static enum status session_end_parse(struct command *command, void *service)
     return ST_OK;
 }
 
-/* Only the row names the user of a token's session. */
+/* The user of a token's session is known only from the row. */
 static enum status session_end_reply(struct command *command, struct db *db, void *service)
 {
     const struct operator_query *query = command->state;
@@ -235,19 +235,19 @@ enum status session_open(struct command *command, struct db *db, const struct se
 /* -- sign-in ----------------------------------------------------------------------------------- */
 
 /*
- * sign-in - from email and password to a session.
+ * sign-in - opens a session, given email and password.
  *
- * Answer   ok: the session, or the organizations to choose from when the password fits users of
+ * Answer   ok: the session, or the organizations to choose from if the password fits users of
  *          several and none was named; or unauthorized, rate_limit_exceeded, parameter_invalid,
  *          parameter_not_found
- * Retry    makes another session each time; when the answer is lost it ends unused after 12 hours
+ * Retry    opens another session each time; if the reply is lost, it ends unused after 12 hours
  *
- * Whether the email is known shows neither in the words nor in the time: a password is hashed in
- * any case. Only one that belongs to users of several organizations takes longer, by a hash for
- * each.
+ * Neither the message nor the time reveals whether the email is known: a password is hashed in any
+ * case. Only an email of users in several organizations takes longer, by a hash for each.
  *
- * Too many wrong attempts at an email refuse it everywhere but where its user has signed in before:
- * from those networks ten attempts of their own are heard, whatever strangers do elsewhere.
+ * After too many wrong attempts for an email, sign-in is refused, except from networks where its
+ * user has signed in before: each of these has ten attempts of its own, whatever strangers do
+ * elsewhere.
  */
 
 #define USERS_MAX      5 /* as many as the statement finds */
@@ -289,7 +289,7 @@ static void sign_in_query(struct command *command, struct db *db, void *service)
     body->found = db_add(db, SQL_FIND_USERS, params, 3);
 }
 
-/* Of those found, how many may be tried: they come first who have signed in from there. */
+/* How many of the users found may be tried. Those with sign-ins from this network come first. */
 static size_t count_open(const struct sign_in *body, struct db *db)
 {
     const struct db_rows *rows = db_result(db, body->found);
@@ -305,8 +305,7 @@ static size_t count_open(const struct sign_in *body, struct db *db)
     return n;
 }
 
-/* No user may be tried, although there are some: an email that is not known is limited in the same
-   way. */
+/* Whether a limit has been reached. An email that is not known has the same limits. */
 static bool is_full(const struct sign_in *body, struct db *db)
 {
     return password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_ADDRESS) ||
@@ -314,8 +313,7 @@ static bool is_full(const struct sign_in *body, struct db *db)
            password_attempts_are_full(&body->attempts, db, PASSWORD_ATTEMPT_SUBJECT);
 }
 
-/* Those of the first `n_open` rows that have this password. One hash at least, whether there are
-   rows or not. */
+/* Finds those of the first `n_open` rows that have this password. Hashes once even without rows. */
 static size_t match(const struct sign_in *body, const struct db_rows *rows, size_t n_open,
                     const char *no_hash, struct arena *arena, size_t fits[USERS_MAX])
 {
@@ -359,7 +357,7 @@ static void log_failure(const struct command *command, const struct sign_in *bod
         log_trace(command->traceparent), log_slice("client", body->address));
 }
 
-/* Replaces the hash of a time when hashing cost less by one of today. */
+/* Replaces a hash of a lower cost with one of the current cost. */
 static void raise_cost(struct command *command, struct db *db, const struct session_of *of,
                        struct str password)
 {

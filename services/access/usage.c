@@ -17,7 +17,7 @@ int64_t percentile_us(const int64_t counts[USAGE_BUCKETS], int percent)
         n += counts[bucket];
     if (n == 0)
         return -1;
-    rank = (n * percent + 99) / 100; /* the request that is looked for, counted from 1 */
+    rank = (n * percent + 99) / 100; /* of the request, from 1 */
     while (below + counts[i] < rank)
         below += counts[i++];
     if (i == USAGE_BOUNDS)
@@ -28,10 +28,10 @@ int64_t percentile_us(const int64_t counts[USAGE_BUCKETS], int percent)
 }
 
 /*
- * report-usage - gateways report which keys were used in a minute, when, and what for.
+ * report-usage - gateways report which keys were used in a minute, when, and with which outcomes.
  *
  * Answer   ok, without a body; or parameter_invalid, parameter_not_found, invalid_json
- * Retry    counts are added: what may have arrived is not sent again
+ * Retry    not safe, because counts are added: a report that may have arrived is not sent again
  */
 
 #define KEYS_MAX  1000 /* in one message */
@@ -95,7 +95,7 @@ static const struct field key_fields[] = {
     FIELDS_END,
 };
 
-/* The statement's parameters, as PostgreSQL writes arrays. */
+/* The statement's parameters, in PostgreSQL's array syntax. */
 enum { ORGANIZATIONS, KEYS, TIMES, MINUTES, REPORT_OUTCOMES, REPORT_LATENCY, COLUMNS };
 
 static void add_key(struct buf columns[COLUMNS], const struct reported_key *key)
@@ -146,8 +146,8 @@ static enum status report_usage_parse(struct command *command, void *service)
         array_open(&columns[i], command->arena, 1024);
     if (!fields_read_body(command->body, report_fields, columns, &command->errors))
         return command_refuse_all(command, fields_outcome(&command->errors));
-    /* It locks keys, of many organizations, and takes what it can get; commands after it in its
-       batch that lock keys would wait while it holds these. */
+    /* Runs last in its batch: it locks keys of many organizations, those that are free. Commands
+       after it would wait for other locks while it holds these. */
     command->lock_order = UINT64_MAX;
     for (size_t i = 0; i < COLUMNS; i++)
         params_add(&query->params, array_close(&columns[i]));
@@ -162,18 +162,18 @@ const struct command_handler access_report_usage = {
 };
 
 /*
- * read-usage - what an organization's keys were used for, over time.
+ * read-usage - the use of an organization's keys over time.
  *
  * Answer   ok: {step, points: [...], keys: [...]}; or parameter_invalid, parameter_not_found,
  *          not_found
  * Retry    reads only
  *
- * Served by a separate mailbox, v1.usage: much may have to be read, and gateways do not wait for
+ * Served by a separate mailbox, v1.usage, because it may read much and gateways must not wait for
  * it.
  */
 
-#define POINTS_MAX      1500 /* a day by the minute, and some */
-#define QUARTER_MINUTES 15   /* kept by the minute and by the quarter of an hour */
+#define POINTS_MAX      1500 /* a day by the minute, and some more */
+#define QUARTER_MINUTES 15   /* usage is kept by the minute and by the quarter of an hour */
 #define MINUTE_S        60
 #define SECONDS_MAX     (INT32_MAX * INT64_C(2))
 
@@ -239,7 +239,7 @@ static void read_usage_query(struct command *command, struct db *db, void *servi
     usage->of_keys = db_add(db, SQL_READ_USAGE_OF_KEYS, usage->params.at, 6);
 }
 
-/* -- the answer ------------------------------------------------------------------------------ */
+/* -- the reply ------------------------------------------------------------------------------- */
 
 static void write_percentiles(struct buf *out, const int64_t counts[USAGE_BUCKETS])
 {
@@ -258,7 +258,7 @@ static void write_percentiles(struct buf *out, const int64_t counts[USAGE_BUCKET
     buf_char(out, '}');
 }
 
-/* The row's counts, or none at all when `row` is past the last. */
+/* The row's counts, or zeros if `row` is past the last. */
 static void write_point(struct buf *out, int64_t minute, const struct db_rows *rows, size_t row)
 {
     bool is_there = row < db_rows_count(rows);

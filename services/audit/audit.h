@@ -1,13 +1,12 @@
 /*
- * audit - the service that keeps the audit log: it takes the entries of what ended in the gateway and
- * the changes that access has made, and serves GET /audit and the log of changes.
+ * audit - the service of the audit log: it appends the entries of requests that ended in the
+ * gateway and the changes that access has made, and serves GET /audit and the log of changes.
  *
- * Owns     main.c has the only struct audit; handlers and upkeep get it as `service`. What a command
- *          needs lives in its arena.
+ * Owns     main.c has the only struct audit; handlers and upkeep get it as `service`. The data of a
+ *          command lives in its arena.
  * Threads  Handlers run on the actors' threads. struct audit is read-only once the service has
  *          started, except for its last members: only the first actor's thread runs audit_upkeep().
- * Fails    A statement that fails is the actor's to answer for (common/actor/actor.h); upkeep is
- *          tried again later.
+ * Fails    The actor handles failed statements (common/actor/actor.h); upkeep is retried later.
  */
 #ifndef SERVICES_AUDIT_AUDIT_H
 #define SERVICES_AUDIT_AUDIT_H
@@ -24,11 +23,10 @@
 struct audit {
     struct cursor_keys keys;   /* sign the cursors of its lists */
     struct audit_keys signing; /* sign and check blocks and notes */
-    int64_t retention_months; /* how long entries are kept, unless an organization keeps its own for
-                                  longer; 0 = for ever */
+    int64_t retention_months;  /* 0 = keep for ever; organizations may have a longer minimum */
 
-    /* Of audit_upkeep(): when it next makes partitions, and when it next counts entries that are in
-       none of them; both in microseconds of clock_mono_us(). */
+    /* For audit_upkeep(): when it next creates partitions, and when it next counts the entries in
+       the default partition; clock_mono_us(). */
     int64_t partitions_due_us, unpartitioned_due_us;
     struct metric *unpartitioned; /* the gauge of that count */
 };
@@ -42,10 +40,10 @@ extern const struct command_handler audit_verify;
 extern const struct command_handler audit_export;
 extern const struct command_handler audit_set_retention;
 
-/* One INSERT a batch, for the entries handed in with append and those of the lists themselves. */
+/* One INSERT per batch, for the entries that append receives and those of the lists themselves. */
 extern const struct audit_sink audit_service_sink;
 
-/* What the gateway reports of a request that it answered by itself, as sent. */
+/* What the gateway reports about a request that it answered itself; as sent. */
 struct audit_append_fields {
     struct str operation;   /* HEADER_OPERATION */
     struct str http_status; /* HEADER_STATUS */
@@ -58,7 +56,7 @@ struct audit_append_fields {
 const char *audit_append_read(const struct caller *caller, const struct audit_append_fields *fields,
                               struct audit_log_entry *out);
 
-/* Makes the partitions of coming months, and counts the rows of the default one.
+/* Creates the partitions of coming months, and counts the rows of the default partition.
    audit_upkeep_open() is called once, before the actors start. */
 void audit_upkeep_open(struct audit *audit);
 void audit_upkeep(struct db *db, struct arena *arena, void *service);

@@ -14,7 +14,7 @@
  * Retry    safe: an entry that exists already is left as it is, and the reply says so (Recorded)
  */
 
-/* The table's own spelling of a code, which outlives the message; NULL = not one of ours. */
+/* The code as a constant, which outlives the message; NULL = unknown. */
 static const char *code_of(struct str text)
 {
     for (int i = 0; i < OUTCOME_COUNT; i++) {
@@ -83,11 +83,12 @@ const struct command_handler audit_append = {
 /*
  * record - the audit sink of the audit service.
  *
- * Where other services fail on a second entry for a request, this one leaves the first as it is:
- * the gateway may report again, and may have reported before a late list comes round.
+ * In other services a second entry for a request fails; here the first one is left as it is. The
+ * gateway may repeat a report, and may report a list as timed out before the list itself is
+ * recorded.
  */
 
-/* The gateway reports an entry that it has made. */
+/* For append, the entry that the gateway reported. */
 static bool entry_of(const struct command *command, struct audit_log_entry *out)
 {
     if (command->handler != &audit_append)
@@ -104,7 +105,7 @@ static void add(struct db *db, const struct audit_statements *statements,
     audit_log_write(db, statements, commands, n, arena, entry_of);
 }
 
-/* An entry that was not made has found another one there: the gateway is told. */
+/* An entry that was not inserted existed already: the reply tells the gateway. */
 static void on_commit(const struct db_rows *rows, struct command *const *commands, size_t n)
 {
     size_t row = 0;

@@ -8,7 +8,7 @@
 #include "common/json/json.h"
 #include "proto/outcome.h"
 
-/* No parameter has a longer name; those are not repeated to the client. */
+/* No parameter has a longer name; a longer one is not repeated to the client. */
 #define NAME_LIMIT 64
 
 struct query_parameter {
@@ -239,7 +239,7 @@ struct str audit_query_binding(const struct audit_query *query, const struct uui
     char organization[UUID_TEXT + 1];
     struct buf buf;
 
-    /* No value can hold a line feed, so two different queries never give the same text. */
+    /* No value can contain a line feed, so different queries never yield the same text. */
     uuid_format(organization_id, organization);
     buf_init(&buf, arena, 256);
     add_line(&buf, STR("audit.list"));
@@ -255,7 +255,7 @@ struct str audit_query_binding(const struct audit_query *query, const struct uui
 
 /* -- pages ------------------------------------------------------------------------------------- */
 
-/* A position is an id; with its time behind it, where that is not the one in the id. */
+/* A position is an id, followed by its time if that is not the one in the id. */
 enum { ID_BYTES = sizeof(struct uuid), PLACE_BYTES = ID_BYTES + sizeof(int64_t) };
 
 static int64_t own_us(const struct uuid *id)

@@ -1,14 +1,14 @@
 /*
- * audit_query - what GET /audit is asked for, read strictly: from the query string, or from the
- * body of v1.audit.entries; and where a page of a list of this service begins.
+ * audit_query - the parameters of GET /audit, read strictly from the query string or from the body
+ * of v1.audit.entries; and the pages of this service's lists.
  *
  * What     per_page (1 to 100, default 50), starting_after, and the filters operation, outcome,
  *          api_key_id, conversation_id, created_at_after and created_at_before (Unix seconds, both
- *          strict: an entry of that very second is left out). Names and values are
- *          percent-decoded, `+` is a space. In a body they are members: numbers for
- *          numeric ones, texts for others. Anything else is an error that names the parameter.
+ *          exclusive: an entry of that very second is left out). Names and values are
+ *          percent-decoded, with `+` for a space. In a body they are members: integers if numeric,
+ *          otherwise strings. Anything else is an error that names the parameter.
  * Owns     Decoded values live in the arena.
- * Threads  Any; pure except for the clock, by which cursors expire.
+ * Threads  Any; pure, except that cursors expire by the clock.
  */
 #ifndef SERVICES_AUDIT_AUDIT_QUERY_H
 #define SERVICES_AUDIT_AUDIT_QUERY_H
@@ -26,14 +26,14 @@ struct audit_query {
     struct str starting_after; /* the cursor as sent, not yet checked; STR_NONE = the first page */
     struct str operation;  /* a name of proto/operation.def; STR_NONE = any, as in the next three */
     struct str outcome;    /* allowed, denied, rejected or error */
-    struct str api_key_id; /* a UUID in lower case, as the next one */
+    struct str api_key_id; /* a UUID in lower case, as is the next one */
     struct str conversation_id;
     /* Unix seconds. */
     int64_t after_s;  /* entries of later seconds only; -1 = from the beginning */
     int64_t before_s; /* entries of earlier seconds only; AUDIT_SECONDS_MAX + 1 = to the end */
 };
 
-/* `text` may be STR_NONE. Problems are added in the order of the query string; true = none. */
+/* `text` may be STR_NONE. Errors are added in the order of the query string; true = no errors. */
 bool audit_query_read(struct str text, struct arena *arena, struct audit_query *out,
                       struct errors *errors);
 
@@ -47,19 +47,17 @@ struct str audit_query_binding(const struct audit_query *query, const struct uui
 
 /* -- pages ------------------------------------------------------------------------------------- */
 
-/* Where a page of a list begins and the next one does: behind the row of an id. */
-
-/* The last row of a page. */
+/* The last row of a page, after which the next page begins. */
 struct page_place {
     struct uuid id;
     int64_t us; /* its time, which need not be the one in its id */
 };
 
-/* As operators type it and convctl shows it: the id; with `@` and Unix microseconds, where its time is
-   not the one in its id. */
+/* The text that convctl prints and operators type: the id, followed by `@` and Unix microseconds if
+   its time is not the one in its id. */
 #define PAGE_TEXT_MAX (UUID_TEXT + 1 + 18)
 MUST_CHECK bool page_read_text(struct str text, struct page_place *out);
-/* Appends that time as the member `from_us`, if it is not the one in the id. */
+/* Appends the time as the member `from_us`, if it is not the one in the id. */
 void page_write_us(const struct page_place *place, struct buf *out);
 
 /* False: `cursor` is not ours for that binding, or has expired. */
@@ -67,7 +65,7 @@ bool page_read(const struct cursor_keys *keys, struct str binding, struct str cu
                struct page_place *behind);
 /* Refuses such a cursor. */
 enum status page_refuse(struct command *command);
-/* Appends the member `pages`. `last` is what the next page begins behind; NULL = none. */
+/* Appends the member `pages`. `last` is the last row of this page; NULL = there is no next page. */
 void page_write(const struct cursor_keys *keys, struct str binding, int per_page,
                 const struct page_place *last, struct buf *out);
 

@@ -11,18 +11,18 @@
 #include "proto/subject.h"
 
 /*
- * audit.record - changes that another service has made, for the log of changes.
+ * audit.record - appends changes that another service has made to the log of changes.
  *
  * Answer   ok, without a body; or invalid_json, parameter_invalid, parameter_not_found naming the
- *          member, and then nothing of the message is written
+ *          member; then no change of the message is written
  * Retry    safe: a change that the log has already stays as it is
  */
 
-/* The bounds of the table are in bytes: what is let through here must not fail there, where it would
-   look like a failure of ours. */
+/* The table's bounds are in bytes. What is accepted here must not fail there: that would look like
+   an internal error. */
 enum { CHANGES_MAX = 200, TEXT_MAX = 1024, DETAIL_MAX = 65536 };
 
-/* A clock may be ahead, but not so far that a change stands above all later ones for long. */
+/* A clock may be ahead, but not so far that the change is listed above later ones for long. */
 #define AHEAD_MAX_US (INT64_C(24) * 60 * 60 * 1000 * 1000)
 
 struct recorded_change {
@@ -159,7 +159,7 @@ static enum status check_times(struct command *command, const struct recorded_ch
     return ST_OK;
 }
 
-/* The parameters of sql/record_changes.sql, as PostgreSQL writes arrays. */
+/* The parameters of sql/record_changes.sql, in PostgreSQL's array syntax. */
 enum { ORGANIZATION_ID, ID, WHO, USER_ID, CHANGE, TARGET, DETAIL, ADDRESS, COLUMNS };
 
 static void add_row(struct buf columns[COLUMNS], const struct recorded_change *change)

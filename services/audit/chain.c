@@ -13,7 +13,7 @@
 
 /* -- entries as readers see them --------------------------------------------------------------- */
 
-/* A time that an int64_t holds, with room to reckon. */
+/* The greatest time that is read: it leaves room for arithmetic in an int64_t. */
 #define US_MAX (INT64_C(1) << 60)
 
 bool chain_read_us(struct str text, int64_t *us)
@@ -88,8 +88,8 @@ const struct signing_public *audit_keys_find(const struct audit_keys *keys, stru
 
 /* -- hashed texts ------------------------------------------------------------------------------ */
 
-/* No field that a service writes holds a line feed, so two entries never give the same text; and
-   with its "=" an empty text is another thing than none. */
+/* No field that a service writes contains a line feed, so different entries never yield the same
+   text. The "=" distinguishes an empty text from NULL. */
 void chain_hash_entry(const struct str fields[CHAIN_COLUMNS], struct arena *arena,
                       uint8_t hash[SHA256_BYTES])
 {
@@ -227,7 +227,7 @@ static void add_marks(const struct block_entry *const *entries, size_t n, struct
             *marks++ = (struct chain_mark){(int64_t)i + 1, entries[i]->created_us};
 }
 
-/* One block behind `head`, which it becomes. */
+/* Makes the block that follows `head`, which then describes the new block. */
 static void make_block(const struct block_entry *const *entries, size_t n, struct block_head *head,
                        const struct block_stamp *stamp, struct arena *arena, struct block_made *out)
 {
@@ -285,7 +285,7 @@ size_t blocks_make(const struct block_entry *entries, size_t n, const struct blo
 
 enum { BY_MAX = 64 };
 
-/* Neither of its texts holds a line feed, so two notes never give the same. */
+/* Its texts contain no line feed, so different notes never yield the same text. */
 static struct str note_text(const struct note *note, struct arena *arena)
 {
     struct buf text;

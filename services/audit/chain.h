@@ -1,10 +1,10 @@
 /*
- * chain - the audit log as it is sealed: its entries, how they are hashed, the keys that sign, the
- * blocks that follow in a chain, and the notes of what retention has dropped.
+ * chain - the sealed audit log: its entries and their hashes, the keys that sign, the blocks of a
+ * chain, and the notes of what retention has dropped.
  *
- * What     docs/audit.md describes the same for others, who verify without us.
+ * What     docs/audit.md describes the formats for auditors who verify without this code.
  * Owns     Results live in the arena.
- * Threads  Any; pure. Keys are read-only after start, but for signing, which is the sealer's.
+ * Threads  Any; pure. Keys are read-only after start; only the sealer signs.
  */
 #ifndef SERVICES_AUDIT_CHAIN_H
 #define SERVICES_AUDIT_CHAIN_H
@@ -32,7 +32,7 @@ enum entry_column {
     ENTRY_COLUMNS
 };
 
-/* Unix microseconds as audit.us() writes them; anything else leaves *us as it is. */
+/* Reads Unix microseconds as audit.us() writes them; false: anything else, and *us is unchanged. */
 bool chain_read_us(struct str text, int64_t *us);
 
 /* Appends the audit_log object. */
@@ -42,21 +42,21 @@ void entry_write(const struct db_rows *rows, size_t row, struct buf *out);
 
 #define AUDIT_KEYS_MAX 16
 
-/* The key that signs blocks, and those that have signed before or will. */
+/* The signing key, and all known public keys: its own, previous ones and the next. */
 struct audit_keys {
     struct signing_key *own;
-    struct signing_public known[AUDIT_KEYS_MAX]; /* the own one first */
+    struct signing_public known[AUDIT_KEYS_MAX]; /* that of `own` first */
     size_t n;
 };
 
-/* `previous` holds public keys in hex between commas. False (logged): one of them is malformed. */
+/* `previous` has public keys in hex, separated by commas. False (logged): a key is malformed. */
 MUST_CHECK bool audit_keys_read(const char *secret, const char *previous, struct audit_keys *out);
-/* NULL: it is not a known one. */
+/* NULL: the key is unknown. */
 const struct signing_public *audit_keys_find(const struct audit_keys *keys, struct str id);
 
 /* -- hashed texts ------------------------------------------------------------------------------ */
 
-/* Hashes are over text, one line for each field, except for the contents of a block. */
+/* Texts with one line for each field are hashed; only a block's contents are hashed as bytes. */
 
 /* `chain.*`: an entry's fields as the database writes them, in the order in which they are hashed. */
 enum chain_column {
@@ -85,8 +85,8 @@ struct chain_item {
     uint8_t hash[SHA256_BYTES];
 };
 
-/* An entry of a block that no service can have appended as it was found: its place, from 1, and its
-   created_at, which need not be the time in its id. */
+/* Marks an entry of a block that no service can have appended as it was found: its place in the
+   block, from 1, and its created_at, which need not be the time in its id. */
 struct chain_mark {
     int64_t place, created_us;
 };
@@ -95,7 +95,7 @@ struct chain_block {
     struct uuid organization_id;
     int64_t number;                      /* from 1 */
     uint8_t previous_hash[SHA256_BYTES]; /* zeros before the first */
-    int64_t entries;                     /* in the chain, with those of this block */
+    int64_t entries;                     /* in the chain, including this block's */
     uint64_t last_xid, made_xid;
     int64_t made_us;
     struct str key_id;
@@ -108,28 +108,28 @@ struct chain_block {
 void chain_hash_block(const struct chain_block *block, struct arena *arena,
                       uint8_t hash[SHA256_BYTES]);
 
-/* The signed text of a block: it makes a published head name its chain. */
+/* The text that a block's signature covers. Its organization ties a published head to its chain. */
 struct str chain_head_text(const struct uuid *organization_id, int64_t number, int64_t entries,
                            const uint8_t block_hash[SHA256_BYTES], struct arena *arena);
 
-/* Gateways' clocks and the database's may differ by this much, a request's own time included. */
+/* How far gateways' clocks and the database's may differ, including the time of a request. */
 #define CHAIN_CLOCK_US (60 * 1000 * 1000LL)
 
-/* Whether an entry can be one that a service has appended: its time is the one in its id, and lies
-   between `since_us`, before which its transaction cannot have begun, and now. Others are sealed
-   with a mark, and verifying names them. */
+/* Whether a service can have appended the entry: its time is the one in its id, and lies between
+   `since_us`, before which its transaction cannot have begun, and now. Other entries are sealed
+   with a mark, and verifying reports them. */
 bool chain_is_plausible(const struct uuid *request_id, int64_t created_us, int64_t since_us,
                         int64_t now_us);
 
 /* -- the next blocks of chains ----------------------------------------------------------------- */
 
-/* In the order of sealing, over all organizations. */
+/* A place in the order of sealing, over all organizations. */
 struct block_place {
     uint64_t xid;
     struct uuid organization_id, request_id;
 };
 
-/* Entries of a block at most. */
+/* The most entries that a block has. */
 #define BLOCK_ENTRIES_MAX 1000
 
 struct block_entry {
@@ -139,8 +139,8 @@ struct block_entry {
     uint8_t hash[SHA256_BYTES];
 };
 
-/* What the next block of a chain follows: entries and hash of its last block, and the greatest
-   number that is taken. All zero = none yet. */
+/* What the next block of a chain follows: the entries and the hash of its last block, and the
+   greatest number that is taken. All zero = there is no block yet. */
 struct block_head {
     struct uuid organization_id;
     int64_t number, entries;
@@ -159,7 +159,7 @@ enum head_column {
     HEAD_COLUMNS
 };
 
-/* Numbers are written in JSON, where they are exact up to there. */
+/* Numbers are written in JSON, where integers are exact up to this. */
 #define BLOCK_NUMBER_MAX (INT64_C(1) << 53)
 
 struct block_stamp {
@@ -173,14 +173,13 @@ struct block_made {
     uint8_t hash[SHA256_BYTES];
 };
 
-/* Makes the blocks of the entries that one step of sealing has read, which are given in the order
-   of sealing; returns how many. `heads` are those that exist already, sorted by
-   organization. */
+/* Makes blocks of the entries of one sealing step, which are in the order of sealing; returns how
+   many blocks. `heads` are the existing heads, sorted by organization. */
 size_t blocks_make(const struct block_entry *entries, size_t n, const struct block_head *heads,
                    size_t n_heads, const struct block_stamp *stamp, struct arena *arena,
                    struct block_made **out);
 
-/* NULL: it has none. */
+/* NULL: the organization has no head. */
 const struct block_head *block_find_head(const struct uuid *organization_id,
                                          const struct block_head *heads, size_t n);
 
@@ -188,28 +187,29 @@ int block_compare_places(const struct block_place *a, const struct block_place *
 
 /* -- retention notes --------------------------------------------------------------------------- */
 
-/* What retention has dropped, one note a month, each signed: up to when entries were dropped, and up to
-   when the signed note before it had. One that is not signed is older than the notes, or forged:
-   nothing here can tell. docs/audit.md has the signed text. */
+/* Retention leaves a signed note for each month that it drops. The note has the time up to which
+   entries are dropped, and that time from the signed note before it. An unsigned note is from
+   before notes were signed, or forged; nothing here can tell which. docs/audit.md has the signed
+   text. */
 
-/* They come one a month: notes beyond so many are not looked at. */
+/* There is one note a month; notes beyond this many are not looked at. */
 #define NOTES_MAX 600
 
 struct note {
-    int64_t until_us; /* every entry from before has been dropped */
-    int64_t since_us; /* what the signed note before it reached to; 0 = it is the first */
+    int64_t until_us; /* all entries older than this have been dropped */
+    int64_t since_us; /* until_us of the signed note before; 0 = this is the first */
     int64_t months, dropped_us;
     struct str dropped_by, key_id;
     uint8_t signature[SIGNING_SIGNATURE_BYTES];
     bool is_signed;
     bool is_malformed;
-    bool is_old; /* retention can have dropped so much */
+    bool is_old; /* the month is old enough for retention to have dropped it */
 };
 
 enum note_kind {
     NOTE_OURS,
     NOTE_UNSIGNED,
-    NOTE_UNKNOWN, /* signed with a key that is not known */
+    NOTE_UNKNOWN, /* signed with an unknown key */
     NOTE_FORGED,
 };
 
@@ -220,11 +220,12 @@ void note_sign(struct note *note, const struct audit_keys *keys, struct arena *a
 
 /* The rows of list_notes.sql, the latest note first. */
 const struct note *notes_read(const struct db_rows *rows, struct arena *arena, size_t *n);
-/* Entries from before that time have been dropped, as far as notes can be believed; 0 = none. */
+/* Entries older than this have been dropped, by the latest note that can be trusted; 0 = none. */
 int64_t notes_reach(const struct note *notes, size_t n, const struct audit_keys *keys,
                     struct arena *arena);
-/* What a new note follows, which reaches to `until_us`: the end of the last signed one, or 0. False:
-   the key of that one is not known. As with blocks, it may be another replica's, which goes on. */
+/* Sets *since_us for a new note that ends at `until_us`: the end of the last signed note before
+   that, or 0. False: that note's key is unknown; as with blocks, a replica that has the key
+   continues. */
 MUST_CHECK bool notes_last(const struct note *notes, size_t n, int64_t until_us,
                            const struct audit_keys *keys, struct arena *arena, int64_t *since_us);
 

@@ -7,13 +7,12 @@
 #include "common/base/ascii.h"
 
 enum {
-    BACK_MAX =
-        1000, /* blocks that one step looks back over in all chains, where they are foreign */
+    BACK_MAX = 1000,  /* foreign blocks that one step looks back over, in all chains */
     AHEAD_MAX = 1000, /* the same beyond the horizon ... */
-    SINCE_MAX = 16,   /* ... and for one made before a transaction */
+    SINCE_MAX = 16,   /* ... and to find a block made before a transaction */
     PLACES_A_LOOK = 500,
-    /* Reading a whole block costs as much as so many heads, and one more for so many bytes, all of
-       which are kept until the step ends. */
+    /* Reading a whole block costs as much as reading WHOLE_COST heads, and one more for each
+       WHOLE_BYTES_A_HEAD bytes, because these are kept until the step ends. */
     WHOLE_COST = 20,
     WHOLE_BYTES_A_HEAD = 1024
 };
@@ -89,7 +88,7 @@ size_t ends_ask_place(struct db *db, const struct db_rows *below)
                      db_value(below, 0, VERIFY_NUMBER), STR_NONE);
 }
 
-/* Reads the block of a row of heads as a whole: as read_place.sql has it, in *whole. */
+/* Reads the whole block of a head: *whole is its row of read_place.sql. */
 static enum status read_whole(struct db *db, struct str xid, struct str organization,
                               int64_t number, struct arena *arena, const struct db_rows **whole)
 {
@@ -101,7 +100,7 @@ static enum status read_whole(struct db *db, struct str xid, struct str organiza
     return st;
 }
 
-/* Whether the signature of a row of heads is right; without a known key that is not told. */
+/* Checks the signature of a head; ENDS_UNKNOWN: its key is unknown. */
 static enum ends_kind check_signature(const struct db_rows *rows, size_t row, int first,
                                       const struct uuid *organization_id,
                                       const struct audit_keys *keys, struct arena *arena,
@@ -130,17 +129,17 @@ static enum ends_kind check_signature(const struct db_rows *rows, size_t row, in
 
 /* -- the place -------------------------------------------------------------------------------- */
 
-/* On its way back: below which block, and what it may still cost. */
+/* A search downwards in the order of sealing. */
 struct way {
     struct db *db;
     const struct ends_search *search;
     struct arena *arena;
     struct ends_foreign *foreign;
-    struct str xid, organization, number;
-    const struct db_rows *places; /* the next ones downwards; NULL = not listed yet */
-    size_t n_passed;              /* of these */
-    size_t left;
-    bool is_at_end; /* at the known place, or below all blocks */
+    struct str xid, organization, number; /* it has come below this block */
+    const struct db_rows *places;         /* the next ones downwards; NULL = not listed yet */
+    size_t n_passed;                      /* of these */
+    size_t left;                          /* what it may still cost */
+    bool is_at_end;                       /* at the known place, or below all blocks */
 };
 
 static void pay(struct way *way, size_t cost)
@@ -148,7 +147,7 @@ static void pay(struct way *way, size_t cost)
     way->left -= cost < way->left ? cost : way->left;
 }
 
-/* Whether a row of list_places.sql may be the block that is looked for; the way goes below it. */
+/* Whether a row of list_places.sql may be the block that is searched for. Moves below it. */
 static bool is_candidate(struct way *way, const struct db_rows *rows, size_t row)
 {
     struct uuid organization_id = {{0}};
@@ -188,8 +187,8 @@ static enum status list_places(struct way *way)
     return ST_OK;
 }
 
-/* The next block downwards that may be ours, whole in *rows, past those with a wrong signature;
-   none at the end of the way or when it has cost too much. */
+/* Moves to the next block downwards that may be ours, past those with a wrong signature. *rows is
+   the whole block; NULL at the end, or if the search has cost too much. */
 static enum status go_down(struct way *way, const struct db_rows **rows)
 {
     *rows = NULL;
@@ -215,7 +214,7 @@ static enum status go_down(struct way *way, const struct db_rows **rows)
     return ST_OK;
 }
 
-/* A block that is not ours, whole. */
+/* Moves below a whole block that is not ours. */
 static void pass_by(struct way *way, const struct db_rows *rows, enum ends_kind kind)
 {
     struct uuid organization_id = {{0}};
@@ -270,7 +269,7 @@ enum status ends_find_place(struct db *db, const struct db_rows *rows,
     return ST_OK;
 }
 
-/* Beyond the horizon nothing is settled: a block signed with another key there proves nothing. */
+/* Nothing beyond the horizon is settled, so a block there with an unknown key counts as foreign. */
 enum status ends_look_ahead(struct db *db, const struct audit_keys *keys, uint64_t xid,
                             struct arena *arena, struct ends_place *out,
                             struct ends_foreign *foreign)
@@ -347,7 +346,7 @@ static bool is_known(struct ends_known *known, const struct block_head *head)
            at->entries == head->entries && memcmp(at->hash, head->hash, SHA256_BYTES) == 0;
 }
 
-/* What all heads of a step are looked for with. */
+/* The searches for all heads of a step share this. */
 struct look {
     struct db *db;
     const struct audit_keys *keys;
@@ -357,7 +356,7 @@ struct look {
     size_t left; /* blocks to look back over */
 };
 
-/* A head of a chain by the row of a statement; *out has its number in any case. */
+/* Reads and checks a head; out->number is set in any case. */
 static enum status read_head(struct look *look, const struct db_rows *rows, size_t row, int first,
                              struct block_head *out, enum ends_kind *kind)
 {
@@ -386,7 +385,7 @@ static enum status read_head(struct look *look, const struct db_rows *rows, size
     return st;
 }
 
-/* Goes back in a chain to the last block up to a number that is not foreign, its row in *rows; NULL:
+/* Finds the last block of a chain, up to a number, that is not foreign. *rows is its row; NULL:
    none is near. */
 static enum status walk_back(struct look *look, int64_t number, struct block_head *out,
                              enum ends_kind *kind, const struct db_rows **rows)
@@ -416,7 +415,7 @@ static enum status walk_back(struct look *look, int64_t number, struct block_hea
     return ST_OK;
 }
 
-/* From a foreign head to what its chain goes on behind. */
+/* Replaces a foreign head with what the next block of its chain follows. */
 static enum status go_back(struct look *look, struct block_head *head, enum ends_kind *kind)
 {
     const int64_t taken = head->number;

@@ -11,18 +11,18 @@
 /* -- audit.list, audit.entries ----------------------------------------------------------------- */
 
 /*
- * audit.list, audit.entries - one page of an organization's audit log, newest first: for the API,
- * which records that it was asked, and for the dashboard.
+ * audit.list, audit.entries - one page of an organization's audit log, newest first. The first is
+ * for the API and has an entry itself; the second is for the dashboard.
  *
  * Answer   ok: audit_log.list; or parameter_invalid, invalid_cursor
  * Cursor   the place of the page's last entry
- * Bound    a page looks at LOOKED_AT_MAX entries: with a filter that seldom matches it may have
- *          fewer than it could, or none, and still say where the next one begins
+ * Bound    a page looks at LOOKED_AT_MAX entries: if a filter seldom matches, it may have fewer
+ *          than per_page entries, or none, and still a cursor for the next page
  */
 
 enum { LOOKED_AT_MAX = 1000 };
 
-/* Looking at so many costs as much as a get. */
+/* Looking at this many costs as much as one get. */
 enum { ENTRIES_A_UNIT = 25 };
 
 static struct str number(struct arena *arena, int64_t value)
@@ -40,13 +40,13 @@ struct audit_list {
     size_t page; /* index of the statement */
 };
 
-/* What both parse hooks do when the query is read. */
+/* The end of both parse hooks, after they have read the query. */
 static enum status parse_query(struct command *command, const struct audit *self,
                                struct audit_list *list)
 {
     list->binding =
         audit_query_binding(&list->query, &command->caller.organization_id, command->arena);
-    /* Behind nothing: the first entry that is before `before`. The nil id sorts before all. */
+    /* The first page has entries before `before`: the nil id sorts before all of that time. */
     list->behind.us = list->query.before_s * 1000000;
     if (list->query.starting_after.p != NULL &&
         !page_read(&self->keys, list->binding, list->query.starting_after, &list->behind))
@@ -117,7 +117,7 @@ static void write_entries(struct buf *out, const struct db_rows *rows, size_t n)
     buf_char(out, ']');
 }
 
-/* Where a page says of its rows how they were looked for. */
+/* The columns that tell how the rows of a page were found. */
 struct looking_columns {
     int is_match, is_limit, looked_at;
 };
@@ -130,8 +130,8 @@ static uint32_t cost_of(const struct db_rows *rows, const struct looking_columns
     return 1 + (uint32_t)(looked_at / ENTRIES_A_UNIT);
 }
 
-/* Behind the first n rows there are more: one that has come, or one that was not looked at. A row too many
-   only says so. */
+/* Whether more follow the first `n` rows: rows that were read, or rows that were not looked at. The
+   last row that was read counts only if it matches. */
 static bool has_more(const struct db_rows *rows, size_t n, const struct looking_columns *columns)
 {
     const size_t found = db_rows_count(rows);
@@ -194,19 +194,19 @@ const struct command_handler audit_list = {
  *
  * Answer   ok: {"entries": [audit_log...], "position": the body of the next step}; no position at
  *          the end. Or parameter_invalid
- * Place    behind the entry with the id `from`, at the time in that id unless `from_us` gives
- *          another
+ * Place    a step begins after the entry with the id `from`, at the time in that id unless
+ *          `from_us` gives another
  */
 
 enum { ENTRIES_A_STEP = 1000 };
 
-/* Reading so many costs as much as a get. */
+/* Reading this many costs as much as one get. */
 enum { EXPORTED_A_UNIT = 8 };
 
 struct export_body {
-    struct field_int after, before; /* Unix seconds, both strict */
+    struct field_int after, before; /* Unix seconds, both exclusive */
     struct str from;
-    struct field_int from_us; /* its time, where that is not the one in its id */
+    struct field_int from_us; /* its time, if that is not the one in its id */
 };
 
 static const struct field export_fields[] = {
@@ -231,7 +231,7 @@ static const struct field export_fields[] = {
 };
 
 struct audit_export {
-    struct export_body body; /* first: what the fields are read into */
+    struct export_body body; /* must be first: the fields are read into it */
     struct page_place from;
     size_t page; /* index of the statement */
 };
@@ -256,7 +256,7 @@ static void export_query(struct command *command, struct db *db, void *service)
 
     uuid_format(&command->caller.organization_id, organization);
     uuid_format(&export->from.id, from);
-    /* Behind no entry in particular: the nil id sorts before all of its millisecond. */
+    /* With the nil id, the step begins with the first entry of that time. */
     const db_param params[] = {
         str_of(organization),
         number(command->arena, from_us > after_us ? from_us : after_us),
@@ -268,7 +268,7 @@ static void export_query(struct command *command, struct db *db, void *service)
     export->page = db_add(db, SQL_LIST_ENTRIES_FORWARD, params, ARRAY_SIZE(params));
 }
 
-/* Behind the last row. */
+/* The next step begins after the last row. */
 static void add_position(struct buf *out, const struct export_body *body,
                          const struct db_rows *rows, size_t last)
 {
@@ -317,10 +317,10 @@ const struct command_handler audit_export = {
  *
  * Answer   ok: {"changes": [{id, created_at, who, user_id, change, target, detail, address}...],
  *          "pages"}; or parameter_invalid, invalid_cursor
- * Bound    as of a page of the audit log, where a filter is given
+ * Bound    with a filter, as for a page of the audit log
  */
 
-/* Of a page, and of a row of it without its detail. */
+/* Of a page, and of a row without its detail. */
 enum { BYTES_MAX = 256 * 1024, ROW_BYTES = 1024 };
 
 enum { CHANGE_NAME_MAX = 64, WHO_MAX = 255 };
@@ -367,7 +367,7 @@ static enum status changes_parse(struct command *command, void *service)
     if (!changes->per_page.given)
         changes->per_page.value = AUDIT_PER_PAGE_DEFAULT;
     uuid_format(&command->caller.organization_id, organization);
-    /* With their lengths no two pairs of texts come to the same. */
+    /* With their lengths, different pairs of texts never yield the same binding. */
     changes->binding =
         str_of(arena_printf(command->arena, "audit.changes\n%s\n%" PRId64 "\n%zu %.*s\n%zu %.*s\n",
                             organization, changes->per_page.value, changes->change.n,
@@ -413,8 +413,7 @@ static void write_change(struct buf *out, const struct db_rows *rows, size_t row
     buf_char(out, '}');
 }
 
-/* The rows of the page: as many as were asked for, and no more bytes than BYTES_MAX behind the
-   first. */
+/* How many rows the page has: at most `max`, and none after the page has exceeded BYTES_MAX. */
 static size_t shown_of(const struct db_rows *rows, size_t max)
 {
     size_t n = 0, bytes = 0;

@@ -63,11 +63,11 @@ static int64_t seal_lag_s(const void *self)
     return sealer_lag_s();
 }
 
-/* No ping and no refusal is answered before its entry is there, and a change is soon in its log: they
-   wait for no page, export or check that was requested. */
+/* The gateway answers pings and refusals only after their entries are committed, and changes should
+   be logged soon. So these have their own actors and never wait for a page, export or check. */
 static struct service append_service = {
     .name = "append",
-    .group = "audit", /* as the bus knows the whole process */
+    .group = "audit", /* the whole process is one group on the bus */
     .handlers = append_handlers,
     .n_handlers = ARRAY_SIZE(append_handlers),
     .statements = audit_sql,

@@ -75,7 +75,7 @@ static enum status publish_head(const char *cell, struct bus *bus,
     return st;
 }
 
-/* Those that were published. */
+/* Records which heads were published. */
 static void note(struct db *db, const struct published_head *heads, size_t n, struct arena *arena)
 {
     static const enum head_column noted[] = {HEAD_NUMBER, HEAD_LAST_XID, HEAD_BLOCK_HASH};
@@ -109,9 +109,9 @@ static bool is_ours(const struct head_publisher *publisher, const struct publish
 
 enum finding { IS_HEAD, IS_NONE, IS_LIMIT };
 
-/* The head of a row's chain: its last block, or the last one that is ours, unless that was published
-   before. At an unknown key the round ends: a note behind it would hide it from the replica
-   that knows the key. */
+/* Finds the head of a row's chain: its last block, or else the last block of ours, unless that has
+   been published. At an unknown key the round ends: recording a head after it would hide it from
+   the replica that has the key. */
 static enum status find_head(struct head_publisher *publisher, struct db *db,
                              const struct db_rows *rows, size_t row, struct arena *arena,
                              struct published_head *out, enum finding *finding)
@@ -157,7 +157,7 @@ static size_t list(const struct head_publisher *publisher, struct db *db, struct
     return db_add(db, SQL_LIST_HEADS_TO_PUBLISH, params, ARRAY_SIZE(params));
 }
 
-/* Until the bus takes no more. */
+/* Publishes the heads of the rows, until the bus accepts no more. */
 static enum status publish_rows(struct head_publisher *publisher, struct db *db, struct bus *bus,
                                 const struct db_rows *rows, size_t found,
                                 struct published_head *heads, struct arena *arena)

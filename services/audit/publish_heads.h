@@ -1,6 +1,6 @@
 /*
- * publish_heads - tells the world the heads of chains: an archive of them shows later whether the
- * entries below were rewritten, even by the owner of the database.
+ * publish_heads - publishes the heads of chains. An archive of them shows later whether the entries
+ * below were rewritten, even by the owner of the database.
  *
  * Threads  The sealer's.
  */
@@ -14,20 +14,20 @@
 struct head_publisher {
     const struct audit_keys *keys;
     const char *cell; /* whose chains they are; NULL: main */
-    /* Behind this place a round goes on, which steps take turns at. */
+    /* A round takes several steps; the next one begins after this place. */
     struct block_place behind;
 
     /* What the last step did. */
     size_t n; /* heads that were published */
-    /* Blocks in their place that are not ours; behind one with an unknown key the rest is left
-       to a replica that knows it. */
+    /* Last blocks that are not ours. A round ends at one with an unknown key: the rest is left to a
+       replica that has the key. */
     struct ends_foreign foreign;
-    size_t left;    /* of them, how many more it may look back over */
-    bool is_behind; /* the round goes on */
+    size_t left;    /* how many more foreign blocks it may look back over */
+    bool is_behind; /* the round is not finished */
 };
 
-/* A step: publishes heads that have not been yet, a limited number of them. When the note of a
-   head's publishing is lost, the head is published again. */
+/* One step: publishes a limited number of heads that have not been published yet. If the record of
+   a publication is lost, the head is published again. */
 MUST_CHECK enum status publish_heads(struct head_publisher *publisher, struct db *db,
                                      struct bus *bus, struct arena *arena);
 

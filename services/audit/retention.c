@@ -18,8 +18,8 @@ enum { HOUR_S = 3600, MINUTE_S = 60, TIMEOUT_US = 30 * 1000 * 1000, ROWS_MAX = 1
 
 /* -- a month ---------------------------------------------------------------------------------- */
 
-/* By our own clock and calendar. What the database calls a month that may go is not signed unseen:
-   the owner of the database could have anything signed. */
+/* Whether a month may be dropped, by our own clock and calendar. If we signed whatever the database
+   calls due, its owner could have anything signed. */
 static bool is_due(int64_t until_us, int64_t months)
 {
     const time_t until = until_us / 1000000;
@@ -32,7 +32,7 @@ static bool is_due(int64_t until_us, int64_t months)
     return (int64_t)timegm(&tm) * 1000000 <= clock_us();
 }
 
-/* NULL, or why the month is not dropped here. */
+/* NULL, or why this replica does not drop the month. */
 static const char *doubt(const struct note *note, bool knows_last)
 {
     if (!is_due(note->until_us, note->months))
@@ -43,7 +43,7 @@ static const char *doubt(const struct note *note, bool knows_last)
     return NULL;
 }
 
-/* Asks which month may go, and for the notes so far. */
+/* Reads which month may be dropped, and the notes so far. */
 static enum status find(const struct retention_job *job, struct db *db, struct arena *arena,
                         struct note *out, bool *knows_last)
 {
@@ -158,10 +158,10 @@ void retention_job_step(struct retention_job *job, struct db *db, struct arena *
 /* -- audit.retain ----------------------------------------------------------------------------- */
 
 /*
- * audit.retain - how many months an organization's audit log is kept at least, whatever the
- * setting.
+ * audit.retain - sets the minimum number of months that an organization's audit log is kept,
+ * whatever the setting.
  *
- * Answer   ok: {"organization_id", "minimum_months"}, the longest that was ever asked for; or
+ * Answer   ok: {"organization_id", "minimum_months"}, the longest minimum ever set; or
  *          parameter_invalid, parameter_not_found
  * Retry    safe: a minimum can only become longer
  */
@@ -229,7 +229,7 @@ void audit_upkeep_open(struct audit *audit)
                                         "Entries in the default partition, counted to 1,000");
 }
 
-/* When to do it again: soon, where it has failed. */
+/* When to do it again: soon, if it has failed. */
 static int64_t next(enum status st, int64_t after_s, const char *what)
 {
     if (st != ST_OK)

@@ -11,7 +11,7 @@
 
 enum { ENTRIES_MAX = 5000, TIMEOUT_US = 20 * 1000 * 1000, BACK_MAX = 100 * 1000 };
 
-/* Times that a block can note; what lies beyond is not even an implausible entry. */
+/* The greatest time that a block can have in a mark; an entry beyond it cannot be sealed. */
 #define NOTED_US_MAX (INT64_C(400000) * 1000 * 1000 * 1000 * 1000)
 
 /* -- reading ---------------------------------------------------------------------------------- */
@@ -34,7 +34,7 @@ static size_t list_unsealed(const struct seal_step *sealing, struct db *db,
     return db_add_binary(db, SQL_LIST_UNSEALED, params, ARRAY_SIZE(params), DB_BINARY_ROWS);
 }
 
-/* One is SQL NULL where the entry has none. */
+/* STR_NONE, which is SQL NULL: the entry has none. */
 static struct str id_text(const struct db_rows *rows, size_t row, int column,
                           char text[UUID_TEXT + 1])
 {
@@ -46,7 +46,7 @@ static struct str id_text(const struct db_rows *rows, size_t row, int column,
     return (struct str){text, UUID_TEXT};
 }
 
-/* Over the texts that the database would write. */
+/* Hashes the texts that the database would write. */
 static void hash_entry(const struct db_rows *rows, size_t row, struct arena *arena,
                        struct block_entry *entry)
 {
@@ -71,7 +71,7 @@ static void hash_entry(const struct db_rows *rows, size_t row, struct arena *are
     chain_hash_entry(fields, arena, entry->hash);
 }
 
-/* False: it cannot be sealed. Its place is read as far as it has one. */
+/* False: the entry cannot be sealed; its place is read as far as possible. */
 static bool read_entry(const struct db_rows *rows, size_t row, struct arena *arena,
                        struct block_entry *out)
 {
@@ -105,7 +105,7 @@ enum block_column {
     BLOCK_HASH,
     KEY_ID,
     SIGNATURE,
-    REQUEST_IDS, /* of all blocks, as the next one, and in binary */
+    REQUEST_IDS, /* of all blocks, and in binary, as is the next one */
     ENTRY_HASHES,
     IMPLAUSIBLE,
     IMPLAUSIBLE_US,
@@ -201,7 +201,7 @@ static void add_blocks(const struct seal_step *sealing, struct db *db,
 
 /* -- the step --------------------------------------------------------------------------------- */
 
-/* A step on its way: what has been read so far. */
+/* The state of a step. */
 struct step {
     struct seal_step *sealing;
     struct db *db;
@@ -222,7 +222,7 @@ static void leave_out(struct step *step, const struct block_entry *entry)
         sealing->left = entry->place.request_id;
 }
 
-/* One of each place is sealed: only the owner of the database can have put more there. */
+/* Seals one entry of each place: only the owner of the database can have inserted more. */
 static void read_entries(struct step *step, const struct db_rows *rows)
 {
     const size_t n = db_rows_count(rows);
@@ -243,8 +243,8 @@ static void read_entries(struct step *step, const struct db_rows *rows)
     step->sealing->is_behind = n == step->sealing->entries_max;
 }
 
-/* What waits was made now at the latest, and not long before the last block, if its transaction is
-   younger: any other time is ignored. */
+/* The time of the oldest waiting entry, within the limits of what is possible: no later than now
+   and, if its transaction is younger than the last block, not long before that block. */
 static int64_t oldest_of(const struct step *step, const struct db_rows *waiting)
 {
     const int64_t min_us = step->place.made_us - CHAIN_CLOCK_US, now_us = clock_us();
@@ -258,7 +258,7 @@ static int64_t oldest_of(const struct step *step, const struct db_rows *waiting)
     return us > now_us ? now_us : us < min_us && us < now_us - CHAIN_CLOCK_US ? min_us : us;
 }
 
-/* The entries behind the place, and what of them waits for an older transaction. */
+/* Reads the entries after the place, and the first one that waits for an older transaction. */
 static enum status list(struct step *step)
 {
     size_t entries =
@@ -273,7 +273,7 @@ static enum status list(struct step *step)
     return ST_OK;
 }
 
-/* Blocks beyond the horizon: ours, if the audit log is from another cluster. */
+/* There are blocks beyond the horizon. If they are ours, the audit log is from another server. */
 static enum status look_ahead(struct step *step)
 {
     struct seal_step *sealing = step->sealing;
@@ -288,7 +288,7 @@ static enum status look_ahead(struct step *step)
     return st;
 }
 
-/* Finds the place, if this replica can go on from there. */
+/* Finds the place, if this replica can continue from there. */
 static enum status find_place(struct step *step, const struct db_rows *rows)
 {
     struct seal_step *sealing = step->sealing;
@@ -303,7 +303,7 @@ static enum status find_place(struct step *step, const struct db_rows *rows)
     return st;
 }
 
-/* Finds the place and reads the entries behind it. */
+/* Finds the place and reads the entries after it. */
 static enum status look(struct step *step)
 {
     struct seal_step *sealing = step->sealing;
@@ -339,7 +339,7 @@ static struct str organizations_of(const struct step *step)
 {
     struct buf ids;
 
-    /* Some more than once: that costs a look at an index. */
+    /* Some occur more than once, which costs only an index lookup each. */
     array_open(&ids, step->arena, step->n * (UUID_TEXT + 1) + 2);
     for (size_t i = 0; i < step->n; i++)
         if (i == 0 || !uuid_equal(&step->entries[i].place.organization_id,
@@ -348,9 +348,9 @@ static struct str organizations_of(const struct step *step)
     return array_close(&ids);
 }
 
-/* A block that was there before the first of the transactions began: what these wrote cannot be
-   older. Most of the time it is the last one of all. The one that was found before still serves, if
-   none later is near: transactions come in their order. */
+/* Finds a block made before the first of the entries' transactions began: the entries cannot be
+   older. Usually it is the last block of all. If no later one is near, the block from an earlier
+   step still serves, because transactions come in order. */
 static enum status find_since(struct step *step)
 {
     struct ends_place *since = &step->sealing->memory.since;
@@ -363,8 +363,8 @@ static enum status find_since(struct step *step)
     return ST_OK;
 }
 
-/* An entry is held against the last block if its transaction is younger, or else against an older
-   one. */
+/* The lower bound of an entry's time is the last block, if its transaction is younger, or else an
+   older block. */
 static void mark_implausible(struct step *step, const struct ends_place *since, int64_t now_us)
 {
     struct seal_step *sealing = step->sealing;
@@ -387,8 +387,8 @@ static bool is_stuck(const struct block_head *head, size_t n)
            head->entries >= BLOCK_NUMBER_MAX - (int64_t)n;
 }
 
-/* A chain that has used up its numbers cannot grow: only the owner of the database can have done
-   that. All others go on. */
+/* Leaves out the entries of chains that have used up their numbers and cannot grow, which only the
+   owner of the database can cause. All other chains go on. */
 static void leave_out_stuck(struct step *step, const struct block_head *heads, size_t n_heads)
 {
     const size_t n = step->n;

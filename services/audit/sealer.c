@@ -33,7 +33,7 @@ struct sealer {
     struct retention_job retention;
     struct sealer_metrics metrics;
     bool had_stopped;
-    int64_t sealed_until_us; /* clock_us(): all older entries were sealed at the last look */
+    int64_t sealed_until_us; /* clock_us(): at the last step, all older entries were sealed */
     int64_t publish_due_us;  /* clock_mono_us() */
     atomic_bool is_stopping;
     pthread_t thread;
@@ -42,7 +42,7 @@ struct sealer {
 static struct sealer *sealer; /* of this process */
 static struct metric *lag;    /* the sealer's; metrics outlive it */
 
-/* What should not be there, with the first of it. */
+/* Logs what should not exist, with the first of each kind. */
 static void complain(const struct seal_step *sealing)
 {
     char id[UUID_TEXT + 1];
@@ -62,7 +62,7 @@ static void complain(const struct seal_step *sealing)
             log_int("number", sealing->foreign.number));
 }
 
-/* Why nothing can be sealed here. */
+/* Logs why this replica cannot seal. */
 static void complain_of_stop(const struct seal_step *sealing)
 {
     char id[UUID_TEXT + 1];
@@ -100,7 +100,7 @@ static void show(struct sealer *self)
         self->sealed_until_us = sealing->oldest_us > 0 ? sealing->oldest_us : clock_us();
 }
 
-/* False: not now. */
+/* False: it failed. */
 static bool seal_next(struct sealer *self)
 {
     enum status st = seal_step_run(&self->sealing, self->db, &self->arena);
@@ -144,7 +144,7 @@ static void run_once(struct sealer *self)
 {
     db_check(self->db);
     if (!db_is_up(self->db)) {
-        /* It may come back as another one, restored from a copy. */
+        /* The database may come back as another one, restored from a backup. */
         self->sealing.memory = (struct seal_step_memory){0};
         if (db_connect(self->db, CONNECT_MS) != ST_OK)
             return;

@@ -42,7 +42,7 @@ void verify_find(struct verify_report *report, enum verify_kind kind, const stru
         finding->request_id = *request_id;
 }
 
-/* Retention keeps blocks for a day more than their month. */
+/* Retention keeps blocks for a day longer than their month. */
 #define BLOCK_MARGIN_US (24 * 3600 * 1000000LL)
 
 static bool is_same(const uint8_t a[SHA256_BYTES], const uint8_t b[SHA256_BYTES])
@@ -91,7 +91,7 @@ const char *verify_doubt(const struct verify_block *block, const struct audit_ke
     return NULL;
 }
 
-/* The same of its place in the chain, and of other facts about it. */
+/* NULL, or why the block does not fit its place in the chain or a published or kept hash. */
 static const char *doubt_place(const struct verify_chain *chain, const struct verify_block *block,
                                bool has_dropped_before)
 {
@@ -109,7 +109,7 @@ static const char *doubt_place(const struct verify_chain *chain, const struct ve
     return NULL;
 }
 
-/* What a block says that is not ours is nothing to hold entries against: they are only counted. */
+/* A block that is not ours proves nothing about its entries: they are only counted. */
 static void check_entries(struct verify_chain *chain, const struct verify_block *block,
                           bool is_ours, int64_t dropped_us, struct verify_report *report)
 {
@@ -182,8 +182,8 @@ void verify_block(struct verify_chain *chain, const struct verify_block *block,
     const struct chain_block *sealed = &block->sealed;
     const char *why = verify_doubt(block, keys, arena);
     const bool is_ours = why == NULL;
-    /* Retention takes blocks of which no entry is left, also while the chain is walked, and leaves
-       the last one that it could have taken: before one that is younger none is missing. */
+    /* Retention deletes blocks that have no entries left, also during the walk, but keeps the last
+       one that it could delete. So it never leaves a gap before a younger block. */
     const bool has_dropped_before = is_ours && sealed->number > chain->number + 1 &&
                                     sealed->made_us < dropped_us - BLOCK_MARGIN_US;
     const int64_t skipped = sealed->entries - (int64_t)sealed->n - chain->entries;
@@ -219,8 +219,7 @@ void verify_end(const struct verify_chain *chain, int64_t published, int64_t giv
                     "the block is missing, although it or a later one was given as the head");
 }
 
-/* Where retention has taken the block it is neither that something is wrong nor that the head has
-   proven anything. */
+/* If retention has deleted the block, nothing is wrong, but the head has proven nothing. */
 void verify_given_head(const struct verify_chain *chain, int64_t head_number,
                        struct verify_report *report)
 {
@@ -239,8 +238,8 @@ static bool has_signed_note(const struct note *notes, size_t n, int64_t until_us
     return false;
 }
 
-/* Notes from before they were signed lie below all that are: each of these names the one before,
-   down to the first. */
+/* Unsigned notes from earlier versions are older than all signed ones. Each signed note names the
+   one before it, down to the first. */
 void verify_notes(const struct note *notes, size_t n, const struct audit_keys *keys,
                   struct arena *arena, struct verify_report *report)
 {
@@ -282,14 +281,14 @@ static bool has_own_time(const struct block_entry *entry)
     return id->b[6] >> 4 == 7 && entry->created_us == uuid_v7_ms(id) * 1000;
 }
 
-/* One that a block names. */
+/* For an entry that a block names. */
 static bool report_sealed(const struct verify_covered *covered, const struct verify_seal *seal,
                           struct verify_report *report)
 {
     const struct block_entry *entry = &covered->entry;
     const struct uuid *id = &entry->place.request_id;
 
-    /* Older blocks have told of their marks along the chain. */
+    /* The marks of walked blocks have been reported along the chain. */
     if (entry->is_implausible && covered->block > seal->walked)
         verify_find(report, VERIFY_IMPLAUSIBLE, id, covered->block,
                     "no service can have appended this entry; it was sealed as found");
@@ -299,7 +298,7 @@ static bool report_sealed(const struct verify_covered *covered, const struct ver
     return true;
 }
 
-/* Whatever delays the seal: entries that are not sealed can be altered unseen. */
+/* Whatever delays the seal, entries that are not sealed can be altered undetected. */
 static void report_wait(const struct verify_covered *covered, int64_t waited_us,
                         struct verify_report *report)
 {
@@ -366,7 +365,7 @@ static bool read_hash(struct str hex, uint8_t hash[SHA256_BYTES])
     return hex_read(hex, hash, SHA256_BYTES);
 }
 
-/* Ids between commas and hashes without anything between: the same number of both. */
+/* Ids are separated by commas, hashes by nothing; there must be as many of one as of the other. */
 static bool read_items(struct str ids, struct str hashes, struct arena *arena,
                        struct chain_block *out)
 {
@@ -386,7 +385,7 @@ static bool read_items(struct str ids, struct str hashes, struct arena *arena,
     return ids.n == 0;
 }
 
-/* Places and times between commas; the places ascend. */
+/* Places and times are separated by commas; places must ascend. */
 static bool read_marks(struct str places, struct str times, struct arena *arena,
                        struct chain_block *out)
 {

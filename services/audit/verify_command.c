@@ -1,10 +1,10 @@
 /*
- * audit.verify - one step of holding an organization's audit log against its seal.
+ * audit.verify - one step of checking an organization's audit log against its seal.
  *
- * Answer   ok: what has been found so far, with a `position` to go on from unless it is the end; or
+ * Answer   ok: all findings so far, with a `position` to continue from unless this is the end; or
  *          parameter_invalid
- * Place    the body of the next step is the `position` of the last answer, as it is: nothing is
- *          kept here. The command is for operators, who could read the database as well.
+ * Place    the body of the next step is the `position` of the last reply, unchanged: the service
+ *          keeps no state. The command is for operators, who could read the database as well.
  */
 #include <inttypes.h>
 
@@ -17,13 +17,13 @@
 #include "services/audit/verify.h"
 #include "services/audit/verify_step.h"
 
-/* What one step looks at; a step holds up the commands behind it. */
+/* Entries that one step looks at; a step delays the commands after it. */
 enum { ENTRIES_A_STEP = 1000 };
 
-/* Blocks that one step looks back over, where they are foreign. */
+/* Foreign blocks that one step looks back over. */
 enum { BACK_MAX = 2000 };
 
-/* Looking at so many costs as much as a get. */
+/* Looking at this many costs as much as one get. */
 enum { ENTRIES_A_UNIT = 2 };
 
 static enum status verify_parse(struct command *command, void *service)
@@ -50,8 +50,9 @@ static size_t list_notes(struct db *db, struct arena *arena)
     return db_add(db, SQL_LIST_NOTES, &max, 1);
 }
 
-/* Each statement sees what was committed when it began: a head that was published before must have
-   its block, and an entry that is missing may have been dropped until after. */
+/* Each statement sees what was committed when it began. Published heads are read before the blocks,
+   so that each must have its block; notes are read last, so that they cover every entry that
+   retention has dropped. */
 static void ask_for_blocks(struct verify_step *verify, struct db *db, struct str organization,
                            struct arena *arena)
 {
@@ -64,7 +65,7 @@ static void ask_for_blocks(struct verify_step *verify, struct db *db, struct str
     verify->third = list_notes(db, arena);
 }
 
-/* The entry that was looked at last comes again, which shows whether there are two of it. */
+/* Begins with the entry that was looked at last, to find out whether it exists twice. */
 static size_t list_entries(const struct verify_step *verify, struct db *db, struct str organization,
                            struct arena *arena)
 {
@@ -88,7 +89,7 @@ static size_t look_for_nameless(const struct verify_step *verify, struct db *db,
     return db_add(db, SQL_HAS_NAMELESS, params, 2);
 }
 
-/* How far everything is sealed is asked first: what lies below is in a block that can be seen. */
+/* The sealed place is read first: the blocks of all entries below it are then visible. */
 static void ask_for_entries(struct verify_step *verify, struct db *db, struct str organization,
                             struct arena *arena)
 {
@@ -115,8 +116,7 @@ static void verify_query(struct command *command, struct db *db, void *service)
 
 /* -- looking along the chain ------------------------------------------------------------------ */
 
-/* The hash that stands behind a row of list_blocks.sql, if there is one; malformed ones are none that
-   a block can have. */
+/* The published hash of a row of list_blocks.sql, or NULL. A malformed one matches no block. */
 static const uint8_t *read_published(const struct db_rows *rows, size_t row, struct arena *arena)
 {
     struct str published = db_value(rows, row, LIST_BLOCKS_PUBLISHED_HASH);
@@ -128,7 +128,7 @@ static const uint8_t *read_published(const struct db_rows *rows, size_t row, str
     return hash;
 }
 
-/* The rows of list_block_entries.sql from *row that belong to the block: *row moves behind them. */
+/* Reads the block's rows of list_block_entries.sql, from *row on, and moves *row past them. */
 static const struct verify_entry *read_entries(const struct db_rows *rows, size_t *row,
                                                int64_t block, size_t n, struct arena *arena)
 {
@@ -197,8 +197,8 @@ static void look_along_chain(struct verify_step *verify, struct command *command
 
 /* -- looking along the entries ---------------------------------------------------------------- */
 
-/* Where the last block of all is not ours, the last one that is says how far everything is sealed. It
-   can be younger than the entries that were read: they are read again. */
+/* If the last block of all is not ours, the last one of ours tells how far everything is sealed. It
+   can be younger than the entries that were read, so they are read again. */
 static enum status find_seal(struct verify_step *verify, struct command *command, struct db *db,
                              const struct audit_keys *keys, struct verify_seal *seal)
 {
@@ -229,7 +229,7 @@ static enum status find_seal(struct verify_step *verify, struct command *command
     return st;
 }
 
-/* Retention has dropped nothing since the walk began: what was there then is met again. */
+/* Whether retention has dropped nothing since the walk began. */
 static bool is_settled(const struct verify_step *verify, struct command *command, struct db *db,
                        const struct audit_keys *keys)
 {
@@ -239,7 +239,7 @@ static bool is_settled(const struct verify_step *verify, struct command *command
     return notes_reach(notes, n, keys, command->arena) == verify->dropped_us;
 }
 
-/* But for its organization. */
+/* Reads all but the organization. */
 static struct verify_covered read_covered(const struct db_rows *rows, size_t row)
 {
     struct verify_covered covered = {
@@ -310,7 +310,7 @@ static enum status look_along_entries(struct verify_step *verify, struct command
     has_moved = n > seen && !is_as_last(verify, rows, n - 1);
     for (size_t i = seen; i < n; i++)
         look_at_entry(verify, command, rows, i, &seal);
-    /* More of one entry than a step holds: the walk does not get past them. */
+    /* If a step has only duplicates of one entry, the walk cannot get past them. */
     verify->is_done = n < ENTRIES_A_STEP + 1 || !has_moved;
     if (!verify->is_done)
         return ST_OK;
@@ -322,7 +322,7 @@ static enum status look_along_entries(struct verify_step *verify, struct command
     return ST_OK;
 }
 
-/* -- telling ---------------------------------------------------------------------------------- */
+/* -- replying --------------------------------------------------------------------------------- */
 
 static enum status verify_reply(struct command *command, struct db *db, void *service)
 {

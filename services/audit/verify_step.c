@@ -15,13 +15,13 @@
 
 #define COUNT_MAX BLOCK_NUMBER_MAX
 
-/* Of a time as the database writes it, and of a sentence about a finding. */
+/* Lengths of a time as the database writes it, and of a finding's detail. */
 enum { AT_MAX = 64, DETAIL_MAX = 200 };
 
 /* -- the position ----------------------------------------------------------------------------- */
 
 struct verify_position {
-    struct str from;          /* at the beginning: a block's number or an entry's place */
+    struct str from;          /* where to begin: a block's number or an entry's place */
     struct str phase;         /* STR_NONE = the beginning */
     struct field_int from_us; /* to resume an interrupted run */
     struct field_int first, block, chained, present, expired, dropped_us;
@@ -36,7 +36,7 @@ struct verify_position {
 
 static const char *const phases[] = {"blocks", "entries", NULL};
 
-/* In the order of enum verify_kind, which names them. */
+/* The names of verify_kind_name(), in the order of enum verify_kind. */
 static const char *const kinds[] = {"changed",       "removed",    "slipped_in",   "rewritten",
                                     "implausible",   "not_sealed", "not_compared", "forged_note",
                                     "unsigned_note", NULL};
@@ -158,7 +158,7 @@ static const struct field fields[] = {
 
 /* -- reading ---------------------------------------------------------------------------------- */
 
-/* As list_covered_entries.sql writes it: without zeros at its end. */
+/* As list_covered_entries.sql writes it: without trailing zeros. */
 static struct str time_text(int64_t us, struct arena *arena)
 {
     const time_t second = us / 1000000;
@@ -175,7 +175,7 @@ static struct str time_text(int64_t us, struct arena *arena)
     return str_of(arena_printf(arena, "%s%s+00", text, fraction));
 }
 
-/* Where a walk begins: at a block, or behind an entry. */
+/* Where a walk begins: at a block, or after an entry. */
 static bool begin(struct str from, struct arena *arena, struct verify_step *out)
 {
     struct page_place place;
@@ -276,7 +276,7 @@ static void add_mark(struct buf *out, const char *key, bool value)
     }
 }
 
-/* What a finding has beside its kind. */
+/* The members of a finding that it has in both of its forms. */
 static void add_finding(struct buf *out, const struct verify_finding *finding)
 {
     if (uuid_is_nil(&finding->request_id))
@@ -309,7 +309,7 @@ static void add_findings(struct buf *out, const struct verify_report *report)
     }
 }
 
-/* `from` is to resume an interrupted run: it begins a walk that leaves out what has been walked. */
+/* `from` resumes an interrupted run: a walk that begins there skips what has been walked. */
 static void add_from(struct buf *out, const struct verify_step *step)
 {
     if (step->is_along_entries && step->has_begun) {

@@ -8,13 +8,13 @@
 #include "common/base/uuid.h"
 #include "services/convctl/convctl_call.h"
 
-/* A command line on its way. */
+/* A command line being read. */
 struct reader {
     const char *const *argv;
     int argc, next;
     bool only_positions; /* "--" was seen */
     bool given[CONVCTL_ARGUMENTS_MAX];
-    const struct argument *list; /* the repeated option before this word, which goes on; or NULL */
+    const struct argument *list; /* repeatable, may take this word as well; or NULL */
     struct arguments *into;
     char *error;
 };
@@ -55,7 +55,7 @@ static bool is_uuid(const char *text)
     return uuid_parse(str_of(text), &id);
 }
 
-/* NULL when it is no integer. */
+/* NULL if it is not an integer. */
 static json_t *integer_of(const char *text)
 {
     const bool is_negative = text[0] == '-';
@@ -66,7 +66,7 @@ static json_t *integer_of(const char *text)
     return json_integer(is_negative ? -(json_int_t)count : (json_int_t)count);
 }
 
-/* The value as JSON; NULL when it is malformed. */
+/* The value as JSON; NULL if it is malformed. */
 static json_t *value_of(const struct argument *argument, const char *text)
 {
     switch (argument->kind) {
@@ -95,7 +95,7 @@ static json_t *value_of(const struct argument *argument, const char *text)
     case ARGUMENT_STDIN:
         break;
     }
-    return json_string(text); /* NULL when it is no UTF-8 */
+    return json_string(text); /* NULL if it is not UTF-8 */
 }
 
 static const char *expected(const struct argument *argument)
@@ -140,7 +140,7 @@ static void put(struct arguments *into, const struct argument *argument, json_t 
     json_array_append_new(list, value);
 }
 
-/* Another option that was given for the same member; NULL = none. */
+/* Another given option that sets the same member; NULL = none. */
 static const struct argument *rival_of(const struct reader *reader, size_t index)
 {
     const struct argument *all = reader->into->call->arguments;
@@ -178,7 +178,7 @@ static enum status take(struct reader *reader, size_t index, const char *text)
 
 /* -- words ----------------------------------------------------------------------------------- */
 
-/* The value behind an option: after its "=" or the next word. */
+/* The value of an option: after its "=", or the next word. */
 static enum status option_value(struct reader *reader, const char *word, const char **out)
 {
     const char *equals = strchr(word, '=');
@@ -291,7 +291,7 @@ static enum status read_word(struct reader *reader, const char *word)
     return into->call == NULL ? read_verb(reader, word) : read_position(reader, word);
 }
 
-/* An option that is a member of the body has been given. */
+/* Whether an option that sets a member of the body was given. */
 static bool sets_something(const struct reader *reader)
 {
     const struct argument *arguments = reader->into->call->arguments;

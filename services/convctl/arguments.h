@@ -1,13 +1,13 @@
 /*
- * arguments - from a command line to a request; and what --help prints.
+ * arguments - turns a command line into a request; prints --help.
  *
- * What     Options and positions may come in any order; "--name=X" is "--name X"; behind "--"
- *          everything is a position. --nats URL may stand anywhere. An option that may be repeated
- *          also takes several values in a row.
- * Owns     The body is the caller's, to be given back with arguments_release(), also after a
+ * What     Options and positional arguments may come in any order; "--name=X" is "--name X"; after
+ *          "--" everything is positional. --nats URL may stand anywhere. A repeatable option also
+ *          takes several values in a row.
+ * Owns     The body belongs to the caller, who must free it with arguments_release(), also after a
  *          failure.
  * Threads  Any; reads only its arguments.
- * Fails    ST_REFUSED with a sentence: wrong usage.
+ * Fails    ST_REFUSED with a message: wrong usage.
  */
 #ifndef SERVICES_CONVCTL_ARGUMENTS_H
 #define SERVICES_CONVCTL_ARGUMENTS_H
@@ -19,13 +19,13 @@
 #include "services/convctl/convctl_call.h"
 
 struct arguments {
-    bool version;      /* everything else is void then */
-    bool help;         /* everything but `group` is void then */
-    const char *group; /* NULL = none was named */
+    bool version;      /* ignore everything else */
+    bool help;         /* ignore everything but `group` */
+    const char *group; /* NULL = not given */
     const struct convctl_call *call;
     const char *nats_url;     /* NULL = not given */
     const char *organization; /* NULL = the call has none */
-    json_t *body;             /* an object; NULL when the call has no members for it */
+    json_t *body;             /* an object; NULL if the call has no members for it */
     const char *stdin_field;  /* member to be read from standard input; NULL = none */
 };
 
@@ -33,7 +33,7 @@ MUST_CHECK enum status arguments_read(int argc, const char *const *argv, struct 
                                       char error[256]);
 void arguments_release(struct arguments *arguments);
 
-/* What --help prints, made from the table of calls; `group` NULL = all of them. */
+/* Prints --help from the table of calls; `group` NULL = all groups. */
 void help_print(FILE *to, const char *group);
 
 #endif

@@ -16,13 +16,13 @@
 #include "proto/subject.h"
 
 #define TIMEOUT_MS  5000
-#define QUIET_MS    500 /* after which no more replies are expected */
+#define QUIET_MS    500 /* without a reply, after which no more are expected */
 #define NOT_ALLOWED "the bus does not permit this user to send the command; nothing was done"
 
 struct bus_client {
     struct bus *bus;
     bool knows_cell;
-    char cell[CELL_CAPACITY]; /* of the organization that is asked about */
+    char cell[CELL_CAPACITY]; /* of the requests' organization */
 };
 
 static enum status failed(struct convctl_failure *failure, const char *code, const char *message)
@@ -33,7 +33,7 @@ static enum status failed(struct convctl_failure *failure, const char *code, con
 
 /* -- the answer ------------------------------------------------------------------------------ */
 
-/* "name must be ...; plan must be ...": people read fields as subjects of the sentence. */
+/* "name must be ...; plan must be ...": each message is written to follow its field's name. */
 static const char *errors_text(json_t *errors, struct arena *arena)
 {
     struct buf text;
@@ -139,7 +139,7 @@ static enum status send_to(struct bus_client *client, const char *subject,
     return st;
 }
 
-/* The directory knows it, and whether there is such an organization at all. */
+/* Asks the directory, which also tells whether the organization exists. */
 static enum status find_cell(struct bus_client *client, const struct bus_client_request *request,
                              struct arena *arena, struct convctl_failure *failure)
 {
@@ -179,7 +179,7 @@ enum status bus_client_send(struct bus_client *client, const struct bus_client_r
         request, arena, answer, failure);
 }
 
-/* What has come; how many. */
+/* Reads the replies that have arrived; returns their number. */
 static size_t hear_all(struct bus_mailbox *answers, void (*hear)(void *closure, struct str body),
                        void *closure)
 {
@@ -268,7 +268,7 @@ static json_int_t sum_of(const json_t *endpoints, const char *figure)
 {
     json_int_t sum = 0;
 
-    /* A foreign process can name any figure. */
+    /* A foreign process can report any figure. */
     for (size_t i = 0; i < json_array_size(endpoints); i++) {
         const json_t *one = json_object_get(json_array_get(endpoints, i), figure);
 
@@ -313,7 +313,7 @@ static bool is_before(const json_t *a, const json_t *b)
     return order < 0;
 }
 
-/* A service of ours is known by its name, which is that of its user. */
+/* A service of ours is recognized by its name, which is that of its bus user. */
 static bool is_ours(const json_t *stats)
 {
     struct str name = json_member_text(stats, "name");
@@ -324,7 +324,7 @@ static bool is_ours(const json_t *stats)
     return false;
 }
 
-/* Other systems on the bus may be asked, too: foreign replies are left out, and so is the server's
+/* Other systems on the bus get the request too: their replies are ignored, and so is the server's
    "no responders". */
 void services_hear(json_t *list, struct str reply)
 {

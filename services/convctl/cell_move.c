@@ -41,7 +41,7 @@ static enum status tell(struct move *move, const char *step)
     return ST_OK;
 }
 
-/* Where it is, and how far the move is that is under way. */
+/* Reads from the directory the organization's cell and the progress of its move. */
 static enum status look_up(struct move *move, const char *to)
 {
     struct bus_client_request request = *move->request;
@@ -79,7 +79,7 @@ static enum status look_up(struct move *move, const char *to)
 
 /* -- the steps --------------------------------------------------------------------------------- */
 
-/* Bus and directory may be away for a moment. Each of these steps may be noted twice. */
+/* Retries, as bus or directory may be down for a moment. Recording a step twice does no harm. */
 static enum status tell_again(struct move *move, const char *step)
 {
     enum status st = tell(move, step);
@@ -91,7 +91,7 @@ static enum status tell_again(struct move *move, const char *step)
     return st;
 }
 
-/* Where the directory does not know of it, all is as before. */
+/* If the directory has not recorded the switch, opens the organization in the old cell again. */
 static enum status tell_or_open(struct move *move, const char *org)
 {
     struct convctl_failure first;
@@ -110,7 +110,7 @@ static enum status copy(struct move *move, const char *org)
 {
     move_show(move, arena_printf(move->arena, "copying from cell %s to cell %s", move->from.name,
                                  move->to.name));
-    /* A move that was interrupted may have left it closed. */
+    /* An interrupted move may have left it closed. */
     if (move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org)) != ST_OK ||
         move_begin_copying(move, org) != ST_OK || move_await_copy(move, org) != ST_OK ||
         move_close(move, org) != ST_OK)
@@ -118,7 +118,7 @@ static enum status copy(struct move *move, const char *org)
     return tell_or_open(move, org);
 }
 
-/* Nothing more comes from the old cell, whose rows stay as they were compared. */
+/* Stops following the old cell, whose rows stay as they were compared, and opens the new one. */
 static enum status go_over(struct move *move, const char *org)
 {
     if (move_ask(move, move->from.admin, SQL_READ_CELL, PARAMS(org)) != ST_OK)
@@ -164,7 +164,8 @@ static enum status delete_rows(struct move *move, struct cell *cell, const char 
     return ST_OK;
 }
 
-/* Rows too many to be compared while it was closed are compared as they were then, by the call that closed it. */
+/* Compares the rows one by one if there were too many for that while it was closed. Only the call
+   that closed it can do so: its snapshots hold the state of that moment. */
 static enum status compare_rest(struct move *move, const char *org, bool is_unchecked)
 {
     int64_t rows = 0;
@@ -199,13 +200,14 @@ static enum status clean_up(struct move *move, const char *org, json_int_t grace
     move_let_go(move);
     move_show(move, arena_printf(move->arena, "deleting the rows in cell %s in %d seconds",
                                  move->from.name, (int)grace_s));
-    move_pause((int)grace_s * 1000); /* a day at most */
+    move_pause((int)grace_s * 1000); /* at most a day */
     if (delete_rows(move, &move->from, org) != ST_OK)
         return ST_REFUSED;
     return tell(move, "done");
 }
 
-/* Until it goes over; and then, where the old cell serves it still, or no other one ever will. */
+/* Before the switch, always. During it, only if the old cell still serves the organization, or the
+   new one never will. */
 static enum status may_abort(struct move *move, const char *org)
 {
     if (strcmp(move->step, "copying") == 0)
@@ -227,8 +229,8 @@ static enum status may_abort(struct move *move, const char *org)
             : "it is too late: the same call without --abort goes on");
 }
 
-/* Rows that the move has not brought may be a newer copy than the one which the directory knows, after that
-   was restored: they stay. */
+/* Rows that this move did not bring stay: they may be a newer copy than the one in the directory,
+   if the directory was restored from a backup. */
 static enum status abort_both(struct move *move, const char *org)
 {
     bool has_brought;
@@ -271,7 +273,7 @@ static enum status take_steps(struct move *move, bool is_aborted, json_int_t gra
     return clean_up(move, org, grace_s, is_unchecked);
 }
 
-/* In that moment neither cell serves it. */
+/* is_held: neither cell serves the organization. */
 static enum status run(struct move *move, bool is_aborted, json_int_t grace_s, bool is_unchecked)
 {
     enum status st = take_steps(move, is_aborted, grace_s, is_unchecked);
@@ -303,7 +305,8 @@ static struct str describe(struct move *move)
     return buf_str(&out);
 }
 
-/* Two calls at once would undo each other's steps. How far it is counts from here on. */
+/* Two concurrent calls would undo each other's steps. Reads the progress again once it holds the
+   locks. */
 static enum status have_alone(struct move *move, const char *to)
 {
     const char *const org = move->request->organization;
@@ -316,7 +319,7 @@ static enum status have_alone(struct move *move, const char *to)
     return look_up(move, to);
 }
 
-/* The connections are open where it fails, too. */
+/* Some connections may be open even if this fails. */
 static enum status begin(struct move *move, const char *to, const char *databases, bool is_aborted,
                          bool is_unchecked)
 {

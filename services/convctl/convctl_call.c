@@ -9,7 +9,7 @@
 #define EVENTS "ticket.created|ticket.resolved|ai.handoff"
 #define PLANS  "free|starter|growth|enterprise"
 
-/* The organization, as an option or by its position. */
+/* The organization, as an option or as a positional argument. */
 #define ORG_OPTION                                                                                 \
     {                                                                                              \
         .option = "--org", .label = "ORG", .kind = ARGUMENT_ORGANIZATION, .required = true         \

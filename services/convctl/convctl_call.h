@@ -1,8 +1,8 @@
 /*
- * convctl_call - everything that convctl can be asked to do, as a table.
+ * convctl_call - the table of all calls of convctl.
  *
- * What     One row a call: what to type, and the message that becomes of it. Parsing and help are
- *          made from it.
+ * What     One row per call: what the user types, and the message that is sent. Parsing and --help
+ *          use this table.
  * Threads  Constant tables.
  */
 #ifndef SERVICES_CONVCTL_CONVCTL_CALL_H
@@ -12,34 +12,34 @@
 #include <stddef.h>
 
 enum argument_kind {
-    ARGUMENT_NONE, /* there are no more */
+    ARGUMENT_NONE, /* ends the list */
     ARGUMENT_TEXT,
-    ARGUMENT_CHOICE,           /* one of the words in `label`, which stand between bars */
-    ARGUMENT_COUNT,            /* an integer; its range is checked by the service */
+    ARGUMENT_CHOICE,           /* one of the words in `label`, separated by bars */
+    ARGUMENT_COUNT,            /* an integer; the service checks its range */
     ARGUMENT_COUNT_OR_DEFAULT, /* the same, or the word "default": null */
     ARGUMENT_BOOL,             /* "true" or "false" */
     ARGUMENT_UUID,
     ARGUMENT_JSON,         /* any JSON value */
-    ARGUMENT_OFF,          /* no value follows: the member becomes false */
-    ARGUMENT_EMPTY,        /* no value follows: the member becomes [] */
-    ARGUMENT_ORGANIZATION, /* a UUID that goes into the header, not into the body */
-    ARGUMENT_STDIN,        /* no value follows: it is the first line of standard input */
+    ARGUMENT_OFF,          /* takes no value: sets the member to false */
+    ARGUMENT_EMPTY,        /* takes no value: sets the member to [] */
+    ARGUMENT_ORGANIZATION, /* a UUID that is sent in a header, not in the body */
+    ARGUMENT_STDIN,        /* takes no value: the first line of standard input is the value */
 };
 
 struct argument {
-    const char *option; /* "--name"; NULL = told by its position */
-    const char *label;  /* of its value: "NAME", "read|full"; NULL where none follows */
+    const char *option; /* "--name"; NULL = positional */
+    const char *label;  /* of its value: "NAME", "read|full"; NULL if it takes none */
     const char *field;  /* member of the body; NULL for ARGUMENT_ORGANIZATION */
     enum argument_kind kind;
     bool required;
     bool repeated; /* may be given more than once: the field is an array */
 };
 
-/* What a call does, and what becomes of its answers: see paginate.h for the middle five. Those that
-   read change nothing and may be sent again. */
+/* Whether a call changes something, and how its replies are printed; paginate.h explains READS_LAST
+   to READS_PART. Calls that only read may be retried. */
 enum convctl_kind {
     CONVCTL_CHANGES,
-    CONVCTL_SETS,  /* what its options name: one of them at least must be given */
+    CONVCTL_SETS,  /* changes what its options name: at least one is required */
     CONVCTL_MOVES, /* see cell_move.h */
     CONVCTL_READS,
     CONVCTL_READS_LAST,

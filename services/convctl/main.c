@@ -18,7 +18,7 @@
 #include "services/convctl/paginate.h"
 
 enum { EXIT_REFUSED = 1, EXIT_USAGE = 2 };
-#define MEMORY_MAX (64 * 1024 * 1024) /* several times what one reply can hold */
+#define MEMORY_MAX (64 * 1024 * 1024) /* several times the size of a reply */
 #define LINE_LIMIT 8192
 
 struct convctl_config {
@@ -63,7 +63,7 @@ static int usage(struct arena *arena, const char *message)
     return fail(EXIT_USAGE, arena, &(struct convctl_failure){"usage", message});
 }
 
-/* The first line of standard input, without its end. */
+/* Reads the first line of standard input, without its line end. */
 static bool read_line(json_t *body, const char *field)
 {
     char line[LINE_LIMIT];
@@ -86,7 +86,7 @@ static struct str body_text(json_t *body, struct arena *arena)
     return copy;
 }
 
-/* PostgreSQL puts blanks between tokens, our own code none. */
+/* Removes the spaces that PostgreSQL puts between tokens; our own code puts none. */
 static bool print_answer(struct str json, struct arena *arena)
 {
     struct buf compact;
@@ -166,7 +166,7 @@ int main(int argc, char **argv)
 
     crypto_open();
     arena_init(&arena, MEMORY_MAX);
-    /* Standard error is for the one JSON object; what the bus has to tell ends up there anyway. */
+    /* Standard error is reserved for one JSON object, which also reports failures of the bus. */
     log_open("convctl", NULL, NULL, LOG_OFF);
     code = work(argc, (const char *const *)argv, &arguments, &arena);
     arguments_release(&arguments);

@@ -133,7 +133,7 @@ bool move_await(struct move *move, struct db_admin *on, enum convctl_sql stateme
     return false;
 }
 
-/* NAME=URL NAME=URL. */
+/* `databases` is NAME=URL NAME=URL. */
 static const char *url_of(const char *databases, const char *cell, struct arena *arena)
 {
     struct str rest = str_of(databases);
@@ -147,7 +147,7 @@ static const char *url_of(const char *databases, const char *cell, struct arena 
     return NULL;
 }
 
-/* Of several hosts, the one that takes writes: no other one lets its rows be followed. */
+/* Of several hosts, selects the one that takes writes: only its rows can be followed. */
 static const char *writable(const char *url, struct arena *arena)
 {
     if (url == NULL || strchr(url, ',') == NULL || strstr(url, "target_session_attrs") != NULL)
@@ -182,7 +182,7 @@ enum status move_open_cells(struct move *move, const char *databases, bool may_l
         return ST_REFUSED;
     if (open_one(move, &move->to.admin, move->to.name, to_url) == ST_OK)
         return open_one(move, &move->to.snapshot, move->to.name, to_url);
-    /* Without its URL nobody can tell whether it is lost. */
+    /* Without its URL it is unknown whether it is lost. */
     if (!may_lack || to_url == NULL)
         return ST_REFUSED;
     *move->failure = (struct convctl_failure){NULL, NULL};

@@ -1,7 +1,8 @@
 /*
- * move_cells - the databases of the two cells that an organization moves between, and what is asked there.
+ * move_cells - the databases of the two cells of a move, and the statements sent to them.
  *
- * Owns     The connections, from move_open_cells() to move_close_cells(). Texts of failures are in the arena.
+ * Owns     The connections, from move_open_cells() to move_close_cells(). Failure texts are in the
+ *          arena.
  * Threads  One thread.
  * Fails    ST_REFUSED or false, with the failure filled.
  */
@@ -15,7 +16,7 @@
 
 struct cell {
     char name[CELL_CAPACITY];
-    struct db_admin *admin, *snapshot; /* the second holds the moment at which it was closed */
+    struct db_admin *admin, *snapshot; /* `snapshot` sees the data as of the moment of closing */
 };
 
 struct move {
@@ -24,48 +25,50 @@ struct move {
     struct arena *arena;
     struct convctl_failure *failure;
     struct cell from, to;
-    char step[16]; /* of the directory; "" = no move */
+    char step[16]; /* in the directory; "" = no move */
     const char *from_url;
-    int give_up_s; /* for so long it may stand still */
-    bool
-        is_lost; /* the other cell's database is not to be had, and the move is aborted without it */
-    bool is_held;     /* closed for good in the one cell, and not open yet in the other */
-    bool shows_steps; /* on standard error: a person waits for it at a terminal */
+    int give_up_s; /* give up after this long without progress */
+    bool is_lost;  /* the new cell's database is unreachable, and the move is aborted without it */
+    bool is_held;  /* closed for good in the old cell, and not open yet in the new one */
+    bool shows_steps; /* on standard error: it is a terminal */
     int64_t closed_us, closed_ms, rows;
 };
 
 enum status move_failed(struct move *move, const char *code, const char *message);
 void move_pause(int ms);
-/* A line that says what the move does now; printed where move->shows_steps. */
+/* Prints a line that says what the move does now, if move->shows_steps. */
 void move_show(const struct move *move, const char *step);
 
-/* `databases`: see cell_move.h. `may_lack`: where the database of the cell that it goes to is not to be had,
-   move->is_lost, and move->to has no connections. */
+/* `databases`: see cell_move.h. `may_lack`: if the new cell's database is unreachable, sets
+   move->is_lost and leaves move->to without connections. */
 MUST_CHECK enum status move_open_cells(struct move *move, const char *databases, bool may_lack);
 void move_close_cells(struct move *move); /* those that are open */
 
 #define PARAMS(...)                                                                                \
     ((const char *const[]){__VA_ARGS__}), ARRAY_SIZE(((const char *const[]){__VA_ARGS__}))
 
-/* The parameters as text; NULL is SQL NULL. */
+/* Runs a statement. The parameters are text; NULL is SQL NULL. */
 MUST_CHECK enum status move_ask(struct move *move, struct db_admin *on, enum convctl_sql statement,
                                 const char *const *params, size_t n);
-/* The same in the databases of both cells, which work at the same time. */
+/* The same in the databases of both cells, in parallel. */
 MUST_CHECK enum status move_ask_both(struct move *move, struct db_admin *from, struct db_admin *to,
                                      enum convctl_sql statement, const char *const *params,
                                      size_t n);
-/* The same as move_ask(), again and again for a while where a lock is not to be had or a slot is still in use. */
+/* The same as move_ask(), but retries for a while if a lock is not available or a slot is still in
+   use. */
 MUST_CHECK enum status move_ask_again(struct move *move, struct db_admin *on,
                                       enum convctl_sql statement, const char *const *params,
                                       size_t n);
-/* The same as move_ask(), for move->give_up_s at most: the failure's code is "timeout" then. */
+/* The same as move_ask(), limited to move->give_up_s; after that the failure's code is
+   "timeout". */
 MUST_CHECK enum status move_ask_within(struct move *move, struct db_admin *on,
                                        enum convctl_sql statement, const char *const *params,
                                        size_t n);
-/* Of the first row; "" where there is none, or a NULL. Lives until the next statement. */
+/* A column of the first row; "" if there is no row or the value is NULL. Lives until the next
+   statement. */
 const char *move_answered(const struct db_admin *on, int column);
 bool move_is_true(const struct db_admin *on, int column);
-/* Asks again until the answer is that; false: not in time, or it failed. */
+/* Repeats the statement until its answer is `wanted`. False: it timed out or failed. */
 MUST_CHECK bool move_await(struct move *move, struct db_admin *on, enum convctl_sql statement,
                            const char *const *params, size_t n, const char *wanted, int timeout_ms,
                            int every_ms);

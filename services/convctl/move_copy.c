@@ -11,13 +11,13 @@
 enum {
     PAUSE_MS = 5,
     LOOK_MS = 200,
-    SEAL_MS = 60000,  /* for the seal of the other cell to reach its present end */
-    DRAIN_MS = 40000, /* for attempts at deliveries that are under way */
-    CLOSED_MS = 1800, /* for what is done while the organization is closed */
+    SEAL_MS = 60000,  /* for the new cell to seal all entries that it has now */
+    DRAIN_MS = 40000, /* for delivery attempts in flight */
+    CLOSED_MS = 1800, /* for the steps while the organization is closed */
     FAILURES_MAX = 2,
-    LAG_MAX = 1024 * 1024, /* bytes of the write-ahead log, before it is closed */
+    LAG_MAX = 1024 * 1024, /* bytes of write-ahead log, before closing */
     KEPT_MS = 9000,        /* well before audit.closed_for() is over */
-    TRIES = 5,             /* to have it closed for no longer than that */
+    TRIES = 5,             /* to close it within CLOSED_MS */
 };
 
 /* -- copying ----------------------------------------------------------------------------------- */
@@ -76,8 +76,8 @@ static enum status subscribe(struct move *move, const char *org)
     return ST_REFUSED;
 }
 
-/* Rows are copied and followed from here on. Each of these is safe to repeat; once there is a subscription, all
-   of them have been done, and rows that have come are not for the other cell to seal. */
+/* Starts to copy and follow the rows. Each step is safe to repeat. Once the subscription exists,
+   all of them are done, and the new cell does not seal the rows that arrive. */
 enum status move_begin_copying(struct move *move, const char *org)
 {
     const char *number = "", *partitions = "";
@@ -97,7 +97,7 @@ enum status move_begin_copying(struct move *move, const char *org)
     return subscribe(move, org);
 }
 
-/* Bytes behind; negative: the slot has gone, or what it needs. */
+/* Lag in bytes; negative: the slot is gone, or the log that it needs is. */
 static int64_t lag_of(struct move *move, const char *org, const char *end)
 {
     if (move_ask(move, move->from.admin, SQL_READ_LAG, PARAMS(org, end)) != ST_OK)
@@ -112,7 +112,8 @@ static int64_t lag_of(struct move *move, const char *org, const char *end)
     return lag > 0 ? lag : 0;
 }
 
-/* What the latest answers say: of the subscription, and of the slot where all is copied. */
+/* Whether there is progress, by the latest answers: about the subscription and, once all is copied,
+   about the slot. */
 static bool comes_on(struct move *move, bool is_copied, struct move_progress *progress)
 {
     char now[sizeof(progress->seen)];
@@ -122,7 +123,7 @@ static bool comes_on(struct move *move, bool is_copied, struct move_progress *pr
     return move_comes_on(move, progress, now);
 }
 
-/* PostgreSQL counts failures for good. */
+/* Counts from the first call on, since PostgreSQL never resets its counters. */
 static bool fails_too_often(struct move *move, long long *before)
 {
     const long long failures =
@@ -133,7 +134,7 @@ static bool fails_too_often(struct move *move, long long *before)
     return failures > *before + FAILURES_MAX;
 }
 
-/* Says so where more tables are copied than were. */
+/* Shows the number of copied tables when it has changed. */
 static void show_copied(struct move *move, long long *before)
 {
     const char *const copied = move_answered(move->to.admin, READ_COPYING_COPIED);
@@ -176,8 +177,8 @@ enum status move_await_copy(struct move *move, const char *org)
 
 /* -- closing ----------------------------------------------------------------------------------- */
 
-/* All that services do from now on knows of the state: transactions that began before it was committed have
-   ended. */
+/* Sets the state and waits until all transactions that began before its commit have ended: from
+   then on every service sees it. */
 static bool set_state(struct move *move, const char *org, const char *state, int timeout_ms)
 {
     const char *committed;
@@ -197,7 +198,7 @@ static bool drain(struct move *move, const char *org)
                       PAUSE_MS);
 }
 
-/* Until the other cell has all that is there now. */
+/* Waits until the other cell has everything that is in the log now. */
 static bool catch_up(struct move *move, const char *org, int64_t until_us)
 {
     const char *end;
@@ -244,7 +245,7 @@ bool move_compare(struct move *move, const char *org, bool is_exact, struct db_a
     return is_same;
 }
 
-/* The moment that both are in now stays to be looked at. */
+/* Takes a snapshot that later statements of the connection use. */
 static bool hold(struct move *move, struct db_admin *on)
 {
     if (db_admin_script(on, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM audit.moving") ==
@@ -254,7 +255,7 @@ static bool hold(struct move *move, struct db_admin *on)
     return false;
 }
 
-/* If that fails, the connection has ended, and the moment with it. */
+/* If that fails, the connection is lost, and the snapshot with it. */
 void move_let_go(struct move *move)
 {
     enum status st = db_admin_script(move->from.snapshot, "ROLLBACK");
@@ -265,15 +266,15 @@ void move_let_go(struct move *move)
         (void)move_failed(move, "server_error", "the link to a cell's database was lost");
 }
 
-/* An attempt may have begun where draining took longer than the state counts. */
+/* An attempt may have started if draining took longer than the state "leaving" is in force. */
 static bool has_no_claims(struct move *move, const char *org)
 {
     return move_ask(move, move->from.admin, SQL_COUNT_CLAIMS, PARAMS(org)) == ST_OK &&
            strcmp(move_answered(move->from.admin, 0), "0") == 0;
 }
 
-/* Closed, and all of it in the other cell; or as before, in time. What is kept closed must have been committed
-   before it would have been open again. */
+/* True: closed, and the other cell has everything. False: the organization is served as before, in
+   time. KEEP_CLOSED must commit before the state "closed" expires. */
 static bool close_once(struct move *move, const char *org)
 {
     int64_t until_us;
@@ -295,7 +296,8 @@ enum status move_close(struct move *move, const char *org)
 {
     int64_t rows;
 
-    /* Reads what is going to be compared, so that it is in memory, and how much that is. It goes on changing. */
+    /* Reads the rows that will be compared, so that they are in memory, and counts them. They still
+       change. */
     if (!move_compare(move, org, false, move->from.admin, move->to.admin, &rows))
         *move->failure = (struct convctl_failure){NULL, NULL};
     move->rows = rows;
@@ -308,7 +310,8 @@ enum status move_close(struct move *move, const char *org)
         if (move->is_held)
             return ST_OK;
         move_let_go(move);
-        /* What was passed over by the seal meanwhile comes next, and then all is as before. */
+        /* Opens it, so that the seal catches up with the entries that it skipped, and drains
+           again. */
         if (move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org)) != ST_OK || !drain(move, org))
             return ST_REFUSED;
     }

@@ -26,7 +26,7 @@ static enum status expect_settings(struct move *move, const char *org)
     return ST_OK;
 }
 
-/* The rows of either statement: the first setting that leaves too little, if any. */
+/* The rows of LIST_LACKS_FROM or LIST_LACKS_TO: reports the first setting with too little left. */
 static enum status expect_no_lack(struct move *move, const struct cell *cell)
 {
     _Static_assert(LIST_LACKS_FROM_SETTING == (int)LIST_LACKS_TO_SETTING &&
@@ -69,7 +69,7 @@ bool move_comes_on(struct move *move, struct move_progress *progress, const char
     return now_us - progress->since_us < move->give_up_s * INT64_C(1000000);
 }
 
-/* NULL: none is open for so long, or the database does not say. */
+/* NULL: none has been open for that long, or the query failed. */
 static const char *name_oldest(struct move *move, int open_for_s)
 {
     const char *const least = arena_printf(move->arena, "%d", open_for_s);

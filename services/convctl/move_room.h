@@ -1,8 +1,9 @@
 /*
- * move_room - what the two servers must have for a move, and why a move stands still.
+ * move_room - what both servers need for a move, and why a move is stuck.
  *
- * What     PostgreSQL waits without a word where it lacks a worker, a slot or a way to the other server, and where a
- *          transaction stays open. So settings are looked at before, and who waits says what for.
+ * What     PostgreSQL waits silently if it lacks a worker, a slot or a connection to the other
+ *          server, and while a transaction stays open. So the settings are checked beforehand, and
+ *          a step that times out reports what it waited for.
  * Threads  One thread.
  * Fails    As move_cells.h, with the setting or the transaction in the message.
  */
@@ -11,22 +12,24 @@
 
 #include "services/convctl/move_cells.h"
 
-/* Before anything is done, of the settings that a move needs in both databases. */
+/* Checks the settings that a move needs in both databases, before anything is done. */
 MUST_CHECK enum status move_expect_room(struct move *move, const char *org);
 
-/* What a copy has come to, as it was last seen. */
+/* The state of a copy, as last seen. */
 struct move_progress {
-    char seen[64]; /* "": not looked at yet */
+    char seen[64]; /* "": not seen yet */
     int64_t since_us;
 };
 
-/* `now` is another text than before as long as it comes on. False: it has not for move->give_up_s. */
+/* `now` differs from the last call as long as the copy makes progress. False: no progress for
+   move->give_up_s. */
 bool move_comes_on(struct move *move, struct move_progress *progress, const char *now);
 
-/* Fills the failure: what the copy seems to wait for. Asks both databases. */
+/* Fills the failure with the likely reason why the copy is stuck. Queries both databases. */
 enum status move_failed_standing(struct move *move, const char *org);
 
-/* Waits for all transactions that have written in the old cell's server, for move->give_up_s at most. */
+/* Creates the slot. PostgreSQL first waits for all transactions that have written in the old cell's
+   server; this gives up after move->give_up_s. */
 MUST_CHECK enum status move_create_slot(struct move *move, const char *org);
 
 #endif

@@ -11,13 +11,13 @@ static void new_line(FILE *to, size_t depth)
         putc(' ', to);
 }
 
-/* The quoted text that begins at `at`, with both quotes; how long it is. */
+/* The length of the string that begins at `at`, with both quotes. */
 static size_t quoted(struct str json, size_t at)
 {
     size_t n = 1;
 
     while (at + n < json.n && json.p[at + n] != '"')
-        n += json.p[at + n] == '\\' ? 2 : 1; /* what is escaped ends no text */
+        n += json.p[at + n] == '\\' ? 2 : 1; /* an escaped quote does not end it */
     return at + n < json.n ? n + 1 : json.n - at;
 }
 

@@ -1,8 +1,8 @@
 /*
- * output - what convctl prints of a service's answer.
+ * output - prints a service's reply.
  *
- * What     JSON on one line for programs; on a terminal, which people read, over several lines with
- *          indentation. The tokens are those of the answer: a number keeps its digits.
+ * What     One line of JSON for programs; indented, over several lines, on a terminal. Tokens are
+ *          printed as in the reply: a number keeps its digits.
  * Owns     Nothing.
  * Threads  The main thread.
  */
@@ -15,10 +15,10 @@
 #include "common/base/status.h"
 #include "common/base/str.h"
 
-/* Writes JSON that has no blanks between its tokens over several lines, without a last line feed. */
+/* Writes JSON without spaces between its tokens over several lines, without a final line feed. */
 void output_indent(FILE *to, struct str json);
 
-/* Prints such JSON and a line feed on standard output. False: it cannot be written. */
+/* Prints such JSON and a line feed on standard output. False: it could not be written. */
 MUST_CHECK bool output_print(struct str json);
 
 #endif

@@ -8,7 +8,7 @@
 #include "common/json/json.h"
 #include "services/convctl/output.h"
 
-/* As many as a double holds of what was written in decimals. */
+/* The decimal digits that a double preserves. */
 #define DIGITS          15
 #define STEP_MEMORY_MAX (64 * 1024 * 1024)
 
@@ -17,10 +17,10 @@ struct pagination {
     struct bus_client_request request;
     enum convctl_kind kind;
     json_t *body;     /* of the next step; NULL = none */
-    json_t *list;     /* what pages have brought so far */
-    json_t *found;    /* of a result printed at the end, the part so far; NULL = nothing */
-    const char *from; /* where it was told to begin; NULL = at the beginning */
-    char last[64];    /* where to go on when it is interrupted; "" = at the beginning */
+    json_t *list;     /* items of all pages so far */
+    json_t *found;    /* of a result printed at the end: the latest reply; NULL = none */
+    const char *from; /* where the first request began; NULL = at the beginning */
+    char last[64];    /* where to continue after an interruption; "" = at the beginning */
     uint64_t lines;
     bool shows_progress, is_done;
 };
@@ -54,7 +54,7 @@ static void show_progress(const struct pagination *pages, const json_t *value)
     fflush(stderr);
 }
 
-/* The id of an entry does not say where it lies if its time is another one. */
+/* The place to continue from: an entry's id, and its time if the two differ. */
 static void keep_place(struct pagination *pages)
 {
     const struct str from = json_member_text(pages->body, "from");
@@ -95,7 +95,8 @@ static bool print_object(const json_t *value)
     return is_written;
 }
 
-/* What was found before it was interrupted. That nothing was found says nothing about the rest. */
+/* Prints what was found before the interruption. "ok" becomes null, as it says nothing about the
+   rest. */
 static void print_found(struct pagination *pages)
 {
     if (pages->found == NULL)
@@ -124,7 +125,7 @@ static bool print(struct pagination *pages, json_t *value)
 
 /* -- steps ------------------------------------------------------------------------------------ */
 
-/* How much of the list is left to be asked for; the service knows how much is usual. */
+/* How much of the requested number is left; the service has its own default page size. */
 static json_int_t left_of_limit(const struct pagination *pages, size_t n)
 {
     const json_t *limit = json_object_get(pages->body, "limit");
@@ -132,8 +133,8 @@ static json_int_t left_of_limit(const struct pagination *pages, size_t n)
     return limit != NULL ? json_integer_value(limit) - (json_int_t)n : 0;
 }
 
-/* Ends with the id that it was to come before: a service of another version, which knows no pages
-   of this list, answers the same each time. */
+/* Whether the page ends with the id that it should come before: a service of another version that
+   does not page this list sends the same reply each time. */
 static bool is_the_same_again(const struct pagination *pages, const json_t *page, size_t n)
 {
     const json_t *before = json_object_get(pages->body, "before");
@@ -160,7 +161,7 @@ static json_t *go_on_in_list(struct pagination *pages, const json_t *value)
     return next;
 }
 
-/* The body of the step that goes on behind this answer; NULL: it was the last. */
+/* The body of the next step; NULL: this reply was the last. */
 static json_t *go_on(struct pagination *pages, const json_t *value)
 {
     return is_list(pages) ? go_on_in_list(pages, value)

@@ -1,14 +1,15 @@
 /*
- * paginate - a call that takes many steps: each reply says where the next one goes on.
+ * paginate - a call in several steps: each reply says where the next one continues.
  *
- * What     The `position` of an answer is the body of the next request, as it is; the last answer
- *          has none. Either the last answer is printed, or the entries of every answer, one on a
- *          line. On a terminal, standard error shows how far it has come.
- *          Where answers are pages of a list, the next one is asked for with the last id, until
- *          one is empty or as many have come as were asked for; all are printed as one array.
+ * What     The `position` of a reply is, unchanged, the body of the next request; the last reply
+ *          has none. Printed is either the last reply, or the entries of every reply, one per line.
+ *          If standard error is a terminal, it shows the progress.
+ *          If the replies are pages of a list, the next page is requested with the last id, until a
+ *          page is empty or the requested number of items has arrived; all are printed as one
+ *          array.
  * Threads  One thread.
- * Fails    ST_REFUSED, with `failure` filled; its message says where to go on, as given in the
- *          position. Lines that were printed are good; instead of a last answer the latest one is
+ * Fails    ST_REFUSED, with `failure` filled; its message says where to continue, as in the
+ *          position. Lines printed so far are valid; in place of a last reply, the latest one is
  *          printed, with `complete` false.
  */
 #ifndef SERVICES_CONVCTL_PAGINATE_H

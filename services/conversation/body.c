@@ -24,7 +24,7 @@ static const char *value_error(const json_t *value)
     return NULL;
 }
 
-/* The message names the path as well, because the contract says so (7). */
+/* The message repeats the path, as the contract requires (7). */
 static void refuse(struct errors *errors, const char *path, const char *problem)
 {
     const size_t n = strlen(path);
@@ -32,7 +32,7 @@ static void refuse(struct errors *errors, const char *path, const char *problem)
 
     if (n > NAMED_MAX) {
         named = NAMED_MAX;
-        while (((unsigned char)path[named] & 0xC0) == 0x80) /* amid a character */
+        while (((unsigned char)path[named] & 0xC0) == 0x80) /* inside a character */
             named--;
     }
     errors_add(errors, INVALID, path, "%.*s%s %s", (int)named, path, named < n ? "..." : "",
@@ -74,7 +74,7 @@ enum {
     PHONE_MAX = 50,
 };
 
-/* The four kinds of contact mean the same to us. */
+/* The four types are treated alike. */
 static const char *const from_types[] = {"contact", "user", "lead", "customer", NULL};
 
 struct from_read {

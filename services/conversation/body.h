@@ -1,9 +1,9 @@
 /*
- * body - what clients of the API send to create and to change a conversation, and what the handlers of
- *        this service have in common when they ask the database and reply.
+ * body - the request bodies that create and change a conversation, and what this service's handlers
+ *        share: parameters of statements, and replies.
  *
- * What     Checks bodies. PostgreSQL makes the stored custom attributes from the client's own
- *          bytes, so that numbers keep every digit.
+ * What     Checks bodies. PostgreSQL parses the stored custom attributes from the client's original
+ *          bytes, so numbers keep every digit.
  * Owns     Texts are copied into the arena of `errors`; replies live in the command's arena.
  * Threads  Any; pure. Functions that take a command run on the actor's.
  * Fails    False: `errors` say why.
@@ -27,15 +27,15 @@ struct attributes {
 /* A field_read_fn; the slot is a struct attributes. */
 void attributes_read(json_t *value, const char *path, void *slot, struct errors *errors);
 
-/* The message when a change would make them too many. */
+/* The message when a change would exceed ATTRIBUTES_MAX. */
 #define ATTRIBUTES_TOO_MANY "custom_attributes must not have more than 20 keys"
 
 /* -- bodies ------------------------------------------------------------------------------------ */
 
-/* The customer. STR_NONE where nothing was sent; either external_id or id is there. */
+/* The contact. Absent fields are STR_NONE; a valid body has exactly one of external_id and id. */
 struct body_from {
     struct str external_id;
-    struct str id; /* well-formed; ids that are not in lower case name nothing */
+    struct str id; /* well-formed; one that is not in lower case matches no contact */
     struct str name;
     struct str email; /* in lower case */
     struct str phone; /* trimmed */
@@ -60,7 +60,7 @@ MUST_CHECK bool update_body_read(struct str body, struct update_body *out, struc
 struct str conversation_id_param(struct command *command, const struct uuid *id);
 /* A new id, as a parameter. */
 struct str conversation_new_id_param(struct command *command);
-/* The organization, which is the first parameter of every statement. */
+/* The caller's organization, as a parameter. */
 struct str conversation_organization_param(struct command *command);
 
 /* Refuses: there is no such conversation, or it belongs to another organization. */
@@ -72,7 +72,7 @@ enum status conversation_reply(struct command *command,
 enum status conversation_reply_row(struct command *command, const struct db_rows *rows, size_t row,
                                    int first);
 
-/* Takes the text of an id for the audit log; STR_NONE is nil. */
+/* Parses an id for the audit log; STR_NONE becomes nil. */
 void conversation_note_id(struct uuid *out, struct str text);
 
 #endif

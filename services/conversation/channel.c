@@ -12,7 +12,7 @@
  *
  * Answer   ok: the conversation; or the errors of the body; customer_profile_conflict
  * Event    conversation.created for the channel `widget`, through the outbox
- * Retry    makes another conversation each time
+ * Retry    creates another conversation each time
  */
 
 enum { CHANNEL_MAX = 32 };
@@ -73,7 +73,7 @@ static enum status open_parse(struct command *command, void *service)
     return ST_OK;
 }
 
-/* An array of one. */
+/* An array of one element. */
 static struct str only(struct command *command, struct str value)
 {
     struct buf array;

@@ -8,13 +8,13 @@
 
 /* -- commands that share a statement ----------------------------------------------------------- */
 
-/* Absent equals absent. */
+/* Two absent values are the same. */
 static bool is_same(struct str a, struct str b)
 {
     return (a.p == NULL) == (b.p == NULL) && str_equal(a, b);
 }
 
-/* Both are given, and equal. */
+/* Both are present and equal. */
 static bool is_shared(struct str a, struct str b)
 {
     return a.p != NULL && b.p != NULL && str_equal(a, b);
@@ -40,12 +40,12 @@ static bool may_share(const struct create_command *a, const struct create_comman
         return false;
     if (names_same_contact(x, y))
         return is_same_profile(x, y);
-    /* An id and an external id may name the same contact: it is unknown before the lookup. */
+    /* An id and an external id may name the same contact; only the statement's lookup can tell. */
     return (x->id.p == NULL) == (y->id.p == NULL) && !is_shared(x->email, y->email) &&
            !is_shared(x->phone, y->phone);
 }
 
-/* Whether `create` can join `group`; a contact that is there already is noted in *same. */
+/* Whether `create` can join `group`. *same: a member that names the same contact, or NULL. */
 static bool may_join(struct create_command *const *group, size_t n,
                      const struct create_command *create, const struct create_command **same)
 {
@@ -73,7 +73,7 @@ size_t create_group(struct create_command *const *creates, size_t n)
     return i;
 }
 
-/* -- what becomes of a command ----------------------------------------------------------------- */
+/* -- the result of a command ------------------------------------------------------------------- */
 
 enum create_result create_decide(const struct create_found *found)
 {
@@ -93,15 +93,15 @@ enum create_result create_decide(const struct create_found *found)
 }
 
 /*
- * conversation.create - make an empty conversation for a contact, once for each external id.
+ * conversation.create - create an empty conversation for a contact, once per external id.
  *
  * Answer   created or replayed: the conversation; or the errors of the body; not_found
  *          (from.id), external_id_conflict, customer_profile_conflict, customer_unavailable
  * Event    conversation.created, through the outbox
- * Retry    safe: the external id finds what the first attempt made
+ * Retry    safe: the external id finds the conversation that the first attempt created
  */
 
-/* Its parameters; those of sql/claim.sql are among them. */
+/* Parameters of sql/create_conversations.sql; sql/claim.sql takes some of them. */
 enum create_param {
     PARAM_ORGANIZATION,
     PARAM_EXTERNAL_ID,
@@ -117,10 +117,10 @@ enum create_param {
     PARAMETERS
 };
 
-/* All of them are arrays in binary format. */
+/* All parameters are arrays in binary format. */
 enum { BINARY = (1 << PARAMETERS) - 1 };
 
-/* What they are arrays of. */
+/* The arrays' element types. */
 enum element { ELEMENT_TEXT, ELEMENT_ID, ELEMENT_JSON };
 
 static const enum element elements[PARAMETERS] = {
@@ -149,7 +149,7 @@ static enum status create_parse(struct command *command, void *service)
     return ST_OK;
 }
 
-/* The statement that creates finds what this one claims. */
+/* Claims first: the statement that creates reads the result. */
 static void add_claims(struct db *db, const db_param params[PARAMETERS])
 {
     static const enum create_param which[] = {
@@ -184,7 +184,7 @@ static void add_value(struct buf *column, enum element element, struct str value
         texts_add(column, value);
 }
 
-/* One statement for all of them; each remembers its row. */
+/* Queues one claim and one create for the whole group; each command keeps the number of its row. */
 static void ask_group(struct create_command *const *group, size_t n, struct db *db,
                       struct arena *arena)
 {
@@ -251,7 +251,7 @@ static struct str value(const struct create_row *result, int column)
     return db_value(result->rows, result->row, column);
 }
 
-/* The same contact: the statement has looked up the one that is named. */
+/* Whether the existing conversation's contact is the one that the command names. */
 static bool is_same_contact(const struct create_row *result, struct str named_id)
 {
     return named_id.p != NULL &&
@@ -283,7 +283,7 @@ static void replace(struct str *value, struct str given)
         *value = given;
 }
 
-/* What was named and found, with what was given and made on top. */
+/* The contact as found, overlaid with the body's values and those of the new conversation. */
 static enum status reply_made(struct command *command, const struct create_command *create,
                               const struct create_row *result)
 {
@@ -332,7 +332,7 @@ static enum status refuse_profile(struct command *command, const struct create_r
     return ST_REFUSED;
 }
 
-/* Names in the audit log what exists already. */
+/* Records what was found, for the audit log. */
 static void note_found(struct command *command, const struct create_row *result)
 {
     conversation_note_id(&command->conversation_id,

@@ -1,14 +1,16 @@
 /*
- * create - the rules of creating a conversation: which commands can share one statement, and what
- * becomes of one, given the rows found.
+ * create - the rules of creating a conversation: which commands can share one statement, and the
+ *          result of each command, given the row found for it.
  *
- * What     The commands of one statement do not see each other's effects, so none of them may
- *          depend on another: no two have the same external id, and no two write the same contact,
- *          email or phone. Two for one contact go together if they bring the same profile.
- *          What becomes of each follows the retry rules of docs/api.md in their order: an erased
- *          customer, an unknown contact, a source id that is taken, a replay, a profile of another
- *          contact. The statement (sql/create_conversations.sql) writes by the same rules; the
- *          rows that it wrote are among those found.
+ * What     The commands of one statement do not see each other's writes, so no command may depend
+ *          on another: no two have the same external id, and no two write the same contact, email
+ *          or phone. Two commands for the same contact may share a statement if their profiles are
+ *          equal.
+ *
+ *          The result follows the retry rules of docs/api.md, in this order: the contact is erased,
+ *          the contact is unknown, the external id is taken, it is a replay, the email or phone
+ *          belongs to another contact. The statement (sql/create_conversations.sql) writes by the
+ *          same rules, and its result has one row for each command.
  * Threads  Any; pure.
  */
 #ifndef SERVICES_CONVERSATION_CREATE_H
@@ -23,27 +25,26 @@
 struct create_command {
     struct str organization_id;
     struct create_body body;
-    struct str attributes; /* a JSON object that has custom_attributes; STR_NONE: none */
+    struct str attributes; /* the body, as JSON; STR_NONE: it sets no custom attributes */
     struct str contact_id; /* from.id, if it can be a contact's */
     struct str new_conversation_id, new_contact_id, new_event_id;
-    /* Where its row is to be found. */
-    size_t result, row;
+    size_t result, row; /* where its row is */
 };
 
-/* How many of `creates`, from the first on, can share a statement; at least 1. Gives those that
-   name the same contact the same new id for it. */
+/* Returns how many of `creates`, counted from the first, can share a statement; at least 1.
+   Commands that name the same contact get the same new_contact_id. */
 size_t create_group(struct create_command *const *creates, size_t n);
 
-/* -- what becomes of a command ----------------------------------------------------------------- */
+/* -- the result of a command ------------------------------------------------------------------- */
 
 struct create_found {
-    bool names_contact_by_id; /* from.id rather than from.external_id */
-    bool contact_is_known;    /* the contact that is named is there, and not erased */
+    bool names_contact_by_id; /* by from.id, not by from.external_id */
+    bool contact_is_known;    /* the named contact exists and is not erased */
 
-    bool exists; /* a conversation has the external id; the next three are about it */
+    bool exists; /* a conversation has the external id; the next three describe it */
     bool is_deleted;
-    bool is_erased;       /* its contact is */
-    bool is_same_contact; /* its contact is the one that is named */
+    bool is_erased;       /* its contact is erased */
+    bool is_same_contact; /* its contact is the named one */
 
     bool email_is_taken, phone_is_taken; /* by another contact */
     bool is_created;
@@ -56,8 +57,7 @@ enum create_result {
     CREATE_CONTACT_UNKNOWN,
     CREATE_EXTERNAL_ID_TAKEN,
     CREATE_PROFILE_TAKEN,
-    /* nothing stood in the way and nothing was written: another transaction is faster */
-    CREATE_RACED,
+    CREATE_RACED, /* nothing conflicts, yet nothing was written: it lost a race and is run again */
 };
 
 enum create_result create_decide(const struct create_found *found);

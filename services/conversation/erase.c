@@ -17,10 +17,10 @@ static void reply_done(struct command *command, struct str id, const char *what)
 }
 
 /*
- * conversation.delete - delete a conversation and its messages. Its external id stays taken.
+ * conversation.delete - delete a conversation and its messages. Its external id remains taken.
  *
  * Answer   ok: {"id", "deleted": true}; or the errors of the body; not_found
- * Retry    a second time it is not found
+ * Retry    safe: the second attempt is answered not_found
  */
 
 struct delete_command {
@@ -83,7 +83,7 @@ const struct command_handler conversation_delete = {
 };
 
 /*
- * conversation.erase-contact - take a contact's personal data off the record.
+ * conversation.erase-contact - erase a contact's personal data.
  *
  * Answer   ok: {"id", "erased": true}; or the errors of the body; not_found
  * Retry    safe: erasing again changes nothing

@@ -9,7 +9,7 @@
 #include "services/conversation/body.h"
 #include "services/conversation/conversation.h"
 
-/* Where the answer to one command is. */
+/* Where one command's row is. */
 struct result_row {
     size_t result, row;
 };

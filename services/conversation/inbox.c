@@ -12,9 +12,9 @@
  * Answer   ok: {"conversations": [conversation...], "pages": {"type", "per_page", "next"?:
  *          {"starting_after"}}}; or the errors of the body
  * Cursor   the id of the last conversation that was looked at
- * Bound    a page looks at LOOKED_AT_MAX conversations and holds about PAGE_BYTES: with filters
- *          that match seldom it may have fewer than it could, or none, and still say where the next
- *          one begins
+ * Bound    a page looks at no more than LOOKED_AT_MAX conversations and holds about PAGE_BYTES. If
+ *          the filters seldom match, it may have fewer than per_page conversations, or none, and
+ *          still a cursor for the next page
  */
 
 enum {
@@ -22,7 +22,7 @@ enum {
     PER_PAGE_MAX = 100,
     LOOKED_AT_MAX = 2000,
     PAGE_BYTES = 1024 * 1024,
-    LOOKED_AT_A_UNIT = 15, /* looking at so many costs as much as a get */
+    LOOKED_AT_A_UNIT = 15, /* looking at this many costs as much as one get */
 };
 
 struct inbox {
@@ -66,7 +66,8 @@ static enum status inbox_parse(struct command *command, void *service)
     return ST_OK;
 }
 
-/* By the index that holds the fewest. Conversations of the API have none. */
+/* The index to read: the most selective that applies. The indexes by status and by channel leave
+   out `active` and `api`, which conversations of the API have when they are created. */
 static struct str way_of(const struct inbox *inbox)
 {
     if (inbox->contact.p != NULL)
@@ -166,9 +167,9 @@ const struct command_handler conversation_inbox = {
 /*
  * inbox.view - one conversation with its messages, for the dashboard.
  *
- * Answer   ok: {"conversation", "messages": [{id, created_at, body}...] in the order in which they
- *          came, the newest MESSAGES_MAX that fit, "erased": its contact was}; or the
- *          errors of the body; not_found
+ * Answer   ok: {"conversation", "messages": [{id, created_at, body}...], the newest MESSAGES_MAX
+ *          that fit, oldest first, "erased": whether its contact is}; or the errors of the body;
+ *          not_found
  */
 
 #define MESSAGES_MAX "100"

@@ -15,11 +15,11 @@ static const struct command_handler *const inbox_handlers[] = {
     &conversation_view,
 };
 
-/* A page takes up to 6 MB of rows and 4 MB of reply in the making. In the other mailbox 128 of them
-   could be held at once, which is more than the process has. */
+/* Building a page takes up to 6 MB of rows and 4 MB of reply. A batch of the other mailbox could
+   hold 128 pages at once, more than the process's memory. */
 static struct service inbox_service = {
     .name = "inbox",
-    .group = "conversation", /* as the bus knows the whole process */
+    .group = "conversation", /* the whole process is one group on the bus */
     .handlers = inbox_handlers,
     .n_handlers = ARRAY_SIZE(inbox_handlers),
     .statements = conversation_sql,

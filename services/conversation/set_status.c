@@ -1,10 +1,10 @@
 /*
  * conversation.set-status - move a conversation to another status.
  *
- * Answer   ok: the conversation, also when it stood there already; or the errors of the body;
- *          not_found, conflict (there is no such move)
+ * Answer   ok: the conversation, also if it had that status already; or the errors of the body;
+ *          not_found, conflict (the transition is not allowed)
  * Event    ai.handoff on entering human_takeover, through the outbox
- * Retry    safe: being there already is no error and no event
+ * Retry    safe: setting the current status again is neither an error nor an event
  */
 #include "common/db/params.h"
 #include "common/model/conversation_model.h"

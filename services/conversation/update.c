@@ -2,7 +2,7 @@
  * conversation.update - merge custom attributes into a conversation.
  *
  * Answer   ok: the conversation; or the errors of the body; not_found
- * Retry    safe: merging the same again changes nothing but updated_at
+ * Retry    safe: merging the same attributes again changes only updated_at
  */
 #include "common/db/params.h"
 #include "conversation_sql.h"
@@ -11,10 +11,8 @@
 #include "services/conversation/conversation.h"
 
 struct update {
-    /* How many of the batch change the same conversation before. */
-    size_t turn;
-    /* Where its row is to be found. */
-    size_t result, row;
+    size_t turn;        /* how many earlier commands of the batch change the same conversation */
+    size_t result, row; /* where its row is */
 };
 
 static enum status update_parse(struct command *command, void *service)
@@ -41,7 +39,7 @@ static bool is_for_the_same(const struct command *a, const struct command *b)
            uuid_equal(&a->caller.organization_id, &b->caller.organization_id);
 }
 
-/* Updates of one conversation take turns, in their order; returns how many turns there are. */
+/* Gives updates of the same conversation successive turns, in order; returns how many turns. */
 static size_t give_turns(struct command *const *commands, size_t n)
 {
     size_t n_turns = 0;
@@ -59,7 +57,7 @@ static size_t give_turns(struct command *const *commands, size_t n)
     return n_turns;
 }
 
-/* One statement for all that have this turn; it sees what those of the turns before have written. */
+/* Queues one statement for all updates of this turn; it sees the writes of earlier turns. */
 static void ask_turn(struct command *const *commands, size_t n, size_t turn, struct db *db)
 {
     struct arena *arena = commands[0]->arena;

@@ -2,7 +2,7 @@
 
 #include "services/dashboard/backend.h"
 
-/* * = an id. */
+/* A star is an id. */
 static const char *const pages[] = {
     "/",           "/sign-in",   "/invitation", "/overview", "/inbox",         "/inbox/*",
     "/keys",       "/reference", "/security",   "/audit",    "/audit/changes", "/webhooks",

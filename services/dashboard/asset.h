@@ -1,5 +1,5 @@
 /*
- * asset - the files that browsers load, inside the program; tools/embed-assets puts them there.
+ * asset - the files that browsers load, embedded in the program by tools/embed-assets.
  *
  * Threads  Any; constant.
  */
@@ -16,7 +16,7 @@ struct asset_form {
 };
 
 struct asset {
-    const char *path; /* "" is the shell of all pages */
+    const char *path; /* "" is the HTML shell of every page */
     const char *type;
     struct asset_form plain, packed; /* packed: gzip */
 };
@@ -25,14 +25,14 @@ struct asset {
 extern const struct asset assets[];
 extern const size_t n_assets;
 
-/* What a path leads to: an asset, or the shell if it is that of a page. Compares bytes, so there is
-   one spelling of each. NULL: nothing is there. */
+/* The asset at a path, or the shell if it is the path of a page. Compares bytes, so each path has
+   exactly one spelling. NULL: there is nothing at the path. */
 const struct asset *asset_find(struct str path);
 
-/* Whether an If-None-Match names the form that would be sent. */
+/* Whether an If-None-Match matches the form that would be sent. */
 bool asset_is_known(const struct asset_form *form, struct str if_none_match);
 
-/* Whether an Accept-Encoding takes gzip. */
+/* Whether an Accept-Encoding allows gzip. */
 bool asset_may_be_packed(struct str accept_encoding);
 
 #endif

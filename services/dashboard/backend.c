@@ -1,4 +1,4 @@
-/* What a request asks of the services: the command's body and headers, and its answer. */
+/* Builds the command of a request, with body and headers, and reads its reply. */
 
 #include "services/dashboard/backend.h"
 
@@ -130,7 +130,7 @@ static const struct parameter *find(const struct parameter *list, struct str nam
     return NULL;
 }
 
-/* The quoted part of a name is harmless wherever it is shown. */
+/* Only letters, digits and underscores, so that the name is safe to show anywhere. */
 static void blame(struct str name, char field[64])
 {
     size_t n = 0;
@@ -168,7 +168,7 @@ bool parameters_read(struct str query, const struct parameter *list, json_t *obj
 
 #define USER_AGENT_MAX 255 /* as access keeps it */
 
-/* What a browser calls itself, as plain text. */
+/* The User-Agent as plain text. */
 static json_t *user_agent_of(const struct dashboard_request *request)
 {
     struct str given = request->headers.user_agent.value;
@@ -211,7 +211,7 @@ static json_t *role_of(const struct dashboard_request *request)
 static const struct {
     enum fill fill;
     const char *name;
-    json_t *(*value)(const struct dashboard_request *request); /* NULL: nothing is added either */
+    json_t *(*value)(const struct dashboard_request *request); /* NULL: nothing to add */
 } additions[] = {
     {FILL_ID, "id", id_in_path},
     {FILL_USER, "user_id", user_of},
@@ -231,7 +231,7 @@ static void set(json_t *body, const char *name, json_t *value)
     must(failed == 0);
 }
 
-/* False: the request has been answered. */
+/* False: a response has been sent. */
 static bool add_all(struct dashboard_request *request, json_t *body)
 {
     for (size_t i = 0; i < ARRAY_SIZE(additions); i++) {
@@ -247,7 +247,7 @@ static bool add_all(struct dashboard_request *request, json_t *body)
     return true;
 }
 
-/* `range` becomes the time that it means, which ends with the step that is running. */
+/* Replaces `range` by the times that it means, which end with the current step. */
 static bool add_range(struct dashboard_request *request, json_t *body)
 {
     static const struct {
@@ -265,7 +265,7 @@ static bool add_range(struct dashboard_request *request, json_t *body)
         if (!str_equal(given, str_of(ranges[i].name)))
             continue;
         failed = json_object_del(body, "range");
-        must(failed == 0); /* it was found there */
+        must(failed == 0); /* it was found above */
         set(body, "since", json_integer(until - ranges[i].length));
         set(body, "until", json_integer(until));
         set(body, "step", json_integer(ranges[i].step));
@@ -298,7 +298,7 @@ static json_t *step_of(json_t *body)
     return position;
 }
 
-/* The request's body as an object. NULL: the request has been answered. */
+/* The request's body as an object. NULL: a response has been sent. */
 static json_t *read_body(struct dashboard_request *request)
 {
     enum action_body kind = request->match.action->body;
@@ -368,7 +368,7 @@ bool backend_call(struct dashboard_request *request, const char *subject, struct
         .on_end = on_call_end,
         .owner = request};
 
-    /* A service that got it now would not run it. */
+    /* The deadline has passed: the service would not run the command. */
     if (call.until_us <= clock_mono_us())
         return false;
     address_format(&request->http.client, client);
@@ -428,12 +428,12 @@ enum outcome backend_outcome(struct dashboard_request *request, enum call_end en
 {
     enum outcome outcome = call_outcome(end, message, body);
 
-    /* Nothing is hashed for it any more. */
+    /* The service no longer hashes a password for this request. */
     if (end == CALL_REPLIED || end == CALL_NOBODY)
         door_leave(&request->place);
     bus_message_free(request->reply);
     request->reply = message;
-    /* What only reads has changed nothing, whatever became of it. */
+    /* A request that only reads has changed nothing, whatever its outcome. */
     if (outcome == OUTCOME_UNCERTAIN &&
         str_equal(str_of(request->match.action->method), STR("GET")))
         outcome = OUTCOME_UNAVAILABLE;

@@ -1,11 +1,11 @@
 /*
- * backend - what the pages may ask for under /data, and the commands that it becomes.
+ * backend - what the pages may request under /data, and the commands that these requests become.
  *
- * What     An action is a method and a path, the command that it becomes, the least role that may,
- *          and what the dashboard adds to the command's body; the table is action.def. A call of
- *          one ends in an outcome and the service's answer.
- * Owns     Nothing; ids and values point into the request. The reply is the request's.
- * Threads  The loop's. What does not take a request is pure.
+ * What     An action is a method and a path with the command that they become, the lowest role that
+ *          may use it, and what the dashboard adds to the command's body; action.def is the table.
+ *          Every call of an action ends with an outcome and, if a service replied, its body.
+ * Owns     Nothing; ids and values point into the request. The reply belongs to the request.
+ * Threads  The loop's. Functions that take no request are pure.
  */
 #ifndef SERVICES_DASHBOARD_BACKEND_H
 #define SERVICES_DASHBOARD_BACKEND_H
@@ -22,51 +22,52 @@ struct dashboard_request;
 
 /* -- paths ----------------------------------------------------------------------------------- */
 
-/* Whether a path fits a pattern, byte by byte: nothing is decoded or normalized. A star in a
-   pattern stands for an id: 1 to PATH_ID_MAX letters, digits, hyphens and underscores, as all our
-   ids are. *id, which points into the path, is STR_NONE when the pattern has no star. */
+/* Whether a path matches a pattern, byte by byte: nothing is decoded or normalized. A star in a
+   pattern stands for an id: 1 to PATH_ID_MAX letters, digits, hyphens and underscores, like all our
+   ids. *id, which points into the path, is STR_NONE if the pattern has no star. */
 #define PATH_ID_MAX 64
 
 bool path_matches(struct str path, const char *pattern, struct str *id);
 
 /* -- actions --------------------------------------------------------------------------------- */
 
-/* What the dashboard adds to a body. The pages may not: a body that has one of these is refused. */
+/* What the dashboard adds to a body. A body from a page that has one of these members is
+   refused. */
 enum fill {
-    FILL_ID = 1 << 0,     /* id: that in the path */
+    FILL_ID = 1 << 0,     /* id: from the path */
     FILL_USER = 1 << 1,   /* user_id: the session's user */
-    FILL_TOKEN = 1 << 2,  /* token_hash: of the session */
+    FILL_TOKEN = 1 << 2,  /* token_hash: the session's */
     FILL_KEEP = 1 << 3,   /* keep: the same */
     FILL_ROLE = 1 << 4,   /* by_role: of the session's user */
     FILL_CALLER = 1 << 5, /* address, user_agent */
     FILL_EDITOR = 1 << 6, /* editor_address */
     FILL_RANGE = 1 << 7,  /* since, until, step: from the parameter `range` */
-    HOLD_LIMIT = 1 << 8,  /* rate_limit: is for operators to set, nothing is added */
-    HIDE_URL = 1 << 9,    /* of each `url` in the answer members see the host alone */
+    HOLD_LIMIT = 1 << 8,  /* rate_limit: only operators may set it; nothing is added */
+    HIDE_URL = 1 << 9,    /* members see only the host of each `url` in the reply */
 };
 
 enum action_kind {
-    ACTION_PASS,       /* the service's answer is the page's */
-    ACTION_SIGN_IN,    /* a session begins; none is needed */
-    ACTION_SHOW,       /* the signed-in user, or nobody: answered by the dashboard itself */
+    ACTION_PASS,       /* the service's reply is the response */
+    ACTION_SIGN_IN,    /* starts a session; needs none */
+    ACTION_SHOW,       /* the signed-in user, or none: the dashboard responds itself */
     ACTION_SERVICES,   /* the state of the services (deployment.h) */
-    ACTION_SIGN_OUT,   /* this session ends */
-    ACTION_EXPORT,     /* streamed, an entry a line */
-    ACTION_EXPORT_CSV, /* streamed, as a table */
+    ACTION_SIGN_OUT,   /* ends this session */
+    ACTION_EXPORT,     /* streamed, one entry per line */
+    ACTION_EXPORT_CSV, /* streamed, as CSV */
 };
 
 enum action_body {
     BODY_NONE,   /* empty, or an object without members */
     BODY_FIELDS, /* an object, for the service to check */
-    BODY_STEP,   /* {position?}: that of the step before, which is the command's whole body */
-    BODY_SECRET, /* with a password in it: wiped when it has been sent */
+    BODY_STEP,   /* {position?}: from the previous step; it becomes the command's whole body */
+    BODY_SECRET, /* contains a password: wiped once sent */
 };
 
 struct action {
     const char *method;
     const char *path;
     const char *subject;
-    enum role min; /* who may */
+    enum role min; /* lowest role that may use it */
     enum action_kind kind;
     enum action_body body;
     unsigned fills;
@@ -79,16 +80,16 @@ struct action_match {
     enum action_end end;
     const struct action *action; /* FOUND */
     struct str id;               /* in the path, or STR_NONE */
-    char allow[64];              /* NO_METHOD: what Allow lists */
+    char allow[64];              /* NO_METHOD: the value of the Allow header */
 };
 
 void action_find(struct str method, struct str path, struct action_match *out);
 
 /* -- parameters ------------------------------------------------------------------------------ */
 
-/* The query of a request as members of a JSON object. Each action lists what it takes; anything
-   else, a parameter given twice, a malformed escape, text that is not UTF-8 or an invalid number is
-   refused. Values are strings or integers for the service, which checks them. */
+/* Turns the query of a request into members of a JSON object. Each action lists the parameters that
+   it takes. Refused are: any other parameter, one given twice, a malformed escape, text that is not
+   UTF-8, and an invalid number. Values are strings or integers; the service checks them. */
 #define PARAMETERS_VALUE_MAX 1024 /* bytes, decoded */
 
 struct parameter {
@@ -96,26 +97,26 @@ struct parameter {
     bool is_number;
 };
 
-/* Adds to `object` what `query` (STR_NONE: none) holds. False: `field` is the parameter at fault,
-   cut if it is long, and of UTF-8 letters and digits only. */
+/* Adds the parameters of `query` (STR_NONE: none) to `object`. False: `field` is the parameter at
+   fault, shortened if it is long, with every character other than a letter or digit replaced. */
 MUST_CHECK bool parameters_read(struct str query, const struct parameter *list, json_t *object,
                                 char field[64]);
 
 /* -- calls ----------------------------------------------------------------------------------- */
 
-/* Asks the command of the action, with the body that it takes; if that cannot be, answers why. */
+/* Sends the action's command with its body; if that is impossible, responds with the reason. */
 void backend_call_action(struct dashboard_request *request, call_fn on_end);
-/* A command of our own. False: it cannot be asked now. */
+/* Sends a command on the dashboard's own behalf. False: it cannot be sent now. */
 MUST_CHECK bool backend_call(struct dashboard_request *request, const char *subject,
                              struct str body, call_fn on_end);
-/* The call that is under way ends as one that is late. False: none is. */
+/* Ends the call in flight as one that is late. False: there is none. */
 bool backend_give_up(struct dashboard_request *request);
-/* The body of the action's command. NULL: the request has been answered. */
+/* The body of the action's command. NULL: a response has been sent. */
 MUST_CHECK json_t *backend_body(struct dashboard_request *request);
-/* How the call has ended; keeps the message. *body is STR_NONE unless a service answered. */
+/* The outcome of a call; keeps the message. *body is STR_NONE unless a service replied. */
 enum outcome backend_outcome(struct dashboard_request *request, enum call_end end,
                              struct bus_message *message, struct str *body);
-/* Answers with what the service said. */
+/* Responds with the service's reply. */
 void backend_pass_on(struct dashboard_request *request, enum outcome outcome, struct str body);
 
 #endif

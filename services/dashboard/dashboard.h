@@ -1,12 +1,12 @@
 /*
- * dashboard - the event loop of the dashboard, and what it remembers of its clients; its metrics.
+ * dashboard - the event loop of the dashboard with its state about clients; its metrics.
  *
  * What     An edge (common/http/edge.h) and the dashboard's own state: the shares of sessions and
  *          organizations, the door, the clients without a valid session, the running exports, and
  *          the state of the services. The program has one.
  * Owns     All of it, until the process ends.
- * Threads  The loop's; metrics belong to the process: dashboard_metrics_open() once, before threads
- *          start, updating from any.
+ * Threads  The loop's. Metrics belong to the process: call dashboard_metrics_open() once, before
+ *          threads start; any thread may update them.
  */
 #ifndef SERVICES_DASHBOARD_DASHBOARD_H
 #define SERVICES_DASHBOARD_DASHBOARD_H
@@ -18,13 +18,13 @@
 #include "services/dashboard/door.h"
 
 struct dashboard {
-    struct edge edge;     /* first: the two are one */
-    const char *base_url; /* of the API, as the pages show it */
+    struct edge edge;     /* must be the first member */
+    const char *base_url; /* of the API, as shown on the pages */
     struct shares *sessions, *organizations;
     struct door door;
-    struct throttle *strangers; /* addresses that present invalid sessions */
+    struct throttle *strangers; /* addresses that send invalid sessions */
     struct dashboard_exports exports;
-    bool shows_services; /* to owners; a setting */
+    bool shows_services; /* to owners; from a setting */
     struct deployment deployment;
 };
 
@@ -33,16 +33,16 @@ struct dashboard {
 /* Counted since the start. */
 struct dashboard_metrics {
     struct metric *sign_ins, *sign_ins_refused; /* refused: wrong password or too many attempts */
-    struct metric *turned_away;                 /* sign-ins: too many passwords were waiting */
-    struct metric *foreign;                     /* requests that no page of ours has made */
+    struct metric *turned_away;                 /* sign-ins: the queue at the door was full */
+    struct metric *foreign;                     /* requests not sent by a page of the dashboard */
     struct metric *limited_sessions, *limited_organizations, *limited_strangers; /* 429 */
-    struct metric *exports, *exports_broken; /* of the audit log; broken: by a failure */
+    struct metric *exports, *exports_broken; /* of the audit log; broken: interrupted */
 };
 
 extern struct dashboard_metrics dashboard_metrics;
 
 void dashboard_metrics_open(void);
-/* A response with this status begins. */
+/* Counts a response with this status, as it starts. */
 void dashboard_metrics_response(const struct edge_request *http, int status);
 
 #endif

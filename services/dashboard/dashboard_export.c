@@ -44,12 +44,12 @@ void csv_end_row(struct buf *out)
 /* -- exports --------------------------------------------------------------------------------- */
 
 #define EXPORTS_OF_ORGANIZATION 2 /* so that none takes all the places */
-/* sent at once, within the time that an answer may take */
+/* sent at once, within the time limit of a response */
 #define SLICE_MAX  (64 * 1024)
-#define MEMORY_MAX (4 * EXPORT_TEXT_MAX) /* a text that grows leaves what it had behind */
+#define MEMORY_MAX (4 * EXPORT_TEXT_MAX) /* a growing text leaves copies in the arena */
 
 struct dashboard_export {
-    h2o_generator_t generator; /* first: what h2o calls us by */
+    h2o_generator_t generator; /* must be the first member: h2o passes it to the callbacks */
     struct dashboard_export **place;
     struct dashboard_request *request;
     json_t *body; /* of the next step; NULL = none */
@@ -74,7 +74,7 @@ bool export_part_is_sound(const json_t *part)
     return true;
 }
 
-/* Every cell takes at most twice the bytes of its text, and some around it. */
+/* A cell takes at most twice the bytes of its text, plus a few. */
 static bool has_room(const struct buf *out, struct str text)
 {
     enum { AROUND = 64 };
@@ -87,7 +87,7 @@ static const char *const columns[] = {
     "denial_reason", "api_key_id", "conversation_id", "contact_id"};
 #define N_COLUMNS ARRAY_SIZE(columns)
 
-/* The first column is a time, in seconds in the entry. */
+/* The first column is a time, which entries have in seconds. */
 static bool add_cell(struct buf *out, size_t column, const json_t *value)
 {
     char text[32] = "";
@@ -177,7 +177,7 @@ static bool write_part(struct dashboard_export *export, const json_t *entries)
                           : export_add_lines(&export->text, entries);
 }
 
-/* What audit answered becomes text and the body of the next step. */
+/* Writes audit's reply as text, and keeps its position as the body of the next step. */
 static bool read_part(struct dashboard_export *export, struct str body)
 {
     json_t *part;
@@ -208,7 +208,7 @@ static void send_slice(struct dashboard_export *export)
              is_last ? H2O_SEND_STATE_FINAL : H2O_SEND_STATE_IN_PROGRESS);
 }
 
-/* The browser has taken what was sent. */
+/* h2o calls this when the browser has taken what was sent. */
 static void on_taken(h2o_generator_t *generator, h2o_req_t *req)
 {
     struct dashboard_export *export =
@@ -235,7 +235,7 @@ static void begin_stream(struct dashboard_export *export)
                                   &export->generator);
 }
 
-/* A file that has begun is broken off, which browsers show as a failed download. */
+/* Breaks off a file that has begun, which browsers show as a failed download. */
 static void fail(struct dashboard_export *export, enum outcome outcome, struct str body)
 {
     struct dashboard_request *request = export->request;
@@ -295,7 +295,7 @@ static void ask_step(struct dashboard_export *export)
 
 /* -- beginning and end ----------------------------------------------------------------------- */
 
-/* NULL: there are enough, or enough of the organization's. */
+/* NULL: all places are taken, or those of the organization are. */
 static struct dashboard_export **find_place(const struct dashboard_request *request)
 {
     struct dashboard_export **running = dashboard_of(request)->exports.running, **place = NULL;

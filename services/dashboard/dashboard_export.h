@@ -1,11 +1,11 @@
 /*
- * dashboard_export - the audit log of an organization as a file, in CSV or an entry a line.
+ * dashboard_export - an organization's audit log as a file: CSV, or one entry per line.
  *
- * What     Streamed: one step of it is in memory at a time, and the next is asked for when the
- *          browser has taken the one before; the session is checked again before each. A
- *          failure after the beginning breaks the file off.
- * Owns     An export belongs to its request, which gives it back with dashboard_export_release().
- * Threads  The loop's. What does not take a request is pure.
+ * What     Streamed: only one part is in memory at a time, and the next is requested when the
+ *          browser has taken the previous one. The session is checked again before each part. A
+ *          failure after the start breaks off the file.
+ * Owns     An export belongs to its request, which frees it with dashboard_export_release().
+ * Threads  The loop's. Functions that take no request are pure.
  */
 #ifndef SERVICES_DASHBOARD_DASHBOARD_EXPORT_H
 #define SERVICES_DASHBOARD_DASHBOARD_EXPORT_H
@@ -18,20 +18,20 @@ struct dashboard_request;
 
 /* -- rows for spreadsheets (RFC 4180) -------------------------------------------------------- */
 
-/* Every cell is quoted. One that a spreadsheet would take for a formula (it begins with = + - @, a
-   tab or a line end, whatever blanks stand before) gets an apostrophe in front. */
-void csv_add_cell(struct buf *out, struct str text); /* STR_NONE is an empty one */
+/* Quotes every cell. If a spreadsheet could take the text for a formula (after any spaces it begins
+   with = + - @, a tab or a line break), it gets an apostrophe in front. */
+void csv_add_cell(struct buf *out, struct str text); /* STR_NONE: an empty cell */
 void csv_end_row(struct buf *out);
 
 /* -- the parts of an export ------------------------------------------------------------------ */
 
-/* A part as text; one of ours has a tenth of it. */
+/* Limit of the text of one part; our service sends parts of about a tenth of it. */
 #define EXPORT_TEXT_MAX ((size_t)4 * 1024 * 1024)
 
-/* Whether it is what audit.export answers: `entries`, an array of objects, and `position`, an object,
-   unless it is the last part. */
+/* Whether a part has the form that audit.export promises: `entries`, an array of objects, and
+   `position`, an object that only the last part lacks. */
 bool export_part_is_sound(const json_t *part);
-/* Entries as rows for spreadsheets, and as one JSON object a line. False: `out` would have more than
+/* Append entries as CSV rows, or as one JSON object per line. False: `out` would exceed
    EXPORT_TEXT_MAX bytes. */
 MUST_CHECK bool export_add_rows(struct buf *out, const json_t *entries);
 MUST_CHECK bool export_add_lines(struct buf *out, const json_t *entries);
@@ -45,7 +45,7 @@ struct dashboard_exports {
     struct dashboard_export *running[EXPORTS_MAX]; /* NULL: the place is free */
 };
 
-/* Answers the request: with the file, or with the reason for its absence. */
+/* Responds to the request, with the file or with the reason why there is none. */
 void dashboard_export_begin(struct dashboard_request *request);
 void dashboard_export_release(struct dashboard_export *export); /* NULL is fine */
 

@@ -39,7 +39,7 @@ static bool hide_paths(json_t *endpoints)
         json_t *one = json_array_get(endpoints, i);
 
         if (json_object_set_new(one, "url", host_alone(json_member_text(one, "url"))) != 0)
-            return false; /* it is no object */
+            return false; /* not an object */
     }
     return true;
 }
@@ -57,7 +57,7 @@ char *endpoints_without_paths(struct str list)
     return text;
 }
 
-/* What members see of a list of endpoints; STR_NONE when it is not one. */
+/* A list of endpoints as members see it; STR_NONE if the body is not one. */
 static struct str hide_urls(struct dashboard_request *request, struct str body)
 {
     char *text = endpoints_without_paths(body);
@@ -173,7 +173,7 @@ static void on_turn(struct door_place *place, bool is_let_in)
         turn_away(request);
 }
 
-/* What has a password hashed waits for its turn. */
+/* A request with a password waits at the door. */
 static void perform(struct dashboard_request *request)
 {
     enum door_turn turn = DOOR_LET_IN;
@@ -187,7 +187,7 @@ static void perform(struct dashboard_request *request)
         turn_away(request);
 }
 
-/* -- who asks -------------------------------------------------------------------------------- */
+/* -- the user -------------------------------------------------------------------------------- */
 
 enum outcome dashboard_request_learn(struct dashboard_request *request, enum call_end end,
                                      struct bus_message *message)
@@ -207,9 +207,9 @@ enum outcome dashboard_request_learn(struct dashboard_request *request, enum cal
     return who.role < request->match.action->min ? OUTCOME_INSUFFICIENT_ROLE : OUTCOME_OK;
 }
 
-/* -- how much they may have ------------------------------------------------------------------ */
+/* -- shares ---------------------------------------------------------------------------------- */
 
-/* False: it has been told to wait. Runs before access is asked for the session's user. */
+/* False: a 429 has been sent. Runs before access is asked for the session's user. */
 static bool enter_session(struct dashboard_request *request)
 {
     struct dashboard *dashboard = dashboard_of(request);
@@ -232,7 +232,7 @@ static bool enter_session(struct dashboard_request *request)
     return false;
 }
 
-/* The same, as soon as its organization is known. */
+/* The same for the organization, once it is known. */
 static bool enter_organization(struct dashboard_request *request)
 {
     unsigned wait_s;
@@ -291,10 +291,10 @@ bool dashboard_request_check(struct dashboard_request *request, call_fn on_end)
                         on_end);
 }
 
-/* -- is it from our own pages ---------------------------------------------------------------- */
+/* -- the origin of the request --------------------------------------------------------------- */
 
-/* A browser sends an Origin with whatever is no GET, and with a GET that another site's script
-   makes for itself. */
+/* A browser sends an Origin with every method but GET, and with a GET from a script of another
+   site. */
 static bool is_foreign(const struct dashboard_request *request, bool is_change)
 {
     const struct request_headers *headers = &request->headers;
@@ -317,8 +317,7 @@ static bool has_csrf_token(const struct dashboard_request *request)
     return given.n == sizeof(wanted) - 1 && crypto_equal(given.p, wanted, sizeof(wanted) - 1);
 }
 
-/* OUTCOME_OK: nothing speaks against asking for the session's user or, for a sign-in, against
-   beginning a session. */
+/* OUTCOME_OK: access may be asked for the session's user or, for a sign-in, a session may start. */
 static enum outcome judge(const struct dashboard_request *request)
 {
     const struct action *action = request->match.action;
@@ -408,7 +407,7 @@ static void on_end(struct edge_request *http)
         H2O_STRUCT_FROM_MEMBER(struct dashboard_request, http, http);
     h2o_iovec_t *entity = &http->req->entity;
 
-    /* It may hold a password, whatever became of the request. */
+    /* The body may hold a password, however the request ended. */
     if (entity->len > 0)
         crypto_wipe(entity->base, entity->len);
     dashboard_export_release(request->export);
@@ -421,7 +420,7 @@ static void on_end(struct edge_request *http)
     bus_message_free(request->reply);
 }
 
-/* A request that waits for neither a command nor the services by now waits at the door. */
+/* A request that is late and waits for neither a command nor the services waits at the door. */
 static void on_late(struct edge_request *http)
 {
     struct dashboard_request *request =

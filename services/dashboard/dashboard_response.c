@@ -38,7 +38,7 @@ static const char *message_of(enum outcome outcome)
     }
 }
 
-/* -- what all have in common ----------------------------------------------------------------- */
+/* -- common headers -------------------------------------------------------------------------- */
 
 /* In every response. */
 static const struct response_header always[] = {
@@ -56,7 +56,7 @@ static const struct response_header always[] = {
 
 static const struct response_form form = {.always = always, .n_always = ARRAY_SIZE(always)};
 
-/* A path holds ids and no secrets. */
+/* Logs the path, which holds ids but no secrets. */
 static void log_response(const struct edge_request *http, int status)
 {
     struct str path = {http->req->input.path.base, http->req->input.path.len};
@@ -101,7 +101,8 @@ void dashboard_response_text(struct edge_request *http, char *text, const char *
                                                                .cookie = cookie});
 }
 
-/* With the dashboard's own words, and what else `response` has. `field` may be NULL. */
+/* An error with the given message, or the outcome's, and the headers of `response`. `field` may be
+   NULL. */
 static void refuse(struct edge_request *http, enum outcome outcome, const char *message,
                    const char *field, struct dashboard_response response)
 {
@@ -147,7 +148,7 @@ void dashboard_response_fault(struct edge_request *http)
 
 /* -- files ----------------------------------------------------------------------------------- */
 
-/* Browsers keep files, but ask each time whether they are still the same. */
+/* Browsers cache files, but revalidate them on each use. */
 void dashboard_response_asset(struct edge_request *http, const struct asset *asset,
                               struct str accept_encoding, struct str if_none_match)
 {

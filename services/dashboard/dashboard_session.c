@@ -1,4 +1,4 @@
-/* Sessions: how one begins, what the pages see of it, and how it ends. */
+/* Sessions: how they begin, what the pages see of them, and how they end. */
 
 #include "services/dashboard/dashboard_session.h"
 
@@ -15,7 +15,7 @@
 
 /* -- the cookie ------------------------------------------------------------------------------ */
 
-/* As long as a session lives at the most; it may end earlier. */
+/* The longest that a session lives; it may end earlier. */
 #define LIFETIME_S (7 * 24 * 60 * 60)
 
 static const char *name_of(bool is_https)
@@ -95,7 +95,7 @@ void dashboard_csrf_token(struct str token, char out[2 * SHA256_BYTES + 1])
 
 static const char *const role_names[] = {"member", "admin", "owner"};
 
-/* What goes into a header of the bus has no control characters. NULL: it is not there. */
+/* NULL: absent, or with control characters, which cannot be sent in a bus header. */
 static const char *text_of(const json_t *object, const char *name)
 {
     struct str text = json_text(json_object_get(object, name));
@@ -152,9 +152,9 @@ void identity_release(struct identity *identity)
     *identity = (struct identity){0};
 }
 
-/* -- what the pages see ---------------------------------------------------------------------- */
+/* -- the session for the pages --------------------------------------------------------------- */
 
-/* `answer` is that of session-check or of a sign-in: a copy of what the pages may see of it. */
+/* A copy of the parts that pages may see of `answer`, a reply to session-check or to a sign-in. */
 static json_t *view_of(const struct dashboard_request *request, const json_t *answer,
                        struct str token)
 {
@@ -192,14 +192,14 @@ void dashboard_show_session(struct dashboard_request *request)
 
 /* -- beginning ------------------------------------------------------------------------------- */
 
-/* Whatever became of the session that the browser had before: the new one stands. */
+/* The new session stands even if the old one could not be ended. */
 static void on_old_ended(void *owner, enum call_end end, struct bus_message *message)
 {
     bus_message_free(message);
     send_view(owner);
 }
 
-/* The browser's session so far, whosever it was, does not outlive the sign-in. */
+/* The browser's previous session, of this user or another, ends with the sign-in. */
 static void end_old(struct dashboard_request *request)
 {
     if (request->token.p == NULL || !backend_call(request, SUBJECT_ACCESS_SESSION_END,
@@ -248,7 +248,7 @@ static void on_signed_in(void *owner, enum call_end end, struct bus_message *mes
         return;
     }
     if (json_read(body, &answer, NULL) && json_object_get(answer, "session") == NULL)
-        backend_pass_on(request, outcome, body); /* which organization is meant? */
+        backend_pass_on(request, outcome, body); /* the user must choose an organization */
     else if (begin_session(request, answer))
         end_old(request);
     else

@@ -1,14 +1,14 @@
 /*
- * dashboard_session - sessions: the cookie, the origin and the token by which a request proves that
- * it belongs to one, its user, and how one begins and ends.
+ * dashboard_session - sessions: the cookie, the origin and the token that prove that a request
+ * belongs to one; its user; how it begins and ends.
  *
- * What     Over HTTPS the cookie is `__Host-session`, which no other host and no plain connection
- *          can set or read; without, on loopback, it is `session`. A request that brings two of
- *          them, or one that does not look like a token of ours, has none.
- *          Access names the session's user for each request: the loss of a role or the end of a
- *          session counts at once.
- * Owns     An identity has the tree that it points into, until identity_release().
- * Threads  The loop's. What does not take a request is pure.
+ * What     Over HTTPS the cookie is `__Host-session`, which no other host and no unencrypted
+ *          connection can set or read; without HTTPS, on loopback, it is `session`. A request with
+ *          two of them, or with one that does not look like our token, has no session.
+ *          Access is asked for the session's user on each request, so that losing a role or ending
+ *          a session takes effect at once.
+ * Owns     An identity owns the tree that it points into, until identity_release().
+ * Threads  The loop's. Functions that take no request are pure.
  */
 #ifndef SERVICES_DASHBOARD_DASHBOARD_SESSION_H
 #define SERVICES_DASHBOARD_DASHBOARD_SESSION_H
@@ -39,14 +39,13 @@ void cookie_write(struct str token, bool is_https, char out[COOKIE_TEXT]);
 
 /* -- where a request comes from -------------------------------------------------------------- */
 
-/* Whether an Origin is scheme and host of the request itself. `null` never is. */
+/* Whether an Origin equals the request's own scheme and host. `null` never does. */
 bool origin_is_own(struct str origin, bool is_https, struct str host);
 
-/* Whether a Sec-Fetch-Site, STR_NONE if there is none, speaks against it: the browser itself says
-   that another site made the request. */
+/* Whether a Sec-Fetch-Site (STR_NONE if absent) shows that another site made the request. */
 bool origin_is_foreign(struct str fetch_site);
 
-/* What a change brings in X-CSRF-Token: hex SHA-256("csrf" || token). */
+/* The value that X-CSRF-Token must have for a change: hex SHA-256("csrf" || token). */
 void dashboard_csrf_token(struct str token, char out[2 * SHA256_BYTES + 1]);
 
 /* -- the signed-in user ---------------------------------------------------------------------- */
@@ -54,22 +53,22 @@ void dashboard_csrf_token(struct str token, char out[2 * SHA256_BYTES + 1]);
 enum role { ROLE_MEMBER, ROLE_ADMIN, ROLE_OWNER };
 
 struct identity {
-    json_t *answer; /* of v1.access.session-check; NULL = none */
+    json_t *answer; /* to v1.access.session-check; NULL = none */
     const char *user_id, *email, *organization_id, *role_name;
     enum role role;
     char cell[CELL_CAPACITY]; /* the organization's */
 };
 
-/* False: the answer lacks something, or holds what cannot be passed on in a header. */
+/* False: a member is missing, or cannot be sent in a header. */
 MUST_CHECK bool identity_read(struct str answer, struct identity *out);
 void identity_release(struct identity *identity);
 
 /* -- beginning and end ----------------------------------------------------------------------- */
 
-/* Each answers the request, now or when a service has. */
+/* Each responds to the request, now or once a service has replied. */
 void dashboard_sign_in(struct dashboard_request *request);
 void dashboard_show_session(struct dashboard_request *request);
-/* The same without a session: a browser that asks who is signed in has made no mistake. */
+/* The same without a session, as a 200: asking who is signed in is not an error. */
 void dashboard_show_nobody(struct dashboard_request *request);
 void dashboard_sign_out(struct dashboard_request *request);
 

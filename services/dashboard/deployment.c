@@ -7,7 +7,7 @@
 #include "common/base/log.h"
 #include "common/json/json.h"
 
-/* -- what replies say ------------------------------------------------------------------------ */
+/* -- replies --------------------------------------------------------------------------------- */
 
 void deployment_state_init(struct deployment_state *state)
 {
@@ -116,8 +116,8 @@ static void take_replies(struct deployment *deployment, int64_t now_us)
     }
 }
 
-/* A round without any reply says nothing of the services: it was not permitted. Nor does one that has
-   lost the bus in between. */
+/* A round without any reply does not show that the services are down: the question may not be
+   permitted. The same goes for a round during which the bus was lost. */
 static void end_round(struct deployment *deployment, int64_t now_us)
 {
     const bool is_known = deployment->state.n_replicas > 0 && bus_is_up(deployment->bus);
@@ -164,7 +164,7 @@ static bool begin_round(struct deployment *deployment, int64_t now_us)
 {
     struct bus_message *late;
 
-    /* Of the round before: who has gone since must not be counted. */
+    /* Replies to the previous round: a replica that has stopped since must not be counted. */
     while ((late = bus_take(deployment->replies)) != NULL)
         bus_message_free(late);
     if (bus_publish(deployment->bus, BUS_STATS_SUBJECT, deployment->inbox, NULL, 0, STR("")) !=

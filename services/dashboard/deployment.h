@@ -1,15 +1,15 @@
 /*
  * deployment - the services behind the dashboard: how many replicas of each there are, how many of
- *              those can work, and how far behind their other work is.
+ *              them are ready, and how far their background work lags.
  *
- * What     A request that wants to know waits for one question to all services ($SRV.STATS), unless
- *          the latest answer is young enough: however many ask, the bus is asked once in
- *          DEPLOYMENT_FRESH_MS. Replies are taken by a timer, some at each tick, until every service
- *          has replied and no more come, or DEPLOYMENT_ROUND_MS are over. What is kept names no
- *          organization and no process, and counts no requests.
- * Owns     All of it, until the process ends. A waiter belongs to its request, zeroed before its
- *          first use.
- * Threads  The loop's. What takes a deployment_state is pure.
+ * What     A request for this state waits for one question to all services ($SRV.STATS), unless the
+ *          latest answer is still fresh: the bus is asked once in DEPLOYMENT_FRESH_MS, however many
+ *          requests there are. A timer takes a few replies at each tick, until every service has
+ *          replied and no more replies come, or DEPLOYMENT_ROUND_MS have passed. The state names no
+ *          organization and no process, and has no request counts.
+ * Owns     All of it, until the process ends. A waiter belongs to its request, which must zero it
+ *          before its first use.
+ * Threads  The loop's. Functions that take a deployment_state are pure.
  */
 #ifndef SERVICES_DASHBOARD_DEPLOYMENT_H
 #define SERVICES_DASHBOARD_DEPLOYMENT_H
@@ -22,16 +22,16 @@
 #include "common/bus/bus.h"
 #include "proto/subject.h"
 
-/* -- what replies say ------------------------------------------------------------------------ */
+/* -- replies --------------------------------------------------------------------------------- */
 
 enum {
-    DEPLOYMENT_REPLICAS_MAX = 256,    /* more are not counted */
-    DEPLOYMENT_REPLY_MAX = 64 * 1024, /* bytes; longer ones are none of ours */
+    DEPLOYMENT_REPLICAS_MAX = 256,    /* further ones are not counted */
+    DEPLOYMENT_REPLY_MAX = 64 * 1024, /* bytes; a longer one is not from our services */
 };
 
 struct service_state {
     const char *name;
-    unsigned replicas, ready; /* ready: it can run commands, as it has its database */
+    unsigned replicas, ready; /* ready: it has its database, so it can run commands */
     bool has_lag;
     int64_t lag_s; /* of the replica that is furthest behind */
 };
@@ -39,14 +39,14 @@ struct service_state {
 struct deployment_state {
     struct service_state services[BUS_USER_COUNT];
     size_t n_services;
-    struct uuid replicas[DEPLOYMENT_REPLICAS_MAX]; /* those that have replied */
+    struct uuid replicas[DEPLOYMENT_REPLICAS_MAX]; /* that have replied */
     size_t n_replicas;
 };
 
-/* Every service there is (proto/subject.def), without a replica. */
+/* Lists every service of proto/subject.def, with no replicas. */
 void deployment_state_init(struct deployment_state *state);
-/* Reads one reply. What is no reply of a service of ours, or the second one of a replica, changes
-   nothing: others use the same bus and protocol. */
+/* Reads one reply. Ignores a second reply of a replica and anything that is not a reply of our
+   services: others use the same bus and protocol. */
 void deployment_state_note(struct deployment_state *state, struct str reply);
 /* Every service has replied. */
 bool deployment_state_is_complete(const struct deployment_state *state);
@@ -58,7 +58,7 @@ char *deployment_state_write(const struct deployment_state *state, int64_t as_of
 enum {
     DEPLOYMENT_FRESH_MS = 5000,
     DEPLOYMENT_ROUND_MS = 1000,
-    DEPLOYMENT_QUIET_MS = 250, /* after which no more replies are expected */
+    DEPLOYMENT_QUIET_MS = 250, /* without a reply, after which no more are expected */
     DEPLOYMENT_TICK_MS = 25,
     DEPLOYMENT_REPLIES_PER_TICK = 16,
 };
@@ -70,8 +70,8 @@ struct deployment {
     struct bus_mailbox *replies;
     struct deployment_state state;
     int64_t as_of_us;           /* clock_us() at the end of the latest round */
-    int64_t known_us;           /* the same by clock_mono_us(); 0: nothing is known */
-    int64_t begun_us, heard_us; /* this round's, by clock_mono_us(); begun 0: none is under way */
+    int64_t known_us;           /* the same by clock_mono_us(); 0: the state is unknown */
+    int64_t begun_us, heard_us; /* this round's, by clock_mono_us(); begun 0: none */
     h2o_linklist_t waiting;
     h2o_timeout_t tick;
     h2o_timeout_entry_t timer;
@@ -79,7 +79,7 @@ struct deployment {
 
 struct deployment_waiter {
     h2o_linklist_t link;
-    /* is_known: deployment->state is what the services have just replied. */
+    /* is_known: deployment->state holds the replies of this round. */
     void (*on_end)(struct deployment_waiter *waiter, bool is_known);
 };
 
@@ -87,11 +87,11 @@ void deployment_init(struct deployment *deployment, h2o_loop_t *loop, struct bus
 
 enum deployment_answer { DEPLOYMENT_KNOWN, DEPLOYMENT_ASKED, DEPLOYMENT_UNREACHABLE };
 
-/* DEPLOYMENT_KNOWN: deployment->state is young enough. DEPLOYMENT_ASKED: on_end follows. */
+/* DEPLOYMENT_KNOWN: deployment->state is fresh. DEPLOYMENT_ASKED: on_end will be called. */
 MUST_CHECK enum deployment_answer
 deployment_ask(struct deployment *deployment, struct deployment_waiter *waiter,
                void (*on_end)(struct deployment_waiter *waiter, bool is_known));
-/* on_end will not be called. False: it did not wait. */
+/* on_end will not be called. False: it was not waiting. */
 bool deployment_leave(struct deployment_waiter *waiter);
 
 #endif

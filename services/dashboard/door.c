@@ -40,7 +40,7 @@ static struct share *set_of(struct shares *shares, const uint8_t whose[16])
     return shares->at[hash_key(whose, shares->seed) % SETS];
 }
 
-/* Its place, or that of the one which makes room; NULL: all are in use. */
+/* The owner's place, or one freed for it; NULL: all are in use. */
 static struct share *find(struct shares *shares, const uint8_t whose[16])
 {
     struct share *set = set_of(shares, whose), *chosen = NULL;
@@ -58,13 +58,13 @@ static struct share *find(struct shares *shares, const uint8_t whose[16])
     return chosen;
 }
 
-/* Seconds until the next request is earned; 0: it is. */
+/* Takes one request. Seconds until one is earned; 0: it was taken. */
 static unsigned earn(struct share *share, const struct share_limit *limit, int64_t mono_us)
 {
     const int64_t price_us = SECOND_US / limit->per_second, max_us = price_us * limit->burst;
     int64_t earned_us = mono_us - share->as_of_us, lacking_us;
 
-    /* A caller with an earlier time than the last one's has earned nothing since. */
+    /* If the caller's time is earlier than the last one, nothing has been earned since. */
     if (earned_us > 0) {
         share->as_of_us = mono_us;
         share->spent_us = share->spent_us > earned_us ? share->spent_us - earned_us : 0;
@@ -148,7 +148,7 @@ static void stop_waiting(struct door *door, struct door_place *place)
     door->n_waiting--;
 }
 
-/* NULL: none that may enter. */
+/* NULL: nobody who waits may enter. */
 static struct door_place *find_next(struct door *door)
 {
     struct door_place *next = NULL;
@@ -177,14 +177,14 @@ static void on_timeout(h2o_timeout_entry_t *timer)
     turn_away(H2O_STRUCT_FROM_MEMBER(struct door_place, timer, timer));
 }
 
-/* What its network has had and would have before it. */
+/* The attempts that its network has had, and those that wait before it. */
 static uint32_t weight_of(struct door *door, const struct door_place *place)
 {
     return throttle_count(door->tries, &place->client, clock_mono_us()) + place->n_before;
 }
 
-/* Rejects the waiter with the highest weight, the newest of several, to make room for one with a
-   lower weight. False: none has a higher weight. */
+/* Turns away the waiter with the highest weight (of several, the newest) to make room for one with
+   a lower weight. False: none has a higher weight. */
 static bool make_room(struct door *door, const struct door_place *newcomer)
 {
     struct door_place *heaviest = NULL;

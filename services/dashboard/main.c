@@ -1,4 +1,4 @@
-/* dashboard - the pages by which people look after their organization, and the data behind them. */
+/* dashboard - the pages on which users manage their organization, and the data behind them. */
 #include "services/dashboard/dashboard.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "common/runtime/edge_program.h"
 #include "services/dashboard/dashboard_request.h"
 
-/* People rather wait a moment than read that something failed. */
+/* Users would rather wait a moment than see an error. */
 #define BUS_TIMEOUT_MS 1500
 
 /* -- settings -------------------------------------------------------------------------------- */
@@ -66,10 +66,10 @@ static const struct setting settings[] = {
 
 /* -- the loop -------------------------------------------------------------------------------- */
 
-/* Invalid sessions per minute and address: a browser brings its own a few times after it has
-   ended. */
+/* Invalid sessions per minute and address. A browser may send its session a few more times after it
+   has ended. */
 #define STRANGERS_MAX 300
-/* What an organization has, in shares of a session. */
+/* An organization's share, as a multiple of a session's. */
 #define ORGANIZATION_SESSIONS 3
 
 static struct share_limit limit_of(int64_t sessions)

@@ -1,8 +1,8 @@
 /*
- * api_auth - decides whether an API request may go on, before its command is sent.
+ * api_auth - checks an API request before its command is sent.
  *
- * What     What the Authorization headers hold, and whether a request of a valid key may go on. No
- *          state: api_request.c asks, and acts on the answers.
+ * What     Reads the Authorization header and decides whether a request with a valid key may
+ *          proceed. Stateless: api_request.c calls these functions and acts on the results.
  * Owns     Nothing; slices point into the request.
  * Threads  Any; pure.
  */
@@ -19,20 +19,21 @@
 
 /* -- the key --------------------------------------------------------------------------------- */
 
-/* `Bearer`, in any case, exactly one space, the token, nothing around it, one header. */
+/* Well-formed: `Bearer` in any case, exactly one space, the token, no other characters, and exactly
+   one header. */
 enum authorization {
     AUTHORIZATION_MISSING,
     AUTHORIZATION_MALFORMED, /* not as described above, or with a wrong checksum */
     AUTHORIZATION_LEGACY,    /* a key of the retired kind */
-    AUTHORIZATION_TOKEN,     /* well-formed: worth a look-up */
+    AUTHORIZATION_TOKEN,     /* well-formed: to be looked up */
 };
 
-/* `n` headers, of which `value` is the last. *token is set for AUTHORIZATION_TOKEN only. */
+/* `n` headers, of which `value` is the last. Sets *token for AUTHORIZATION_TOKEN only. */
 enum authorization authorization_read(struct str value, size_t n, struct str *token);
 
 /* -- the checks ------------------------------------------------------------------------------ */
 
-/* The facts of a request when its key has been accepted. */
+/* The facts about a request, once its key is accepted. */
 struct facts {
     const struct key_record *record;
     const struct api_route *route;
@@ -44,9 +45,9 @@ struct facts {
     bool too_large;
 };
 
-/* OUTCOME_OK or a refusal. Plan, HTTPS, address, rate, path, method, Accept, scope, Content-Type,
-   size: the first that fails is the answer. What comes before (framing, the key) and after (the
-   body) is checked elsewhere. */
+/* OUTCOME_OK or a refusal. Checks plan, HTTPS, address, rate, path, method, Accept, scope,
+   Content-Type and size, in that order; the first that fails decides. Framing and the key are
+   checked before, the body after, both elsewhere. */
 enum outcome checks_run(const struct facts *facts);
 
 #endif

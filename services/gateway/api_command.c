@@ -38,7 +38,7 @@ static enum status start(struct api_request *request, const char *subject,
                                 .on_end = on_end,
                                 .owner = request};
 
-    /* A service that got it now would not run it. */
+    /* The deadline has passed: the service would not run the command. */
     if (call.until_us <= clock_mono_us())
         return ST_UNAVAILABLE;
     return edge_request_call(&request->http, &call);
@@ -83,7 +83,7 @@ void api_command_run(struct api_request *request)
         end_command(request, OUTCOME_UNAVAILABLE, STR_NONE);
 }
 
-/* One that was never sent has certainly done nothing. */
+/* A command that was never sent has certainly had no effect. */
 void api_command_late(struct api_request *request)
 {
     const bool was_sent = request->http.called;
@@ -97,7 +97,8 @@ void api_command_late(struct api_request *request)
 
 /* -- record ---------------------------------------------------------------------------------- */
 
-/* The response goes out although no entry is known to be there. Only a failure may. */
+/* Sends the response although the audit entry is not confirmed. Only a failure may go out like
+   this. */
 static void respond_unrecorded(struct api_request *request)
 {
     enum outcome outcome = request->outcome;
@@ -126,7 +127,7 @@ static void on_recorded(void *owner, enum call_end end, struct bus_message *mess
         respond_unrecorded(request);
 }
 
-/* What the service found that could not record it. */
+/* The contact found by a service that could not write the audit entry itself. */
 static void add_contact(struct call_headers *headers, const struct api_request *request)
 {
     struct str contact = STR_NONE;

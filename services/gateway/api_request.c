@@ -7,7 +7,7 @@
 #include "services/gateway/api_auth.h"
 #include "services/gateway/api_response.h"
 
-/* Most of what makes a request fail so is over in a second: a program that starts again, a full mailbox. */
+/* Most causes of a 503 are over within a second: a restarting program, a full mailbox. */
 enum { UNAVAILABLE_WAIT_S = 1 };
 
 /* -- moves ----------------------------------------------------------------------------------- */
@@ -20,7 +20,7 @@ void api_request_end(struct api_request *request, enum outcome outcome, struct s
     api_request_move(request, stage);
 }
 
-/* Ends a request without an accepted key: nothing of it is recorded. */
+/* Ends a request that has no accepted key: it is not recorded. */
 static void refuse(struct api_request *request, enum outcome outcome)
 {
     api_request_end(request, outcome, STR_NONE, STAGE_RESPONDED);
@@ -54,7 +54,7 @@ static void refuse_key(struct api_request *request, enum outcome outcome, const 
     refuse(request, outcome);
 }
 
-/* True: the address failed too often and has been told so. */
+/* True: the address failed too often and the request has been refused. */
 static bool refuse_address(struct api_request *request)
 {
     request->retry_after =
@@ -87,7 +87,7 @@ static enum standing standing_of(const struct api_request *request)
                : STANDING_STRANGER;
 }
 
-/* True: this key is not looked up now, and the client has been told so. */
+/* True: this key is not looked up now and the request has been refused. */
 static bool withhold_lookup(struct api_request *request)
 {
     if (key_lookup_may_ask(request->gateway, request->key, standing_of(request)))
@@ -96,7 +96,7 @@ static bool withhold_lookup(struct api_request *request)
     return true;
 }
 
-/* The next step without asking access, or with its answer. */
+/* The next step, either without asking access or after its answer. */
 static void use_key(struct api_request *request, enum key_result result)
 {
     switch (result) {
@@ -129,8 +129,8 @@ static void run_authenticate(struct api_request *request)
     enum key_result result = check_key(request, calls_can_start(&request->gateway->edge.calls));
 
     if (result == KEY_ASK) {
-        /* A key that was valid recently is looked up again, even if others failed behind its
-           address. */
+        /* Failures of others behind its address do not stop the lookup of a key that was valid
+           recently. */
         if (key->state != KEY_KNOWN && (refuse_address(request) || withhold_lookup(request)))
             return;
         if (key_lookup_wait(request->gateway, key, &request->wait_entry))
@@ -156,7 +156,7 @@ static void run_quota(struct api_request *request)
     if (result == QUOTA_ASK) {
         if (quota_lease_wait(request->gateway, key, &request->wait_entry))
             return;
-        /* Access is unreachable: the quota counts alone now. */
+        /* Access is unreachable: the quota now counts locally. */
         result = quota_take(&key->quota, now_s, key->record.limits);
     }
     if (quota_is_low(&key->quota))
@@ -174,7 +174,7 @@ static void late_quota(struct api_request *request)
 
 /* -- check ----------------------------------------------------------------------------------- */
 
-/* What the gateway answers by itself. */
+/* The response to a ping, which needs no service. */
 static struct str ping(struct api_request *request)
 {
     const struct key_record *record = &request->key->record;
@@ -214,7 +214,7 @@ static void run_check(struct api_request *request)
 
 /* -- the response ---------------------------------------------------------------------------- */
 
-/* Framing was at fault, so nothing else of the request can be trusted. */
+/* The framing was faulty, so nothing else in the request can be trusted. */
 static bool is_unsound(const struct api_request *request)
 {
     return request->http.fault != FRAMING_SOUND && request->http.fault != FRAMING_BODY_TOO_LARGE;
@@ -226,7 +226,7 @@ static int status_of(const struct api_request *request)
                                : outcome_http_status(request->outcome);
 }
 
-/* What the outcome alone does not say. */
+/* The outcome's message, or a more specific one. */
 static const char *message_of(struct api_request *request)
 {
     char client[ADDRESS_TEXT];
@@ -270,7 +270,7 @@ static unsigned wait_of(const struct api_request *request, int status)
     return status == 503 ? UNAVAILABLE_WAIT_S : request->retry_after;
 }
 
-/* A service of the version before does not say. */
+/* STR_NONE also if the service is of the previous version, which does not send the header. */
 static struct str created_of(const struct api_request *request)
 {
     struct uuid id;
@@ -290,7 +290,7 @@ static void log_response(const struct api_request *request, int status)
                 request->key != NULL ? request->key->record.organization_id : NULL),
     };
     const struct edge_options *options = request->http.edge->options;
-    /* Refused at the door because there is too much of it: counted, not logged one by one. */
+    /* Refused on arrival because of overload: counted, not logged one by one. */
     const bool is_shed = request->outcome == OUTCOME_BUSY && !request->has_view;
 
     if (!is_shed || options->logs_all || options->logs_access)
@@ -339,9 +339,9 @@ static void run_responded(struct api_request *request)
 #define TO(stage) (1u << (stage))
 
 static const struct {
-    unsigned moves;                            /* to which stages */
-    void (*run)(struct api_request *request);  /* entered, or what it waited for is there */
-    void (*late)(struct api_request *request); /* its time is over; NULL: it never waits */
+    unsigned moves;                            /* allowed next stages */
+    void (*run)(struct api_request *request);  /* on entry and on resume */
+    void (*late)(struct api_request *request); /* out of time; NULL: the stage never waits */
 } stages[] = {
     [STAGE_AUTHENTICATE] = {TO(STAGE_QUOTA) | TO(STAGE_RESPONDED), run_authenticate,
                             late_authenticate},
@@ -374,7 +374,7 @@ static void on_late(struct edge_request *http)
         request->is_late = true;
         edge_request_limit(http, EDGE_REQUEST_LIMIT_RECORD, on_late);
         if (request->stage == STAGE_RECORD)
-            return; /* it has the rest of the time */
+            return; /* RECORD may use the rest of the time */
     }
     must(stages[request->stage].late != NULL);
     wait_list_remove(&request->wait_entry);

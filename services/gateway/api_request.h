@@ -2,24 +2,25 @@
  * api_request - one HTTP request of the API, from its headers to its response.
  *
  *     stage         what happens                                        moves to
- *     AUTHENTICATE  find the key: in the cache, else by a look-up       QUOTA, RESPONDED
+ *     AUTHENTICATE  find the key: in the cache, else by a lookup        QUOTA, RESPONDED
  *     QUOTA         take one from the key's quota, else wait for a      CHECK, RECORD
  *                   lease
  *     CHECK         the order of checks (api_auth.h)                    COMMAND, RECORD
  *     COMMAND       one command on the bus, wait for its reply          RECORD, RESPONDED
- *     RECORD        what no service has recorded: append the audit      RESPONDED
- *                   entry, wait for its commit
+ *     RECORD        append an audit entry that no service has written,  RESPONDED
+ *                   wait for its commit
  *     RESPONDED     exactly one response was sent
  *
- * What     Each stage is entered once, and no other move is made. Without a key there is no
- *          organization, so what fails in AUTHENTICATE is not recorded. No response to an
- *          authenticated request leaves before its audit entry is committed. Where that cannot be,
- *          a 500 stays a 500 and everything else becomes a 503; it is counted and logged with the
- *          request id.
- *          A stage that finds the bus silent, which may only have been kept waiting for a
- *          processor, is parked and starts again when that is known, within 75 ms. All stages share
- *          the time of an edge_request (edge_request_limit()): a request not decided when the time
- *          of the command is over has failed, and RECORD has the rest, half a second at least.
+ * What     A request enters each stage at most once and makes no other moves. Without a key the
+ *          organization is unknown, so a failure in AUTHENTICATE is not recorded. The response to
+ *          an authenticated request leaves only after its audit entry is committed. If the entry
+ *          cannot be committed, a 500 stays a 500 and any other response becomes a 503; the case is
+ *          counted and logged with the request id.
+ *          If a stage finds the bus silent, which may only mean that this process got no CPU time,
+ *          it is parked and runs again as soon as the bus is known to be up or down, within 75 ms.
+ *          All stages share the time of an edge_request (edge_request_limit()): a request that is
+ *          undecided when the time for the command is over has failed, and RECORD gets the rest, at
+ *          least half a second.
  * Owns     Itself, as an edge_request does (common/http/edge_request.h).
  * Threads  The loop's.
  */
@@ -42,41 +43,41 @@ enum stage {
 };
 
 struct api_request {
-    struct edge_request http; /* first: the two are one */
+    struct edge_request http; /* must be the first member */
     struct gateway *gateway;
     enum stage stage;
     struct api_route route;
     bool accepts_json, sends_json;
 
-    struct key *key; /* held; NULL before its authorization was read */
+    struct key *key; /* held; NULL until the Authorization header is read */
     struct wait_entry wait_entry;
-    bool is_late; /* the rest of its time is for its entry in the audit log */
+    bool is_late; /* the rest of its time is reserved for its audit entry */
     bool has_view, is_over_limit;
     struct quota_view view;
 
     enum outcome outcome;
-    struct str body;      /* of the response, or STR_NONE: the gateway's own words */
-    const char *message;  /* these; NULL: those of the outcome */
-    unsigned retry_after; /* seconds; 0 = as the outcome wants it */
+    struct str body;      /* of the response, or STR_NONE: the gateway writes it */
+    const char *message;  /* for that body; NULL: the outcome's message */
+    unsigned retry_after; /* seconds; 0 = the outcome's own */
     struct bus_message *reply;
 };
 
-/* The handler of all requests. */
+/* Handles every request. */
 int api_request_begin(h2o_handler_t *handler, h2o_req_t *req);
 
-/* Enters a stage, and does what it is for; the one function that changes `stage`. */
+/* Enters a stage and runs it. No other function changes `stage`. */
 void api_request_move(struct api_request *request, enum stage stage);
-/* The same, with the answer for the end. */
+/* The same, and sets what the response will be. */
 void api_request_end(struct api_request *request, enum outcome outcome, struct str body,
                      enum stage stage);
-/* True: the stage starts again when it is known whether the bus is there. */
+/* True: the stage runs again once the bus is known to be up or down. */
 MUST_CHECK bool api_request_park(struct api_request *request);
 
 /* -- the stages that call services: api_command.c -------------------------------------------- */
 
-/* COMMAND, and RECORD, which appends an entry to the audit log. A stage is run when it is entered
-   and again when it was parked. It moves the request on when the reply is there. A late reply
-   is given up: a command that was sent may have been carried out. */
+/* COMMAND, and RECORD, which appends an entry to the audit log. The run functions are called when
+   the stage is entered and again after it was parked; the request moves on when the reply arrives.
+   The late functions give up the reply: a command that was sent may have been carried out. */
 void api_command_run(struct api_request *request);
 void api_command_late(struct api_request *request);
 

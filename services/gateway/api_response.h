@@ -1,8 +1,8 @@
 /*
  * api_response - writes responses; every byte that leaves the API passes here.
  *
- * What     Every response is JSON and carries X-Service-Request-Id and Cache-Control: no-store. One
- *          that is no success is an `error.list` (common/http/response.h).
+ * What     Every response is JSON and carries X-Service-Request-Id and Cache-Control: no-store. A
+ *          response that is not a success is an `error.list` (common/http/response.h).
  * Owns     Nothing. The texts must live as long as the request.
  * Threads  The loop's.
  */
@@ -15,7 +15,7 @@
 
 struct api_response {
     int status;
-    struct str body;               /* a resource, or what stands under "errors" */
+    struct str body;               /* a resource, or the array "errors" of an error.list */
     const struct quota_view *view; /* NULL: no rate-limit headers */
     const char *allow;             /* 405 */
     unsigned retry_after;          /* seconds; 0 = no header */
@@ -25,7 +25,7 @@ struct api_response {
 
 void api_response_send(struct edge_request *http, const struct api_response *response);
 
-/* The sentence for an outcome that the gateway decides. */
+/* The message for an outcome that the gateway decides. */
 const char *api_response_message(enum outcome outcome);
 
 #endif

@@ -5,7 +5,7 @@
 #include "proto/subject.h"
 
 struct route {
-    const char *path; /* behind /api/v1; with_id: the part before the id */
+    const char *path; /* after /api/v1; with_id: the part before the id */
     bool with_id;
     const char *method;
     enum operation operation;
@@ -13,7 +13,7 @@ struct route {
     bool writes, has_body, takes_query;
 };
 
-/* A path that is named comes before one with an id at its place. */
+/* A fixed path comes before a path with an id in the same place. */
 static const struct route routes[] = {
     {.path = "/ping", .method = "GET", .operation = OP_PING},
     {.path = "/conversations",
@@ -48,7 +48,7 @@ static const struct route routes[] = {
 
 static const struct route *const routes_end = routes + ARRAY_SIZE(routes);
 
-/* The id is STR_NONE where the path has none. */
+/* *id is STR_NONE if the path has none. */
 static bool matches(const struct route *route, struct str path, struct str *id)
 {
     struct str fixed = str_of(route->path);
@@ -66,7 +66,7 @@ static bool matches(const struct route *route, struct str path, struct str *id)
     return true;
 }
 
-/* The methods of the path that `first` is the first row of. */
+/* The methods of the path whose first row is `first`. */
 static const char *allowed(const struct route *first)
 {
     return first->with_id ? "GET, PUT" : first->method;
@@ -91,7 +91,7 @@ static struct api_route find(struct str method, struct str path)
     struct str id, first_id = STR_NONE;
 
     for (const struct route *route = routes; route < routes_end; route++) {
-        /* Rows of one path stand together; the first path that fits is the path. */
+        /* Rows of one path are adjacent; the first path that matches is used. */
         if (!matches(route, path, &id) || (first != NULL && route->with_id != first->with_id))
             continue;
         if (str_equal(method, str_of(route->method)))

@@ -1,11 +1,11 @@
 /*
- * gateway - one event loop of the gateway and what it remembers; its calls to access; its metrics.
+ * gateway - one event loop of the gateway with its state; its calls to access; its metrics.
  *
- * What     An edge (common/http/edge.h) and the gateway's own state: the keys it has met, the
- *          clients that failed to authenticate, and the notices of access.
+ * What     An edge (common/http/edge.h) and the gateway's own state: the keys seen so far, the
+ *          clients that failed to authenticate, and the notices from access.
  * Owns     All of it, until the process ends.
- * Threads  The loop's; metrics belong to the process: gateway_metrics_open() once, before threads
- *          start, updating from any.
+ * Threads  The loop's. Metrics belong to the process: call gateway_metrics_open() once, before
+ *          threads start; any thread may update them.
  */
 #ifndef SERVICES_GATEWAY_GATEWAY_H
 #define SERVICES_GATEWAY_GATEWAY_H
@@ -19,36 +19,35 @@
 #define API_REQUESTS_MAX 8192
 
 struct gateway {
-    struct edge edge;                         /* first: the two are one */
-    h2o_multithread_receiver_t invalidations; /* notices of access */
+    struct edge edge;                         /* must be the first member */
+    h2o_multithread_receiver_t invalidations; /* notices from access */
     struct key_cache *keys;
     struct throttle *throttle;
     struct familiar *familiar;
     struct lookup_budget lookup_budget;
-    h2o_linklist_t parked;    /* API requests that wait for the bus to settle */
-    int64_t withheld_told_us; /* monotonic: latest line in the log about withheld look-ups */
+    h2o_linklist_t parked;    /* API requests that wait until the bus is known to be up or down */
+    int64_t withheld_told_us; /* monotonic: when withheld lookups were last logged */
     struct key_usage usage;
     h2o_timeout_t usage_timeout;
     h2o_timeout_entry_t usage_timer;
 };
 
-/* A call to access for the gateway itself: `call`, less its timeout and its request id, which is a
-   new one. */
+/* Calls access on the gateway's own behalf: fills in the timeout and a new request id of `call`. */
 MUST_CHECK enum status gateway_call(struct gateway *gateway, struct call_request *call);
 
 /* -- metrics --------------------------------------------------------------------------------- */
 
 /* Counted since the start. */
 struct gateway_metrics {
-    struct metric *key_hits, *key_misses;        /* requests with a key known here, or not */
-    struct metric *lookups, *lookups_failed;     /* failed: without a reply */
+    struct metric *key_hits, *key_misses;        /* requests whose key is cached, or is not */
+    struct metric *lookups, *lookups_failed;     /* failed: no reply */
     struct metric *lookups_withheld;             /* by the lookup budget */
-    struct metric *leases, *leases_failed;       /* failed: the window is counted here */
+    struct metric *leases, *leases_failed;       /* failed: counted locally until the window ends */
     struct metric *auth_failures;                /* requests without a valid key */
-    struct metric *auth_throttled;               /* refused since their address failed too often */
+    struct metric *auth_throttled;               /* refused: too many failures from their address */
     struct metric *parked;                       /* stages that waited for a silent bus */
     struct metric *unrecorded;                   /* responses without a confirmed audit entry */
-    struct metric *usage_kept, *usage_uncertain; /* reports to be sent again; that may be lost */
+    struct metric *usage_kept, *usage_uncertain; /* to be sent again; possibly lost */
 };
 
 extern struct gateway_metrics gateway_metrics;

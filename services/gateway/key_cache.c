@@ -9,7 +9,7 @@
 #include "common/base/str.h"
 #include "common/crypto/crypto.h"
 
-/* -- what access answers --------------------------------------------------------------------- */
+/* -- replies of access ----------------------------------------------------------------------- */
 
 void key_record_release(struct key_record *record)
 {
@@ -131,9 +131,9 @@ bool key_record_read(struct str json, struct key_record *out)
 #define REFRESH_US  3000000
 #define RELY_US     5000000
 #define REMEMBER_US 60000000
-#define TIMEOUT_US  1000000 /* between two look-ups of a key while access is unreachable */
+#define TIMEOUT_US  1000000 /* between two lookups of a key while access is unreachable */
 
-/* Known, and confirmed lately enough to be used without access. */
+/* Known, and confirmed recently enough to be used without access. */
 static bool can_do_without(const struct key *key, int64_t mono_us)
 {
     return key->state == KEY_KNOWN && !key->stale && mono_us - key->confirmed_us < REMEMBER_US;
@@ -248,7 +248,7 @@ static struct key **place_of(struct key_cache *cache, const uint8_t hash[SHA256_
     return place;
 }
 
-/* Which list the key is in, whatever its state has become since. */
+/* The list that holds the key, even if its state has changed since it was listed. */
 static struct recency *recency_of(struct key_cache *cache, const struct key *key)
 {
     return key->listed_as_known ? &cache->known : &cache->other;
@@ -340,7 +340,8 @@ void key_cache_doubt(struct key_cache *cache, struct str organization_id)
         for (h2o_linklist_t *node = lists[i]->keys.next; node != &lists[i]->keys;
              node = node->next) {
             struct key *key = key_at(node);
-            /* Also a refusal: a key may have been made, or its organization be not known. */
+            /* Refused and new keys too: the key may just have been created, and its organization is
+               unknown. */
             if (key->state != KEY_KNOWN ||
                 str_equal(str_of(key->record.organization_id), organization_id))
                 key_doubt(key, organization_id);
@@ -359,7 +360,7 @@ void key_cache_each(struct key_cache *cache, void (*visit)(struct key *key, void
 
 #define SETS      1024 /* a power of two */
 #define WAYS      4
-#define LINE      64 /* bytes in a line of a processor's cache */
+#define LINE      64 /* bytes in a CPU cache line */
 #define LATELY_US (3600LL * 1000000)
 
 struct familiar_entry {
@@ -367,7 +368,7 @@ struct familiar_entry {
     int64_t noted_us;
 };
 
-/* Looked at for each request. */
+/* Read for every request. */
 _Static_assert(sizeof(struct familiar_entry[WAYS]) == LINE, "a set is a line");
 
 struct familiar {
@@ -390,7 +391,8 @@ void familiar_free(struct familiar *familiar)
     free(familiar);
 }
 
-/* Of a network's 16 bytes the first 6 say which /48 it is; a /24 differs in the 3 behind ffff. */
+/* A network is at most a /48, the first 6 of 16 bytes. A /24 of IPv4 is in the 3 bytes after
+   ::ffff. */
 static uint64_t number_of(const struct address *address)
 {
     const struct network wide = network_wide(address);

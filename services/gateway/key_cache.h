@@ -1,15 +1,16 @@
 /*
- * key_cache - the API keys that a loop has met lately, what access said of them, and for how long
- * that is relied on.
+ * key_cache - the API keys that a loop has seen lately, with access's answer for each and how long
+ * that answer is valid.
  *
- * What     A key is known by the SHA-256 of its token. What access said of it is relied on for 3
- *          seconds; then it is asked again while the old answer still serves; from 5 seconds on
- *          requests wait for the answer. While access is unreachable a known key stays good until
- *          60 seconds after its latest confirmation. That access did not answer is remembered for a
- *          second; that the bus was not there is not, for it may be in the next moment. A refusal
- *          is remembered for 5 seconds.
- *          Keys are bounded in number, those known and those not (so that made-up keys cannot drive
- *          out real ones). The least recently used key is evicted, unless it is referenced.
+ * What     A key is identified by the SHA-256 of its token. The answer of access is used for 3
+ *          seconds. From then on access is asked again in the background while the old answer still
+ *          serves; from 5 seconds on, requests wait for the new answer. While access is
+ *          unreachable, a known key stays valid until 60 seconds after its latest confirmation.
+ *          After access fails to answer, it is not asked again for a second; there is no such pause
+ *          if only the bus was down, since it may be back at any moment. A refusal is remembered
+ *          for 5 seconds.
+ *          The number of keys is bounded, separately for known and other keys, so that made-up keys
+ *          cannot evict real ones. The least recently used key is evicted, unless it is referenced.
  * Owns     The cache owns its keys, a key its record, and a record its list of addresses.
  * Threads  The loop's.
  */
@@ -29,7 +30,7 @@
 
 struct gateway;
 
-/* -- what access answers --------------------------------------------------------------------- */
+/* -- replies of access ----------------------------------------------------------------------- */
 
 #define KEY_ADDRESSES_MAX 10000
 
@@ -44,12 +45,12 @@ struct key_record {
     size_t n_addresses;
 };
 
-/* False: not what the contract promises; *out is untouched. */
+/* False: not as the contract promises; *out is untouched. */
 MUST_CHECK bool key_record_read(struct str json, struct key_record *out);
 void key_record_release(struct key_record *record);
 bool key_record_lists(const struct key_record *record, const struct address *address);
 
-/* A count in a reply of access, a member of an object: a whole number from 0 to 2^31 - 1. False
+/* Reads a count, a member of an object in a reply of access: an integer from 0 to 2^31 - 1. False
    leaves *out untouched. */
 MUST_CHECK bool count_read(const json_t *object, const char *name, uint32_t *out);
 
@@ -58,25 +59,25 @@ MUST_CHECK bool count_read(const json_t *object, const char *name, uint32_t *out
 enum key_state { KEY_NEW, KEY_KNOWN, KEY_REFUSED };
 
 struct key {
-    struct gateway *gateway; /* which asks about it */
+    struct gateway *gateway; /* whose loop asks about the key */
     uint8_t hash[SHA256_BYTES];
     enum key_state state;
     int64_t confirmed_us; /* monotonic time of the request that produced the cached state */
-    int64_t ask_again_us; /* monotonic: not before, after access was unreachable */
-    bool stale;           /* a notice said that something changed since */
+    int64_t ask_again_us; /* monotonic: earliest next lookup after access was unreachable */
+    bool stale;           /* a notice arrived since the last answer */
 
-    /* The look-up that is under way. */
+    /* The lookup in flight. */
     bool asking;
-    bool is_budgeted; /* it is counted until it has found a key */
+    bool is_budgeted; /* it counts against the lookup budget until it finds a key */
     int64_t asked_us;
-    /* organization named by a notice received since it began, "" = none */
+    /* organization named by a notice received since the lookup began, "" = none */
     char overtaken_by[UUID_TEXT + 1];
     bool overtaken_again;   /* notices named several organizations */
-    h2o_linklist_t waiting; /* API requests that wait for it */
+    h2o_linklist_t waiting; /* API requests that wait for this lookup */
 
     struct key_record record; /* KEY_KNOWN, and the latest one after that */
     struct quota quota;
-    bool leasing; /* a question for a lease is on its way */
+    bool leasing; /* a request for a lease is in flight */
     int64_t lease_window;
     h2o_linklist_t short_of; /* API requests that wait for a lease */
     uint32_t n_short_of;
@@ -84,7 +85,7 @@ struct key {
     int64_t used_s; /* Unix seconds: latest use */
     struct usage_tally tally;
 
-    /* The cache's own. */
+    /* Private to the cache. */
     struct key *chain;
     h2o_linklist_t recency;
     bool listed_as_known;
@@ -93,28 +94,28 @@ struct key {
 
 enum key_result {
     KEY_GOOD,
-    KEY_GOOD_ASK,     /* good; but time to ask again, in the background */
-    KEY_ASK,          /* wait for an answer */
+    KEY_GOOD_ASK,     /* good, and due to be refreshed in the background */
+    KEY_ASK,          /* wait for a lookup */
     KEY_BAD,          /* 401 */
-    KEY_OUT_OF_REACH, /* access does not answer and nothing is known: 503 */
+    KEY_OUT_OF_REACH, /* access is unreachable and no answer is cached: 503 */
 };
 
-/* `can_ask`: access may be asked, for the bus is there; otherwise its earlier answer alone counts,
-   and the result is none that asks. */
+/* `can_ask`: the bus is up, so access may be asked. Otherwise only the cached answer counts, and
+   the result is never KEY_ASK or KEY_GOOD_ASK. */
 enum key_result key_check(const struct key *key, int64_t mono_us, int64_t now_s, bool can_ask);
 
-/* The three ends of a look-up that began at key->asked_us. */
+/* The three ways in which a lookup that began at key->asked_us ends. */
 void key_confirm(struct key *key, struct key_record *record); /* takes the record */
 void key_refuse(struct key *key);
 void key_unreachable(struct key *key, int64_t mono_us);
-/* The bus is back: an earlier failure to reach access counts no more. Notices may have been missed,
-   so a record older than they would let it be is asked for again before it serves. */
+/* The bus is back: earlier failures to reach access no longer count. Notices may have been missed,
+   so a record older than 5 seconds is looked up again before it is used. */
 void key_reachable(struct key *key);
-/* A notice about an organization that may be the key's: its record, or one on its way, is no longer
-   reliable. */
+/* A notice named an organization that may be the key's: its record, or one being fetched, is no
+   longer reliable. */
 void key_doubt(struct key *key, struct str organization_id);
-/* The answer may be older than a notice that came after its question; a record (NULL = a refusal)
-   of another organization than the only one that notices were about is not. */
+/* The answer may predate a notice that arrived after the question was sent. It does not if it is a
+   record (NULL = a refusal) of an organization other than the only one named by notices. */
 bool key_is_overtaken(const struct key *key, const struct key_record *record);
 
 /* -- the cache ------------------------------------------------------------------------------- */
@@ -124,13 +125,14 @@ struct key_cache;
 struct key_cache *key_cache_new(size_t known_max, size_t other_max);
 void key_cache_free(struct key_cache *cache);
 
-/* The key with this hash, made when there is none; held for the caller until key_cache_put(). */
+/* The key with this hash, created if absent; held for the caller until key_cache_put(). */
 struct key *key_cache_get(struct key_cache *cache, const uint8_t hash[SHA256_BYTES]);
 void key_cache_hold(struct key *key);
-/* Gives it back. Also moves it to its place after its state has changed. */
+/* Releases the caller's hold. Also moves the key to the right list after its state has changed. */
 void key_cache_put(struct key_cache *cache, struct key *key);
 
-/* A notice about an organization: all its keys, and those of an organization not known yet. */
+/* A notice named an organization: doubts all its keys, and all keys whose organization is
+   unknown. */
 void key_cache_doubt(struct key_cache *cache, struct str organization_id);
 /* Calls `visit` for every known key. */
 void key_cache_each(struct key_cache *cache, void (*visit)(struct key *key, void *closure),
@@ -138,17 +140,17 @@ void key_cache_each(struct key_cache *cache, void (*visit)(struct key *key, void
 
 /* -- familiar networks ----------------------------------------------------------------------- */
 
-/* Networks from which a good key came within the last hour: API clients call from the same few
-   networks (a /24, a /48) again and again. When made-up keys have used up what may be looked up, a
-   key that was not met before is still looked up if it comes from one of these: see key_lookup.h. A
-   table of fixed size, in which the network that was quiet for longest makes room. */
+/* Networks from which a valid key came within the last hour: API clients call from the same few
+   networks (a /24, a /48) again and again. When made-up keys have used up most of the lookup
+   budget, an unknown key is still looked up if it comes from one of these: see key_lookup.h. The
+   table has a fixed size; a new network replaces the one that was quiet the longest. */
 struct familiar;
 
-/* `seed` is random, so that clients cannot aim at an entry. */
+/* `seed` is random, so that clients cannot target an entry. */
 struct familiar *familiar_new(uint64_t seed);
 void familiar_free(struct familiar *familiar);
 
-/* A good key came from there. */
+/* A valid key came from this address. */
 void familiar_note(struct familiar *familiar, const struct address *address, int64_t mono_us);
 bool familiar_holds(const struct familiar *familiar, const struct address *address,
                     int64_t mono_us);

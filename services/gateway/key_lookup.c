@@ -1,4 +1,4 @@
-/* Asks access for keys: v1.access.authenticate. */
+/* Looks up keys in access: v1.access.authenticate. */
 
 #include "services/gateway/key_lookup.h"
 
@@ -36,7 +36,7 @@ void wait_list_resume(h2o_linklist_t *list)
 {
     h2o_linklist_t now;
 
-    /* Those who wait again while they are resumed do so in `list`, for the next time. */
+    /* Entries added again while they are resumed go into `list`, for the next time. */
     h2o_linklist_init_anchor(&now);
     h2o_linklist_insert_list(&now, list);
     while (!h2o_linklist_is_empty(&now)) {
@@ -52,7 +52,7 @@ void wait_list_resume(h2o_linklist_t *list)
 #define PRICE_US (1000000 / LOOKUP_BUDGET_PER_SECOND)
 #define MAX_US   ((int64_t)LOOKUP_BUDGET_MAX * PRICE_US)
 
-/* How much of it is there for whom. */
+/* How much of the budget each standing may use. */
 static const int64_t max_us[] = {
     [STANDING_SUSPECT] = MAX_US / 2,
     [STANDING_STRANGER] = MAX_US / 4 * 3,
@@ -77,11 +77,11 @@ void lookup_budget_refund(struct lookup_budget *budget)
         budget->spent_us -= PRICE_US;
 }
 
-/* -- look-ups -------------------------------------------------------------------------------- */
+/* -- lookups --------------------------------------------------------------------------------- */
 
 static void ask(struct gateway *gateway, struct key *key);
 
-/* What access said, applied to the key. ST_OK: it said something; ST_RETRY: ask it again. */
+/* Applies access's answer to the key. ST_OK: there was an answer; ST_RETRY: ask again. */
 static enum status read_reply(struct key *key, struct bus_message *message)
 {
     struct key_record record = {0};
@@ -105,7 +105,7 @@ static enum status read_reply(struct key *key, struct bus_message *message)
     return ST_OK;
 }
 
-/* That the bus was not there is no reason not to ask in the next moment. */
+/* If only the bus was down, access may be asked again right away. */
 static void fail(struct key *key, bool for_want_of_bus)
 {
     metric_add(gateway_metrics.lookups_failed, 1);
@@ -113,7 +113,7 @@ static void fail(struct key *key, bool for_want_of_bus)
         key_unreachable(key, clock_mono_us());
 }
 
-/* Only a refusal is spent. */
+/* Only a refusal costs budget. */
 static void settle_budget(struct gateway *gateway, struct key *key)
 {
     if (key->is_budgeted && key->state != KEY_REFUSED)
@@ -233,7 +233,8 @@ void invalidation_post(void *gateway, struct bus_message *message)
     h2o_multithread_send_message(&((struct gateway *)gateway)->invalidations, &invalidation->super);
 }
 
-/* A walk over all keys a notice: of those about one organization in a row, one is enough. */
+/* Each notice costs a walk over all keys; consecutive notices about one organization need only
+   one. */
 void invalidation_deliver(h2o_multithread_receiver_t *invalidations, h2o_linklist_t *messages)
 {
     struct gateway *gateway = H2O_STRUCT_FROM_MEMBER(struct gateway, invalidations, invalidations);

@@ -1,4 +1,4 @@
-/* Who used which key for what: v1.access.used. */
+/* Reports to access how keys were used: v1.access.used. */
 
 #include "services/gateway/key_usage.h"
 
@@ -21,7 +21,7 @@ struct usage_report {
     struct arena arena;
     struct buf body;
     size_t n;       /* keys in it */
-    bool is_closed; /* nothing can be added any more */
+    bool is_closed; /* nothing more can be added */
 };
 
 /* -- reports --------------------------------------------------------------------------------- */
@@ -54,7 +54,7 @@ static void drop_first(struct key_usage *usage)
     free(report);
 }
 
-/* The one that can be added to; NULL: there are as many as may wait. */
+/* The report that can be added to; NULL: the maximum number is pending. */
 static struct usage_report *open_report(struct key_usage *usage)
 {
     struct usage_report *last = usage->last;
@@ -79,7 +79,7 @@ static void add_counts(struct buf *body, const struct usage_tally *tally)
     buf_char(body, ']');
 }
 
-/* False: there is no room for it. */
+/* False: no report has room for it. */
 static bool put(struct key_usage *usage, const struct key *key)
 {
     struct usage_report *report = open_report(usage);
@@ -112,7 +112,7 @@ static void reset(struct usage_tally *tally)
     memset(tally->latency, 0, sizeof(tally->latency));
 }
 
-/* Of the keys that are due, as many as there is room for. */
+/* Puts as many of the due keys into reports as fit. */
 static void fill(struct gateway *gateway)
 {
     struct key_usage *usage = &gateway->usage;
@@ -160,7 +160,7 @@ void key_usage_count(struct gateway *gateway, struct key *key, int status, int64
 
 static void send_first(struct gateway *gateway);
 
-/* Whether nothing was written, for certain. */
+/* Whether certainly nothing was written. */
 static bool is_undone(enum call_end end, struct bus_message *message)
 {
     enum outcome outcome = OUTCOME_UNCERTAIN;
@@ -213,7 +213,7 @@ void key_usage_report(struct gateway *gateway)
 
     h2o_linklist_insert_list(&usage->due, &usage->used);
     fill(gateway);
-    /* A report names a key once for a minute. */
+    /* Closed, since a report may name a key only once for a minute. */
     if (usage->last != NULL)
         (void)body_of(usage->last);
     send_first(gateway);

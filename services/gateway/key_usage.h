@@ -1,12 +1,11 @@
 /*
  * key_usage - counts what keys are used for, and reports it to access every USAGE_INTERVAL_MS.
  *
- * What     A key that was used is held and listed until it has been reported. Its counts are those
- *          of one minute. A report that certainly did not arrive is sent again; while as many wait
- *          as may, counts stay with their keys, to be reported under a later minute. A report of
- *          which it is not known whether it arrived is not sent again: counts are lost rather than
- *          counted twice.
- * Owns     Reports, and the hold on each key listed.
+ * What     A used key is held and listed until it has been reported. Its counts cover one minute. A
+ *          report that certainly did not arrive is sent again; while the maximum number of reports
+ *          is pending, counts stay with their keys and are reported under a later minute. A report
+ *          that may have arrived is not sent again: losing counts is better than counting twice.
+ * Owns     Reports, and the hold on each listed key.
  * Threads  The loop's.
  */
 #ifndef SERVICES_GATEWAY_KEY_USAGE_H
@@ -24,14 +23,14 @@ struct usage_report;
 
 /* A part of struct key. */
 struct usage_tally {
-    h2o_linklist_t listed; /* unless nothing is counted */
+    h2o_linklist_t listed; /* linked while there are counts to report */
     int64_t minute;        /* Unix seconds / 60 */
     uint32_t outcomes[USAGE_OUTCOMES], latency[USAGE_BUCKETS];
 };
 
 /* A part of struct gateway. */
 struct key_usage {
-    h2o_linklist_t used; /* since the last turn */
+    h2o_linklist_t used; /* since the last timer run */
     h2o_linklist_t due;  /* to be reported now */
     struct usage_report *first, *last;
     size_t n_reports;
@@ -41,7 +40,7 @@ struct key_usage {
 void key_usage_init(struct key_usage *usage);
 /* A request with this key has been answered. */
 void key_usage_count(struct gateway *gateway, struct key *key, int status, int64_t took_us);
-/* A turn of the timer. */
+/* Called by the timer. */
 void key_usage_report(struct gateway *gateway);
 /* Reports the remaining usage, and waits for no reply. */
 void key_usage_finish(struct gateway *gateway);

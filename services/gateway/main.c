@@ -1,4 +1,4 @@
-/* gateway - speaks HTTP with the customers' backends, and the bus with the services. */
+/* gateway - speaks HTTP with API clients and sends commands to the services over the bus. */
 #include "services/gateway/gateway.h"
 
 #include <stdlib.h>
@@ -15,13 +15,13 @@
 #define BUS_TIMEOUT_MS 100
 #define KEYS_KNOWN     65536
 #define KEYS_OTHER     10000
-/* An API request awaits one call at a time, a key at most two more, usage and the clock one each.
-   */
+/* One call at a time for each API request, at most two more for its key, and one each for usage
+   reports and the clock. */
 #define CALLS_MAX (3 * API_REQUESTS_MAX + 2)
 
 /* -- settings -------------------------------------------------------------------------------- */
 
-/* Beside those of every edge_program; constant once threads run. */
+/* In addition to those of every edge_program; constant once threads run. */
 struct gateway_config {
     const char *address;
     int64_t port;

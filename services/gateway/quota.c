@@ -1,4 +1,4 @@
-/* May it go on: v1.access.quota. */
+/* Decides whether a key may make another request: v1.access.quota. */
 
 #include "services/gateway/quota.h"
 
@@ -11,10 +11,11 @@
 
 /* -- counting -------------------------------------------------------------------------------- */
 
-/* A lease asks for a sixteenth of the rest at once: few requests while there is plenty, exact at
-   the end. */
+/* A lease asks for a sixteenth of what is left: few requests to access while plenty is left, exact
+   counting at the end. */
 #define SHARE 16
-/* Below this many a lease is not asked for ahead: an unused share is lost to other gateways. */
+/* A lease smaller than this is not renewed ahead of time: an unused share is lost to other
+   gateways. */
 #define AHEAD_MIN 8
 #define BODY_MAX  1024
 
@@ -23,8 +24,7 @@ static uint32_t tighter(struct quota_limits limits)
     return limits.key < limits.organization ? limits.key : limits.organization;
 }
 
-/* A changed limit also restarts the window: what was granted under the old one no longer tells
-   anything. */
+/* A changed limit also restarts the window: grants under the old limit no longer apply. */
 static void roll(struct quota *quota, int64_t now_s, struct quota_limits limits)
 {
     int64_t window = now_s / QUOTA_WINDOW_SECONDS;
@@ -200,7 +200,7 @@ void quota_lease_ahead(struct gateway *gateway, struct key *key)
 
 bool quota_lease_wait(struct gateway *gateway, struct key *key, struct wait_entry *entry)
 {
-    /* Access has just failed to answer who this is: it is not waited for again. */
+    /* Access has just failed to answer for this key: do not wait for it again. */
     if (key->ask_again_us != 0) {
         fail(key);
         return false;

@@ -2,11 +2,11 @@
  * quota - a key's share of the current window's limit.
  *
  * What     Requests are counted in windows of 10 seconds aligned to the epoch. The access service
- *          grants shares ("leases") of what a window allows; they are exact over all gateways.
- *          While access is unreachable the gateway counts by itself against the whole limit until
- *          the window ends. At most one question for a lease is in flight for a key, however many
- *          requests wait for it.
- * Owns     Nothing; a key that is asked about is held until the answer is there.
+ *          grants shares ("leases") of what a window allows; they are exact across all gateways.
+ *          While access is unreachable, the gateway counts locally against the whole limit until
+ *          the window ends. At most one request for a lease is in flight for a key, however many
+ *          API requests wait for it.
+ * Owns     Nothing; a key is held while its request for a lease is in flight.
  * Threads  The loop's.
  */
 #ifndef SERVICES_GATEWAY_QUOTA_H
@@ -33,23 +33,23 @@ struct quota_limits {
 struct quota {
     int64_t window; /* Unix seconds / 10 */
     struct quota_limits limits;
-    struct quota_limits left; /* left to grant after the latest lease */
+    struct quota_limits left; /* not granted to any gateway yet, as of the latest lease */
     uint32_t leased;          /* granted to us and not used yet */
     uint32_t used;            /* taken here in this window */
     uint32_t latest_grant;
     bool over;  /* nothing is left to grant */
-    bool alone; /* access was unreachable: counting by ourselves */
+    bool alone; /* access was unreachable: counting locally */
 };
 
 enum quota_result { QUOTA_TAKEN, QUOTA_OVER, QUOTA_ASK };
 
 /* Takes one request's worth. QUOTA_ASK: nothing taken, a lease is needed first. */
 enum quota_result quota_take(struct quota *quota, int64_t now_s, struct quota_limits limits);
-/* Worth asking for the next lease before this one is used up. */
+/* The next lease should be requested now, before this one is used up. */
 bool quota_is_low(const struct quota *quota);
-/* How many to ask for when `waiting` requests need one each. */
+/* How many to request when `waiting` requests need one each. */
 uint32_t quota_want(const struct quota *quota, uint32_t waiting);
-/* A lease for `window` came in; too late for an old window. */
+/* A lease for `window` arrived; ignored if that window is over. */
 void quota_grant(struct quota *quota, int64_t window, uint32_t granted, struct quota_limits left);
 void quota_unreachable(struct quota *quota);
 
@@ -63,11 +63,11 @@ struct quota_view quota_view(const struct quota *quota);
 
 /* -- leases: asked of access ----------------------------------------------------------------- */
 
-/* A reply to v1.access.quota. False: not what the contract promises; both are untouched. */
+/* Reads a reply to v1.access.quota. False: not as the contract promises; both are untouched. */
 MUST_CHECK bool quota_grant_read(struct str json, uint32_t *granted, struct quota_limits *left);
 
 void quota_lease_ahead(struct gateway *gateway, struct key *key);
-/* False: it cannot be asked now; the key's quota has what can be counted here. */
+/* False: access cannot be asked now; the quota has switched to local counting. */
 MUST_CHECK bool quota_lease_wait(struct gateway *gateway, struct key *key,
                                  struct wait_entry *entry);
 

@@ -48,23 +48,24 @@ const char *plan_state_name(enum plan_state state)
 
 /* -- statements -------------------------------------------------------------------------------- */
 
-/* Transactions that need a table queue behind a migration that waits for it, and services give up
-   after 300 ms: better to let them pass and try again, after pauses that grow. */
+/* While a migration waits for a table, transactions that need the table queue behind it, and
+   services give up after 300 ms. So a migration gives up earlier and is retried after growing
+   pauses. */
 #define MIGRATION_LOCK_WAIT "150ms"
-/* An index that is built concurrently waits for open transactions, and blocks none. */
+/* Building an index concurrently waits for open transactions and blocks none. */
 #define INDEX_LOCK_WAIT "60s"
 /* No service waits for roles. */
 #define ROLE_LOCK_WAIT "5s"
 #define ROLE_TRIES     3
 
 enum {
-    MIGRATION_TIMEOUT_US = 60 * 1000 * 1000, /* of one migration, all its tries together */
+    MIGRATION_TIMEOUT_US = 60 * 1000 * 1000, /* of one migration, all tries together */
     PAUSE_MIN_MS = 50,
     PAUSE_MAX_MS = 2000,
-    LOCK_PAUSE_MS = 100, /* between two looks whether another program has done */
+    LOCK_PAUSE_MS = 100, /* between checks whether another program has finished */
 };
 
-/* Services that are at work meanwhile hold locks, and may take them in another order. */
+/* Running services hold locks, and may take them in another order. */
 static bool met_a_lock(const struct db_admin *admin)
 {
     const char *sqlstate = db_admin_sqlstate(admin);
@@ -107,7 +108,7 @@ static void free_applied(struct applied *list, size_t n)
     free(list);
 }
 
-/* Its rows, in one block of memory; untouched when it fails. */
+/* Reads its rows; free them with free_applied(). *out is unchanged on failure. */
 static enum status read_applied(struct db_admin *admin, struct applied **out, size_t *n)
 {
     struct applied *list;
@@ -164,8 +165,8 @@ static enum status create_role(struct db_admin *admin, const struct database_rol
     return st;
 }
 
-/* Roles belong to the server and the lock to the database, so another migration may be at the same
-   role ("tuple concurrently updated"). */
+/* Roles belong to the server, the lock to the database. So a migration of another database may be
+   changing the same role ("tuple concurrently updated"): try again. */
 static enum status create_roles(struct db_admin *admin, const struct apply_options *options)
 {
     enum status st = ST_OK;
@@ -212,7 +213,7 @@ static struct retry retry_begin(void)
     return (struct retry){.start_us = clock_mono_us(), .pause_ms = PAUSE_MIN_MS};
 }
 
-/* Whether what has just failed for a lock may be tried again. Pauses first. */
+/* Whether to retry a step that failed with `st`: only if a lock was the cause. Pauses first. */
 static bool retry_may(struct retry *retry, const struct db_admin *admin, enum status st)
 {
     if (st != ST_INTERNAL || !met_a_lock(admin) ||
@@ -245,7 +246,7 @@ static enum status apply_one(struct db_admin *admin, const struct migration *mig
     return ST_OK;
 }
 
-/* Everything is compared before anything is applied. */
+/* Checks all migrations before any is applied. */
 static enum status check(const struct apply_options *options, const struct applied *applied,
                          size_t n)
 {
@@ -291,7 +292,7 @@ static enum status limit_lock_wait(struct db_admin *admin, const char *wait)
 
 enum { INDEX_TEXTS = LIST_MISSING_INDEXES_ATTACHMENT + 1 };
 
-/* A row of list_missing_indexes.sql, kept while what it says is run. */
+/* A copy of a row of list_missing_indexes.sql, whose statements are run. */
 struct index {
     char *texts[INDEX_TEXTS]; /* NULL = nothing to do */
 };
@@ -323,7 +324,7 @@ static enum status attach_index(struct db_admin *admin, const struct index *inde
     return st;
 }
 
-/* Outside of a transaction: neither who writes waits for it, nor the seal of the audit log. */
+/* Runs outside of a transaction: neither writers nor the seal of the audit log wait for it. */
 static enum status complete_index(struct db_admin *admin, const struct index *index)
 {
     const int64_t start_us = clock_mono_us();
@@ -346,8 +347,8 @@ static enum status complete_index(struct db_admin *admin, const struct index *in
     return ST_OK;
 }
 
-/* Where partitions have rows, a migration makes the index ON ONLY their table: each gets its own
-   here. */
+/* If partitions may have rows, a migration creates the index ON ONLY the partitioned table; here
+   each partition gets its own. */
 static enum status complete_indexes(struct db_admin *admin)
 {
     enum status st = query(admin, SQL_LIST_MISSING_INDEXES, NULL, 0);
@@ -368,7 +369,7 @@ static enum status complete_indexes(struct db_admin *admin)
 
 /* -- the audit log's numbers ------------------------------------------------------------------- */
 
-/* Before services append to an audit log that was restored here. */
+/* Must run before services append to an audit log that was restored on this server. */
 static enum status continue_audit_numbers(struct db_admin *admin)
 {
     struct retry retry = retry_begin();

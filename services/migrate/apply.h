@@ -1,22 +1,25 @@
 /*
- * apply - brings a database's schema forward: the migrations, a plan for each, and its execution.
+ * apply - migrates a database's schema: the migrations, the state of each, and applying them.
  *
  * What     A migration is one numbered step of a service's schema, embedded at build time from
  *          services/SERVICE/migrations/NNNN_title.sql by tools/embed-migrations. The version table,
- *          migration.applied, has a row for each that was applied.
+ *          migration.applied, has a row for each applied migration.
+ *
  *          Schemas only move forward: an applied migration must not have changed since, and a new
- *          one must come behind all those applied of the same service. Rows of migrations that this
- *          program does not know are fine: the schema may be ahead of the code.
+ *          one must have a greater number than all applied ones of its service. Rows of migrations
+ *          that are not in this program are fine: the schema may be ahead of the code.
+ *
  *          apply_all() holds an advisory lock while it works, so programs that run at the same time
- *          wait for each other; each migration is one transaction, together with its row in
- *          the version table. One that meets the locks of a service at work, or with it in a
- *          deadlock, lets it pass and is tried again, for a minute. It prints one JSON line on
- *          stdout for each.
- *          Indexes that a migration has made ON ONLY a partitioned table are then built for its
+ *          wait for each other. Each migration is one transaction, together with its row in the
+ *          version table. One that waits for locks of a running service, or deadlocks with it,
+ *          backs off and is retried for a minute. apply_all() prints one JSON line on stdout for
+ *          each migration.
+ *
+ *          Indexes that a migration has created ON ONLY a partitioned table are then built for its
  *          partitions, one by one, the newest first, while others read and write.
  * Threads  One thread.
- * Fails    ST_REFUSED: the files do not fit what was applied; nothing was changed. Everything else
- *          as in db_admin.h. The reason is logged. What was applied before a failure stays.
+ * Fails    ST_REFUSED: the files do not match what was applied; nothing was changed. Otherwise as
+ *          in db_admin.h. The reason is logged. Migrations applied before a failure stay.
  */
 #ifndef SERVICES_MIGRATE_APPLY_H
 #define SERVICES_MIGRATE_APPLY_H
@@ -45,7 +48,7 @@ extern const size_t migrations_count;
 enum plan_state {
     PLAN_APPLIED,
     PLAN_PENDING,
-    PLAN_CHANGED, /* applied, but the file's text is another one today */
+    PLAN_CHANGED, /* applied, but the file's text has changed since */
     PLAN_LATE,    /* not applied, although a later one of its service is */
 };
 
@@ -61,7 +64,7 @@ enum plan_state plan_state(const struct migration *migration, const struct appli
                            size_t n);
 const char *plan_state_name(enum plan_state state);
 
-/* -- doing it ---------------------------------------------------------------------------------- */
+/* -- applying ---------------------------------------------------------------------------------- */
 
 /* The role conv_NAME of a service, and its password ("" = not given). */
 struct database_role {
@@ -74,12 +77,12 @@ struct apply_options {
     size_t n_migrations;
     const struct database_role *roles;
     size_t n_roles;
-    int lock_wait_s;    /* for another program that migrates */
-    bool has_audit_log; /* afterwards its numbers go on: audit/0014_numbers_go_on */
+    int lock_wait_s;    /* how long to wait for another program that migrates */
+    bool has_audit_log; /* if so, continues its transaction numbers: audit/0014_numbers_go_on */
 };
 
 MUST_CHECK enum status apply_all(struct db_admin *admin, const struct apply_options *options);
-/* Prints one JSON array with the state of each; changes nothing. */
+/* Prints one JSON array with the state of each migration; changes nothing. */
 MUST_CHECK enum status apply_status(struct db_admin *admin, const struct migration *list, size_t n);
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * migrate - applies the services' migrations, then exits.
  *
- *     migrate            0 = the schema is where this program wants it
+ *     migrate            0 = all migrations of this program are applied
  *     migrate --status   prints the state of every migration; changes nothing
  *
  * Exit: 0 done, 1 failed (run it again when the cause is gone), 2 wrong usage or settings,
- * 3 the files do not fit what was applied before (nothing was changed).
+ * 3 the files do not match what was applied before (nothing was changed).
  */
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static const struct setting settings[] = {
 };
 #define N_SETTINGS ARRAY_SIZE(settings)
 
-/* The server may still be starting, or a standby about to be promoted. */
+/* Retries: the server may still be starting, or a standby about to be promoted. */
 static enum status connect_in_time(const struct migrate_config *config, struct db_admin **out)
 {
     int64_t until_us = clock_mono_us() + config->connect_timeout_s * 1000000;

@@ -1,11 +1,11 @@
 /*
- * ready - asks the admin listener of the process beside it, for the health check of a container.
+ * ready - queries the admin listener of the process beside it, for the health check of a container.
  *
- *     ready             0 = /readyz says 200; 1 = it says something else, which is printed, or
- *                       nothing
- *     ready --version   prints it
+ *     ready             0 = /readyz responds 200; 1 = it responds otherwise, which is printed, or
+ *                       not at all
+ *     ready --version   prints the version
  *
- * Finds it as that process was told to open it: ADMIN_ADDRESS, ADMIN_PORT.
+ * Finds the listener by the settings of that process: ADMIN_ADDRESS, ADMIN_PORT.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -44,8 +44,8 @@ static int fail(const char *why)
     return 1;
 }
 
-/* A connection on which no step takes longer than TIMEOUT_S; -1 with errno set. An address that
-   means all of this machine's leads to the loopback one. */
+/* Opens a connection on which no step takes longer than TIMEOUT_S; -1 with errno set. The wildcard
+   address connects to the loopback address. */
 static int reach(const struct addrinfo *address)
 {
     const struct timeval timeout = {.tv_sec = TIMEOUT_S};
@@ -61,7 +61,7 @@ static int reach(const struct addrinfo *address)
     return -1;
 }
 
-/* The listener closes after its answer; what of it does not fit is left out. */
+/* Reads the response until the listener closes the connection; drops what does not fit. */
 static void ask(int fd, char answer[ANSWER_MAX + 1])
 {
     static const char question[] = "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -77,7 +77,7 @@ static void ask(int fd, char answer[ANSWER_MAX + 1])
     answer[n] = '\0';
 }
 
-/* Why it is not ready is the answer's body. */
+/* The response's body is the reason why the process is not ready. */
 static int check(const char *answer)
 {
     const char *body = strstr(answer, "\r\n\r\n");

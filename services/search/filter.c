@@ -19,8 +19,8 @@ static bool is_in_number(char c)
     return starts_number(c) || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 
-/* The next number at or behind *at, which moves behind it; STR_NONE when there is none. The text is
-   valid JSON, so a digit outside a string can only be a number's. */
+/* The next number at or after *at, which is moved past it; STR_NONE if there is none. The text is
+   valid JSON, so a digit outside a string always belongs to a number. */
 static struct str next_number(struct str text, size_t *at)
 {
     bool in_string = false;
@@ -47,8 +47,8 @@ static size_t count_numbers(struct str text)
     return n;
 }
 
-/* jansson keeps members in the order of the document. json_read() bounds the depth. Of more than
-   `n` numbers the first `n` are kept, and all are counted. */
+/* Stores the first `n` numbers and counts all. jansson keeps members in the order of the document;
+   json_read() bounds the depth. */
 static void add_numbers(json_t *value, size_t n, struct number_texts *out)
 {
     const char *key;
@@ -96,7 +96,7 @@ static const char *const operators[] = {
 };
 enum { OPERATORS = ARRAY_SIZE(operators) };
 
-/* Operators of the interface that search follows, which it leaves out. */
+/* Unsupported operators of the interface that this search follows. */
 static const char *const left_out[] = {"~", "!~", "^", "$", "OR", "AND"};
 
 #define EQUAL    (1u << OPERATOR_EQUAL)
@@ -195,7 +195,7 @@ const char *search_operator_name(struct str text)
 
 #define IDENTIFIER_MAX 255
 
-/* A filter while it is read, and where its members look at one another. */
+/* A filter being read; its members' readers share this. */
 struct filter_reading {
     const json_t *object;
     const struct number_texts *numbers;
@@ -203,7 +203,7 @@ struct filter_reading {
     bool names_contact;
 };
 
-/* A string without U+0000, of whatever length. */
+/* A string of any length, without U+0000. */
 static bool is_text(const json_t *value, const char *path, struct errors *errors)
 {
     const struct str text = json_text(value);
@@ -256,7 +256,7 @@ static void read_operator(json_t *value, const char *path, void *slot, struct er
                    search_operator_name(text), search_operators_text(searchable, errors->arena));
 }
 
-/* As JSON text; a number as it was spelled, for a double may not be what was sent. */
+/* The value as JSON text; a number as the client spelled it, since a double may differ. */
 static void read_attribute(const json_t *value, const struct number_texts *numbers,
                            const char *path, struct str *out, struct errors *errors)
 {
@@ -278,7 +278,7 @@ static void read_attribute(const json_t *value, const struct number_texts *numbe
     }
 }
 
-/* One value; an attribute is read otherwise. */
+/* How one value is read, by kind; for attributes see read_attribute(). */
 static const struct field scalars[] = {
     [VALUE_TEXT] = {.kind = FIELD_TEXT, .max = INT32_MAX},
     [VALUE_IDENTIFIER] = {.kind = FIELD_IDENTIFIER, .min = 1, .max = IDENTIFIER_MAX},
@@ -293,7 +293,7 @@ static void read_scalar(json_t *value, enum value_kind kind, const struct filter
         read_attribute(value, reading->numbers, path, out, errors);
         return;
     }
-    must(kind < ARRAY_SIZE(scalars)); /* a time has no list */
+    must(kind < ARRAY_SIZE(scalars)); /* no operator of times takes a list */
     field_read_value(&scalars[kind], value, path, out, errors);
 }
 
@@ -301,7 +301,7 @@ static void read_list(json_t *value, enum value_kind kind, const struct filter_r
                       const char *path, struct errors *errors)
 {
     struct filter *filter = reading->filter;
-    const size_t n = json_array_size(value); /* 0 when it is no array */
+    const size_t n = json_array_size(value); /* 0 if it is not an array */
 
     if (n < 1 || n > FILTER_VALUES_MAX) {
         errors_add(errors, INVALID, path, "must be an array of 1 to %d values", FILTER_VALUES_MAX);
@@ -314,7 +314,8 @@ static void read_list(json_t *value, enum value_kind kind, const struct filter_r
                     arena_printf(errors->arena, "%s[%zu]", path, i), &filter->values[i], errors);
 }
 
-/* What a value may be depends on field and operator; where they are wrong, that is said there. */
+/* Which values are valid depends on the field and the operator. If one of these is invalid, the
+   value is not checked: their readers report the error. */
 static void read_value(json_t *value, const char *path, void *slot, struct errors *errors)
 {
     struct filter_reading *reading = slot;

@@ -2,10 +2,10 @@
  * filter - one filter of a search: {"field", "operator", "value"}, checked against the fields that
  * can be searched (docs/api.md, "Search").
  *
- * What     A tree keeps a decimal as a double, which is not what the client sent: so each number of
- *          the tree is put beside its text, in what the tree was read from.
- * Owns     Values are copied into the arena of the errors. A list of numbers lives in the arena;
- *          its texts point into the text that was read, its numbers into the tree.
+ * What     The JSON tree stores decimals as doubles, which may differ from what the client sent. So
+ *          each number of the tree is paired with its spelling in the text.
+ * Owns     Values are copied into the arena of the errors. A struct number_texts lives in its
+ *          arena; its elements point into the text and into the tree.
  * Threads  Any; pure.
  */
 #ifndef SERVICES_SEARCH_FILTER_H
@@ -27,7 +27,7 @@ struct number_texts {
     size_t n;
 };
 
-/* `root` is what json_read() made of `text`. False: they do not have as many numbers. */
+/* `root` is the tree that json_read() made of `text`. False: their counts of numbers differ. */
 MUST_CHECK bool number_texts_read(struct str text, json_t *root, struct arena *arena,
                                   struct number_texts *out);
 
@@ -36,13 +36,13 @@ struct str number_texts_find(const struct number_texts *numbers, const json_t *n
 
 /* -- what can be searched ---------------------------------------------------------------------- */
 
-/* Which fields there are, by which operators, for which kind of value. Aliases are resolved:
+/* The fields, with the operators and the kind of value that each takes. Aliases are resolved:
    contact_ids is contact.id, source.type is channel. */
 
 #define SEARCH_FIELD_ATTRIBUTES "custom_attributes." /* the key follows */
 
-/* Cursors are signed over the numbers of fields and operators, and are good for a week, in replicas of
-   the next version too: a new one gets a new number, and no number is used again. */
+/* A cursor's signature covers these numbers, and cursors stay valid for a week, also in replicas of
+   the next version. So a new field or operator gets a new number, and no number is reused. */
 enum filter_field {
     FILTER_CONTACT_ID = 0,
     FILTER_CONTACT_EXTERNAL_ID = 1,
@@ -80,14 +80,14 @@ struct search_field {
     enum value_kind value;
 };
 
-/* NULL: there is no such field, or the key of the attribute could not be one. */
+/* NULL: there is no such field, or the attribute's key is invalid. */
 const struct search_field *search_field_find(struct str name);
-/* NULL stands for a field that is not known: then any operator may be right. */
+/* NULL: the field is unknown; then every operator is allowed. */
 bool search_field_allows(const struct search_field *searchable, enum filter_operator op);
 bool search_operator_find(struct str text, enum filter_operator *out);
 
-/* For messages: lists, and the name of an operator, which is not repeated unless it is a known one,
-   even if left out here. */
+/* For messages: lists of names. search_operator_name() returns the operator only if it is a known
+   one, supported or not, and "this operator" for any other text. */
 const char *search_fields_text(struct arena *arena);
 const char *search_operators_text(const struct search_field *searchable, struct arena *arena);
 const char *search_operator_name(struct str text);
@@ -100,16 +100,16 @@ struct filter {
     enum filter_field field;
     enum filter_operator op;
     struct str key; /* FILTER_ATTRIBUTE: of the attribute */
-    /* What it is compared with: an attribute as JSON text, everything else that is not a time as it
-       is. One value, unless the operator is IN or NIN. */
+    /* The values to compare with, except for times; those of an attribute are JSON text. One value,
+       unless the operator is IN or NIN. */
     struct str *values;
     size_t n_values;
     int64_t seconds; /* FILTER_CREATED_AT, FILTER_UPDATED_AT */
 };
 
-/* Reads the filter that stands at `path`; `value` may be anything. Problems are added in the order
-   of the document; *filter then means nothing. `*names_contact` says whether its field is one that
-   names the contact, be the rest of it right or wrong. */
+/* Reads the filter at `path`; `value` may be any JSON. Errors are added in the order of the
+   document; if there are any, *filter is unusable. *names_contact tells whether the filter's field
+   names the contact, even if the rest is invalid. */
 void filter_read(json_t *value, const char *path, const struct number_texts *numbers,
                  struct filter *filter, bool *names_contact, struct errors *errors);
 

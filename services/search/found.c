@@ -6,20 +6,20 @@
 
 enum {
     COST_US = 20,        /* a unit of a command's cost */
-    ENTRIES_A_UNIT = 50, /* walking along so many entries of the index costs as much as a get */
-    FRAME_ROWS = 2,      /* around those of a filtered page, one on each side */
-    JSONB_VERSION = 1,   /* the byte in front of the text of a jsonb */
+    ENTRIES_A_UNIT = 50, /* walking this many entries of the index costs as much as a get */
+    FRAME_ROWS = 2,      /* with counters, one before and one after the rows of a filtered page */
+    JSONB_VERSION = 1,   /* the byte before the text of a jsonb in binary format */
     FILTER_PARAMS = STATEMENT_ROWS,           /* of search_rest.sql */
     PLAIN_FILTERS_END = STATEMENT_CREATED_NOT /* of search_filtered.sql */
 };
 
-/* What a filtered search can have taken at most, in microseconds: of the time that its statements took, most
-   was spent waiting where the machine is busy. A contact of 100 with small attributes is never
-   expensive by that. */
+/* These bound the time charged for a filtered search, in microseconds: on a busy machine, most of
+   the elapsed time of its statements is waiting. With these figures, a contact with 100
+   conversations and small attributes never counts as expensive. */
 enum {
     LEAST_US = 500,
-    ENTRY_US = 2,        /* for each entry of the index that was walked along */
-    ENTRY_LOOKED_US = 8, /* where attributes or lists are looked at */
+    ENTRY_US = 2,        /* for each index entry walked */
+    ENTRY_LOOKED_US = 8, /* the same, if filters read attributes or lists */
     BLOCK_US = 4,        /* for each block of attributes stored apart, unpacking included */
 };
 
@@ -61,7 +61,7 @@ enum total_column {
 
 #define TOTAL_BINARY ((UINT32_C(1) << TOTAL_CREATED_MIN) - 1)
 
-/* With filters that need rows the page says how many there are. */
+/* With filters that need rows, the total is counted elsewhere: see found.h. */
 static void add_to_total(struct buf *columns, const struct search_statement *statement)
 {
     const db_param *const of = statement->params;
@@ -98,7 +98,7 @@ void found_ask_totals(struct found *const *all, size_t n, struct db *db, struct 
     }
 }
 
-/* Counts those behind the place. */
+/* Counts the conversations after a place. */
 static void ask_rest(struct found *found, struct db *db, db_param time, db_param id)
 {
     db_param of[FILTER_PARAMS];
@@ -158,7 +158,7 @@ static void read_contact(struct found *found, const struct db_rows *rows)
             db_value(rows, found->contact_row, column + i - CONVERSATION_CONTACT_ID);
 }
 
-/* A clock that was set back makes a time negative. */
+/* `n` is negative if it is a time and the clock was set back. */
 static uint32_t units(int64_t n, int64_t in_a_unit)
 {
     if (n < 0)
@@ -166,12 +166,12 @@ static uint32_t units(int64_t n, int64_t in_a_unit)
     return n / in_a_unit < FOUND_COST_MAX ? 1 + (uint32_t)(n / in_a_unit) : FOUND_COST_MAX;
 }
 
-/* What the statements that begin and end there took, in microseconds. */
+/* Index entries walked, blocks fetched, and elapsed time, summed over a search's statements. */
 struct effort {
     int64_t walked, fetched, took_us;
 };
 
-/* Attributes and lists. */
+/* Whether any filter reads attributes or a list. */
 static bool is_looked_at(const struct search_statement *statement)
 {
     for (int i = STATEMENT_CHANNELS; i < STATEMENT_ROWS; i++)
@@ -245,7 +245,7 @@ bool found_read(struct found *found, const struct db *db)
     found->rows = db_result(db, found->page);
     if (db_rows_count(contact) <= found->contact_row)
         return false;
-    /* There is none, or not any more. */
+    /* The contact is unknown or erased. */
     if (db_value(contact, found->contact_row, SEARCH_TOTAL_CONTACT_ID).p == NULL) {
         found->cost = 1;
         return true;
@@ -257,7 +257,7 @@ bool found_read(struct found *found, const struct db *db)
     return true;
 }
 
-/* Of what is later than can be told, 'infinity' for one, the last moment that can be. */
+/* In Unix microseconds. A time that does not fit, such as 'infinity', becomes INT64_MAX. */
 static int64_t time_us(const struct db_rows *rows, size_t row, int column)
 {
     const int64_t us = db_value_int(rows, row, column);

@@ -1,10 +1,11 @@
 /*
- * found - what a search found: its statements are asked, and their rows read.
+ * found - queues the statements of searches and reads their rows.
  *
- * What     Each search asks a statement for its page, and all searches of a batch one for their contacts,
- *          which has the total, too, where no filter needs rows. With one that does, a page that is not
- *          full says itself how many there are; of another first page it is counted what is behind it,
- *          in a second round, and of a later one all, at once. The rows come in binary format.
+ * What     Each search has one statement for its page; all searches of a batch share one for their
+ *          contacts. The latter also counts the total if no filter needs rows. Otherwise a first
+ *          page that is not full shows the total itself. For a full first page, a second round trip
+ *          counts the conversations after it. For a later page whose cursor carries no total, all
+ *          are counted in the round trip of the page. Rows come in binary format.
  * Owns     Nothing; the values live as long as the batch.
  * Threads  The db's.
  */
@@ -14,23 +15,23 @@
 #include "common/base/uuid.h"
 #include "services/search/predicates.h"
 
-enum { FOUND_COST_MAX = INT32_MAX }; /* what the page itself costs can be added to it */
+enum { FOUND_COST_MAX = INT32_MAX }; /* leaves room to add the cost of the page's bytes */
 
 struct found {
     const struct search_statement *statement;
     size_t page, contact, rest; /* indexes of the statements */
-    size_t first_row;           /* of the page, in the rows of its statement */
-    size_t contact_row;         /* in those of the one for contacts */
+    size_t first_row;           /* of the page, among the rows of its statement */
+    size_t contact_row;         /* among the rows of the statement for contacts */
     bool counts_rest;
 
-    /* From found_read() on. */
+    /* Set by found_read(). */
     bool has_contact;
     struct uuid contact_id;
     struct str contact_values[CONVERSATION_COLUMNS]; /* from CONVERSATION_CONTACT_EXTERNAL_ID on */
     int64_t n_total;
-    uint32_t cost; /* in units of a command's, FOUND_COST_MAX at most */
+    uint32_t cost; /* in units of a command's cost, at most FOUND_COST_MAX */
     const struct db_rows *rows;
-    size_t n; /* of the rows, those of the page */
+    size_t n; /* conversations among the rows: one more than the page, if another page follows */
 };
 
 /* A conversation of the page, in the order of the columns. */
@@ -42,15 +43,15 @@ struct found_row {
     struct str external_id, channel, status, custom_attributes;
 };
 
-/* The statement is kept. */
+/* Queues the statement of the page. `statement` must outlive `found`. */
 void found_ask(struct found *found, struct db *db, const struct search_statement *statement);
-/* Asks for contacts and totals of those that have been asked. */
+/* Queues the statement for the contacts and totals of searches for which found_ask() was called. */
 void found_ask_totals(struct found *const *all, size_t n, struct db *db, struct arena *arena);
-/* When that has been answered: asks for what is still to be counted, if anything is. */
+/* After both have run: queues the count of what is after a full first page, if needed. */
 void found_ask_rest(struct found *found, struct db *db, struct arena *arena);
-/* False: the rows are not those of the statement. */
+/* False: the rows do not fit the statement. */
 MUST_CHECK bool found_read(struct found *found, const struct db *db);
-/* How many bytes of it may be long: its external id and its attributes. */
+/* The size of the i-th conversation's long values: its external id and its attributes. */
 size_t found_row_bytes(const struct found *found, size_t i);
 /* The i-th of the page. */
 void found_row_read(const struct found *found, size_t i, struct found_row *out);

@@ -38,8 +38,8 @@ static const struct command_handler *const handlers[] = {
     &search_conversations,
 };
 
-/* What a batch of pages took is kept for the next one: giving megabytes back to the kernel and
-   taking them again costs a quarter of the time that a page takes here. */
+/* malloc() keeps a batch's memory for the next one: returning megabytes to the kernel and getting
+   them back takes a quarter of the time of a page. */
 enum { KEPT_BYTES = 256 * 1024 * 1024, BLOCK_MAX = 32 * 1024 * 1024 };
 
 static struct search search;
@@ -53,7 +53,7 @@ static struct service search_service = {
     .self = &search,
     .audit_sink = &audit_log,
     .batches = 2,
-    .batch_max = 16, /* a reply may be 7 MB, and so are the rows that it is made from */
+    .batch_max = 16, /* a reply may have 7 MB, and its rows as much */
     .statement_ms = 1500,
     .has_slow_lane = true,
 };

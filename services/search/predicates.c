@@ -7,13 +7,13 @@
 
 #define STATUS_ANY ((1u << CONVERSATION_STORED_STATUSES) - 1)
 
-/* The text of an array, and how much is in it. */
+/* The text of an array, and the number of its elements. */
 struct text_array {
     struct buf array;
     size_t n;
 };
 
-/* Wanted and excluded values, while they are gathered. */
+/* Excluded values, and the filters that require attributes, collected while filters are merged. */
 struct gathered {
     struct text_array created, updated; /* of seconds */
     struct text_array channels, external_ids, attributes_without;
@@ -27,7 +27,7 @@ static void text_array_add(struct text_array *list, struct str value)
     list->n++;
 }
 
-/* STR_NONE when there is nothing in it. */
+/* STR_NONE if it is empty. */
 static struct str text_array_close(struct text_array *list)
 {
     return list->n > 0 ? array_close(&list->array) : STR_NONE;
@@ -49,7 +49,7 @@ static bool is_among(struct str value, const struct str *values, size_t n)
     return false;
 }
 
-/* Keeps the members of a set that are also among these values. */
+/* Intersects a set with these values. */
 static void limit(struct predicates_set *set, const struct str *values, size_t n,
                   struct arena *arena)
 {
@@ -78,7 +78,7 @@ static void narrow_set(struct predicates_set *set, struct text_array *without,
 
 /* -- statuses -------------------------------------------------------------------------------- */
 
-/* The stored statuses that a client sees as this status, or as this state. */
+/* The stored statuses that clients see as this status or state. */
 static unsigned stored_as(struct str value, enum filter_field field)
 {
     unsigned set = 0;
@@ -94,7 +94,7 @@ static unsigned stored_as(struct str value, enum filter_field field)
     return set;
 }
 
-/* Of a filter on status or on state. */
+/* The stored statuses that a filter on status or state matches. */
 static unsigned status_set(const struct filter *filter)
 {
     unsigned set = 0;
@@ -125,7 +125,7 @@ static void end_before(struct predicates_interval *interval, int64_t second)
         interval->end = second;
 }
 
-/* A time is compared as clients see it, in whole seconds: later than a second means from the next
+/* Times are compared as clients see them, in whole seconds: later than a second means from the next
    second on. */
 static void narrow_interval(struct predicates_interval *interval, struct text_array *without,
                             const struct filter *filter)
@@ -172,7 +172,7 @@ static struct str object_of(const struct filter *filter, struct arena *arena)
     return buf_str(&object);
 }
 
-/* How many of those before it ask about the same attribute. */
+/* How many of the filters before the i-th have the same key. */
 static size_t turn_of(const struct filter *const *filters, size_t i)
 {
     size_t n = 0;
@@ -182,8 +182,9 @@ static size_t turn_of(const struct filter *const *filters, size_t i)
     return n;
 }
 
-/* One object of all that is asked for, as a rule; returns how many. An attribute that is asked
-   about twice, as 1 and as 1.0, which are equal, or as what can never be, needs a second one. */
+/* Merges the required attributes into objects and returns how many: one, unless a key has several
+   values. These may be equal (1 and 1.0) or contradict each other; each goes into another
+   object. */
 static size_t objects_of(const struct filter *const *filters, size_t n, struct arena *arena,
                          struct str *out)
 {
@@ -245,7 +246,7 @@ static void add_filter(struct predicates *predicates, struct gathered *gathered,
         narrow_set(&predicates->channels, &gathered->channels, filter, arena);
         break;
     case FILTER_EXTERNAL_ID:
-        /* != and NIN too match only conversations of the API. */
+        /* Only conversations of the API have an external id; != and NIN match no others either. */
         limit(&predicates->channels, &api, 1, arena);
         narrow_set(&predicates->external_ids, &gathered->external_ids, filter, arena);
         break;
@@ -355,7 +356,7 @@ static void set_contact(const struct filter *contact, db_param *params)
         params[STATEMENT_CONTACT_ID] = contact->values[0];
 }
 
-/* The first page is behind the first moment of what comes after the interval, and the least id. */
+/* The place of the first page is the end of the interval, with the smallest id. */
 static void set_page(const struct page_token *behind, const struct predicates *predicates,
                      struct arena *arena, struct search_statement *out)
 {

@@ -15,15 +15,14 @@
 #include "services/search/found.h"
 
 enum {
-    COUNT_MAX = 10000, /* counted again for each page; a larger count goes along with the cursor */
-    /* bytes of a conversation, or of the list, beside values that may be long */
-    REST_CAPACITY = 768,
+    COUNT_MAX = 10000,   /* totals up to this are counted for each page; cursors carry others */
+    REST_CAPACITY = 768, /* bytes of a conversation, or of the list, without its long values */
 };
 
 struct search_state {
     struct search_query query;
     struct str binding;
-    struct page_token behind; /* its page is 1, and it has no total, where there is no cursor */
+    struct page_token behind; /* without a cursor: page 1, no total */
     struct search_statement statement;
     struct found found;
 };
@@ -74,7 +73,7 @@ static void query_rest(struct command *command, struct db *db, void *service)
     found_ask_rest(&state->found, db, command->arena);
 }
 
-/* The place behind that row of the page. */
+/* The token of the page that follows this row. */
 static struct page_token token_behind(const struct search_state *state, size_t last)
 {
     const struct found *const found = &state->found;
@@ -117,7 +116,7 @@ static void add_pages(struct buf *out, const struct search *self, const struct s
     buf_char(out, '}');
 }
 
-/* All of a page are one contact's. */
+/* The contact as JSON: all conversations of a page have the same one. */
 static struct str contact_of(const struct found *found, struct arena *arena)
 {
     struct str values[CONVERSATION_COLUMNS];
@@ -166,7 +165,7 @@ static void add_conversation(struct buf *out, const struct found *found, size_t 
         contact);
 }
 
-/* So that the reply, which may be megabytes, is not moved while it grows. */
+/* Enough for the reply, which may have megabytes, so that it is not copied as it grows. */
 static size_t capacity_for(const struct found *found, size_t shown, struct str contact)
 {
     size_t capacity = REST_CAPACITY;
@@ -176,7 +175,7 @@ static size_t capacity_for(const struct found *found, size_t shown, struct str c
     return capacity;
 }
 
-/* So many bytes of a page cost a unit: its rows were fetched, printed, read and written. */
+/* This many bytes of a page cost one unit: the rows are fetched, formatted, read and written. */
 enum { PAGE_BYTES_A_UNIT = 2048 };
 
 static enum status search_reply(struct command *command, struct db *db, void *service)
@@ -194,7 +193,7 @@ static enum status search_reply(struct command *command, struct db *db, void *se
         return ST_INTERNAL;
     command->cost = found->cost;
     command->contact_id = found->contact_id;
-    /* A row more than the page says that there is a next one. */
+    /* One row more than the page holds means that there is a next page. */
     is_last = found->n <= max;
     shown = is_last ? found->n : max;
     contact = contact_of(found, command->arena);

@@ -1,5 +1,5 @@
 /*
- * search - the service that finds one contact's conversations. It only reads, apart from
+ * search - the service that finds one contact's conversations. It only reads, apart from writing
  * the audit entry of each search.
  *
  * Threads  struct search is shared by the actors and read-only after start.

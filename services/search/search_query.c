@@ -10,9 +10,9 @@
 
 #define INVALID "parameter_invalid"
 
-#define BODY_MAX 65536 /* no string of it is longer */
+#define BODY_MAX 65536 /* no string in it can be longer */
 
-/* A body while it is read. */
+/* A body being read. */
 struct query_reading {
     struct search_query *query;
     struct number_texts numbers;
@@ -40,7 +40,7 @@ static void add_filter(json_t *value, const char *path, struct query_reading *re
     }
 }
 
-/* A group has no field; what it has instead is a list, or at least the operator of one. */
+/* A group has no field, but a list of filters, or at least the operator of a group. */
 static bool is_group(const json_t *value)
 {
     const struct str op = json_member_text(value, "operator");
@@ -70,7 +70,7 @@ static void read_group_value(json_t *value, const char *path, void *slot, struct
     if (!json_is_array(value) || n > SEARCH_QUERY_FILTERS_MAX) {
         errors_add(errors, INVALID, path, "must be an array of at most %d filters",
                    SEARCH_QUERY_FILTERS_MAX);
-        reading->has_contact = true; /* as far as anybody knows */
+        reading->has_contact = true; /* the list is not read, so do not report it as missing */
         return;
     }
     for (size_t i = 0; i < n && errors->n < ERRORS_MAX; i++) {
@@ -150,7 +150,7 @@ bool search_query_read(struct str body, struct search_query *out, struct errors 
 
 /* -- what a cursor is bound to --------------------------------------------------------------- */
 
-/* With its length, so that two different lists never give the same bytes. */
+/* Adds the length as well, so that different lists never yield the same bytes. */
 static void add_text(struct buf *buf, struct str text)
 {
     buf_printf(buf, "%zu:", text.n);
@@ -184,12 +184,12 @@ struct str search_query_binding(const struct search_query *query,
 
 /* -- page tokens ------------------------------------------------------------------------------- */
 
-/* How it is laid out inside a cursor; numbers are big-endian. */
+/* The layout inside a cursor; numbers are big-endian. */
 struct page_token_bytes {
     uint64_t created_us;
     struct uuid id;
     uint32_t page;
-    uint64_t total; /* left out where there is none */
+    uint64_t total; /* omitted if there is none */
 } __attribute__((packed));
 
 enum { WITHOUT_TOTAL = offsetof(struct page_token_bytes, total) };

@@ -1,12 +1,13 @@
 /*
- * search_query - the body of a search, checked, and where a page of it begins.
+ * search_query - the checked body of a search, and where a page begins.
  *
  * What     {"query": filter or {"operator": "AND", "value": [filter...]}, "pagination"?:
- *          {"per_page"?, "starting_after"?}} becomes a struct, or a list of errors in the order
- *          of the document. There is exactly one filter that names the contact; it stands apart
- *          from the others.
- *          A page token says where a page begins, and has a form as a cursor. That carries the
- *          total of its search where it took long to count; elsewhere each page counts again.
+ *          {"per_page"?, "starting_after"?}} becomes a struct, or a list of errors in the order of
+ *          the document. Exactly one filter names the contact; it is kept apart from the others.
+ *
+ *          A page token says where a page begins; a cursor is its signed text. The token carries
+ *          the total of its search if that is large (COUNT_MAX in search.c); otherwise each page
+ *          counts again.
  * Owns     Everything is in the arena of the errors; nothing points into the body.
  * Threads  Any; pure, the time is an argument.
  */
@@ -20,7 +21,7 @@
 
 /* -- the query --------------------------------------------------------------------------------- */
 
-#define SEARCH_QUERY_FILTERS_MAX      50 /* that of the contact included */
+#define SEARCH_QUERY_FILTERS_MAX      50 /* the contact's filter included */
 #define SEARCH_QUERY_PER_PAGE_DEFAULT 50
 #define SEARCH_QUERY_PER_PAGE_MAX     100
 
@@ -32,7 +33,7 @@ struct search_query {
     struct str starting_after; /* as sent; STR_NONE: the first page */
 };
 
-/* False: `errors` say why. They hold none when this is called. */
+/* `errors` must be empty. False: they say why. */
 MUST_CHECK bool search_query_read(struct str body, struct search_query *out, struct errors *errors);
 
 /* What a cursor of this search is bound to: organization, contact, filters and page size. The order
@@ -42,19 +43,20 @@ struct str search_query_binding(const struct search_query *query,
 
 /* -- page tokens ------------------------------------------------------------------------------- */
 
-/* The page holds conversations behind this one: older, or as old with a lesser id. */
+/* The page has the conversations after this one: created earlier, or at the same time with a
+   smaller id. */
 struct page_token {
     int64_t created_us; /* Unix microseconds */
     struct uuid id;
-    uint32_t page; /* which page it is, counted from 1 */
+    uint32_t page; /* its number, from 1 */
     bool has_total;
-    uint64_t total; /* how many there were in all; 0 without has_total */
+    uint64_t total; /* of the search; 0 without has_total */
 };
 
-/* `binding` is what search_query_binding() gives. */
+/* `binding` comes from search_query_binding(). */
 void page_token_write(const struct page_token *token, const struct cursor_keys *keys,
                       struct str binding, int64_t now_us, char text[CURSOR_TEXT_MAX + 1]);
-/* False for whatever is not a live cursor of ours for that search. */
+/* False unless `text` is an unexpired cursor of that search, signed with one of our keys. */
 MUST_CHECK bool page_token_read(struct str text, const struct cursor_keys *keys, struct str binding,
                                 int64_t now_us, struct page_token *out);
 

@@ -8,8 +8,8 @@
 
 /* -- ranges ------------------------------------------------------------------------------------ */
 
-/* IPv4, from IANA's registry of special purposes; those that are reachable but have no particular
-   owner (AS112, AMT, relay anycast) are refused as well. */
+/* From IANA's registry of special-purpose IPv4 addresses. Blocks that are reachable but have no
+   particular owner (AS112, AMT, relay anycast) are refused as well. */
 static const char *const special_v4[] = {
     "0.0.0.0/8",       /* this network */
     "10.0.0.0/8",      /* private */
@@ -31,7 +31,7 @@ static const char *const special_v4[] = {
     "240.0.0.0/4",     /* reserved, broadcast */
 };
 
-/* IPv6: only 2000::/3 is global unicast, and of it not these. */
+/* Exceptions from 2000::/3, which is IPv6's global unicast. */
 static const char *const special_v6[] = {
     "2001::/23",         /* protocol assignments: Teredo, benchmarking, ORCHID and others */
     "2001:db8::/32",     /* documentation */
@@ -40,7 +40,7 @@ static const char *const special_v6[] = {
     "3fff::/20",         /* documentation */
 };
 
-/* Where clouds keep the credentials of a machine, and link-local neighbourhoods as a whole. */
+/* Link-local addresses, and the metadata services of clouds, which hand out credentials. */
 static const char *const never[] = {
     "169.254.0.0/16",   "fe80::/10",         "100.100.100.200/32", "192.0.0.192/32",
     "168.63.129.16/32", "fd00:ec2::254/128", "fd00:ec2::23/128",   "fd20:ce::254/128",
@@ -84,7 +84,7 @@ static struct address v4_of(const uint8_t b[4], uint8_t flip)
 
 static const struct carrier {
     const char *block;
-    int at; /* of the IPv4 address in its bytes */
+    int at; /* the offset of the IPv4 address */
     uint8_t flip;
 } carriers[] = {
     {"::/96", 12, 0},           /* IPv4-compatible */

@@ -1,14 +1,14 @@
 /*
  * address_policy - decides which addresses a delivery may connect to.
  *
- * What     Public addresses that are not this machine's own, and what the operator allows besides;
- *          never those that address_is_never_allowed() refuses. One table has the addresses outside
- *          the public internet (RFC 6890 and its registries), another those that stay refused
+ * What     Allows public addresses that are not this machine's own, and others that the operator
+ *          allows; never those that address_is_never_allowed() refuses. One table has the addresses
+ *          outside the public internet (RFC 6890 and its registries), another those refused
  *          whatever the operator allows: link-local addresses and the metadata services of clouds,
- *          also inside an address that translates to IPv4 (mapped, NAT64, 6to4, Teredo).
+ *          also when embedded in an address that translates to IPv4 (mapped, NAT64, 6to4, Teredo).
  * Owns     Nothing.
  * Threads  address_policy_refresh() by one thread; the others are pure.
- * Fails    When the machine's own addresses cannot be read, those known before stay.
+ * Fails    If the machine's own addresses cannot be read, the ones read before stay.
  */
 #ifndef SERVICES_WEBHOOK_ADDRESS_POLICY_H
 #define SERVICES_WEBHOOK_ADDRESS_POLICY_H
@@ -17,9 +17,9 @@
 
 /* -- ranges ------------------------------------------------------------------------------------ */
 
-/* Global unicast, and no special purpose is known for it. */
+/* Global unicast and in no special-purpose block. */
 bool address_is_public(const struct address *address);
-/* Refused even where the operator allows its neighbourhood. */
+/* Refused even if the operator allows a network that contains it. */
 bool address_is_never_allowed(const struct address *address);
 
 /* -- the policy -------------------------------------------------------------------------------- */
@@ -32,7 +32,7 @@ struct address_policy {
     struct address own[ADDRESS_POLICY_OWN_MAX];
 };
 
-/* Learns the addresses that this machine has now. */
+/* Reads this machine's current addresses. */
 void address_policy_refresh(struct address_policy *policy);
 bool address_policy_allows(const struct address_policy *policy, const struct address *address);
 

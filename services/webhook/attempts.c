@@ -151,7 +151,7 @@ static void end(struct attempts *attempts, struct attempt *attempt, enum failure
     on_end(attempts, attempt);
 }
 
-/* One address that is not allowed spoils them all: who answers so tries something. */
+/* One address that is not allowed fails the delivery: such an answer is likely an attack. */
 static enum failure check_addresses(const struct attempts *attempts,
                                     const struct address *addresses, size_t n)
 {
@@ -178,7 +178,7 @@ static void send_to(struct attempts *attempts, struct attempt *attempt,
     transfers_begin(attempts->transfers, attempt);
 }
 
-/* What a look-up carries with it. */
+/* The closure of a lookup. */
 struct looking {
     struct attempts *attempts;
     struct attempt *attempt;
@@ -204,7 +204,7 @@ static void look_up(struct attempts *attempts, struct attempt *attempt)
                          on_looked_up, looking);
 }
 
-/* False: the key that the secret was sealed with is not ours. */
+/* False: none of our keys opens the secret. */
 static bool sign(const struct attempts *attempts, struct attempt *attempt, struct str sealed_hex)
 {
     struct uuid organization, endpoint;
@@ -221,7 +221,7 @@ static bool sign(const struct attempts *attempts, struct attempt *attempt, struc
     return true;
 }
 
-/* No service of ours has written anything else; but in any case it ends no process. */
+/* Our services write nothing else. The check keeps a malformed row from crashing the process. */
 static bool is_sound(const struct delivery_claim *claim)
 {
     for (size_t i = 0; i < claim->event_type.n; i++) {
@@ -234,7 +234,7 @@ static bool is_sound(const struct delivery_claim *claim)
            claim->data.n <= DATA_MAX;
 }
 
-/* The arena and nothing else survives from the attempt before. */
+/* Only the arena is kept from the attempt before. */
 static struct attempt *take_slot(struct attempts *attempts, const struct delivery_claim *claim)
 {
     struct attempt *attempt = attempts->vacant[--attempts->n_vacant];
@@ -293,7 +293,7 @@ void attempts_begin(struct attempts *attempts, const struct delivery_claim *clai
     }
 }
 
-/* Transfers have their own limit; look-ups have this one. */
+/* libcurl limits the time of transfers; this limits that of lookups. */
 static void end_late_lookups(struct attempts *attempts)
 {
     for (int i = 0; i < attempts->options.slots; i++) {

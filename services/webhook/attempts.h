@@ -1,13 +1,13 @@
 /*
- * attempts - deliveries under way, each in its slot: the request, its result, and their progress.
+ * attempts - deliveries under way, each in a slot: the request, its progress and its result.
  *
- * What     A claim becomes an attempt, which lives in its slot until it is completed: body and
- *          signature are made once, the URL is checked again, its name is looked up, every address
- *          of it is checked, and off it goes to the first one (dns_lookup.h, address_policy.h,
- *          transfer.h). So it is handed on: sender (claimed) -> lookup -> transfer -> sender (ended)
- *          -> queue (completed). Nothing here waits for a receiver or a name server.
- * Owns     attempts_new() gives what attempts_free() takes back. An attempt owns its arena, which
- *          holds the texts; its slot keeps both for the next one.
+ * What     A claim becomes an attempt, which occupies a slot until it is completed. Body and
+ *          signature are made once, the URL is checked again, its host is looked up, every address
+ *          found is checked, and the request goes to the first one (dns_lookup.h, address_policy.h,
+ *          transfer.h). An attempt passes through: sender (claimed) -> lookup -> transfer -> sender
+ *          (ended) -> queue (completed). Nothing here blocks on a receiver or a name server.
+ * Owns     attempts_free() frees what attempts_new() returns. An attempt owns its arena, which
+ *          holds its texts; the slot reuses the arena for the next attempt.
  * Threads  The sender's, apart from attempts_wake().
  * Fails    NULL (logged): an option is unusable. Attempts themselves always end.
  */
@@ -22,7 +22,7 @@
 
 /* -- one attempt ------------------------------------------------------------------------------- */
 
-#define ATTEMPT_LIMIT_MS    8000 /* for everything, from the look-up to the answer's end */
+#define ATTEMPT_LIMIT_MS    8000 /* in all, from the lookup to the end of the response */
 #define ATTEMPT_EXCERPT_MAX 4096
 #define ATTEMPT_SIGNATURE   67 /* "v1=" and 64 hex digits */
 
@@ -41,7 +41,7 @@ struct transfer;
 struct attempt {
     struct arena arena;
 
-    /* The delivery: as the database wrote them. */
+    /* The delivery and the number of its claim (fence), in the database's text. */
     struct str organization_id, endpoint_id, id, fence;
 
     /* The request. */
@@ -55,36 +55,35 @@ struct attempt {
     int64_t begun_us; /* clock_mono_us() */
     int64_t started_ms, finished_ms;
 
-    /* Whichever has it at the moment; NULL if none. */
+    /* The one in progress; NULL if none. */
     struct dns_lookup *lookup;
     struct transfer *transfer;
 
-    /* What came of it. A phase that was not reached took no time: -1. */
+    /* The result. The time of a phase that was not reached is -1. */
     bool has_ended;
     enum failure failure;
-    int http_status; /* 0 = no answer */
+    int http_status; /* 0 = no response */
     int64_t dns_us, connect_us, tls_us, wait_us, total_us;
     size_t excerpt_n;
     char excerpt[ATTEMPT_EXCERPT_MAX];
 };
 
-/* Milliseconds of its time that are left; 0 when it is over. */
+/* Milliseconds left of ATTEMPT_LIMIT_MS; 0 when it has passed. */
 int attempt_left_ms(const struct attempt *attempt);
-/* FAILURE_NONE is a success. */
+/* Records the end; FAILURE_NONE is a success. */
 void attempt_end(struct attempt *attempt, enum failure failure);
 
-/* Text that is harmless wherever it is shown: invalid UTF-8, control characters and characters that
-   turn the direction of writing become full stops. At most as long as it was. */
+/* Makes text safe to display: invalid UTF-8, control characters other than \n and \t, and
+   characters that change the direction of writing become full stops. The result is never longer. */
 struct str attempt_inert(struct arena *arena, struct str bytes);
 
 /* -- payloads ---------------------------------------------------------------------------------- */
 
-/* {"id":"evt_...","type":...,"created_at":...,"data":{...}}: `id` is 32 hex digits, `data` is JSON.
- */
+/* {"id":"evt_...","type":...,"created_at":...,"data":{...}}; `id`: 32 hex digits, `data`: JSON. */
 struct str payload_write(struct arena *arena, struct str id, struct str type, int64_t created_at,
                          struct str data);
 
-/* "v1=" and HMAC-SHA-256, keyed with the whole secret, of timestamp, full stop and body. */
+/* "v1=" and the HMAC-SHA-256 of timestamp, full stop and body, keyed with the whole secret. */
 void payload_sign(struct arena *arena, struct str secret, int64_t timestamp, struct str body,
                   char signature[ATTEMPT_SIGNATURE + 1]);
 
@@ -107,19 +106,21 @@ struct attempts_options {
 struct attempts *attempts_new(const struct attempts_options *options);
 void attempts_free(struct attempts *attempts);
 
-/* Takes a vacant slot; there must be one. */
+/* There must be a vacant slot. */
 void attempts_begin(struct attempts *attempts, const struct delivery_claim *claim);
 size_t attempts_vacant(const struct attempts *attempts);
 
-/* Sleeps until something is to be done, or one of `fds` is ready, or the time is over; does it. */
+/* Sleeps until an attempt or one of `fds` is ready, attempts_wake() is called or the timeout
+   expires; then advances the attempts. */
 void attempts_wait(struct attempts *attempts, struct pollfd *fds, size_t n, int timeout_ms);
 void attempts_wake(struct attempts *attempts); /* from any thread */
 
-/* The fences of those under way, as PostgreSQL writes an array; good until the next call. */
+/* The fences of attempts under way, in PostgreSQL's array syntax; valid until the next call. */
 struct str attempts_fences(struct attempts *attempts);
 
-/* Those that wait to be completed, in the order of their ends; and when the first `n` are, their
-   slots become vacant. Until then they do not change, whatever thread looks at them. */
+/* The attempts that wait to be completed, in the order in which they ended. When the first `n` are
+   completed, attempts_forget_ended() vacates their slots; until then they do not change, and any
+   thread may read them. */
 struct attempt *const *attempts_ended(const struct attempts *attempts, size_t *n);
 void attempts_forget_ended(struct attempts *attempts, size_t n);
 

@@ -4,21 +4,21 @@
 #include "services/webhook/webhook.h"
 
 /*
- * deliveries, resend, resend-failed, test - what became of events, and sending once more.
+ * deliveries, resend, resend-failed, test - list deliveries, and send events again.
  *
  * Answer   ok: an array of deliveries, newest first; the new delivery; {id, resent: how many,
- *          left: 1 when there are more for another time, since: where to go on then}; or
+ *          left: 1 if more remain for another call, since: where that begins}; or
  *          parameter_invalid, parameter_not_found, not_found, conflict (the endpoint is disabled or
  *          deleted)
- * Notice   v1.notice.events when something is to be sent
- * Retry    resend and test send another one each time; resend-failed leaves out queued ones
+ * Notice   v1.notice.events if there is something to send
+ * Retry    resend and test send another delivery each time; resend-failed skips queued events
  */
 
 enum {
     LIMIT_DEFAULT = 50,
     LIMIT_MAX = 1000,
     RESENT_MAX = 10000,
-    RESENT_LOOKED_AT = 50000, /* what was sent again already is looked at, too */
+    RESENT_LOOKED_AT = 50000, /* deliveries to look at, including those resent already */
 };
 
 struct delivery_body {
@@ -62,7 +62,7 @@ static const struct field since_fields[] = {
     FIELDS_END,
 };
 
-/* Reads the body and makes its id the second parameter. NULL: refused. */
+/* A query with the body's id as its second parameter. */
 static struct operator_query *query_for(struct command *command, enum webhook_sql statement)
 {
     const struct delivery_body *body = command->input;
@@ -159,10 +159,10 @@ const struct command_handler webhook_test = {
 };
 
 /*
- * statistics - how many attempts succeeded and failed, over time.
+ * statistics - how many attempts succeeded and failed, over time, and how many were skipped.
  *
- * Answer   ok: {"step", "points": [{"at", "delivered", "failed"}...]}, every step of the time, also
- *          where nothing was attempted; or parameter_invalid, parameter_not_found
+ * Answer   ok: {"step", "points": [{"at", "delivered", "failed", "skipped"}...]}, one point for
+ *          every step, even without attempts; or parameter_invalid, parameter_not_found
  */
 
 enum { MINUTE = 60, QUARTER = 900, HOUR = 3600, STEPS_MAX = 1500 };

@@ -14,7 +14,7 @@ enum { TRY_MS = 1500, TRIES = 2 };
 
 struct dns_lookup {
     struct dns_lookups *lookups;
-    struct dns_lookup *next; /* of those that are done */
+    struct dns_lookup *next; /* in the list of finished lookups */
     dns_lookup_fn on_done;   /* NULL = abandoned */
     void *closure;
     struct address addresses[DNS_LOOKUP_ADDRESSES_MAX];
@@ -23,7 +23,7 @@ struct dns_lookup {
 
 struct dns_lookups {
     ares_channel channel;
-    struct dns_lookup *done, **done_end; /* their callbacks are still to be called */
+    struct dns_lookup *done, **done_end; /* finished; their callbacks have not been called yet */
 };
 
 static size_t collect(const struct ares_addrinfo *info, struct address *out)
@@ -38,7 +38,7 @@ static size_t collect(const struct ares_addrinfo *info, struct address *out)
     return n;
 }
 
-/* c-ares calls this whenever it likes, also from within ares_getaddrinfo(). */
+/* c-ares may call this at any time, even from within ares_getaddrinfo(). */
 static void on_info(void *arg, int status, int timeouts, struct ares_addrinfo *info)
 {
     struct dns_lookup *lookup = arg;
@@ -60,7 +60,7 @@ static struct dns_lookup *take_done(struct dns_lookups *lookups)
     return done;
 }
 
-/* Look-ups that a callback begins wait for the next time. */
+/* A lookup that a callback begins is left for the next call, even if it has finished. */
 static void call_back(struct dns_lookups *lookups)
 {
     struct dns_lookup *lookup = take_done(lookups), *next;
@@ -107,7 +107,7 @@ void dns_lookups_free(struct dns_lookups *lookups)
 
     if (lookups == NULL)
         return;
-    ares_destroy(lookups->channel); /* ends all of them */
+    ares_destroy(lookups->channel); /* ends all lookups: calls on_info() */
     while ((lookup = lookups->done) != NULL) {
         lookups->done = lookup->next;
         free(lookup);
@@ -141,7 +141,7 @@ size_t dns_lookups_fds(struct dns_lookups *lookups, struct pollfd fds[DNS_LOOKUP
     size_t n = 0;
 
     for (unsigned i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
-        /* What ARES_GETSOCK_READABLE() and _WRITABLE() do, but those shift a 1 into the sign. */
+        /* Instead of ARES_GETSOCK_READABLE() and _WRITABLE(), which shift a 1 into the sign bit. */
         const bool reads = (wanted >> i & 1) != 0,
                    writes = (wanted >> (i + ARES_GETSOCK_MAXNUM) & 1) != 0;
 
@@ -174,7 +174,7 @@ void dns_lookups_process(struct dns_lookups *lookups, const struct pollfd *fds, 
                             ready & (POLLIN | POLLERR | POLLHUP) ? fds[i].fd : ARES_SOCKET_BAD,
                             ready & POLLOUT ? fds[i].fd : ARES_SOCKET_BAD);
     }
-    /* Those past their time. */
+    /* Ends or retries lookups whose timeout has passed. */
     ares_process_fd(lookups->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
     call_back(lookups);
 }

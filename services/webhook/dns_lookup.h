@@ -1,12 +1,12 @@
 /*
- * dns_lookup - the addresses of a name, without ever waiting for them. The only user of c-ares.
+ * dns_lookup - asynchronous lookups of a name's addresses. The only user of c-ares.
  *
- * What     DNS alone: no hosts file, no search domains, no cache of ours. Every look-up is
- *          independent of the others; a slow one delays no other.
- * Owns     dns_lookups_new() gives what dns_lookups_free() takes back. A look-up is gone when its
- *          callback has been called; an abandoned one calls no callback.
+ * What     DNS only: no hosts file, no search domains, no cache of ours. Lookups are independent: a
+ *          slow one delays no other.
+ * Owns     dns_lookups_free() frees what dns_lookups_new() returns. A lookup is freed after its
+ *          callback; an abandoned one calls no callback.
  * Threads  The sender's.
- * Fails    Zero addresses: the name has none, or no server told in time.
+ * Fails    Zero addresses: the name has none, or no server answered in time.
  */
 #ifndef SERVICES_WEBHOOK_DNS_LOOKUP_H
 #define SERVICES_WEBHOOK_DNS_LOOKUP_H
@@ -21,11 +21,11 @@
 struct dns_lookups;
 struct dns_lookup;
 
-/* All addresses of the name, those first that are best to be used; called by dns_lookups_process()
-   alone. More than DNS_LOOKUP_ADDRESSES_MAX count as none. */
+/* All addresses of the name, the best to use first. Called only by dns_lookups_process(). More than
+   DNS_LOOKUP_ADDRESSES_MAX count as none. */
 typedef void (*dns_lookup_fn)(void *closure, const struct address *addresses, size_t n);
 
-/* `servers` as "address[:port],..."; NULL = the system's. NULL (logged): they cannot be used. */
+/* `servers`: "address[:port],..."; NULL = the system's. Returns NULL (logged) if it is invalid. */
 struct dns_lookups *dns_lookups_new(const char *servers);
 void dns_lookups_free(struct dns_lookups *lookups); /* calls no callback */
 
@@ -33,7 +33,7 @@ struct dns_lookup *dns_lookup_begin(struct dns_lookups *lookups, const char *nam
                                     dns_lookup_fn on_done, void *closure);
 void dns_lookup_abandon(struct dns_lookup *lookup);
 
-/* What to poll; how long at most; and what to do then. */
+/* For the caller's loop: what to poll, for how long at most, and what to call then. */
 size_t dns_lookups_fds(struct dns_lookups *lookups, struct pollfd fds[DNS_LOOKUP_FDS_MAX]);
 int dns_lookups_timeout_ms(struct dns_lookups *lookups, int max_ms);
 void dns_lookups_process(struct dns_lookups *lookups, const struct pollfd *fds, size_t n);

@@ -1,13 +1,13 @@
 /*
- * endpoint-create, endpoint-list, endpoint-set, endpoint-rotate-secret, endpoint-delete - where an
- * organization wants its events.
+ * endpoint-create, endpoint-list, endpoint-set, endpoint-rotate-secret, endpoint-delete - manage
+ * the endpoints of an organization.
  *
- * Answer   ok: the endpoint, with its secret at creation and its next secret when rotating begins,
- *          and never again; or an array; or {id, deleted}; or parameter_invalid,
+ * Answer   ok: the endpoint, with its secret only when it is created and its next secret only when
+ *          a rotation begins; or an array; or {id, deleted}; or parameter_invalid,
  *          parameter_not_found, not_found, conflict
- * Retry    endpoint-create makes another endpoint each time; when the answer is lost, the endpoint
- *          is useless and can be deleted. Rotating begins again with another secret; finishing twice
- *          is a conflict. The others are idempotent
+ * Retry    endpoint-create creates another endpoint each time; if the reply is lost, the endpoint
+ *          is useless and can be deleted. Beginning a rotation again makes another secret;
+ *          finishing it again is a conflict. The others are idempotent
  */
 #include "common/base/clock.h"
 #include "common/db/params.h"
@@ -55,12 +55,12 @@ enum status webhook_reply_work(struct command *command, struct db *db, void *ser
 
 struct endpoint_create {
     struct str url;
-    struct str events; /* as PostgreSQL writes an array */
+    struct str events; /* in PostgreSQL's array syntax */
     struct field_bool signing;
     struct str retries;
 };
 
-/* Schedules; complete.sql has their times. */
+/* Retry schedules; complete.sql has their delays. */
 static const char *const schedules[] = {"none", "standard", NULL};
 
 static void read_url(json_t *value, const char *path, void *slot, struct errors *errors)
@@ -77,7 +77,7 @@ static void read_url(json_t *value, const char *path, void *slot, struct errors 
 
 #define EVENT_TYPE_NAMES "conversation.created, ticket.created, ticket.resolved or ai.handoff"
 
-/* What an endpoint can ask for. */
+/* The events that an endpoint can receive. */
 static const struct str event_types[] = {
     STR("conversation.created"),
     STR("ticket.created"),
@@ -247,7 +247,8 @@ static const struct field rotate_fields[] = {
     FIELDS_END,
 };
 
-/* The secret is sealed for the endpoint. An id that names none (operator_param_id()) finds none. */
+/* A new secret is sealed for the endpoint, so it needs a valid id. With any other id, the statement
+   finds no endpoint: see operator_param_id(). */
 static enum status rotate_secret_parse(struct command *command, void *service)
 {
     struct operator_query *query = operator_query_for(command, SQL_ROTATE_SECRET);

@@ -6,7 +6,7 @@
 #include "services/webhook/sender.h"
 #include "services/webhook/webhook.h"
 
-/* A batch is held whole, and each of its replies three times on its way: 25 MB of the largest. */
+/* A batch has all its replies in memory, each in up to three copies: 25 MB if all are large. */
 enum { SLOTS_MIN = 8, PAGES_MAX = 16 };
 
 struct webhook_config {
@@ -82,8 +82,8 @@ static const struct setting settings[] = {
 static struct webhook webhook;
 static struct sender *sender;
 
-/* Nothing here is in the audit log: that is the API's, and these are not its operations. What
-   changes something is in the log of changes. */
+/* These are not operations of the API, so the audit log has no entries for them; the log of changes
+   has those that change something. */
 static const struct command_handler *const handlers[] = {
     &webhook_endpoint_create, &webhook_endpoint_set, &webhook_rotate_secret,
     &webhook_endpoint_delete, &webhook_resend,       &webhook_test,
@@ -97,7 +97,8 @@ static int64_t outbox_age_s(const void *self)
     return metric_read(of->outbox_age);
 }
 
-/* What reads much. Other commands take the lock of all sending: these do not prolong it. */
+/* Commands that read much. They have their own actor so that they do not prolong a batch that holds
+   the queue's lock. */
 static const struct command_handler *const page_handlers[] = {
     &webhook_endpoint_list,
     &webhook_deliveries,
@@ -107,7 +108,7 @@ static const struct command_handler *const page_handlers[] = {
 
 static struct service page_service = {
     .name = "pages",
-    .group = "webhook", /* as the bus knows the whole process */
+    .group = "webhook", /* the whole process is one group on the bus */
     .handlers = page_handlers,
     .n_handlers = ARRAY_SIZE(page_handlers),
     .statements = webhook_sql,

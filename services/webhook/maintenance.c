@@ -8,8 +8,8 @@
 /*
  * upkeep - deletes old rows, a step at a time.
  *
- * Each kind has a separate transaction: one that held a table of the log while waiting for the
- * queue would wait for a sender that holds the queue and waits for the log.
+ * Each kind of row has a separate transaction: one that held a lock on the log while waiting for
+ * the queue could deadlock with a sender that holds the queue and waits for the log.
  */
 
 enum { EVERY_S = 3600, AGAIN_S = 60, BUSY_S = 5, TIMEOUT_S = 10, STEP = 2000 };
@@ -69,7 +69,7 @@ static enum status expire_queue(struct db *db, const struct webhook *self,
     return ST_OK;
 }
 
-/* Deletes a step of each kind only: others wait for the queue meanwhile. */
+/* Deletes only one step of each kind, because others wait for the queue. */
 static enum status tidy(struct db *db, struct arena *arena, const struct webhook *self,
                         bool *has_more)
 {
@@ -113,10 +113,9 @@ void webhook_upkeep(struct db *db, struct arena *arena, void *service)
 }
 
 /*
- * outbox_stats - what monitoring is to know of all organizations together, looked up every few
- * seconds.
+ * outbox_stats - gauges over all organizations, for monitoring, read every few seconds.
  *
- * Every replica tells the same, so that it is told while one of them lives: take the maximum.
+ * Every replica reports the same values, so that one live replica is enough: aggregate with max.
  */
 
 enum { STATS_EVERY_S = 10, STATS_TIMEOUT_US = 5 * 1000 * 1000 };
@@ -156,7 +155,7 @@ static enum status read_outbox_stats(struct db *db, struct webhook *self)
     return ST_OK;
 }
 
-/* By their ids: a URL can hold a secret. */
+/* Identifies endpoints by id, because a URL can contain a secret. */
 static enum status list_failing(struct db *db, struct arena *arena, struct webhook *self)
 {
     struct metric_series series[METRIC_LISTED_MAX];
@@ -197,9 +196,10 @@ void webhook_outbox_stats(struct db *db, struct arena *arena, struct webhook *se
 }
 
 /*
- * report_failing - names in the log what has failed for so long that its owner has hardly noticed.
+ * report_failing - logs endpoints that have failed for so long that their owner has probably not
+ * noticed.
  *
- * One replica does, once a day for each: the row says when.
+ * One replica reports each endpoint, once a day: its row has the time of the last report.
  */
 
 enum { REPORT_EVERY_S = 600, REPORTED_MAX = 100 };
@@ -240,22 +240,23 @@ void webhook_report_failing(struct db *db, struct arena *arena, struct webhook *
 }
 
 /*
- * rekey - when the key that seals endpoints' secrets is changed, seals with the new key what the
+ * rekey - after a change of the key that seals endpoints' secrets, seals with the new key what the
  * old one sealed.
  *
- * A step each time that the actor is idle, over all endpoints once, from when the process started.
- * Replicas may do it at the same time: the second one finds a different secret than it read.
+ * One step each time the actor is idle, once over all endpoints after the process has started.
+ * Replicas may do this at the same time: the slower one's update finds that the secret has changed
+ * and does nothing.
  */
 
 enum { REKEY_STEP = 200, REKEY_TIMEOUT_US = 5 * 1000 * 1000 };
 
-/* Rows end with the next batch. */
+/* A copy of a row, which is valid only until the next batch. */
 struct endpoint_secret {
     struct uuid organization_id, endpoint_id;
-    struct str sealed, next_sealed; /* the second one is STR_NONE unless it is being rotated */
+    struct str sealed, next_sealed; /* next_sealed is STR_NONE unless a rotation is under way */
 };
 
-/* NULL: no ids of ours. */
+/* NULL: an id is malformed. */
 static struct endpoint_secret *copy_rows(const struct db_rows *rows, struct arena *arena, size_t *n)
 {
     struct endpoint_secret *secrets;
@@ -289,7 +290,7 @@ static enum status read_step(struct db *db, struct arena *arena, const struct we
     return *secrets != NULL ? ST_OK : ST_INTERNAL;
 }
 
-/* False: there is nothing to be done for this one. */
+/* False: this secret need not be, or cannot be, sealed again. */
 static bool add_rekeyed(struct db *db, struct arena *arena, const struct secret_keys *keys,
                         const struct endpoint_secret *of, struct str sealed)
 {
@@ -309,8 +310,8 @@ static bool add_rekeyed(struct db *db, struct arena *arena, const struct secret_
     return true;
 }
 
-/* All of a step in one transaction, with the lock of the queue: the sender's statements touch
-   endpoints where they found them, and an update moves them. */
+/* One transaction for the step, with the queue's lock: the sender's statements update endpoints by
+   ctid, and any update moves them. */
 static enum status write_step(struct db *db, struct arena *arena, struct webhook *self,
                               const struct endpoint_secret *secrets, size_t n)
 {

@@ -3,9 +3,9 @@
  *
  * Answer   ok: {id, type}; or parameter_invalid, parameter_not_found
  * Notice   v1.notice.events
- * Retry    makes another event each time
+ * Retry    publishes another event each time
  *
- * conversation.created is not among them: conversations are made here and nowhere else.
+ * conversation.created cannot be published here: the commands that create a conversation write it.
  */
 #include "common/base/clock.h"
 #include "common/json/fields.h"
@@ -66,7 +66,7 @@ struct event_body {
     json_t *data;
 };
 
-/* Keeps it until the type is known: members come in any order. */
+/* Keeps the data until the type is known: members come in any order. */
 static void keep_data(json_t *value, const char *path, void *slot, struct errors *errors)
 {
     *(json_t **)slot = json_incref(value);

@@ -17,29 +17,24 @@
 enum {
     CONNECT_MS = 50,
     ARENA_MAX = 64 * 1024 * 1024,
-    /* A transaction's share of fan-out: rows written, organizations that are looked at, and events
-       of
-     * each.
-     */
+    /* Fan-out of a transaction: rows to write, organizations to look at, and events of each. */
     FANNED_AIM = 2000,
     ORGANIZATIONS_MAX = 256,
     EVENTS_MAX = 64,
-    RESENDS_MAX = 500, /* of a transaction */
-    /* Retries: endpoints that have a turn in a transaction, and what each gets in one; what may wait for
-       an endpoint; and an organization's share of its budget, beside what its events are given. */
-    RETRIED_ENDPOINTS = 20,
-    RETRIED_EACH = 25,
-    RETRIES_WAITING_MAX = 100000,
-    RETRIES_PART = 4,
+    RESENDS_MAX = 500,            /* of a transaction */
+    RETRIED_ENDPOINTS = 20,       /* that have a turn in a transaction */
+    RETRIED_EACH = 25,            /* retries of an endpoint in its turn */
+    RETRIES_WAITING_MAX = 100000, /* of an endpoint */
+    RETRIES_PART = 4, /* retries get budget / RETRIES_PART on top of an organization's budget */
 };
 
 struct queue {
     struct db *db;
     struct arena arena;         /* of one transaction */
     char worker[UUID_TEXT + 1]; /* the owner of our claims */
-    /* The organizations that were last in the turns of fan-out and of resends. */
+    /* The organizations that had the last turn of fan-out and of resends. */
     char served[UUID_TEXT + 1], resent[UUID_TEXT + 1];
-    int claim_ms, timeout_ms; /* a claim outlives a transaction */
+    int claim_ms, timeout_ms; /* timeout_ms is shorter: a claim outlives its transaction */
     int budget;
 };
 
@@ -98,7 +93,7 @@ static void add_text(struct buf *out, const char *name, struct str text)
     json_add_string(out, text);
 }
 
-/* A negative number counts as none. */
+/* Writes a negative number as null. */
 static void add_number(struct buf *out, const char *name, int64_t number)
 {
     json_add_key(out, name);
@@ -108,7 +103,7 @@ static void add_number(struct buf *out, const char *name, int64_t number)
         buf_int(out, number);
 }
 
-/* A column takes half an hour, and a process that stood still may have taken longer. */
+/* The column holds up to half an hour; a process that was suspended may exceed that. */
 static void add_span(struct buf *out, const char *name, int64_t us)
 {
     add_number(out, name, us < INT32_MAX ? us : INT32_MAX);
@@ -182,7 +177,7 @@ static size_t add_claim(struct queue *queue, const struct queue_wants *wants)
     return db_add(queue->db, SQL_CLAIM, params, ARRAY_SIZE(params));
 }
 
-/* Those that are under way, and no others. */
+/* Renews the claims of attempts under way and releases this worker's others. */
 static size_t keep_claims(struct queue *queue, struct str under_way)
 {
     const db_param kept[] = {under_way, number(queue, queue->claim_ms)};
@@ -286,7 +281,7 @@ static void read_retries(const struct db_rows *rows, struct queue_result *out)
 
 /* -- the transaction --------------------------------------------------------------------------- */
 
-/* Where each statement of a transaction stands in its batch; 0: it is not in it. */
+/* The index of each statement in the batch; 0 = not in it (the first is lock_queue.sql). */
 struct places {
     size_t complete, release, recover, fan_out, resends, retries, claim;
 };
@@ -364,7 +359,7 @@ struct queue_thread {
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    /* Under the lock; the transaction itself is the thread's while it is under way. */
+    /* Guarded by the lock. While the state is UNDER_WAY, only the thread uses `transaction`. */
     enum { NONE, UNDER_WAY, ENDED } state;
     bool is_stopping;
     struct queue_transaction transaction;

@@ -1,8 +1,8 @@
 /*
- * secret - the secret that signs what an endpoint is sent.
+ * secret - the secret that signs an endpoint's deliveries.
  *
- * What     "whsec_" and 64 hex digits, the key of the HMAC as it stands. Sealed, for storage, it is
- *          bound to its organization and endpoint: it opens for no other one.
+ * What     "whsec_" and 64 hex digits; this text is the key of the HMAC. It is stored sealed, that
+ *          is encrypted and bound to its organization and endpoint: it opens for no other one.
  * Owns     Texts live in the arena; the caller wipes an opened secret.
  * Threads  Any; pure, but for the random numbers.
  */
@@ -15,7 +15,7 @@
 
 #define ENDPOINT_SECRET_TEXT 70
 
-/* The first one seals; the second one, if any, opens as well. */
+/* The first key seals and opens; the second, if any, only opens. */
 struct secret_keys {
     struct crypto_key at[2];
     int n;
@@ -29,12 +29,11 @@ struct str secret_new(struct arena *arena);
 struct str secret_seal(const struct secret_keys *keys, struct arena *arena,
                        const struct uuid *organization_id, const struct uuid *endpoint_id,
                        struct str secret);
-/* False: it was sealed with none of the keys, or for another endpoint. */
+/* False: it was sealed with another key or for another endpoint. */
 bool secret_open(const struct secret_keys *keys, const struct uuid *organization_id,
                  const struct uuid *endpoint_id, struct str sealed_hex,
                  char secret[ENDPOINT_SECRET_TEXT]);
-/* The same secret sealed with the first key, in hex. STR_NONE: it is already, or no key opens it.
- */
+/* The secret sealed again with the first key, in hex. STR_NONE: not needed, or no key opens it. */
 struct str secret_rekey(const struct secret_keys *keys, struct arena *arena,
                         const struct uuid *organization_id, const struct uuid *endpoint_id,
                         struct str sealed_hex);

@@ -88,8 +88,8 @@ void sender_metrics_init(struct sender_metrics *metrics)
 
 enum {
     REST_US = 4 * 1000,       /* at least */
-    REST_IDLE_US = 20 * 1000, /* the same, when nothing waits */
-    REST_MAX_US = 50 * 1000,  /* a machine that is short of time must not fall behind */
+    REST_IDLE_US = 20 * 1000, /* at least, if no receiver waits */
+    REST_MAX_US = 50 * 1000,  /* at most, so that an overloaded machine does not fall behind */
     RETRY_US = 100 * 1000,
 };
 
@@ -138,11 +138,8 @@ void schedule_retry(struct schedule *schedule, int64_t now_us)
 enum {
     POLL_MAX_US = 1000 * 1000,
     STOP_US = 9500 * 1000,
-    WAIT_MS = 1000, /* for a transaction's end */
-    /* Transactions that have failed for as long are worth a line in the log: a start and a blip are
-       not.
-     */
-    COMPLAIN_US = 2 * 1000 * 1000,
+    WAIT_MS = 1000,                /* for a transaction's end */
+    COMPLAIN_US = 2 * 1000 * 1000, /* transactions fail for this long before that is logged */
 };
 
 struct sender {
@@ -154,13 +151,13 @@ struct sender {
 
     struct schedule schedule;
     bool is_waiting;            /* for a transaction's end */
-    bool has_more;              /* the last transaction has left something undone */
-    bool has_more_resends;      /* resends are left to be queued */
-    bool has_more_retries;      /* retries that are due, likewise */
+    bool has_more;              /* the last transaction left work */
+    bool has_more_resends;      /* resends remain to be queued */
+    bool has_more_retries;      /* due retries remain to be queued */
     int64_t failing_since_us;   /* clock_mono_us(); 0 = the last transaction has not failed */
-    bool has_complained;        /* of that */
+    bool has_complained;        /* the failures have been logged */
     int64_t recovers_from_us;   /* clock_mono_us() */
-    int64_t claim_us, stale_us; /* a claim that took longer to come is not begun but released */
+    int64_t claim_us, stale_us; /* claims of a transaction slower than stale_us are released */
 
     pthread_t thread;
     atomic_bool has_rung, is_stopping, queue_is_up;
@@ -203,7 +200,7 @@ static bool is_stopping(struct sender *sender)
     return atomic_load(&sender->is_stopping);
 }
 
-/* Seven eighths for endpoints that have proven themselves, three quarters for the others. */
+/* Proven endpoints may fill 7/8 of the slots, the others 3/4. */
 static struct queue_wants next_wants(struct sender *sender, bool polls)
 {
     const int all = sender->options.slots;
@@ -227,7 +224,7 @@ static struct queue_wants next_wants(struct sender *sender, bool polls)
     return wants;
 }
 
-/* There is something to do besides looking whether there is. */
+/* There is work, so that the next transaction need not wait for the poll. */
 static bool has_work(struct sender *sender)
 {
     size_t n_ended;
@@ -268,8 +265,8 @@ static void fail_transaction(struct sender *sender, enum status st)
     schedule_retry(&sender->schedule, now_us);
 }
 
-/* All that was sent failed, or a backlog is being fanned out: no receiver waits for that, while
-   others wait for the database. */
+/* Everything sent has failed, or a backlog is being fanned out: no receiver waits, but other users
+   of the database may. */
 static bool is_idle(const struct queue_wants *wants, bool has_more)
 {
     for (size_t i = 0; i < wants->n_ended; i++) {
@@ -325,7 +322,7 @@ static void wait(struct sender *sender)
         {.fd = socket, .events = POLLIN},
     };
 
-    /* The end of a transaction wakes, too. */
+    /* The end of a transaction ends the wait as well: on_transaction(). */
     attempts_wait(sender->attempts, fds, socket >= 0 ? 2 : 1,
                   sender->is_waiting ? WAIT_MS : timeout_ms);
     if (fds[0].revents != 0)

@@ -1,11 +1,11 @@
 /*
- * sender - brings events to where they are wanted: a thread beside the actors.
+ * sender - delivers events to endpoints, on a thread beside the actors.
  *
- * What     Transactions (queue.h) when there is something to complete, when a notice comes and once
- *          a second; all the time it minds look-ups and transfers (attempts.h). It never waits for
- *          a receiver, a name server or the database.
- * Owns     sender_start() gives what sender_stop() takes back.
- * Threads  Its own; sender_is_ready() from any. A schedule is pure, and of one thread at a time.
+ * What     Begins a transaction (queue.h) when there is something to complete, when a notice
+ *          arrives, and at least once a second. Meanwhile it drives lookups and transfers
+ *          (attempts.h). It never blocks on a receiver, a name server or the database.
+ * Owns     sender_stop() frees what sender_start() returns.
+ * Threads  Its own; sender_is_ready() from any. A schedule is pure, used by one thread at a time.
  * Fails    NULL (logged): an option is unusable.
  */
 #ifndef SERVICES_WEBHOOK_SENDER_H
@@ -24,12 +24,12 @@
 
 struct sender_options {
     const char *name, *bus_url, *database_url;
-    const char *cell; /* whose notices it hears; NULL: main */
+    const char *cell; /* whose notices it receives; NULL: main */
     const struct bus_tls *bus_tls;
     const char *dns_servers, *ca_file; /* NULL = the system's */
     int slots;                         /* deliveries under way at a time */
-    int claim_ms; /* until the claims of a process that is not heard of expire */
-    int budget;   /* deliveries that an organization is given in a minute */
+    int claim_ms;                      /* a claim that is not renewed for this long expires */
+    int budget;                        /* deliveries per organization and minute */
     const struct webhook *webhook;
 };
 
@@ -37,17 +37,16 @@ struct sender;
 
 struct sender *sender_start(const struct sender_options *options);
 bool sender_is_ready(struct sender *sender, char reason[128]);
-/* Claims no more, lets attempts under way end and completes them: 10 seconds at most. */
+/* Stops claiming, lets attempts under way end and completes them; takes at most 10 seconds. */
 void sender_stop(struct sender *sender);
 
 /* -- when it begins its next transaction ------------------------------------------------------- */
 
-/* When there is something to do: after a rest as long as the transaction before took, or longer, as
-   requests that wait for an answer have the database first. Without a notice: every `poll_us`. All
-   times as of clock_mono_us(). */
+/* If there is work: after a rest as long as the last transaction took, or longer, so that clients'
+   requests get the database first. Without work: every `poll_us`. All times are clock_mono_us(). */
 struct schedule {
     int64_t poll_us;
-    int64_t work_due_us; /* when there is something to do */
+    int64_t work_due_us; /* if there is work */
     int64_t poll_due_us; /* in any case */
 };
 
@@ -55,8 +54,8 @@ bool schedule_polls(const struct schedule *schedule, int64_t now_us);
 bool schedule_is_due(const struct schedule *schedule, int64_t now_us, bool has_work);
 int schedule_timeout_ms(const struct schedule *schedule, int64_t now_us, bool has_work);
 
-/* A transaction has begun, and has ended. `is_idle`: no more is wanted, because everything sent has
-   failed or a backlog is being fanned out. */
+/* Called when a transaction has begun, and when it has ended. `is_idle`: no receiver waits, because
+   everything sent has failed or a backlog is being fanned out; the rest is longer then. */
 void schedule_begin(struct schedule *schedule, int64_t now_us);
 void schedule_rest(struct schedule *schedule, int64_t now_us, int64_t took_us, bool is_idle);
 void schedule_retry(struct schedule *schedule, int64_t now_us); /* it failed */
@@ -75,7 +74,7 @@ struct sender_metrics {
     struct metric *interrupted, *quarantined, *overtaken, *failed_transactions;
 };
 
-/* Once, before threads start; any of them may update the metrics. */
+/* Call once, before threads start; any of them may then update the metrics. */
 void sender_metrics_init(struct sender_metrics *metrics);
 
 #endif

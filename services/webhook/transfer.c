@@ -88,8 +88,8 @@ enum failure transfer_failure(CURLcode code, const struct attempt *attempt)
         return attempt->tls_us >= 0 ? FAILURE_CLOSED : FAILURE_TLS;
     case CURLE_OUT_OF_MEMORY:
     case CURLE_BAD_FUNCTION_ARGUMENT:
-        /* It calls a header line so that is too long, or is none; without memory, or with settings that
-           it does not take, we would not be here. */
+        /* libcurl returns these for a header line that is too long or malformed. Their literal
+           meanings are ruled out: either would have ended the process. */
         return attempt->tls_us >= 0 ? FAILURE_PROTOCOL : FAILURE_INTERNAL;
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_UNSUPPORTED_PROTOCOL:
@@ -105,12 +105,12 @@ enum failure transfer_failure(CURLcode code, const struct attempt *attempt)
 
 enum { HEADERS_MAX = 16 * 1024, HEADER_TEXT = 160 };
 
-/* A setting that libcurl does not take is a mistake of ours: sending without it is no choice. */
+/* A setting that libcurl rejects is a bug of ours; we must not send without it. */
 #define SET(easy, option, value) must(curl_easy_setopt((easy), (option), (value)) == CURLE_OK)
 
-/* -- what libcurl calls ------------------------------------------------------------------------ */
+/* -- callbacks of libcurl ---------------------------------------------------------------------- */
 
-/* The second look, at the very address that is about to be used. */
+/* The second check, of the address that libcurl is about to connect to. */
 static curl_socket_t on_open_socket(void *closure, curlsocktype purpose, struct curl_sockaddr *to)
 {
     struct transfer *transfer = closure;
@@ -148,7 +148,7 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *closure)
     return transfer->is_cut ? 0 : n;
 }
 
-/* -- what libcurl is told ---------------------------------------------------------------------- */
+/* -- settings of libcurl ----------------------------------------------------------------------- */
 
 static void add_header(struct transfer *transfer, const char *name, struct str value)
 {
@@ -175,12 +175,12 @@ static void add_headers(struct transfer *transfer)
         add_header(transfer, "X-Service-Timestamp", str_of(timestamp));
         add_header(transfer, "X-Service-Signature", str_of(attempt->signature));
     }
-    /* libcurl would ask first whether a larger body is welcome. */
+    /* Otherwise libcurl sends "Expect: 100-continue" with a larger body and waits. */
     add_header(transfer, "Expect", STR(""));
     SET(transfer->easy, CURLOPT_HTTPHEADER, transfer->headers);
 }
 
-/* Whatever the host of the URL: this address. */
+/* Connects to this address, whatever the host of the URL. */
 static void pin(struct transfer *transfer)
 {
     const struct attempt *attempt = transfer->attempt;
@@ -214,7 +214,7 @@ static void set_limits(struct transfer *transfer, const char *ca_path)
     SET(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     SET(easy, CURLOPT_SSL_VERIFYPEER, 1L);
     SET(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-    /* One file and no folder: only then libcurl reads the CA bundle once for all connections. */
+    /* Only with a file and no directory, libcurl reads the CA bundle once for all connections. */
     SET(easy, CURLOPT_CAINFO, ca_path);
     SET(easy, CURLOPT_CAPATH, NULL);
     SET(easy, CURLOPT_PATH_AS_IS, 1L);
@@ -257,9 +257,9 @@ void transfer_set_up(struct transfer *transfer, struct attempt *attempt, const c
     set_request(transfer);
 }
 
-/* -- what came of it --------------------------------------------------------------------------- */
+/* -- the result -------------------------------------------------------------------------------- */
 
-/* libcurl counts from its own start and says 0 for a phase that was not reached. */
+/* libcurl's times count from its own start; 0 means that the phase was not reached. */
 static void read_phases(struct transfer *transfer)
 {
     struct attempt *attempt = transfer->attempt;
@@ -284,7 +284,7 @@ static enum failure classify(const struct transfer *transfer, CURLcode code)
         return FAILURE_INTERNAL;
     if (transfer->headers_are_too_large)
         return FAILURE_PROTOCOL;
-    /* We have hung up ourselves, having read enough. */
+    /* on_body() ended the transfer, having read enough. */
     if (code == CURLE_WRITE_ERROR && transfer->is_cut)
         code = CURLE_OK;
     return transfer_failure(code, transfer->attempt);
@@ -303,9 +303,9 @@ struct transfer *transfer_new(void)
     return heap_zeroed(1, sizeof(struct transfer));
 }
 
-/* The handle is not used again: libcurl 7.88 keeps, over curl_easy_reset() too, a pointer to the last header
-   of an answer, which it has freed, and adds to that what the next answer begins with, if it is a line that
-   goes on. */
+/* Handles are not reused: libcurl 7.88 frees the last header of a response but keeps the pointer,
+   even across curl_easy_reset(). If the next response begins with a continuation line, libcurl
+   appends that to the freed header. */
 void transfer_free(struct transfer *transfer)
 {
     curl_easy_cleanup(transfer->easy);
@@ -381,7 +381,7 @@ void transfers_wait(struct transfers *transfers, struct pollfd *fds, size_t n, i
     CURLMcode code;
 
     must(n <= FDS_MAX);
-    /* The flags have libcurl's names and the same meaning. */
+    /* libcurl has its own names for the flags, with the same meanings. */
     for (size_t i = 0; i < n; i++)
         waited[i] = (struct curl_waitfd){
             .fd = fds[i].fd,

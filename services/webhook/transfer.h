@@ -1,18 +1,18 @@
 /*
- * transfer - HTTPS requests on their way out, by libcurl, all of them at once.
+ * transfer - concurrent outgoing HTTPS requests, by libcurl.
  *
- * What     One POST for one attempt, on its own connection: nothing that is kept alive can fail at
- *          a moment that makes it unclear whether the receiver has seen the request. The connection
- *          goes to the address that was checked and to no other; the certificate must be good for
- *          the host of the URL, by the system's CA certificates and the operator's, which are in
- *          one file in memory. HTTP/2 or 1.1; no redirects, no proxy whatever the environment says,
- *          no compression, no name look-ups. A response is read to 4 KB, then the connection is
- *          closed; its headers may have 16 KB.
- * Owns     transfer_new() gives what transfer_free() takes back, transfers_new() what
- *          transfers_free() does. Attempts stay the caller's; one that is under way ends with
- *          attempt_end() within its time.
+ * What     One POST for each attempt, on its own connection: a connection that is kept alive could
+ *          close at a moment that leaves unclear whether the receiver has seen the request. The
+ *          connection goes to the address that was checked and to no other. The certificate must be
+ *          valid for the host of the URL, by the system's CA certificates and the operator's, which
+ *          are in one file in memory. HTTP/2 or 1.1; no redirects, no proxy whatever the
+ *          environment says, no compression, no name lookups. Up to 4 KB of a response's body are
+ *          read, then the connection is closed; its headers may have up to 16 KB.
+ * Owns     transfer_free() frees what transfer_new() returns, transfers_free() what transfers_new()
+ *          returns. Attempts belong to the caller; one that is under way ends with attempt_end()
+ *          within its time limit.
  * Threads  The sender's, apart from transfers_wake().
- * Fails    transfers_new(): NULL (logged) when the CA bundle cannot be read.
+ * Fails    transfers_new(): NULL (logged) if the CA bundle cannot be read.
  */
 #ifndef SERVICES_WEBHOOK_TRANSFER_H
 #define SERVICES_WEBHOOK_TRANSFER_H
@@ -26,14 +26,14 @@
 
 #define CA_BUNDLE_PATH 32
 
-/* A descriptor, to be closed; `path` leads to the file as long. `file` NULL = the system's
-   certificates only. -1 (logged): the operator's file cannot be read. */
+/* Returns a descriptor; `path` names the file until ca_bundle_close(). `file` NULL = only the
+   system's certificates. -1 (logged): the operator's file cannot be read. */
 int ca_bundle_open(const char *file, char path[CA_BUNDLE_PATH]);
 void ca_bundle_close(int fd);
 
 /* -- what libcurl's result means for an attempt ------------------------------------------------ */
 
-/* The attempt's status and phases have been read. Logs a result that is unforeseen. */
+/* The attempt's status and phases must be set. Logs an unexpected result. */
 enum failure transfer_failure(CURLcode code, const struct attempt *attempt);
 
 /* -- one request ------------------------------------------------------------------------------- */
@@ -43,18 +43,18 @@ struct transfer {
     CURL *easy; /* from set-up on */
     struct curl_slist *headers, *connect_to;
     size_t headers_n;           /* bytes of the response's headers so far */
-    bool is_cut;                /* as much is read of the response as is kept */
+    bool is_cut;                /* the body was read up to ATTEMPT_EXCERPT_MAX */
     bool headers_are_too_large; /* more than 16 KB */
-    bool was_blocked;           /* by the second look */
-    bool lacked_socket;         /* we were out of sockets */
+    bool was_blocked;           /* libcurl was about to connect to another address */
+    bool lacked_socket;         /* no socket could be created */
 };
 
 struct transfer *transfer_new(void);
 void transfer_free(struct transfer *transfer);
 
-/* Makes it the attempt's request, once. `ca_path` is the file of the CA bundle. */
+/* Prepares the attempt's request; called once. `ca_path` is the file of the CA bundle. */
 void transfer_set_up(struct transfer *transfer, struct attempt *attempt, const char *ca_path);
-/* Ends the attempt by libcurl's result. */
+/* Ends the attempt with the failure that libcurl's result stands for. */
 void transfer_classify(struct transfer *transfer, CURLcode code);
 
 /* -- all of them ------------------------------------------------------------------------------- */
@@ -70,14 +70,15 @@ struct transfers_options {
 struct transfers *transfers_new(const struct transfers_options *options);
 void transfers_free(struct transfers *transfers);
 
-/* attempt->address is where to. */
+/* Connects to attempt->address. */
 void transfers_begin(struct transfers *transfers, struct attempt *attempt);
-/* Takes the transfer away from the attempt, which may be over or not; on_end is not called. */
+/* Frees the attempt's transfer, ended or not; on_end is not called. */
 void transfers_release(struct transfers *transfers, struct attempt *attempt);
-/* Goes on with all of them; tells those that ended. */
+/* Advances all transfers; calls on_end for those that ended. */
 void transfers_step(struct transfers *transfers);
 
-/* Sleeps until a transfer or one of `fds` is ready, it is woken, or the time is over. */
+/* Sleeps until a transfer or one of `fds` is ready, transfers_wake() is called or the timeout
+   expires. */
 void transfers_wait(struct transfers *transfers, struct pollfd *fds, size_t n, int timeout_ms);
 void transfers_wake(struct transfers *transfers); /* from any thread */
 

@@ -8,13 +8,13 @@ enum { PORT_DIGITS_MAX = 5, PORT_HTTPS = 443, PORT_HTTPS_OTHER = 8443, PORT_MIN 
 
 #define LABEL_MAX 63
 
-/* Names that only mean something inside some network. */
+/* Names that have a meaning only inside a network. */
 static const struct str inner_names[] = {
     STR("localhost"),   STR("local"),    STR("internal"), STR("home.arpa"), STR("lan"),  STR("svc"),
     STR("localdomain"), STR("intranet"), STR("private"),  STR("corp"),      STR("home"),
 };
 
-/* What RFC 3986 lets stand in a URL, the fragment's sign apart. */
+/* The characters that RFC 3986 allows in a URL, except '#'. */
 static bool is_url_text(struct str text)
 {
     static const char others[] = "-._~:/?[]@!$&'()*+,;=%";
@@ -39,7 +39,7 @@ static bool is_label(struct str label)
     return true;
 }
 
-/* Whether some reader could take it for a part of a number: decimal, octal or hexadecimal. */
+/* Whether some parser could read it as a decimal, octal or hexadecimal number. */
 static bool is_numeric(struct str label)
 {
     size_t i = 0;
@@ -68,7 +68,7 @@ static bool is_inner(struct str name)
     return false;
 }
 
-/* The canonical spelling of an address and no other. */
+/* Accepts only the canonical spelling of an address. */
 static bool read_literal(struct str text, struct webhook_url *out)
 {
     char canonical[ADDRESS_TEXT];
@@ -100,7 +100,8 @@ static const char *read_name(struct str name, struct webhook_url *out)
     return is_inner(name) ? "has a host name that is internal to a network" : NULL;
 }
 
-/* A colon inside must come from an IPv6 address: a mapped IPv4 one has another canonical form. */
+/* Brackets must contain an IPv6 address, so there must be a colon. A mapped IPv4 address is
+   refused: its canonical spelling has none. */
 static const char *read_host(struct str host, bool in_brackets, struct webhook_url *out)
 {
     out->host = host;
@@ -139,7 +140,7 @@ static const char *read_authority(struct str authority, struct webhook_url *out)
         host = str_cut(&rest, ']');
         if (rest.p == NULL)
             return "has a host that is not a canonical address";
-        /* Behind the bracket: nothing, or a colon and the port. */
+        /* After the bracket: nothing, or a colon and the port. */
         if (rest.n > 0 && rest.p[0] != ':')
             return "has a host that is not a canonical address";
         rest = rest.n > 0 ? str_skip(rest, 1) : STR_NONE;

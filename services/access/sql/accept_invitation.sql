@@ -1,5 +1,5 @@
 -- $1 organization, $2 user, $3 invitation's hash in hex, $4 password's hash
--- -> a row, unless another transaction was first
+-- -> a row, unless the invitation has been used, or has expired, meanwhile
 -- columns: user_id
 UPDATE access.users
 SET password_hash = $4, invitation_hash = NULL, invitation_expires_at = NULL

@@ -1,5 +1,5 @@
--- The organization of a key, and what it allows.
--- $1 SHA-256 of the token in hex, $2 limit where the organization has not set one
+-- The organization of a key, and what the key allows.
+-- $1 SHA-256 of the token in hex, $2 rate limit if the organization has not set one
 -- -> result, JSON; no row: unknown, revoked or expired
 -- columns: operator.*
 SELECT 'ok' AS result, row_to_json(answer) AS reply

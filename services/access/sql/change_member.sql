@@ -1,5 +1,6 @@
--- Another role, or none: then the user is gone, and sessions with it. Runs behind lock_organization.
--- $1 organization, $2 user, $3 role or null, $4 role of who asks, or null: an operator
+-- Changes a user's role; without a role, removes the user and all sessions. Runs after
+-- lock_organization.sql.
+-- $1 organization, $2 user, $3 role or null, $4 role of the requesting user, or null: an operator
 -- -> result (ok, same, insufficient_role, last_owner), JSON; no row: no such user
 -- columns: operator.*
 WITH member AS (

@@ -1,4 +1,5 @@
--- $1 organization, $2 plan or null, $3 rate limit or null, $4 whether it goes back to the default
+-- $1 organization, $2 plan or null, $3 rate limit or null, $4 whether the rate limit returns to the
+-- default
 -- -> result (ok, same), JSON; no row: no such organization
 -- columns: operator.*
 WITH found AS (

@@ -1,6 +1,6 @@
--- Refuses to leave the list empty while it is on, and to leave out the editor who would be shut out.
--- $1 organization; what to change, or null: $2 HTTPS required, $3 list is on, $4 list; $5 address of
--- an editor who has not agreed to be shut out, or null
+-- Refuses an enabled list that is empty, or that would lock out the editor.
+-- $1 organization; what to change, or null: $2 HTTPS required, $3 list enabled, $4 list; $5 address
+-- of an editor who has not agreed to be locked out, or null
 -- -> result (ok, same, empty_allowlist, would_lock_out), JSON; no row: no such organization
 -- columns: operator.*
 WITH found AS (

@@ -1,5 +1,5 @@
--- The user of a session and the user's role, at this moment. Its use is noted once a minute, and not
--- at all when another transaction notes it.
+-- The user of a session, with the current role. Records the session's use at most once a minute,
+-- and not while another transaction does.
 -- $1 token's hash in hex -> result, JSON; no row: there is no such session, or it has ended
 -- columns: operator.*
 WITH found AS (

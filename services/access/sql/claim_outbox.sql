@@ -1,7 +1,7 @@
--- Takes changes that are due, in order, of organizations of one cell: for a while no other process takes them. Those
--- of an organization that is just going over to another cell wait.
---   $1 milliseconds   $2 how many at most   $3 bytes of JSON at most, unless it is one; escaped, a
---   byte may take six
+-- Claims changes that are due, in order, of organizations in one cell: until the claim expires, no
+-- other process takes them. Changes of an organization that is switching to another cell wait.
+--   $1 milliseconds until the claim expires   $2 how many at most
+--   $3 bytes of JSON at most, except for a single change; escaped, a byte may take six
 -- columns: organization_id id who user_id change target detail address cell
 WITH due AS MATERIALIZED (
     SELECT organization_id, id,

@@ -1,6 +1,6 @@
--- Those that were not used for 12 hours. One that ends after seven days is not used from then on. Rows
--- that are locked are left to the next time: another replica deletes the same, and so
--- does the removal of a user, in another order.
+-- Deletes sessions that were not used for 12 hours. This includes those that ended after seven
+-- days, since they are not used from then on. Locked rows are left for the next time: another
+-- replica, or the removal of a user, may be deleting the same rows in another order.
 -- $1 rows at most
 DELETE FROM access.sessions
 WHERE ctid = ANY (ARRAY(

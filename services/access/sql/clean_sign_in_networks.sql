@@ -1,4 +1,5 @@
--- Deletes networks from which a user has not signed in for half a year; locked rows, at another time.
+-- Deletes networks from which a user has not signed in for half a year. Locked rows are left for
+-- the next time.
 -- $1 rows at most
 DELETE FROM access.sign_in_networks
 WHERE ctid = ANY (ARRAY(

@@ -1,4 +1,5 @@
--- A step at a time; of quarters there are fewer.
+-- Deletes old usage, a step at a time. The rows deleted from `usage` tell whether more are left:
+-- there are fewer quarters than minutes.
 -- $1 the oldest minute to keep, $2 rows at most
 WITH quarters AS (
     DELETE FROM access.usage_quarters

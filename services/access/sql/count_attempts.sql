@@ -1,5 +1,5 @@
--- Counts an attempt that was wrong, in an order that is the same for all transactions.
--- $1 SHA-256 of each thing that is counted, in hex, $2 minute
+-- Counts a wrong attempt; all transactions update the counters in the same order.
+-- $1 SHA-256 of each counter's subject, in hex, $2 minute
 INSERT INTO access.attempts AS a (counted, minute, attempts)
 SELECT decode(given.hex, 'hex'), $2::bigint, 1
 FROM unnest($1::text[]) AS given (hex)

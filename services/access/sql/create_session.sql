@@ -1,9 +1,10 @@
--- Opens a session, unless the password that was right a moment ago has been changed since or the
--- user removed: who changes a password waits for this and ends the session with the others. A user
--- has a hundred sessions at most: those unused for longest make room. Keeps the last twenty networks
--- from which the user signed in.
+-- Opens a session, unless the password that matched has been changed since, or the user removed. A
+-- change of the password waits for this transaction and then ends the session with the others. A
+-- user has at most a hundred sessions: those unused for longest are deleted. Keeps the last twenty
+-- networks from which the user signed in.
 -- $1 organization, $2 user, $3 hash that the password matched, $4 session, $5 token's hash in hex,
--- $6 address, $7 user agent, $8 network -> result, JSON; no row: not any more
+-- $6 address, $7 user agent, $8 network
+-- -> result, JSON; no row: the password has changed, or the user was removed
 -- columns: operator.*
 WITH subject AS (
     SELECT organization_id, user_id, email, role

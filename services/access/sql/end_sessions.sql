@@ -1,4 +1,4 @@
--- All of a user's, or all but one.
+-- Ends all of a user's sessions, or all but one.
 -- $1 organization, $2 user, $3 hash in hex of the token of the one that stays, or null
 -- -> result (ok, same), JSON
 -- columns: operator.*

@@ -1,5 +1,5 @@
 -- $1 token's hash in hex
--- -> result (ok, same), JSON; organization, user and email where there was a session
+-- -> result (ok, same), JSON; organization, user and email if there was a session
 -- columns: operator.* organization_id user_id email
 WITH ended AS (
     DELETE FROM access.sessions WHERE token_hash = decode($1, 'hex')

@@ -1,8 +1,8 @@
--- Who may have this email: one email may belong to users of several organizations, each with
--- its own password. Five are tried: those who have signed in from the network before, and then those who
--- were there last. The others have to name theirs.
+-- The users with this email: several organizations may have a user with it, each with its own
+-- password. At most five are tried, those first who have signed in from this network before, then
+-- those seen last. Users beyond these must name their organization.
 -- $1 email in lower case, $2 organization or null, $3 network
--- -> organization, its name, user, password's hash, whether the user signed in from there before
+-- -> organization, its name, user, password's hash, whether the user has signed in from the network
 -- columns: organization_id organization_name user_id password_hash is_known
 SELECT u.organization_id, o.name AS organization_name, u.user_id, u.password_hash,
        n.network IS NOT NULL AS is_known

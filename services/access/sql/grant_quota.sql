@@ -1,8 +1,8 @@
--- Takes a share of one window's limit: of the key's, and of that from the organization's. When
--- the organization has less left than the key was given, the organization's window is used up, so
--- what was taken from the key in vain makes no difference.
--- The advisory lock makes grants of one organization wait for each other before they touch a row:
--- batches take these locks in one order everywhere, and cannot deadlock over the rows.
+-- Takes a share of a window's limits: first of the key's, then as much of the organization's. If
+-- the organization has less left than the key was given, its window is used up, so it does not
+-- matter that too much was taken from the key. The advisory lock makes grants of one organization
+-- wait for each other before they touch a row. All batches take these locks in the same order, and
+-- so cannot deadlock over the rows.
 -- $1 lock, $2 organization, $3 key, $4 period, $5 wanted, $6 key's limit, $7 organization's limit
 -- -> result, JSON
 -- columns: operator.*

@@ -1,6 +1,7 @@
--- Invites a user, or renews an invitation that was not accepted: the invitation before is void then.
--- $1 organization, $2 user, $3 email in lower case, $4 role, $5 invitation's hash in hex, $6 role of
--- who invites, or null: an operator; $7 user who does, $8 address, or null
+-- Invites a user, or renews an invitation that was not accepted, which makes the earlier one void.
+-- $1 organization, $2 user, $3 email in lower case, $4 role, $5 invitation's hash in hex, $6 role
+-- of the inviting user, or null: an operator; $7 the inviting user, or null, $8 the inviting user's
+-- address, or null
 -- -> result (ok, email_taken, insufficient_role), JSON; no row: no such organization
 -- columns: operator.*
 WITH invited AS (

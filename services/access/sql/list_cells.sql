@@ -1,6 +1,6 @@
--- The cells: those of the setting, and those that organizations are in, each with the moves from there, the
--- oldest hundred.
--- $1 names of the setting -> result, JSON array, by name
+-- The cells of the setting and those that organizations are in, each with the oldest hundred moves
+-- from it.
+-- $1 names from the setting -> result, JSON array, by name
 -- columns: operator.*
 SELECT 'ok' AS result, json_agg(json_build_object(
            'name', name, 'organizations', n,

@@ -1,6 +1,6 @@
--- The newest two hundred, 360 KB at the most: a batch of such lists is in memory at once. Ids are in
--- the order of time.
--- $1 organization, $2 those before this key or null -> result, JSON array; no row: no such
+-- Up to two hundred keys, newest first, at most 360 KB: a batch of such lists is in memory at once.
+-- Ids are ordered by time.
+-- $1 organization, $2 only those before this key, or null -> result, JSON array; no row: no such
 -- organization
 -- columns: operator.*
 WITH keys AS (

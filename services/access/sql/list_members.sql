@@ -1,6 +1,7 @@
--- The newest two hundred, 450 KB at the most: a batch of such lists is in memory at once. Invited are
--- those who have not chosen a password yet. Ids are in the order of time.
--- $1 organization, $2 those before this user or null -> result, JSON; no row: no such organization
+-- Up to two hundred users, newest first, at most 450 KB: a batch of such lists is in memory at
+-- once. `invited` means that the user has not chosen a password yet. Ids are ordered by time.
+-- $1 organization, $2 only those before this user, or null -> result, JSON; no row: no such
+-- organization
 -- columns: operator.*
 WITH members AS (
     SELECT user_id AS id, email, role,

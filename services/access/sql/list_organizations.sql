@@ -1,6 +1,6 @@
--- The newest two hundred, 340 KB at the most: a batch of such lists is in memory at once. Ids are in the
--- order of time.
--- $1 those before this organization or null -> result, JSON array
+-- Up to two hundred organizations, newest first, at most 340 KB: a batch of such lists is in memory
+-- at once. Ids are ordered by time.
+-- $1 only those before this organization, or null -> result, JSON array
 -- columns: operator.*
 SELECT 'ok' AS result, coalesce(json_agg(row_to_json(o) ORDER BY id DESC), '[]') AS reply
 FROM (

@@ -1,5 +1,5 @@
--- A user's sessions, latest use first; at most a hundred.
--- $1 organization, $2 user, $3 hash of the asking session's token in hex -> result, JSON
+-- A user's sessions, last used first; at most a hundred.
+-- $1 organization, $2 user, $3 hash of the requesting session's token in hex -> result, JSON
 -- columns: operator.*
 SELECT 'ok' AS result, json_build_object('sessions', coalesce(json_agg(item), '[]'::json)) AS reply
 FROM (

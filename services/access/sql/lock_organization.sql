@@ -1,4 +1,5 @@
--- Until the commit. What follows in the transaction sees all that was committed by those who had
--- the lock before; a lock taken within the same statement would come too late for what it sees.
+-- Locks the organization until the commit. Later statements of the transaction see everything that
+-- earlier holders of the lock have committed; a lock within the same statement would come after its
+-- snapshot.
 -- $1 organization
 SELECT FROM access.organizations WHERE organization_id = $1::uuid FOR NO KEY UPDATE

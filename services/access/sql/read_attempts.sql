@@ -1,5 +1,5 @@
--- How many attempts were wrong in a minute.
--- $1 SHA-256 of each thing that is counted, in hex, $2 minute -> a number for each, in their order
+-- The number of wrong attempts in a minute.
+-- $1 SHA-256 of each counter's subject, in hex, $2 minute -> a number for each, in their order
 -- columns: attempts
 SELECT coalesce(a.attempts, 0) AS attempts
 FROM unnest($1::text[]) WITH ORDINALITY AS given (hex, place)

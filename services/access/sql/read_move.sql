@@ -1,4 +1,4 @@
--- Where an organization is, and the move that is under way or null.
+-- The cell of an organization, and the move that is under way, or null.
 -- $1 organization -> result, JSON; no row: no such organization
 -- columns: operator.*
 SELECT 'ok' AS result, row_to_json(answer) AS reply

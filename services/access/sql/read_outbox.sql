@@ -1,5 +1,5 @@
--- How many changes wait to be in the log, counted to 10,000, for how many seconds the oldest has, and how
--- many are set aside.
+-- How many changes wait for the log, counted up to 10,000; for how many seconds the oldest has
+-- waited; and how many are set aside, counted up to 10,000.
 -- columns: waiting age set_aside
 SELECT (SELECT count(*)
           FROM (SELECT FROM access.outbox WHERE refusal IS NULL LIMIT 10000) AS counted) AS waiting,

@@ -1,6 +1,6 @@
--- What all keys of an organization were used for, a row for each step in which there was any use.
--- $1 organization, $2 first minute, $3 the minute behind the last, $4 minutes in a step,
--- $5 minutes in a row that is read: 1 or 15
+-- The use of all keys of an organization together, a row for each step with any use.
+-- $1 organization, $2 first minute, $3 the minute after the last, $4 minutes in a step,
+-- $5 minutes that a stored row covers: 1 or 15
 -- -> first minute of the step, five outcomes, requests in each bucket
 -- columns: at allowed denied rejected error limited latency_1 latency_2 latency_3 latency_4
 -- columns: latency_5 latency_6 latency_7 latency_8 latency_9 latency_10 latency_11 latency_12

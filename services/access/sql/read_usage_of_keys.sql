@@ -1,6 +1,6 @@
--- The twenty keys that were used most, with their requests in each step.
--- $1 organization, $2 first minute, $3 the minute behind the last, $4 minutes in a step,
--- $5 minutes in a row that is read: 1 or 15, $6 limit where the organization has not set one
+-- The twenty most used keys, with their requests in each step.
+-- $1 organization, $2 first minute, $3 the minute after the last, $4 minutes in a step,
+-- $5 minutes that a stored row covers: 1 or 15, $6 rate limit if the organization has not set one
 -- -> result, JSON array; no row: no such organization
 -- columns: operator.*
 WITH busiest AS (

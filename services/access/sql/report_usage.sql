@@ -1,9 +1,9 @@
--- When keys were last used, to the minute, and what for. A key that another transaction is changing
--- is left out of the former: the next minute tells again. Counts are added to what others
--- have told of the same minute. Reports wait for each other before they touch a row: a batch holds
--- several of them, in the order in which they came.
--- $1 organizations, $2 keys, $3 Unix seconds, $4 minutes: arrays of one length; of it each, one
--- behind the other: $5 five outcomes, $6 thirteen buckets
+-- Records when keys were last used, to the minute, and counts their requests. The time is not
+-- recorded for a key that another transaction is changing: the next minute's report does that.
+-- Counts are added to those from other reports of the same minute. Reports wait for each other
+-- before they touch a row, because a batch may have several of them, in the order of arrival.
+-- $1 organizations, $2 keys, $3 Unix seconds, $4 minutes: arrays with one element for each key;
+-- $5 five outcomes and $6 thirteen buckets for each key, one key after the other
 WITH turn AS MATERIALIZED (
     SELECT pg_advisory_xact_lock(hashtextextended('access.usage', 0))
 ), told AS (

@@ -1,4 +1,4 @@
--- Revoking again changes nothing.
+-- Revokes a key; revoking it again changes nothing.
 -- $1 organization, $2 key -> result (ok, same), JSON; no row: no such key
 -- columns: operator.*
 WITH found AS (

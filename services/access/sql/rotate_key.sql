@@ -1,7 +1,9 @@
--- Makes a successor of the same name and scope, and gives the old key an end: the earlier of the one
--- it had and the one asked for. A key that was made for so long has a successor for as long.
--- $1 organization, $2 old key, $3 successor, $4 seconds that both are good for; of the successor's
--- token: $5 hash and $6 last four if it may write, $7 hash and $8 last four if it may only read
+-- Creates a successor with the same name and scope, and sets the old key's end: the earlier of the
+-- end that it had and the requested one. If the key was created with a lifetime, the successor has
+-- the same lifetime.
+-- $1 organization, $2 old key, $3 successor, $4 seconds for which both are valid; of the
+-- successor's token: $5 hash and $6 last four if it may write, $7 hash and $8 last four if it may
+-- only read
 -- -> result (ok, key_ended), JSON, scope; no row: no such key
 -- columns: operator.* scope
 WITH old AS (

@@ -1,7 +1,7 @@
--- A step of a move: each from the one before, or from itself; `switched` is where the organization goes over, and
--- cannot be aborted any more.
--- There is a conflict where the move is at another step, where there is none, and where there is another one.
--- $1 organization, $2 step, $3 the other cell (copying alone)
+-- Records a step of a move. A step follows the one before it, or itself; `switched` moves the
+-- organization to the other cell, and from then on the move cannot be aborted. Conflict: the move
+-- is at another step, there is no move, or there is another one.
+-- $1 organization, $2 step, $3 the other cell (only for copying)
 -- -> result (ok, conflict), JSON; no row: no such organization
 -- columns: operator.*
 WITH found AS MATERIALIZED (

@@ -1,7 +1,7 @@
--- Appends blocks, one array for each column: enum block_column in seal_step.c. A block with a number
--- that is taken fails, and with it the transaction.
---   $14 the ids of the entries of all of them, block by block, uuid[]  $15 and their hashes, bytea, 32 each
--- A block has those from `first` to `last`, which are counted from 1.
+-- Appends blocks, one array for each column: enum block_column in seal_step.c. A number that is
+-- taken fails the transaction.
+--   $14 ids of all blocks' entries, block by block, uuid[]  $15 their hashes, bytea, 32 bytes each
+-- A block has the entries from `first` to `last`, counted from 1.
 INSERT INTO audit.blocks (organization_id, number, previous_hash, entries, last_xid, last_request_id,
                           made_xid, made_at, request_ids, entry_hashes, block_hash, key_id,
                           signature, implausible, implausible_times)

@@ -1,5 +1,5 @@
--- Lengthens how long an organization's entries are kept; returns how long that is now, and whether it
--- was shorter before.
+-- Raises the minimum number of months that an organization's entries are kept; returns the minimum
+-- as it is now, and whether it was shorter before.
 --   $1 organization   $2 months
 -- columns: organization_id months was_shorter
 WITH before AS (

@@ -1,3 +1,3 @@
--- How many entries lie in the default partition, counted to a thousand.
+-- How many entries are in the default partition, counted up to a thousand.
 -- columns: strays
 SELECT audit.count_strays() AS strays

@@ -1,5 +1,6 @@
--- Whether there is an entry without an id at this time: only the owner of the database can have made
--- one, and it has no place in the order by which a step goes on.   $1 organization   $2 the time
+-- Whether there is an entry without an id at this time. Only the owner of the database can have
+-- inserted one, and it has no place in the order that steps follow.
+--   $1 organization   $2 the time
 -- columns: is_there
 SELECT EXISTS (SELECT FROM audit.entries
                 WHERE organization_id = $1::uuid AND created_at = $2::timestamptz

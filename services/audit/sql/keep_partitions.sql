@@ -1,3 +1,3 @@
--- Makes the audit log's partitions ahead; returns how many were missing.
+-- Creates the audit log's partitions ahead; returns how many were missing.
 -- columns: made
 SELECT audit.keep_partitions() AS made

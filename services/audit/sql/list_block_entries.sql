@@ -1,7 +1,7 @@
--- What the audit log holds in the place of each entry of the next blocks: null where there is no
--- such entry.   $1 $2 $3 as in list_blocks.sql
--- An entry is looked for at the time in its id; one with a mark at the time that the block noted.
--- Entries and marks are joined once a block, in full: that leaves the planner no nested loop.
+-- What the audit log now has for each entry of the next blocks: NULL if there is no such entry.
+--   $1 $2 $3 as in list_blocks.sql
+-- An entry is looked up at the time in its id; one with a mark, at the time in the mark. Entries
+-- and marks are joined once for each block, by a FULL JOIN: that leaves the planner no nested loop.
 -- columns: number chain.*
 WITH next AS (
   SELECT number, before, first

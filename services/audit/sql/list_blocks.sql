@@ -1,9 +1,9 @@
--- The next blocks of a chain, with as many entries as one step takes, then what was
--- published of them. list_block_entries.sql takes the same ones.
---   $1 organization   $2 behind this number   $3 entries, about
--- Blocks are looked up one by one and in order (LIMIT 1), which leaves the planner one index only: a
--- join would read all of a chain for each step. The size of their ids tells how many entries they
--- have, without reading them. Values longer than those of a block of ours are not read: they make
+-- The next blocks of a chain, with about as many entries as one step takes, and the hashes that
+-- were published of them. list_block_entries.sql takes the same blocks.
+--   $1 organization   $2 after this number   $3 about how many entries
+-- Blocks are looked up one by one, in order (LIMIT 1), which leaves the planner only one index: a
+-- join would read the whole chain for each step. The size of a block's ids tells how many entries
+-- it has, without reading them. Values longer than those of our blocks are not read, which makes
 -- the block malformed.
 -- columns: verify.* published_hash
 WITH next AS (

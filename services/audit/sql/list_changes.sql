@@ -1,8 +1,8 @@
 -- One page of the log of changes, newest first.
---   $1 organization   $2 the page is behind this id; NULL = it is the first   $3 rows at most
---   $4 change, or the part of its name before the dot   $5 who: NULL = any
---   $6 changes that are looked at, at most
--- As in list_entries.sql the last one that is looked at comes, whether it matches or not.
+--   $1 organization   $2 the page begins after this id; NULL = the first page   $3 rows at most
+--   $4 change, or the part of its name before the dot   $5 who   (NULL = any)
+--   $6 changes to look at, at most
+-- As in list_entries.sql, the last change that is looked at is returned even if it does not match.
 -- columns: id created_at who user_id change target detail address is_match is_limit looked_at
 SELECT id, floor(extract(epoch FROM created_at))::bigint AS created_at, who, user_id, change, target,
        detail, address, is_match, is_limit, place AS looked_at

@@ -1,10 +1,10 @@
--- The next entries of an organization, each with the block that names it, or else the one that
--- reaches over it; whether that block names it, with a mark, or names its id with another time; and
--- whether its transaction has yet to begin.
---   $1 organization   $2 $3 from this place: a time and a request id, itself included
+-- The next entries of an organization, each with the block that names it or else the block that
+-- covers its place; whether that block names it, has a mark for it, or names its id with another
+-- time; and whether its transaction has yet to begin.
+--   $1 organization   $2 $3 from this place on: a time and a request id, inclusive
 --   $4 rows at most
--- Where the block that reaches over an entry does not name it, the next few may: a foreign block can
--- have come between.
+-- If the block that covers an entry does not name it, one of the next few may: a foreign block can
+-- lie between.
 -- columns: request_id xid created_us at number is_sealed is_marked is_known is_ahead
 -- columns: is_moving
 WITH page AS MATERIALIZED (

@@ -1,13 +1,13 @@
--- One page of an organization's audit log, newest first, from behind a place in it.
+-- One page of an organization's audit log, newest first, beginning after a place.
 --   $1 organization   $2 $3 the place: Unix microseconds and request id
 --   $4 not older than this, Unix microseconds   $5 rows at most
---   $6 operation   $7 outcome   $8 API key   $9 conversation: NULL = any
---   $10 entries that are looked at, at most
--- Filters have no index of their own, which every append would pay for: what matches seldom must
--- not cost a walk through the whole audit log. The last one that is looked at comes, whether it matches or
--- not, and says how many there were: with is_limit it was the $10th, and where the page is not full by
--- then, the next one begins there.
--- The first comparison with created_at says nothing new; it lets months that come later be skipped.
+--   $6 operation   $7 outcome   $8 API key   $9 conversation   (NULL = any)
+--   $10 entries to look at, at most
+-- Filters have no indexes, because every append would pay for them. The bound $10 keeps a filter
+-- that seldom matches from walking the whole audit log. The last entry that is looked at is
+-- returned even if it does not match, with the number of entries looked at. If is_limit is true, it
+-- was the $10th; if the page is not full then, the next page begins after it. The first comparison
+-- with created_at is redundant; it lets PostgreSQL skip later months.
 -- columns: entry.* is_match is_limit looked_at
 SELECT request_id, api_key_id, audit.brief(operation) AS operation, http_status,
        audit.brief(outcome) AS outcome, audit.brief(denial_reason) AS denial_reason,

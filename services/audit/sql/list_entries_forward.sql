@@ -1,7 +1,7 @@
--- The next entries of an organization's audit log, oldest first, from behind a place in it.
+-- The next entries of an organization's audit log, oldest first, beginning after a place.
 --   $1 organization   $2 $3 the place: Unix microseconds and request id
 --   $4 older than this, Unix microseconds   $5 rows at most
--- The first comparison with created_at says nothing new; it lets earlier months be skipped.
+-- The first comparison with created_at is redundant; it lets PostgreSQL skip earlier months.
 -- columns: entry.*
 SELECT request_id,
        api_key_id,

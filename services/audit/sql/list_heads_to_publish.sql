@@ -1,8 +1,9 @@
 -- The last blocks of chains that have grown since their heads were published, in the order of
--- sealing, and the number of the last head that was published. Of organizations that this cell serves.
---   $1 rows at most   $2 $3 behind this place: transaction and organization
--- Blocks are asked for in the order of their index, which leaves the planner no other. Blocks
--- beyond the horizon are of another server.
+-- sealing, each with the number of the last published head; only of organizations that this cell
+-- serves.
+--   $1 rows at most   $2 $3 after this place: transaction and organization
+-- Blocks are read in the order of their index, which leaves the planner no other. Blocks beyond the
+-- horizon are from another server.
 -- columns: organization_id head.* published
 WITH grown AS (
   SELECT DISTINCT organization_id

@@ -1,5 +1,5 @@
--- What has been dropped, the latest first. A month is kept for three at
--- least: an unsigned note of less is not ours, however old.
+-- The notes of what was dropped, latest first. Every month is kept for at least three months: an
+-- unsigned note of a younger month is not ours (is_old is false).
 --   $1 rows at most
 -- columns: until_us since_us months dropped_us dropped_by key_id signature is_old
 SELECT audit.us(until) AS until_us,

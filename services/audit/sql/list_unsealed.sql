@@ -1,7 +1,7 @@
--- Settled entries behind a place, in the order of sealing, of organizations that this cell serves.
+-- Settled entries after a place, in the order of sealing, of organizations that this cell serves.
 --   $1 $2 $3 the place: transaction, organization, request   $4 the horizon   $5 rows at most
--- The service asks for the rows in binary, and makes of them the texts that chain.* are elsewhere: a time and
--- a dozen ids as texts cost the server more than all else here.
+-- The service asks for the rows in binary and writes the texts that chain.* has elsewhere itself:
+-- formatting a time and several ids would cost the server more than all else here.
 -- columns: organization_id request_id created_at api_key_id operation http_status outcome denial_reason
 -- columns: conversation_id contact_id xid
 SELECT organization_id,

@@ -1,4 +1,5 @@
--- Lets the seal go on with organizations that are open again because nobody went on with their move. Only with
--- the lock of sealing, which is tried for again here, for both are in one pipeline.
+-- Resumes sealing for organizations that are open again because their move was not continued in
+-- time. Needs the lock of lock_sealing.sql and tries it again, because both statements are in one
+-- pipeline.
 -- columns: opened
 SELECT CASE WHEN pg_try_advisory_xact_lock(hashtextextended('audit.seal', 0)) THEN audit.move_expire() END AS opened

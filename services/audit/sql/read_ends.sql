@@ -1,5 +1,5 @@
--- The last head of a chain that is known to have been published, and whether there are blocks with
--- numbers that none of ours can have.
+-- The number of a chain's last head that is recorded as published, and whether there are blocks
+-- with numbers that our blocks cannot have.
 --   $1 organization
 -- columns: published has_strange
 SELECT coalesce((SELECT max(number) FROM audit.heads

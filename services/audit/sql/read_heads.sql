@@ -1,4 +1,4 @@
--- The last block of each of these organizations that has one, sorted.   $1 organizations
+-- The last block of each organization that has one, sorted by organization.   $1 organizations
 -- columns: organization_id head.*
 SELECT head.organization_id,
        head.number,

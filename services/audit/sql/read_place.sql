@@ -1,8 +1,8 @@
--- The greatest block in the order of sealing: of those settled, or below a place. With the horizon, below
--- which every transaction is settled, and whether a block lies beyond it.
+-- The greatest block in the order of sealing: of all settled blocks, or below a place. Also the
+-- horizon, below which every transaction is settled, and whether a block lies beyond it.
 --   $1 $2 $3 below this place: transaction, organization, number; NULL = below the horizon
---   $4 made before this transaction, of the next 10,000 only; NULL = whenever
--- Values longer than those of a block of ours are not read: they make the block malformed.
+--   $4 made before this transaction, among the next 10,000 blocks only; NULL = at any time
+-- Values longer than those of our blocks are not read, which makes the block malformed.
 -- columns: verify.* organization_id horizon is_ahead
 SELECT place.number,
        encode(substr(place.previous_hash, 1, 33), 'hex') AS previous_hash,

@@ -1,4 +1,5 @@
--- When the first entry was made that is committed but not settled: an older transaction still runs.
+-- The time of the first entry that is committed but not settled, because an older transaction still
+-- runs.
 --   $1 the horizon
 -- columns: created_us
 SELECT audit.us(created_at) AS created_us

@@ -1,5 +1,5 @@
--- Appends changes that another service made to the log of changes, one array for each column: enum in
--- audit_record.c. Made at the time in their ids. One that is there already stays as it is.
+-- Appends changes made by another service to the log of changes, one array for each column: enum in
+-- audit_record.c. Their time is the one in their ids. A change that exists already stays as it is.
 INSERT INTO audit.changes (organization_id, id, created_at, who, user_id, change, target, detail,
                            address)
 SELECT organization_id, id, audit.time_of(id), who, user_id, change, target, detail::json, address

@@ -1,6 +1,6 @@
--- Appends entries to the audit log, one array for each column: enum audit_log_column in audit_log.h. An entry
--- that is there already stays as it is; the ids of those that were not are returned, in order.
--- An organization that another cell serves makes it fail (audit.admit).
+-- Appends entries to the audit log, one array for each column: enum audit_log_column in
+-- audit_log.h. An entry that exists already stays as it is. Returns the ids of the inserted ones,
+-- in order. Fails if another cell serves the organization (audit.admit).
 -- columns: request_id
 INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id, operation,
                            http_status, outcome, denial_reason, conversation_id, contact_id)

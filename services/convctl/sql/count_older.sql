@@ -1,4 +1,4 @@
--- Transactions of services that began before that moment, and may not know what was set then.
+-- Counts transactions of services that began before a moment, and so may not see what was committed then.
 -- $1 the moment
 -- columns: n
 SELECT count(*) AS n

@@ -1,4 +1,4 @@
--- Slots by which tables were being copied to a server that is lost; one that is in use makes it fail.
+-- Drops the slots through which tables were being copied to a lost server. Fails if one of them is in use.
 -- $1 organization
 -- columns: dropped
 SELECT count(pg_drop_replication_slot(s.slot_name)) AS dropped

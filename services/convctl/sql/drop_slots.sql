@@ -1,4 +1,4 @@
--- Slots by which tables were being copied; one that is in use still makes it fail.   $1 names, for LIKE
+-- Drops the slots through which tables were being copied. Fails if one is still in use.   $1 names, for LIKE
 -- columns: dropped
 SELECT count(pg_drop_replication_slot(slot_name)) AS dropped
   FROM pg_replication_slots

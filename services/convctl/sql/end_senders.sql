@@ -1,5 +1,5 @@
--- Ends what sends to a server that is lost: its slots cannot be dropped while they are in use. Other moves there
--- are lost with it.   $1 organization
+-- Ends the processes that send to a lost server: slots in use cannot be dropped. This also ends other moves to that
+-- server.   $1 organization
 -- columns: ended
 SELECT count(pg_terminate_backend(s.active_pid)) AS ended
   FROM pg_replication_slots s

@@ -1,4 +1,4 @@
--- What is closed stays so for good, unless it has been for so long that it may be open again.
+-- Closes the organization for good, unless it has been closed for so long that it may be open again.
 -- $1 organization
 -- columns: organization_id
 UPDATE audit.moving SET state = 'gone', since = clock_timestamp()

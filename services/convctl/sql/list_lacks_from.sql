@@ -1,5 +1,5 @@
--- What the server that rows come from has too little of: a walsender and a slot to follow, another one for the
--- table that is being copied.   $1 organization, whose slot may be there
+-- What the old cell's server has too little of. It needs a walsender and a slot to follow the changes, and another of
+-- each for the table that is being copied.   $1 organization, whose slot may already exist
 -- columns: setting needed free
 SELECT setting, needed, greatest(free, 0) AS free
   FROM (VALUES ('max_wal_senders', 2,

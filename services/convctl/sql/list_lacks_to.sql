@@ -1,5 +1,6 @@
--- What the server that rows go to has too little of: a worker to follow and one to copy, with an origin each, of
--- which there are as many as slots. Workers of parallel queries end by themselves.
+-- What the new cell's server has too little of. It needs one worker to follow and one to copy, and a replication
+-- origin for each; there may be as many origins as slots. Workers of parallel queries are not counted, since they end
+-- by themselves.
 -- columns: setting needed free
 SELECT setting, needed, greatest(free, 0) AS free
   FROM (VALUES ('max_logical_replication_workers', 2,

@@ -1,3 +1,3 @@
--- Makes tables for the months and days of another cell.   $1 their names
+-- Creates partitions for the months and days of another cell.   $1 their names
 -- columns: made
 SELECT audit.make_partitions_of($1::text[]) AS made

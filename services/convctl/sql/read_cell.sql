@@ -1,4 +1,4 @@
--- What a cell has of an organization that is to be moved, and what it must have for that.
+-- The state in a cell of an organization that is to be moved, and the settings that a move needs.
 -- $1 organization
 -- columns: wal_level sees_sessions state has_rows is_subscribed is_disabled has_slot number partitions dropped
 SELECT current_setting('wal_level') AS wal_level,

@@ -1,6 +1,7 @@
--- Whether all tables are copied, how often copying or following has failed, and what becomes another text as long
--- as it comes on: while tables are copied, their states and rows; then how far it has followed as well. Whether a
--- worker follows, and how many tables are copied.   $1 organization
+-- The state of a copy: whether all tables are copied, and how often copying or following has failed. `progress` is a
+-- text that changes as long as the copy makes progress: it covers the tables' states and rows and, once all tables
+-- are copied, how far the subscription has followed. Also whether a worker follows, and how many tables are copied.
+-- $1 organization
 -- columns: is_copied failures progress is_followed copied tables
 SELECT coalesce(bool_and(r.srsubstate = 'r'), false) AS is_copied,
        coalesce(max(s.apply_error_count + s.sync_error_count), 0) AS failures,

@@ -1,5 +1,5 @@
--- The transaction that has been open for longest, of those that a new slot waits for: all that have written, in
--- whichever database of the server. One that was prepared has no process.   $1 for so many seconds at least
+-- The oldest open transaction of those that a new slot waits for: all that have written, in any database of the
+-- server. A prepared transaction has no process.   $1 minimum age in seconds
 -- columns: pid age_s name
 SELECT coalesce(pid::text, 'none') AS pid,
        floor(extract(epoch FROM clock_timestamp() - since))::bigint AS age_s, name

@@ -1,3 +1,3 @@
--- $1 organization, $2 whether what is in the rows is summed up as well
+-- $1 organization, $2 whether to sum up the rows' contents as well
 -- columns: name sums
 SELECT name, sums FROM audit.move_sums($1::uuid, $2::boolean)

@@ -1,5 +1,6 @@
--- Appends a message to a conversation. The one row that comes back has the conversation; else
--- whether it is there and another transaction is changing it, so that this is to be run again.
+-- Appends a message to a conversation. Returns one row with the conversation. If that is NULL,
+-- is_locked tells whether the conversation exists but another transaction is changing it: run this
+-- again.
 --
 --   1 organization  2 id of the conversation  3 id of the message  4 body
 -- columns: is_locked conversation.*

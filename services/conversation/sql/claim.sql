@@ -1,22 +1,24 @@
--- Claims, for the rest of the transaction, the unique values that requests would
--- insert: the external id of a conversation, that of a contact that is not there yet, an email and a
--- phone that the contact does not have yet. Nothing waits: who finds one of his claimed by a
--- other transaction ends there, with nothing, and is to be run again. (Where several claims overlap, one of
--- them gets all it wants: they are taken in one order of kinds.)
+-- Claims, for the rest of the transaction, the unique values that requests would insert: the
+-- external id of a conversation, the external id of a contact that does not exist yet, and an email
+-- and a phone that the contact does not have yet. Nothing waits: a request that finds a value
+-- claimed by another transaction gets 0, claims no further values and is run again. (Claims are
+-- taken in a fixed order of kinds, so one of several overlapping requests gets everything it
+-- needs.)
 --
--- Arrays with one element for each request; NULL where there is none:
+-- Arrays with one element for each request; NULL if it has no such value:
 --   1 organization  2 external id of the conversation
 --   3 external id of the contact, or 4 its id  5 its email  6 its phone
 --
--- The outcome is a setting of the transaction, conversation.claims, for the statement that comes
--- next: an array with a number for each request, 0 where it got nothing, else the sum of
+-- The result is the setting conversation.claims, local to the transaction, which the next statement
+-- reads: an array with a number for each request, 0 if a claim failed, else the sum of
 --   1  (always)  2 the contact is new  4 its email is new  8 its phone is new
--- The statement that writes needs no less than what it finds to be new (see `needs` there). It is
--- another one because only a snapshot that is taken after the claim shows all that an earlier
--- claimant has left.
+-- The statement that writes requires claims for all that it finds to be new (`needs` there). It is
+-- a separate statement because only a snapshot taken after the claim shows everything that an
+-- earlier claimant has committed.
 --
--- A key is two numbers, one of organization and kind and one of the text. Nothing else in the
--- database takes advisory locks of two numbers. Two texts with one number cost the second a retry.
+-- A lock key is two numbers: a hash of the organization, different for each kind, and a hash of the
+-- text. Nothing else in the database takes advisory locks with two numbers. Two texts with the same
+-- hash cost the second request a retry.
 -- columns: claims
 SELECT set_config('conversation.claims', coalesce(array_agg(claimed ORDER BY n), '{}')::text, true)
          AS claims

@@ -1,7 +1,7 @@
--- Creates conversations of the API, and their contacts, where the rules allow it; else writes
--- nothing. For every request one row comes back, in their order, that tells what was found
--- (services/conversation/create.c). Requests for one contact in one statement name the same new id
--- for it and bring the same profile (services/conversation/create.h).
+-- Creates conversations of the API, and their contacts. A request that the rules do not allow
+-- writes nothing. Returns one row for each request, in their order, with what was found
+-- (services/conversation/create.c). Requests for the same contact in one statement have the same
+-- new id for it and the same profile (services/conversation/create.h).
 --
 -- Arrays with one element for each request:
 --   1 organization  2 external id
@@ -10,16 +10,18 @@
 --   8 JSON object with custom_attributes (NULL: none)
 --   9 id of the new conversation  10 of the new contact  11 of the event
 --
--- A request has claimed what it inserts (claim.sql, of the same requests, right before), and it locks
--- the contact here before it changes the profile, or leaves all as it is: it waits for no other transaction
--- and violates no unique key. A contact that is being erased meanwhile keeps a conversation that
--- brings no other profile: as if it had been erased a moment later.
+-- A request writes only if it has claimed what it inserts (claim.sql, run for the same requests
+-- just before) and, to change a profile, gets the lock on the contact here. So it waits for no
+-- other transaction and violates no unique key. A request that changes no profile does not lock the
+-- contact: if that is being erased concurrently, the conversation is created as if the erasure came
+-- later.
 --
--- The contact of a conversation is one that was found, and stays, or is made here: no constraint says so.
--- An event is written where an endpoint wants it: one that is made later gets none from before.
+-- A conversation's contact was either found, and contacts are never deleted, or is created here; no
+-- foreign key enforces this. The event is written only if an endpoint wants it: an endpoint that is
+-- created later gets no earlier events.
 --
--- All is decided in one place, and what is decided is written. OFFSET 0 keeps look-ups apart: joined, they
--- may be planned by organization alone.
+-- `decided` makes all decisions; the other CTEs carry them out. OFFSET 0 keeps the lookups apart:
+-- as plain joins, they may be planned by organization alone.
 -- columns: is_deleted is_erased its_contact_id email_owner phone_owner
 -- columns: is_announced made_at made_attributes conversation.*
 WITH decided AS MATERIALIZED (
@@ -75,8 +77,8 @@ WITH decided AS MATERIALIZED (
                 FROM conversation.conversations
                WHERE organization_id = a.organization_id AND external_id = a.external_id
               OFFSET 0) AS v ON true
-            -- The contact that the caller names, whether the conversation is there or not. One that
-            -- is erased has no external id.
+            -- The contact that the request names, whether or not the conversation exists. An erased
+            -- contact has no external id.
             LEFT JOIN LATERAL (
               SELECT id AS named_id, external_id AS named_external_id, name AS named_name,
                      email AS named_email, phone AS named_phone
@@ -121,7 +123,7 @@ SELECT deleted_at IS NOT NULL AS is_deleted, erased_at IS NOT NULL AS is_erased,
        contact_id AS its_contact_id, email_owner, phone_owner, is_announced,
        CASE WHEN is_made THEN floor(date_part('epoch', now()))::bigint END AS made_at,
        made_attributes,
-       -- what exists already, with the contact that is named
+       -- the existing conversation, if any, with the contact that the request names
        id, external_id, floor(date_part('epoch', created_at))::bigint AS created_at,
        floor(date_part('epoch', updated_at))::bigint AS updated_at,
        floor(date_part('epoch', last_message_at))::bigint AS last_message_at,

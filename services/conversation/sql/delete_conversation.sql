@@ -1,6 +1,7 @@
--- Deletes a conversation. Its row stays without attributes and keeps its external id taken. The one
--- row that comes back says whether it was deleted, and its contact; else whether it is there and another
--- transaction is changing it, so that this is to be run again. Its messages: delete_messages.sql.
+-- Deletes a conversation. The row stays, without attributes, and keeps its external id taken.
+-- Returns one row: whether it was deleted, and its contact. If it was not, is_locked tells whether
+-- it exists but another transaction is changing it: run this again. For its messages see
+-- delete_messages.sql.
 --
 --   1 organization  2 id
 -- columns: is_locked is_deleted contact_id

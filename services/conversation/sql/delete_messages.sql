@@ -1,9 +1,10 @@
--- Removes the messages of a conversation that is deleted.
+-- Deletes the messages of a deleted conversation.
 --
 --   1 organization  2 id of the conversation
 --
--- A separate statement, after the deletion, which found the conversation free of an append that may
--- have been committed after its snapshot was taken: only a later one shows what was appended.
+-- A separate statement, because an append may commit after the snapshot of delete_conversation.sql
+-- is taken and before that locks the conversation: only a later snapshot shows the appended
+-- message.
 DELETE FROM conversation.messages
  WHERE organization_id = $1::uuid AND conversation_id = $2::uuid
    AND EXISTS (SELECT FROM conversation.conversations

@@ -1,7 +1,7 @@
--- Takes the personal data off a contact and frees what it held. The one row that comes back says
--- whether it was erased before, NULL where it was not found: then the other column says whether it
--- is there and another transaction is changing it, so that this is to be run again. Erasing it again is no
--- error and keeps the time of the first.
+-- Erases a contact's personal data and frees its unique values. Returns one row: whether the
+-- contact had been erased before. If that is NULL, is_locked tells whether the contact exists but
+-- another transaction is changing it: run this again. Erasing it again is no error and keeps the
+-- first time.
 --
 --   1 organization  2 id
 -- columns: is_locked was_erased

@@ -1,16 +1,16 @@
--- One page of an organization's conversations, newest first, from behind one of them.
---   1 organization  2 the conversation that the page is behind (NULL: it is the first page)
---   3 rows at most  4 conversations that are looked at, at most
+-- One page of an organization's conversations, newest first.
+--   1 organization  2 the last conversation looked at for the page before (NULL: this is the first page)
+--   3 maximum number of rows  4 maximum number of conversations looked at
 --   5 status as clients see it  6 channel  (NULL: any)
---   7 8 9 the contact by its id, external id or email, the first that there is  (NULL: none)
---  10 the way to go: contact, status, channel or all
--- What comes back: the columns of a conversation; whether it matches; whether it was the $4th that was
--- looked at, and how many were by then. The last one that is looked at comes whether it matches or not: with
--- is_limit the next page begins there.
+--   7 8 9 the contact's id, external id and email; the first that exists counts  (NULL: no such filter)
+--  10 which index to read: contact, status, channel or all
+-- Returns the columns of a conversation; whether it matches; whether it is the $4th that was looked
+-- at; and how many were looked at up to here. The last conversation looked at is returned even if
+-- it does not match: if is_limit is true, the next page begins after it.
 --
--- Ids are UUIDv7: an index that ends with them gives the newest first. One of the four ways is gone,
--- the others end before they begin. Filters that the way's index does not hold may match seldom:
--- hence the bound. By the primary key deleted conversations are looked at as well.
+-- Ids are UUIDv7, so an index that ends with the id yields the newest first. $10 selects one of the
+-- four branches; the others return at once. Filters that the chosen index does not cover may seldom
+-- match: hence the bound $4. The primary key (`all`) also visits deleted conversations.
 -- columns: conversation.* matches is_limit looked_at
 WITH contact AS MATERIALIZED (
   (SELECT id FROM conversation.contacts

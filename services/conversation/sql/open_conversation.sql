@@ -1,16 +1,17 @@
--- Records a conversation of another channel, with its contact if one is named. The one row that
--- comes back tells what was found (services/conversation/channel.c).
+-- Records a conversation of a channel other than the API, with its contact if one is named. Returns
+-- one row: the owner of the email, if that is another contact, or the new conversation. If both are
+-- NULL, run this again.
 --
 --   1 organization  2 channel  3 status
 --   4 external id of the contact, 5 its email (either or both may be NULL)
 --   6 id of the new conversation  7 of the new contact  8 of the event
 --   9 whether to announce it
 --
--- The contact is the one with the external id, or the one with the email where no external id is
--- given; otherwise a new one is made.
+-- The contact is found by its external id, or by its email if no external id is given; if none is
+-- found, a new one is created.
 --
--- What it inserts it has claimed (claim.sql, right before), and a contact that gets the email it
--- locks here, or leaves all as it is: see create_conversations.sql.
+-- It writes only what it has claimed (claim.sql, just before), and only if it gets the lock on a
+-- contact whose email it sets: see create_conversations.sql.
 -- columns: email_owner conversation.*
 WITH found AS MATERIALIZED (
   SELECT k.id, k.external_id, k.name, k.email, k.phone,

@@ -1,10 +1,10 @@
--- Conversations with their contacts. For each that is asked for one row comes back, in their order;
--- all of it is NULL when it is absent or deleted.
+-- Conversations with their contacts: one row for each requested id, in their order; all NULL if it
+-- is absent or deleted.
 --
 -- Arrays with one element for each:
 --   1 organization  2 id
 --
--- OFFSET 0 keeps look-ups apart: joined, they may be planned by organization alone.
+-- OFFSET 0 keeps the lookups apart: as plain joins, they may be planned by organization alone.
 -- columns: conversation.*
 SELECT v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint AS created_at,
        floor(date_part('epoch', v.updated_at))::bigint AS updated_at,

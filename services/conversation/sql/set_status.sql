@@ -1,10 +1,10 @@
--- Moves a conversation to a status if the current one allows that. The one row that
--- comes back has the status it stood in, whether it was moved, and the conversation as it is now;
--- else whether it is there and another transaction is changing it, so that this is to be run again.
+-- Moves a conversation to a status if the current status allows that. Returns one row: the status
+-- before, whether it was moved, and the conversation as it is now. If these are NULL, is_locked
+-- tells whether the conversation exists but another transaction is changing it: run this again.
 --
---   1 organization  2 id  3 status  4 array of statuses it may come from  5 id of the event
+--   1 organization  2 id  3 status  4 array of the statuses it may have before  5 id of the event
 --
--- The lock comes first, so the row that is checked is the row that is changed.
+-- The lock is taken first, so the row that is checked is the row that is changed.
 -- columns: is_locked was is_moved conversation.*
 WITH held AS MATERIALIZED (
   SELECT id, external_id, contact_id, created_at, updated_at, last_message_at, channel, status,

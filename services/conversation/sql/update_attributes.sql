@@ -1,16 +1,17 @@
--- Merges custom attributes into conversations; a null removes its key. One row comes back for each that is
--- asked for, in their order: whether it was changed, and the conversation as it is then. The conversation is
--- NULL where there is none. Where `raced` is true, another transaction is changing it: run this again. A
--- conversation that is neither changed nor raced would have too many keys.
+-- Merges custom attributes into conversations; a null removes its key. Returns one row for each
+-- request, in their order: whether the conversation was changed, and the conversation as it is
+-- then, NULL if there is none. If is_raced is true, another transaction is changing it: run this
+-- again. A conversation that is neither changed nor raced would have too many keys.
 --
 -- Arrays with one element for each, no two for one conversation:
 --   1 organization  2 id  3 JSON object with custom_attributes
 -- and
---   4 most keys
+--   4 maximum number of keys
 --
--- The lock comes first, so the row that is merged and checked is the row that is changed. It is
--- changed at the place where it was locked: a version that is younger than this statement's snapshot
--- is not found there, which is a race like any other. No look-up can be planned by anything but a key.
+-- The lock is taken first, so the row that is merged and checked is the row that is changed. The
+-- update finds it by the ctid that was locked: if the row has a version newer than this statement's
+-- snapshot, the update misses it, and the row counts as raced. All lookups can only be planned by
+-- key.
 -- columns: is_changed is_raced conversation.*
 WITH held AS MATERIALIZED (
   SELECT a.n, a.organization_id, a.id AS asked_id, v.place, v.id, v.external_id, v.contact_id,

@@ -1,6 +1,6 @@
--- One conversation with its contact, and its newest messages in the order in which they came, no
--- more of them than fit into one message; no row when it is absent or deleted.
---   1 organization  2 id  3 how many messages
+-- One conversation with its contact and its newest messages, oldest first, no more than fit into
+-- one message of the bus; no row if the conversation is absent or deleted.
+--   1 organization  2 id  3 maximum number of messages
 -- -> the columns of a conversation; whether its contact was erased; JSON array
 -- columns: conversation.* is_erased messages
 SELECT v.id, v.external_id, floor(date_part('epoch', v.created_at))::bigint AS created_at,

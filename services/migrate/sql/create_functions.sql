@@ -1,9 +1,9 @@
--- Ends a service's session when its program has stopped in the middle of a transaction: it holds locks,
--- and delays the seal of the audit log, until its session ends. The server waits for such a
--- program to send its next statement or to take what it asked for, and has done so for five seconds
--- since the last one began. Any live service calls it, for all: the one that hangs may have no other
--- replica. So it runs as its owner, and the caller cannot choose what it ends.
--- -> a row for each that it ended, which names its program; null for one that was gone
+-- Ends sessions of services whose program hangs in the middle of a transaction: such a session
+-- holds locks and delays the seal of the audit log. The server waits for the program to send a
+-- statement or to read its results, and the last statement began more than five seconds ago. Every
+-- live service calls this for all services, because the one that hangs may have no other replica.
+-- So it runs as its owner, and the caller cannot choose which sessions it ends.
+-- -> a row for each session that it ended, with the program's name; null for one that was gone
 DO $$
 BEGIN
     IF (SELECT prorettype <> 'text'::regtype FROM pg_proc

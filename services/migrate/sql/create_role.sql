@@ -1,6 +1,6 @@
--- The role of one service: it can log in once it has been given a password, and end sessions of
--- services that hang, and nothing else.
--- Roles belong to the whole server; another database may be migrated at this moment.
+-- Creates the role of one service. It can log in once it has a password, and end hung sessions of
+-- services; nothing else. Roles belong to the whole server, and another database may be migrated at
+-- the same time.
 DO $$
 DECLARE
     role constant name := current_setting('migrate.role');
@@ -21,7 +21,7 @@ BEGIN
     IF verifier <> '' THEN
         EXECUTE format('ALTER ROLE %I LOGIN PASSWORD %L', role, verifier);
     END IF;
-    -- No service takes the connections of all. A limit that was set otherwise is kept.
+    -- So that no service takes all connections. A limit that was set to another value is kept.
     IF EXISTS (SELECT FROM pg_roles WHERE rolname = role AND rolconnlimit = -1) THEN
         EXECUTE format('ALTER ROLE %I CONNECTION LIMIT 100', role);
     END IF;

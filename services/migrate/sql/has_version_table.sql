@@ -1,3 +1,3 @@
--- Whether anything was ever applied here.
+-- Whether any migration has been applied to this database.
 -- columns: is_there
 SELECT to_regclass('migration.applied') IS NOT NULL AS is_there

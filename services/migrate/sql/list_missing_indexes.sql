@@ -1,7 +1,7 @@
--- What partitions lack of the indexes that a migration has made ON ONLY their parent: the newest first.
--- An interrupted index is built again.
--- -> the index's name; how to drop its remains, null = none; how to make it, null = it
---    exists; how to attach it
+-- The indexes that partitions lack although a migration has created them ON ONLY the parent, newest
+-- partitions first. An index whose build was interrupted is built again.
+-- -> the index's name, and statements: to drop its remains, null = none; to create it, null = it
+--    exists; to attach it
 -- columns: name removal creation attachment
 SELECT lacking.name,
        CASE WHEN made.indexrelid IS NOT NULL AND NOT made.indisvalid

@@ -1,4 +1,4 @@
--- Names the role for create_role.sql. A DO block takes no parameters: settings carry them there.
+-- Sets the parameters of create_role.sql as settings, because a DO block takes no parameters.
 -- $1 role, $2 SCRAM verifier of its password, '' = none given
 -- columns: role verifier
 SELECT set_config('migrate.role', $1, true) AS role,

@@ -1,15 +1,16 @@
--- One page of a contact's conversations, newest first. Filters on created_at at most: search_total.sql, which
--- goes with it, counts on the index alone.
+-- One page of a contact's conversations, newest first, with filters on created_at only.
+-- search_total.sql, sent with it, counts them from the index alone.
 --    1 organization  2 id of the contact, or 3 its external id (both NULL: no contact)
 --    4 created at this second or later
---    5 6 the page is behind this place: created_at in Unix microseconds, and id  7 rows at most
+--    5 6 the page begins after this place: created_at in Unix microseconds, and id  7 rows at most
 -- The service asks for the rows in binary: PostgreSQL sends times and ids as they are stored.
 --
--- The place is the only upper bound of the page. A second one, such as the count has, could become
--- the start of the walk along the index, and a deep page is far from there.
+-- The place is the page's only upper bound. If there were a second one, as the count has, the index
+-- walk could start from that, far from where a deep page begins.
 --
--- Each node of a plan is set up for each search, and to append the total, the contact and the page to each
--- other costs some more for each row: two plain statements cost three quarters of one that did all of it.
+-- The total and the contact come from a separate statement. Every plan node is set up for each
+-- search, and combining total, contact and page in one result has a cost for each row: two plain
+-- statements take three quarters of the time of a combined one.
 -- columns: id external_id created_at updated_at last_message_at channel status custom_attributes
 -- columns: message_count
 SELECT id, external_id, created_at, updated_at, last_message_at, channel, status,

@@ -1,23 +1,25 @@
--- One page of a contact's conversations, newest first, with filters that need the rows themselves, but leave no
--- values out: search_without.sql is for those.
+-- One page of a contact's conversations, newest first, with filters that need the rows themselves
+-- but exclude no values (search_without.sql is for filters that do).
 --    1 organization  2 id of the contact, or 3 its external id (both NULL: no contact)
 --    4 created at this second or later
---    5 6 the page is behind this place: created_at in Unix microseconds, and id
+--    5 6 the page begins after this place: created_at in Unix microseconds, and id
 --    7 updated at this second or later  8 and before this one
 --    9 of these statuses  10 of these channels  11 of these external ids
 --   12 with the attributes of this object
 --   13 rows at most
--- From 7 to 12 NULL is no filter, which is looked at first: most are none, and a test for each row costs.
--- Seconds are those that clients see, rounded down. The service asks for the rows in binary.
+-- In 7 to 12, NULL means no filter. NULL is checked first, because most filters are NULL and
+-- testing each row has a cost. Seconds are those that clients see, rounded down. The service asks
+-- for the rows in binary.
 --
--- The first row and the last one have no conversation: they tell how far PostgreSQL's counters are, of entries of
--- the index that were walked along (NULL in the first: it does not count) and of blocks of attributes that are
--- stored apart, and the last one how long the statement took. They are first and last, because the parts are
--- appended without workers (a test fails when they are not).
+-- The first and the last row are not conversations but readings of PostgreSQL's counters: index
+-- entries walked (NULL in the first row if track_counts is off) and blocks fetched of attributes
+-- that are stored apart. The last row also has the elapsed time of the statement. They come first
+-- and last because the parts of the UNION ALL are appended without workers (a test fails
+-- otherwise).
 --
--- The place is the only upper bound of the page, as in search_contact.sql. No row is tested twice:
--- search_rest.sql counts those that are not in the page, if there are any. All in one statement costs half as much
--- again, for each node of a plan is set up for each search.
+-- The place is the page's only upper bound, as in search_contact.sql. No row is tested twice:
+-- search_rest.sql counts those after the page, if there are any. A single statement for both takes
+-- half as much time again, because every plan node is set up for each search.
 -- columns: id external_id created_at updated_at last_message_at channel status custom_attributes
 -- columns: message_count walked fetched took_us
 (SELECT NULL AS id, NULL AS external_id, NULL AS created_at, NULL AS updated_at, NULL AS last_message_at,

@@ -1,7 +1,8 @@
--- How many conversations of a contact there are behind a place, with the filters of search_without.sql.
+-- Counts a contact's conversations after a place, with the filters of search_without.sql.
 --    1 to 18 as there
--- Before and behind the count, how far PostgreSQL's counters are, as in search_filtered.sql, and how long it took.
--- The counted rows are put in order: that leaves the planner one index to take (the role may not sort).
+-- The columns before and after the count are readings of PostgreSQL's counters, as in
+-- search_filtered.sql, and the elapsed time. The counted rows are ordered: since the role may not
+-- sort, that leaves the planner only one index.
 -- columns: walked_before fetched_before n walked fetched took_us
 SELECT pg_stat_get_xact_tuples_returned('conversation.conversations_of_contact'::regclass)
          AS walked_before,

@@ -1,15 +1,15 @@
--- The contacts whose conversations are searched, and how many there are in all without filters. For each search that
--- is asked for one row comes back, in their order; all of it is NULL for a contact that is unknown or erased,
--- but for the total.
+-- The contacts whose conversations are searched, and the number of their conversations that were
+-- created in the interval. Returns one row for each search, in their order; for a contact that is
+-- unknown or erased, all columns but the total are NULL.
 --
 -- Arrays with one element for each search:
 --   1 organization  2 id of the contact, or 3 its external id (both NULL: no contact)
 --   4 created at this second or later  5 and before this one
---   6 how many there are in all, where that need not be counted here (NULL: count)
+--   6 the total, if it need not be counted here (NULL: count)
 --
--- One statement for all searches of a batch, since to set its plan up costs as much as to count. OFFSET 0 keeps
--- look-ups apart, and the counted rows are put in order: that leaves the planner one index to take (the role may
--- not sort).
+-- One statement serves all searches of a batch, because setting up the plan takes as long as
+-- counting. OFFSET 0 keeps the lookups apart. The counted rows are ordered: since the role may not
+-- sort, that leaves the planner only one index.
 -- columns: contact_id contact_external_id contact_name contact_email contact_phone total
 SELECT k.id AS contact_id, k.external_id AS contact_external_id, k.name AS contact_name,
        k.email AS contact_email, k.phone AS contact_phone,

@@ -1,16 +1,17 @@
--- As search_filtered.sql, with all filters that there are: with values that are left out, and with several objects
+-- Like search_filtered.sql, with all filters: also those that exclude values, and several objects
 -- of attributes.
 --    1 to 12 as there
 --   13 created at none of these seconds  14 updated at none of these
 --   15 of none of these channels  16 of none of these external ids
 --   17 with the attributes of all these objects  18 and with those of none of these
 --   19 rows at most
--- From 7 to 18 NULL is no filter. The lists cost a seventh of a page even where there are none, as each of them
--- has a plan of its own.
+-- In 7 to 18, NULL means no filter. The lists of exclusions add a seventh to the time of a page
+-- even if all are NULL, because each has a subplan.
 --
 -- Large attributes are stored apart from their row, and each operator would fetch and unpack them
--- again. Where there are several, `||` with nothing does so once a row; OFFSET 0 keeps it from being put
--- in the places of what it gives. What may be a long list is held against a hash table.
+-- again. If there are several operators, `|| '{}'` does so once for each row; OFFSET 0 keeps the
+-- planner from inlining that expression into each of its uses. Lists that may be long are looked up
+-- in a hash table.
 -- columns: id external_id created_at updated_at last_message_at channel status custom_attributes
 -- columns: message_count walked fetched took_us
 (SELECT NULL AS id, NULL AS external_id, NULL AS created_at, NULL AS updated_at, NULL AS last_message_at,

@@ -1,17 +1,17 @@
 -- Claims deliveries to be attempted now, fairly over endpoints.
 --
--- An endpoint has 4 slots when its latest attempt succeeded; any other one, new ones included, has 1
--- until it has proven itself. An organization has 32, of which those of the first kind take at most
--- 28 and the others at most 24, so neither kind can shut the other out: endpoints that hang cost
--- their own slots only. Those that have waited longest come first.
+-- An endpoint whose latest attempt succeeded is proven and has 4 slots; any other, new ones
+-- included, has 1. An organization has 32 slots, of which proven endpoints take at most 28 and the
+-- others at most 24, so that neither kind can starve the other: endpoints that hang take only their
+-- own slots. Endpoints that have waited longest come first.
 --
--- Rows are found once and then touched where they lie (ctid), see fan_out.sql.
+-- Rows are found once and then updated by ctid: see fan_out.sql.
 --
---   1 slots that this process has free  2 of them for proven endpoints at most  3 for others
---   4 milliseconds until a claim expires  5 who claims
+--   1 free slots of this process  2 how many of them proven endpoints may take  3 how many others may
+--   4 milliseconds until a claim expires  5 the worker that claims
 --
--- The data is NULL where the event has been dropped while its delivery waited. Texts are cut where no
--- service of ours writes as much: the sender then sends nothing.
+-- The data is NULL if the event was deleted while its delivery waited. Texts longer than our
+-- services write are cut; the sender then sends nothing.
 -- columns: organization_id endpoint_id id fence event_id event_type created_at data url signing
 -- columns: secret waited_us
 WITH busy AS MATERIALIZED (
@@ -45,7 +45,7 @@ WITH busy AS MATERIALIZED (
 ), looked_at AS MATERIALIZED (
   SELECT * FROM ready WHERE turn <= kind_room
 ), waiting AS MATERIALIZED (
-  -- One more than there is room for tells whether work is left.
+  -- One row more than there is room for tells whether work is left.
   SELECT l.organization_id, l.id AS endpoint_id, l.proven, l.claimed_at, l.turn, l.room,
          l.organization_room, l.kind_room, q.id, q.ctid,
          row_number() OVER (PARTITION BY l.organization_id, l.id ORDER BY q.id) AS nth

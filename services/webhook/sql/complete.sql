@@ -1,14 +1,15 @@
--- Moves attempted deliveries from the queue to the log and counts them, for their endpoints and by the
--- minute. What another claim has overtaken meanwhile is left alone. Rows are found once and then
--- touched where they lie (ctid), see fan_out.sql.
+-- Moves attempted deliveries from the queue to the log and counts them for their endpoints and by
+-- the minute. Deliveries that have been claimed again since are left alone. Rows are found once and
+-- then updated by ctid: see fan_out.sql.
 --
--- Where the endpoint has a schedule, an event whose latest attempt failed is to be retried, up to a fifth later
--- than the schedule says, so that what failed together does not come back together. As soon as it succeeds,
--- no retry waits any more.
+-- If the endpoint has a retry schedule, an event whose latest attempt failed is scheduled for a
+-- retry, with a delay up to a fifth longer than the schedule's, so that what failed together is not
+-- retried together. A success deletes the event's waiting retry.
 --
 --   1 JSON array of objects, in the order in which the attempts ended
 --   2 retries that may wait for an endpoint
--- -> how many were completed; of these to be retried; of these not, since too many wait
+-- -> how many were completed; for how many a retry is scheduled; for how many not, because too many
+--    wait
 -- columns: completed scheduled unscheduled
 WITH told AS MATERIALIZED (
   SELECT *
@@ -51,7 +52,7 @@ WITH told AS MATERIALIZED (
          total_us, address, excerpt
     FROM completed
 ), latest AS MATERIALIZED (
-  -- Of each event and endpoint: a success, or else the last failure.
+  -- For each event and endpoint: a success if there is one, else the last failure.
   SELECT DISTINCT ON (organization_id, endpoint_id, event_id)
          organization_id, endpoint_id, event_id, event_type, id, retry, state, error, n
     FROM completed

@@ -1,4 +1,4 @@
--- Removes an endpoint with its secret and its retries; its log stays. What waits in the queue is put on record
+-- Deletes an endpoint with its secret and its retries; its log stays. Queued deliveries are logged
 -- as skipped.
 -- $1 organization, $2 endpoint -> result, JSON; no row: no such endpoint
 -- columns: operator.*

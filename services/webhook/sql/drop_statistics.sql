@@ -1,5 +1,6 @@
--- Deletes minutes that are 8 days old, but those of organizations that another cell serves, or will: they are
--- compared with those of that cell.   $1 how many at most
+-- Deletes minutes older than 8 days, except those of organizations that another cell serves or will
+-- serve: they are compared with that cell's.
+-- $1 how many at most
 -- columns: dropped
 WITH dropped AS (
   DELETE FROM webhook.statistics

@@ -1,5 +1,5 @@
--- What has waited for a day will not be sent any more: it is put on record as skipped. Endpoints that
--- nothing waits for are not looked at.
+-- Takes deliveries that have waited for a day from the queue and logs them as skipped. Endpoints
+-- without waiting deliveries are not looked at.
 -- $1 how many at most
 -- columns: expired
 WITH oldest AS MATERIALIZED (

@@ -1,22 +1,24 @@
--- Turns events into deliveries: one for each endpoint that wants the event and was there before it.
+-- Turns events into deliveries: one for each endpoint that wants the event and is older than it.
 --
--- Organizations have their turns one after the other, as many as are looked at, from the one behind
--- the last that had one. Organizations with less work done in this call come first, and none gets more
--- than a quarter of it; the first event of all is taken whatever it costs. One that is on the move between
--- cells has no turn, here and wherever deliveries are looked for, and is not counted among those looked at.
+-- Organizations take turns, beginning after the one that had the last turn. In a call, those with
+-- less work done come first, and none gets more than a quarter of the call; the very first event is
+-- taken whatever it costs. An organization that is moving between cells has no turn, here and
+-- wherever deliveries are looked for, and does not count among those looked at.
 --
--- An organization has a budget for each minute. Beyond it a delivery is skipped, as it is where the
--- endpoint is disabled or the event has waited for a day. Skipped deliveries are put on
--- record, up to as much again a minute; the rest is only counted, which is an eighth of the work.
+-- An organization has a budget for each minute. Deliveries beyond it are skipped, and so are those
+-- for disabled endpoints and those of events that have waited for a day. Skipped deliveries are
+-- logged, up to as many again in a minute; the rest are only counted, which is an eighth of the
+-- work.
 --
--- Rows are found once and then touched where they lie (ctid): a plan that is made while the tables
--- are nearly empty would take a join by organization alone to be as good as one by the whole key.
+-- Rows are found once and then updated by ctid: a plan made while the tables are nearly empty would
+-- rate a join by organization alone as good as one by the whole key.
 --
---   1 rows to be written, about  2 events to be looked at, of an organization
---   3 organizations to be looked at  4 the one that had its turn last
---   5 deliveries an organization may be given in a minute
--- -> events taken; deliveries made of them; of these skipped: disabled, expired, over the budget; and
---    not on record; whether others may be waiting; the organization that had its turn last or null
+--   1 about how many rows to write  2 how many events of an organization to look at
+--   3 how many organizations to look at  4 the organization that had the last turn
+--   5 deliveries per organization and minute
+-- -> events taken; deliveries made of them; of these skipped: disabled, expired, over the budget;
+--    how many of the skipped are not logged; whether more may wait; the organization that had the
+--    last turn, or null
 -- columns: events fanned disabled expired over_budget unrecorded has_more served
 WITH RECURSIVE paused AS MATERIALIZED (
   SELECT organization_id AS id FROM audit.paused
@@ -163,8 +165,8 @@ SELECT (SELECT count(*) FROM taken) AS events, m.fanned, m.disabled, m.expired, 
        (SELECT count(*) FROM waiting) > (SELECT count(*) FROM taken)
          OR EXISTS (SELECT FROM waiting WHERE nth = $2)
          OR (SELECT count(*) FROM organizations) = $3 AS has_more,
-       -- Where all that were looked at have had a turn and more may stand behind them, the last of
-       -- them; else the one that had the last one.
+       -- If all organizations that were looked at had a turn and others may follow, the last of
+       -- these in order; else the one that had the last turn.
        (SELECT organization_id FROM taken
          ORDER BY CASE WHEN (SELECT count(*) FROM taken WHERE nth = 1) = $3 THEN place END DESC,
                   turn DESC

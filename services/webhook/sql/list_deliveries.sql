@@ -1,8 +1,8 @@
--- A page of what waits or is under way, and what became of the others, newest first: 200 at most, and
--- 460 KB, since many pages are made at once: 50 of the largest fit. What does not fit is not
--- even read: a row's answer takes at most twice its bytes as JSON, and all else 900. The log of an
--- endpoint outlives it.
--- $1 organization, $2 endpoint, $3 how many, $4 those before this delivery or null
+-- A page of an endpoint's deliveries, queued and logged, newest first: at most 200, and at most 460
+-- KB, because many pages are built at once; 50 of the largest fit. Deliveries that do not fit are
+-- not read in full: one counts as 900 bytes and twice its excerpt, which is the most that it takes
+-- as JSON. The log of an endpoint outlives it.
+-- $1 organization, $2 endpoint, $3 how many, $4 only those before this delivery, or null
 -- -> result, JSON array; no row: no such endpoint
 -- columns: operator.*
 WITH bound AS MATERIALIZED (

@@ -1,6 +1,6 @@
--- A page of the newest: 100 at most, and 300 KB, since many pages are made at once. Ids are in the
--- order of time.
--- $1 organization, $2 those before this endpoint or null -> result, JSON array
+-- A page of endpoints, newest first: at most 100, and at most 300 KB, because many pages are built
+-- at once. Ids are ordered by time.
+-- $1 organization, $2 only those before this endpoint, or null -> result, JSON array
 -- columns: operator.*
 WITH listed AS (
   SELECT e AS endpoint, e.id,

@@ -1,4 +1,4 @@
--- Endpoints that fail, those first that have failed for longest, and for how many seconds.
+-- Endpoints that fail, longest first, and for how many seconds.
 -- $1 how many at most
 -- columns: organization_id id seconds
 SELECT organization_id, id,

@@ -1,5 +1,5 @@
--- $1 organization, $2 endpoint: those behind it, $3 most -> sealed secrets, to be re-encrypted; the next one of
---    an endpoint is null where none is being rotated
+-- Sealed secrets, to be re-encrypted; next_secret is null unless a rotation is under way.
+-- $1 organization and $2 endpoint to begin after, $3 how many at most
 -- columns: organization_id id secret next_secret
 SELECT organization_id, id, encode(substring(secret FROM 1 FOR 256), 'hex') AS secret,
        encode(substring(next_secret FROM 1 FOR 256), 'hex') AS next_secret

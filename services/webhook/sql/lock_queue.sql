@@ -1,5 +1,5 @@
--- One writer at a time works on the queue, over all replicas: what it decides by (slots in use,
--- endpoints that are enabled, rows that wait) holds until its commit. A separate statement, so that the
--- next one sees what the previous writer has committed.
+-- Only one transaction at a time, over all replicas, changes the queue: what it bases its decisions
+-- on (slots in use, enabled endpoints, waiting rows) holds until its commit. A separate statement,
+-- so that the next statement's snapshot shows what the previous holder has committed.
 -- columns: nothing
 SELECT pg_advisory_xact_lock(hashtextextended('webhook.queue', 0)) AS nothing

@@ -1,11 +1,11 @@
--- Moves resends from webhook.resends to the queue: organizations have one each in
--- turn, as many as are looked at, from the one behind the last that had any, within the budgets of
--- this minute (fan_out.sql). Where the endpoint wants nothing any more, it is put on record as skipped. A resend
--- takes the place of a retry that waits (resend.sql).
+-- Moves resends from webhook.resends to the queue. Organizations take turns, one resend each,
+-- beginning after the one that had the last turn, within their budgets for this minute
+-- (fan_out.sql). If the endpoint is disabled or deleted, the resend is logged as skipped. A resend
+-- replaces a waiting retry (resend.sql).
 --
---   1 how many at most  2 organizations to be looked at  3 the one that had its turn last
---   4 deliveries an organization may be given in a minute
--- -> how many were taken, the organization that had its turn last or null
+--   1 how many at most  2 how many organizations to look at  3 the one that had the last turn
+--   4 deliveries per organization and minute
+-- -> how many were taken, the organization that had the last turn, or null
 -- columns: taken served
 WITH RECURSIVE paused AS MATERIALIZED (
   SELECT organization_id AS id FROM audit.paused

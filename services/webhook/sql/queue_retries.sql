@@ -1,12 +1,12 @@
--- Moves retries that are due from webhook.retries to the queue. Endpoints have their turns one after the
--- other, and each gets so many at most in one: retry_at says when the next turn is. An organization has a
--- budget of retries for each minute, apart from that of events (fan_out.sql); what is beyond it
--- waits for the next minute.
+-- Moves due retries from webhook.retries to the queue. Endpoints take turns, with a limited number
+-- of retries in each; retry_at is the time of an endpoint's next turn. An organization has a budget
+-- of retries for each minute, separate from the one for events (fan_out.sql); retries beyond it
+-- wait for the next minute.
 --
--- Dropped are those that have been due for a day, of an endpoint that wants none any more, and of events
--- that an operator has just had sent again (resend_failed.sql).
+-- Retries are dropped if they have been due for a day, if the endpoint is disabled or has no retry
+-- schedule any more, or if an operator has just resent the event (resend_failed.sql).
 --
---   1 endpoints at most  2 retries of each  3 retries an organization is given in a minute
+--   1 endpoints at most  2 retries of each at most  3 retries per organization and minute
 -- -> how many were queued, how many were dropped, whether more are due
 -- columns: queued dropped has_more
 WITH present AS MATERIALIZED (

@@ -1,5 +1,5 @@
--- How long the oldest event has waited to be fanned out, in seconds, how the endpoints that are
--- enabled fare, and how many retries wait for them. Thresholds as in webhook.shown().
+-- How many seconds the oldest event has waited to be fanned out, the health of enabled endpoints,
+-- and how many retries wait for them. Thresholds as in webhook.shown().
 -- columns: age healthy degraded failing retries
 SELECT (SELECT greatest(0, coalesce(extract(epoch FROM now() - min(created_at)), 0))::bigint
           FROM webhook.events

@@ -1,5 +1,5 @@
--- How many attempts succeeded and failed in each step of a time, and how many deliveries were skipped
--- before they were queued; steps begin at multiples of theirs.
+-- For each step of an interval: how many attempts succeeded and failed, and how many deliveries
+-- were skipped before they were queued. Steps begin at multiples of their length.
 -- $1 organization, $2 since and $3 until (Unix seconds), $4 step in seconds -> result, JSON
 -- columns: operator.*
 WITH counted AS (

@@ -1,6 +1,6 @@
--- Expired claims of workers that have not come back: the attempt is put on record as interrupted and
--- made again, with a new id for the same event, where the endpoint still wants it. A delivery that has
--- ended a worker three times in a row is quarantined.
+-- Recovers the expired claims of lost workers: logs the attempt as interrupted and queues the event
+-- again, as a new delivery, if the endpoint is still enabled. A delivery whose worker was lost
+-- three times in a row is quarantined instead.
 -- columns: interrupted quarantined
 WITH lost AS (
   DELETE FROM webhook.queue

@@ -1,6 +1,6 @@
--- Releases deliveries that this process has claimed and is not attempting: the answer to the claim was
--- lost, or came too late. Nothing was sent, so they wait as before. Where the endpoint wants nothing any
--- more, the claim runs out.
+-- Releases deliveries that this process has claimed but does not attempt, because the claim's
+-- result was lost or came too late. Nothing was sent, so they wait as before. If the endpoint is
+-- disabled or deleted, the claim is left to expire.
 -- $1 worker, $2 fences of claims under way
 -- columns: released
 WITH released AS (

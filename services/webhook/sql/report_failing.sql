@@ -1,6 +1,6 @@
--- Endpoints that have failed for 5 days and have not been reported for a day; the replica that asks first
--- reports them. They are marked where they lie, with the lock of the queue (fan_out.sql). Not those of
--- organizations that another cell serves, or will.
+-- Endpoints that have failed for 5 days and have not been reported for a day; the replica that asks
+-- first reports them. They are marked by ctid, with the queue's lock (fan_out.sql). Endpoints of
+-- organizations that another cell serves or will serve are left out.
 -- $1 how many at most
 -- columns: organization_id id failing_since error
 UPDATE webhook.endpoints e SET reported_at = now()

@@ -1,8 +1,8 @@
--- Queues what a delivery of the log has sent, or should have, once more. It takes the place of a retry that
--- waits, and begins the schedule again if it fails.
+-- Queues the event of a logged delivery again. The new delivery replaces a waiting retry; if it
+-- fails, the retry schedule begins again.
 -- $1 organization, $2 delivery
--- -> result (ok, disabled, gone: the endpoint is deleted), JSON of the new delivery;
---    no row: no such delivery
+-- -> result (ok, disabled, gone: the endpoint is deleted), JSON of the new delivery; no row: no
+--    such delivery
 -- columns: operator.*
 WITH found AS MATERIALIZED (
   SELECT d.id, d.endpoint_id, d.event_id, d.event_type, e.enabled, webhook.id_at(clock_timestamp()) AS new_id

@@ -1,13 +1,15 @@
--- Has an event sent once more when its latest delivery to the endpoint, of those since a time, has not
--- succeeded and it does not wait already. Takes no lock of the queue: the events found wait in
+-- Resends each event whose latest delivery to the endpoint since a given time has not succeeded,
+-- unless it is queued already. Does not take the queue's lock: the events are put into
 -- webhook.resends.
 --
--- Any but the first delivery of an event to an endpoint names the one before it. So a delivery is the
--- latest one when none that names another is later. The ids of events are looked for, and
--- their endpoints compared (IS NOT DISTINCT FROM) where no index can tempt the planner: a plan made
--- while the tables are nearly empty would walk all that an endpoint has, for each event.
+-- Every delivery of an event to an endpoint but the first names the one before it. So a delivery is
+-- the latest one if there is no later delivery that names another. Deliveries are looked up by
+-- event; their organization and endpoint are compared with IS NOT DISTINCT FROM, which no index
+-- supports: a plan made while the tables are nearly empty might otherwise walk all deliveries of
+-- the endpoint for each event.
 --
--- $1 organization, $2 endpoint, $3 since, Unix seconds, $4 how many at most, $5 deliveries to be looked at
+-- $1 organization, $2 endpoint, $3 since, Unix seconds, $4 how many at most, $5 how many deliveries
+-- to look at
 -- -> result (ok, same, disabled), JSON; no row: no such endpoint
 -- columns: operator.*
 WITH endpoint AS MATERIALIZED (
@@ -45,7 +47,8 @@ WITH endpoint AS MATERIALIZED (
                    SELECT FROM webhook.events v
                     WHERE v.organization_id = $1 AND v.id = s.event_id
                    OFFSET 0)
-           -- As they come, which is by age: sorted here, all would be checked before.
+           -- No ORDER BY: rows come oldest first, and a sort would check all of them before the
+           -- limit.
            LIMIT $4::integer + 1) AS oldest
 ), queued AS (
   INSERT INTO webhook.resends (organization_id, endpoint_id, event_id, event_type, previous_id)
@@ -53,7 +56,7 @@ WITH endpoint AS MATERIALIZED (
   ON CONFLICT DO NOTHING
   RETURNING event_id
 ), next AS (
-  -- Where to go on: at the first that was not taken, or behind all that were looked at.
+  -- Where the next call begins: at the first that was not taken, or after all that were looked at.
   SELECT coalesce((SELECT created_at FROM missing WHERE nth > $4),
                   (SELECT max(created_at) FROM seen HAVING count(*) = $5)) AS at
 )

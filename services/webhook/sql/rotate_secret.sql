@@ -1,8 +1,8 @@
--- Changes the secret of an endpoint in two steps: `begin` makes the next one, in the place of one that is there,
--- `finish` signs with it from now on, `cancel` drops it.
+-- Changes the secret of an endpoint in two steps: `begin` stores a next secret, replacing one that
+-- is stored; `finish` makes it the secret that signs. `cancel` deletes the next secret.
 -- $1 organization, $2 endpoint, $3 step, $4 the next secret, sealed, in hex, or null
--- -> result (ok, same: nothing to cancel, no_rotation: nothing to finish, unsigned: the endpoint does not
---    sign), JSON; no row: no such endpoint
+-- -> result (ok, same: nothing to cancel, no_rotation: nothing to finish, unsigned: the endpoint
+--    does not sign), JSON; no row: no such endpoint
 -- columns: operator.*
 WITH found AS MATERIALIZED (
   SELECT e AS endpoint,

@@ -1,4 +1,4 @@
--- Makes an event for one endpoint alone and queues it.
+-- Creates an event for this endpoint only and queues its delivery.
 -- $1 organization, $2 endpoint, $3 event -> result (ok, disabled), JSON of the delivery; no row: no
 -- such endpoint
 -- columns: operator.*

@@ -1,6 +1,6 @@
--- Enables or disables an endpoint, and chooses whether what fails is retried. What waits for one that is
--- disabled is put on record as skipped; retries that wait for one that is disabled or wants none go, as
--- the failures that they are for are on record.
+-- Enables or disables an endpoint, and sets its retry schedule. Disabling logs its queued
+-- deliveries as skipped. Disabling it, or setting the schedule to none, deletes its waiting
+-- retries; the failed attempts that they are for are in the log.
 -- $1 organization, $2 endpoint, $3 enabled or null, $4 retry schedule or null
 -- -> result (ok, same), JSON; no row: no such endpoint
 -- columns: operator.*

@@ -1,6 +1,6 @@
 /*
- * api - asks the server. Every answer is what the server said: an ApiError carries its status, its
- * problems and the request id. Keeps the CSRF token of the session, in memory only.
+ * api - sends requests to the server. Functions return the server's response or throw an ApiError with
+ * its status, its errors and the request id. The CSRF token of the session is kept in memory only.
  */
 let csrf = null;
 let onSignedOut = () => {};
@@ -74,7 +74,8 @@ async function ask(method, path, body, signal, isDoor) {
   throw failure(response, answer);
 }
 
-/* Who asks for too much is told when to come back. What only reads waits for that by itself. */
+/* A 429 tells the client how long to wait. A request that only reads waits and is retried
+   automatically. */
 const WAITS = 3, WAIT_MAX_S = 5;
 
 function pause(seconds, signal) {
@@ -100,18 +101,18 @@ export async function get(path, signal) {
   }
 }
 
-/* Lists without cursors come in pages, too: one that is shorter than this cannot have been cut. */
+/* Lists without cursors are paged too: a page shorter than this is certainly the last. */
 const PAGE_MIN = 50;
 
-/* All of a list; each page is what comes before the last of the page before. `listOf` takes it out of
-   an answer that is an object. */
+/* All of a list; `before` is the last id of the previous page. `listOf` takes the list out of a response
+   that is an object. */
 export async function getAll(address, signal, listOf = (answer) => answer) {
   const all = [];
 
   for (;;) {
     const page = listOf(await get(address + query({before: all.at(-1)?.id}), signal));
 
-    /* An access of the version before has no pages of members and answers the same each time. */
+    /* The previous version of access does not page members: it sends the same list each time. */
     if (page.length > 0 && page.at(-1).id === all.at(-1)?.id)
       return all;
     all.push(...page);
@@ -124,11 +125,11 @@ export const post = (path, body) => ask('POST', path, body, undefined, false);
 export const put = (path, body) => ask('PUT', path, body, undefined, false);
 export const del = (path) => ask('DELETE', path, null, undefined, false);
 
-/* For the pages in front of the door, where "unauthorized" is an answer like another. */
+/* For the pages before sign-in, where "unauthorized" is an ordinary response. */
 export const knock = (path, body) => ask('POST', path, body, undefined, true);
 
-/* That nobody is signed in is no error to the server, whose console every stranger would find it in; it
-   is one here. */
+/* If nobody is signed in, the server responds with 200, as an error would show up in the console of every
+   visitor. Here it becomes an error. */
 export async function whoIsThere() {
   const view = await ask('GET', '/data/session', null, undefined, true);
 

@@ -1,13 +1,13 @@
 /*
- * dom - builds elements. The only way in which pages make markup: text is always text, so nothing
- * that is stored can become an element, an attribute or a script.
+ * dom - builds elements. Pages create markup only through this module: text is always text, so no
+ * stored data can become an element, an attribute or a script.
  */
 const SVG = 'http://www.w3.org/2000/svg';
 
-/* Set on the object: what the attribute of the same name would not change once it is in use. */
+/* Set as properties: once an element is in use, setting the attribute has no effect. */
 const PROPERTIES = new Set(['value', 'checked', 'disabled', 'selected', 'hidden', 'open']);
 
-/* Links lead to paths of this site and to places on this page, nowhere else. */
+/* Links may lead only to paths of this site and to anchors on this page. */
 function isOwnAddress(address) {
   return /^[/#]/.test(address) && new URL(address, location.origin).origin === location.origin;
 }
@@ -49,7 +49,7 @@ export function h(tag, attributes, ...children) {
   return make(document.createElement(tag), attributes, children);
 }
 
-/* The same for parts of a drawing. */
+/* The same for SVG elements. */
 export function s(tag, attributes, ...children) {
   return make(document.createElementNS(SVG, tag), attributes, children);
 }
@@ -61,7 +61,7 @@ export function replace(parent, ...children) {
 
 let lastId = 0;
 
-/* An id for elements that name each other (label and field, say). */
+/* An id for elements that refer to each other (label and field, for example). */
 export function freshId(prefix) {
   lastId += 1;
   return `${prefix}-${lastId}`;

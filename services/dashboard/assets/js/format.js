@@ -1,11 +1,11 @@
-/* format - numbers and codes as people read them. */
+/* format - formats numbers and codes for users. */
 const whole = new Intl.NumberFormat('en');
 const short = new Intl.NumberFormat('en', {notation: 'compact', maximumFractionDigits: 1});
 
 export const number = (n) => whole.format(n);
 export const compact = (n) => (Math.abs(n) < 10000 ? whole.format(n) : short.format(n));
 
-/* 12.3: as many digits as are worth reading. */
+/* Two significant digits below 100, whole numbers above. */
 export function rate(n) {
   return n === 0 || n >= 100 ? whole.format(Math.round(n)) : whole.format(Number(n.toPrecision(2)));
 }
@@ -18,7 +18,7 @@ export function milliseconds(ms) {
   return `${Number(ms.toPrecision(ms >= 100 ? 3 : 2))} ms`;
 }
 
-/* "100 %" only when it is all of them, and "0 %" only when there are none. */
+/* "100 %" only if it is all of them, and "0 %" only if it is none. */
 export function percent(part, all) {
   if (all === 0)
     return '–';

@@ -1,9 +1,9 @@
 /*
- * main - shows the page that the address names: asks for the signed-in user, fetches the page's module,
+ * main - shows the page of the current address: asks for the signed-in user, loads the page's module,
  * puts it into the frame and moves the focus to its heading.
  *
- * A page is a module with `title` and `page(context) -> elements`; context holds the path's `params`,
- * the `query`, and a `signal` that aborts when the page is left.
+ * A page is a module with `title` and `page(context) -> elements`; context holds the path's `params`, the
+ * `query`, and a `signal` that aborts when the user leaves the page.
  */
 import {ApiError, whenSignedOut} from './api.js';
 import {h, replace} from './dom.js';
@@ -16,7 +16,7 @@ import {settled} from './components/section.js';
 import {frame, markCurrent} from './components/shell.js';
 import {startShortcuts} from './components/shortcuts.js';
 
-/* For so long the page before stays; then the next one is shown as far as it is. */
+/* The previous page stays at most this long; then the next one is shown as far as it has loaded. */
 const TIMEOUT_MS = 400;
 
 const app = document.getElementById('app');
@@ -24,7 +24,7 @@ const app = document.getElementById('app');
 let leaving = new AbortController();
 let framed = null;
 
-/* Closed first: that clears their contents. */
+/* Closed before they are removed: closing clears their contents. */
 function closeDialogs() {
   for (const dialog of document.querySelectorAll('dialog')) {
     dialog.close();
@@ -39,7 +39,8 @@ function clear() {
   document.querySelector('.toasts')?.remove();
 }
 
-/* Several responses may say at once that the session has ended: the first one's page is gone back to. */
+/* Several responses may report at once that the session has ended: the first determines the page to
+   return to. */
 function toTheDoor() {
   const here = location.pathname + location.search;
 
@@ -129,7 +130,7 @@ async function showPage() {
   }
 }
 
-/* A browser may keep a page that was left and show it again: then without what stood on it. */
+/* A browser may cache a page that the user left and show it again: its content is cleared. */
 addEventListener('pagehide', (event) => {
   if (event.persisted)
     clear();
@@ -140,8 +141,9 @@ addEventListener('pageshow', (event) => {
 });
 
 /*
- * Another tab reports a change: the contents may be another user's by now. So they go at once, and then
- * the server names the signed-in user. A tab at the sign-in page follows one that has signed in.
+ * Another tab reports a change: the page may now belong to another user. So its content is cleared at
+ * once, and then the server is asked for the signed-in user. A tab at the sign-in page follows a tab that
+ * has signed in.
  */
 function onTabs(what) {
   if (session() !== null) {

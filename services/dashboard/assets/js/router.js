@@ -1,6 +1,6 @@
 /*
- * router - from one page to another without loading the shell again. Links are ordinary links; those
- * to pages of the dashboard are caught here.
+ * router - moves from one page to another without reloading the shell. Links are ordinary links;
+ * those to pages of the dashboard are intercepted here.
  */
 let show = () => {};
 let shown = null;
@@ -27,7 +27,7 @@ function onClick(event) {
   go(link.pathname + link.search);
 }
 
-/* replace: going back skips the page that is left. */
+/* replace: going back skips the current page. */
 export function go(address, {replace = false} = {}) {
   if (replace)
     history.replaceState(null, '', address);
@@ -39,7 +39,7 @@ export function go(address, {replace = false} = {}) {
 export function startRouter(listener) {
   show = listener;
   document.addEventListener('click', onClick);
-  /* A step to another place of the same page, such as its content, shows nothing new. */
+  /* Moving to another anchor of the same page shows nothing new. */
   addEventListener('popstate', () => {
     if (here() !== shown)
       showHere();

@@ -1,6 +1,6 @@
 /*
- * routes - every page: its path, its module, and its place in the navigation. Modules are
- * fetched when their page is first opened. `door`: to be seen without being signed in.
+ * routes - every page: its path, its module, and its place in the navigation. Modules are fetched
+ * when their page is first opened. `door`: visible without being signed in.
  */
 export const HOME = '/overview';
 
@@ -55,7 +55,7 @@ function match(pattern, path) {
   return params;
 }
 
-/* {route, params}, or null for a path that leads nowhere. */
+/* {route, params}, or null if the path has no page. */
 export function find(path) {
   for (const route of routes) {
     const params = match(route.path, path);
@@ -66,7 +66,7 @@ export function find(path) {
   return null;
 }
 
-/* Where a sign-in leads: to `next` if that is a page behind the door, whatever the address says. */
+/* Where a sign-in leads: to `next` if that is a page that needs a session, else to HOME. */
 export function destination(next) {
   const found = find((next ?? '').split('?')[0]);
 

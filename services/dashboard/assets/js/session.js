@@ -1,21 +1,21 @@
 /*
- * session - the signed-in user, as the server last said. Roles decide here what is shown; the server
- * decides what is allowed.
+ * session - the signed-in user, as the server last reported. Roles decide here what is shown; the
+ * server decides what is allowed.
  */
 import {setCsrf, whoIsThere} from './api.js';
 
 const RANK = {member: 0, admin: 1, owner: 2};
 
-/* A role may change during a session: so long it may look otherwise. */
+/* A role may change during a session: the pages may show the old one for this long. */
 const FRESH_MS = 30000;
 
-/* The tabs of a browser share one session: each says here when it has begun or ended. */
+/* The tabs of a browser share one session: each reports here when it has begun or ended. */
 const tabs = new BroadcastChannel('session');
 
 let current = null;
 let askedAt = 0;
 
-/* Throws what the server responds without a session. */
+/* Throws an error if there is no session. */
 async function loadSession() {
   askedAt = Date.now();
   current = await whoIsThere();
@@ -43,13 +43,13 @@ export async function beginSession() {
   tabs.postMessage('begun');
 }
 
-/* The server has ended it, or says that it has ended. */
+/* Ends the local session, after a sign-out or when the server reports that the session is over. */
 export function endSession() {
   forgetSession();
   tabs.postMessage('ended');
 }
 
-/* Called with 'begun' or 'ended' when another tab has said so. */
+/* Called with 'begun' or 'ended' when another tab has reported that. */
 export function whenTabsTell(listener) {
   tabs.addEventListener('message', (event) => listener(event.data));
 }

@@ -1,4 +1,4 @@
-/* Sets the chosen theme before anything is painted. Not a module: it must run at once. */
+/* Sets the chosen theme before the first paint. Not a module, which would run too late. */
 (function () {
   'use strict';
   var theme = null;
@@ -6,7 +6,7 @@
   try {
     theme = localStorage.getItem('theme');
   } catch (error) {
-    theme = null; /* storage is switched off: follow the system */
+    theme = null; /* storage is switched off: use the system's theme */
   }
   if (theme === 'light' || theme === 'dark')
     document.documentElement.dataset.theme = theme;

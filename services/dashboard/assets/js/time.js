@@ -1,6 +1,6 @@
 /*
- * time - Unix seconds as people read them: how long ago, with the exact time on hovering. All the
- * times on a page are kept true by one timer.
+ * time - Unix seconds as users read them: how long ago, with the exact time on hover. One timer
+ * updates all times on a page.
  */
 import {h} from './dom.js';
 
@@ -33,7 +33,7 @@ export const exactTime = (seconds) => exact.format(seconds * 1000);
 export const clockTime = (seconds) => clock.format(seconds * 1000);
 export const dayTime = (seconds) => dayAndClock.format(seconds * 1000);
 
-/* <time>, or a word in its place when there is none. */
+/* <time>, or `none` if there is no time. */
 export function time(seconds, none = 'Never') {
   if (seconds === null || seconds === undefined)
     return h('span', {class: 'muted'}, none);
@@ -42,7 +42,7 @@ export function time(seconds, none = 'Never') {
   }, relativeTime(seconds));
 }
 
-/* The exact time in full, where it matters more than how long ago it is. */
+/* The exact time, for places where it matters more than how long ago it was. */
 export function timeExact(seconds) {
   return h('time', {datetime: new Date(seconds * 1000).toISOString(), 'data-exact': true},
            exactTime(seconds), h('span', {class: 'muted'}, ` (${relativeTime(seconds)})`));

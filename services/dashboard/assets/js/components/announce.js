@@ -1,9 +1,9 @@
-/* announce - tells what happened: to screen readers alone, or as a toast to all users. */
+/* announce - reports what happened: to screen readers only, or as a toast to all users. */
 import {h} from '../dom.js';
 
 const SHOWN_MS = 6000;
 
-/* What lies behind an open dialog is not read out: so each dialog has its own. */
+/* Screen readers ignore what is behind an open dialog, so each dialog has its own place. */
 function place() {
   const dialog = [...document.querySelectorAll('dialog[open]')].pop();
 
@@ -13,13 +13,13 @@ function place() {
 export function announce(text) {
   for (const one of document.querySelectorAll('.announcer'))
     one.textContent = '';
-  /* Emptied first, and filled later: the same words twice are said twice. */
+  /* Emptied first and filled later, so that the same text twice is read out twice. */
   setTimeout(() => {
     place().textContent = text;
   }, 60);
 }
 
-/* The newest few stay readable; a toast says nothing that cannot be seen on the page as well. */
+/* Keeps only the newest few toasts; a toast repeats what the page itself shows. */
 export function toast(text) {
   let toasts = document.querySelector('.toasts');
 

@@ -1,4 +1,4 @@
-/* badge - a word with a colour; the word alone says it all. */
+/* badge - a word with a colour; the colour adds no information. */
 import {h} from '../dom.js';
 import {words} from '../format.js';
 

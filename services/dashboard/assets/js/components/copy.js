@@ -1,4 +1,4 @@
-/* copy - text with a button that copies it, and a way by hand where the browser forbids that. */
+/* copy - text with a button that copies it, and a manual way if the browser forbids copying. */
 import {h} from '../dom.js';
 import {announce} from './announce.js';
 
@@ -12,7 +12,7 @@ function select(element) {
   getSelection().addRange(range);
 }
 
-/* Copies what `element` shows: the text is kept nowhere else. */
+/* Copies the text of `element`, which is stored nowhere else. */
 export function copyButton(element, what) {
   const button = h('button', {type: 'button', class: 'button compact'});
 

@@ -11,7 +11,7 @@ export const createWith = (base, token) => [
   `  -d ${quoted('{"external_id": "order-1042", "from": {"external_id": "user-7", "name": "Ada"}}')}`,
 ].join(' \\\n');
 
-/* Any operation of the reference; body is an example to send or undefined. */
+/* A call of any operation in the reference; body is an example to send, or undefined. */
 export function callOf(method, address, body) {
   const lines = [`curl ${method === 'GET' ? '' : `-X ${method} `}${quoted(address)}`,
                  "  -H 'Authorization: Bearer YOUR_API_KEY'"];

@@ -1,6 +1,6 @@
 /*
- * dialog - a modal <dialog>: focus stays inside, Escape closes, and what had the focus before gets it
- * back. It leaves the document when it is closed, with all that was in it.
+ * dialog - a modal <dialog>: focus stays inside, Escape closes it, and focus then returns to where
+ * it was before. A closed dialog is removed from the document with all its content.
  */
 import {h, freshId, replace} from '../dom.js';
 import {errorNotice} from './notice.js';
@@ -13,8 +13,8 @@ function giveBackFocus(before) {
 }
 
 /*
- * body(close) -> elements. sticky: only a button of the body closes it, not Escape and not the cross.
- * Answers {close, fill}; fill puts other elements in the body's place.
+ * body(close) -> elements. sticky: only a button of the body closes it, not Escape and not the
+ * cross. Returns {close, fill}; fill replaces the elements of the body.
  */
 export function openDialog({title, body, wide = false, sticky = false, onClose = () => {}}) {
   const id = freshId('dialog'), before = document.activeElement;
@@ -61,8 +61,9 @@ export function openDialog({title, body, wide = false, sticky = false, onClose =
 }
 
 /*
- * Asks before something that cannot be taken back. run() does it; what it throws is shown and the
- * question stays; what it answers goes to done(), which may fill the dialog with what comes next.
+ * Asks before an action that cannot be undone. run() performs it; if it throws, the error is shown
+ * and the dialog stays open; its result goes to done(), which may fill the dialog with the next
+ * step.
  */
 export function confirmDialog({title, text, action, run, done = (answer, dialog) => dialog.close()}) {
   const trouble = h('div');

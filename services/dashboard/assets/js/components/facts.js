@@ -1,4 +1,4 @@
-/* facts - names and values of one thing, as a description list. */
+/* facts - names and values that describe one thing, as a description list. */
 import {h} from '../dom.js';
 
 /* pairs: [[name, content or null], ...] */

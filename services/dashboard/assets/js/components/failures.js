@@ -23,7 +23,7 @@ const WORDS = {
 
 export const failureWords = (error) => WORDS[error] ?? error;
 
-/* The class as the log names it, with the words to be read on hovering. */
+/* The error's name as in the log, with its explanation shown on hover. */
 export function failureCode(error) {
   return h('code', {title: WORDS[error]}, error);
 }

@@ -1,11 +1,11 @@
 /*
- * form - labelled controls, and a form that sends them: busy while it waits, with the server's
- * problems shown at the fields that they name.
+ * form - labelled controls, and a form that sends them: busy while it waits, with the server's errors
+ * shown at the fields that they name.
  */
 import {h, freshId, replace} from '../dom.js';
 import {errorNotice} from './notice.js';
 
-/* A control with its label, hint and place for a problem: {name, element, control, read, complain}. */
+/* A control with its label, hint and a place for an error: {name, element, control, read, complain}. */
 function wrap(name, label, hint, control, read) {
   const id = control.id || freshId(name), wrongId = `${id}-wrong`, hintId = `${id}-hint`;
   const wrong = h('p', {class: 'wrong', id: wrongId});
@@ -52,7 +52,7 @@ function choice(type, name, value, label, hint, checked) {
            h('span', null, label, hint && h('span', {class: 'hint'}, hint)));
 }
 
-/* One of several, or several of several: options as [value, label, hint]. */
+/* Radio buttons or checkboxes; options are [value, label, hint]. */
 function group(type, {name, label, options, checked}, read) {
   const wrongId = freshId(`${name}-wrong`), wrong = h('p', {class: 'wrong', id: wrongId});
   const element = h('fieldset', {class: 'field', 'aria-describedby': wrongId}, h('legend', null, label),
@@ -78,7 +78,7 @@ export function checkbox({name, label, hint, checked}) {
   return {name, element, control, read: () => control.checked, complain: () => {}};
 }
 
-/* `ip_allowlist[2]` and `policy.name` are said at the field of the first name. */
+/* Errors at `ip_allowlist[2]` or `policy.name` are shown at the field of the first name. */
 function fieldOf(fields, error) {
   const name = (error.field ?? '').split(/[.[]/)[0];
 
@@ -105,8 +105,8 @@ function showProblems(error, fields, place) {
 }
 
 /*
- * run(values) sends them and may throw what the server answered. cancel: closes what the form is in.
- * kind: a class of the button, 'primary' unless said otherwise.
+ * run(values) sends them and may throw the server's error. cancel: closes whatever contains the form.
+ * kind: a class of the button, 'primary' by default.
  */
 export function form({fields, submit, run, cancel, kind = 'primary', extra = null}) {
   const trouble = h('div');
@@ -136,7 +136,7 @@ export function form({fields, submit, run, cancel, kind = 'primary', extra = nul
              button));
 }
 
-/* A form that only narrows down a list: its values become the address. */
+/* A form that only filters a list: its values become the address. */
 export function filters({fields, label, apply, clear}) {
   fields[0].control.setAttribute('data-filter', '');
   return h('form', {

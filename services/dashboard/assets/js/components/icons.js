@@ -1,4 +1,4 @@
-/* icons - drawn in strokes on a 24 x 24 field, in the colour of the text beside them. */
+/* icons - stroke drawings on a 24 x 24 grid, in the colour of the text beside them. */
 import {s} from '../dom.js';
 
 const PATHS = {
@@ -20,7 +20,7 @@ export function icon(name) {
            s('path', {d: PATHS[name]}));
 }
 
-/* The mark of the product; the same as icon.svg. */
+/* The logo of the product; the same as icon.svg. */
 export function mark() {
   return s('svg', {viewBox: '0 0 32 32', 'aria-hidden': 'true'},
            s('rect', {width: '32', height: '32', rx: '8', fill: '#2952cc'}),

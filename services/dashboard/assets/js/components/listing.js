@@ -1,6 +1,6 @@
 /*
- * listing - a table whose rows are all on the page, with a filter over what they show, and pages. Lists
- * that the server turns page by page have the filter for the page alone.
+ * listing - a table whose rows are all loaded, with a text filter and pages. If the server pages a list,
+ * the filter covers only the current page.
  */
 import {h, replace} from '../dom.js';
 import {plural} from '../format.js';
@@ -9,10 +9,10 @@ import {table} from './table.js';
 
 const PER_PAGE = 25;
 
-/* What was typed and which page is shown: kept by the page while the list is loaded again. */
+/* The filter text and the current page: kept while the list is reloaded. */
 export const listState = () => ({text: '', page: 0});
 
-/* What a row shows, and what it says on hovering: ids and times in full. */
+/* The text of a row, and its text on hover: full ids and times. */
 function textOf(row) {
   return [...row.querySelectorAll('td:not(.row-actions)')].flatMap((cell) =>
     [cell.textContent, ...[...cell.querySelectorAll('[title]')].map((one) => one.title)])
@@ -25,7 +25,8 @@ function matching(rows, text) {
   return rows.filter((row) => wanted.every((word) => row.text.includes(word)));
 }
 
-/* A button at the end of its way stays, so that the focus does: it only says that it leads no further. */
+/* A button at the first or last page stays enabled, so that it keeps the focus; it is only marked as
+   disabled for screen readers. */
 function turn(name, by, isEnd, go) {
   return h('button', {type: 'button', class: 'button', 'data-turn': by, 'aria-disabled': isEnd && 'true',
                       on: {click: () => !isEnd && go()}}, name);
@@ -59,8 +60,8 @@ function bar(state, nouns, show) {
 }
 
 /*
- * caption, columns and rows are those of the table; noun: what a row is, nouns: what several are. isPart:
- * the server turns the pages, and this is one of them.
+ * caption, columns and rows are the table's; noun and nouns: a row and several rows in words. isPart: the
+ * server pages this list, and these rows are one page.
  */
 export function listing({caption, columns, rows, noun, nouns = `${noun}s`, state, isPart = false}) {
   const whole = table({caption, columns, rows});

@@ -1,4 +1,4 @@
-/* notice - what stands where content is missing: loading, nothing yet, an error with a way on. */
+/* notice - shown in place of missing content: loading, empty, or an error with a way to retry. */
 import {h} from '../dom.js';
 import {plural} from '../format.js';
 import {session} from '../session.js';
@@ -7,14 +7,14 @@ export function notice(kind, ...children) {
   return h('div', {class: `notice ${kind}`}, children);
 }
 
-/* A sentence: problems of a field are written to follow its name. */
+/* A sentence: the message of a field is written to follow the field's name. */
 function sentence({message, errors}) {
   const field = errors?.[0].field;
 
   return `${field ? `${field} ` : ''}${message}`.replace(/([^.!?])$/, '$1.');
 }
 
-/* What the server said, and what to quote when asking for help. */
+/* The server's error message, and the id to quote when asking for help. */
 export function errorNotice(error, retry) {
   const waits = error.retryAfter ? ` Try again in ${plural(error.retryAfter, 'second')}.` : '';
 
@@ -31,7 +31,7 @@ export function loading(label) {
            h('span'), h('span'), h('span'));
 }
 
-/* Nothing here yet: what this is for, and what to do first. */
+/* Nothing here yet: what the list is for, and what to do first. */
 export function empty(title, text, action) {
   return h('div', {class: 'empty'}, h('h3', null, title), h('p', null, text), action);
 }
@@ -44,7 +44,7 @@ export function notFound(home) {
   ];
 }
 
-/* For those who may look and not touch; absent for the others. */
+/* Shown to users who may view but not change this; nothing for others. */
 export function lookingOnly(what) {
   return session().user.role === 'member' &&
     h('p', {class: 'notice spaced'}, `You are a member: you see ${what}, and an admin or owner ` +

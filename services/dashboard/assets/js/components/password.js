@@ -1,4 +1,4 @@
-/* password - choosing a password: twice, and the same. */
+/* password - choosing a password, which is entered twice. */
 import {input} from './form.js';
 
 export function passwordFields({name, label, first = false}) {
@@ -11,7 +11,7 @@ export function passwordFields({name, label, first = false}) {
   ];
 }
 
-/* Throws what a form shows at the second field. */
+/* Throws an error that the form shows at the second field. */
 export function samePasswords(values, name) {
   if (values[name] !== values.again)
     throw Object.assign(new Error('differs from the first'),

@@ -81,7 +81,7 @@ export function columns({at, series}, area) {
   return s('g', null, series.map(({color}, i) => s('path', {class: `fill-${color}`, d: paths[i]})));
 }
 
-/* A gap where there is no value; a point that stands alone is a dot. */
+/* Missing values leave a gap; a point without neighbours is drawn as a dot. */
 export function lines({at, series}, area) {
   const x = (i) => area.x + (area.width * (i + 0.5)) / at.length;
 

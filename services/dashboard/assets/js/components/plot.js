@@ -1,6 +1,6 @@
 /*
- * plot - a drawing of values over time: stacked columns or lines. It fits the room it has, says a
- * point's values when pointed at or walked to with the arrow keys, and has all of them in a table.
+ * plot - a drawing of values over time: stacked columns or lines. It adapts to its width, shows a
+ * point's values on hover or when reached with the arrow keys, and lists all values in a table.
  *
  * plot({title, text, kind: 'columns'|'lines', at: [seconds], step, series: [{name, values, color}],
  *       format: value -> text})
@@ -39,7 +39,7 @@ function tip({at, step, series, format, spanDays}) {
   }};
 }
 
-/* Pointing at a point of time, by pointer or by arrow keys. */
+/* Selects a point of time, by pointer or by arrow keys. */
 function listen(canvas, model, box, show, hide) {
   const {at} = model;
   let current = at.length - 1;

@@ -1,4 +1,4 @@
-/* prose - the little of Markdown that descriptions use: paragraphs, `code` and **strong**. */
+/* prose - the subset of Markdown that descriptions use: paragraphs, `code` and **strong**. */
 import {h} from '../dom.js';
 
 function inline(text) {

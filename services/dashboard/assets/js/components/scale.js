@@ -1,7 +1,7 @@
-/* scale - from values to places in a drawing, and the numbers that stand at its edges. */
+/* scale - maps values to positions in a drawing, and picks the numbers on its axes. */
 import {clockTime, dayTime} from '../time.js';
 
-/* A round number at or above the highest value, and the steps up to it. */
+/* A round number at or above the highest value, and the ticks up to it. */
 export function ticks(highest, about = 4) {
   if (!(highest > 0))
     return [0, 1];
@@ -16,7 +16,7 @@ export function ticks(highest, about = 4) {
 
 const STRIDES = [300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800];
 
-/* Times at the foot: on round hours of the reader's clock, no more than fit. */
+/* Ticks of the time axis: round hours in the reader's time zone, no more than fit. */
 export function timeTicks(since, until, most) {
   const stride = STRIDES.find((seconds) => (until - since) / seconds <= most) ?? 604800;
   const shift = new Date(since * 1000).getTimezoneOffset() * 60, all = [];

@@ -1,11 +1,12 @@
 /*
- * secret - shows what the server tells only once. The text lives in the one element that shows it and
- * is wiped when its dialog is closed; closing takes a word that it has been stored.
+ * secret - shows a secret that the server reveals only once. The text exists only in the element
+ * that shows it and is wiped when its dialog closes; to close it, the user must confirm that it is
+ * stored.
  */
 import {h} from '../dom.js';
 import {copyButton} from './copy.js';
 
-/* Fills `dialog`. more: further elements below. */
+/* Fills `dialog`. more: additional elements below. */
 export function showSecret(dialog, {title, text, label, secret, more = null}) {
   const pre = h('pre', {'data-secret': true}, secret);
 

@@ -1,6 +1,6 @@
 /*
- * section - the parts of a page: its head, cards, and content that is loaded, with its waiting, its
- * errors and a way to load it again.
+ * section - the parts of a page: its head, cards, and content that is loaded, with a loading state,
+ * errors and a way to reload.
  */
 import {h, freshId, replace} from '../dom.js';
 import {errorNotice, loading} from './notice.js';
@@ -24,8 +24,8 @@ export function card({title, text, actions}, ...children) {
 const first = new Set();
 
 /*
- * Ends when what was begun to be loaded for the first time is there, but waits no longer than so long:
- * a page that is shown then neither flickers nor moves under the reader's eyes.
+ * Resolves when all initial loads have finished, or after this time: a page shown then neither
+ * flickers nor shifts while it is read.
  */
 export function settled(milliseconds) {
   return Promise.race([
@@ -37,8 +37,8 @@ export function settled(milliseconds) {
 const nameOf = (control) =>
   control.getAttribute('aria-label') ?? (control.textContent || control.getAttribute('name'));
 
-/* Puts other content into an element. Who stood on a control in there stands on its successor then,
-   or at the place itself. */
+/* Replaces the content of an element. If a control inside had the focus, the control with the same
+   name gets it, else the element itself. */
 function swap(element, content) {
   const active = document.activeElement, wasInside = element.contains(active);
   const name = wasInside && nameOf(active);
@@ -53,8 +53,8 @@ function swap(element, content) {
 }
 
 /*
- * load() answers with data, render(data) makes elements of it. What was there stays until the next
- * answer is. {element, reload}
+ * load() returns data, render(data) makes elements of it. The old content stays until the next
+ * response arrives. Returns {element, reload}.
  */
 export function loaded({label, signal, load, render}) {
   const element = h('div', {'aria-busy': 'true', tabindex: '-1'}, loading(label));

@@ -40,11 +40,11 @@ export function brand(organization) {
              organization && h('span', null, organization.name)));
 }
 
-/* Ends the sessions that `address` names, this one among them. */
+/* Ends the sessions at `address`, including this one. */
 export async function leaveBy(address) {
   await del(address);
   endSession();
-  chooseTheme(chosenTheme()); /* signing out cleared what the browser kept */
+  chooseTheme(chosenTheme()); /* signing out cleared the browser's storage */
   keepShortcuts();
   go('/sign-in');
 }
@@ -57,7 +57,7 @@ async function signOut(event) {
     await leaveBy('/data/session');
   } catch (error) {
     if (error.status === 401)
-      return; /* it had ended before, and the sign-in page stands here */
+      return; /* it had already ended, and the sign-in page is shown */
     button.disabled = false;
     toast(`You are still signed in: ${error.message}`);
   }

@@ -1,7 +1,7 @@
 /*
- * shortcuts - single keys that lead to the filter of a list and turn its pages, and the list of them.
- * They act while no field has the focus and no dialog is open. They can be switched off: people who
- * speak to their computer may press one without meaning to.
+ * shortcuts - single keys that focus the filter of a list and turn its pages, and the list of these
+ * keys. They work while no field has the focus and no dialog is open. They can be switched off,
+ * since speech input may trigger them by accident.
  */
 import {h} from '../dom.js';
 import {toast} from './announce.js';
@@ -16,7 +16,7 @@ try {
   areOn = true; /* nothing is stored in this browser */
 }
 
-/* Also after signing out, which clears what the browser keeps. */
+/* Also called after signing out, which clears the browser's storage. */
 export function keepShortcuts() {
   try {
     if (areOn)
@@ -28,7 +28,7 @@ export function keepShortcuts() {
   }
 }
 
-/* That of the list where the focus is, or the first one on the page. */
+/* The one in the list that has the focus, or the first one on the page. */
 function nearest(selector) {
   const here = document.activeElement?.closest('.card') ?? document;
   const usable = (one) => one.checkVisibility() && one.getAttribute('aria-disabled') !== 'true';

@@ -1,9 +1,9 @@
-/* spark - a small line without numbers, to stand in a table beside them. */
+/* spark - a small line without numbers, for a table cell beside the numbers. */
 import {s} from '../dom.js';
 
 const WIDTH = 160, HEIGHT = 30;
 
-/* limit: the height of the line above; the drawing says nothing that the row does not. */
+/* limit: the height of the reference line; the drawing only repeats what the row says. */
 export function spark(values, limit) {
   const top = Math.max(limit, ...values) || 1;
   const points = values.map((value, i) =>

@@ -1,11 +1,12 @@
 /*
  * table - rows under headings. On a narrow screen each row becomes a block of labelled lines, which
- * would take its meaning from a table: so the roles are written out.
+ * would make it lose its table semantics; so the roles are set explicitly.
  */
 import {h} from '../dom.js';
 
 /*
- * columns: [{label, cell: (row) => content, number?, actions?}]; the first cell heads its row.
+ * columns: [{label, cell: (row) => content, number?, actions?}]; the first cell is the row's
+ * header.
  */
 export function table({caption, columns, rows}) {
   const kind = (column) => (column.number ? 'number' : column.actions ? 'row-actions' : null);
@@ -23,7 +24,7 @@ export function table({caption, columns, rows}) {
              h('tbody', {role: 'rowgroup'}, body)));
 }
 
-/* A plain table of numbers that scrolls sideways: the readable side of a plot. */
+/* A plain table of numbers that scrolls sideways: the text version of a plot. */
 export function numbersTable({caption, heads, rows}) {
   return h('div', {class: 'numbers', tabindex: '0', role: 'group', 'aria-label': caption},
            h('table', null, h('caption', {class: 'unseen'}, caption),
@@ -33,7 +34,7 @@ export function numbersTable({caption, heads, rows}) {
                (i === 0 ? h('th', {scope: 'row'}, value) : h('td', {class: 'number'}, value))))))));
 }
 
-/* Newest page first; older ones by the cursor that the server gave. */
+/* The newest page first; older ones by the server's cursor. */
 export function pager(pages, address, isFirst) {
   const next = pages?.next?.starting_after;
 

@@ -21,7 +21,7 @@ function passwordForm(onChanged) {
 
   return form({
     fields, submit: 'Change password',
-    /* Tells password managers the user. */
+    /* For password managers. */
     extra: h('input', {type: 'text', autocomplete: 'username', value: session().user.email, hidden: true,
                        readonly: true}),
     run: async (values) => {

@@ -1,4 +1,4 @@
-/* audit-verify - holds the audit log against its seal, step by step, and says what came out. */
+/* audit-verify - verifies the audit log against its seal, step by step, and shows the result. */
 import {post} from '../api.js';
 import {h, replace} from '../dom.js';
 import {number, plural} from '../format.js';
@@ -20,7 +20,7 @@ const FOUND = {
   unsigned_note: 'A retention note is not signed',
 };
 
-/* The first of a kind, and how many there are. */
+/* The first finding of a kind, and how many there are. */
 function finding(kind, {count, request_id: request, block, detail}) {
   return [
     notice('bad', h('strong', null, `${FOUND[kind] ?? kind}.`)),
@@ -45,7 +45,7 @@ function verdict(answer) {
            counts);
 }
 
-/* Asks until its answer has no place to go on from. */
+/* Repeats the request until the response has no position to continue from. */
 async function walk(signal, isStopped, show) {
   let answer = await post('/data/audit/verify', {});
 

@@ -30,7 +30,8 @@ export function tabs(current) {
            tab('/audit', 'API requests'), tab('/audit/changes', 'Changes by people'));
 }
 
-/* Unix seconds to and from what a datetime-local control holds, in the reader's time zone. */
+/* Converts Unix seconds to and from the value of a datetime-local control, in the reader's time
+   zone. */
 function toControl(seconds) {
   if (!seconds)
     return '';

@@ -1,4 +1,4 @@
-/* Audit, second tab: what people changed in the dashboard and operators by hand. */
+/* Audit, second tab: changes made by users of the dashboard and by operators. */
 import {get, query as queryOf} from '../api.js';
 import {h} from '../dom.js';
 import {shortId} from '../format.js';
@@ -46,7 +46,7 @@ function target(id) {
   return h('code', {title: id, class: 'nowrap'}, id.length > 20 ? shortId(id) : id);
 }
 
-/* What changes are called; the server takes others as well. */
+/* The kinds of change that the filter suggests; the server accepts others as well. */
 const KINDS = ['audit', 'contact', 'conversation', 'delivery', 'endpoint', 'invitation', 'key', 'member',
                'organization', 'password', 'policy', 'session', 'user'];
 
@@ -71,7 +71,8 @@ function list({changes, pages}, given) {
   const turner = pager(pages, (next) => `/audit/changes${queryOf({...narrowing, starting_after: next})}`,
                        cursor === undefined);
 
-  /* A page looks at so many changes at most, and goes on from there. */
+  /* The server searches only a limited number of changes for a page; the next page continues
+     there. */
   if (changes.length === 0 && pages.next)
     return [empty('Nothing matches so far', 'Older changes have not been searched yet.'), turner];
   if (changes.length === 0 && Object.keys(given).length > 0)

@@ -18,7 +18,7 @@ import {contactName} from './inbox.js';
 
 export const title = 'Conversation';
 
-/* Where a status may go; the server checks. */
+/* The allowed next statuses; the server checks them. */
 const NEXT = {
   active: ['waiting', 'human_takeover', 'resolved'],
   waiting: ['active', 'human_takeover', 'resolved'],

@@ -1,4 +1,4 @@
-/* first-steps - what to do first, until it has been done. */
+/* first-steps - what to do first, shown until it is done. */
 import {h} from '../dom.js';
 import {session} from '../session.js';
 import {codeBlock} from '../components/copy.js';

@@ -43,7 +43,8 @@ function list({conversations, pages}, given) {
   const turner = pager(pages, (next) => `/inbox${queryOf({...narrowing, starting_after: next})}`,
                        cursor === undefined);
 
-  /* A page looks at so many conversations at most, and goes on from there. */
+  /* The server searches only a limited number of conversations for a page; the next page continues
+     there. */
   if (conversations.length === 0 && pages.next)
     return [empty('Nothing matches so far', 'Older conversations have not been searched yet.'), turner];
   if (conversations.length === 0 && Object.keys(given).length > 0)

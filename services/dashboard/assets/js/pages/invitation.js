@@ -1,4 +1,4 @@
-/* Accepts an invitation: the token comes behind the # of the link, so that it is in no server's log. */
+/* Accepts an invitation: the token follows the # of the link, so that it reaches no server's log. */
 import {knock} from '../api.js';
 import {h} from '../dom.js';
 import {form} from '../components/form.js';
@@ -9,7 +9,7 @@ import {beginSession} from '../session.js';
 
 export const title = 'Accept an invitation';
 
-/* The address forgets the token at once; only the form's closure knows it from then on. */
+/* Removes the token from the address at once; after that only the form's closure has it. */
 function takeToken() {
   const token = location.hash.slice(1);
 

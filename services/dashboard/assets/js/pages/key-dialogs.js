@@ -12,7 +12,7 @@ import {form, input, radios, select} from '../components/form.js';
 import {showSecret} from '../components/secret.js';
 
 const DAY = 86400;
-/* A gateway asks again for a key known for longer than this, whether or not the notice reached it. */
+/* A gateway looks up a key again when its record is older than this, whether or not it got the notice. */
 const IN_FORCE_MS = 5000;
 
 export function keyState(key) {
@@ -84,7 +84,7 @@ export function rotateKey(key, reload) {
   });
 }
 
-/* In force everywhere once every gateway must have asked again. */
+/* The revocation is in force once every gateway must have looked up the key again. */
 function showRevoked(dialog, key) {
   const state = h('p', {class: 'notice', role: 'status'}, 'Revoked. Waiting for all gateways…');
 

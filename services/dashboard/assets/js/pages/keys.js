@@ -1,4 +1,4 @@
-/* API keys: where to call, with what, and the keys themselves. */
+/* API keys: the base URL, an example call, and the keys. */
 import {getAll} from '../api.js';
 import {h} from '../dom.js';
 import {plural} from '../format.js';

@@ -6,7 +6,7 @@ import {spark} from '../components/spark.js';
 import {table} from '../components/table.js';
 import {onGrid} from './usage-data.js';
 
-/* Kept by the drawing of a meter, which says the same as the number beside it. */
+/* A meter, which repeats the number beside it. */
 function meter(share) {
   const kind = share >= 0.9 ? 'bad' : share >= 0.7 ? 'warn' : '';
 

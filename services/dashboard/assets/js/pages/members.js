@@ -1,4 +1,4 @@
-/* Members and plan: who looks after the organization, and what it pays for. */
+/* Members and plan: who manages the organization, and what it pays for. */
 import {del, get, getAll, path, post, put} from '../api.js';
 import {h, replace} from '../dom.js';
 import {words} from '../format.js';
@@ -24,7 +24,7 @@ const ROLES = [
 const PLANS = [['free', 'Free: no access to the API'], ['starter', 'Starter'], ['growth', 'Growth'],
                ['enterprise', 'Enterprise']];
 
-/* The role owner is an owner's to give and to take. */
+/* Only an owner may give or take the role owner. */
 const mayGive = () => ROLES.filter(([role]) => role !== 'owner' || is('owner'));
 const mayTouch = (member) => is('admin') && (member.role !== 'owner' || is('owner'));
 
@@ -94,7 +94,7 @@ function rowActions(member, reload) {
            act('Remove', `Remove ${member.email}`, remove));
 }
 
-/* The one who could sign in may lose the password or leave. */
+/* A warning: an only member may lose the password or leave. */
 function alone(members) {
   return members.length === 1 && is('admin') &&
     h('p', {class: 'muted spaced'}, 'You are the only member. Invite a second owner, so that the ' +
@@ -116,7 +116,7 @@ function list(members, state, reload) {
   ].filter(Boolean)})];
 }
 
-/* A plan chosen while another is being saved stays chosen: the form is not rebuilt. */
+/* The form is not rebuilt on saving, so a plan chosen meanwhile stays chosen. */
 function plan(organization) {
   const known = h('div');
   const show = (one) => replace(known, facts([['Organization', one.name],
@@ -140,7 +140,7 @@ function plan(organization) {
 }
 
 export function page({signal}) {
-  /* Oldest first: who came before the others stands at the top. */
+  /* Oldest first. */
   const allMembers = async () =>
     (await getAll('/data/members', signal, (answer) => answer.members)).reverse();
   const state = listState();

@@ -106,7 +106,7 @@ function rangeSwitch(range) {
              h('a', {href: `/overview?range=${name}`, 'aria-current': name === range && 'true'}, label)));
 }
 
-/* The user is neither in a table there nor at a point of a plot. */
+/* The user is neither in a table of the element nor at a point of its plot. */
 function isAtRest({element}) {
   const active = document.activeElement;
 

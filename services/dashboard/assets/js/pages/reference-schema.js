@@ -4,7 +4,7 @@ import {prose} from '../components/prose.js';
 
 const DEPTH_MAX = 6;
 
-/* resolve(x): x, or what its $ref points at, with what stands beside the $ref. */
+/* resolve(x): x, or the target of its $ref merged with the members beside the $ref. */
 export function resolver(api) {
   return function resolve(given) {
     if (given?.$ref === undefined)
@@ -50,7 +50,7 @@ function bounds(schema) {
   return parts.join(', ');
 }
 
-/* Alternatives, with `null` said as a word beside the other. */
+/* Alternatives; `null` appears as a word among the types. */
 function alternatives(schema, resolve) {
   return (schema.oneOf ?? schema.anyOf ?? []).map(resolve).filter((one) => one.type || one.properties ||
     one.const !== undefined || one.enum || one.oneOf);
@@ -63,7 +63,7 @@ function typeWords(schema, resolve) {
   return others.length > 0 ? others.map((one) => typeWords(one, resolve)).join(' or ') : typeOf(schema);
 }
 
-/* The schemas with fields worth listing below a field. */
+/* The schemas whose fields are listed below a field. */
 function inner(schema, resolve) {
   if (schema.properties)
     return [schema];

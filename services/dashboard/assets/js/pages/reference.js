@@ -1,4 +1,4 @@
-/* API reference: what openapi.json says, made readable. */
+/* API reference: renders openapi.json. */
 import {get} from '../api.js';
 import {h} from '../dom.js';
 import {words} from '../format.js';
@@ -13,10 +13,10 @@ export const title = 'API reference';
 
 const METHODS = ['get', 'post', 'put', 'delete'];
 
-/* A path that is wrapped behind its slashes. */
+/* A path with possible line breaks after its slashes. */
 const breakable = (path) => path.split(/(?<=\/)/).flatMap((part) => [part, h('wbr')]);
 
-/* Every operation with what its path says of all of them. */
+/* Every operation, with what its path defines for all of them. */
 function operations(api) {
   return Object.entries(api.paths).flatMap(([path, item]) =>
     METHODS.filter((method) => item[method]).map((method) => ({
@@ -62,7 +62,7 @@ function response(status, given, resolve) {
                                                  schemaView(media.schema, resolve)]));
 }
 
-/* The first sentence, which may be wrapped. */
+/* The first sentence, which may contain line breaks. */
 const firstWords = (text) => text.replaceAll('`', '').split(/[.:](?=\s|$)/)[0].replaceAll('\n', ' ');
 
 function operation(one, base, resolve) {

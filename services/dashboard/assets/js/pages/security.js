@@ -1,4 +1,4 @@
-/* Security: what the organization demands of a request beyond a key. */
+/* Security: what the organization requires of a request in addition to a key. */
 import {ApiError, get, put} from '../api.js';
 import {h} from '../dom.js';
 import {is, session} from '../session.js';
@@ -17,7 +17,7 @@ const HTTPS_TEXT = 'Requests over plain HTTP are refused with https_required.';
 const LIST_TEXT = 'Requests from any other address are refused with ip_not_allowed. Exact IPv4 and IPv6 ' +
   'addresses, no ranges.';
 
-/* Neither form is rebuilt when one is saved: input in the other, or after it, stays. */
+/* Saving one form rebuilds neither, so input in the other, or entered meanwhile, stays. */
 function httpsForm(policy) {
   return form({
     fields: [checkbox({name: 'require_https', label: 'Require HTTPS', checked: policy.require_https,
@@ -31,7 +31,7 @@ function httpsForm(policy) {
   });
 }
 
-/* The server alone knows whether the list holds the reader's address, in whatever spelling. */
+/* Only the server can tell whether the list contains the reader's address, in any spelling. */
 function askAnyway(values, saved) {
   confirmDialog({
     title: 'This would lock you out',

@@ -1,4 +1,4 @@
-/* The state of the services, for owners: which run, and how far behind their other work is. */
+/* The state of the services, for owners: which run, and how far their background work lags. */
 import {h} from '../dom.js';
 import {plural} from '../format.js';
 import {time} from '../time.js';
@@ -14,7 +14,7 @@ const TASKS = {
   webhook: 'Webhooks',
 };
 
-/* What a service is behind with, and from how many seconds on that is worth a warning: as the alerts. */
+/* The kind of lag of a service, and the seconds above which it is worth a warning, as in the alerts. */
 const LAGS = {
   audit: {text: 'Oldest entry without seal', most: 120},
   webhook: {text: 'Oldest event that waits', most: 60},

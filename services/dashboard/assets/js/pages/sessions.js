@@ -1,4 +1,4 @@
-/* sessions - where the reader is signed in, and how to end that. */
+/* sessions - where the reader is signed in, and how to end these sessions. */
 import {del, get, path} from '../api.js';
 import {h} from '../dom.js';
 import {time} from '../time.js';
@@ -16,7 +16,7 @@ const SYSTEMS = [[/Windows/, 'Windows'], [/iPhone|iPad/, 'iOS'], [/Mac OS X/, 'm
 
 const first = (table_, text) => table_.find(([pattern]) => pattern.test(text))?.[1];
 
-/* A browser says what it likes about itself: a help for the eye, no more. */
+/* A browser may report anything about itself: this only helps to recognize it. */
 function device(agent) {
   const browser = first(BROWSERS, agent ?? ''), system = first(SYSTEMS, agent ?? '');
 

@@ -1,4 +1,4 @@
-/* Sign in: email and password, then the organization where they fit several. */
+/* Sign in: email and password, then the organization if several match. */
 import {knock} from '../api.js';
 import {h, replace} from '../dom.js';
 import {form, input, radios} from '../components/form.js';
@@ -34,7 +34,8 @@ function chooseOrganization(place, organizations, credentials, next) {
 export function page({query}) {
   const next = destination(query.get('next'));
   const place = h('div', {class: 'card stack'});
-  /* An email that many organizations know is tried in a few of them: the others are to be named. */
+  /* If many organizations have the email, the server tries only a few: the user must name any
+     other. */
   const organization = input({
     name: 'organization_id', label: 'Organization id', autocomplete: 'organization', maxlength: '36',
     hint: 'Needed only if your email belongs to many organizations',

@@ -1,4 +1,4 @@
-/* usage-data - counts over time, on a grid without holes. */
+/* usage-data - counts over time, with one entry for every step. */
 import {now} from '../time.js';
 
 export const RANGES = {
@@ -10,7 +10,8 @@ export const RANGES = {
 export const total = (points, field) =>
   points.reduce((all, point) => all + (point?.[field] ?? 0), 0);
 
-/* {at, points, places, step}: a point or null for every step; places: index of each in the answer. */
+/* {at, points, places, step}: a point or null for every step; places: the index of each in the
+   response. */
 export function onGrid(answer, range) {
   const {step} = answer, found = new Map(answer.points.map((point, i) =>
     [Math.floor(point.at / step) * step, i]));

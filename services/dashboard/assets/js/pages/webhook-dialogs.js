@@ -1,4 +1,4 @@
-/* Adding, changing and deleting an endpoint, and sending failed deliveries again. */
+/* Dialogs to add, change and delete an endpoint, and to resend failed deliveries. */
 import {del, path, post, put} from '../api.js';
 import {h} from '../dom.js';
 import {plural} from '../format.js';
@@ -81,7 +81,7 @@ export function chooseRetries(endpoint, reload) {
 
 const rotate = (endpoint, step) => post(path`/data/webhooks/${endpoint.id}/rotate-secret`, {step});
 
-/* Until it is finished, nothing changes for the receiver; so the first step can be taken at any time. */
+/* Nothing changes for the receiver until the rotation is finished, so the first step is always safe. */
 export function rotateSecret(endpoint, reload) {
   const dialog = openDialog({
     title: 'Rotate the secret',

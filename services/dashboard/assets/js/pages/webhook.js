@@ -1,4 +1,4 @@
-/* One endpoint: its health, what can be done with it, and the log of its deliveries. */
+/* One endpoint: its health, its actions, and the log of its deliveries. */
 import {get, getAll, path, post, put, query as queryOf} from '../api.js';
 import {h, replace} from '../dom.js';
 import {number} from '../format.js';
@@ -22,10 +22,10 @@ import {failsForDays, health} from './webhooks.js';
 export const title = 'Webhook endpoint';
 
 const SHOWN = 50;
-/* Long answers may cut a page short, though never below this. */
+/* The server may cut a page of long deliveries short, but never below this. */
 const CUT_MIN = 30;
 const POLL_MS = 700;
-/* An attempt takes 8 seconds at most; one may wait for others before. */
+/* An attempt takes 8 seconds at most; it may first wait for others. */
 const POLLS_MAX = 30;
 
 /* A button for an action that may fail: the error is shown beside it. */
@@ -81,7 +81,7 @@ function buttons(endpoint, {reload, reloadLog, follow}) {
            trouble);
 }
 
-/* Between the two steps of a rotation. */
+/* Shown between the two steps of a rotation. */
 function aboutRotation(endpoint, reload) {
   const trouble = h('div');
 
@@ -97,7 +97,7 @@ function aboutRotation(endpoint, reload) {
     trouble);
 }
 
-/* It is reported and goes on; only a person disables it. */
+/* A failing endpoint is reported but stays enabled; only a user disables it. */
 function aboutFailing(endpoint) {
   return failsForDays(endpoint) && notice(
     'spaced bad', h('strong', null, 'This endpoint has accepted nothing for 5 days. '),
@@ -145,7 +145,7 @@ function outcomeOf(delivery) {
                 delivery.http_status !== null && ` (${delivery.http_status})`);
 }
 
-/* What the server says of a delivery, until it has ended. */
+/* Polls the server for the state of a delivery, until the delivery has ended. */
 function follower(id, signal, place, reload) {
   const pause = () => new Promise((resolve) => setTimeout(resolve, POLL_MS));
 
@@ -164,7 +164,8 @@ function follower(id, signal, place, reload) {
   };
 }
 
-/* What was never tried, and would be missed. Endpoints are disabled and deleted on purpose. */
+/* Events that were never tried and that the user may miss. Endpoints that were disabled or deleted
+   are left out, since that is deliberate. */
 function aboutSkipped(deliveries) {
   const reasons = new Set(deliveries
     .filter(({state, error}) => state === 'skipped' && ['over_budget', 'expired'].includes(error))

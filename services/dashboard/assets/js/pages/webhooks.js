@@ -1,4 +1,4 @@
-/* Webhooks: the endpoints that are told of events. */
+/* Webhooks: the endpoints that receive events. */
 import {getAll} from '../api.js';
 import {h} from '../dom.js';
 import {number} from '../format.js';
