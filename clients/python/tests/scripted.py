@@ -28,7 +28,7 @@ PING = answer(200, {"type": "ping", "organization_id": "o", "scope": "full", "se
 
 @dataclass
 class Clock:
-    """Time passes when somebody sleeps."""
+    """A clock that advances only in sleep()."""
 
     now: float = 1000.0
     waits: list = field(default_factory=list)
@@ -42,7 +42,7 @@ class Clock:
 
 
 class QuietServer(ThreadingHTTPServer):
-    """A client that goes away is part of some tests."""
+    """Ignores errors of clients that disconnect, as they do in some tests."""
 
     daemon_threads = True
 
@@ -52,7 +52,7 @@ class QuietServer(ThreadingHTTPServer):
 
 
 class ScriptedServer:
-    """Takes one step of the script for each request; the last one for all that follow."""
+    """Uses one step of the script for each request, and the last step for all further requests."""
 
     def __init__(self, *script):
         self.script, self.requests, self.ports = list(script), [], []

@@ -43,7 +43,7 @@ def members_of(cls):
 
 
 class Comparison:
-    """What a hint and a schema do not have in common."""
+    """The differences between a hint and a schema."""
 
     def __init__(self):
         self.found, self.compared = [], 0
@@ -86,7 +86,7 @@ class Comparison:
         self.compare(f"{where}[]", schema["items"], typing.get_args(hint)[0])
 
     def compare_alternatives(self, where, schemas, hint):
-        """A union has a type for each; which one, the order of both says."""
+        """A union has one type for each alternative, in the same order."""
         flat = []
         for schema in schemas:
             schema = resolved(schema)
@@ -117,7 +117,7 @@ def hint_of(name):
 
 
 class Description(unittest.TestCase):
-    # What says how a string is written is a string here.
+    # Schemas for the format of a string are plain strings here.
     TEXTS = {"Id", "ExternalId", "Cursor", "AttributeKey", "Time"}
     # Types of members of objects.
     PLAIN = {"Attributes": typing.get_type_hints(models.Conversation)["custom_attributes"]}

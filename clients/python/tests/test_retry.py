@@ -1,4 +1,4 @@
-"""What is tried again, when, and how often; over real connections, with a clock that does not wait."""
+"""What is retried, when, and how often; over real connections, with a clock that does not wait."""
 
 import contextlib
 import logging
@@ -108,7 +108,7 @@ class Retry(unittest.TestCase):
                 self.assertIsInstance(raised.exception.__cause__, TimeoutError)
 
     def test_all_addresses_of_a_host_share_the_timeout(self):
-        # Nobody accepts, and a queue that is full lets nobody else in.
+        # Nothing accepts connections, and the full queue admits no others.
         with socket.create_server(("127.0.0.1", 0), backlog=0) as full, contextlib.ExitStack() as waiting:
             for _ in range(3):
                 other = waiting.enter_context(socket.socket())

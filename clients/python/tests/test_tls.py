@@ -26,7 +26,7 @@ class Tls(unittest.TestCase):
         server = ScriptedServer(*script)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.certificate, self.key)
-        # Handshakes belong to the threads of the connections, not to the one that accepts.
+        # Each connection's own thread does the handshake, not the thread that accepts.
         server.server.socket = context.wrap_socket(
             server.server.socket, server_side=True, do_handshake_on_connect=False)
         server.url = server.url.replace("http:", "https:")

@@ -1,4 +1,4 @@
-"""What is taken for a delivery of the service, and what is not."""
+"""Which deliveries are accepted as the service's, and which are not."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-/** How an answer is read, and what it has beside its data. */
+/** Reads an answer: its data and its metadata. */
 import { type ApiError, errorClass, UnexpectedAnswerError } from './errors.js';
 import type { ErrorDetail } from './models.js';
 import { retryAfterSeconds } from './retry.js';

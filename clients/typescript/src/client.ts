@@ -18,7 +18,7 @@ import { type Clock, defaultPolicy, type Retry, type RetryPolicy, systemClock, w
 import { Transport } from './transport.js';
 
 export interface ClientOptions {
-  /** What differs from `defaultPolicy`. */
+  /** Differences from `defaultPolicy`. */
   policy?: Partial<RetryPolicy>;
   /** Called before each retry. */
   onRetry?: (retry: Retry) => void;
@@ -36,7 +36,7 @@ export interface CallOptions {
 
 export interface ListOptions extends CallOptions {
   /**
-   * A cursor is valid for 7 days. After that the error (`invalid_cursor`) is thrown. With this
+   * A cursor is valid for 7 days. After that an error (`invalid_cursor`) is thrown. With this
    * function, it is called with the error instead, and the list starts over.
    */
   onRestart?: OnRestart;
@@ -62,14 +62,14 @@ export class Client {
 
   // -- operations -----------------------------------------------------------------------------------
 
-  /** Checks that the key works, and says whose it is. */
+  /** Checks that the key works, and returns whose it is. */
   ping(options?: CallOptions): Promise<Answer<Ping>> {
     return this.#call('ping', 'GET', '/ping', undefined, options);
   }
 
   /**
-   * Creates an empty conversation, once for each `external_id`. Choose that before the first call and
-   * keep it. `replayed` of the answer says that the conversation was there already.
+   * Creates an empty conversation, once for each `external_id`. Choose the id before the first call and
+   * keep it. `replayed` of the answer is true if the conversation existed already.
    */
   createConversation(body: CreateConversation, options?: CallOptions): Promise<Answer<Conversation>> {
     return this.#call('conversation', 'POST', '/conversations', body, options);
@@ -133,7 +133,7 @@ export class Client {
     }, options.onRestart);
   }
 
-  // -- how ------------------------------------------------------------------------------------------
+  // -- requests -------------------------------------------------------------------------------------
 
   async #call<T>(
     type: string,
@@ -158,7 +158,7 @@ export class Client {
   }
 }
 
-/** JSON.stringify() makes null of NaN, and null removes an attribute. */
+/** JSON.stringify() turns NaN into null, and null removes an attribute. */
 function finite(name: string, value: unknown): unknown {
   if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`${name} is ${value}`);
   return value;

@@ -1,4 +1,4 @@
-/** What the client throws. None of it ever contains the API key. */
+/** The errors of the client. None of them ever contains the API key. */
 import type { RateLimit } from './answer.js';
 import type { ErrorCode, ErrorDetail } from './models.js';
 
@@ -46,9 +46,9 @@ export class UnexpectedAnswerError extends ConversationsError {
 /**
  * The service, or a proxy in front of it, refused the request or failed.
  *
- * `errors` lists all that is wrong, in the order of the request; `code` and `field` are those of the
- * first. Branch on `code`. It is undefined when the answer has no list of errors, for example when it
- * comes from a proxy.
+ * `errors` lists all errors in the order of the request; `code` and `field` are those of the first.
+ * Branch on `code`. It is undefined when the answer has no list of errors, for example when it comes
+ * from a proxy.
  */
 export class ApiError extends ConversationsError {
   override readonly name: string = 'ApiError';

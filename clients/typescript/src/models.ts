@@ -1,8 +1,8 @@
 /**
  * What the service answers and accepts, as proto/openapi.yaml describes it, with the same names.
  *
- * Version 1 of the API only grows: an answer may have members that are not here. In requests the service
- * refuses members that it does not know.
+ * Version 1 of the API only grows: an answer may have members that are not here. The service refuses
+ * requests with unknown members.
  */
 
 export type Scope = 'read' | 'full';
@@ -70,7 +70,7 @@ export interface Contact {
   phone: string | null;
 }
 
-/** The contact of a conversation once more; empty when it has none. */
+/** The contact of a conversation, again as a list; empty if it has none. */
 export interface ContactList {
   type: 'contact.list';
   contacts: { type: 'contact'; id: string; external_id: string | null }[];
@@ -130,7 +130,7 @@ export interface AuditLogList {
   pages: { type: 'pages'; per_page: number; next?: NextPage };
 }
 
-/** One thing that is wrong with a request: `Error` in the description. */
+/** One error in a request: `Error` in the description. */
 export interface ErrorDetail {
   code: ErrorCode;
   message: string;

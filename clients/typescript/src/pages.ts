@@ -13,10 +13,10 @@ export interface Page<T> {
 /**
  * Yields every item once. A page that names itself as the next one throws an UnexpectedAnswerError.
  *
- * When a cursor is no longer valid, its error is thrown. With `onRestart`, that is called with the error
- * instead, and the list starts over, without the items that were yielded before: their ids are remembered,
- * where otherwise those of the page before suffice. When that yields nothing new before the next such
- * error, the error is thrown.
+ * When a cursor is no longer valid, its error is thrown. With `onRestart`, that function is called with the
+ * error instead, and the list starts over without the items that were already yielded. This keeps the ids of
+ * all of them in memory; without `onRestart`, only those of the previous page are kept. If the list yields
+ * nothing new before the next such error, the error is thrown.
  */
 export async function* each<T extends { id: string }>(
   fetchPage: (cursor: string | undefined) => Promise<Page<T>>,

@@ -39,7 +39,7 @@ export interface Clock {
   jitter(): number;
 }
 
-/** A timer of Node that is to be longer fires at once. */
+/** Node.js fires a timer at once if its delay is longer than this. */
 export const TIMER_MAX_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

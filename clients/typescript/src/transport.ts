@@ -17,7 +17,7 @@ export class Transport {
       throw new TypeError('baseUrl must be a URL such as https://example.com/api/v1');
     if (url.username || url.password || url.search || url.hash)
       throw new TypeError('baseUrl must have no user, no query and no fragment');
-    // `fetch` repeats a value that it refuses in its error.
+    // Checked here because the error of `fetch` would contain the refused key.
     if (!/^[!-~]+$/.test(apiKey)) throw new TypeError('apiKey must be printable ASCII without spaces');
     this.#baseUrl = baseUrl.replace(/\/+$/, '');
     this.#apiKey = apiKey;
@@ -45,7 +45,7 @@ export class Transport {
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof UnexpectedAnswerError) throw error;
-      // What `fetch` throws for a timeout differs between versions of Node.
+      // The error of `fetch` for a timeout differs between versions of Node.js.
       throw networkError(`${method} ${path.split('?')[0]}`, timeout.aborted ? timeout.reason : error);
     }
   }

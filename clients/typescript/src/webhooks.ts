@@ -4,7 +4,7 @@ import { WebhookError } from './errors.js';
 
 const TOLERANCE_S = 300;
 
-/** What happened. An event may arrive twice: remember the `id` of those you have handled. */
+/** An event. It may arrive twice: remember the `id` of those you have handled. */
 export interface WebhookEvent {
   id: string;
   type: string;
@@ -12,7 +12,7 @@ export interface WebhookEvent {
   data: { [key: string]: unknown };
 }
 
-/** As a server has it; a list, of a header that came more than once, is refused. */
+/** A header as a server has it; a list, from a header that came more than once, is refused. */
 type Header = string | readonly string[] | null | undefined;
 
 export interface Delivery {
@@ -22,7 +22,7 @@ export interface Delivery {
   timestamp: Header;
   /** The header X-Service-Signature. */
   signature: Header;
-  /** The raw body: parsed and written again, its bytes would differ. */
+  /** The raw body: its bytes would differ after parsing and writing. */
   body: Uint8Array;
   /** How many seconds its timestamp may be off, 300 by default. */
   tolerance?: number;

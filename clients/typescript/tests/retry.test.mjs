@@ -1,4 +1,4 @@
-// What is tried again, when, and how often; over real connections, with a clock that does not wait.
+// What is retried, when, and how often; over real connections, with a clock that does not wait.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -209,7 +209,7 @@ test('the same is sent again', async () => {
 test('connections are kept', async () => {
   await scripted([ping], async ({ url, requests }) => {
     for (let i = 0; i < 20; i++) await client(url).ping();
-    // Node frees one a moment after the answer has been read, so it takes turns with two.
+    // Node.js frees a connection a moment after the answer is read, so it alternates between two.
     assert.ok(new Set(requests.map(({ port }) => port)).size < 5);
   });
 });

@@ -1,4 +1,4 @@
-// A real HTTP server on the loopback address that answers by a script, and a clock that does not wait.
+// A real HTTP server on the loopback address that follows a script, and a clock that does not wait.
 import { createServer } from 'node:http';
 import { Client } from 'conversations-client';
 
@@ -21,7 +21,7 @@ export const drip = (request, response) => {
   response.on('close', () => clearInterval(timer));
 };
 
-// Takes one step for each request, the last one for all that follow: use({ url, requests }).
+// Uses one step for each request, and the last step for all further requests: use({ url, requests }).
 export async function scripted(script, use) {
   const steps = [...script], requests = [];
   const server = createServer(async (request, response) => {
@@ -39,7 +39,7 @@ export async function scripted(script, use) {
   }
 }
 
-// Time passes when somebody sleeps.
+// A clock that advances only in sleep().
 export function clockOf(jitter = 1) {
   const waits = [];
   let now = 1000;

@@ -1,4 +1,4 @@
-// Every operation against a service that runs: BASE_URL, FULL_KEY and READ_KEY say where.
+// Every operation against a running service, given by BASE_URL, FULL_KEY and READ_KEY.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';

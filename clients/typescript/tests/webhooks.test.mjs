@@ -1,4 +1,4 @@
-// What is taken for a delivery of the service, and what is not.
+// Which deliveries are accepted as the service's, and which are not.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

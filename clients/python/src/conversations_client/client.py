@@ -88,7 +88,7 @@ class Client:
     # -- operations --------------------------------------------------------------------------------
 
     def ping(self, *, budget: float | None = None) -> Answer[Ping]:
-        """Checks that the key works, and says whose it is."""
+        """Checks that the key works, and returns whose it is."""
         return self._call(Ping, "GET", "/ping", budget=budget)
 
     def create_conversation(
@@ -101,8 +101,8 @@ class Client:
     ) -> Answer[Conversation]:
         """Creates an empty conversation, once for each ``external_id``.
 
-        Choose that before the first call and keep it. ``replayed`` of the answer says that the
-        conversation was there already.
+        Choose the id before the first call and keep it. ``replayed`` of the answer is True if the
+        conversation existed already.
         """
         body: CreateConversation = {"external_id": external_id, "from": from_}
         if custom_attributes is not None:
@@ -181,8 +181,8 @@ class Client:
     ) -> Iterator[Conversation]:
         """Iterates over all conversations that a search finds, newest first, each once.
 
-        A cursor is valid for 7 days. After that the error (``invalid_cursor``) is raised. With
-        ``on_restart``, that is called with the error instead, and the search starts over.
+        A cursor is valid for 7 days. After that an error (``invalid_cursor``) is raised. With
+        ``on_restart``, that function is called with the error instead, and the search starts over.
         ``budget`` is for each page.
         """
 
@@ -225,7 +225,7 @@ class Client:
 
         return each(fetch, on_restart)
 
-    # -- how ---------------------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------------------
 
     def _call(
         self,

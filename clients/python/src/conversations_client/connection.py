@@ -1,7 +1,7 @@
 """An HTTP connection whose exchanges end at a deadline.
 
-The timeout of a socket bounds each single operation: with that alone, a server that sends a byte now
-and then could keep a request busy for ever.
+The timeout of a socket bounds only single operations: a server that sends a byte now and then could
+keep a request busy forever.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class TimedSocket:
 def _connect(host: str, port: int, deadline: float) -> socket.socket:
     """Connects to the first address of ``host`` that answers.
 
-    The addresses share the time that is left, where socket.create_connection would give all of it to each.
-    Looking the name up is bounded by the resolver alone.
+    The addresses share the time that is left; socket.create_connection would give all of it to each.
+    Only the resolver bounds the lookup of the name.
     """
     addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     failure = OSError(f"{host} has no address")
@@ -115,14 +115,14 @@ class Connection:
     ) -> tuple[int, http.client.HTTPMessage, bytes]:
         """Returns the status, headers and body of the answer.
 
-        Of a body larger than ``size_max`` one byte more than that is returned, and the connection
-        can no longer be used.
+        If the body is larger than ``size_max``, returns one byte more than that; the connection can
+        then no longer be used.
         """
         self._socket.deadline = deadline
         self._http.request(method, target, body, headers)
         response = self._http.getresponse()
         content = response.read(size_max + 1)
-        # A read of a given size takes the end of the connection for the end of the body.
+        # With a size, read() treats the end of the connection as the end of the body.
         if response.length and len(content) <= size_max:
             raise http.client.IncompleteRead(content, response.length)
         return response.status, response.headers, content

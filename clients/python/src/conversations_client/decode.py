@@ -13,8 +13,8 @@ from .errors import UnexpectedAnswerError
 def decode(hint: Any, value: Any, where: str = "the answer") -> Any:
     """Returns ``value`` as the type ``hint``.
 
-    Unknown members are left out. A missing one raises an UnexpectedAnswerError, and so does what is
-    no object or list where one is expected.
+    Unknown members are left out. A missing member raises an UnexpectedAnswerError, and so does any
+    other value in the place of an object or list.
     """
     if get_origin(hint) in (Union, UnionType):
         if value is None:

@@ -1,4 +1,4 @@
-"""What the client raises. None of it ever contains the API key."""
+"""The exceptions of the client. None of them ever contains the API key."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class UnexpectedAnswerError(ConversationsError):
 class ApiError(ConversationsError):
     """The service, or a proxy in front of it, refused the request or failed.
 
-    ``errors`` lists all that is wrong, in the order of the request; ``code``, ``message`` and
-    ``field`` are those of the first. Branch on ``code``. It is None when the answer has no list of
-    errors, for example when it comes from a proxy.
+    ``errors`` lists all errors in the order of the request; ``code``, ``message`` and ``field`` are
+    those of the first. Branch on ``code``. It is None when the answer has no list of errors, for
+    example when it comes from a proxy.
     """
 
     def __init__(

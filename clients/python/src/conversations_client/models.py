@@ -86,7 +86,7 @@ class ContactReference:
 
 @dataclass(frozen=True)
 class ContactList:
-    """The contact of a conversation once more; empty when it has none."""
+    """The contact of a conversation, again as a list; empty if it has none."""
 
     type: Literal["contact.list"]
     contacts: list[ContactReference]
@@ -184,7 +184,7 @@ class AuditLogList:
 
 @dataclass(frozen=True)
 class Error:
-    """One thing that is wrong with a request."""
+    """One error in a request."""
 
     code: ErrorCode
     message: str

@@ -26,10 +26,10 @@ def each(
     ``fetch`` takes a cursor; it returns the items of that page and the cursor of the next one. A page
     that names itself as the next one raises an UnexpectedAnswerError.
 
-    When a cursor is no longer valid, its error is raised. With ``on_restart``, that is called with
-    the error instead, and the list starts over, without the items that were yielded before: their ids
-    are remembered, where otherwise those of the page before suffice. When that yields nothing new before
-    the next such error, the error is raised.
+    When a cursor is no longer valid, its error is raised. With ``on_restart``, that function is called
+    with the error instead, and the list starts over without the items that were already yielded. This
+    keeps the ids of all of them in memory; without ``on_restart``, only those of the previous page are
+    kept. If the list yields nothing new before the next such error, the error is raised.
     """
     seen: set[str] = set()
     cursor: str | None = None

@@ -32,9 +32,10 @@ class RetryPolicy:
     final. Before each retry comes the time that ``Retry-After`` asks for, then a random wait of at
     most ``backoff``, twice that, four times that, and so on up to ``backoff_max``.
 
-    ``timeout`` bounds one attempt, from the connection to the last byte of the answer; looking up the
-    host's name comes before, and takes as long as the system's resolver does. ``budget`` bounds all
-    attempts and the waits between them: when a wait would exceed it, the last error is raised at once. Choose one below your own deadline, such as 5 seconds inside a web request.
+    ``timeout`` bounds one attempt, from the connection to the last byte of the answer. It does not
+    include the lookup of the host's name, which only the system's resolver bounds. ``budget`` bounds
+    all attempts and the waits between them: when a wait would exceed it, the last error is raised at
+    once. Choose one below your own deadline, such as 5 seconds inside a web request.
     """
 
     retries: int = 5

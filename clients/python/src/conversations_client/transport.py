@@ -35,7 +35,7 @@ class Transport:
             raise ValueError("base_url must be a URL such as https://example.com/api/v1")
         if url.username is not None or url.query or url.fragment:
             raise ValueError("base_url must have no user, no query and no fragment")
-        # http.client repeats a value that it refuses in its error.
+        # Checked here because the error of http.client would contain the refused key.
         if not api_key or not all("!" <= letter <= "~" for letter in api_key):
             raise ValueError("api_key must be printable ASCII without spaces")
         is_tls = url.scheme == "https"

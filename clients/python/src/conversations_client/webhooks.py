@@ -17,7 +17,7 @@ TOLERANCE_S = 300
 
 @dataclass(frozen=True)
 class Event:
-    """What happened. An event may arrive twice: remember the ``id`` of those you have handled."""
+    """An event. It may arrive twice: remember the ``id`` of those you have handled."""
 
     id: str
     type: str
@@ -37,8 +37,8 @@ def verify(
     """Returns the event of a delivery.
 
     ``secret`` is the endpoint's, with ``whsec_``. ``timestamp`` and ``signature`` are the headers
-    X-Service-Timestamp and X-Service-Signature. ``body`` is the raw body: parsed and written again,
-    its bytes would differ.
+    X-Service-Timestamp and X-Service-Signature. ``body`` is the raw body: its bytes would differ after
+    parsing and writing.
 
     Raises a WebhookError when the service did not send the delivery, when it was changed, or when
     its timestamp is more than ``tolerance`` seconds off.
@@ -62,5 +62,5 @@ def verify(
 
 
 def _bytes_of(header: str) -> bytes:
-    """Some servers give bytes that are no UTF-8 as lone surrogates, which no codec takes by default."""
+    """Some servers pass bytes that are not UTF-8 as lone surrogates, which codecs refuse by default."""
     return header.encode("utf-8", "surrogatepass")
